@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { PrismaLibSql } from "@prisma/adapter-libsql";
 
 /**
@@ -33,10 +34,28 @@ export const withSafeSums = (sql: string): string =>
     ? sql.replaceAll(/\bSUM\(([^()]+)\)/g, `CAST(MIN(TOTAL($1), ${Number.MAX_SAFE_INTEGER}) AS INTEGER)`)
     : sql;
 
+/**
+ * Lets the event loop turn before a statement when none of them did for a while. The library runs a statement at once and answers it
+ * as a promise, so a hundred statements one after another hold the loop as one long one would.
+ */
+function createTurns(): () => Promise<void> {
+  let turnedAt = performance.now();
+  return async () => {
+    if (performance.now() - turnedAt < LONGEST_HOLD_MS) return;
+    await setImmediate();
+    turnedAt = performance.now();
+  };
+}
+
+const LONGEST_HOLD_MS = 8;
+
 /** A client that runs everything, transactions included, on `inner`'s one connection. */
 export function onOneConnection(inner: SqlClient, onWrite: (tookMs: number) => void = () => undefined): SqlClient {
-  const run = (statement: Statement): Promise<ResultSet> =>
-    inner.execute({ ...statement, sql: withSafeSums(statement.sql) });
+  const turn = createTurns();
+  const run = async (statement: Statement): Promise<ResultSet> => {
+    await turn();
+    return inner.execute({ ...statement, sql: withSafeSums(statement.sql) });
+  };
   /** Writes outside of transactions are timed by themselves. */
   const execute = async (statement: Statement) => {
     const { sql } = statement;

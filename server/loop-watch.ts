@@ -10,6 +10,8 @@ export interface LoopWatch {
   enter(procedure: string): () => void;
   /** The longest stall since the hub started, ms. */
   readonly longestMs: number;
+  /** The longest of them in which this thread worked; in the others the machine had no time for it. */
+  readonly longestBusyMs: number;
   stop(): void;
 }
 
@@ -18,27 +20,40 @@ const LOOK_EVERY_MS = 50;
 const STALL_MS = 200;
 const NAMED = 5;
 
+function workedMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+}
+
 export function createLoopWatch(about: {
   counters: Pick<Counters, "stalls">;
   log: Pick<Log, "warn">;
   now?: () => number;
+  /** Processor time of this thread, ms. */
+  worked?: () => number;
 }): LoopWatch & { look: () => void } {
-  const { counters, log, now = () => performance.now() } = about;
+  const { counters, log, now = () => performance.now(), worked = workedMs } = about;
   /** At work now, by how often; and those that began since the last look. */
   const open = new Map<string, number>();
   let since = new Set<string>();
   let last: string | null = null;
   let lookedAt = now();
+  let workedAt = worked();
   let longestMs = 0;
+  let longestBusyMs = 0;
   const look = (): void => {
     const at = now();
     const lateMs = at - lookedAt - LOOK_EVERY_MS;
     lookedAt = at;
+    const busyMs = Math.min(lateMs, worked() - workedAt);
+    workedAt = worked();
     longestMs = Math.max(longestMs, lateMs);
+    longestBusyMs = Math.max(longestBusyMs, busyMs);
     if (lateMs > STALL_MS) {
       const procedures = [...new Set([...since, ...open.keys()])].slice(0, NAMED);
       countUp(counters.stalls, last ?? "none");
-      log.warn({ lateMs: Math.round(lateMs), last, procedures }, "the event loop stood still");
+      const times = { lateMs: Math.round(lateMs), busyMs: Math.round(busyMs) };
+      log.warn({ ...times, last, procedures }, "the event loop stood still");
     }
     since = new Set();
     if (open.size === 0) last = null;
@@ -58,6 +73,9 @@ export function createLoopWatch(about: {
     },
     get longestMs() {
       return longestMs;
+    },
+    get longestBusyMs() {
+      return longestBusyMs;
     },
     stop: () => clearInterval(timer),
     look,

@@ -44,9 +44,9 @@ function readReports(nodes: readonly LiveNode[]): { oldestAt: number | null; tri
   return { oldestAt, tripsMs: tripsMs.toSorted((a, b) => a - b) };
 }
 
-function fleetMetrics({ live, now }: Hub): MetricFamily[] {
+async function fleetMetrics({ live, now }: Hub): Promise<MetricFamily[]> {
   const at = now();
-  const fleet = live.fleet(at);
+  const fleet = await live.fleet(at);
   const nodes = [...live.nodes.values()];
   const moving = countBy([], live.transfers.values(), ({ row }) => `${row.direction} ${row.state}`);
   const { oldestAt, tripsMs } = readReports(nodes);
@@ -201,6 +201,11 @@ function hubMetrics({ counters, loop, startedAt }: Hub): MetricFamily[] {
       one(loop.longestMs / 1000),
     ),
     gauge(
+      "tidemark_loop_longest_busy_seconds",
+      "The longest of these in which the hub's own thread worked; in the others the machine had no time for it.",
+      one(loop.longestBusyMs / 1000),
+    ),
+    gauge(
       "nodejs_eventloop_lag_seconds",
       "Delay of the event loop since the metrics were read last.",
       lags.map(([percentile, value]) => ({ labels: { percentile }, value })),
@@ -208,5 +213,5 @@ function hubMetrics({ counters, loop, startedAt }: Hub): MetricFamily[] {
   ];
 }
 
-export const metricsText = (hub: Hub): string =>
-  writeExposition([...fleetMetrics(hub), ...workMetrics(hub), ...hubMetrics(hub)]);
+export const metricsText = async (hub: Hub): Promise<string> =>
+  writeExposition([...(await fleetMetrics(hub)), ...workMetrics(hub), ...hubMetrics(hub)]);

@@ -135,7 +135,7 @@ export function AddNodeForm() {
       />
       <TextField
         label="Runs"
-        hint="Which runs these machines may write: llama-*, eval-?. Empty: the run that a machine names when it joins, and new ones."
+        hint="Which runs these machines may write: llama-*, eval-?. Empty: new ones, and the run that a machine names when it joins, unless machines of another token wrote it."
         error={patternsWrong}
         className="font-mono sm:max-w-80"
         value={draft.mayWrite}

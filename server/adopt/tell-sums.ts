@@ -26,7 +26,7 @@ export async function tellSums(
     });
     if (found === null || found.adoption === null || found.profileId !== node.profileId) throw refuse();
     if (!(await mayRead(hub.db, node, found))) throw refuse();
-    const read = parseStored(found.content?.manifest ?? "null");
+    const read = await parseStored(found.content?.manifest ?? "null");
     if (!isAdopted(read)) throw refuse();
     const fits = (own: readonly string[] | null, index: number) =>
       own === null || own.length === read.files[index]?.extents.length;

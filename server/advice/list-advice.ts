@@ -3,6 +3,7 @@ import { ADVICE_KINDS } from "#protocol/advice-kinds.ts";
 import type { Hub } from "../hub.ts";
 import type { LiveNode } from "../live/live-node.ts";
 import { nodeRowOf } from "../live/node-row.ts";
+import { mapInSlices } from "../pauses.ts";
 import type { Advised } from "./advise.ts";
 import { findIntervals, type WrittenRun } from "./find-intervals.ts";
 
@@ -67,7 +68,7 @@ export async function listAdvice(hub: Hub, { nodeId }: { nodeId: string | null }
   const profiles = await hub.db.profile.findMany({ select: { id: true, name: true } });
   const names = new Map(profiles.map(({ id, name }) => [id, name]));
   const dismissals = await readDismissals(hub);
-  const advice = [...findIntervals(writtenRuns(hub, nodeId)), ...stored].map((finding): Advice => {
+  const advice = [...findIntervals(await writtenRuns(hub, nodeId)), ...stored].map((finding): Advice => {
     const key = keyOf(finding);
     return {
       ...finding,
@@ -108,9 +109,9 @@ async function readDismissals(hub: Hub): Promise<Map<string, Dismissal>> {
   );
 }
 
-function writtenRuns(hub: Hub, nodeId: string | null): WrittenRun[] {
+async function writtenRuns(hub: Hub, nodeId: string | null): Promise<WrittenRun[]> {
   const nodes: (LiveNode | undefined)[] = nodeId === null ? [...hub.live.nodes.values()] : [hub.live.nodes.get(nodeId)];
-  return nodes.flatMap((node) => {
+  const found = await mapInSlices(nodes, (node) => {
     const row = node === undefined ? null : nodeRowOf(hub.live, node, hub.now());
     if (node === undefined || row === null || row.state !== "online") return [];
     const { profileId } = node;
@@ -127,4 +128,5 @@ function writtenRuns(hub: Hub, nodeId: string | null): WrittenRun[] {
         rates,
       }));
   });
+  return found.flat();
 }

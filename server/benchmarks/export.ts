@@ -1,14 +1,15 @@
 import * as z from "zod";
 import type { CaseView } from "#protocol/bench/views.ts";
 import type { Hub } from "../hub.ts";
-import { writeCsv, type CsvValue } from "../history/write-csv.ts";
+import { writeCsv, type CsvColumn } from "../history/write-csv.ts";
+import { mapInSlices } from "../pauses.ts";
 import { caseView, getBenchmark } from "./read.ts";
 
 export const exportBenchInput = z.object({ id: z.string().max(64), format: z.enum(["csv", "json"]) });
 
 const PAGE = 1_000;
 
-const COLUMNS: readonly (readonly [name: string, read: (row: CaseView) => CsvValue])[] = [
+const COLUMNS: readonly CsvColumn<CaseView>[] = [
   ["at", (row) => new Date(row.at).toISOString()],
   ["node", (row) => row.nodeName],
   ["node_region", (row) => row.nodeRegion],
@@ -26,7 +27,7 @@ const COLUMNS: readonly (readonly [name: string, read: (row: CaseView) => CsvVal
   ["fault", (row) => row.fault?.code ?? null],
 ];
 
-/** Every single case, a row each; as JSON with what was asked for beside. @throws Fault NOT_FOUND */
+/** Every single case, a line each; as JSON with what was asked for beside. @throws Fault NOT_FOUND */
 export async function exportBenchmark(
   hub: Hub,
   { id, format }: z.infer<typeof exportBenchInput>,
@@ -45,16 +46,8 @@ export async function exportBenchmark(
     if (rows.length < PAGE) break;
   }
   const fileName = `tidemark-benchmark-${new Date(startedAt).toISOString().slice(0, 10)}.${format}`;
-  if (format === "csv") {
-    const rows = cases.map((one) => COLUMNS.map(([, read]) => read(one)));
-    return {
-      fileName,
-      text: writeCsv(
-        COLUMNS.map(([column]) => column),
-        rows,
-      ),
-    };
-  }
-  const about = { id, name, settings, seed, perBucket, startedAt, endedAt, summary };
-  return { fileName, text: `${JSON.stringify({ ...about, cases }, null, 2)}\n` };
+  if (format === "csv") return { fileName, text: await writeCsv(COLUMNS, cases) };
+  const about = JSON.stringify({ id, name, settings, seed, perBucket, startedAt, endedAt, summary }, null, 2);
+  const lines = await mapInSlices(cases, (one) => `    ${JSON.stringify(one)}`);
+  return { fileName, text: `${about.slice(0, -"\n}".length)},\n  "cases": [\n${lines.join(",\n")}\n  ]\n}\n` };
 }

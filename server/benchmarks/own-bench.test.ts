@@ -69,7 +69,7 @@ it("lets a node measure to the homes of a run while it is the run's writer, and 
   await callAs(test.hub, "operator").homes.set({ run: "llama", profileIds: [east, west], copies: null });
   expect(await as(node).benchTarget({ profile: "west" })).toMatchObject({ profileId: west });
   expect(await codeOf(as(other).benchTarget({ profile: "west" }))).toBe("PROFILE_NOT_THIS_NODES");
-  await as(node).goodbye();
+  await callAs(test.hub, "operator").runs.handOver({ run: runName.parse("llama"), nodeId: other.nodeId });
   await claim(other, "llama");
   expect(await codeOf(as(node).benchTarget({ profile: "west" }))).toBe("PROFILE_NOT_THIS_NODES");
   expect(await as(other).benchTarget({ profile: "west" })).toMatchObject({ profileId: west });

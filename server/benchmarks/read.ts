@@ -17,6 +17,7 @@ import { Fault } from "#protocol/fault.ts";
 import type { Benchmark, BenchCase, BenchTurn } from "#prisma/client/client.ts";
 import { storedFault } from "../events/event-row.ts";
 import type { Hub } from "../hub.ts";
+import { createPauses, mapInSlices } from "../pauses.ts";
 
 /** Benchmarks as people see them; every number is made anew from the single cases. */
 
@@ -65,28 +66,52 @@ type Case = Pick<BenchCase, "turnId" | "engine" | "direction" | "bytesPerSecond"
 export async function getBenchmark(hub: Hub, { id }: { id: string }): Promise<BenchView> {
   const row = await hub.db.benchmark.findUnique({ where: { id } });
   if (row === null) throw new Fault("NOT_FOUND", { subject: "this benchmark" });
-  const turns = await hub.db.benchTurn.findMany({ where: { benchmarkId: id }, orderBy: { position: "asc" } });
-  const cases = await hub.db.benchCase.findMany({
-    where: { turn: { benchmarkId: id } },
-    select: { turnId: true, engine: true, direction: true, bytesPerSecond: true },
-  });
+  const { turns, cases } = await readTurns(hub, id);
   const byTurn = Map.groupBy(cases, ({ turnId }) => turnId);
   const nodeOf = new Map(turns.map((turn) => [turn.id, turn.nodeId]));
-  const results = cases.flatMap((one) => resultOf(one, nodeOf.get(one.turnId) ?? ""));
+  const results = (await mapInSlices(cases, (one) => resultOf(one, nodeOf.get(one.turnId) ?? ""))).flat();
+  const pauses = createPauses();
   const nodeMaxima = maximaOf(turns, results);
+  await pauses.take();
+  const summary = summarize(results);
+  await pauses.take();
+  const regions = pairsOf(turns, byTurn);
+  await pauses.take();
   const ratios = nodeMaxima.flatMap(({ up, down }) => (up === null || down === null ? [] : [down / up]));
   return {
     ...(await rowOf(hub, row)),
     settings: benchSettings.parse(JSON.parse(row.settings)),
     perBucket: row.perBucket,
     seed: Number(row.seed),
-    summary: summarize(results),
+    summary,
     overall: { up: overallOf(results, "up"), down: overallOf(results, "down") },
     nodeMaxima,
     asymmetry: spread(ratios),
-    regions: pairsOf(turns, byTurn),
-    turnList: turns.map((turn) => turnView(turn, byTurn.get(turn.id)?.length ?? 0)),
+    regions,
+    turnList: await mapInSlices(turns, (turn) => turnView(turn, byTurn.get(turn.id)?.length ?? 0)),
   };
+}
+
+/** Read at a time, with what belongs to them. */
+const TURNS_AT_ONCE = 200;
+
+async function readTurns(hub: Pick<Hub, "db">, benchmarkId: string): Promise<{ turns: BenchTurn[]; cases: Case[] }> {
+  const turns: BenchTurn[] = [];
+  const cases: Case[] = [];
+  for (let after = -1; ;) {
+    const where = { benchmarkId, position: { gt: after } };
+    const page = await hub.db.benchTurn.findMany({ where, orderBy: { position: "asc" }, take: TURNS_AT_ONCE });
+    turns.push(...page);
+    cases.push(
+      ...(await hub.db.benchCase.findMany({
+        where: { turnId: { in: page.map(({ id }) => id) } },
+        select: { turnId: true, engine: true, direction: true, bytesPerSecond: true },
+      })),
+    );
+    const last = page.at(-1);
+    if (last === undefined || page.length < TURNS_AT_ONCE) return { turns, cases };
+    after = last.position;
+  }
 }
 
 function resultOf({ engine, direction, bytesPerSecond }: Case, subject: string): CaseResult[] {

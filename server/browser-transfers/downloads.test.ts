@@ -46,7 +46,7 @@ describe("a download to a browser", () => {
     const { manifest, files: announced } = await test.hub.db.checkpointContent.findUniqueOrThrow({
       where: { checkpointId },
     });
-    const committed = readStored({ manifest: manifest ?? "", files: announced });
+    const committed = await readStored({ manifest: manifest ?? "", files: announced });
     const packed = committed.files.map((file) => {
       const stored = { length: 9, crc32: "00000000" };
       return file.path === "trainer.json"

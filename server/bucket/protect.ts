@@ -57,7 +57,7 @@ async function judge(db: Db, about: { ids: readonly string[]; prefix: string; in
   });
   for (const id of ids) into.set(id, []);
   for (const { id, content } of odd) {
-    const files = content?.manifest == null ? [] : parseStored(content.manifest).files;
+    const files = content?.manifest == null ? [] : (await parseStored(content.manifest)).files;
     into.set(
       id,
       files.flatMap(({ extents }): string[] => extents.map(({ key }) => key)),

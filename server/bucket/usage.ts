@@ -3,6 +3,7 @@ import { MOST_USAGE_RUNS, type bucketUsageInput, type BucketUsage, type RunUsage
 import { Fault } from "#protocol/fault.ts";
 import type { Hub } from "../hub.ts";
 import { estimateMonth } from "./estimate-month.ts";
+import type { TransferSums } from "./sum-transfers.ts";
 
 const DAY_MS = 86_400_000;
 const DAYS = 30;
@@ -47,25 +48,22 @@ interface DayRow {
 }
 
 /** Days are added up by the database: a fleet completes tens of thousands of checkpoints in a month. */
-async function daysOf(hub: Hub, profileId: string, since: number): Promise<BucketUsage["days"]> {
+async function daysOf(
+  hub: Hub,
+  { profileId, since, came }: { profileId: string; since: number; came: TransferSums["days"] },
+): Promise<BucketUsage["days"]> {
   const kept = await hub.db.$queryRaw<DayRow[]>`
     SELECT CAST("committedAt" / ${DAY_MS} AS INTEGER) AS "day", COUNT(*) AS "count", SUM("objectBytes") AS "bytes" FROM "Checkpoint"
     WHERE "profileId" = ${profileId} AND "state" IN ('complete', 'trashed') AND "committedAt" >= ${since}
     GROUP BY 1`;
-  // One that took days began before: it is found by when it began, with a week to spare.
-  const came = await hub.db.$queryRaw<DayRow[]>`
-    SELECT CAST("endedAt" / ${DAY_MS} AS INTEGER) AS "day", COUNT(*) AS "count", SUM("sentBytes") AS "bytes" FROM "Transfer"
-    WHERE "direction" = 'upload' AND "createdAt" >= ${since - 7 * DAY_MS} AND "endedAt" >= ${since}
-    AND "nodeId" IN (SELECT "id" FROM "Node" WHERE "profileId" = ${profileId})
-    GROUP BY 1`;
   const keptOn = new Map(kept.map((row) => [Number(row.day), row]));
-  const cameOn = new Map(came.map((row) => [Number(row.day), row]));
+  const cameOn = new Map(came.map((row) => [row.day, row]));
   return Array.from({ length: DAYS }, (_, index) => {
     const from = since + index * DAY_MS;
     const day = from / DAY_MS;
     return {
       from,
-      cameBytes: Number(cameOn.get(day)?.bytes ?? 0),
+      cameBytes: cameOn.get(day)?.bytes ?? 0,
       keptBytes: Number(keptOn.get(day)?.bytes ?? 0),
       checkpoints: Number(keptOn.get(day)?.count ?? 0),
     };
@@ -73,22 +71,18 @@ async function daysOf(hub: Hub, profileId: string, since: number): Promise<Bucke
 }
 
 /** What nodes moved, and how many requests were signed or made with the key of the profile. */
-async function movedOf(hub: Hub, profileId: string, since: number) {
+async function movedOf(
+  hub: Hub,
+  { profileId, since, moved }: { profileId: string; since: number; moved: TransferSums["moved"] },
+) {
   const at = new Date(since);
-  const moved = await hub.db.transfer.groupBy({
-    by: ["direction"],
-    where: { node: { profileId }, createdAt: { gte: at } },
-    _sum: { sentBytes: true },
-  });
   const used = await hub.db.audit.groupBy({
     by: ["action"],
     where: { subjectId: profileId, action: { in: ["sign writes", "sign reads"] }, at: { gte: at } },
     _sum: { times: true },
   });
   const bytes = (isUp: boolean): number =>
-    moved
-      .filter(({ direction }) => (direction === "upload") === isUp)
-      .reduce((sum, { _sum }) => sum + Number(_sum.sentBytes ?? 0n), 0);
+    moved.filter(({ direction }) => (direction === "upload") === isUp).reduce((sum, one) => sum + one.bytes, 0);
   const times = (wanted: string): number => used.find(({ action }) => action === wanted)?._sum.times ?? 0;
   return { upBytes: bytes(true), downBytes: bytes(false), writes: times("sign writes"), reads: times("sign reads") };
 }
@@ -102,11 +96,10 @@ export async function readUsage(hub: Hub, { profileId }: z.infer<typeof bucketUs
   if (profile === null) throw new Fault("NOT_FOUND", { subject: "this bucket profile" });
   const now = hub.now();
   const since = startOfDay(now) - (DAYS - 1) * DAY_MS;
-  const [{ largest, trashedBytes }, days, moved] = await Promise.all([
-    runsOf(hub, profileId),
-    daysOf(hub, profileId, since),
-    movedOf(hub, profileId, since),
-  ]);
+  const sums = await hub.history.reader.ask({ op: "sum-transfers", profileId, since });
+  const { largest, trashedBytes } = await runsOf(hub, profileId);
+  const days = await daysOf(hub, { profileId, since, came: sums.days });
+  const moved = await movedOf(hub, { profileId, since, moved: sums.moved });
   const sum = (runs: readonly RunUsage[], pick: (run: RunUsage) => number): number =>
     runs.reduce((total, run) => total + pick(run), 0);
   const rest = largest.slice(MOST_USAGE_RUNS);

@@ -1,5 +1,4 @@
 import type { CheckpointRole } from "#protocol/checkpoint.ts";
-import { findCollision } from "#protocol/names.ts";
 import { MOST_BYTES } from "#protocol/bounded.ts";
 import { Fault } from "#protocol/fault.ts";
 import type { CaptureAnnouncement } from "#protocol/reports.ts";
@@ -21,10 +20,6 @@ export async function announce(
   input: CaptureAnnouncement,
 ): Promise<{ ok: true; role?: CheckpointRole }> {
   const node = await hearCaller({ hub, caller });
-  const collision = findCollision(input.files.map(({ path }) => path));
-  if (collision !== null) {
-    throw new Fault("BAD_INPUT", { op: "announce", detail: `${collision.join(" and ")} would land on the same file` });
-  }
   const sealKeyId = input.sealKeyId ?? null;
   const profileId = input.profileId ?? node.profileId;
   await requireSealed(hub, { run: input.run, profileId, sealKeyId });

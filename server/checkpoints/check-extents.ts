@@ -1,6 +1,7 @@
 import type { StoredExtent, StoredManifest } from "#protocol/adopted.ts";
 import { Fault } from "#protocol/fault.ts";
 import { storedBytes } from "#protocol/packing.ts";
+import { createPauses } from "../pauses.ts";
 
 /** What an object that a manifest names has to be. */
 export interface WantedObject {
@@ -13,17 +14,25 @@ const refuse = (detail: string): Fault => new Fault("BAD_INPUT", { op: "commit",
 /**
  * The objects of a manifest, by key. Many files may lie in one object, so what they claim of it is compared: every byte of
  * it belongs to one file and to no other, and all of them name the same ETag. Whether the object has that size, the bucket tells.
+ * Compares them in slices.
  * @throws Fault BAD_INPUT
  */
-export function wantedObjects({ files }: Pick<StoredManifest, "files">): Map<string, WantedObject> {
+export async function wantedObjects({ files }: Pick<StoredManifest, "files">): Promise<Map<string, WantedObject>> {
+  const pauses = createPauses();
   const byKey = new Map<string, StoredExtent[]>();
-  for (const extent of files.flatMap(({ extents }): readonly StoredExtent[] => extents)) {
-    const known = byKey.get(extent.key);
-    if (known === undefined) byKey.set(extent.key, [extent]);
-    else known.push(extent);
+  for (const { extents } of files) {
+    if (pauses.isDue()) await pauses.take();
+    for (const extent of extents) {
+      const known = byKey.get(extent.key);
+      if (known === undefined) byKey.set(extent.key, [extent]);
+      else known.push(extent);
+    }
   }
   const wanted = new Map<string, WantedObject>();
-  for (const [key, extents] of byKey) wanted.set(key, objectOf(key, extents));
+  for (const [key, extents] of byKey) {
+    if (pauses.isDue()) await pauses.take();
+    wanted.set(key, objectOf(key, extents));
+  }
   return wanted;
 }
 

@@ -4,7 +4,8 @@ import { Fault } from "#protocol/fault.ts";
 import type { CheckpointFileView } from "#protocol/views.ts";
 import type * as z from "zod";
 import type { Hub } from "../hub.ts";
-import { announcedFiles } from "./check-manifest.ts";
+import { mapInSlices } from "../pauses.ts";
+import { announcedIn } from "./check-manifest.ts";
 import { readStored } from "./stored-manifest.ts";
 
 /**
@@ -45,12 +46,10 @@ export async function filesOf(
   const content = await hub.db.checkpointContent.findUnique({ where: { checkpointId } });
   const text = content?.manifest ?? null;
   if (text === null) {
-    const announced = announcedFiles.parse(JSON.parse(content?.files ?? "[]"));
-    return announced.map((file) => ({ ...file, crc32: null, parts: 0 }));
+    return announcedIn(content?.files ?? "[]").map((file) => ({ ...file, crc32: null, parts: 0 }));
   }
-  const files = readStored({ manifest: text, files: content?.files ?? "[]" }, adoption?.sums ?? null).files.map(
-    committedFile,
-  );
+  const stored = await readStored({ manifest: text, files: content?.files ?? "[]" }, adoption?.sums ?? null);
+  const files = await mapInSlices(stored.files, committedFile);
   if (version !== null) {
     const oldest = kept.keys().next();
     if (kept.size >= MOST_KEPT && oldest.done !== true) kept.delete(oldest.value);

@@ -16,7 +16,7 @@ import type { Context, NodeCaller } from "../trpc.ts";
 import { homesOf } from "../homes/homes-of.ts";
 import { abandonNewer } from "./abandon-newer.ts";
 import { chooseStart } from "./choose-start.ts";
-import { notingRefusal, requireAllowed, requireFree, type Claimant } from "./may-claim.ts";
+import { notingRefusal, requireAllowed, requireFree, requireSameWay, type Claimant } from "./may-claim.ts";
 import { nothingFound, readRun } from "../upkeep/read-run.ts";
 import { showHistory } from "../upkeep/show-history.ts";
 import { currentEpoch, newestComplete } from "./newest.ts";
@@ -206,6 +206,7 @@ export async function claimEpoch(
     notingRefusal({ hub, run, node }, async () => {
       await requireAllowed({ hub, run, node });
       const highestSeen = await openRun(hub, run, node);
+      await requireSameWay({ hub, run, node });
       await requireFree({ hub, run, node }, await currentEpoch(hub.db, run));
       if (isLine) return claimLine({ hub, run, node }, highestSeen);
       if (from === undefined) return claimNewest({ hub, run, node }, highestSeen);

@@ -9,7 +9,7 @@ import type { LiveNode } from "../live/live-node.ts";
 import { hearCaller } from "../nodes/hear-caller.ts";
 import { storedTextOf } from "../parsed-elsewhere.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
-import { checkAnnounced, checkObjects, type AnnouncedFiles, type Parent } from "./check-manifest.ts";
+import { announcedIn, checkAnnounced, checkObjects, type Parent } from "./check-manifest.ts";
 import { placeToStore } from "./place-of-row.ts";
 import { requireWriter } from "./require-writer.ts";
 import { checkSealed } from "../sealing/check-sealed.ts";
@@ -39,8 +39,7 @@ async function findAnnounced(hub: Hub, node: LiveNode, manifest: Manifest) {
     throw new Fault("NOT_FOUND", { op: "commit", subject: manifest.id, detail: "it was not announced" });
   }
   if (found.nodeId !== node.id) throw new Fault("NOT_THIS_NODES", { op: "commit", subject: manifest.id });
-  // Written by the hub from what it parsed when it was announced: checking 50,000 names again takes longer than reading them.
-  return { checkpoint: found, files: JSON.parse(found.content.files) as AnnouncedFiles };
+  return { checkpoint: found, files: announcedIn(found.content.files) };
 }
 
 async function parentOf(hub: Hub, { run, writerEpoch: epoch }: Checkpoint): Promise<Parent> {
@@ -102,7 +101,8 @@ export async function commit(
     }
     await requireWriter(hub.db, { run: checkpoint.run, epoch: checkpoint.writerEpoch, nodeId: node.id });
     const parent = await parentOf(hub, checkpoint);
-    checkAnnounced(await checkSealed(hub, manifest, checkpoint), { checkpoint, files, nodeName: node.name, parent });
+    const named = await checkSealed(hub, manifest, checkpoint);
+    await checkAnnounced(named, { checkpoint, files, nodeName: node.name, parent });
     const store = await hub.stores.open(checkpoint.profileId);
     await checkObjects(store, manifest, checkpoint);
     const { bucket, prefix } = checkpoint;

@@ -2,16 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { nodeName, runName } from "#protocol/names.ts";
 import { fault } from "../hub/match-fault.ts";
 import { hubForEach, store, test } from "../hub/hub-for-each.ts";
-import {
-  addTestNode,
-  addTestProfile,
-  callAs,
-  facts,
-  joinGroup,
-  NOBODY,
-  report,
-  type TestNode,
-} from "../hub/open-test-hub.ts";
+import { addTestProfile, callAs, facts, joinGroup, NOBODY, report, type TestNode } from "../hub/open-test-hub.ts";
 import { announce, makeSafe, run } from "./stage-checkpoint.ts";
 import { clearBucket } from "./test-bucket.ts";
 import { evaluate } from "../alerts/evaluate.ts";
@@ -21,9 +12,12 @@ import { evaluate } from "../alerts/evaluate.ts";
 hubForEach();
 let profileId: string;
 let victim: TestNode;
+/** The token of the fleet that writes the run. */
+let ofTheRun: string;
 beforeEach(async () => {
   profileId = await addTestProfile(test.hub, store.endpoint);
-  victim = await addTestNode(test.hub, profileId, "victim");
+  ofTheRun = await newToken(null);
+  victim = await enrol("victim", { token: ofTheRun });
   await clearBucket(test.hub, profileId);
   await claim(victim);
 });
@@ -34,11 +28,15 @@ const claim = (who: TestNode, name = run) => as(who).claimEpoch({ run: name });
 const speak = (who: TestNode) => as(who).progress(report(test.hub));
 const writer = () => test.hub.live.writers.get(run)?.nodeId;
 
-/** A node that came with a token for `runs` and named `names` when it enrolled. */
-async function enrol(name: string, about: { runs?: string; names?: string[] } = {}): Promise<TestNode> {
+async function newToken(runs: string | null): Promise<string> {
+  const wish = { label: "", profileId, maxUses: 10, validMs: 3_600_000, runs };
+  return (await callAs(test.hub, "admin").tokens.create(wish)).token;
+}
+
+/** A node that came with a token for `runs`, of its own unless one is given, and named `names` when it enrolled. */
+async function enrol(name: string, about: { runs?: string; names?: string[]; token?: string } = {}): Promise<TestNode> {
   const { runs = null, names } = about;
-  const wish = { label: "", profileId, maxUses: 1, validMs: 3_600_000, runs };
-  const { token } = await callAs(test.hub, "admin").tokens.create(wish);
+  const token = about.token ?? (await newToken(runs));
   const answer = await callAs(test.hub, NOBODY).node.enrol({
     token,
     name: nodeName.parse(name),
@@ -60,7 +58,7 @@ async function firing(): Promise<string[]> {
 
 describe("a stranger that claims a run", () => {
   it("is refused while its writer is heard, changes nothing for it, and is alerted on", async () => {
-    const stranger = await enrol("stranger", { names: [run] });
+    const stranger = await enrol("stranger", { names: [run], token: ofTheRun });
     await expect(claim(stranger)).rejects.toEqual(fault("RUN_IN_USE"));
     test.advance(10_000);
     await speak(victim);
@@ -87,18 +85,37 @@ describe("a stranger that claims a run", () => {
     expect((await claim(stranger, runName.parse("eval-1"))).epoch).toBe(1);
   });
 
+  it("is refused a run of others that it named when it enrolled, when its token is not theirs, also when nobody is heard, and is alerted on", async () => {
+    const stranger = await enrol("stranger", { names: [run, "its-own"] });
+    test.advance(3_600_000);
+    await expect(claim(stranger)).rejects.toEqual(fault("RUN_NOT_ALLOWED"));
+    expect((await claim(stranger, runName.parse("its-own"))).epoch).toBe(1);
+    expect((await claim(victim)).epoch).toBe(1);
+    expect(await firing()).toEqual([`stranger asked to write ${run}, which it may not write`]);
+    const withPattern = await enrol("with-pattern", { runs: `${run}*`, names: [run] });
+    test.advance(31_000);
+    expect((await claim(withPattern)).epoch).toBe(2);
+  });
+
+  it("goes on where nobody knows how the last writer came", async () => {
+    await test.hub.db.node.update({ where: { id: victim.nodeId }, data: { tokenId: null } });
+    const newer = await enrol("newer", { names: [run] });
+    test.advance(31_000);
+    expect((await claim(newer)).epoch).toBe(2);
+  });
+
   it("that says it is the victim's machine is refused like any other", async () => {
     await test.hub.db.node.update({
       where: { id: victim.nodeId },
       data: { facts: JSON.stringify({ ...facts, machineId: "m" }) },
     });
-    const stranger = await enrol("stranger", { names: [run] });
+    const stranger = await enrol("stranger", { names: [run], token: ofTheRun });
     await as(stranger).hello({ protocol: 1, bootId: "boot-000000000001", facts: { ...facts, machineId: "m" } });
     await expect(claim(stranger)).rejects.toEqual(fault("RUN_IN_USE"));
   });
 
   it("of which no run is known yet is bound to the first run of others that it claims", async () => {
-    const older = await enrol("older");
+    const older = await enrol("older", { token: ofTheRun });
     test.advance(31_000);
     expect((await claim(older)).epoch).toBe(2);
     await claim(victim, other);
@@ -109,7 +126,7 @@ describe("a stranger that claims a run", () => {
 
 describe("another node goes on with a run", () => {
   it("by itself once the writer has been silent for its lease", async () => {
-    const replacement = await enrol("replacement", { names: [run] });
+    const replacement = await enrol("replacement", { names: [run], token: ofTheRun });
     test.advance(20_000);
     await expect(claim(replacement)).rejects.toEqual(fault("RUN_IN_USE"));
     test.advance(11_000);
@@ -119,11 +136,11 @@ describe("another node goes on with a run", () => {
   });
 
   it("at once when the writer has left, or was revoked", async () => {
-    const replacement = await enrol("replacement", { names: [run] });
+    const replacement = await enrol("replacement", { names: [run], token: ofTheRun });
     await as(victim).goodbye();
     expect((await claim(replacement)).epoch).toBe(2);
     await callAs(test.hub, "admin").nodes.revoke({ id: replacement.nodeId });
-    const third = await enrol("third", { names: [run] });
+    const third = await enrol("third", { names: [run], token: ofTheRun });
     expect((await claim(third)).epoch).toBe(3);
   });
 
@@ -158,7 +175,7 @@ describe("another node goes on with a run", () => {
   });
 
   it("not before a hub that was restarted has given the writer the time to speak", async () => {
-    const replacement = await enrol("replacement", { names: [run] });
+    const replacement = await enrol("replacement", { names: [run], token: ofTheRun });
     test.advance(3_600_000);
     await speak(victim);
     await test.restart();

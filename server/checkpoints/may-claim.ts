@@ -10,7 +10,8 @@ import { currentEpoch } from "./newest.ts";
 
 /**
  * Which node may open the next epoch of a run. Two questions: whether the node may write this run at all (the patterns of its
- * token or its page; without them the runs that it named when it enrolled, its own, and new ones), and whether the run is free:
+ * token or its page; without them its own, new ones, and those that it named when it enrolled, unless they belong to nodes that
+ * came by another way), and whether the run is free:
  * its writer is silent, has left or was revoked, or the node replaces it by the platform's own word (the same container group).
  * What a node says of itself, such as the id of its machine, proves nothing. A person can hand a run over, which answers both.
  */
@@ -31,8 +32,7 @@ export async function requireAllowed({ hub, run, node }: Claimant): Promise<void
     if (fitsPatterns(run, node.mayWrite)) return;
     throw new Fault("RUN_NOT_ALLOWED", { op: "claimEpoch", subject: run, detail: `it may write ${node.mayWrite}` });
   }
-  const hasWritten = (await hub.db.epoch.count({ where: { run, nodeId: node.id } })) > 0;
-  if (last === null || hasWritten) return;
+  if (last === null || (await hasWritten({ hub, run, node }))) return;
   const where = { id: node.id };
   const { namedRuns } = await hub.db.node.findUniqueOrThrow({ where, select: { namedRuns: true } });
   if (namedRuns === null) {
@@ -47,11 +47,40 @@ export async function requireAllowed({ hub, run, node }: Claimant): Promise<void
   });
 }
 
+const hasWritten = async ({ hub, run, node }: Claimant): Promise<boolean> =>
+  (await hub.db.epoch.count({ where: { run, nodeId: node.id } })) > 0;
+
+/**
+ * What a node names itself opens no run of nodes that came by another way than it did.
+ * @throws Fault RUN_NOT_ALLOWED
+ */
+export async function requireSameWay({ hub, run, node }: Claimant): Promise<void> {
+  const last = await currentEpoch(hub.db, run);
+  if (last === null || last.nodeId === node.id || node.mayWrite !== null) return;
+  if ((await hasWritten({ hub, run, node })) || (await isHandedTo({ hub, run, node }))) return;
+  if (await cameTheSameWay(hub, node, last.nodeId)) return;
+  const detail = "its token has no pattern for it, and the node that wrote it last came with another token";
+  throw new Fault("RUN_NOT_ALLOWED", { op: "claimEpoch", subject: run, detail });
+}
+
+/**
+ * Whether a node came as the writer before it did: with the same join token, or in the same container group. One that replaces a
+ * machine does; whoever holds a token for something else does not. Of a writer from before this was kept, or out of a bucket, nobody
+ * knows how it came. A token is for one bucket: nodes of another one take part because a person made that a home of the run.
+ */
+async function cameTheSameWay(hub: Hub, node: LiveNode, writerId: string): Promise<boolean> {
+  const where = { id: writerId };
+  const writer = await hub.db.node.findUnique({ where, select: { tokenId: true, identity: true, profileId: true } });
+  if (writer === null || writer.profileId !== node.profileId) return true;
+  if (writer.tokenId === null && writer.identity === null) return true;
+  return (node.tokenId !== null && node.tokenId === writer.tokenId) || isOfGroup(node, writer);
+}
+
 /** @throws Fault RUN_IN_USE */
 export async function requireFree({ hub, run, node }: Claimant, last: Epoch | null): Promise<void> {
   if (last === null || last.nodeId === node.id) return;
   const writer = hub.live.nodes.get(last.nodeId);
-  if (writer === undefined || !isHeard(writer, hub.now()) || replaces(node, writer)) return;
+  if (writer === undefined || !isHeard(writer, hub.now()) || isOfGroup(node, writer)) return;
   if (await isHandedTo({ hub, run, node })) return;
   const quietMs = hub.now() - (writer.lastSeenAt ?? writer.quietSince);
   const detail = `${writer.name}, ${formatDuration(Math.max(0, quietMs))} ago`;
@@ -63,10 +92,10 @@ const isHeard = (writer: LiveNode, now: number): boolean =>
   stateOf(writer) === "online" && writer.lastSeenAt !== null && now - writer.quietSince <= SILENT_AFTER_MS;
 
 /** By the word of the platform: `salad:organization/workload/machine`. */
-const groupOf = ({ identity }: LiveNode): string | null =>
+const groupOf = ({ identity }: Pick<LiveNode, "identity">): string | null =>
   identity === null ? null : identity.slice(0, identity.lastIndexOf("/"));
 
-const replaces = (node: LiveNode, writer: LiveNode): boolean =>
+const isOfGroup = (node: LiveNode, writer: Pick<LiveNode, "identity">): boolean =>
   groupOf(node) !== null && groupOf(node) === groupOf(writer);
 
 async function isHandedTo({ hub, run, node }: Claimant): Promise<boolean> {

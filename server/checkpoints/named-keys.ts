@@ -29,7 +29,7 @@ export async function namedKeys(hub: Pick<Hub, "db">, where: Where): Promise<Rea
   const known = kept.get(manifestSha256);
   if (known !== undefined) return known;
   const text = await manifestText(hub, where);
-  const named = text === null ? null : parseStored(text);
+  const named = text === null ? null : await parseStored(text);
   const keys = new Set((named?.files ?? []).flatMap(({ extents }) => extents.map(({ key }) => key)));
   const oldest = kept.keys().next();
   if (kept.size >= MOST_KEPT && oldest.done !== true) kept.delete(oldest.value);

@@ -5,6 +5,7 @@ import { offerCopies } from "../homes/offer-copies.ts";
 import { profilesFor } from "../homes/homes-of.ts";
 import type { Hub } from "../hub.ts";
 import { liveNodeOf } from "../nodes/live-node-of.ts";
+import { createPauses } from "../pauses.ts";
 import { hashOf } from "../random-id.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
 import { mayRead } from "./assigned.ts";
@@ -51,9 +52,12 @@ export async function readCheckpoint(
     throw new Fault("CHECKPOINT_INCOMPLETE", { op: "readCheckpoint", subject: checkpointId });
   }
   const { text, sha256 } = read;
+  // Reading and hashing ten megabytes are a slice each.
+  await createPauses().take();
   if (hashOf(text) !== sha256) throw new Fault("CHECKSUM_MISMATCH", { op: "readCheckpoint", subject: checkpointId });
+  await createPauses().take();
   const copies = await offerCopies(hub, { nodeId: node.id, checkpoint });
   const named = () => readStored({ manifest: text, files: content?.files ?? "[]" }, adoption?.sums ?? null);
-  const manifest = asStored ? parseStored(text) : named();
+  const manifest = await (asStored ? parseStored(text) : named());
   return { manifest, sha256, copies };
 }

@@ -8,12 +8,13 @@ import {
 } from "#protocol/thresholds.ts";
 import type { Probe } from "#prisma/client/client.ts";
 import type { Hub } from "../hub.ts";
+import { mapInSlices } from "../pauses.ts";
 import { readThresholds } from "./link-policy.ts";
 import { isRented } from "./machine-memory.ts";
 
 const DAY_MS = 86_400_000;
-/** Read at a time where the newest of each machine is looked for. */
-const PORTION = 20_000;
+/** Read at a time: rows of the database are made at once, and hold whoever waits for the event loop meanwhile. */
+const PORTION = 1_000;
 
 type Row = Pick<
   Probe,
@@ -39,7 +40,7 @@ export async function readStarts(hub: Hub, input: StartsInput): Promise<StartsAn
   const { governor } = hub.settings;
   const from = found[0]?.at.getTime() ?? hub.now();
   const [nodes, machines, profiles] = [createNumbers(), createNumbers(), createNumbers()];
-  const rows = found.map((row): StartsAnswer["rows"][number] => [
+  const rows = await mapInSlices(found, (row): StartsAnswer["rows"][number] => [
     row.at.getTime() - from,
     nodes.of(row.nodeId),
     machines.of(row.machine),
@@ -80,18 +81,25 @@ const flagsOf = (row: Row): number =>
 async function find(hub: Hub, { over, profileId }: StartsInput): Promise<{ rows: Row[]; isCut: boolean }> {
   const where = profileId === null ? {} : { profileId };
   const order = [{ at: "desc" as const }, { id: "desc" as const }];
+  // What comes while the pages are read would move their rows.
+  const until = new Date(hub.now());
   if (over.of === "days") {
-    const rows = await hub.db.probe.findMany({
-      where: { ...where, at: { gte: new Date(hub.now() - over.days * DAY_MS) } },
-      orderBy: order,
-      take: MOST_STARTS + 1,
-      select: SELECT,
-    });
+    const since = new Date(hub.now() - over.days * DAY_MS);
+    const rows: Row[] = [];
+    for (let skip = 0; rows.length <= MOST_STARTS; skip += PORTION) {
+      const at = { gte: since, lte: until };
+      const take = { skip, take: PORTION };
+      const portion = await hub.db.probe.findMany({ where: { ...where, at }, orderBy: order, ...take, select: SELECT });
+      rows.push(...portion);
+      if (portion.length < PORTION) break;
+    }
     return { rows: rows.slice(0, MOST_STARTS), isCut: rows.length > MOST_STARTS };
   }
   const newest = new Map<string, Row>();
   for (let skip = 0; newest.size < over.most; skip += PORTION) {
-    const portion = await hub.db.probe.findMany({ where, orderBy: order, skip, take: PORTION, select: SELECT });
+    const at = { lte: until };
+    const take = { skip, take: PORTION };
+    const portion = await hub.db.probe.findMany({ where: { ...where, at }, orderBy: order, ...take, select: SELECT });
     for (const row of portion) {
       const name = `${row.machine} ${row.profileId}`;
       if (newest.size < over.most && !newest.has(name)) newest.set(name, row);

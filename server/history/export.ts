@@ -3,14 +3,12 @@ import type { exportHistoryInput, HistoryExport, LinkRecordView, PercentileRow }
 import type { Hub } from "../hub.ts";
 import { listHistory } from "./list.ts";
 import { readPercentilesOf } from "./percentiles.ts";
-import { writeCsv, type CsvValue } from "./write-csv.ts";
+import { writeCsv, type CsvColumn } from "./write-csv.ts";
 
 const MOST_ROWS = 50_000;
 const PAGE = 500;
 
-type Column<T> = readonly [name: string, read: (row: T) => CsvValue];
-
-const RECORD_COLUMNS: readonly Column<LinkRecordView>[] = [
+const RECORD_COLUMNS: readonly CsvColumn<LinkRecordView>[] = [
   ["at", (row) => new Date(row.at).toISOString()],
   ["kind", (row) => row.kind],
   ["node", (row) => row.nodeName],
@@ -38,7 +36,7 @@ const RECORD_COLUMNS: readonly Column<LinkRecordView>[] = [
   ["retries", (row) => row.retries],
 ];
 
-const PERCENTILE_COLUMNS: readonly Column<PercentileRow>[] = [
+const PERCENTILE_COLUMNS: readonly CsvColumn<PercentileRow>[] = [
   ["group", (row) => row.label],
   ["key", (row) => row.key],
   ["measure", (row) => row.measure],
@@ -51,18 +49,12 @@ const PERCENTILE_COLUMNS: readonly Column<PercentileRow>[] = [
   ["failure_share", (row) => row.failureShare],
 ];
 
-const textOf = <T>(columns: readonly Column<T>[], rows: readonly T[]): string =>
-  writeCsv(
-    columns.map(([name]) => name),
-    rows.map((row) => columns.map(([, read]) => read(row))),
-  );
-
 /** Units are in the columns' names; percentiles are in bytes per second, of `rtt` in ms. */
 export async function exportHistory(hub: Hub, input: z.infer<typeof exportHistoryInput>): Promise<HistoryExport> {
   const day = new Date(hub.now()).toISOString().slice(0, 10);
   if (input.what === "percentiles") {
     const { rows, more } = await readPercentilesOf(hub, input.query);
-    const text = textOf(PERCENTILE_COLUMNS, rows);
+    const text = await writeCsv(PERCENTILE_COLUMNS, rows);
     return { fileName: `tidemark-percentiles-${day}.csv`, text, rows: rows.length, truncated: more };
   }
   const rows: LinkRecordView[] = [];
@@ -72,6 +64,6 @@ export async function exportHistory(hub: Hub, input: z.infer<typeof exportHistor
     rows.push(...page.rows);
     cursor = page.nextCursor;
   } while (cursor !== null && rows.length < MOST_ROWS);
-  const text = textOf(RECORD_COLUMNS, rows);
+  const text = await writeCsv(RECORD_COLUMNS, rows);
   return { fileName: `tidemark-history-${day}.csv`, text, rows: rows.length, truncated: cursor !== null };
 }

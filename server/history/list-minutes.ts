@@ -5,7 +5,7 @@ import { MINUTE_MS, shelfOf } from "./stretch.ts";
 
 /** Charts get at most about this many points. */
 const MOST_POINTS = 720;
-/** Rows of a shelf that are read at a time: a week of them is ten thousand. */
+/** Rows that are read at a time: a week of them is ten thousand. */
 const READ_AT_ONCE = 720;
 
 const mean = (sum: number, count: number): number => (count === 0 ? 0 : sum / count);
@@ -28,15 +28,16 @@ export async function listMinutes(hub: Hub, input: { nodeId: string | null; minu
 }
 
 async function ofFleet(hub: Hub, since: number): Promise<Bucket[]> {
-  const rows = await hub.db.fleetMinute.findMany({ where: { minute: { gte: since } }, orderBy: { minute: "asc" } });
-  return rows.map(({ minute, rttSumMs, rttCount, ...rest }) => ({
-    at: minute * MINUTE_MS,
-    rttSum: rttSumMs,
-    rttCount,
-    cpuSum: 0,
-    cpuCount: 0,
-    ...rest,
-  }));
+  const points: Bucket[] = [];
+  for (let from = since; ;) {
+    const where = { minute: { gte: from } };
+    const rows = await hub.db.fleetMinute.findMany({ where, orderBy: { minute: "asc" }, take: READ_AT_ONCE });
+    for (const { minute, rttSumMs, rttCount, ...rest } of rows)
+      points.push({ at: minute * MINUTE_MS, rttSum: rttSumMs, rttCount, cpuSum: 0, cpuCount: 0, ...rest });
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < READ_AT_ONCE) return points;
+    from = last.minute + 1;
+  }
 }
 
 /** A node may have several series, when its place changed; of one minute it has one. */

@@ -1,6 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { connect } from "#prisma/connection.ts";
 import { advise } from "../advice/advise.ts";
+import { sumTransfers } from "../bucket/sum-transfers.ts";
 import { condense, gather } from "./gather.ts";
 import type { Answers, Question, Reply } from "./messages.ts";
 import { readPercentiles, readSeries } from "./read-percentiles.ts";
@@ -30,6 +31,8 @@ function answer(question: Question): Promise<Answers[keyof Answers]> {
       return readSeries(client, series, question);
     case "advise":
       return advise(client, series, question);
+    case "sum-transfers":
+      return sumTransfers(client, question);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Summary } from "#protocol/histogram.ts";
 import type { Grouping, Measure, PercentilesInput } from "#protocol/history.ts";
 import type { Advised } from "../advice/advise.ts";
+import type { TransferSums } from "../bucket/sum-transfers.ts";
 import type { Kept } from "./plan-range.ts";
 
 /** What the hub asks of the thread that reads history, and what that answers. The thread changes nothing. */
@@ -21,7 +22,9 @@ export type Question =
   | { op: "percentiles"; scope: Scope; by: Grouping }
   | { op: "series"; scope: Scope; by: Grouping; step: "minute" | "hour" | "day" }
   /** What the lines since a moment (epoch ms) say to do, of all nodes or of one. */
-  | { op: "advise"; from: number; now: number; node: number | null };
+  | { op: "advise"; from: number; now: number; node: number | null }
+  /** What the nodes of a bucket profile moved since a moment (epoch ms). */
+  | { op: "sum-transfers"; profileId: string; since: number };
 
 export interface RolledShelf {
   shelf: number;
@@ -44,6 +47,7 @@ export interface Answers {
   percentiles: { rows: GroupRow[]; from: number; to: number };
   series: PointRow[];
   advise: Advised;
+  "sum-transfers": TransferSums;
 }
 
 export type Reply = { id: number; answer: Answers[keyof Answers] } | { id: number; error: string };

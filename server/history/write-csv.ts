@@ -1,6 +1,8 @@
+import { mapInSlices } from "../pauses.ts";
+
 /**
  * Comma-separated values as RFC 4180 has them. Text that a spreadsheet would take for a formula (it begins with = + - @, a tab
- * or a line end) gets an apostrophe before it, as OWASP advises ("CSV Injection"): names of nodes are a stranger's. Pure.
+ * or a line end) gets an apostrophe before it, as OWASP advises ("CSV Injection"): names of nodes are a stranger's.
  */
 
 export type CsvValue = string | number | boolean | null;
@@ -14,6 +16,12 @@ function cellOf(value: CsvValue): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** With a line of the columns' names first. */
-export const writeCsv = (columns: readonly string[], rows: readonly (readonly CsvValue[])[]): string =>
-  [columns, ...rows].map((row) => `${row.map(cellOf).join(",")}\r\n`).join("");
+const lineOf = (cells: readonly CsvValue[]): string => `${cells.map(cellOf).join(",")}\r\n`;
+
+export type CsvColumn<T> = readonly [name: string, read: (row: T) => CsvValue];
+
+/** With a line of the columns' names first; many rows are written in slices. */
+export async function writeCsv<T>(columns: readonly CsvColumn<T>[], rows: readonly T[]): Promise<string> {
+  const lines = await mapInSlices(rows, (row) => lineOf(columns.map(([, read]) => read(row))));
+  return lineOf(columns.map(([name]) => name)) + lines.join("");
+}

@@ -8,7 +8,10 @@ import { hubRouter } from "../router.ts";
 import { faultDataOf, type Context, type Meta } from "../trpc.ts";
 import { API_PATH } from "./api-path.ts";
 import { createContext } from "./create-context.ts";
+import { LARGE_INPUTS } from "./large-inputs.ts";
 import { createLargeWay } from "./large-way.ts";
+import { refuseLongBody } from "./refuse-long-body.ts";
+import { createQueryWay } from "./query-way.ts";
 import { createShortStream } from "./short-stream.ts";
 import { createShortWay } from "./short-way.ts";
 
@@ -76,6 +79,7 @@ export function createApi(hub: Hub): RequestListener {
   const not = new Set(["node.enrol"]);
   const shortWay = createShortWay({ hub, mostBytes: MOST_BODY_BYTES, not, onError });
   const shortStream = createShortStream({ hub, onError });
+  const queryWay = createQueryWay({ hub, mostCalls: MOST_CALLS, onError });
   return (request, response) => {
     const path = (request.url ?? "").split("?", 1)[0] ?? "";
     if (request.method !== "GET" && request.method !== "POST") {
@@ -83,8 +87,12 @@ export function createApi(hub: Hub): RequestListener {
       response.writeHead(405, { allow: "GET, POST", "content-type": "text/plain" }).end(`${fault.message}\n`);
       return;
     }
-    const general = asksForSignIn(path) ? usual : small;
-    const ways = request.method === "GET" ? [shortStream] : [largeWay, shortWay];
+    const isGuarded = asksForSignIn(path);
+    const name = decodeURIComponent(path.slice(API_PATH.length));
+    const mostBytes = isGuarded ? MOST_BODY_BYTES : MOST_OPEN_BODY_BYTES;
+    if (!LARGE_INPUTS.has(name) && refuseLongBody(request, response, { path: name, mostBytes })) return;
+    const general = isGuarded ? usual : small;
+    const ways = request.method === "GET" ? [shortStream, queryWay] : [largeWay, shortWay];
     takeFirst(ways, request, response).then(
       (isTaken) => {
         if (!isTaken) general(request, response);

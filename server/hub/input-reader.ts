@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { TRPCError } from "@trpc/server";
 import { Fault } from "#protocol/fault.ts";
-import { createFairQueue } from "../fair-queue.ts";
+import { createFairQueue, type QueueLimits } from "../fair-queue.ts";
 import { noteParsed } from "../parsed-elsewhere.ts";
 import { trpcError } from "../trpc.ts";
 import type { FromInputThread, ToInputThread } from "./input-messages.ts";
@@ -20,8 +20,10 @@ export interface InputReader {
 const MEMORY_MIB = 512;
 const IDLE_MS = 60_000;
 
-export function createInputReader(): InputReader {
-  const queue = createFairQueue({ atOnce: 1, atOnceEach: 1, waiting: 32, waitingEach: 4 });
+const WAITING = { waiting: 32, waitingEach: 4 };
+
+export function createInputReader(waiting: Pick<QueueLimits, "waiting" | "waitingEach"> = WAITING): InputReader {
+  const queue = createFairQueue({ atOnce: 1, atOnceEach: 1, ...waiting });
   let thread: Worker | null = null;
   let idle: NodeJS.Timeout | null = null;
   let lastId = 0;

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { parentPort } from "node:worker_threads";
 import { stopAtFirstIssue } from "#protocol/bounded.ts";
-import { LARGE_INPUTS } from "./large-inputs.ts";
+import { LARGE_INPUTS, schemaOf } from "./large-inputs.ts";
 import type { FromInputThread, ToInputThread } from "./input-messages.ts";
 import { takeApart } from "./take-apart.ts";
 
@@ -29,7 +29,7 @@ function read({ id, path, bytes }: Extract<ToInputThread, { op: "read" }>): void
     say({ id, op: "bad", issue: null });
     return;
   }
-  const parsed = LARGE_INPUTS.get(path)?.schema.safeParse(asked);
+  const parsed = schemaOf(path)?.safeParse(asked);
   if (parsed?.success !== true) {
     const [issue] = parsed?.error.issues ?? [];
     say({ id, op: "bad", issue: { path: (issue?.path ?? []).map(String), message: issue?.message ?? "" } });

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { tellSumsInput } from "#protocol/adopted.ts";
+import { storedManifest, tellSumsInput } from "#protocol/adopted.ts";
 import { finishUploadsInput } from "#protocol/browser-transfers.ts";
 import { planBucketJobInput } from "#protocol/bucket-jobs.ts";
 import { commitInput } from "#protocol/checkpoint.ts";
@@ -20,6 +20,12 @@ export interface LargeInput {
   schema: z.ZodType;
   mostBytes: number;
 }
+
+/** In place of a procedure: a manifest out of the hub's own record. */
+export const STORED_MANIFEST = "stored manifest";
+
+export const schemaOf = (path: string): z.ZodType | null =>
+  path === STORED_MANIFEST ? storedManifest : (LARGE_INPUTS.get(path)?.schema ?? null);
 
 export const LARGE_INPUTS: ReadonlyMap<string, LargeInput> = new Map([
   ["node.commit", { schema: commitInput, mostBytes: 64 * MIB }],

@@ -1,4 +1,4 @@
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Fault } from "#protocol/fault.ts";
 import { OLDEST_ACCEPTED_PROTOCOL, PRODUCT_VERSION, PROTOCOL_VERSION } from "#protocol/version.ts";
@@ -68,6 +68,15 @@ const HEALTH = {
   oldestProtocol: OLDEST_ACCEPTED_PROTOCOL,
 } as const;
 
+async function answerMetrics(hub: Hub, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const refused = refuseMetrics(hub.settings.metrics, request);
+  const text = refused === null ? await metricsText(hub) : "";
+  const type = refused === null ? "text/plain; version=0.0.4; charset=utf-8" : "text/plain";
+  const challenge = refused === 401 ? { "www-authenticate": "Bearer" } : {};
+  response.writeHead(refused ?? 200, { "content-type": type, "cache-control": "no-store", ...challenge });
+  response.end(text);
+}
+
 /** @throws Fault PORT_IN_USE, BAD_INPUT (an address that cannot be listened on) */
 export async function serve(hub: Hub, pages: Pages, portWaitMs: number): Promise<Served> {
   const api = createApi(hub);
@@ -95,15 +104,8 @@ export async function serve(hub: Hub, pages: Pages, portWaitMs: number): Promise
       response.end(description);
       return;
     }
-    if (path === "/metrics") {
-      const refused = refuseMetrics(hub.settings.metrics, request);
-      const type = refused === null ? "text/plain; version=0.0.4; charset=utf-8" : "text/plain";
-      const challenge = refused === 401 ? { "www-authenticate": "Bearer" } : {};
-      response.writeHead(refused ?? 200, { "content-type": type, "cache-control": "no-store", ...challenge });
-      response.end(refused === null ? metricsText(hub) : "");
-      return;
-    }
-    pages(request, response).catch((error: unknown) => {
+    const answer = path === "/metrics" ? answerMetrics(hub, request, response) : pages(request, response);
+    answer.catch((error: unknown) => {
       hub.log.error({ error, path: path.split("?", 1)[0] }, "a page failed");
       if (!response.headersSent) response.writeHead(500, { "content-type": "text/plain" });
       response.end();

@@ -17,7 +17,7 @@ const file = (path: string, parts: [length: number, crc32: string][]): ManifestF
   })),
 });
 
-it("tells files that came, went, kept their bytes or changed in some of their parts", () => {
+it("tells files that came, went, kept their bytes or changed in some of their parts", async () => {
   const from = [
     file("gone", [[1, "aaaaaaaa"]]),
     file("same", [[4, "aaaaaaaa"]]),
@@ -34,7 +34,7 @@ it("tells files that came, went, kept their bytes or changed in some of their pa
     ]),
     file("new", [[2, "d".repeat(8)]]),
   ];
-  expect(compareFiles(from, to)).toEqual({
+  expect(await compareFiles(from, to)).toEqual({
     added: [{ path: "new", sizeBytes: 2 }],
     removed: [{ path: "gone", sizeBytes: 1 }],
     changed: [{ path: "model", fromBytes: 16, toBytes: 16, changedParts: 1, parts: 2 }],
@@ -44,7 +44,7 @@ it("tells files that came, went, kept their bytes or changed in some of their pa
   });
 });
 
-it("does not take the same size for the same bytes where parts do not line up", () => {
+it("does not take the same size for the same bytes where parts do not line up", async () => {
   const [a, b] = [
     [file("m", [[16, "a".repeat(8)]])],
     [
@@ -54,6 +54,8 @@ it("does not take the same size for the same bytes where parts do not line up", 
       ]),
     ],
   ];
-  expect(compareFiles(a, b)).toMatchObject({ same: 0, changed: [], unknown: 1 });
-  expect(compareFiles(a, [file("m", [[17, "a".repeat(8)]])]).changed).toMatchObject([{ changedParts: null, parts: 1 }]);
+  expect(await compareFiles(a, b)).toMatchObject({ same: 0, changed: [], unknown: 1 });
+  expect((await compareFiles(a, [file("m", [[17, "a".repeat(8)]])])).changed).toMatchObject([
+    { changedParts: null, parts: 1 },
+  ]);
 });

@@ -1,13 +1,15 @@
 import type { StoredExtent, StoredFile } from "#protocol/adopted.ts";
 import type { FilesCompared } from "#protocol/inspect.ts";
+import { createPauses } from "../pauses.ts";
 
 const MOST_ROWS = 2_000;
 
 /**
  * What became of the files between two checkpoints, by their manifests alone. The same size is not the same file: parts of
- * equal lengths are compared by their checksums, and where these are missing or do not line up nobody knows. Pure.
+ * equal lengths are compared by their checksums, and where these are missing or do not line up nobody knows. In slices.
  */
-export function compareFiles(from: readonly StoredFile[], to: readonly StoredFile[]): FilesCompared {
+export async function compareFiles(from: readonly StoredFile[], to: readonly StoredFile[]): Promise<FilesCompared> {
+  const pauses = createPauses();
   const before = new Map<string, StoredFile>(from.map((file) => [file.path, file]));
   const after = new Set<string>(to.map(({ path }) => path));
   const result: FilesCompared = { added: [], removed: [], changed: [], same: 0, unknown: 0, omitted: 0 };
@@ -15,8 +17,12 @@ export function compareFiles(from: readonly StoredFile[], to: readonly StoredFil
     if (rows.length < MOST_ROWS) rows.push(row);
     else result.omitted++;
   };
-  for (const { path, sizeBytes } of from) if (!after.has(path)) put(result.removed, { path, sizeBytes });
+  for (const { path, sizeBytes } of from) {
+    if (pauses.isDue()) await pauses.take();
+    if (!after.has(path)) put(result.removed, { path, sizeBytes });
+  }
   for (const { path, sizeBytes, extents } of to) {
+    if (pauses.isDue()) await pauses.take();
     const was = before.get(path);
     if (was === undefined) {
       put(result.added, { path, sizeBytes });

@@ -4,6 +4,7 @@ import type { StoredFile } from "#protocol/adopted.ts";
 import type { Comparable, compareInput, LossCurve, PlacesCompared } from "#protocol/inspect.ts";
 import { compareTensors, type ComparedFile } from "#storage/inspect/compare.ts";
 import type { Hub } from "../hub.ts";
+import { createPauses } from "../pauses.ts";
 import { compareFiles } from "./compare-files.ts";
 import { inspectAt, inspectManifestFile, openCheckpoint } from "./find-file.ts";
 import { inspectFiles } from "./inspect-files.ts";
@@ -20,7 +21,8 @@ export async function comparePlaces(
 ): Promise<PlacesCompared> {
   const [from, to] = [await filesOf(hub, input.from, signal), await filesOf(hub, input.to, signal)];
   const compared = compareTensors(from.files, to.files);
-  const files = from.all === null || to.all === null ? null : compareFiles(from.all, to.all);
+  await createPauses().take();
+  const files = from.all === null || to.all === null ? null : await compareFiles(from.all, to.all);
   return { ...compared, files, warnings: [...from.warnings, ...to.warnings, ...compared.warnings] };
 }
 

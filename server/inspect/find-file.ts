@@ -39,7 +39,7 @@ export async function openCheckpoint(hub: Hub, checkpointId: string): Promise<Re
   }
   if (hashOf(text) !== row.manifestSha256)
     throw new Fault("CHECKSUM_MISMATCH", { op: "inspect", subject: checkpointId });
-  const read = readStored({ manifest: text, files: row.content?.files ?? "[]" }, row.adoption?.sums ?? null);
+  const read = await readStored({ manifest: text, files: row.content?.files ?? "[]" }, row.adoption?.sums ?? null);
   return { store: await hub.stores.open(row.profileId), ...(await unlockManifest(hub, read)) };
 }
 

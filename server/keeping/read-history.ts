@@ -2,19 +2,37 @@ import { readMetrics } from "../checkpoints/read-metrics.ts";
 import type { CheckpointState } from "#protocol/checkpoint.ts";
 import type { KeepHistory } from "#protocol/decide-keeping.ts";
 import { KEPT_NOWHERE } from "#protocol/keeping.ts";
+import type { Checkpoint } from "#prisma/client/client.ts";
 import type { Database } from "#prisma/open.ts";
 import { WRITTEN_BY_NODES } from "../adopt/is-adopted.ts";
+import { mapInSlices } from "../pauses.ts";
 import { findKeeping } from "./find-keeping.ts";
 import { findRead } from "./find-read.ts";
 
 type Db = Pick<Database, "checkpoint" | "checkpointCopy" | "keepRecord" | "epoch" | "command" | "transfer">;
 
+/** Read at a time: a run may have tens of thousands of checkpoints. */
+const PAGE = 500;
+
+async function readRows(db: Db, run: string): Promise<Checkpoint[]> {
+  const rows: Checkpoint[] = [];
+  for (let after = ""; ;) {
+    const page = await db.checkpoint.findMany({
+      // Final models are few, and no rule removes them.
+      where: { id: { gt: after }, run, role: null, ...WRITTEN_BY_NODES, state: { in: ["complete", "uploading"] } },
+      orderBy: { id: "asc" },
+      take: PAGE,
+    });
+    rows.push(...page);
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE) return rows;
+    after = last.id;
+  }
+}
+
 /** All that decides what of a run may go, as the database has it now. */
 export async function readHistory(db: Db, run: string): Promise<KeepHistory> {
-  const rows = await db.checkpoint.findMany({
-    // Final models are few, and no rule removes them.
-    where: { run, role: null, ...WRITTEN_BY_NODES, state: { in: ["complete", "uploading"] } },
-  });
+  const rows = await readRows(db, run);
   const copies = await db.checkpointCopy.findMany({
     where: { run, state: "complete", damagedAt: null },
     select: { checkpointId: true, profileId: true },
@@ -35,7 +53,7 @@ export async function readHistory(db: Db, run: string): Promise<KeepHistory> {
     select: { epoch: true, parentEpoch: true, parentStep: true },
   });
   return {
-    checkpoints: rows.map((row) => {
+    checkpoints: await mapInSlices(rows, (row) => {
       const { isPinned, tags } = keeping.get(row.id) ?? KEPT_NOWHERE;
       return {
         id: row.id,

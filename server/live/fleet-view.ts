@@ -1,17 +1,18 @@
-import { addRisks } from "#protocol/risk.ts";
+import { addRisks, NO_RISK } from "#protocol/risk.ts";
 import type { FleetView, NodeRow } from "#protocol/views.ts";
+import { mapInSlices } from "../pauses.ts";
 import type { Live } from "./live.ts";
 import { nodeRowOf } from "./node-row.ts";
 
 /**
  * The fleet in one look. Revoked nodes do not count. Of a node that is not online, a run that another node has taken over
- * since is history, not risk.
+ * since is history, not risk. Ten thousand nodes are read in slices.
  */
-export function fleetViewOf(live: Live, now: number): FleetView {
-  const rows: NodeRow[] = [];
-  for (const node of live.nodes.values()) if (node.revokedAt === null) rows.push(nodeRowOf(live, node, now));
+export async function fleetViewOf(live: Live, now: number): Promise<FleetView> {
+  const nodes = [...live.nodes.values()].filter(({ revokedAt }) => revokedAt === null);
+  const rows: NodeRow[] = await mapInSlices(nodes, (node) => nodeRowOf(live, node, now));
   const byWork = { safe: 0, moving: 0, risk: 0, lost: 0 };
-  const risks = [];
+  let risk = NO_RISK;
   let worst: FleetView["worstNode"] = null;
   let up = 0;
   let down = 0;
@@ -21,7 +22,7 @@ export function fleetViewOf(live: Live, now: number): FleetView {
     up += row.upBytesPerSecond;
     down += row.downBytesPerSecond;
     active += row.activeTransfers;
-    for (const run of row.runs) if (row.state === "online" || run.isWriter) risks.push(run.risk);
+    for (const run of row.runs) if (row.state === "online" || run.isWriter) risk = addRisks([risk, run.risk]);
     if (row.state === "online" && row.risk.lossMs > (worst?.lossMs ?? 0)) {
       worst = { id: row.id, name: row.name, lossMs: row.risk.lossMs };
     }
@@ -32,7 +33,7 @@ export function fleetViewOf(live: Live, now: number): FleetView {
     online: rows.filter((row) => row.state === "online").length,
     silent: rows.filter((row) => row.state === "silent").length,
     byWork,
-    risk: addRisks(risks),
+    risk,
     worstNode: worst,
     upBytesPerSecond: up,
     downBytesPerSecond: down,

@@ -227,14 +227,14 @@ describe("the fleet", () => {
     test.hub.live.writers.set("llama", { nodeId: node.nodeId, epoch: 1 });
     test.advance(31_000);
     await noticeSilence(test.hub);
-    expect(test.hub.live.fleet(test.hub.now())).toMatchObject({
+    expect(await test.hub.live.fleet(test.hub.now())).toMatchObject({
       silent: 1,
       byWork: { lost: 1 },
       risk: { bytes: 3_000 },
     });
     test.hub.live.writers.set("llama", { nodeId: "other", epoch: 2 });
     test.advance(1_000);
-    expect(test.hub.live.fleet(test.hub.now()).risk.bytes).toBe(0);
+    expect((await test.hub.live.fleet(test.hub.now())).risk.bytes).toBe(0);
     const row = await callAs(test.hub, "viewer").nodes.get({ id: node.nodeId });
     expect(row).toMatchObject({ work: "lost", risk: { bytes: 3_000 }, runs: [{ isWriter: false }] });
   });

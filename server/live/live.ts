@@ -81,7 +81,7 @@ export class Live {
   #watchedUntil = 0;
   #reportEveryMs = UNWATCHED_MS;
   #returnWithinMs = returnWindowMs(0);
-  #fleet: { revision: number; view: FleetView } | null = null;
+  #fleet: { revision: number; at: number; view: Promise<FleetView> } | null = null;
 
   get watchers(): number {
     return this.#watchers;
@@ -219,9 +219,9 @@ export class Live {
   }
 
   /** The fleet at `now`; computed once for all watchers of the same moment. */
-  fleet(now: number): FleetView {
-    if (this.#fleet === null || this.#fleet.revision !== this.revision || now - this.#fleet.view.at >= 1_000) {
-      this.#fleet = { revision: this.revision, view: fleetViewOf(this, now) };
+  fleet(now: number): Promise<FleetView> {
+    if (this.#fleet === null || this.#fleet.revision !== this.revision || now - this.#fleet.at >= 1_000) {
+      this.#fleet = { revision: this.revision, at: now, view: fleetViewOf(this, now) };
     }
     return this.#fleet.view;
   }

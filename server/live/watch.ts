@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { Fault, isFault } from "#protocol/fault.ts";
 import { isEnded } from "#protocol/transfer.ts";
 import type { LiveMessage } from "#protocol/views.ts";
@@ -5,6 +6,7 @@ import { isTokenGood } from "../api-tokens/read-token.ts";
 import { readSession } from "../auth/session.ts";
 import type { Hub } from "../hub.ts";
 import { trpcError, type Context, type PersonCaller } from "../trpc.ts";
+import type { LiveNode } from "./live-node.ts";
 import { changesOf, shownRowOf, type ShownRow } from "./shown-row.ts";
 
 /**
@@ -19,16 +21,24 @@ const PACE_MS = 1_000;
  */
 const NODES_AT_ONCE = 150;
 const MOST_MESSAGES = 6;
+/** Of the whole fleet: others are answered between two messages of it. */
+const NODES_OF_THE_WHOLE = 500;
 /** A page counts as old when it has heard nothing for some seconds. */
 const BEAT_MS = 4_000;
 const SESSION_CHECK_MS = 10_000;
 const EVENTS_TOLD = 50;
 
-function* whole(hub: Hub): Generator<LiveMessage> {
+async function* whole(hub: Hub): AsyncGenerator<LiveMessage> {
   const { live } = hub;
   const now = hub.now();
-  yield { type: "fleet", fleet: live.fleet(now) };
-  yield { type: "nodes", nodes: [...live.nodes.values()].map((node) => shownRowOf(live, node, now).row) };
+  yield { type: "fleet", fleet: await live.fleet(now) };
+  const nodes = [...live.nodes.values()];
+  const rowsOf = (some: readonly LiveNode[]) => some.map((node) => shownRowOf(live, node, now).row);
+  yield { type: "nodes", nodes: rowsOf(nodes.slice(0, NODES_OF_THE_WHOLE)) };
+  for (let from = NODES_OF_THE_WHOLE; from < nodes.length; from += NODES_OF_THE_WHOLE) {
+    await setImmediate();
+    yield { type: "node-changes", joined: rowsOf(nodes.slice(from, from + NODES_OF_THE_WHOLE)), changed: [] };
+  }
   const moving = [...live.transfers.values()].filter(({ row }) => !isEnded(row.state));
   yield { type: "transfers", whole: true, transfers: moving.map(({ row }) => row) };
   // A page that comes back also hears of what happened while nobody told it.
@@ -36,9 +46,9 @@ function* whole(hub: Hub): Generator<LiveMessage> {
 }
 
 /** What is newer than revision `seen`, and events after `lastEvent`: all but the nodes. */
-function* changes(hub: Hub, seen: number, lastEvent: number): Generator<LiveMessage> {
+async function* changes(hub: Hub, seen: number, lastEvent: number): AsyncGenerator<LiveMessage> {
   const { live } = hub;
-  yield { type: "fleet", fleet: live.fleet(hub.now()) };
+  yield { type: "fleet", fleet: await live.fleet(hub.now()) };
   const transfers = [...live.transfers.values()].filter(({ revision }) => revision > seen);
   if (transfers.length > 0) yield { type: "transfers", whole: false, transfers: transfers.map(({ row }) => row) };
   const events = live.events.filter(({ id }) => id > lastEvent);

@@ -2,10 +2,11 @@ import { Fault } from "#protocol/fault.ts";
 import type { NodeRow } from "#protocol/views.ts";
 import type { Hub } from "../hub.ts";
 import { nodeRowOf } from "../live/node-row.ts";
+import { mapInSlices } from "../pauses.ts";
 
 /** All nodes, by name. */
-export function listNodes(hub: Hub): NodeRow[] {
-  const rows = [...hub.live.nodes.values()].map((node) => nodeRowOf(hub.live, node, hub.now()));
+export async function listNodes(hub: Hub): Promise<NodeRow[]> {
+  const rows = await mapInSlices([...hub.live.nodes.values()], (node) => nodeRowOf(hub.live, node, hub.now()));
   return rows.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 

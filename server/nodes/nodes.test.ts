@@ -188,7 +188,7 @@ describe("silence", () => {
     await noticeSilence(test.hub);
     const lost = { state: "silent", work: "lost", risk: { lossMs: 180_000 }, runs: [{ work: "lost" }] };
     expect(await callAs(test.hub, "viewer").nodes.get({ id: node.nodeId })).toMatchObject(lost);
-    expect(test.hub.live.fleet(test.hub.now())).toMatchObject({ byWork: { lost: 1 }, risk: { lossMs: 180_000 } });
+    expect(await test.hub.live.fleet(test.hub.now())).toMatchObject({ byWork: { lost: 1 }, risk: { lossMs: 180_000 } });
     const query = { nodeId: node.nodeId, run: null, cursor: null, limit: 1 };
     const [event] = (await callAs(test.hub, "viewer").events.list(query)).rows;
     expect(event).toMatchObject({ work: "lost", text: expect.stringContaining("3 min of training at risk") });

@@ -31,7 +31,7 @@ export async function chooseParts(
   about: { checkpointId: string; content: { manifest: string; files: string }; choice: FileChoice },
 ): Promise<ChosenParts> {
   const { choice, content } = about;
-  if (!isOfTensors(choice)) return { ...readChoice(content, choice), tensors: null };
+  if (!isOfTensors(choice)) return { ...(await readChoice(content, choice)), tensors: null };
   return chooseTensors(hub, about.checkpointId, choice);
 }
 

@@ -4,7 +4,7 @@ import { damageWords } from "#protocol/damage.ts";
 import { nameOfPlace, placeOf } from "#protocol/place.ts";
 import type { NodeEvent } from "#protocol/reports.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
-import { announcedFiles } from "../checkpoints/check-manifest.ts";
+import { announcedIn } from "../checkpoints/check-manifest.ts";
 import { completeBefore } from "../checkpoints/newest.ts";
 import { placeOfRow } from "../checkpoints/place-of-row.ts";
 import { profilesFor } from "../homes/homes-of.ts";
@@ -58,14 +58,14 @@ export async function fallBack(scope: RecordScope, event: Ended, checkpoint: Che
   if (order.kind !== "restore") return;
   const files = order.files ?? null;
   const tensors = order.tensors ?? null;
-  const whole = amountsOf({ manifest: content.manifest, files: content.files }, files);
+  const whole = await amountsOf({ manifest: content.manifest, files: content.files }, files);
   if (whole === null) return;
   // Of tensors about the same moves; the node says how much it is once it has looked.
   const amounts = tensors === null ? whole : await plannedFor(tx, failed.transferId);
   const own = await tx.checkpointContent.findUnique({ where: { checkpointId: checkpoint.id } });
   const targetPath = pathForOther(order.targetPath, {
-    from: { ...checkpoint, files: filesIn(own?.files ?? "[]") },
-    to: { ...before, files: filesIn(content.files) },
+    from: { ...checkpoint, files: announcedIn(own?.files ?? "[]") },
+    to: { ...before, files: announcedIn(content.files) },
   });
   const row = await queueRestore(tx, {
     ...again,
@@ -85,8 +85,6 @@ export async function fallBack(scope: RecordScope, event: Ended, checkpoint: Che
   recorded.events.push(await recordEvent(tx, { ...line, kind: "restore-started", step: Number(before.step), text }));
 }
 
-const filesIn = (text: string) => announcedFiles.parse(JSON.parse(text));
-
 async function plannedFor(
   tx: RecordScope["tx"],
   transferId: string,
@@ -96,12 +94,12 @@ async function plannedFor(
 }
 
 /** Null when the step before has not all of the files that were chosen. */
-function amountsOf(
+async function amountsOf(
   content: { manifest: string; files: string },
   files: Parameters<typeof queueRestore>[1]["files"],
-): { fileCount: number; sizeBytes: number } | null {
+): Promise<{ fileCount: number; sizeBytes: number } | null> {
   try {
-    return readChoice(content, files === null ? null : { files });
+    return await readChoice(content, files === null ? null : { files });
   } catch {
     return null;
   }

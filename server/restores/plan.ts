@@ -17,9 +17,10 @@ import { bestFor } from "../homes/offer-copies.ts";
 import type { Hub } from "../hub.ts";
 import { gpuOf, stateOf, type LiveNode } from "../live/live-node.ts";
 import { bytesMoving, checkpointRowOf } from "../checkpoints/checkpoint-row.ts";
-import { announcedFiles } from "../checkpoints/check-manifest.ts";
+import { announcedIn } from "../checkpoints/check-manifest.ts";
 import { completeBefore, newestComplete } from "../checkpoints/newest.ts";
 import { placeOfRow } from "../checkpoints/place-of-row.ts";
+import { createPauses, mapInSlices } from "../pauses.ts";
 import { draftOf } from "../profiles/open-store.ts";
 import { estimateCost } from "./estimate-cost.ts";
 import { refuseLocked } from "../sealing/refuse-locked.ts";
@@ -52,20 +53,28 @@ const DOING = {
   copy: "copying",
 } as const;
 
-function busyWith(hub: Hub, node: LiveNode): string | null {
-  for (const { row } of hub.live.transfers.values()) {
-    if (row.nodeId !== node.id || isEnded(row.state)) continue;
-    return `${DOING[row.direction]} step ${row.step} of ${row.run}`;
+/** By node, the first transfer that has not ended, in words. */
+function busyNodes({ live }: Hub): Map<string, string> {
+  const busy = new Map<string, string>();
+  for (const { row } of live.transfers.values()) {
+    if (busy.has(row.nodeId) || isEnded(row.state)) continue;
+    busy.set(row.nodeId, `${DOING[row.direction]} step ${row.step} of ${row.run}`);
   }
-  return null;
+  return busy;
 }
 
 function candidateOf(
   hub: Hub,
   node: LiveNode,
-  about: { sizeBytes: number; others: number | null; profileIds: ReadonlySet<string>; copies: readonly Lying[] },
+  about: {
+    sizeBytes: number;
+    others: number | null;
+    profileIds: ReadonlySet<string>;
+    copies: readonly Lying[];
+    busy: ReadonlyMap<string, string>;
+  },
 ): RestoreCandidate {
-  const { sizeBytes, others, profileIds, copies } = about;
+  const { sizeBytes, others, profileIds, copies, busy } = about;
   const from = bestFor(hub, { nodeId: node.id, copies });
   const way = { nodeId: node.id, profileId: from.profileId, direction: "download" as const };
   const rate = expectedRate(hub, way)?.bytesPerSecond ?? others;
@@ -77,7 +86,7 @@ function candidateOf(
     freeBytes: node.report?.disk?.freeBytes ?? null,
     whyNot: whyNot(node, { profileIds, sizeBytes }),
     from: copies.length > 1 ? from.bucket : null,
-    busyWith: busyWith(hub, node),
+    busyWith: busy.get(node.id) ?? null,
     etaMs: rate === null ? null : Math.round((sizeBytes / rate) * 1000),
     bytesPerSecond: rate,
   };
@@ -114,17 +123,21 @@ export async function planRestore(hub: Hub, input: z.infer<typeof planRestoreInp
   const others = expectedOfNeighbours(hub, way)?.bytesPerSecond ?? null;
   const profileIds = await profilesFor(hub.db, row);
   const copies = await completeCopies(hub.db, row);
-  const candidates = [...hub.live.nodes.values()]
-    .filter((node) => node.revokedAt === null)
-    .map((node) => candidateOf(hub, node, { sizeBytes: chosen.sizeBytes, others, profileIds, copies }))
-    .toSorted(byFitness);
+  const about = { sizeBytes: chosen.sizeBytes, others, profileIds, copies, busy: busyNodes(hub) };
+  const nodes = [...hub.live.nodes.values()].filter((node) => node.revokedAt === null);
+  const candidates = (await mapInSlices(nodes, (node) => candidateOf(hub, node, about))).toSorted(byFitness);
   const best =
     candidates.find((candidate) =>
       input.nodeId === null ? candidate.whyNot === null : candidate.nodeId === input.nodeId,
     ) ?? null;
   const { provider } = draftOf(row.profile);
   const partBytes = traitsOf(provider).preferredPartBytes;
-  const requests = requestsFor(chosen.of, partBytes);
+  const pauses = createPauses();
+  await pauses.take();
+  const requests = await requestsFor(chosen.of, partBytes);
+  await pauses.take();
+  const place = placeFor(row, { text: content.files, chosen });
+  await pauses.take();
   const instead = row.damagedAt === null ? null : await completeBefore(hub.db, row);
   return {
     checkpoint,
@@ -139,14 +152,16 @@ export async function planRestore(hub: Hub, input: z.infer<typeof planRestoreInp
     egress: PRESETS[provider].egress,
     candidates,
     suggestedNodeId: best?.nodeId ?? null,
-    suggestedPath: folderOn(hub, best, { run: row.run, place: placeFor(row, { text: content.files, chosen }) }),
+    suggestedPath: folderOn(hub, best, { run: row.run, place }),
   };
 }
 
 /** Each piece by itself, in requests of `partBytes`; files that share an object are read together. */
-function requestsFor(files: readonly StoredFile[], partBytes: number): number {
+async function requestsFor(files: readonly StoredFile[], partBytes: number): Promise<number> {
+  const pauses = createPauses();
   const bytes = new Map<string, { pieces: number; shared: Set<string>; total: number }>();
   for (const { path, extents } of files) {
+    if (pauses.isDue()) await pauses.take();
     for (const extent of extents) {
       const { length } = storedBytes(extent);
       const known = bytes.get(extent.key) ?? { pieces: 0, shared: new Set(), total: 0 };
@@ -181,7 +196,7 @@ async function judgeChoice(
       return { chosen, refusal: toFault(error).toData() };
     }
   } catch (error) {
-    return { chosen: { ...readChoice(content, null), tensors: null }, refusal: toFault(error).toData() };
+    return { chosen: { ...(await readChoice(content, null)), tensors: null }, refusal: toFault(error).toData() };
   }
 }
 
@@ -201,7 +216,7 @@ function placeFor(
   const { role, adoption } = row;
   const step = Number(row.step);
   if (chosen.tensors !== null) return placeOf({ step, role, files: [] }, null);
-  const files = announcedFiles.parse(JSON.parse(text));
+  const files = announcedIn(text);
   const origin = adoption === null ? null : { place: adoption.place, kind: kindOfOrigin(adoption.place) };
   return placeOf({ step, role, files, origin }, placeOfRow(row));
 }

@@ -16,11 +16,11 @@ export interface Chosen {
 }
 
 /** Which files of a manifest a choice means. @throws Fault NOT_FOUND for a name it does not hold, BAD_INPUT for a rank that cannot be told, TOO_LARGE */
-export function readChoice(
+export async function readChoice(
   content: { manifest: string; files: string },
   choice: Exclude<FileChoice, TensorChoice>,
-): Chosen {
-  const { files, run, step } = readStored(content, null);
+): Promise<Chosen> {
+  const { files, run, step } = await readStored(content, null);
   const sum = (some: StoredManifest["files"]) => some.reduce((total, { sizeBytes }) => total + sizeBytes, 0);
   if (choice === null) return { files: null, fileCount: files.length, sizeBytes: sum(files), of: files };
   const names =

@@ -1,7 +1,7 @@
-import { storedManifest } from "#protocol/adopted.ts";
 import { isFault } from "#protocol/fault.ts";
 import { HIDDEN_FOLDER } from "#protocol/sealing.ts";
 import { forgetFiles } from "../checkpoints/checkpoint-files.ts";
+import { parseStored } from "../checkpoints/stored-manifest.ts";
 import type { Unlocking } from "./key-of-checkpoint.ts";
 import { unlockManifest } from "./key-of-checkpoint.ts";
 
@@ -18,7 +18,7 @@ export async function nameHidden(hub: Unlocking, keyId: string): Promise<number>
   for (const { id: checkpointId, manifestSha256 } of rows) {
     const content = await hub.db.checkpointContent.findUniqueOrThrow({ where: { checkpointId } });
     try {
-      const { manifest } = await unlockManifest(hub, storedManifest.parse(JSON.parse(content.manifest ?? "null")));
+      const { manifest } = await unlockManifest(hub, await parseStored(content.manifest ?? "null"));
       const files = JSON.stringify(manifest.files.map(({ path, sizeBytes }) => ({ path, sizeBytes })));
       await hub.db.checkpointContent.update({ where: { checkpointId }, data: { files } });
       forgetFiles(manifestSha256);

@@ -1,4 +1,3 @@
-import { storedManifest } from "#protocol/adopted.ts";
 import { Fault } from "#protocol/fault.ts";
 import type { ReleasedKey } from "#protocol/sealing.ts";
 import { isSealed } from "#storage/sealing/open-manifest.ts";
@@ -6,6 +5,7 @@ import type { Database } from "#prisma/open.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { hasOpenCommand } from "../checkpoints/assigned.ts";
 import { currentEpoch, newestComplete } from "../checkpoints/newest.ts";
+import { parseStored } from "../checkpoints/stored-manifest.ts";
 import { audit } from "../events/audit.ts";
 import { profilesFor } from "../homes/homes-of.ts";
 import { liveNodeOf } from "../nodes/live-node-of.ts";
@@ -48,7 +48,7 @@ export async function releaseKey(
   if (found.state !== "complete" || found.content?.manifest == null) {
     throw new Fault("CHECKPOINT_INCOMPLETE", { op: "release key", subject: checkpointId });
   }
-  const read = storedManifest.parse(JSON.parse(found.content.manifest));
+  const read = await parseStored(found.content.manifest);
   if (!isSealed(read)) throw new Fault("BAD_INPUT", { op: "release key", detail: "it is not encrypted" });
   const key = await keyOfCheckpoint(hub, read);
   const subject = `step ${found.step} of ${found.run}`;

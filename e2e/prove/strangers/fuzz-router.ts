@@ -34,7 +34,7 @@ const LANES = 4;
 const NOT_ASKED = new Set(["auth.signOut", "sessions.endOthers", "auth.changePassword"]);
 const RENEW_EVERY = 400;
 
-const readProcedures = (): Procedure[] =>
+export const readProcedures = (): Procedure[] =>
   JSON.parse(
     execFileSync(process.execPath, ["server/openapi/main.ts"], {
       cwd: ROOT,

@@ -27,8 +27,7 @@ async function takeover(stage: Stage): Promise<string[]> {
     if (saved !== null) problems.push(`the writer that was there does not commit any more: ${saved}`);
   }
   const { rows } = await stage.client.events.list.query({ nodeId: null, run, cursor: null, limit: 50 });
-  const active = await stage.client.alerts.active.query({});
-  const isTold = rows.some(({ text }) => /refus|claim|take/i.test(text)) || JSON.stringify(active).includes("llama");
+  const isTold = rows.some(({ kind, nodeName }) => kind === "claim-refused" && nodeName === "thief");
   if (claimed !== null && !isTold) problems.push("nobody is told that a run was to be taken");
   return problems;
 }
@@ -172,7 +171,8 @@ async function records(stage: Stage): Promise<string[]> {
 }
 
 async function foreignPlaces(stage: Stage): Promise<string[]> {
-  const worker = await stage.startNode({ name: "gpu-1", run: "watched" });
+  // Empty: as if nobody had said it, which the stage does.
+  const worker = await stage.startNode({ name: "gpu-1", run: "watched", env: { TIDEMARK_RESTORE_TO: "" } });
   const rogue = await enrolRogue(stage, { name: "maker" });
   const run = runName.parse("made");
   const { epoch } = await rogue.node.claimEpoch.mutate({ run });

@@ -1,4 +1,13 @@
-import { chmodSync, chownSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lchownSync,
+  mkdirSync,
+  readdirSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { PutObjectCommand } from "@aws-sdk/client-s3";
 import { runName } from "#protocol/names.ts";
@@ -79,6 +88,8 @@ async function links(stage: Stage): Promise<string[]> {
   mkdirSync(folder, { recursive: true });
   writeCheckpoint({ folder, step: 1, modelBytes: 100_000, optimizerBytes: 0, loss: 1 });
   symlinkSync(secret, join(folder, "checkpoint-1", "notes.txt"));
+  // Whose the folder is, he may have saved what is his: here a program of another user than root, which the worker is.
+  if (process.getuid?.() === 0) giveAway(folder);
   const worker = await stage.startNode({ name: "linker", run, flags: ["--settle", "100ms"] });
   const completeOf = async () =>
     (await stage.client.runs.get.query({ run }).catch(() => null))?.checkpoints.find(
@@ -98,10 +109,19 @@ async function links(stage: Stage): Promise<string[]> {
   return process.getuid?.() === 0 ? [...problems, ...(await foreignState(stage))] : problems;
 }
 
+function giveAway(folder: string): void {
+  lchownSync(folder, STRANGER, STRANGER);
+  for (const entry of readdirSync(folder, { recursive: true, encoding: "utf8" }))
+    lchownSync(join(folder, entry), STRANGER, STRANGER);
+}
+
+/** A user that this machine does not have. */
+const STRANGER = 64_003;
+
 async function foreignState(stage: Stage): Promise<string[]> {
   const state = join(stage.dir, "foreign-state");
   mkdirSync(state);
-  chownSync(state, 64_003, 64_003);
+  chownSync(state, STRANGER, STRANGER);
   chmodSync(state, 0o777);
   const planted = join(stage.dir, "planted");
   symlinkSync(planted, join(state, "local.token"));

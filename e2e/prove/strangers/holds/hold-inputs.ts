@@ -1,0 +1,136 @@
+import { USUAL_SETTINGS } from "#protocol/bench/plan-input.ts";
+import type { CallerName } from "../callers.ts";
+import type { JsonSchema } from "../make-input.ts";
+import { checkpointId, nodeId, runOf } from "./fill-large.ts";
+
+/** What each question is asked with: as much as it may be asked for, of what there is most of. */
+
+export interface Call {
+  path: string;
+  type: "query" | "mutation" | "subscription";
+  as: CallerName;
+  input: unknown;
+}
+
+interface Known {
+  profileId: string;
+  /** A checkpoint of 50,000 files, and another one of the same run. */
+  manyFiles: string;
+  manyFilesToo: string;
+  now: number;
+}
+
+const DAY_MS = 86_400_000;
+
+/** Returns the widest input of a schema: the largest numbers, no filter, the names that there are. */
+export function widestOf(schema: JsonSchema, named: Readonly<Record<string, unknown>>, name = ""): unknown {
+  if (name in named) return named[name];
+  if ("const" in schema) return schema.const;
+  if (schema.enum !== undefined) return schema.enum.at(-1);
+  const branches = schema.anyOf ?? schema.oneOf;
+  if (branches !== undefined)
+    return branches.some(({ type }) => type === "null") ? null : widestOf(branches[0] ?? {}, named, name);
+  if (schema.allOf !== undefined) {
+    return Object.assign({}, ...schema.allOf.map((part) => widestOf(part, named, name))) as object;
+  }
+  switch (schema.type) {
+    case "object":
+      return Object.fromEntries(
+        Object.entries(schema.properties ?? {})
+          .filter(([inner]) => schema.required?.includes(inner) === true || inner in named)
+          .map(([inner, of]) => [inner, widestOf(of, named, inner)]),
+      );
+    case "array":
+      return Array.from({ length: schema.minItems ?? 0 }, () => widestOf(schema.items ?? {}, named, name));
+    case "integer":
+    case "number":
+      return schema.maximum ?? 1;
+    case "boolean":
+      return true;
+    default:
+      return "";
+  }
+}
+
+/** Inputs that follow from no schema. */
+function ownInputs({ profileId, manyFiles, manyFilesToo, now }: Known): Record<string, unknown> {
+  const month = { from: now - 30 * DAY_MS, to: now };
+  const list = {
+    ...month,
+    profileId: null,
+    region: null,
+    engine: null,
+    nodeId: null,
+    kinds: [],
+    outcome: null,
+    cursor: null,
+  };
+  const within = {
+    ...month,
+    measures: ["rtt", "up", "down"],
+    sources: null,
+    nodeIds: null,
+    profileId: null,
+    provider: null,
+    region: null,
+    engine: null,
+  };
+  const ofPlace = { checkpointId: manyFiles, path: "layer-0/part-0.bin" };
+  const bench = {
+    targets: { scope: { kind: "all" }, sample: null, profileIds: [profileId] },
+    settings: USUAL_SETTINGS,
+  };
+  return {
+    "nodes.get": { id: nodeId(1) },
+    "nodes.words": { id: nodeId(1) },
+    "nodes.samples": { id: nodeId(1), minutes: 10_080 },
+    "checkpoints.get": { id: manyFiles },
+    "checkpoints.files": { checkpointId: manyFiles, words: "part", sort: "size", offset: 0, limit: 1_000 },
+    "checkpoints.list": { run: runOf(0), states: [], kept: null, cursor: checkpointId(2_500), limit: 200 },
+    "keeping.preview": { run: null, policy: null },
+    "keeping.policy": { run: null },
+    "keeping.trash": { run: null },
+    "sealing.get": { id: profileId },
+    "benchmarks.get": { id: "bench-large" },
+    "benchmarks.cases": { id: "bench-large", turnId: null, offset: 0, limit: 500 },
+    "benchmarks.export": { id: "bench-large", format: "json" },
+    "benchmarks.preview": bench,
+    "history.list": { ...list, limit: 500 },
+    "history.export": { what: "records", query: { ...list, limit: 500 } },
+    "history.percentiles": { ...within, by: "node", limit: 30_000 },
+    "history.series": { ...within, by: "all", step: "hour" },
+    "bucket.describe": { profileId, key: "no-such-object" },
+    "bucket.image": { profileId, key: "no-such-object" },
+    "bucket.job": { id: "no-such-job-0001" },
+    "browserTransfers.parts": { id: "no-such-upload-0001" },
+    "node.benchTurn": { turnId: "no-such-turn-0001" },
+    "node.benchTarget": { profile: "stage bucket" },
+    "thresholds.starts": { over: { of: "days", days: 30 }, profileId: null },
+    "restores.plan": { checkpointId: manyFiles, nodeId: null, choice: null },
+    "inspect.compare": { from: { checkpointId: manyFiles }, to: { checkpointId: manyFilesToo } },
+    "inspect.file": { place: ofPlace },
+    "inspect.curve": { checkpointId: manyFiles },
+    "browserTransfers.folder": { checkpointId: manyFiles },
+    "advice.list": { nodeId: null },
+    "node.readCheckpoint": { checkpointId: manyFiles },
+    "node.findCheckpoint": { run: "many-files" },
+    "node.homes": { run: "many-files" },
+  };
+}
+
+const BY_NAME = (known: Known): Record<string, unknown> => ({
+  run: runOf(0),
+  profileId: known.profileId,
+  checkpointId: known.manyFiles,
+});
+
+/** Returns the call that a question is measured with, as its most rightful caller. */
+export function callFor(
+  procedure: { path: string; type: Call["type"]; who: string; input: JsonSchema | null },
+  known: Known,
+): Call {
+  const { path, type, who, input } = procedure;
+  const own = ownInputs(known)[path];
+  const made = own ?? (input === null ? undefined : widestOf(input, BY_NAME(known)));
+  return { path, type, as: who === "node" ? "node" : who === "open" ? "nobody" : "admin", input: made };
+}
