@@ -9,6 +9,7 @@ import { stepWords } from "#protocol/step-words.ts";
 import { visibleText } from "#protocol/visible-text.ts";
 import { formatBytes, formatCount, formatDuration, formatRate } from "#protocol/units.ts";
 import type { Benches } from "./agent-benches.ts";
+import type { SmallDisk } from "./host/judge-state-disk.ts";
 import type { NodeCredential } from "./link/node-credential.ts";
 import type { Session } from "./link/session.ts";
 import type { CheckCommand } from "./check/checker.ts";
@@ -32,6 +33,8 @@ export interface Narrator extends OrphanNarrator {
   answering(door: { url: string; tokenFile: string }): void;
   captured(capture: Capture): void;
   passedOver(candidate: Candidate): void;
+  /** Captures go to a disk with much less room than that of the checkpoints. Said once for each folder. */
+  smallDisk(folder: string, about: SmallDisk): void;
   refused(candidate: Candidate, fault: Fault): void;
   setAside(about: { path: string; place: string; state: "whole" | "doubtful" | "torn" }): void;
   /** A restore replaced something that is not in the bucket byte for byte, and kept it. */
@@ -149,6 +152,17 @@ export function createNarrator(terminal: Terminal): Narrator {
       ),
     passedOver: ({ path, step }) =>
       terminal.say(`Left ${path} alone: a newer checkpoint is there.`, { type: "passed-over", path, step }),
+    smallDisk: (folder, { says, fix }) => {
+      const key = `small disk ${folder}`;
+      if (said.has(key)) return;
+      said.set(key, performance.now());
+      terminal.say(`${says.charAt(0).toUpperCase()}${says.slice(1)}. ${fix}`, {
+        type: "small-disk",
+        folder,
+        says,
+        fix,
+      });
+    },
     refused: ({ path }, fault) =>
       terminal.say(`Did not take ${path}. ${sentenceOf(fault.toData())}`, {
         type: "refused",
