@@ -37,6 +37,8 @@ async function warnOfDisk({ state, narrator }: Agent, folder: string): Promise<v
 }
 
 function sayCaptured(agent: Agent, captured: Capture): void {
+  const { run, step, doubt } = captured;
+  if (doubt !== undefined) agent.doubtful.push({ run, step, why: doubt });
   agent.narrator.captured(captured);
   warnOfPace(agent, captured);
   agent.uploader.wake();
@@ -55,6 +57,7 @@ export function capturingOf(
     isLeft: (path, fingerprint) => agent.leftInPlace.get(path) === fingerprint,
     watchedSince: agent.watchedSince.get(watch.run) ?? 0,
     settleMs: options.settleMs,
+    unfinishedAfterMs: options.unfinishedAfterMs,
     outbox,
     signal,
     until: signal,

@@ -55,6 +55,8 @@ export interface Narrator extends OrphanNarrator {
   lineBegun(about: { run: string; step: number; after: number; epoch: number }): void;
   /** The program failed at once. `before`: the complete step before the one it was given; null: there is none. */
   failedAtOnce(about: { run: string; step: number; code: number; ranMs: number; before: number | null }): void;
+  /** A later step than the one that is gone on from is in the bucket, and may not be whole. */
+  doubtfulLater(about: { run: string; step: number; why: string }): void;
   /** `step` null: it starts from the beginning. */
   resuming(about: { run: string; step: number | null; path: string | null }): void;
   /** What an interruption cost. */
@@ -145,11 +147,14 @@ export function createNarrator(terminal: Terminal): Narrator {
       }),
     watching: ({ folder, run }) =>
       terminal.say(`Watching ${folder} for checkpoints of ${run}.`, { type: "watching", folder, run }),
-    captured: (capture) =>
+    captured: (capture) => {
+      const { doubt } = capture;
+      const doubtful = doubt === undefined ? "" : ` It is doubtful: ${visibleText(doubt)}.`;
       terminal.say(
-        `Captured ${name(capture)}: ${formatCount(capture.files.length)} files, ${formatBytes(capture.sizeBytes)}.`,
-        { type: "captured", ...facts(capture) },
-      ),
+        `Captured ${name(capture)}: ${formatCount(capture.files.length)} files, ${formatBytes(capture.sizeBytes)}.${doubtful}`,
+        { type: "captured", ...facts(capture), ...(doubt !== undefined && { doubt }) },
+      );
+    },
     passedOver: ({ path, step }) =>
       terminal.say(`Left ${path} alone: a newer checkpoint is there.`, { type: "passed-over", path, step }),
     smallDisk: (folder, { says, fix }) => {
@@ -302,6 +307,11 @@ export function createNarrator(terminal: Terminal): Narrator {
           : `The complete step before it is ${formatCount(before)}; \`tidemark run --from ${before}\` starts there.`;
       terminal.say(`${what} ${way}`, { type: "failed-at-once", run, step, code, ranMs, before });
     },
+    doubtfulLater: ({ run, step, why }) =>
+      terminal.say(
+        `Step ${formatCount(step)} of ${run} is in the bucket and doubtful: ${visibleText(why)}. \`tidemark run --from ${step}\` goes on from it all the same.`,
+        { type: "doubtful-later", run, step, why },
+      ),
     resuming: ({ run, step, path }) => {
       const text =
         step === null ? `${run} starts from the beginning.` : `${run} goes on from step ${formatCount(step)}.`;

@@ -83,7 +83,7 @@ export const FLAGS = {
     kind: "text",
     commands: [...MOVING, ...ASKING, "limit", "probe", "bench", "doctor"],
     value: "DIR",
-    says: "Folder for the queue and journals; /var/lib/tidemark, or ~/.tidemark where that cannot be written.",
+    says: "Folder for the queue and journals; /var/lib/tidemark, or ~/.tidemark where that cannot be written. Where neither can, agent and run use .tidemark-state beside the watched folder, and commands that copy a folder in TMPDIR.",
   },
   watch: {
     kind: "list",
@@ -139,6 +139,14 @@ export const FLAGS = {
     value: "TIME",
     default: "2s",
     says: "A checkpoint is finished when nothing in it changed for this long.",
+  },
+  "unfinished-after": {
+    kind: "duration",
+    commands: [...WORKING],
+    value: "TIME",
+    default: "5m",
+    notZero: "a checkpoint that is being written looks unfinished",
+    says: "A checkpoint that looks unfinished (a file that its index names is missing) and has not changed for this long is kept safe as doubtful, with the reason. Nothing goes on from a doubtful one by itself; --from STEP does.",
   },
   "disk-budget": {
     kind: "size",

@@ -28,7 +28,7 @@ function asNobody(args: readonly string[], env: Record<string, string>): Promise
     uid: NOBODY,
     gid: NOBODY,
     stdio: ["ignore", "pipe", "pipe"],
-    env: { PATH: process.env["PATH"] ?? "", ...env } as NodeJS.ProcessEnv,
+    env: { PATH: process.env["PATH"] ?? "", NODE_ENV: "production", ...env },
   });
   let output = "";
   for (const stream of [child.stdout, child.stderr])

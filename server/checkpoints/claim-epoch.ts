@@ -19,7 +19,7 @@ import { chooseStart } from "./choose-start.ts";
 import { notingRefusal, requireAllowed, requireFree, type Claimant } from "./may-claim.ts";
 import { nothingFound, readRun } from "../upkeep/read-run.ts";
 import { showHistory } from "../upkeep/show-history.ts";
-import { currentEpoch, newestComplete } from "./newest.ts";
+import { currentEpoch, doubtfulAfter, newestComplete } from "./newest.ts";
 import { placeIn } from "./place-of-row.ts";
 import { requireWriter } from "./require-writer.ts";
 
@@ -208,7 +208,7 @@ export async function claimEpoch(
       const highestSeen = await openRun(hub, run, node);
       await requireFree({ hub, run, node }, await currentEpoch(hub.db, run));
       if (isLine) return claimLine({ hub, run, node }, highestSeen);
-      if (from === undefined) return claimNewest({ hub, run, node }, highestSeen);
+      if (from === undefined) return withDoubtful(hub, run, await claimNewest({ hub, run, node }, highestSeen));
       const chosen = await chooseStart(hub.db, run, from);
       if (chosen === "as it is")
         return { ...(await claimNewest({ hub, run, node }, highestSeen)), from: { isNew: false } };
@@ -253,6 +253,14 @@ async function openEpoch(
     highestSeen = Math.max(epoch, await readHomes(hub, run, taken));
   }
   throw new Fault("CONFLICT", { op: "claimEpoch", subject: run });
+}
+
+/** Adds the doubtful checkpoint that a person might rather go on from. */
+async function withDoubtful(hub: Hub, run: RunName, answer: ClaimAnswer): Promise<ClaimAnswer> {
+  const { newest } = answer;
+  const after = newest === null ? null : { writerEpoch: newest.writerEpoch, step: BigInt(newest.step) };
+  const found = await doubtfulAfter(hub.db, run, after);
+  return found === null ? answer : { ...answer, doubtful: { step: Number(found.step), why: found.doubt ?? "" } };
 }
 
 const nextEpoch = (last: Epoch | null, highestSeen: number): number =>

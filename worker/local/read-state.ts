@@ -51,6 +51,7 @@ export async function readStatus(agent: Agent): Promise<LocalStatus> {
       ...uploadProgress(agent, up?.engine ?? null),
       ...agent.checker.progress(),
     ].slice(0, MOST_TRANSFERS),
+    doubtful: agent.doubtful.slice(-MOST_TRANSFERS),
     smallDisks: await findSmallDisks(agent),
     aside: await listAllAside(options.watches.map(({ folder }) => folder)),
   };
