@@ -209,6 +209,8 @@ async function keepRunning(
       onLeft: (left, willEnd) => agent.narrator.leftRunning({ left, patienceMs: willEnd ? orphan.patienceMs : null }),
     });
     await finish({ ...end, isGone });
+    // We killed it when the time of a stop was over: that is how the stop ended, and no word of the program's.
+    if (end.signal === "SIGKILL" && agent.signal.aborted && !life.askedByHub.aborted) return null;
     saysItGoesOn(agent);
     // What ended by itself, or was asked to, came no further than it said or wrote.
     if (end.code === 0 || life.stopping.aborted) for (const { run } of agent.options.watches) agent.training.end(run);
