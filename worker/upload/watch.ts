@@ -211,7 +211,8 @@ async function lookAtFinalModel(watching: Watching): Promise<boolean> {
     return false;
   }
   if (!(await settler.isSettled(candidate, look))) {
-    const step = await watching.stepOfFinalModel();
+    const isDoubtful = settler.doubtOf(candidate.path) !== null;
+    const step = isDoubtful ? await watching.stepOfFinalModel() : 0;
     if ((await takeDoubtful(watching, { candidate: { ...candidate, step }, look })) === "taken") return false;
     const isSaid = await sayUnfinished(watching, { candidate, look });
     if (isSaid) rests.rest(candidate.path, clock.now() - startedAt);
