@@ -54,6 +54,8 @@ export const alertCondition = z.discriminatedUnion("kind", [
     moreThan: z.number().int().min(1).max(10_000).default(20),
     withinMs: duration(MINUTE_MS).default(10 * MINUTE_MS),
   }),
+  /** A checkpoint was kept that may not be whole. Subject: the checkpoint. */
+  z.object({ kind: z.literal("doubtful"), withinMs: duration(MINUTE_MS).default(24 * HOUR_MS) }),
   /** A node asked for a run that it may not write, or that another one goes on writing. Subject: a node and a run. */
   z.object({ kind: z.literal("claim-refused"), withinMs: duration(MINUTE_MS).default(HOUR_MS) }),
 ]);
@@ -111,6 +113,11 @@ export const ALERT_WORDS: Readonly<Record<AlertKind, { label: string; many: stri
     label: "Many failed sign-ins",
     many: "hubs have many failed sign-ins",
     todo: "See the audit for the networks they came from, and close the hub's address to them.",
+  },
+  doubtful: {
+    label: "Doubtful checkpoint",
+    many: "checkpoints may not be whole",
+    todo: "See on its page what is missing. Nothing goes on from it by itself; to go on from it all the same, use --from STEP or restore it.",
   },
   "claim-refused": {
     label: "Run claimed by another node",

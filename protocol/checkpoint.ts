@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { byteCount, instant, metricValue, MOST_ISSUES, MOST_METRICS, recordOf } from "./bounded.ts";
+import { fileAttributes } from "./file-attributes.ts";
 import { anyEpoch, attemptId, filePath, findCollision, id, nodeName, runName, step, writerEpoch } from "./names.ts";
 import { MOST_PACKED_FILE_BYTES } from "./packing.ts";
 import { checkpointPlace } from "./place.ts";
@@ -34,6 +35,12 @@ export const mayBecome = (from: CheckpointState, to: CheckpointState): boolean =
  */
 export const checkpointRole = z.enum(["final-model"]);
 export type CheckpointRole = z.infer<typeof checkpointRole>;
+
+/**
+ * Why a checkpoint may not be whole: `trainer_state.json is missing`. Such a one is kept safe as *doubtful*: nothing goes on from
+ * it by itself, and a person may choose it.
+ */
+export const doubt = z.string().min(1).max(500);
 
 /** CRC32 (ISO-HDLC, as zlib) as eight lower-case hex digits. */
 export const crc32Hex = z.string().regex(/^[0-9a-f]{8}$/);
@@ -121,8 +128,12 @@ export const manifest = z
     framework: z.string().max(64).nullable(),
     /** Absent of a checkpoint. */
     role: checkpointRole.optional(),
+    /** Absent of one that is whole as far as its own files tell. */
+    doubt: doubt.optional(),
     /** Where it lay in the watched folder. Absent where that is not known; where names are hidden it is sealed. */
     place: checkpointPlace.optional(),
+    /** Modes of files, and empty folders. Absent in manifests of older workers; where names are hidden it is sealed. */
+    attributes: fileAttributes.optional(),
     metrics: recordOf(z.string().max(200), metricValue, MOST_METRICS),
     /** When the program finished writing it, by the node's clock. */
     capturedAt: instant,

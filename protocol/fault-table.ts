@@ -142,7 +142,7 @@ export const FAULTS = {
   NOT_FINISHED: row("never", 409, {
     exit: 1,
     says: "The checkpoint is not finished.",
-    next: "It is taken when its program has written the rest; one whose program was killed in the middle never is.",
+    next: "It is taken when its program has written the rest, or kept as doubtful when it has not changed for --unfinished-after.",
   }),
   NO_CHECKPOINT: row("never", 409, {
     exit: 1,

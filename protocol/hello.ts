@@ -97,8 +97,9 @@ export const nodeSettings = z.object({
 export type NodeSettings = z.infer<typeof nodeSettings>;
 
 /** `final-model`: announcements and manifests with a role. `no-checkpoint`: refusals with the code NO_CHECKPOINT. `place`:
- * manifests with a place, and files beside a checkpoint. `line`: a claim that begins a new line. */
-export const HUB_FEATURES = ["final-model", "no-checkpoint", "place", "line", "link-refused"] as const;
+ * manifests with a place, and files beside a checkpoint. `line`: a claim that begins a new line. `doubt`: manifests
+ * that say why a checkpoint may not be whole. */
+export const HUB_FEATURES = ["final-model", "no-checkpoint", "place", "line", "link-refused", "doubt"] as const;
 export type HubFeature = (typeof HUB_FEATURES)[number];
 
 export type HelloAnswer =
@@ -148,6 +149,8 @@ export interface ClaimAnswer {
   from?: { isNew: boolean };
   /** A person chose where this epoch starts. */
   isChosen?: true;
+  /** A later step than the newest, which may not be whole and is gone on from only when a person says so. */
+  doubtful?: { step: number; why: string };
 }
 
 /**

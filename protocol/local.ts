@@ -137,6 +137,10 @@ export interface LocalStatus extends LocalState {
   transfers: TransferProgress[];
   /** What was moved out of the program's sight in watched folders, and waits for a person; at most 64. */
   aside: LocalAside[];
+  /** What was kept safe since its start although it may not be whole, and why. A worker of an earlier version says nothing of it. */
+  doubtful?: { run: string; step: number; why: string }[];
+  /** Captures of these watched folders go to a disk with much less room. A worker of an earlier version says nothing of it. */
+  smallDisks?: { folder: string; says: string; fix: string }[];
 }
 
 /** A checkpoint that the program must not go on from, moved aside and kept. */

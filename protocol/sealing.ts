@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { filePath, id } from "./names.ts";
+import { fileAttributes } from "./file-attributes.ts";
 import { checkpointPlace } from "./place.ts";
 
 /**
@@ -67,6 +68,7 @@ export const sealedInside = z.object({
   sums: z.array(z.array(z.string().regex(/^[0-9a-f]{8}$/))),
   /** Where the manifest does not say it, because it names files. */
   place: checkpointPlace.optional(),
+  attributes: fileAttributes.optional(),
 });
 export type SealedInside = z.infer<typeof sealedInside>;
 

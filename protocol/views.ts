@@ -182,6 +182,8 @@ export interface CheckpointRow {
   role: CheckpointRole | null;
   /** Where it lay in the watched folder; null where that is not known, or its names are hidden. */
   place: ShownPlace | null;
+  /** Why it may not be whole: nothing goes on from it by itself. Null of one that is, as far as its files tell. */
+  doubt: string | null;
   /** A person had the run start from an earlier step (`--from`). */
   isAbandoned: boolean;
   metrics: Record<string, number>;

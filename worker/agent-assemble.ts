@@ -89,6 +89,8 @@ export interface Agent {
   beginnings: Map<RunName, Beginning>;
   /** Runs of which this life of the worker made something safe. */
   savedRuns: Set<RunName>;
+  /** What this worker kept safe since its start although it may not be whole. */
+  doubtful: { run: RunName; step: number; why: string }[];
   /** How many new lines this worker opened of each run. */
   linesBegun: Map<RunName, number>;
   /** When this worker began to watch each run, epoch ms. */
@@ -315,6 +317,7 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     leftInPlace: new Map(),
     beginnings: new Map(),
     savedRuns,
+    doubtful: [],
     linesBegun: new Map(),
     preparesRuns: beginning.preparesRuns,
     engines,

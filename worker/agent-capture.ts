@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { DEFAULT_PACKING } from "#protocol/packing.ts";
 import type { Agent } from "./agent-assemble.ts";
+import { judgeStateDisk } from "./host/judge-state-disk.ts";
 import { judgeBeginning } from "./loss/judge-beginning.ts";
 import type { Watch } from "./upload/watch.ts";
 import type { Capturing } from "./upload/keep-capturing.ts";
@@ -29,7 +30,15 @@ export async function captureNow(agent: Agent, about: Parameters<typeof takeCapt
   return taken;
 }
 
+/** Where captures do not fit, or will not for long, although there is room beside the checkpoints. */
+async function warnOfDisk({ state, narrator }: Agent, folder: string): Promise<void> {
+  const found = await judgeStateDisk(state, folder);
+  if (found !== null) narrator.smallDisk(folder, found);
+}
+
 function sayCaptured(agent: Agent, captured: Capture): void {
+  const { run, step, doubt } = captured;
+  if (doubt !== undefined) agent.doubtful.push({ run, step, why: doubt });
   agent.narrator.captured(captured);
   warnOfPace(agent, captured);
   agent.uploader.wake();
@@ -48,6 +57,7 @@ export function capturingOf(
     isLeft: (path, fingerprint) => agent.leftInPlace.get(path) === fingerprint,
     watchedSince: agent.watchedSince.get(watch.run) ?? 0,
     settleMs: options.settleMs,
+    unfinishedAfterMs: options.unfinishedAfterMs,
     outbox,
     signal,
     until: signal,
@@ -72,13 +82,17 @@ export function capturingOf(
     },
     onCaptured: (captured) => {
       sayCaptured(agent, captured);
+      void warnOfDisk(agent, watch.folder);
       if (captured.role !== undefined || captured.capturedAt < (agent.beginnings.get(watch.run)?.startedAt ?? 0))
         return;
       const { step } = captured;
       judgeBeginning(agent, watch.run, { step, by: "checkpoint" }).catch(narrator.waitingFor);
     },
     onPassedOver: narrator.passedOver,
-    onRefused: narrator.refused,
+    onRefused: (candidate, fault) => {
+      narrator.refused(candidate, fault);
+      if (fault.code === "DISK_BUDGET" || fault.code === "NO_SPACE") void warnOfDisk(agent, watch.folder);
+    },
     onFault: narrator.waitingFor,
   };
 }

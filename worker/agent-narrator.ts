@@ -9,6 +9,7 @@ import { stepWords } from "#protocol/step-words.ts";
 import { visibleText } from "#protocol/visible-text.ts";
 import { formatBytes, formatCount, formatDuration, formatRate } from "#protocol/units.ts";
 import type { Benches } from "./agent-benches.ts";
+import type { SmallDisk } from "./host/judge-state-disk.ts";
 import type { NodeCredential } from "./link/node-credential.ts";
 import type { Session } from "./link/session.ts";
 import type { CheckCommand } from "./check/checker.ts";
@@ -32,6 +33,8 @@ export interface Narrator extends OrphanNarrator {
   answering(door: { url: string; tokenFile: string }): void;
   captured(capture: Capture): void;
   passedOver(candidate: Candidate): void;
+  /** Captures go to a disk with much less room than that of the checkpoints. Said once for each folder. */
+  smallDisk(folder: string, about: SmallDisk): void;
   refused(candidate: Candidate, fault: Fault): void;
   setAside(about: { path: string; place: string; state: "whole" | "doubtful" | "torn" }): void;
   /** A restore replaced something that is not in the bucket byte for byte, and kept it. */
@@ -52,6 +55,8 @@ export interface Narrator extends OrphanNarrator {
   lineBegun(about: { run: string; step: number; after: number; epoch: number }): void;
   /** The program failed at once. `before`: the complete step before the one it was given; null: there is none. */
   failedAtOnce(about: { run: string; step: number; code: number; ranMs: number; before: number | null }): void;
+  /** A later step than the one that is gone on from is in the bucket, and may not be whole. */
+  doubtfulLater(about: { run: string; step: number; why: string }): void;
   /** `step` null: it starts from the beginning. */
   resuming(about: { run: string; step: number | null; path: string | null }): void;
   /** What an interruption cost. */
@@ -142,13 +147,27 @@ export function createNarrator(terminal: Terminal): Narrator {
       }),
     watching: ({ folder, run }) =>
       terminal.say(`Watching ${folder} for checkpoints of ${run}.`, { type: "watching", folder, run }),
-    captured: (capture) =>
+    captured: (capture) => {
+      const { doubt } = capture;
+      const doubtful = doubt === undefined ? "" : ` It is doubtful: ${visibleText(doubt)}.`;
       terminal.say(
-        `Captured ${name(capture)}: ${formatCount(capture.files.length)} files, ${formatBytes(capture.sizeBytes)}.`,
-        { type: "captured", ...facts(capture) },
-      ),
+        `Captured ${name(capture)}: ${formatCount(capture.files.length)} files, ${formatBytes(capture.sizeBytes)}.${doubtful}`,
+        { type: "captured", ...facts(capture), ...(doubt !== undefined && { doubt }) },
+      );
+    },
     passedOver: ({ path, step }) =>
       terminal.say(`Left ${path} alone: a newer checkpoint is there.`, { type: "passed-over", path, step }),
+    smallDisk: (folder, { says, fix }) => {
+      const key = `small disk ${folder}`;
+      if (said.has(key)) return;
+      said.set(key, performance.now());
+      terminal.say(`${says.charAt(0).toUpperCase()}${says.slice(1)}. ${fix}`, {
+        type: "small-disk",
+        folder,
+        says,
+        fix,
+      });
+    },
     refused: ({ path }, fault) =>
       terminal.say(`Did not take ${path}. ${sentenceOf(fault.toData())}`, {
         type: "refused",
@@ -288,6 +307,11 @@ export function createNarrator(terminal: Terminal): Narrator {
           : `The complete step before it is ${formatCount(before)}; \`tidemark run --from ${before}\` starts there.`;
       terminal.say(`${what} ${way}`, { type: "failed-at-once", run, step, code, ranMs, before });
     },
+    doubtfulLater: ({ run, step, why }) =>
+      terminal.say(
+        `Step ${formatCount(step)} of ${run} is in the bucket and doubtful: ${visibleText(why)}. \`tidemark run --from ${step}\` goes on from it all the same.`,
+        { type: "doubtful-later", run, step, why },
+      ),
     resuming: ({ run, step, path }) => {
       const text =
         step === null ? `${run} starts from the beginning.` : `${run} goes on from step ${formatCount(step)}.`;

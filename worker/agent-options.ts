@@ -16,6 +16,8 @@ export interface AgentOptions {
   name: string;
   watches: Watch[];
   settleMs: number;
+  /** What looks unfinished and has been quiet for so long is kept safe as doubtful. */
+  unfinishedAfterMs: number;
   /** Most bytes of the disk for captures; null: half of what is free when it starts. */
   diskBudgetBytes: number | null;
   /** Of the local API on loopback; null: the unix socket alone. */
@@ -62,6 +64,7 @@ export function readAgentOptions(config: Config): AgentOptions {
       followsLinks: config.isOn("follow-links"),
     }),
     settleMs: config.durationMs("settle"),
+    unfinishedAfterMs: config.durationMs("unfinished-after"),
     diskBudgetBytes: config.size("disk-budget"),
     localPort: readPort(config.number("local-port")),
     limits: readLimits(config),

@@ -14,7 +14,7 @@ import { readFacts } from "./host/facts.ts";
 import { createImds } from "./host/imds.ts";
 import { lockFolder } from "./host/lock.ts";
 import { stepAside } from "./host/step-aside.ts";
-import { stateFolder } from "./host/state-folder.ts";
+import { stateFolder, statesBeside, unusualState } from "./host/state-folder.ts";
 import { enrol } from "./link/enrol.ts";
 import { connectHub, type Hub } from "./link/hub.ts";
 import { readCredential, type Held } from "./link/node-credential.ts";
@@ -61,7 +61,7 @@ export interface Place {
 export async function runAgent(command: AgentCommand, beside: Beside = untilAsked): Promise<void> {
   const { config, terminal } = command;
   const options = readAgentOptions(config);
-  const state = await stateFolder(config.text("state"), command.platform.home);
+  const state = await stateOfWorker(command);
   const facts = await readFacts({ labels: config.list("label"), ...command.platform });
   const unlock = await lockFolder(state);
   const narrator = createNarrator(terminal);
@@ -102,6 +102,15 @@ export async function runAgent(command: AgentCommand, beside: Beside = untilAske
     await leavePlace();
     await unlock();
   }
+}
+
+/** Beside the watched folders where neither of the usual ones can be had. @throws Fault FOLDER_UNWRITABLE, FOLDER_NOT_OWN */
+async function stateOfWorker({ config, platform, terminal }: AgentCommand): Promise<string> {
+  const [wished, { home }] = [config.text("state"), platform];
+  const state = await stateFolder(wished, home, statesBeside(config.list("watch")));
+  const sentence = unusualState(state, { wished, home });
+  if (sentence !== null) terminal.say(sentence, { type: "note", sentence });
+  return state;
 }
 
 const platformOf = ({ config, platform, preparesRuns = false }: AgentCommand) => ({

@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { isAbsolute } from "node:path";
 import { Fault, isFault } from "#protocol/fault.ts";
 import { parseDuration, parseRate, parseSize } from "#protocol/read-units.ts";
 import type { Rule } from "./cli.ts";
@@ -176,7 +177,10 @@ function resolveOne(
   const own = envName(name);
   for (const variable of variablesOf(name, spec)) {
     const value = from.env[variable];
-    if (value !== undefined && value !== "") return { name, spec, values: split(value, flag), source: variable };
+    if (value !== undefined && value !== "") {
+      assertPlain(variable, value);
+      return { name, spec, values: split(value, flag, variable), source: variable };
+    }
     const file = variable === own && spec.kind === "secret" ? from.env[`${variable}_FILE`] : undefined;
     if (file !== undefined && file !== "") {
       return { name, spec, values: [readSecret(file, `${variable}_FILE`)], source: `${variable}_FILE` };
@@ -187,15 +191,61 @@ function resolveOne(
     : { name, spec, values: [spec.default], source: "default" };
 }
 
-const split = (value: string, { name, spec }: { name: FlagName; spec: FlagSpec }): string[] =>
-  spec.kind === "list" || spec.kind === "rules"
-    ? value.split(name === "watch" || name === "restore-to" ? ":" : ",").filter((part) => part !== "")
-    : [value];
+/**
+ * What a file of variables leaves around a value when a program other than a shell reads it: `docker --env-file` keeps quotes,
+ * a file from Windows has carriage returns. Said as that: a key with quotes around it is no wrong key.
+ * @throws Fault BAD_INPUT; the value is not in it
+ */
+function assertPlain(variable: string, value: string): void {
+  const found = value.startsWith("\ufeff")
+    ? "begins with a byte order mark"
+    : /[\r\n]$/.test(value)
+      ? "ends with a line end, as in a file from Windows"
+      : value.length > 1 && /^["']/.test(value) && value.endsWith(value.charAt(0))
+        ? "has quotes around it, as `docker --env-file` keeps them"
+        : null;
+  if (found === null) return;
+  throw new Fault("BAD_INPUT", { op: "usage", subject: variable, detail: `its value ${found}; take that out` });
+}
+
+/** `\\` before a separator makes it a part of the value. */
+const cutAt = (value: string, separator: string): string[] =>
+  value
+    .split(new RegExp(`(?<!\\\\)${separator}`))
+    .map((part) => part.replaceAll(`\\${separator}`, separator))
+    .filter((part) => part !== "");
+
+function split(value: string, { name, spec }: { name: FlagName; spec: FlagSpec }, variable: string): string[] {
+  if (spec.kind !== "list" && spec.kind !== "rules") return [value];
+  if (name === "watch" || name === "restore-to") return splitFolders(value, variable);
+  // A comma inside of braces belongs to the glob: `*.{bin,pt}`.
+  return cutAt(value, ",").reduce<string[]>((parts, part) => {
+    const last = parts.at(-1);
+    if (last !== undefined && isOpen(last)) parts[parts.length - 1] = `${last},${part}`;
+    else parts.push(part);
+    return parts;
+  }, []);
+}
+
+const isOpen = (glob: string): boolean => glob.lastIndexOf("{") > glob.lastIndexOf("}");
+
+/** @throws Fault BAD_INPUT where a colon may belong to a path */
+function splitFolders(value: string, variable: string): string[] {
+  if (value.includes(":") && existsSync(value)) return [value];
+  const folders = cutAt(value, ":");
+  const unclear = folders.find((folder, index) => index > 0 && isAbsolute(folders[0] ?? "") && !/^[/.~]/.test(folder));
+  if (unclear === undefined) return folders;
+  const detail = `":" is between folders; is ${unclear} one of its own (write ./${unclear}), or does the colon belong to a path (write \\:)?`;
+  throw new Fault("BAD_INPUT", { op: "usage", subject: `${variable} ${value}`, detail });
+}
 
 function readSecret(path: string, variable: string): string {
   try {
-    return readFileSync(path, "utf8").trim();
+    const value = readFileSync(path, "utf8").trim();
+    assertPlain(variable, value);
+    return value;
   } catch (error) {
+    if (isFault(error)) throw error;
     throw new Fault("BAD_INPUT", {
       op: "usage",
       subject: variable,

@@ -3,6 +3,7 @@ import { IDENTITY_FLAGS } from "./link/flags.ts";
 import { LIMIT_FLAGS } from "./limits/flags.ts";
 import { RESTORE_FLAGS } from "./restore/flags.ts";
 import { RUN_FLAGS } from "./run/flags.ts";
+import { CAPTURE_FLAGS } from "./upload/flags.ts";
 import { PROBE_FLAGS } from "./probe/flags.ts";
 import { BENCH_FLAGS } from "./bench/flags.ts";
 
@@ -83,7 +84,7 @@ export const FLAGS = {
     kind: "text",
     commands: [...MOVING, ...ASKING, "limit", "probe", "bench", "doctor"],
     value: "DIR",
-    says: "Folder for the queue and journals; /var/lib/tidemark, or ~/.tidemark where that cannot be written.",
+    says: "Folder for the queue and journals; /var/lib/tidemark, or ~/.tidemark where that cannot be written. Where neither can, agent and run use .tidemark-state beside the watched folder, and commands that copy a folder in TMPDIR.",
   },
   watch: {
     kind: "list",
@@ -133,20 +134,7 @@ export const FLAGS = {
     value: "GLOB",
     says: "Glob of checkpoint names in the watched folders and below, for example `ckpt-*`. The step is `step=N` or the last number of the name; without one it is the time of writing. May be given several times. Default: the names and formats of common frameworks (checkpoint-500, step_500, epoch=1-step=500.ckpt, ckpt.pt, ...).",
   },
-  settle: {
-    kind: "duration",
-    commands: [...WORKING],
-    value: "TIME",
-    default: "2s",
-    says: "A checkpoint is finished when nothing in it changed for this long.",
-  },
-  "disk-budget": {
-    kind: "size",
-    commands: [...WORKING],
-    value: "SIZE",
-    notZero: "captures need some room",
-    says: "Most of the disk that captures may take until they are safe, linked ones included; half of what is free when left out. Newer ones push waiting older ones out.",
-  },
+  ...CAPTURE_FLAGS,
   grace: {
     kind: "duration",
     commands: [...WORKING],

@@ -58,6 +58,14 @@ interface Signals {
 
 const codeOfSignal = (name: NodeJS.Signals): number => (name === "SIGINT" ? 130 : 143);
 
+/** What is done in the last moment of a process that ends at once; none of it waits. */
+const lastActs: (() => void)[] = [];
+
+function endAtOnce(name: NodeJS.Signals): void {
+  for (const act of lastActs) act();
+  process.exit(codeOfSignal(name));
+}
+
 /** `workMs`: how long it may go on working after the first signal; `graceMs`: when it is ended whatever it does. */
 function listenForSignals(terminal: Terminal, times: { workMs: number; graceMs: number }): Signals {
   const controller = new AbortController();
@@ -65,14 +73,14 @@ function listenForSignals(terminal: Terminal, times: { workMs: number; graceMs: 
   let first: NodeJS.Signals | null = null;
   for (const name of ["SIGINT", "SIGTERM"] as const) {
     process.on(name, () => {
-      if (first !== null) process.exit(codeOfSignal(name));
+      if (first !== null) endAtOnce(name);
       first = name;
       terminal.say("Stopping. Press again to stop at once.", { type: "stopping", signal: name });
       stopping.abort(new Fault("CANCELLED"));
       const end = () => controller.abort(new Fault("CANCELLED"));
       if (times.workMs > 0) setTimeout(end, times.workMs).unref();
       else end();
-      setTimeout(() => process.exit(codeOfSignal(name)), times.graceMs).unref();
+      setTimeout(endAtOnce, times.graceMs, name).unref();
     });
   }
   return { signal: controller.signal, stopping: stopping.signal, stoppedBy: () => first };
@@ -142,6 +150,7 @@ async function run(invocation: Invocation): Promise<number> {
             program: verb.operands,
             env,
             onSignal,
+            onEndAtOnce: (act) => void lastActs.push(act),
             sharesTerminal: process.stdin.isTTY,
             out: process.stdout,
             err: process.stderr,
@@ -196,12 +205,10 @@ function warnOfEnvironment({ config, terminal }: Verb): void {
   }
 }
 
-/** A terminal sends SIGINT to the program itself. */
+/** All that a program may want to hear of. */
 function onSignal(listener: (name: NodeJS.Signals) => void): void {
-  const passedOn: NodeJS.Signals[] = ["SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGWINCH"];
-  for (const name of process.stdin.isTTY ? passedOn : [...passedOn, "SIGINT" as const]) {
+  for (const name of ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGWINCH"] as const)
     process.on(name, () => listener(name));
-  }
 }
 
 /** Of the time that is left after a signal, a part belongs to the last words. */

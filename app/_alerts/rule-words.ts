@@ -25,6 +25,8 @@ export function conditionWords(condition: AlertCondition): string {
       return `an interruption cost more than ${formatDuration(condition.moreThanMs)} of training`;
     case "sign-ins-failed":
       return `more than ${condition.moreThan} sign-ins failed within ${formatDuration(condition.withinMs)}`;
+    case "doubtful":
+      return `a checkpoint that may not be whole was kept within the last ${formatDuration(condition.withinMs)}`;
     case "claim-refused":
       return `a node claimed a run that is another's within the last ${formatDuration(condition.withinMs)}`;
   }
@@ -64,6 +66,7 @@ export const PARAMETERS: Readonly<Record<AlertKind, readonly Parameter[]>> = {
     { key: "moreThan", label: "More than", unit: "sign-ins", scale: 1, usual: 20 },
     { key: "withinMs", label: "Within", unit: "min", scale: MINUTE, usual: 10 },
   ],
+  doubtful: [{ key: "withinMs", label: "Until after", unit: "h", scale: 60 * MINUTE, usual: 24 }],
   "claim-refused": [{ key: "withinMs", label: "Until after", unit: "min", scale: MINUTE, usual: 60 }],
 };
 

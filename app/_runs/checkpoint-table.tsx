@@ -72,6 +72,11 @@ function CheckpointRowView({ row, fate }: { row: CheckpointRow; fate: "lost" | "
         {row.place?.stepFrom === "time" && <span className="ml-2 text-12 text-faint">by time</span>}
         {note !== null && <span className="ml-2 text-12 text-faint max-sm:hidden">{note}</span>}
         <KeepMarks row={row} />
+        {row.doubt !== null && (
+          <div className="max-w-56 truncate text-12 text-risk" title={visibleText(row.doubt)}>
+            {visibleText(row.doubt)}
+          </div>
+        )}
         {row.place !== null && (
           <div className="max-w-56 truncate text-12 text-faint max-sm:hidden" title={visibleText(row.place.path)}>
             {visibleText(row.place.path)}

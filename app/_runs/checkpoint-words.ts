@@ -5,7 +5,7 @@ import { visibleText } from "../_ui/visible-text.ts";
 
 /** The state of a checkpoint in a word, with its shape. Only a complete one can be restored. */
 export function checkpointState(
-  row: Pick<CheckpointRow, "state" | "bytesDone" | "sizeBytes" | "damage" | "writerEpoch">,
+  row: Pick<CheckpointRow, "state" | "bytesDone" | "sizeBytes" | "damage" | "writerEpoch" | "doubt">,
 ): {
   tone: Tone;
   text: string;
@@ -13,6 +13,7 @@ export function checkpointState(
   switch (row.state) {
     case "complete":
       if (row.damage !== null) return { tone: "lost", text: "damaged" };
+      if (row.doubt !== null) return { tone: "risk", text: "doubtful" };
       // Another tool wrote it: nobody saw it become complete.
       if (row.writerEpoch === 0) return { tone: "quiet", text: "adopted" };
       return { tone: "safe", text: "complete" };

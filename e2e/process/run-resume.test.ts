@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { runName } from "#protocol/names.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { armFault, clearFaults } from "../stage/store-control.ts";
@@ -170,15 +170,14 @@ test("a program that takes longer than the grace keeps nobody from uploading, fr
     flags: ["--grace", "8s", "--limit-up", "4MB"],
     program: program(script),
   });
-  const pid = await waitUntil("it trains", () => /trains as (\d+)/.exec(said(worker))?.[1]);
-  // It outlives its worker, as on a platform that kills the container a moment later.
-  onTestFinished(() => void process.kill(Number(pid), "SIGKILL"));
+  await waitUntil("it trains", () => /trains as (\d+)/.exec(said(worker))?.[1]);
   writeCheckpoint({ folder, step: 100, modelBytes: 200_000_000, optimizerBytes: 0, loss: 1 });
   await waitUntil("the large one moves", () => said(worker).includes("Captured slow step 100"));
   writeCheckpoint({ folder, step: 200, modelBytes: 4096, optimizerBytes: 0, loss: 1 });
   await waitUntil("the small one waits", () => said(worker).includes("Captured slow step 200"));
   expect(await worker.stop("SIGTERM")).toMatchObject({ code: 143 });
   expect(said(worker)).toContain("not yet");
+  expect(said(worker)).toContain("did not end within --grace 8 s and was killed");
   expect(said(worker)).toContain("Safe: slow step 200");
   expect(await safeSteps("slow")).toEqual([200]);
   expect(said(worker)).toContain("slow: safe up to step 200; nothing waits.");

@@ -339,6 +339,7 @@ it("a hub has sensible rules from the start, and one that was removed does not c
     "bucket-away",
     "claim-refused",
     "disk-full",
+    "doubtful",
     "no-checkpoint",
     "rejected",
     "restore-failed",

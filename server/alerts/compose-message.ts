@@ -13,7 +13,7 @@ export function pathOf(alert: { kind: AlertKind; nodeId: string | null; run: str
   const { kind, nodeId, run } = alert;
   if (kind === "rejected" || kind === "bucket-away") return "/buckets";
   if (kind === "restore-failed") return "/transfers?show=failed";
-  const isOfRun = kind === "no-checkpoint" || kind === "work-lost" || kind === "claim-refused";
+  const isOfRun = kind === "no-checkpoint" || kind === "work-lost" || kind === "claim-refused" || kind === "doubtful";
   if (isOfRun && run !== null) return `/runs/${encodeURIComponent(run)}`;
   if (kind === "sign-ins-failed") return "/settings";
   return nodeId === null ? "/alerts" : `/nodes/${encodeURIComponent(nodeId)}`;

@@ -1,7 +1,9 @@
 import { sentenceOf } from "#protocol/fault.ts";
 import { fitsNode, fitsPattern } from "#protocol/scope.ts";
 import { formatDuration } from "#protocol/units.ts";
+import { visibleText } from "#protocol/visible-text.ts";
 import { failedSignInsSince } from "../auth/refusals.ts";
+import { newestComplete } from "../checkpoints/newest.ts";
 import { storedFault } from "../events/event-row.ts";
 import type { Hub } from "../hub.ts";
 import { stateOf } from "../live/live-node.ts";
@@ -29,6 +31,8 @@ export async function findStored(hub: Hub, rule: LiveRule): Promise<Finding[] | 
       return failedSignIns(hub, condition);
     case "claim-refused":
       return refusedClaims(hub, rule, condition.withinMs);
+    case "doubtful":
+      return doubtfulOnes(hub, rule, condition.withinMs);
     default:
       return null;
   }
@@ -152,6 +156,26 @@ async function refusedClaims(hub: Hub, rule: LiveRule, withinMs: number): Promis
     found.set(subject, { subject, nodeId, nodeName, run, text, since: at.getTime() });
   }
   return [...found.values()];
+}
+
+/** Those that nothing whole of the run has overtaken. */
+async function doubtfulOnes(hub: Hub, rule: LiveRule, withinMs: number): Promise<Finding[]> {
+  const rows = await hub.db.checkpoint.findMany({
+    where: { state: "complete", doubt: { not: null }, committedAt: { gte: new Date(hub.now() - withinMs) } },
+    include: { node: { select: { name: true } } },
+    orderBy: { committedAt: "desc" },
+    take: MOST,
+  });
+  const found: Finding[] = [];
+  for (const row of rows) {
+    const { id, nodeId, node, run, step, doubt, committedAt } = row;
+    if (!isMeant(hub, rule, { nodeId, run })) continue;
+    const newest = await newestComplete(hub.db, run);
+    if (newest !== null && newest.writerEpoch >= row.writerEpoch && newest.step >= step) continue;
+    const text = `kept step ${step} of ${run}, which may not be whole: ${visibleText(doubt ?? "")}`;
+    found.push({ subject: id, nodeId, nodeName: node.name, run, text, since: committedAt?.getTime() ?? hub.now() });
+  }
+  return found;
 }
 
 async function lostWork(

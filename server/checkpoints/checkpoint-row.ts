@@ -64,6 +64,7 @@ export function checkpointRowOf(row: Checkpoint & { node: { name: string } }, co
     framework: row.framework,
     role: checkpointRole.nullable().catch(null).parse(row.role),
     place: placeOfRow(row),
+    doubt: row.doubt,
     isAbandoned: row.abandonedAt !== null,
     metrics: metricsOf(row.metrics, context.mostMetrics ?? MOST_LISTED_METRICS),
     capturedAt: row.capturedAt.getTime(),

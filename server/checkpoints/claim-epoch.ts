@@ -19,7 +19,7 @@ import { chooseStart } from "./choose-start.ts";
 import { notingRefusal, requireAllowed, requireFree, requireSameWay, type Claimant } from "./may-claim.ts";
 import { nothingFound, readRun } from "../upkeep/read-run.ts";
 import { showHistory } from "../upkeep/show-history.ts";
-import { currentEpoch, newestComplete } from "./newest.ts";
+import { currentEpoch, doubtfulAfter, newestComplete } from "./newest.ts";
 import { placeIn } from "./place-of-row.ts";
 import { requireWriter } from "./require-writer.ts";
 
@@ -209,7 +209,7 @@ export async function claimEpoch(
       await requireSameWay({ hub, run, node });
       await requireFree({ hub, run, node }, await currentEpoch(hub.db, run));
       if (isLine) return claimLine({ hub, run, node }, highestSeen);
-      if (from === undefined) return claimNewest({ hub, run, node }, highestSeen);
+      if (from === undefined) return withDoubtful(hub, run, await claimNewest({ hub, run, node }, highestSeen));
       const chosen = await chooseStart(hub.db, run, from);
       if (chosen === "as it is")
         return { ...(await claimNewest({ hub, run, node }, highestSeen)), from: { isNew: false } };
@@ -254,6 +254,14 @@ async function openEpoch(
     highestSeen = Math.max(epoch, await readHomes(hub, run, taken));
   }
   throw new Fault("CONFLICT", { op: "claimEpoch", subject: run });
+}
+
+/** Adds the doubtful checkpoint that a person might rather go on from. */
+async function withDoubtful(hub: Hub, run: RunName, answer: ClaimAnswer): Promise<ClaimAnswer> {
+  const { newest } = answer;
+  const after = newest === null ? null : { writerEpoch: newest.writerEpoch, step: BigInt(newest.step) };
+  const found = await doubtfulAfter(hub.db, run, after);
+  return found === null ? answer : { ...answer, doubtful: { step: Number(found.step), why: found.doubt ?? "" } };
 }
 
 const nextEpoch = (last: Epoch | null, highestSeen: number): number =>

@@ -1,5 +1,6 @@
 import { mayBecome, type CheckpointState, type Manifest } from "#protocol/checkpoint.ts";
 import { Fault } from "#protocol/fault.ts";
+import { visibleText } from "#protocol/visible-text.ts";
 import { formatBytes } from "#protocol/units.ts";
 import { isSealed } from "#storage/sealing/open-manifest.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
@@ -62,6 +63,7 @@ async function recordComplete({ hub, node, checkpoint, manifest, text, sha256 }:
         state: "complete",
         framework: manifest.framework,
         place: placeToStore(manifest.place),
+        doubt: manifest.doubt ?? null,
         metrics: JSON.stringify(manifest.metrics),
         sizeBytes: BigInt(manifest.sizeBytes),
         fileCount: manifest.files.length,
@@ -77,7 +79,9 @@ async function recordComplete({ hub, node, checkpoint, manifest, text, sha256 }:
     // A step in the event would make it that of a checkpoint.
     const ofStep = manifest.role === undefined ? { step } : {};
     const what = manifest.role === "final-model" ? `the final model of ${run}` : `step ${step} of ${run}`;
-    const line = `made ${what} safe (${formatBytes(manifest.sizeBytes)} in ${checkpoint.bucket})`;
+    const { doubt } = manifest;
+    const doubtful = doubt === undefined ? "" : ` as doubtful: ${visibleText(doubt)}`;
+    const line = `made ${what} safe (${formatBytes(manifest.sizeBytes)} in ${checkpoint.bucket})${doubtful}`;
     return recordEvent(tx, { at: now, kind: "checkpoint-safe", work: "safe", node, run, ...ofStep, text: line });
   });
   hub.counters.checkpointsCommitted++;

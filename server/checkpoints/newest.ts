@@ -7,8 +7,11 @@ import { placeOfRow } from "./place-of-row.ts";
 const MOST_ASKED = 500;
 const NEWEST = [{ writerEpoch: "desc" as const }, { step: "desc" as const }, { committedAt: "desc" as const }];
 
-/** A run may go on from it: it has the state of a training program, and nobody had the run start before it. */
-const RESUMABLE = { role: null, abandonedAt: null };
+/**
+ * A run may go on from it by itself: it has the state of a training program, it is whole as far as its files tell, and nobody had
+ * the run start before it.
+ */
+const RESUMABLE = { role: null, abandonedAt: null, doubt: null };
 
 async function newestOf(tx: Pick<Transaction, "checkpoint">, which: { run: string; step?: bigint }) {
   const find = (where: { damagedAt?: null }) =>
@@ -18,8 +21,8 @@ async function newestOf(tx: Pick<Transaction, "checkpoint">, which: { run: strin
 
 /**
  * Returns the newest complete checkpoint of a run: highest epoch, then highest step; null when it truly has none. One that is
- * known to be damaged is passed over for the one before it, unless there is no other. Final models and what a person
- * abandoned do not count.
+ * known to be damaged is passed over for the one before it, unless there is no other. Final models, doubtful ones and what a
+ * person abandoned do not count.
  */
 export const newestComplete = (tx: Pick<Transaction, "checkpoint">, run: string) => newestOf(tx, { run });
 
@@ -28,10 +31,10 @@ export async function newestOfEach(db: Pick<Transaction, "checkpoint" | "$queryR
   const found = await db.$queryRaw<{ id: string | null }[]>`
     SELECT COALESCE(
       (SELECT c."id" FROM "Checkpoint" c WHERE c."run" = r."name" AND c."state" = 'complete' AND c."damagedAt" IS NULL
-          AND c."role" IS NULL AND c."abandonedAt" IS NULL
+          AND c."role" IS NULL AND c."abandonedAt" IS NULL AND c."doubt" IS NULL
         ORDER BY c."writerEpoch" DESC, c."step" DESC, c."committedAt" DESC LIMIT 1),
       (SELECT c."id" FROM "Checkpoint" c WHERE c."run" = r."name" AND c."state" = 'complete'
-          AND c."role" IS NULL AND c."abandonedAt" IS NULL
+          AND c."role" IS NULL AND c."abandonedAt" IS NULL AND c."doubt" IS NULL
         ORDER BY c."writerEpoch" DESC, c."step" DESC, c."committedAt" DESC LIMIT 1)) AS "id"
     FROM "Run" r`;
   const ids = found.flatMap(({ id }) => id ?? []);
@@ -46,15 +49,38 @@ export async function newestOfEach(db: Pick<Transaction, "checkpoint" | "$queryR
 }
 
 /**
- * Returns the newest complete checkpoint of one step, which several epochs may have; of those that a person abandoned where
- * there is no other.
+ * Returns the newest complete checkpoint of one step, which several epochs may have; of those that are doubtful or
+ * that a person abandoned where there is no other.
  */
 export async function newestOfStep(tx: Pick<Transaction, "checkpoint">, run: string, step: number) {
   const which = { run, step: BigInt(step) };
-  const abandoned = () =>
-    tx.checkpoint.findFirst({ where: { ...which, state: "complete", role: null }, orderBy: NEWEST });
-  return (await newestOf(tx, which)) ?? (await abandoned());
+  const find = (where: { abandonedAt?: null }) =>
+    tx.checkpoint.findFirst({ where: { ...which, state: "complete", role: null, ...where }, orderBy: NEWEST });
+  return (await newestOf(tx, which)) ?? (await find({ abandonedAt: null })) ?? (await find({}));
 }
+
+/** Returns the newest doubtful checkpoint of a run that is later than `newest`; null where there is none. */
+export const doubtfulAfter = (
+  tx: Pick<Transaction, "checkpoint">,
+  run: string,
+  newest: Pick<Checkpoint, "writerEpoch" | "step"> | null,
+) =>
+  tx.checkpoint.findFirst({
+    where: {
+      run,
+      state: "complete",
+      role: null,
+      abandonedAt: null,
+      doubt: { not: null },
+      ...(newest !== null && {
+        OR: [
+          { writerEpoch: { gt: newest.writerEpoch } },
+          { writerEpoch: newest.writerEpoch, step: { gt: newest.step } },
+        ],
+      }),
+    },
+    orderBy: NEWEST,
+  });
 
 const MOST_OF_A_NAME = 64;
 
@@ -64,7 +90,7 @@ export async function newestOfName(
   run: string,
   name: string,
 ): Promise<Checkpoint | null> {
-  const which = { run, state: "complete", role: null };
+  const which = { run, state: "complete", role: null, doubt: null };
   // As it stands in the stored JSON; the exact comparison follows.
   const text = JSON.stringify(name).slice(1);
   const found = await tx.checkpoint.findMany({
@@ -83,7 +109,7 @@ export async function newestOfName(
 export const newestOfRole = (tx: Pick<Transaction, "checkpoint">, run: string, role: CheckpointRole) =>
   tx.checkpoint.findFirst({
     where: { run, state: "complete", role },
-    orderBy: [{ damagedAt: { sort: "asc", nulls: "first" } }, ...NEWEST],
+    orderBy: [{ damagedAt: { sort: "asc", nulls: "first" } }, { doubt: { sort: "asc", nulls: "first" } }, ...NEWEST],
   });
 
 /** Returns the complete checkpoint before the newest of a step; null where there is none. */
@@ -92,7 +118,7 @@ export async function newestBefore(tx: Pick<Transaction, "checkpoint">, run: str
   return of === null ? null : completeBefore(tx, of);
 }
 
-/** The newest of those that are complete, older than this one, and not known to be damaged. */
+/** The newest of those that are complete, older than this one, not doubtful, and not known to be damaged. */
 export const completeBefore = (
   tx: Pick<Transaction, "checkpoint">,
   { run, writerEpoch, step, role }: Pick<Checkpoint, "run" | "writerEpoch" | "step" | "role">,
@@ -103,6 +129,7 @@ export const completeBefore = (
       state: "complete",
       damagedAt: null,
       abandonedAt: null,
+      doubt: null,
       // Before a final model comes an earlier final model.
       role,
       OR: [{ writerEpoch: { lt: writerEpoch } }, { writerEpoch, step: { lt: step } }],

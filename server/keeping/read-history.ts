@@ -66,7 +66,8 @@ export async function readHistory(db: Db, run: string): Promise<KeepHistory> {
         metrics: readMetrics(row.metrics),
         // One that was found damaged since is not what a verified one is kept for.
         verifiedAt: row.damagedAt === null ? (row.verifiedAt?.getTime() ?? null) : null,
-        isDamaged: row.damagedAt !== null,
+        // One that may not be whole stands in for no other, either.
+        isDamaged: row.damagedAt !== null || row.doubt !== null,
         isPinned,
         tags,
         isRestoring: reading.has(row.id),

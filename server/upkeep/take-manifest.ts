@@ -158,6 +158,7 @@ async function recordManifest(
     framework: read.framework,
     role: read.role ?? null,
     place: placeToStore(read.place),
+    doubt: read.doubt ?? null,
     metrics: JSON.stringify(read.metrics),
     fileCount: read.files.length,
     sizeBytes: BigInt(read.sizeBytes),

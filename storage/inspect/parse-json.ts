@@ -7,12 +7,13 @@ export const isRecord = (value: unknown): value is Record<string, unknown> =>
 const NO_NUMBERS: readonly string[] = ["-Infinity", "Infinity", "NaN"];
 
 /**
- * JSON as Python writes it: `NaN` and `Infinity` are read as null. Faults: MALFORMED when it is no UTF-8 or no JSON.
+ * Reads JSON as Python's own reader does, which is what every program's JSON goes through: `NaN` and `Infinity` are read as null,
+ * and a byte order mark is passed over. Faults: MALFORMED when it is no UTF-8 or no JSON.
  */
 export function parseJson(bytes: Uint8Array): unknown {
   let text: string;
   try {
-    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes);
   } catch {
     throw malformed("it is not UTF-8 text");
   }

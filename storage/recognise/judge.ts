@@ -1,5 +1,6 @@
 import { lastNumber, SEEN, TRACKERS } from "#protocol/checkpoint-layouts.ts";
 import type { RecognisedStep, Verdict } from "#protocol/recognise.ts";
+import { parseJson } from "../inspect/parse-json.ts";
 import { visibleStart } from "#protocol/visible-text.ts";
 import { hasShard, type Unit } from "./unit.ts";
 
@@ -174,7 +175,7 @@ function judgeOrbax(unit: Unit, told: Told): Judgement {
 /** `commit_timestamp_nsecs` is null until all was written. */
 function commitIn(text: string): "committed" | "not yet" | "unsaid" {
   try {
-    const parsed: unknown = JSON.parse(text);
+    const parsed: unknown = parseJson(Buffer.from(text));
     if (typeof parsed !== "object" || parsed === null || !("commit_timestamp_nsecs" in parsed)) return "unsaid";
     return parsed.commit_timestamp_nsecs === null ? "not yet" : "committed";
   } catch {

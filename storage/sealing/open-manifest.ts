@@ -29,7 +29,11 @@ export function openManifest(read: SealedManifest, key: Uint8Array): SealedManif
   const asCommitted = files.map((file) =>
     transform.hideNames && !isHidden(file.path) ? { ...file, path: hiddenPathOf(key, file.path) } : file,
   );
-  const { paths, sums, place } = openInside(key, transform.inside, boundOf({ ...read, files: asCommitted }));
+  const { paths, sums, place, attributes } = openInside(
+    key,
+    transform.inside,
+    boundOf({ ...read, files: asCommitted }),
+  );
   const broken = (detail: string) => new Fault("SEAL_BROKEN", { op: "open the manifest", subject: read.id, detail });
   if (sums.length !== files.length || (paths !== null) !== transform.hideNames) throw broken("its parts do not fit");
   if (paths !== null && (paths.length !== files.length || findCollision(paths) !== null)) {
@@ -38,6 +42,7 @@ export function openManifest(read: SealedManifest, key: Uint8Array): SealedManif
   return {
     ...read,
     ...(place !== undefined && { place }),
+    ...(attributes !== undefined && { attributes }),
     files: files.map((file, index) => {
       const own = sums[index] ?? [];
       if (own.length !== file.extents.length) throw broken("its checksums do not fit");

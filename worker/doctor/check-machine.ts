@@ -5,6 +5,7 @@ import { toFault } from "#protocol/fault.ts";
 import { formatBytes, formatCount } from "#protocol/units.ts";
 import { removeOwned } from "../disk/change-disk.ts";
 import { diskFault } from "../engine/disk-fault.ts";
+import { judgeStateDisk } from "../host/judge-state-disk.ts";
 import { readHolder } from "../host/lock.ts";
 import { stateFolder } from "../host/state-folder.ts";
 import { readRoom } from "../restore/room.ts";
@@ -64,6 +65,12 @@ export function judgeRoom(folder: string, freeBytes: number): Finding {
     says: `${says}; captures of checkpoints are kept there until they are safe`,
     fix: "Free some space, or name a folder on a larger disk: --state DIR.",
   });
+}
+
+/** Whether captures go to a worse disk than the one that the checkpoints of a watched folder are on. */
+export async function checkDisks(folder: string, watched: string): Promise<Finding[]> {
+  const found = await judgeStateDisk(folder, watched);
+  return found === null ? [] : [doubtful("disk of the state", found)];
 }
 
 /** Whether a worker is running on this folder: at most one may. */

@@ -8,7 +8,7 @@ import { readWatches } from "../upload/watch.ts";
 import { EXIT, onePlace, type StorePlace, type Verb } from "../verbs/verb.ts";
 import { checkClock } from "./check-clock.ts";
 import { checkHub } from "./check-hub.ts";
-import { checkLock, checkOpenFiles, checkState } from "./check-machine.ts";
+import { checkDisks, checkLock, checkOpenFiles, checkState } from "./check-machine.ts";
 import { checkPermissions } from "./check-permissions.ts";
 import { checkWatch } from "./check-watch.ts";
 import { checkWay } from "./check-way.ts";
@@ -33,7 +33,10 @@ export async function examine(verb: Verb): Promise<number> {
   if (folder !== null) tell([await checkLock(folder)]);
   tell([await checkOpenFiles(), judgeVariables(config)]);
   const watches = { folders: config.list("watch"), run: null, patterns: config.list("pattern") };
-  for (const watch of readWatches(watches)) tell(await checkWatch(watch));
+  for (const watch of readWatches(watches)) {
+    tell(await checkWatch(watch));
+    if (folder !== null) tell(await checkDisks(folder, watch.folder));
+  }
   const hasClock = await examineStore(verb, { place, tell });
   const base = await examineHub(config, { state: folder, signal, tell });
   if (!hasClock && base !== null) tell([await checkClock("hub", { address: base, signal })]);

@@ -54,6 +54,36 @@ export function sharesPaths(pid: number): boolean {
   }
 }
 
+/** Returns the name of its program, as `ps` shows it; empty when it has ended. */
+export const readName = (pid: number): string => readText(`/proc/${pid}/comm`).trimEnd();
+
+/** Signals as bits: number 1 is the lowest. https://man7.org/linux/man-pages/man5/proc_pid_status.5.html */
+export interface SignalMasks {
+  /** Has a handler, or waits for it in another way. */
+  caught: bigint;
+  ignored: bigint;
+}
+
+/** Returns what a process does with signals; null where that is not told. */
+export function readSignalMasks(pid: number): SignalMasks | null {
+  const text = readText(`/proc/${pid}/status`);
+  const [caught, blocked, ignored] = ["SigCgt", "SigBlk", "SigIgn"].map(
+    (field) => new RegExp(`^${field}:\\s*([0-9a-f]+)`, "m").exec(text)?.[1],
+  );
+  if (caught === undefined || blocked === undefined || ignored === undefined) return null;
+  return { caught: BigInt(`0x${caught}`) | BigInt(`0x${blocked}`), ignored: BigInt(`0x${ignored}`) };
+}
+
+/** Returns the pipe behind a file descriptor, by the name that both of its ends have; null where there is none. */
+export function readPipeOf(pid: number, fd: number): string | null {
+  try {
+    const target = readlinkSync(`/proc/${pid}/fd/${fd}`);
+    return target.startsWith("pipe:") ? target : null;
+  } catch {
+    return null;
+  }
+}
+
 /** Sends a signal to the process that is meant, and to no other that got its number. Returns whether it may be signalled. */
 export function signalProcess({ pid, startedAt }: ProcessEntry, signal: NodeJS.Signals): boolean {
   if (readProcess(pid)?.startedAt !== startedAt) return true;

@@ -6,7 +6,7 @@ import * as z from "zod";
 import { openJournal } from "../engine/journal.ts";
 import { serveLocal } from "../local/serve-local.ts";
 import { writeStateFile } from "./state-file.ts";
-import { stateFolder } from "./state-folder.ts";
+import { stateFolder, statesBeside, unusualState } from "./state-folder.ts";
 
 let dir: string;
 beforeEach(async () => {
@@ -73,4 +73,15 @@ describe("a link that was planted in it", () => {
     expect(await readFile(join(dir, "ledger.jsonl"), "utf8")).toMatch(/^[0-9a-f]{8} "b"\n$/);
     expect(await readFile(victim, "utf8")).toBe("precious");
   });
+});
+
+test("beside watched folders it is chosen only where no usual one can be had, and that is said", async () => {
+  const usual = join(dir, "home");
+  const [beside = ""] = statesBeside([join(dir, "volume/checkpoints")]);
+  expect(beside).toBe(join(dir, "volume/.tidemark-state"));
+  expect(unusualState(join(usual, ".tidemark"), { wished: null, home: usual })).toBeNull();
+  expect(unusualState(beside, { wished: null, home: usual })).toContain(`--state ${beside}`);
+  // One that was asked for and cannot be had is not replaced in silence.
+  await writeFile(join(dir, "file"), "");
+  await expect(stateFolder(join(dir, "file"), null, [beside])).rejects.toMatchObject({ code: "FOLDER_UNWRITABLE" });
 });

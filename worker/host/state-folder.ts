@@ -7,11 +7,15 @@ const ANYBODY_WRITES = 0o002;
 
 /**
  * Where this machine keeps queue, journals and credential: the folder that was named, else /var/lib/tidemark, else
- * ~/.tidemark. Only its owner may read it.
+ * ~/.tidemark, else the first of `orElse` (a user without a home) that can be had. Only its owner may read it.
  * @throws Fault FOLDER_UNWRITABLE, FOLDER_NOT_OWN
  */
-export async function stateFolder(wished: string | null, home: string | null): Promise<string> {
-  const choices = stateChoices(wished, home);
+export async function stateFolder(
+  wished: string | null,
+  home: string | null,
+  orElse: readonly string[] = [],
+): Promise<string> {
+  const choices = [...stateChoices(wished, home), ...(wished === null ? orElse : [])];
   let reason: unknown = null;
   for (const choice of choices) {
     try {
@@ -24,7 +28,23 @@ export async function stateFolder(wished: string | null, home: string | null): P
     }
   }
   if (isFault(reason)) throw reason;
-  throw new Fault("FOLDER_UNWRITABLE", { op: "start", subject: choices.at(-1) ?? "", cause: reason });
+  const detail = "name a folder that this user may write with --state DIR or TIDEMARK_STATE";
+  throw new Fault("FOLDER_UNWRITABLE", { op: "start", subject: choices.join(", "), detail, cause: reason });
+}
+
+/** For a command that needs no more than its journal: a folder of this user for temporary files. */
+export const temporaryState = (temporary: string): string => join(temporary, `tidemark-${process.getuid?.() ?? 0}`);
+
+/** For a worker: beside the folders that it watches, on the disk that checkpoints are written to. */
+export const statesBeside = (watched: readonly string[]): string[] => [
+  ...new Set(watched.map((folder) => join(dirname(resolve(folder)), ".tidemark-state"))),
+];
+
+/** Says once, on a line of its own, that the state is where nobody asked for it. Returns null where it is where it belongs. */
+export function unusualState(folder: string, about: { wished: string | null; home: string | null }): string | null {
+  if (stateChoices(about.wished, about.home).includes(folder)) return null;
+  const usual = stateChoices(null, about.home).join(" and ");
+  return `Keeping what this worker has to remember in ${folder}: ${usual} cannot be written. Other commands find it with --state ${folder}.`;
 }
 
 /**

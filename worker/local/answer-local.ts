@@ -9,6 +9,7 @@ import {
   steerInput,
   stepInput,
 } from "#protocol/local.ts";
+import { parseJson } from "#storage/inspect/parse-json.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { beginAgain } from "../loss/begin-again.ts";
 import { flush } from "./flush.ts";
@@ -76,7 +77,7 @@ export async function answerLocal(agent: Agent, request: LocalRequest): Promise<
 function read<T>(schema: z.ZodType<T>, body: string): T {
   let value: unknown;
   try {
-    value = body === "" ? {} : JSON.parse(body);
+    value = body === "" ? {} : parseJson(Buffer.from(body));
   } catch {
     throw new Fault("BAD_INPUT", { op: "local", subject: "body", detail: "it is not JSON" });
   }

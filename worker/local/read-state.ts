@@ -4,6 +4,7 @@ import type { RunBacklog } from "#protocol/reports.ts";
 import { riskOf } from "#protocol/risk.ts";
 import { PRODUCT_VERSION } from "#protocol/version.ts";
 import type { Agent } from "../agent-assemble.ts";
+import { judgeStateDisk } from "../host/judge-state-disk.ts";
 import { listAllAside } from "../restore/set-aside.ts";
 import { isUnsafe, readBacklog, uploadProgress } from "../upload/backlog.ts";
 import { sumAhead } from "../upload/sum-ahead.ts";
@@ -50,8 +51,18 @@ export async function readStatus(agent: Agent): Promise<LocalStatus> {
       ...uploadProgress(agent, up?.engine ?? null),
       ...agent.checker.progress(),
     ].slice(0, MOST_TRANSFERS),
+    doubtful: agent.doubtful.slice(-MOST_TRANSFERS),
+    smallDisks: await findSmallDisks(agent),
     aside: await listAllAside(options.watches.map(({ folder }) => folder)),
   };
+}
+
+async function findSmallDisks({ state, options }: Agent): Promise<NonNullable<LocalStatus["smallDisks"]>> {
+  const found = options.watches.map(async ({ folder }) => {
+    const disk = await judgeStateDisk(state, folder);
+    return disk === null ? [] : [{ folder, ...disk }];
+  });
+  return (await Promise.all(found)).flat();
 }
 
 function describe(agent: Agent, run: RunBacklog, now: { at: number; rate: number; leftBytes: number }): LocalRun {

@@ -54,6 +54,10 @@ export function sentencesOf(status: LocalStatus): string[] {
     `${node} -> ${place}, ${rates}; the hub ${hub.isUp ? "answers" : "is away"} (${hub.url}).`,
     ...status.runs.map((run) => sentenceOfRun(run, status.at)),
     ...(error === null ? [] : [error]),
+    ...(status.doubtful ?? []).map(
+      ({ run, step, why }) => `${shownName(run)} step ${formatCount(step)} is kept as doubtful: ${shownName(why)}.`,
+    ),
+    ...(status.smallDisks ?? []).map(({ says, fix }) => `${says.charAt(0).toUpperCase()}${says.slice(1)}. ${fix}`),
     // A worker of an earlier version says nothing of it.
     ...asideSentences((status as Partial<LocalStatus>).aside ?? []),
   ];

@@ -7,6 +7,7 @@ import type { DamageReport } from "#protocol/damage.ts";
 import { Fault } from "#protocol/fault.ts";
 import { mayBePickle } from "#protocol/pickle-files.ts";
 import { fileKeyOf } from "#storage/sealing/checkpoint-key.ts";
+import { giveAttributes, giveToOwner } from "./give-attributes.ts";
 import { removeOwned } from "../disk/change-disk.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -171,7 +172,13 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
     );
     if (job.signal.aborted) throw new Fault("CANCELLED");
     if (beside !== null) await splitBeside(places);
+    await giveAttributes(
+      staging,
+      whole,
+      command.files == null ? null : new Set(manifest.files.map(({ path }) => path)),
+    );
     await setFolderDates(staging);
+    await giveToOwner(staging);
     await job.beforePlaced(staging, target, layout);
     const { transferId } = command;
     if (layout.kind === "folder") await putInPlace(places, job.replaced);

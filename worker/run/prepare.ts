@@ -98,6 +98,8 @@ async function prepareRun(agent: Agent, watch: Watch, startFrom: StartFrom): Pro
     await reportLoss(agent, { run, claim, from: point }).catch(narrator.waitingFor);
     renewRecord(agent, run);
     noteBeginning(agent, { run, epoch: claim.epoch, point, local });
+    if (claim.doubtful !== undefined && point?.step !== claim.doubtful.step)
+      narrator.doubtfulLater({ run, ...claim.doubtful });
     narrator.resuming({ run, step: point?.step ?? null, path: point?.path ?? null });
     return point === null ? null : { run, path: point.path, step: point.step };
   }

@@ -3,6 +3,7 @@ import { constants } from "node:os";
 import type { Writable } from "node:stream";
 import { Fault } from "#protocol/fault.ts";
 import { codeOf } from "../engine/disk-fault.ts";
+import { passOutput } from "./pass-output.ts";
 
 /** The training program: what it says goes to our own streams, it is told of the signals we get, and waited for. */
 export interface Program {
@@ -50,8 +51,7 @@ export function startProgram(command: readonly string[], options: ProgramOptions
     [child.stdout, out],
     [child.stderr, err],
   ] as const) {
-    from?.on("data", onSaid);
-    from?.pipe(to, { end: false });
+    if (from !== null) passOutput(from, to, onSaid);
   }
   const ended = new Promise<ProgramEnd>((resolve, reject) => {
     child.once("error", (error) => reject(startFault(error, file)));

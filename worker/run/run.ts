@@ -14,7 +14,8 @@ import { offerBefore } from "./offer-before.ts";
 import { prepareRuns, type ResumePoint } from "./prepare.ts";
 import { createProgressBars } from "./progress-bars.ts";
 import { createLogTail } from "./log-tail.ts";
-import { exitCodeOf, type Program, type ProgramEnd, type ProgramOptions } from "./program.ts";
+import { startSentinel, type GroupSentinel } from "./group-sentinel.ts";
+import { exitCodeOf, type ProgramEnd, type ProgramOptions } from "./program.ts";
 import { readRestartPolicy, restartAfter, type RestartPolicy } from "./restart-policy.ts";
 import { readStartFrom } from "./start-from.ts";
 import { endOrphans, findOrphans, ORPHAN_POLICIES } from "./settle-orphans.ts";
@@ -32,6 +33,8 @@ export interface RunCommand extends AgentCommand {
   err: ProgramOptions["err"];
   /** Calls `listener` for every signal that the program should hear of. */
   onSignal(listener: (name: NodeJS.Signals) => void): void;
+  /** Calls `act` when this process ends without waiting for anything: a second signal came, or the time is over. */
+  onEndAtOnce(act: () => void): void;
   /** The terminal sends its signals to the program itself. */
   sharesTerminal: boolean;
 }
@@ -54,15 +57,17 @@ export async function runProgram(command: RunCommand): Promise<number> {
     patienceMs: command.config.durationMs("grace"),
     awaited: null,
   };
-  const running: { program: Program | null } = { program: null };
-  command.onSignal((name) => running.program?.send(name));
+  const running: { program: GuardedProgram | null } = { program: null };
+  const sentinel = command.sharesTerminal ? startSentinel() : null;
+  command.onSignal((name) => void passOn(name, { sentinel, program: () => running.program }));
+  command.onEndAtOnce(() => orphan.policy === "end" && running.program?.descendants.kill());
   const last: { end: ProgramEnd | null; isSafe: boolean } = { end: null, isSafe: true };
   const startedAt = Date.now();
   const takePlace = (place: Place) => takePlaceAlone(place, orphan, command.stopping);
   await runAgent({ ...command, preparesRuns: true, takePlace }, async (agent, life) => {
     life.askedByHub.addEventListener("abort", () => running.program?.send("SIGTERM"), { once: true });
     // One that does not end in its time keeps nobody: the machine may be gone any moment.
-    agent.signal.addEventListener("abort", () => life.askedByHub.aborted && running.program?.send("SIGKILL"));
+    agent.signal.addEventListener("abort", () => endLate(agent, orphan, running.program));
     // The program may use up all the time that is left, so nothing waits for its end.
     life.stopping.addEventListener("abort", () => void drain(agent), { once: true });
     const end = await keepRunning(agent, {
@@ -103,9 +108,25 @@ export async function runProgram(command: RunCommand): Promise<number> {
     await drain(agent);
     last.isSafe = isAllSafe(agent, nothingTaken);
     life.end();
-  });
+  }).finally(() => sentinel?.close());
   const code = exitCodeOf(last.end ?? { code: null, signal: "SIGTERM" });
   return code === 0 && !last.isSafe && command.config.isOn("require-safe") ? EXIT_UNSAFE : code;
+}
+
+/** What the terminal sent to the program too is not sent again. */
+async function passOn(
+  name: NodeJS.Signals,
+  about: { sentinel: GroupSentinel | null; program(): GuardedProgram | null },
+): Promise<void> {
+  if (about.sentinel !== null && (await about.sentinel.isForAll(name))) return;
+  about.program()?.send(name);
+}
+
+/** The time for work is over: says what has not ended, and ends it where the program is to end with its worker. */
+function endLate({ narrator }: Agent, { policy, patienceMs }: Orphan, program: GuardedProgram | null): void {
+  if (policy !== "end" || program === null) return;
+  const left = program.descendants.kill();
+  if (left.length > 0) narrator.graceOver({ left, graceMs: patienceMs });
 }
 
 /** @throws Fault BAD_INPUT */
@@ -177,11 +198,19 @@ async function keepRunning(
     const startedAt = performance.now();
     const startedWall = Date.now();
     const clock = setInterval(() => saysItGoesOn(agent), ALIVE_EVERY_MS);
-    const { ended, finish } = await about.start(points);
-    const outOfTime = aborted(agent.signal).then(() => (life.askedByHub.aborted ? ended : null));
+    const { ended, finish, descendants } = await about.start(points);
+    const outOfTime = aborted(agent.signal).then(() => (orphan.policy === "end" ? ended : null));
     const end = await Promise.race([ended, outOfTime]).finally(() => clearInterval(clock));
     if (end === null) return null;
-    await finish(end);
+    const isGone = await descendants.settle({
+      ...orphan,
+      isStopping: () => life.stopping.aborted,
+      signal: agent.signal,
+      onLeft: (left, willEnd) => agent.narrator.leftRunning({ left, patienceMs: willEnd ? orphan.patienceMs : null }),
+    });
+    await finish({ ...end, isGone });
+    // We killed it when the time of a stop was over: that is how the stop ended, and no word of the program's.
+    if (end.signal === "SIGKILL" && agent.signal.aborted && !life.askedByHub.aborted) return null;
     saysItGoesOn(agent);
     // What ended by itself, or was asked to, came no further than it said or wrote.
     if (end.code === 0 || life.stopping.aborted) for (const { run } of agent.options.watches) agent.training.end(run);

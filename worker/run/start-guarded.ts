@@ -5,6 +5,7 @@ import { namespaceOf } from "../host/lock.ts";
 import { readProcess } from "../host/list-processes.ts";
 import { startWatchdog } from "./end-with-worker.ts";
 import { startProgram, type Program, type ProgramEnd, type ProgramOptions } from "./program.ts";
+import { descendantsOf, type Descendants } from "./descendants.ts";
 import {
   folderKey,
   MARK,
@@ -16,8 +17,9 @@ import {
 import type { OrphanPolicy } from "./settle-orphans.ts";
 
 export interface GuardedProgram extends Program {
-  /** Forgets the program when it ended well. What one that failed left is ended by the watchdog, or by the next start. */
-  finish(end: ProgramEnd): Promise<void>;
+  readonly descendants: Descendants;
+  /** Forgets the program when it ended well, or nothing of it is left. What else it left is ended by the watchdog, or by the next start. */
+  finish(end: ProgramEnd & { isGone: boolean }): Promise<void>;
 }
 
 export interface Guarded {
@@ -52,16 +54,22 @@ export async function startGuarded(
   const env = { ...guarded.options.env, [MARK]: markOf(record) };
   const program = startProgram(command, { ...guarded.options, env });
   const started = program.pid === null ? null : readProcess(program.pid);
+  const known: Pick<ProgramRecord, "id" | "process"> = { id: record.id, process: null };
   if (started !== null) {
     const session = guarded.options.hasOwnSession ? started.pid : null;
     watchdog?.watch({ pid: started.pid, session });
     const now = { pid: started.pid, startedAt: started.startedAt, session };
+    known.process = now;
     await writeProgramRecord(state, { ...record, process: now }).catch(narrator.waitingFor);
   }
+  const descendants = descendantsOf(known);
   return {
     ...program,
-    finish: async ({ code }) => {
-      if (code !== 0) return;
+    descendants,
+    // Where nothing is known of processes, the one that we started.
+    send: (signal) => (known.process === null ? program.send(signal) : descendants.tell(signal)),
+    finish: async ({ code, isGone }) => {
+      if (code !== 0 && !isGone) return;
       watchdog?.over();
       await removeProgramRecord(state, record.id).catch(narrator.waitingFor);
     },

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { byteCount } from "#protocol/bounded.ts";
-import { checkpointRole, crc32Hex } from "#protocol/checkpoint.ts";
+import { checkpointRole, crc32Hex, doubt } from "#protocol/checkpoint.ts";
+import { fileAttributes } from "#protocol/file-attributes.ts";
 import { faultData } from "#protocol/fault-data.ts";
 import { attemptId, filePath, id, runName, step, writerEpoch } from "#protocol/names.ts";
 import { measured } from "#protocol/measured.ts";
@@ -39,8 +40,12 @@ export const capture = z.object({
   step,
   /** Absent of a checkpoint. */
   role: checkpointRole.optional(),
+  /** Why it may not be whole; absent of one that is. */
+  doubt: doubt.optional(),
   /** Where it lay in the watched folder; absent of what lay elsewhere, and in captures of older workers. */
   place: checkpointPlace.optional(),
+  /** Modes and empty folders; absent in captures of older workers. */
+  attributes: fileAttributes.optional(),
   /** Null until the hub said which epoch this node writes. */
   epoch: writerEpoch.nullable(),
   framework: z.string().nullable(),

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import * as z from "zod";
+import { parseJson } from "#storage/inspect/parse-json.ts";
 import { SEEN } from "#protocol/checkpoint-layouts.ts";
 import type { LookedFile } from "./look.ts";
 
@@ -46,7 +47,7 @@ async function metricsIn(
   if (file.identity.sizeBytes > MOST_STATE_BYTES) return {};
   try {
     const metrics: Record<string, number> = {};
-    for (const row of rowsOf(JSON.parse(await readFile(file.path, "utf8")))) {
+    for (const row of rowsOf(parseJson(await readFile(file.path)))) {
       if (typeof row !== "object" || row === null) continue;
       for (const [name, value] of Object.entries(row)) {
         const fits =

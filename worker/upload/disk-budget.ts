@@ -20,6 +20,8 @@ export interface Wanted {
   run: RunName;
   /** Absent of a checkpoint. */
   role?: CheckpointRole | undefined;
+  /** Absent of one that is whole. */
+  doubt?: string | undefined;
   step: number;
   sizeBytes: number;
 }
@@ -86,10 +88,13 @@ function overtaken(captures: readonly Capture[], wanted: Wanted): Capture[] {
   const failed = byAge.filter(({ state }) => state === "failed");
   const waiting = byAge.filter(({ state }) => state === "waiting");
   const isOwn = (item: Capture) => isOfOneLine(item, wanted) && item.step <= wanted.step;
+  // What is whole comes before what may not be.
+  const isDoubtful = (item: Capture) =>
+    item.run === wanted.run && item.doubt !== undefined && wanted.doubt === undefined;
   const isOvertakenBy = (others: readonly Capture[]) => (item: Capture) =>
     item.run !== wanted.run && others.some((one) => isOfOneLine(one, item) && one.capturedAt > item.capturedAt);
   return [
-    ...[...failed, ...waiting].filter(isOwn),
+    ...[...failed, ...waiting].filter((item) => isOwn(item) || isDoubtful(item)),
     ...failed.filter(isOvertakenBy(captures)),
     ...waiting.filter(isOvertakenBy(waiting)),
   ];

@@ -27,6 +27,8 @@ export interface Candidate {
   lacks?: string;
   /** Of a file: no other step lies beside it, so nothing shows whether another file of its step is still to come. */
   isAlone?: boolean;
+  /** Why it may not be whole, of one that is taken all the same. */
+  doubt?: string;
   /** `last.ckpt` beside it is likely to be written anew for it. */
   isAwaited?: boolean;
 }

@@ -43,6 +43,7 @@ function capturing(about: Partial<Capturing> = {}): Capturing {
     watch: { folder: watched, run, takes: null },
     watchedSince: 0,
     settleMs: 10,
+    unfinishedAfterMs: 300_000,
     ledger,
     runs: createRuns([run], { hub: createFakeHub({}), onOver: () => undefined }),
     outbox,
@@ -165,6 +166,28 @@ describe("what was refused", () => {
     });
     expect(refused).toEqual(["NOT_FINISHED"]);
     expect(captured()).toEqual([60]);
+  });
+
+  test("as unfinished is kept as doubtful after a while, by a hub that keeps such ones apart", async () => {
+    const untilTaken = (): ((ms: number) => Promise<boolean>) => async (ms) => captured().length === 0 && ms < 600_000;
+    await write(60, "training_args.bin");
+    await watchWith({ hubKnows: () => false }, untilTaken());
+    expect(captured()).toEqual([]);
+    const at = { ms: 0 };
+    await watchWith({ hubKnows: () => true }, async (ms) => {
+      at.ms = ms;
+      return untilTaken()(ms);
+    });
+    expect(ledger.all().map(({ step, doubt }) => [step, doubt])).toEqual([[60, "trainer_state.json is missing"]]);
+    expect(at.ms).toBeGreaterThanOrEqual(300_000);
+  });
+
+  test("as unfinished is kept as doubtful when its program has ended, behind what is whole", async () => {
+    await write(60, "training_args.bin");
+    await watchWith({ hubKnows: () => true, over: () => "crashed" }, async () => false);
+    expect(ledger.all().map(({ step, doubt, priority }) => [step, doubt, priority])).toEqual([
+      [60, "trainer_state.json is missing", -1],
+    ]);
   });
 
   test("as unfinished is said once, and taken soon after it was finished while the program goes on", async () => {

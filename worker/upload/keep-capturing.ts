@@ -23,6 +23,8 @@ export interface Capturing extends TakeParts {
   /** When this worker began to watch the run, epoch ms. */
   watchedSince: number;
   settleMs: number;
+  /** See `SettleOptions`. */
+  unfinishedAfterMs: number;
   outbox: Outbox;
   signal: AbortSignal;
   /** Fires before `signal` when no more captures are wanted. */
@@ -104,7 +106,14 @@ function watchingOf(capturing: Capturing): WatchingHere {
   const clock = capturing.clock ?? systemClock;
   const told = new Map<string, string>();
   const refusals = new Map<string, { what: string; code: string; fingerprint: string; at: number }>();
-  const settler = createSettler({ settleMs: capturing.settleMs, now: clock.now, wallNow, hasWriter: hasOpenWriter });
+  const { settleMs, unfinishedAfterMs } = capturing;
+  const settler = createSettler({
+    settleMs,
+    unfinishedAfterMs,
+    now: clock.now,
+    wallNow,
+    hasWriter: hasOpenWriter,
+  });
 
   const isResting = (path: string, fingerprint: string) => {
     const refusal = refusals.get(path);
@@ -153,6 +162,7 @@ function watchingOf(capturing: Capturing): WatchingHere {
     rests: createRests(clock.now),
     isTaken,
     knows: (path, fingerprint) => isTaken(path, fingerprint) || isResting(path, fingerprint),
+    takesDoubtful: () => capturing.hubKnows?.("doubt") === true,
     isLeft: (path, fingerprint) => capturing.isLeft?.(path, fingerprint) === true,
     // An older hub would take it for a checkpoint. One that has said nothing yet is most likely of our version.
     findFinalModel: async () =>

@@ -168,8 +168,8 @@ function applyMove(books: Books, record: Extract<Line, { t: "move" }>): void {
   if (record.to === "running") item.startedAt ??= record.at;
   if (record.to !== "done") return;
   if (item.fingerprint !== undefined && item.role === undefined) books.stored.set(item.sourcePath, item.fingerprint);
-  // Nothing goes on from a final model.
-  if (item.role !== undefined) return;
+  // Nothing goes on from a final model, or by itself from what may not be whole.
+  if (item.role !== undefined || item.doubt !== undefined) return;
   const before = books.safe.get(item.run);
   const point = pointOf({ ...item, at: item.capturedAt });
   if (before === undefined || isNewerPoint(point, before)) books.safe.set(item.run, point);

@@ -212,10 +212,12 @@ export const overtakenBy = (safe: Capture, captures: readonly Capture[]): Captur
   captures.filter((item) => item.state === "waiting" && isOfOneLine(item, safe) && isNewer(safe, item));
 
 /** Returns whether one of them may take the place of the other: a final model and a checkpoint never do. */
-export const isOfOneLine = (a: Pick<Capture, "run" | "role">, b: Pick<Capture, "run" | "role">): boolean =>
-  a.run === b.run && a.role === b.role;
+export const isOfOneLine = (a: OfLine, b: OfLine): boolean => lineOf(a) === lineOf(b);
 
-const lineOf = ({ run, role }: Capture): string => `${run} ${role ?? ""}`;
+/** What may not be whole takes no place of what is. */
+type OfLine = Pick<Capture, "run" | "role" | "doubt">;
+const lineOf = ({ run, role, doubt }: OfLine): string =>
+  `${run} ${role ?? ""}${doubt === undefined ? "" : " doubtful"}`;
 
 function newestOfLines(captures: readonly Capture[]): Map<string, Capture> {
   const newest = new Map<string, Capture>();

@@ -3,6 +3,7 @@ import { type BigIntStats, type Dirent, statSync } from "node:fs";
 import { lstat, readdir, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { Fault } from "#protocol/fault.ts";
+import { isThere } from "../disk/is-there.ts";
 import { askDisk, type DiskCall, type DiskMood } from "../engine/ask-disk.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import { identityOf, type FileIdentity } from "../engine/identity.ts";
@@ -20,6 +21,10 @@ export interface Look {
   newestMs: number;
   /** Newest change of anything, including by a copy that keeps old dates, epoch ms. */
   touchedMs: number;
+  /** Names that are no UTF-8 text, which no bucket and no manifest can hold; what cannot be shown of them is replaced. */
+  leftOut: string[];
+  /** Folders with nothing in them, relative. */
+  emptyFolders: string[];
   /** The first name in it that says that it is still being written; null when none does. */
   temporary: string | null;
 }
@@ -30,6 +35,8 @@ export interface LookedFile {
   path: string;
   identity: FileIdentity;
   mtimeMs: number;
+  /** Read, write and execute; absent of what the worker made itself. */
+  mode?: number;
 }
 
 /**
@@ -40,15 +47,24 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names
   const files: LookedFile[] = [];
   let touchedMs = 0;
   let temporary: string | null = null;
+  const leftOut: string[] = [];
+  const emptyFolders: string[] = [];
   const wanted = candidate.names === undefined ? null : new Set(candidate.names);
   const root = folderOf(candidate);
   const { links } = candidate;
   const enter = async (relative: string) => {
     const folder = join(root, relative);
     const entries = await readdir(folder, { withFileTypes: true });
-    const own = wanted === null ? entries : entries.filter(({ name }) => wanted.has(name));
+    const listed = wanted === null ? entries : entries.filter(({ name }) => wanted.has(name));
+    if (entries.length === 0 && relative !== "") emptyFolders.push(relative);
+    const own: Dirent[] = [];
+    for (const entry of listed) {
+      const isText = !entry.name.includes("\ufffd") || (await isThere(join(folder, entry.name)));
+      if (isText) own.push(entry);
+      else leftOut.push(relative === "" ? entry.name : `${relative}/${entry.name}`);
+    }
     for (const seen of await askDisk(own, statCall(folder))) {
-      const { entry, is, identity, mtimeMs, ctimeMs, uid } = seen;
+      const { entry, is, identity, mtimeMs, mode, ctimeMs, uid } = seen;
       const below = relative === "" ? entry.name : `${relative}/${entry.name}`;
       const path = join(folder, entry.name);
       if (isTemporaryInside(entry.name)) temporary ??= below;
@@ -58,7 +74,7 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names
       }
       if (links !== undefined && entry.isSymbolicLink()) await assertFollowed(path, links, uid);
       if (is === "folder") await enter(below);
-      else if (is === "file") files.push({ relative: below, path, identity, mtimeMs });
+      else if (is === "file") files.push({ relative: below, path, identity, mtimeMs, mode });
     }
   };
   try {
@@ -67,11 +83,11 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names
     if (candidate.kind !== "file") {
       await enter("");
     } else {
-      const { identity, mtimeMs, ctimeMs, uid } = factsOf(await stat(candidate.path, { bigint: true }));
+      const { identity, mtimeMs, mode, ctimeMs, uid } = factsOf(await stat(candidate.path, { bigint: true }));
       if (links !== undefined && (await lstat(candidate.path)).isSymbolicLink())
         await assertFollowed(candidate.path, links, uid);
       touchedMs = ctimeMs;
-      files.push({ relative: basename(candidate.path), path: candidate.path, identity, mtimeMs });
+      files.push({ relative: basename(candidate.path), path: candidate.path, identity, mtimeMs, mode });
     }
   } catch (error) {
     if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return null;
@@ -84,6 +100,8 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names
     sizeBytes: files.reduce((sum, file) => sum + file.identity.sizeBytes, 0),
     newestMs: files.reduce((newest, file) => Math.max(newest, file.mtimeMs), 0),
     touchedMs,
+    leftOut,
+    emptyFolders,
     temporary,
   };
 }
@@ -112,6 +130,7 @@ const factsOf = (stats: BigIntStats) => ({
   is: stats.isDirectory() ? "folder" : stats.isFile() ? "file" : "other",
   identity: identityOf(stats),
   mtimeMs: Math.max(0, Number(stats.mtimeMs)),
+  mode: Number(stats.mode) & 0o777,
   ctimeMs: Number(stats.ctimeMs),
   uid: Number(stats.uid),
 });

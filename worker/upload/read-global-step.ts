@@ -2,6 +2,7 @@ import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
 import { step } from "#protocol/names.ts";
+import { parseJson } from "#storage/inspect/parse-json.ts";
 import { MOST_STATE_BYTES, TRAINER_STATE } from "./describe.ts";
 
 const state = z.object({ global_step: step });
@@ -12,7 +13,7 @@ export async function readTrainerState(folder: string): Promise<unknown> {
   try {
     const stats = await stat(path);
     if (!stats.isFile() || stats.size > MOST_STATE_BYTES) return null;
-    return JSON.parse(await readFile(path, "utf8"));
+    return parseJson(await readFile(path));
   } catch {
     return null;
   }

@@ -5,6 +5,7 @@ import { crc32 } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Candidate } from "./find.ts";
 import { lookAt } from "./look.ts";
+import { readGlobalStep } from "./read-global-step.ts";
 import { readReadiness } from "./readiness.ts";
 
 let watched: string;
@@ -135,7 +136,7 @@ describe("shards", () => {
     const index = JSON.stringify({ weight_map: { a: "one.safetensors", b: "two.safetensors" } });
     const path = await put("checkpoint-2/model.safetensors.index.json", index);
     await put("checkpoint-2/one.safetensors", safetensors());
-    expect(await judge("checkpoint-2", 2)).toBe("two.safetensors is missing");
+    expect(await judge("checkpoint-2", 2)).toBe("two.safetensors, named by model.safetensors.index.json, is missing");
     await put("checkpoint-2/two.safetensors", safetensors());
     expect(await judge("checkpoint-2", 2)).toBe("unsaid");
     await truncate(path, 20);
@@ -251,5 +252,44 @@ describe("frameworks say it themselves", () => {
     await put("step_1/model.bin", "weights");
     await put("step_1/.complete", "");
     expect(await judge("step_1", 1)).toBe("finished");
+  });
+});
+
+describe("what programs in Python leave", () => {
+  test.each([
+    ["NaN, as fp16 training writes it", '{"global_step": 500, "log_history": [{"grad_norm": NaN, "loss": -Infinity}]}'],
+    ["a byte order mark", '\ufeff{"global_step": 500}'],
+  ])("a Trainer's state with %s is whole", async (_, state) => {
+    await put("checkpoint-500/model.safetensors", safetensors());
+    await put("checkpoint-500/trainer_state.json", state);
+    expect(await judge("checkpoint-500", 500)).toBe("unsaid");
+    expect(await readGlobalStep(join(watched, "checkpoint-500"))).toBe(500);
+  });
+
+  test("weights that were saved under a name of one's own need no state of training", async () => {
+    await put("epoch_3/model.safetensors", safetensors());
+    await put("epoch_3/config.json", "{}");
+    await put("epoch_3/training_args.bin", "arguments");
+    expect(await judge("epoch_3", 3)).toBe("unsaid");
+    // With an optimizer beside it, it is meant to be gone on from.
+    await put("epoch_3/optimizer.pt", zip());
+    expect(await judge("epoch_3", 3)).toBe("trainer_state.json is missing");
+  });
+
+  test("an index of an earlier save does not count beside the one whole file", async () => {
+    await put("step_500/model.safetensors", safetensors());
+    const index = JSON.stringify({ weight_map: { w: "model-00001-of-00002.safetensors" } });
+    await put("step_500/model.safetensors.index.json", index);
+    expect(await judge("step_500", 500)).toBe("unsaid");
+  });
+
+  test("a name that is not UTF-8 is left out and named, and an empty folder is seen", async () => {
+    await put("step_500/model.safetensors", safetensors());
+    await writeFile(Buffer.concat([Buffer.from(join(watched, "step_500/caf")), Buffer.from([0xe9])]), "x");
+    await mkdir(join(watched, "step_500/experts/empty"), { recursive: true });
+    const look = await lookAt({ path: join(watched, "step_500"), kind: "folder" });
+    expect(look?.files.map(({ relative }) => relative)).toEqual(["model.safetensors"]);
+    expect(look?.leftOut).toEqual(["caf\ufffd"]);
+    expect(look?.emptyFolders).toEqual(["experts/empty"]);
   });
 });

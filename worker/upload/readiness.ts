@@ -1,6 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { lastNumber, SEEN, shardOf, type ShardName, TRACKERS } from "#protocol/checkpoint-layouts.ts";
+import { parseJson } from "#storage/inspect/parse-json.ts";
 import { isThere } from "../disk/is-there.ts";
 import type { Candidate } from "./find.ts";
 import { findMissingInDcp } from "./read-dcp-metadata.ts";
@@ -54,20 +55,30 @@ async function judgeByTracker(
 async function judgeTrainer(look: Judged): Promise<Readiness> {
   const state = look.files.find(({ relative }) => relative === "trainer_state.json");
   if (state === undefined) return { says: "unfinished", why: "trainer_state.json is missing" };
-  const text = await readFile(state.path, "utf8").catch(() => "");
-  return isJson(text)
+  const bytes = await readFile(state.path).catch(() => Buffer.alloc(0));
+  return isJson(bytes)
     ? { says: "unsaid", isSlow: false, isWhole: true }
     : { says: "unfinished", why: "trainer_state.json is cut short" };
 }
 
-function isJson(text: string): boolean {
+function isJson(bytes: Buffer): boolean {
   try {
-    JSON.parse(text);
+    parseJson(bytes);
     return true;
   } catch {
     return false;
   }
 }
+
+/** What a Trainer writes only where training can go on. */
+const TRAINER_REST = /^(trainer_state\.json|optimizer\.(pt|bin)|scheduler\.pt|rng_state(_\d+)?\.pth)$/;
+
+/** Weights that a person had the Trainer save under a name of his own: its arguments are what it writes last. */
+const isSavedModel = (name: string, look: Judged): boolean =>
+  !TRAINER_FOLDER.test(name) &&
+  has(look, /^training_args\.bin$/) &&
+  has(look, /\.(safetensors|bin|pt)$/) &&
+  !has(look, TRAINER_REST);
 
 /** PyTorch DCP writes `.metadata` last, in every folder that has data. */
 const findMissingMetadata = (look: Judged): string | null => findMissingBeside(look, SEEN.dcp, ".metadata");
@@ -136,7 +147,9 @@ const FRAMEWORKS: readonly Framework[] = [
   },
   {
     seen: SEEN.trainer,
-    judge: (_, look) => judgeTrainer(look),
+    // `save_model("epoch_3")` writes weights, then its arguments, and no state: a name of the Trainer's own has one.
+    judge: ({ name }, look) =>
+      isSavedModel(name, look) ? Promise.resolve({ ...UNSAID, isWhole: true }) : judgeTrainer(look),
   },
   {
     seen: SEEN.orbax,
@@ -251,10 +264,12 @@ async function findMissingInIndex(look: Judged): Promise<string | null> {
   for (const { relative, path, identity } of look.files) {
     if (!relative.endsWith(".index.json") || identity.sizeBytes > MOST_INDEX_BYTES) continue;
     const folder = relative.slice(0, relative.lastIndexOf("/") + 1);
+    // Of an earlier save in more files: loaders take the one whole file before its index.
+    if (names.has(relative.slice(0, -".index.json".length))) continue;
     const listed = await readWeightMap(path);
     if (listed === null) return `${relative} cannot be read`;
     const missing = listed.find((name) => !names.has(folder + name));
-    if (missing !== undefined) return `${folder}${missing} is missing`;
+    if (missing !== undefined) return `${folder}${missing}, named by ${relative}, is missing`;
   }
   return null;
 }
@@ -262,7 +277,7 @@ async function findMissingInIndex(look: Judged): Promise<string | null> {
 /** Files that a Hugging Face index names; null when it is no JSON (it may be half written). */
 async function readWeightMap(path: string): Promise<string[] | null> {
   try {
-    const parsed: unknown = JSON.parse(await readFile(path, "utf8"));
+    const parsed: unknown = parseJson(await readFile(path));
     if (typeof parsed !== "object" || parsed === null || !("weight_map" in parsed)) return [];
     const map: unknown = parsed.weight_map;
     if (typeof map !== "object" || map === null) return [];

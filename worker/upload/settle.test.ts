@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { lookAt, type Look } from "./look.ts";
-import { createSettler, createSettlerByNow, hasOpenWriter } from "./settle.ts";
+import { createLastSettler, createSettler, createSettlerByNow, hasOpenWriter } from "./settle.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -23,10 +23,16 @@ const look = async (): Promise<Look> => {
 
 function settler(hasWriter = async () => false) {
   const time = { now: 0 };
-  const made = createSettler({ settleMs: 2_000, now: () => time.now, wallNow: Date.now, hasWriter });
+  const made = createSettler({
+    settleMs: 2_000,
+    unfinishedAfterMs: 300_000,
+    now: () => time.now,
+    wallNow: Date.now,
+    hasWriter,
+  });
   const candidate = { path: folder, name: "checkpoint-1", step: 1, kind: "folder" } as const;
   const ask = async () => made.isSettled(candidate, await look());
-  return { time, ask, why: () => made.whyUnfinished(folder) };
+  return { time, ask, why: () => made.whyUnfinished(folder), doubt: () => made.doubtOf(folder) };
 }
 
 /** Its clock begins when the newest file was touched. */
@@ -230,4 +236,39 @@ test("our own reading does not count as a writer", async () => {
   const handle = await open(path, "r+");
   expect(await hasOpenWriter({ path: folder, kind: "folder" })).toBe(false);
   await handle.close();
+});
+
+test("what looks unfinished is doubtful when it has not changed for long enough, unless somebody writes it", async () => {
+  await writeFile(join(folder, "training_args.bin"), "arguments");
+  const held = { is: false };
+  const { time, ask, doubt } = settler(async () => held.is);
+  expect(await ask()).toBe(false);
+  time.now = 299_999;
+  expect([await ask(), doubt()]).toEqual([false, null]);
+  time.now = 300_000;
+  expect([await ask(), doubt()]).toEqual([false, "trainer_state.json is missing"]);
+  held.is = true;
+  expect([await ask(), doubt()]).toEqual([false, null]);
+  held.is = false;
+  // A change starts the wait anew.
+  await writeFile(join(folder, "optimizer.pt"), "state");
+  expect([await ask(), doubt()]).toEqual([false, null]);
+});
+
+test("when the program has ended, what is missing never comes: it is doubtful at once", async () => {
+  await writeFile(join(folder, "training_args.bin"), "arguments");
+  const candidate = { path: folder, name: "checkpoint-1", step: 1, kind: "folder" } as const;
+  for (const how of ["done", "crashed"] as const) {
+    const last = createLastSettler(how);
+    expect(await last.isSettled(candidate, await look())).toBe(false);
+    expect(last.doubtOf(folder)).toBe("trainer_state.json is missing");
+  }
+  await rm(join(folder, "training_args.bin"));
+  await writeFile(join(folder, "weights.bin"), "of no known format");
+  const after = async (how: "done" | "crashed") => {
+    const last = createLastSettler(how);
+    return [await last.isSettled(candidate, await look()), last.doubtOf(folder)];
+  };
+  expect(await after("done")).toEqual([true, null]);
+  expect(await after("crashed")).toEqual([false, expect.stringContaining("nothing in it says")]);
 });

@@ -15,6 +15,8 @@ export interface Settler {
   isSettled(candidate: Candidate, look: Look): Promise<boolean>;
   /** What is missing of one that has been quiet for so long that this is worth saying; null of all others. */
   whyUnfinished(path: string): string | null;
+  /** Why one that has been quiet for `unfinishedAfterMs` may not be whole: it is taken all the same. Null of all others. */
+  doubtOf(path: string): string | null;
   /** It is gone, or was taken. */
   forget(path: string): void;
 }
@@ -26,6 +28,8 @@ const WORTH_SAYING_MS = 60_000;
 
 export interface SettleOptions {
   settleMs: number;
+  /** What looks unfinished and has been quiet for so long is taken as doubtful. */
+  unfinishedAfterMs: number;
   /** Milliseconds that only go up. */
   now(): number;
   /** Epoch ms, comparable with file times. */
@@ -39,7 +43,14 @@ interface Seen {
   temporary: string | null;
   /** Null until it looked the same twice: files that are being written are not read. */
   readiness: Readiness | null;
+  /** Somebody has a file in it open for writing. */
+  isHeld: boolean;
 }
+
+const whyOf = ({ temporary, readiness }: Pick<Seen, "temporary" | "readiness">): string | null => {
+  if (temporary !== null) return `${temporary} looks temporary`;
+  return readiness?.says === "unfinished" ? readiness.why : null;
+};
 
 export function createSettler(options: SettleOptions): Settler {
   const seen = new Map<string, Seen>();
@@ -56,17 +67,23 @@ export function createSettler(options: SettleOptions): Settler {
     whyUnfinished: (path) => {
       const found = seen.get(path);
       if (found === undefined || options.now() - found.since < WORTH_SAYING_MS) return null;
-      if (found.temporary !== null) return `${found.temporary} looks temporary`;
-      return found.readiness?.says === "unfinished" ? found.readiness.why : null;
+      return whyOf(found);
+    },
+    doubtOf: (path) => {
+      const found = seen.get(path);
+      if (found === undefined || found.isHeld || options.now() - found.since < options.unfinishedAfterMs) return null;
+      return whyOf(found);
     },
     isSettled: async (candidate, look) => {
       const { path } = candidate;
       const known = seen.get(path);
       const before = known?.fingerprint === look.fingerprint ? known : null;
-      const fresh = { fingerprint: look.fingerprint, since: options.now(), readiness: null };
+      const fresh = { fingerprint: look.fingerprint, since: options.now(), readiness: null, isHeld: false };
       const now: Seen = { ...(before ?? fresh), temporary: look.temporary };
       seen.set(path, now);
-      if (look.files.length === 0 || look.temporary !== null) return false;
+      if (look.files.length === 0) return false;
+      if (options.now() - now.since >= options.unfinishedAfterMs) now.isHeld = await options.hasWriter(candidate);
+      if (look.temporary !== null) return false;
       const isOld = options.wallNow() - look.touchedMs > Math.max(options.settleMs, 1000);
       if (before === null && !isOld) return false;
       // A tracker beside it may change although the checkpoint itself does not.
@@ -89,12 +106,13 @@ export interface SettlerByNow extends Settler {
  * What says itself that it is finished is taken at once. Of the rest its program may be between two files, so that only
  * what was untouched for the settle time is taken; what is written to after the first look is not of now.
  */
-export function createSettlerByNow(options: Omit<SettleOptions, "now">): SettlerByNow {
+export function createSettlerByNow(options: Omit<SettleOptions, "now" | "unfinishedAfterMs">): SettlerByNow {
   const first = new Map<string, string>();
   const dueAt = new Map<string, number>();
   return {
     forget: () => undefined,
     whyUnfinished: () => null,
+    doubtOf: () => null,
     leftMs: () => {
       const left = [...dueAt.values()].map((at) => at - options.wallNow()).filter((ms) => ms > 0);
       return left.length === 0 ? 0 : Math.min(...left);
@@ -116,17 +134,25 @@ export function createSettlerByNow(options: Omit<SettleOptions, "now">): Settler
 
 /**
  * For the last look, when the program has ended: nobody will write what is missing, so nothing is waited for. After a crash
- * only what says itself that it is whole is taken.
+ * only what says itself that it is whole is taken as that; the rest is doubtful.
  */
 export function createLastSettler(how: "done" | "crashed"): Settler {
+  const doubts = new Map<string, string>();
   return {
     forget: () => undefined,
     whyUnfinished: () => null,
+    doubtOf: (path) => doubts.get(path) ?? null,
     isSettled: async (candidate, look) => {
-      if (look.files.length === 0 || look.temporary !== null) return false;
-      const readiness = await readReadiness(candidate, look);
-      if (readiness.says !== "unsaid") return readiness.says === "finished";
-      return (readiness.isWhole || how === "done") && !(await hasOpenWriter(candidate));
+      const { path } = candidate;
+      doubts.delete(path);
+      if (look.files.length === 0 || (await hasOpenWriter(candidate))) return false;
+      const { temporary } = look;
+      const readiness = temporary === null ? await readReadiness(candidate, look) : null;
+      const why = whyOf({ temporary, readiness });
+      if (why !== null) doubts.set(path, why);
+      else if (readiness?.says === "unsaid" && !readiness.isWhole && how === "crashed")
+        doubts.set(path, "its program ended with a fault, and nothing in it says whether it was finished");
+      return !doubts.has(path);
     },
   };
 }

@@ -8,6 +8,8 @@ import { forEachOf } from "#protocol/for-each-of.ts";
 import type { StoreTraits } from "#protocol/operations.ts";
 import type { Packing } from "#protocol/packing.ts";
 import type { CheckpointPlace } from "#protocol/place.ts";
+import { visibleStart, visibleText } from "#protocol/visible-text.ts";
+import { attributesOf } from "#protocol/file-attributes.ts";
 import { cutEvenly, planParts } from "#storage/plan.ts";
 import { removeOwned } from "../disk/change-disk.ts";
 import { diskFault } from "../engine/disk-fault.ts";
@@ -82,6 +84,10 @@ export async function takeSnapshot(job: SnapshotJob): Promise<Capture> {
       files[index] = await secure(job, { file, folder, folders, canCopy, linking, isPacked });
     });
     setPacks(files.filter(({ path }) => packed.has(path)));
+    const attributes = attributesOf(
+      looked.map(({ mode }) => mode),
+      look.emptyFolders,
+    );
     const { framework, metrics } = await describeCheckpoint(look.files);
     const after = await lookAt(candidate);
     if (after?.fingerprint !== look.fingerprint) {
@@ -98,6 +104,8 @@ export async function takeSnapshot(job: SnapshotJob): Promise<Capture> {
       run,
       step: candidate.step,
       ...(candidate.role !== undefined && { role: candidate.role }),
+      ...doubtOf(candidate, look),
+      ...(attributes !== null && { attributes }),
       ...(placed.place !== null && { place: placed.place }),
       epoch: job.epoch,
       framework,
@@ -121,6 +129,17 @@ export async function takeSnapshot(job: SnapshotJob): Promise<Capture> {
     await removeOwned("capture", folder);
     throw diskFault(error, { op: "capture", subject: candidate.path, otherwise: "WRITE_FAILED" });
   }
+}
+
+const MOST_DOUBT = 500;
+
+/** What may be missing, and what could not be taken. */
+function doubtOf({ doubt }: Candidate, { leftOut }: Look): Pick<Capture, "doubt"> {
+  const [first] = leftOut;
+  const more = leftOut.length > 1 ? ` and ${leftOut.length - 1} more` : "";
+  const names = first === undefined ? [] : [`${visibleText(first)}${more} is left out: a name that is not UTF-8`];
+  const all = [...(doubt === undefined ? [] : [doubt]), ...names];
+  return all.length === 0 ? {} : { doubt: visibleStart(all.join("; "), MOST_DOUBT) };
 }
 
 /** Where it lies in the watched folder, and the files beside it that are kept with it. */

@@ -38,9 +38,11 @@ export async function takeCapture(
 ): Promise<Capture | null> {
   const { ledger } = parts;
   const { candidate, look, run, root } = about;
-  const priority = (about.priority ?? 0) + ledger.rank(run);
+  // What is whole goes first.
+  const behind = candidate.doubt === undefined ? 0 : -1;
+  const priority = (about.priority ?? 0) + ledger.rank(run) + behind;
   return parts.disk.withRoom(
-    { run, role: candidate.role, step: candidate.step, sizeBytes: look.sizeBytes },
+    { run, role: candidate.role, doubt: candidate.doubt, step: candidate.step, sizeBytes: look.sizeBytes },
     async () => {
       if (ledger.knows(candidate.path, look.fingerprint)) return null;
       const capture = await takeSnapshot({

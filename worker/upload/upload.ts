@@ -231,6 +231,9 @@ async function signAhead(engine: Engine, sends: readonly SendJob[]): Promise<voi
   await engine.signatures.prepare(operations);
 }
 
+/** The reason itself names files. */
+const HIDDEN_DOUBT = "it may not be whole; its node says why";
+
 function manifestOf(job: UploadJob, { files, seal }: { files: Manifest["files"]; seal: Seal | null }): Manifest {
   const { capture, claim, store, node } = job;
   const hasFrames = capture.files.some(({ frame }) => frame !== undefined);
@@ -248,7 +251,9 @@ function manifestOf(job: UploadJob, { files, seal }: { files: Manifest["files"];
     node: { id: node.id, name },
     framework: capture.framework,
     ...(capture.role !== undefined && { role: capture.role }),
+    ...(capture.doubt !== undefined && { doubt: seal?.hideNames === true ? HIDDEN_DOUBT : capture.doubt }),
     ...(capture.place !== undefined && seal?.hideNames !== true && { place: capture.place }),
+    ...(capture.attributes !== undefined && seal?.hideNames !== true && { attributes: capture.attributes }),
     metrics: capture.metrics,
     capturedAt: capture.capturedAt,
     sizeBytes: capture.sizeBytes,
@@ -260,7 +265,7 @@ function manifestOf(job: UploadJob, { files, seal }: { files: Manifest["files"];
 
 /** What stands in the manifest of a sealed checkpoint: always the same for the same capture, so that a commit can be repeated. */
 function sealManifest(
-  { id, run, step, place, files: captured }: Capture,
+  { id, run, step, place, attributes, files: captured }: Capture,
   { files, seal, zstd }: { files: Manifest["files"]; seal: Seal; zstd: boolean },
 ): Pick<Manifest, "files" | "transform"> {
   const { keyId, key, wrapped, hideNames } = seal;
@@ -268,7 +273,12 @@ function sealManifest(
   const paths = hideNames ? captured.map(({ path }) => path) : null;
   const inside = sealInside(
     key,
-    { paths, sums: seal.files.map(({ sums }) => sums), ...(hideNames && place !== undefined && { place }) },
+    {
+      paths,
+      sums: seal.files.map(({ sums }) => sums),
+      ...(hideNames && place !== undefined && { place }),
+      ...(hideNames && attributes !== undefined && { attributes }),
+    },
     boundOf({ id, run, step, files: shown }),
   );
   return { files: shown, transform: { kind: "sealed", scheme: 1, keyId, wrapped, inside, hideNames, zstd } };

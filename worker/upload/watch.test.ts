@@ -29,13 +29,14 @@ function watchingWith(lookMs: number) {
   const known = new Set<string>();
   const watching: Watching = {
     watch: { folder, run: runName.parse("llama"), takes: null },
-    settler: { isSettled: async () => true, whyUnfinished: () => null, forget: () => undefined },
+    settler: { isSettled: async () => true, whyUnfinished: () => null, doubtOf: () => null, forget: () => undefined },
     recogniser: createRecogniser({ isNamed: false, watchedSince: 0, knows: () => false, isRestored: () => false }),
     finder: createFinder(folder, null),
     clock,
     signal: new AbortController().signal,
     rests: createRests(() => at.ms),
     isLeft: () => false,
+    takesDoubtful: () => true,
     knows: (path) => known.has(path),
     onFinished: async ({ path }) => void known.add(path),
     onPassedOver: async () => undefined,

@@ -38,6 +38,8 @@ export interface Watching {
   rests: Rests;
   /** Secures a finished checkpoint. A fault SOURCE_CHANGED means: look again later. */
   onFinished(candidate: Candidate, look: Look): Promise<void>;
+  /** The hub keeps what may not be whole apart from what is. An older one would take it for a whole one. */
+  takesDoubtful(): boolean;
   /** Older ones that were finished together with a newer one. */
   onPassedOver(candidate: Candidate, look: Look): Promise<void>;
   onRefused(candidate: Candidate, about: { look: Look | null; fault: Fault }): Promise<void>;
@@ -209,6 +211,9 @@ async function lookAtFinalModel(watching: Watching): Promise<boolean> {
     return false;
   }
   if (!(await settler.isSettled(candidate, look))) {
+    const isDoubtful = settler.doubtOf(candidate.path) !== null;
+    const step = isDoubtful ? await watching.stepOfFinalModel() : 0;
+    if ((await takeDoubtful(watching, { candidate: { ...candidate, step }, look })) === "taken") return false;
     const isSaid = await sayUnfinished(watching, { candidate, look });
     if (isSaid) rests.rest(candidate.path, clock.now() - startedAt);
     return true;
@@ -261,7 +266,7 @@ async function lookAtCheckpoints(watching: Watching): Promise<boolean> {
       continue;
     }
     if (await settler.isSettled(candidate, look)) finished.push({ candidate, look });
-    else {
+    else if ((await takeDoubtful(watching, { candidate, look })) !== "taken") {
       isWaiting = true;
       const isSaid = await sayUnfinished(watching, { candidate, look });
       // It may stay so for ever: reading it over and over must not cost much.
@@ -289,6 +294,16 @@ async function sayUnfinished(watching: Watching, about: { candidate: Candidate; 
   const fault = new Fault("NOT_FINISHED", { op: "capture", subject: candidate.path, detail: why });
   await watching.onRefused(candidate, { look, fault });
   return true;
+}
+
+/** Takes one that looks unfinished and has been left alone for so long that it most likely stays so. */
+async function takeDoubtful(
+  watching: Watching,
+  { candidate, look }: { candidate: Candidate; look: Look },
+): Promise<"taken" | "refused" | "later"> {
+  const doubt = watching.settler.doubtOf(candidate.path);
+  if (doubt === null || !watching.takesDoubtful()) return "later";
+  return take(watching, { candidate: { ...candidate, doubt }, look });
 }
 
 /** `later`: it is not finished after all, so nothing is known about those before it either. */

@@ -1,4 +1,5 @@
 import { open, type FileHandle } from "node:fs/promises";
+import { parseJson } from "#storage/inspect/parse-json.ts";
 import { NEVER_EMPTY } from "#protocol/checkpoint-layouts.ts";
 import type { LookedFile } from "./look.ts";
 
@@ -59,7 +60,7 @@ async function judgeSafetensors(handle: FileHandle, sizeBytes: number): Promise<
   const header = Number(headerBytes);
   if (LENGTH_BYTES + header > sizeBytes) return "cut";
   if (header > MOST_READ_BYTES) return "unknown";
-  const parsed: unknown = JSON.parse((await readAt(handle, LENGTH_BYTES, header)).toString("utf8"));
+  const parsed: unknown = parseJson(await readAt(handle, LENGTH_BYTES, header));
   return LENGTH_BYTES + header + endOfTensors(parsed) > sizeBytes ? "cut" : "whole";
 }
 

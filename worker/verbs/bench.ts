@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sentenceOf, type Fault } from "#protocol/fault.ts";
 import type { FaultCode } from "#protocol/fault-table.ts";
@@ -12,7 +13,7 @@ import { systemClock } from "../engine/clock.ts";
 import { createEngine, type Engine } from "../engine/engine.ts";
 import { createRetrier } from "../engine/retry.ts";
 import { LITTLE_BYTES, keepWithin } from "../host/keep-within.ts";
-import { stateFolder } from "../host/state-folder.ts";
+import { stateFolder, temporaryState, unusualState } from "../host/state-folder.ts";
 import { openMemory } from "../limits/learned.ts";
 import { readLimits } from "../limits/read-limits.ts";
 import { learnFrom, recollect } from "../limits/recollect.ts";
@@ -164,11 +165,20 @@ export interface Journal {
 
 /** Where a copy between two places keeps what it has done. Faults: FOLDER_UNWRITABLE. */
 export async function journalOf(verb: Verb, bench: Bench, name: string): Promise<Journal> {
-  const state = await stateFolder(verb.config.text("state"), verb.home);
+  const state = await stateOfCopy(verb);
   // As it was given: what the store says of its region must not make it another copy.
   const { endpoint } = readAccess(verb.config, bench.access.bucket);
   const copyId = createHash("sha256").update(`${endpoint} ${name}`).digest("hex").slice(0, 16);
   return { copyId, journalPath: join(state, "copies", `${copyId}.jsonl`) };
+}
+
+/** A user without a home keeps journals among its temporary files. @throws Fault FOLDER_UNWRITABLE */
+async function stateOfCopy({ config, home, terminal }: Verb): Promise<string> {
+  const wished = config.text("state");
+  const state = await stateFolder(wished, home, [temporaryState(tmpdir())]);
+  const sentence = unusualState(state, { wished, home });
+  if (sentence !== null) terminal.say(sentence, { type: "note", sentence });
+  return state;
 }
 
 /** The same trouble is said again only after this long. */

@@ -27,6 +27,15 @@ export function CheckpointFacts({ view }: { view: CheckpointView }) {
         <Fact name="Location">
           <Mono text={address} label="Copy s3:// address" />
         </Fact>
+        {view.doubt !== null && (
+          <Fact name="Doubtful">
+            <span className="text-risk">{visibleText(view.doubt)}</span>{" "}
+            <span className="text-soft">
+              It is kept safe as it was found. Nothing goes on from it by itself; restore it, or use{" "}
+              <span className="font-mono text-12">--from {view.step}</span>, when it is good enough for you.
+            </span>
+          </Fact>
+        )}
         {view.place !== null && (
           <Fact name="Place">
             <span className="font-mono text-12 break-all">{visibleText(view.place.path)}</span>{" "}

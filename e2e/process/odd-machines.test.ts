@@ -1,0 +1,90 @@
+import { spawn } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { keysInEnv } from "../stage/keys-in-env.ts";
+import { openStage, type Stage } from "../stage/open-stage.ts";
+import { ROOT } from "../stage/start-process.ts";
+import { testedWorker } from "../stage/start-worker.ts";
+
+/** Commands of users without a home, an entry in passwd or a folder that they may write, as containers start them. */
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage();
+});
+afterAll(() => stage.close());
+
+const NOBODY = 54_321;
+
+interface Ended {
+  code: number | null;
+  output: string;
+}
+
+/** Runs as a user whom nothing knows, with nothing in the environment but what is named. */
+function asNobody(args: readonly string[], env: Record<string, string>): Promise<Ended> {
+  const child = spawn(process.execPath, [testedWorker(), ...args], {
+    cwd: ROOT,
+    uid: NOBODY,
+    gid: NOBODY,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { PATH: process.env["PATH"] ?? "", NODE_ENV: "production", ...env },
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (chunk: Buffer) => {
+      output += chunk.toString();
+    });
+  return new Promise((resolve) => child.once("close", (code) => resolve({ code, output })));
+}
+
+/** A folder that everybody may write to; the ones above it may be entered. */
+function openFolder(...names: string[]): string {
+  chmodSync(stage.dir, 0o755);
+  let at = stage.dir;
+  for (const name of names) {
+    at = join(at, name);
+    mkdirSync(at, { recursive: true });
+    chmodSync(at, 0o777);
+  }
+  return at;
+}
+
+describe.runIf(process.getuid?.() === 0)("a user without passwd entry", () => {
+  test.each([
+    ["without HOME, TZ and LANG", {}],
+    ["with HOME=/nonexistent", { HOME: "/nonexistent" }],
+  ])("%s copies a file, and is told once where its journal is", async (_, home) => {
+    const temporary = openFolder("temporary");
+    const file = join(openFolder("files"), "a.bin");
+    writeFileSync(file, Buffer.alloc(1_000, 1), { mode: 0o644 });
+    const env = { ...keysInEnv(stage.store), TMPDIR: temporary, ...home };
+    const { code, output } = await asNobody(["cp", file, `s3://${stage.store.bucket}/odd/a.bin`], env);
+    expect({ code, output }).toMatchObject({ code: 0 });
+    expect(output.match(new RegExp(`in ${temporary}/tidemark-${NOBODY}: .*--state`, "g"))).toHaveLength(1);
+  });
+
+  test("is told which flag helps where no folder at all may be written", async () => {
+    const file = join(openFolder("files"), "b.bin");
+    writeFileSync(file, "b", { mode: 0o644 });
+    const env = { ...keysInEnv(stage.store), TMPDIR: "/nonexistent" };
+    const { code, output } = await asNobody(["cp", file, `s3://${stage.store.bucket}/odd/b.bin`], env);
+    expect(code).toBe(1);
+    expect(output).toContain("--state DIR");
+  });
+
+  test("runs a program with its state beside the watched folder, and finds it again", async () => {
+    const watched = openFolder("volume", "checkpoints");
+    const env = { TMPDIR: openFolder("temporary"), TIDEMARK_HUB: stage.hub.url, TIDEMARK_TOKEN: stage.token };
+    const run = ["run", "--watch", watched, "--run", "odd", "--", "sh", "-c", "echo trained"];
+    const first = await asNobody(run, env);
+    expect(first).toMatchObject({ code: 0 });
+    expect(first.output).toContain("trained");
+    const state = join(stage.dir, "volume/.tidemark-state");
+    expect(first.output).toContain(`--state ${state}`);
+    expect(existsSync(state)).toBe(true);
+    expect(readdirSync(watched)).toEqual([]);
+    // The credential is there: it does not enrol again.
+    expect((await asNobody(run, { ...env, TIDEMARK_TOKEN: "" })).code).toBe(0);
+  });
+});

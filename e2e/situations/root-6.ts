@@ -1,0 +1,97 @@
+import type { Root } from "./situation.ts";
+
+const DESCENDANTS = "e2e/process/run-descendants.test.ts";
+
+export const root = {
+  number: 6,
+  title: "Programs and machines",
+  rows: [
+    {
+      situation: "The reader of the program's output leaves (`| head -1`, a log shipper that dies).",
+      outcome: "The program goes on to its end; its words are read and dropped. The same for stderr.",
+      test: `${DESCENDANTS} > a reader of %s that leaves does not end the program`,
+    },
+    {
+      situation: "Ctrl-C in a terminal, also with stdin redirected, or `kill -INT` of the worker alone.",
+      outcome: "The signal reaches the program exactly once.",
+      test: `${DESCENDANTS} > %s reaches the program exactly once`,
+    },
+    {
+      situation: "SIGTERM while `sh -c 'python train.py | tee log'`, a list of commands or a shell with a trap runs.",
+      outcome:
+        "The training gets the signal, is waited for within --grace, what it saved last becomes safe, and nothing is left.",
+      test: `${DESCENDANTS} > reaches the training in %s, and what it saves last becomes safe`,
+    },
+    {
+      situation: "A launcher has a handler and passes signals on itself.",
+      outcome: "Its children do not get them twice.",
+      test: `${DESCENDANTS} > is not sent to what a launcher passes it on to`,
+    },
+    {
+      situation: "The program does not end within --grace.",
+      outcome: "It is killed, and said with its name, its process and the length of --grace.",
+      test: `${DESCENDANTS} > that a program does not end by is followed by KILL within the grace, which is said with its length`,
+    },
+    {
+      situation: "A second SIGTERM.",
+      outcome: "The worker ends at once, and nothing of the program is left.",
+      test: `${DESCENDANTS} > twice leaves nothing of the program behind`,
+    },
+    {
+      situation: "The worker is process 1 of a container and gets SIGTERM.",
+      outcome: "The same as elsewhere.",
+      test: `${DESCENDANTS} > works the same for the first process of a container`,
+    },
+    {
+      situation: "SIGUSR1 (a platform's warning) while a shell runs the training.",
+      outcome: "It goes past a shell that would die of it, to the training.",
+      test: `${DESCENDANTS} > a signal by which programs agree goes past a shell that would die of it`,
+    },
+    {
+      situation: "The program ended and left a daemon or a child, which may hold its output open.",
+      outcome: "It is named and ended: TERM, and KILL after --grace.",
+      test: `${DESCENDANTS} > what a program leaves running when it ends is named and ended, also when it holds the output open`,
+    },
+    {
+      situation: "The same with --orphan wait or refuse.",
+      outcome: "It is named and left alone, and the worker ends without waiting for the output.",
+      test: `${DESCENDANTS} > with --orphan wait it is left alone, and does not hold us by the output that it keeps open`,
+    },
+    {
+      situation: "`cp` as a user without a passwd entry, with HOME unset or /nonexistent.",
+      outcome: "It works: journals are kept in a private folder under TMPDIR, which is said once.",
+      test: "e2e/process/odd-machines.test.ts > %s copies a file, and is told once where its journal is",
+    },
+    {
+      situation: "No folder at all may be written.",
+      outcome: "One sentence that names --state.",
+      test: "e2e/process/odd-machines.test.ts > is told which flag helps where no folder at all may be written",
+    },
+    {
+      situation: "`run` as such a user.",
+      outcome: "Its state is kept beside the watched folder, which is said, and found again by the next start.",
+      test: "e2e/process/odd-machines.test.ts > runs a program with its state beside the watched folder, and finds it again",
+    },
+    {
+      situation: "The state folder is on a small root disk, and checkpoints on a large volume.",
+      outcome: "`doctor`, `status` and the first capture say so with both numbers and the flag that helps.",
+      test: "worker/host/judge-state-disk.test.ts > a small root disk beside a large volume is said, with both numbers and the flag that helps",
+    },
+    {
+      situation: "Values from a file of variables with quotes, a carriage return or a byte order mark around them.",
+      outcome: "Refused as that, without the value in the sentence.",
+      test: "worker/env-values.test.ts > that is %j is refused as that, and is not in the sentence",
+    },
+    {
+      situation: "A colon inside a path of TIDEMARK_WATCH.",
+      outcome:
+        "Taken where the folder is there or the colon is written with a backslash; where it may be meant in two ways, both are said.",
+      test: "worker/env-values.test.ts > takes a colon inside a path where the folder is there, or where it is written with a backslash",
+    },
+    {
+      situation: "Braces in TIDEMARK_INCLUDE.",
+      outcome: "A comma inside of them belongs to the glob.",
+      test: "worker/env-values.test.ts > a comma inside of braces belongs to the glob",
+    },
+  ],
+} satisfies Root;

@@ -1,0 +1,58 @@
+import { stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { formatBytes } from "#protocol/units.ts";
+import { codeOf } from "../engine/disk-fault.ts";
+import { readRoom } from "../restore/room.ts";
+
+/**
+ * A state folder on a small root disk while checkpoints are written to a large volume: captures are copied to the small one until
+ * they are safe, and do not fit there, although there is room beside the checkpoints.
+ */
+export interface SmallDisk {
+  says: string;
+  fix: string;
+}
+
+/** Above this nobody is warned, however much larger the other disk is. */
+const LARGE_BYTES = 200 * 1024 ** 3;
+/** So much more has to be free beside the checkpoints that it is the better place. */
+const TIMES_MORE = 4;
+
+/** Returns what is wrong with the disk of `state` for captures of `watched`; null when nothing is, or nothing is known. */
+export async function judgeStateDisk(state: string, watched: string): Promise<SmallDisk | null> {
+  try {
+    const [own, there] = [await existing(state), await existing(watched)];
+    if ((await stat(own)).dev === (await stat(there)).dev) return null;
+    const [ownRoom, room] = [await readRoom(own), await readRoom(there)];
+    return judgeFree({ state, watched, stateBytes: ownRoom.freeBytes, watchedBytes: room.freeBytes });
+  } catch {
+    return null;
+  }
+}
+
+/** Pure: the same of two disks with so much free space. */
+export function judgeFree(about: {
+  state: string;
+  watched: string;
+  stateBytes: number;
+  watchedBytes: number;
+}): SmallDisk | null {
+  const { state, watched, stateBytes, watchedBytes } = about;
+  if (stateBytes >= LARGE_BYTES || watchedBytes < stateBytes * TIMES_MORE) return null;
+  const says = `captures of ${watched} (${formatBytes(watchedBytes)} free) are copied to another disk, that of ${state} (${formatBytes(stateBytes)} free), until they are safe`;
+  return {
+    says,
+    fix: `Keep the state on the disk of the checkpoints: --state ${join(dirname(watched), ".tidemark-state")}.`,
+  };
+}
+
+/** The folder itself, or the nearest one above that is there. */
+async function existing(path: string): Promise<string> {
+  try {
+    await stat(path);
+    return path;
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT" || dirname(path) === path) throw error;
+    return existing(dirname(path));
+  }
+}
