@@ -50,6 +50,8 @@ export const adoptedManifest = z
     attempt: attemptId,
     node: z.null(),
     framework: z.string().max(64).nullable(),
+    /** Of weights alone: no run goes on from it by itself. */
+    role: checkpointRole.optional(),
     metrics: recordOf(z.string().max(200), metricValue, MOST_METRICS),
     /** When the newest of its objects was written, by the store's clock. */
     capturedAt: z.number().int().min(0).max(8_640_000_000_000_000),

@@ -10,6 +10,7 @@ import { Fault } from "#protocol/fault.ts";
 import { quoteEtag } from "./check-range.ts";
 import { readerOfNames } from "./decode-names.ts";
 import { faultOfSdk } from "./faults.ts";
+import { isArchive } from "./storage-class.ts";
 
 /**
  * Single pages of listings, for people who look around: what comes next is the caller's to ask for. As strict as
@@ -244,6 +245,8 @@ export interface DescribedObject {
   checksums: { name: string; value: string }[];
   metadata: { name: string; value: string }[];
   versionId: string | null;
+  /** Its bytes are in an archive, and nobody has had them brought back. */
+  isArchived: boolean;
 }
 
 /** All that a HEAD tells of an object, its checksums where the store has any. Faults: NO_SUCH_KEY, CANCELLED, those of the store. */
@@ -275,5 +278,8 @@ export async function describeObject(
     checksums: sums.flatMap(([name, value]) => (value === undefined ? [] : [{ name, value }])),
     metadata: Object.entries(answer.Metadata ?? {}).map(([name, value]) => ({ name, value })),
     versionId: answer.VersionId ?? null,
+    isArchived:
+      (isArchive(answer.StorageClass ?? null) || answer.ArchiveStatus !== undefined) &&
+      !/ongoing-request="false"/.test(answer.Restore ?? ""),
   };
 }
