@@ -2,6 +2,7 @@ import * as z from "zod";
 import { metricValue, MOST_METRICS, recordOf } from "./bounded.ts";
 import {
   checkFiles,
+  checkpointRole,
   crc32Hex,
   extent,
   home,

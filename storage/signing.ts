@@ -211,7 +211,8 @@ function shapeOf(operation: Operation, traits: StoreTraits): Shape {
           ? { ...SUM_WANTED }
           : { range: `bytes=${operation.offset}-${operation.offset + operation.length - 1}` };
       if (operation.etag !== null) headers["if-match"] = operation.etag;
-      return { method: "GET", headers };
+      const query: QueryPairs = operation.isUncoded === true ? [["response-content-encoding", "identity"]] : [];
+      return { method: "GET", query, headers };
     }
   }
 }

@@ -15,7 +15,7 @@ const NAMED = 5;
  * @throws Fault OBJECT_ARCHIVED that names those which were not, CANCELLED, those of the store
  */
 export async function assertReadable(
-  store: OpenStore,
+  store: Pick<OpenStore, "client"> & { access: Pick<OpenStore["access"], "bucket"> },
   { objects, signal }: { objects: readonly ListedObject[]; signal: AbortSignal },
 ): Promise<void> {
   const { client } = store;
