@@ -13,6 +13,7 @@ import { createServer } from "node:net";
 import { once } from "node:events";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { serveOdd } from "../stage/odd-objects.ts";
 import { armFault, clearFaults, readCounters } from "../stage/store-control.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { at, does, here, keysOf, lines, MIB, round, run, start, store, useVerbs, write } from "./verbs-stage.ts";
@@ -104,6 +105,25 @@ test("a file of the same size that came with an older date is sent", async () =>
   await does(["sync", join(here, "src"), `${at}/s`]);
   expect((await does(["cat", `${at}/s/model`])).text).toBe("new!");
   expect((await does(["sync", join(here, "src"), `${at}/s`])).text).toContain("nothing to do");
+});
+
+test("a change is sent although the store's clock is before the node's, so that its objects are dated later", async () => {
+  const AHEAD_MS = 40_000;
+  const later = (date: string) => new Date(Date.parse(date) + AHEAD_MS);
+  const odd = await serveOdd(store, (answer) => ({
+    ...answer,
+    headers: { ...answer.headers, date: later(answer.headers.date ?? "").toUTCString() },
+    body: answer.url.includes("list-type=2")
+      ? Buffer.from(answer.body.toString().replaceAll(/(?<=<LastModified>)[^<]+/g, (date) => later(date).toISOString()))
+      : answer.body,
+  }));
+  const sync = () => start(["sync", join(here, "src"), `${at}/k`], { ...store, endpoint: odd.endpoint }).ended;
+  write("src/model", "one!");
+  expect((await sync()).code).toBe(0);
+  write("src/model", "two!");
+  expect((await sync()).code).toBe(0);
+  await odd.close();
+  expect((await does(["cat", `${at}/k/model`])).text).toBe("two!");
 });
 
 test("a log that grows while it is sent is sent as it was, it is said, and --delete goes on", async () => {

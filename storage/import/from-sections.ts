@@ -110,7 +110,7 @@ export function readRclone(sections: readonly Section[]): RcloneFound {
     let path = "";
     let section: Section | undefined = first;
     for (let depth = 0; depth < MOST_ALIASES && section !== undefined; depth++) {
-      const [, name = "", rest = ""] = /^([^:]{2,128}):(.*)$/.exec(section.values.get("remote") ?? "") ?? [];
+      const [, name = "", rest = ""] = /^([^:]{1,128}):(.*)$/.exec(section.values.get("remote") ?? "") ?? [];
       path = [rest, path].filter((piece) => piece !== "").join("/");
       const remote = own.get(name);
       if (remote !== undefined) return { remote, path };
@@ -124,7 +124,8 @@ export function readRclone(sections: readonly Section[]): RcloneFound {
     if (type === "s3" || type === "b2") continue;
     if (type === "alias") {
       const end = follow(section);
-      const at = end === null ? null : remoteOf(`${end.remote.name}:${end.path}`);
+      // The name of the remote plays no part in it.
+      const at = end === null ? null : remoteOf(`remote:${end.path}`);
       if (end === null || at === null) ignored.push(`${section.name}: an alias of a remote that is not in the text`);
       else if (end.remote.read.bucket === null) {
         end.remote.read = { ...end.remote.read, bucket: at.bucket, prefix: at.prefix };
