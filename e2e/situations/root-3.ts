@@ -47,6 +47,11 @@ export const root = {
       test: "e2e/process/odd-names.test.ts > and a file beside the folder of its name: the folder's files are fetched, the file is named",
     },
     {
+      situation: "A file of this machine lies where a folder of keys is to go",
+      outcome: "What would go there is named, all others are fetched. Exit code 8.",
+      test: "e2e/process/odd-names.test.ts > and what lies where a file of this machine is in the way is named; the others are fetched",
+    },
+    {
       situation: "An empty object `model0` that stands for the folder `model0/`, or `dir/`",
       outcome: "It is left out, and the last sentence says so.",
       test: "e2e/process/odd-names.test.ts > an empty object that stands for a folder is left out, and said",

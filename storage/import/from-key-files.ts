@@ -32,7 +32,8 @@ export function readKeyFile(text: string): ReadStore[] | null {
   return found.length === 0 ? null : found;
 }
 
-const cellsOf = (line: string): string[] => line.split(",").map((cell) => cell.trim().replace(/^"(.*)"$/, "$1"));
+/** Some spreadsheets save it with other signs between the cells. */
+const cellsOf = (line: string): string[] => line.split(/[,;\t]/).map((cell) => cell.trim().replace(/^"(.*)"$/, "$1"));
 
 /** Reads what the AWS console gives when a key is made. */
 function readCsv(text: string): ReadStore[] {

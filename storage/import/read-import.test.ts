@@ -157,6 +157,7 @@ describe("files of keys", () => {
       "AK1/SK1",
       "AK2/SK2",
     ]);
+    expect(keysOf("Access key ID;Secret access key\nAK1;SK1\n")).toEqual(["key file", "AK1/SK1"]);
   });
 
   it("in JSON are read: those of IAM and of mc; those of STS are named as temporary", () => {

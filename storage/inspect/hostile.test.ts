@@ -132,7 +132,11 @@ describe("a header", () => {
     const twice = `{"v":${T},"w\\u0061":${T.replace("0,4", "4,8")},"wa":${T.replace("0,4", "8,12")}}`;
     expect((await inspect("a.safetensors", safetensors(twice, Buffer.alloc(12)))).fault).toMatchObject({
       code: "MALFORMED",
-      detail: "its header names the tensor wa twice",
+      detail: "its header names wa twice",
+    });
+    const metadata = `{"__metadata__":{"a":"b"},"__metadata__":{"c":"d"},"w":${T}}`;
+    expect((await inspect("a.safetensors", safetensors(metadata, Buffer.alloc(4)))).fault).toMatchObject({
+      detail: "its header names __metadata__ twice",
     });
     const once = `{"data_offsets":${T},"__metadata__":{"k":"data_offsets"}}`;
     expect(await inspect("a.safetensors", safetensors(once, Buffer.alloc(4)))).toMatchObject({
@@ -171,7 +175,7 @@ describe("a header", () => {
     ["numpy 2", "{'descr': '|u1', 'fortran_order': False, 'shape': (np.int64(1), np.int64(2)), }", [1, 2], 2],
     ["a writer with other quotes", `{"descr": "<f8", "fortran_order": False, "shape": (2,), }`, [2], 16],
     ["a scalar", "{'descr': '<f8', 'fortran_order': False, 'shape': (), }", [], 8],
-  ])("of an array by %s is read", async (_, text, shape, bytes) => {
+  ])("of an array by %s is read", async (...[, text, shape, bytes]) => {
     const head = Buffer.alloc(10);
     head.write("\x93NUMPY\x01\x00", "latin1");
     head.writeUInt16LE(text.length + 1, 8);

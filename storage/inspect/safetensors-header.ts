@@ -53,7 +53,7 @@ export async function readHeader(source: BoundedSource): Promise<SafetensorsHead
   if (metadata !== undefined && !isRecord(metadata)) throw malformed("its __metadata__ is no JSON object");
   const entries = Object.entries(parsed).filter(([name]) => name !== "__metadata__");
   const twice = findTwice(bytes, entries.length);
-  if (twice !== null) throw malformed(`its header names the tensor ${visibleStart(twice, 200)} twice`);
+  if (twice !== null) throw malformed(`its header names ${visibleStart(twice, 200)} twice`);
   return { entries, metadata, dataAt: LENGTH_BYTES + header };
 }
 
@@ -71,7 +71,8 @@ function findTwice(bytes: Uint8Array, tensors: number): string | null {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
   let offsets = 0;
   for (let at = text.indexOf(OFFSETS); at >= 0; at = text.indexOf(OFFSETS, at + 1)) offsets++;
-  if (offsets <= tensors) return null;
+  const metadata = text.indexOf(METADATA);
+  if (offsets <= tensors && text.indexOf(METADATA, metadata + 1) <= metadata) return null;
   const seen = new Set<string>();
   for (const name of topNames(text)) {
     if (seen.has(name)) return name;
@@ -81,6 +82,7 @@ function findTwice(bytes: Uint8Array, tensors: number): string | null {
 }
 
 const OFFSETS = '"data_offsets"';
+const METADATA = '"__metadata__"';
 
 /** The names of the outermost object of a text that is JSON. */
 function* topNames(text: string): Generator<string> {
