@@ -61,6 +61,6 @@ test("names among thousands that differ in case alone go both ways, and a file b
   expect((await does(["check", from, `${at}/up`])).talk).toContain("5,201 same");
   await does(["cp", join(from, "D-7/f-7.bin"), `${at}/up/D-7`]);
   const refused = await run(["sync", `${at}/up`, join(here, "back")]);
-  expect(refused.code).toBe(4);
+  expect(refused.code).toBe(8);
   expect(refused.talk).toContain("other objects lie in a folder of this name");
 });

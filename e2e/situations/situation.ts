@@ -16,5 +16,4 @@ const row = z.strictObject({
 
 export const root = z.strictObject({ number: z.int().min(1), title: z.string(), rows: z.array(row).min(1) });
 
-export type Row = z.infer<typeof row>;
 export type Root = z.infer<typeof root>;

@@ -101,7 +101,7 @@ function download(verb: Verb, { ends, scratch }: Copying<StorePlace, LocalPlace>
       const one = found.isOne ? await pathOfOne(to.path, from.key) : null;
       const { entries, pathOf } =
         one === null
-          ? await placeAsPaths(to.path, found.entries, failures)
+          ? await placeAsPaths(to.path, { entries: found.entries }, failures)
           : { entries: found.entries, pathOf: () => one };
       if (isDry(verb)) {
         const planned = mapRows<ObjectEntry, Planned>(entries, (entry) => [entry, pathOf(entry)]);

@@ -68,17 +68,17 @@ const whyNoUrl = (relative: string): string | null =>
   /(?:^|\/)\.\.?(?:\/|$)/.test(relative) ? "a URL cannot carry '.' or '..' as a segment" : null;
 
 /**
- * Names of objects as paths below a folder; entries are in the order of their names. A name that leads elsewhere, that no disk can have, or
+ * Names of objects as paths below a folder; entries are in the order of their names, and so are those that they lie `among`, which may be more. A name that leads elsewhere, that no disk can have, or
  * that would land on another's file is stepped over.
  */
 export async function placeAsPaths(
   folder: string,
-  entries: Rows<ObjectEntry>,
+  { entries, among = entries }: { entries: Rows<ObjectEntry>; among?: Iterable<{ relative: string }> },
   failures: Failure[],
 ): Promise<{ entries: Rows<ObjectEntry>; pathOf: (entry: ObjectEntry) => string }> {
   const root = resolve(folder);
   const folders = createFolderFinder();
-  for (const { relative } of entries) folders.add(relative);
+  for (const { relative } of among) folders.add(relative);
   const possible = stepOver(entries, failures, ({ relative }) => {
     const why = whyPathRefused(relative, MOST_PATH_BYTES);
     if (why !== null) return hostile(relative, why);

@@ -150,7 +150,7 @@ async function placed(
   }
   const objects = mapRows(found, asObject);
   if (from.kind === "store" && to.kind === "local" && source !== null) {
-    const { entries, pathOf } = await placeAsPaths(to.path, objects, failures);
+    const { entries, pathOf } = await placeAsPaths(to.path, { entries: objects, among: sides.from.taken }, failures);
     return {
       toCopy: entries,
       move: () => fetchEntries(verb, source, { from, to, failures, leftOut, entries, pathOf }),
