@@ -68,8 +68,8 @@ const whyNoUrl = (relative: string): string | null =>
   /(?:^|\/)\.\.?(?:\/|$)/.test(relative) ? "a URL cannot carry '.' or '..' as a segment" : null;
 
 /**
- * Names of objects as paths below a folder; entries are in the order of their names, and so are those that they lie `among`, which may be more. A name that leads elsewhere, that no disk can have, or
- * that would land on another's file is stepped over.
+ * Names of objects as paths below a folder. A name that leads elsewhere, that no disk can have, or that would land on another's file is
+ * stepped over. Entries are in the order of their names, and so are those that they lie `among`, of which they may be a part.
  */
 export async function placeAsPaths(
   folder: string,
