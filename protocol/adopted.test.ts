@@ -44,7 +44,7 @@ describe("the manifest of what another tool left", () => {
     ["a path that leaves its folder", { files: [{ ...file, path: "../model.bin" }] }],
     ["files that do not add up", { sizeBytes: 4 }],
     ["a hole in a file", { files: [{ ...file, extents: file?.extents.slice(1) }] }],
-    ["two names of one file", { sizeBytes: 6, files: [file, { ...file, path: "MODEL.bin" }] }],
+    ["two names of one file", { sizeBytes: 6, files: [file, file] }],
     ["an epoch of a writer", { writerEpoch: 1 }],
     ["a node that is said to have written it", { node: { id: "node-id-1", name: "gpu-1" } }],
     ["the format of another version", { version: 2 }],

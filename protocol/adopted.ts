@@ -2,6 +2,7 @@ import * as z from "zod";
 import { metricValue, MOST_METRICS, recordOf } from "./bounded.ts";
 import {
   checkFiles,
+  checkpointRole,
   crc32Hex,
   extent,
   home,
@@ -50,6 +51,8 @@ export const adoptedManifest = z
     attempt: attemptId,
     node: z.null(),
     framework: z.string().max(64).nullable(),
+    /** Of weights alone: no run goes on from it by itself. */
+    role: checkpointRole.optional(),
     metrics: recordOf(z.string().max(200), metricValue, MOST_METRICS),
     /** When the newest of its objects was written, by the store's clock. */
     capturedAt: z.number().int().min(0).max(8_640_000_000_000_000),

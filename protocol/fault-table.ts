@@ -43,6 +43,11 @@ export const FAULTS = {
     says: "The store refused the request.",
     next: "Give the key the missing permission; the profile test names it.",
   }),
+  OBJECT_ARCHIVED: row("never", 403, {
+    exit: 4,
+    says: "The object is archived, so its bytes cannot be read now.",
+    next: "Restore it first where it is stored (hours, by its class), and start again.",
+  }),
   BAD_CREDENTIALS: row("never", 403, {
     exit: 4,
     says: "The store does not accept this access key or its secret.",

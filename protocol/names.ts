@@ -42,33 +42,31 @@ export const writerEpoch = z.number().int().min(1).max(999_999);
 export const anyEpoch = z.number().int().min(0).max(999_999);
 export const step = z.number().int().min(0).max(999_999_999_999);
 
-const RESERVED = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?$/i;
-
 const MOST_BYTES_EACH = 3;
 
 /** As UTF-8. Only what might be is encoded: lists have a million names. */
 const isLongerThan = (text: string, bytes: number): boolean =>
   text.length * MOST_BYTES_EACH > bytes && new TextEncoder().encode(text).length > bytes;
 
-/** Why a relative path is refused, or null when it is fine. `/` separates segments. */
-export function whyPathRefused(path: string): string | null {
+/**
+ * Returns why a relative path is refused, or null when it is fine. `/` separates segments. Nodes run Linux, where a backslash, a colon,
+ * `aux.c`, a space or a dot at the end are ordinary; control characters are too, but no terminal or log shows them as they are.
+ */
+export function whyPathRefused(path: string, mostBytes = 800): string | null {
   if (path.length === 0) return "it is empty";
-  if (isLongerThan(path, 800)) return "it is longer than 800 bytes";
+  if (isLongerThan(path, mostBytes)) return `it is longer than ${mostBytes} bytes`;
   if (!path.isWellFormed()) return "it is not valid Unicode";
   if (/[\u0000-\u001f\u007f-\u009f]/.test(path)) return "it contains control characters";
-  if (path.includes("\\")) return "it contains a backslash";
-  if (path.startsWith("/") || /^[A-Za-z]:/.test(path)) return "it is absolute";
+  if (path.startsWith("/")) return "it is absolute";
   for (const segment of path.split("/")) {
     if (segment === "") return "it has an empty segment";
     if (segment === "." || segment === "..") return "it contains '.' or '..'";
     if (isLongerThan(segment, 255)) return "a segment is longer than 255 bytes";
-    if (/[. ]$/.test(segment)) return "a segment ends with a dot or a space";
-    if (RESERVED.test(segment)) return "a segment is a reserved name";
   }
   return null;
 }
 
-/** The path of a file inside a checkpoint: relative, `/`-separated, safe on every system. */
+/** The path of a file inside a checkpoint: relative, `/`-separated. */
 export const filePath = z
   .string()
   .max(800, "the path was refused: it is longer than 800 bytes")
@@ -79,23 +77,29 @@ export const filePath = z
   .brand<"FilePath">();
 export type FilePath = z.infer<typeof filePath>;
 
-/** What a file system that folds case and accents takes for the same name. */
+/** Returns what a file system that folds case and accents takes for the same name. */
 export const foldName = (name: string): string => name.normalize("NFC").toLowerCase();
 
-/** Paths that would land on the same file on a case-insensitive or normalising disk. Returns the first such pair. */
-export function findCollision(paths: readonly string[]): [string, string] | null {
+/**
+ * Finds paths that cannot lie beside each other: the same one twice, or a file with the name of a folder. Returns the first such pair.
+ * With `foldName` as `asOne`: on a disk that folds case and accents.
+ */
+export function findCollision(
+  paths: readonly string[],
+  asOne: (path: string) => string = (path) => path,
+): [string, string] | null {
   const seen = new Map<string, string>();
   for (const path of paths) {
-    const folded = foldName(path);
-    const earlier = seen.get(folded);
+    const one = asOne(path);
+    const earlier = seen.get(one);
     if (earlier !== undefined) return [earlier, path];
-    seen.set(folded, path);
+    seen.set(one, path);
   }
   const folders = new Set<string>();
-  for (const folded of seen.keys()) {
-    const segments = folded.split("/");
+  for (const one of seen.keys()) {
+    const segments = one.split("/");
     for (let depth = 1; depth < segments.length; depth++) folders.add(segments.slice(0, depth).join("/"));
   }
-  for (const [folded, path] of seen) if (folders.has(folded)) return [path, `${path}/`];
+  for (const [one, path] of seen) if (folders.has(one)) return [path, `${path}/`];
   return null;
 }

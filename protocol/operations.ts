@@ -64,6 +64,8 @@ export const operation = z.discriminatedUnion("op", [
     length: byteCount.min(1),
     etag: etag.nullable(),
     isSummed: z.literal(true).optional(),
+    /** For browsers, which undo what an object says that it is encoded with: the store is asked to say that it is not. */
+    isUncoded: z.literal(true).optional(),
   }),
 ]);
 export type Operation = z.infer<typeof operation>;

@@ -86,7 +86,15 @@ export interface ImportView {
   /** Names the keys for `create` and `test` until `expiresAt`; null when there is none. */
   handle: string | null;
   expiresAt: number | null;
-  kind: "rclone.conf" | "AWS files" | "environment" | "rclone command" | "mixed" | "nothing";
+  kind:
+    | "rclone.conf"
+    | "AWS files"
+    | "s3cmd's file"
+    | "key file"
+    | "environment"
+    | "rclone command"
+    | "mixed"
+    | "nothing";
   drafts: ImportedDraft[];
   findings: LintFinding[];
   /** What was read and left aside, and why. */

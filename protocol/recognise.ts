@@ -19,6 +19,8 @@ export interface RecognisedStep {
   verdict: Verdict;
   /** A sentence: why it is thought to be so. */
   reason: string;
+  /** There is no optimizer, which the framework writes: nobody goes on training from it without asking for it. */
+  isWeightsOnly?: true;
   files: number;
   sizeBytes: number;
   /** Epoch ms by the store's clock. */

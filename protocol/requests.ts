@@ -25,14 +25,23 @@ export const password = z
 export const setupInput = z.object({ code: z.string().min(1).max(128), email, password });
 export const signInInput = z.object({ email: z.string().max(254), password: z.string().max(256) });
 
-/** Where a service is: scheme and host, no more. */
+/** Two pieces or more: one alone is a bucket that stands at the wrong place, as R2 shows it. */
+const ENDPOINT_PATH = /^\/(?:(?:[A-Za-z0-9_~-][A-Za-z0-9._~-]*\/)+[A-Za-z0-9_~-][A-Za-z0-9._~-]*)?$/;
+
+/** Where a service is: scheme, host, and the path below which it answers where it has one (`/storage/v1/s3` of Supabase). */
 export const endpoint = z
   .url({ protocol: /^https?$/, error: "an endpoint looks like https://s3.example.com" })
   .max(512)
   .refine((value) => {
     const url = new URL(value);
-    return url.username === "" && url.password === "" && url.search === "" && url.hash === "" && url.pathname === "/";
-  }, "an endpoint is a scheme and a host, without a path, keys or a query");
+    return (
+      url.username === "" &&
+      url.password === "" &&
+      url.search === "" &&
+      url.hash === "" &&
+      ENDPOINT_PATH.test(url.pathname)
+    );
+  }, "an endpoint is a scheme and a host, without a bucket, keys or a query");
 
 const prefix = z
   .string()

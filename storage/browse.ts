@@ -8,7 +8,9 @@ import {
 import type { BucketObject, ObjectVersion } from "#protocol/bucket.ts";
 import { Fault } from "#protocol/fault.ts";
 import { quoteEtag } from "./check-range.ts";
+import { readerOfNames } from "./decode-names.ts";
 import { faultOfSdk } from "./faults.ts";
+import { isArchive } from "./storage-class.ts";
 
 /**
  * Single pages of listings, for people who look around: what comes next is the caller's to ask for. As strict as
@@ -30,17 +32,37 @@ interface Asked {
 const unexpected = (op: string, subject: string, detail: string): Fault =>
   new Fault("UNEXPECTED_ANSWER", { op, subject, detail });
 
-/** Reads names of one answer. Faults: UNEXPECTED_ANSWER for an encoding that is none. */
-function decoder(encoding: string | undefined, op: string): (name: string) => string {
-  if (encoding !== "url") return (name) => name;
+/**
+ * Reads the names of one answer. `isThere` as that of `readerOfNames`. Faults: UNEXPECTED_ANSWER for an encoding that is none.
+ */
+async function decoder(
+  page: { encoding: string | undefined; names: readonly (string | undefined)[]; op: string },
+  isThere: (key: string) => Promise<boolean>,
+): Promise<(name: string) => string> {
+  if (page.encoding !== "url") return (name) => name;
+  const read = await readerOfNames(
+    page.names.filter((name) => name !== undefined),
+    isThere,
+  );
   return (name) => {
-    try {
-      return decodeURIComponent(name.replaceAll("+", " "));
-    } catch {
-      throw unexpected(op, "a name in the listing", "it is not percent-encoded UTF-8");
-    }
+    const key = read(name);
+    if (key === null) throw unexpected(page.op, "a name in the listing", "it is not percent-encoded UTF-8");
+    return key;
   };
 }
+
+/** Asks the store whether there is a key that begins so. */
+const asks =
+  (client: S3Client, { bucket, signal }: { bucket: string; signal: AbortSignal }) =>
+  async (key: string): Promise<boolean> => {
+    const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: key, MaxKeys: 1, EncodingType: "url" });
+    const about = { op: "ListObjectsV2", subject: `${bucket}/${key}`, signal };
+    const { Contents: found = [] } = await answered(client.send(command, { abortSignal: signal }), about);
+    return found.length > 0;
+  };
+
+const namesIn = (...lists: (readonly { Key?: string | undefined; Prefix?: string | undefined }[] | undefined)[]) =>
+  lists.flatMap((list) => (list ?? []).map(({ Key, Prefix }) => Key ?? Prefix));
 
 const under = (key: string, about: { prefix: string; op: string }): string => {
   if (!key.startsWith(about.prefix)) throw unexpected(about.op, about.prefix, "a key that lies under another prefix");
@@ -77,7 +99,8 @@ export async function listPage(
     ...(from !== null ? { ContinuationToken: from } : startAfter !== null && { StartAfter: startAfter }),
   });
   const page = await answered(client.send(command, { abortSignal: signal }), about);
-  const read = decoder(page.EncodingType, op);
+  const names = namesIn(page.Contents, page.CommonPrefixes);
+  const read = await decoder({ encoding: page.EncodingType, names, op }, asks(client, { bucket, signal }));
   if (page.IsTruncated === undefined) throw unexpected(op, about.subject, "no IsTruncated in the answer");
   if (page.Name !== undefined && page.Name !== bucket)
     throw unexpected(op, about.subject, "a listing of another bucket");
@@ -142,7 +165,8 @@ export async function versionsPage(
     ...(delimiter !== "" && { Delimiter: delimiter }),
   });
   const page = await answered(client.send(command, { abortSignal: signal }), about);
-  const read = decoder(page.EncodingType, op);
+  const names = namesIn(page.Versions, page.DeleteMarkers, page.CommonPrefixes);
+  const read = await decoder({ encoding: page.EncodingType, names, op }, asks(client, { bucket, signal }));
   const { IsTruncated, NextKeyMarker, NextVersionIdMarker: second } = page;
   const next = nextMarkers({ IsTruncated, NextKeyMarker, second }, { ...about, from, read });
   const whole = (page.Versions ?? []).map(({ Key, VersionId, IsLatest, Size, ETag, LastModified }): ObjectVersion => {
@@ -197,7 +221,8 @@ export async function uploadsPage(
     UploadIdMarker: markers.second,
   });
   const page = await answered(client.send(command, { abortSignal: signal }), about);
-  const read = decoder(page.EncodingType, op);
+  const names = namesIn(page.Uploads);
+  const read = await decoder({ encoding: page.EncodingType, names, op }, asks(client, { bucket, signal }));
   const { IsTruncated, NextKeyMarker, NextUploadIdMarker: second } = page;
   const next = nextMarkers({ IsTruncated, NextKeyMarker, second }, { ...about, from, read });
   const uploads = (page.Uploads ?? []).flatMap(({ Key, UploadId, Initiated }) => {
@@ -220,6 +245,8 @@ export interface DescribedObject {
   checksums: { name: string; value: string }[];
   metadata: { name: string; value: string }[];
   versionId: string | null;
+  /** Its bytes are in an archive, and nobody has had them brought back. */
+  isArchived: boolean;
 }
 
 /** All that a HEAD tells of an object, its checksums where the store has any. Faults: NO_SUCH_KEY, CANCELLED, those of the store. */
@@ -251,5 +278,8 @@ export async function describeObject(
     checksums: sums.flatMap(([name, value]) => (value === undefined ? [] : [{ name, value }])),
     metadata: Object.entries(answer.Metadata ?? {}).map(([name, value]) => ({ name, value })),
     versionId: answer.VersionId ?? null,
+    isArchived:
+      (isArchive(answer.StorageClass ?? null) || answer.ArchiveStatus !== undefined) &&
+      !/ongoing-request="false"/.test(answer.Restore ?? ""),
   };
 }

@@ -53,7 +53,7 @@ export function checkRange(
   }
   const length = headers["content-length"]?.trim();
   if (length !== undefined && length !== String(range.length)) throw unexpected("Content-Length and range differ");
-  const coding = codingOf(headers);
+  const coding = codingOf(headers, range.length);
   if (coding !== null) throw unexpected(coding);
   const etag = headers["etag"]?.trim();
   if (range.etag != null && etag !== undefined && quoteEtag(etag) !== quoteEtag(range.etag)) {
@@ -80,13 +80,17 @@ export function checkWhole(
     if (object.isPinned) throw new Fault("OBJECT_CHANGED", about);
     if (looksLikeHtml(headers["content-type"], new Uint8Array())) throw unexpected("a page");
   }
-  const coding = codingOf(headers);
+  const coding = codingOf(headers, length);
   if (coding !== null) throw unexpected(coding);
   if (headers["content-length"]?.trim() !== String(length)) throw unexpected("another length than that of the object");
 }
 
-/** What to say when the bytes that come are not those of the object; null when they are. */
-function codingOf(headers: RangeAnswer["headers"]): string | null {
+/**
+ * Returns what to say when the bytes that come are not those of the object; null when they are. An object may be stored with an encoding
+ * (`gzip`, `aws-chunked`), and then its bytes are the encoded ones; whoever encodes them on the way cannot say their length.
+ */
+function codingOf(headers: RangeAnswer["headers"], length: number): string | null {
   const encoding = headers["content-encoding"]?.trim().toLowerCase() ?? "";
-  return encoding === "" || encoding === "identity" ? null : `the bytes were encoded as ${encoding.slice(0, 32)}`;
+  if (encoding === "" || encoding === "identity" || headers["content-length"]?.trim() === String(length)) return null;
+  return `the bytes were encoded as ${encoding.slice(0, 32)} on the way`;
 }

@@ -37,8 +37,10 @@ const encodeSegment = (text: string): string =>
 function urlOf(profile: ProfileDraft, key: string): string {
   const url = new URL(profile.browserEndpoint ?? profile.endpoint);
   const path = key.split("/").map(encodeSegment).join("/");
-  const isPath = profile.addressing === "path" || profile.bucket.includes(".");
-  return isPath ? `${url.origin}/${profile.bucket}/${path}` : `${url.protocol}//${profile.bucket}.${url.host}/${path}`;
+  const isPath = profile.addressing === "path" || profile.bucket.includes(".") || url.pathname !== "/";
+  return isPath
+    ? `${url.origin}${url.pathname.replace(/\/+$/, "")}/${profile.bucket}/${path}`
+    : `${url.protocol}//${profile.bucket}.${url.host}/${path}`;
 }
 
 /** Lines for one object, or (with a `/` at the end) for everything below a prefix. */

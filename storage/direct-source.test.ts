@@ -112,6 +112,20 @@ describe("a wrong region", () => {
   });
 });
 
+test("says how far the store's clock is ahead, and nothing where both may be the same", () => {
+  const source = open();
+  expect(source.aheadMs()).toBe(0);
+  source.observe(seen({}));
+  expect(source.aheadMs()).toBe(0);
+  const ahead = open();
+  ahead.observe(seen({}, NOON + 40_000));
+  expect(ahead.aheadMs()).toBeGreaterThanOrEqual(40_000);
+  expect(ahead.aheadMs()).toBeLessThan(42_000);
+  const behind = open();
+  behind.observe(seen({}, NOON - 40_000));
+  expect(behind.aheadMs()).toBeLessThan(-38_000);
+});
+
 test("keys are asked for at every signature, so that temporary ones can be renewed", async () => {
   let id = "ASIAFIRST";
   const source = createDirectSource({

@@ -22,6 +22,8 @@ export interface DirectSource extends RequestSource {
   observe(seen: ObservedAnswer): "as before" | "sign again";
   /** The store's time, epoch ms: what signatures are dated by and expire by. */
   now(): number;
+  /** How far the store's clock is before this machine's, at most, ms; below 0 where it is behind. 0 where they may be the same. */
+  aheadMs(): number;
   /** Where requests go now: `access` with the region and endpoint that were found out. */
   readonly access: StoreAccess;
   /** `this machine's clock is 2 h ahead of the store's`, or null. */
@@ -89,6 +91,7 @@ export function createDirectSource(input: {
       return isNewClock || isNewRegion ? "sign again" : "as before";
     },
     now: () => now() + correctionMs,
+    aheadMs: () => (clock === null || (clock.leastMs <= 0 && clock.mostMs >= 0) ? 0 : clock.mostMs),
     get access() {
       return access;
     },

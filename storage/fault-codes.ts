@@ -20,7 +20,7 @@ export const BY_CODE: Readonly<Record<string, FaultCode>> = {
   AccountProblem: "ACCESS_DENIED",
   AllAccessDisabled: "ACCESS_DENIED",
   Forbidden: "ACCESS_DENIED",
-  InvalidObjectState: "ACCESS_DENIED",
+  InvalidObjectState: "OBJECT_ARCHIVED",
   QuotaExceeded: "ACCESS_DENIED",
   UnauthorizedAccess: "ACCESS_DENIED",
   InvalidAccessKeyId: "BAD_CREDENTIALS",

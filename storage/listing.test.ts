@@ -58,8 +58,20 @@ describe("listObjects", () => {
     );
     expect(error).toBeNull();
     expect(items).toEqual([
-      { key: "runs/a & b", sizeBytes: 7, etag: '"e"', modifiedAt: Date.UTC(2026, 10, 21, 12) },
-      { key: "runs/b", sizeBytes: 5, etag: '"e"', modifiedAt: Date.UTC(2026, 10, 21, 12) },
+      {
+        key: "runs/a & b",
+        sizeBytes: 7,
+        etag: '"e"',
+        modifiedAt: Date.UTC(2026, 10, 21, 12),
+        storageClass: null,
+      },
+      {
+        key: "runs/b",
+        sizeBytes: 5,
+        etag: '"e"',
+        modifiedAt: Date.UTC(2026, 10, 21, 12),
+        storageClass: null,
+      },
     ]);
     expect(seen.map(({ query }) => query.get("prefix"))).toEqual(["runs/", "runs/"]);
   });

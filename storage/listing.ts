@@ -16,6 +16,8 @@ export interface ListedObject {
   etag: string;
   /** Epoch ms by the store's clock. */
   modifiedAt: number;
+  /** `GLACIER` and the like; null where the store says none. */
+  storageClass: string | null;
 }
 
 export interface ListedUpload {
@@ -54,12 +56,14 @@ export async function* listObjects(
       });
     if (page.IsTruncated === undefined) throw unexpected(op, subject, "no IsTruncated in the answer");
     if (page.Name !== undefined && page.Name !== bucket) throw unexpected(op, subject, "a listing of another bucket");
-    for (const { Key: key, Size: sizeBytes, ETag: etag, LastModified: modified } of page.Contents ?? []) {
+    for (const object of page.Contents ?? []) {
+      const { Key: key, Size: sizeBytes, ETag: etag, LastModified: modified, StorageClass = null } = object;
       if (key === undefined || sizeBytes === undefined || etag === undefined || modified === undefined) {
         throw unexpected(op, subject, "an object without a key, size, ETag or date");
       }
       if (!key.startsWith(prefix)) throw unexpected(op, subject, "a key that lies under another prefix");
-      yield { key, sizeBytes, etag: quoteEtag(etag), modifiedAt: modified.getTime() };
+      const modifiedAt = modified.getTime();
+      yield { key, sizeBytes, etag: quoteEtag(etag), modifiedAt, storageClass: StorageClass };
     }
     token = page.IsTruncated ? page.NextContinuationToken : undefined;
     if (page.IsTruncated && (token === undefined || seen.has(token))) {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { operation, signedRequest, type Operation } from "#protocol/operations.ts";
 import { traitsOf } from "./providers.ts";
-import { describeOperation, locate, presignOperation, type StoreAccess } from "./signing.ts";
+import { describeOperation, locate, locateBucket, presignOperation, type StoreAccess } from "./signing.ts";
 
 const access: StoreAccess = {
   endpoint: "https://s3.eu-central-1.amazonaws.com",
@@ -173,6 +173,15 @@ describe("locate", () => {
       expect(locate({ ...access, endpoint }, "a")).toEqual({ origin, path: "/training/a" });
     },
   );
+
+  test("keeps the path of an endpoint below which a store answers, for keys and for the bucket", () => {
+    const below = { ...access, endpoint: "https://abc.supabase.co/storage/v1/s3/" };
+    expect(locate(below, "a b")).toEqual({
+      origin: "https://abc.supabase.co",
+      path: "/storage/v1/s3/training/a%20b",
+    });
+    expect(locateBucket(below).path).toBe("/storage/v1/s3/training");
+  });
 
   test("encodes each byte of a key once and keeps its slashes", () => {
     expect(locate(access, "a b/c+d~e/é'(1)*!%20").path).toBe("/a%20b/c%2Bd~e/%C3%A9%27%281%29%2A%21%2520");

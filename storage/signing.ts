@@ -77,8 +77,11 @@ const UNSIGNED_HEADERS: ReadonlySet<string> = new Set(["range"]);
  */
 export function isPathAddressed({ endpoint, addressing, bucket }: Omit<StoreAccess, "traits" | "region">): boolean {
   if (addressing === "path") return true;
-  const { protocol, hostname } = new URL(endpoint);
-  return (protocol === "https:" && bucket.includes(".")) || /^(\d+(\.\d+){3}|\[.*\])$/.test(hostname);
+  const { protocol, hostname, pathname } = new URL(endpoint);
+  // A store below a path of its own has no host for each bucket.
+  return (
+    pathname !== "/" || (protocol === "https:" && bucket.includes(".")) || /^(\d+(\.\d+){3}|\[.*\])$/.test(hostname)
+  );
 }
 
 /** A segment that a URL does not keep. */
@@ -103,6 +106,9 @@ export function locateBucket(access: StoreAccess): { origin: string; path: strin
   return { origin, path: root === "/" ? root : root.slice(0, -1) };
 }
 
+/** The path below which a store answers, without a slash at its end; empty for nearly all. It is signed as part of what is asked for. */
+export const pathOf = (endpoint: string): string => new URL(endpoint).pathname.replace(/\/+$/, "");
+
 const roots = new WeakMap<StoreAccess, { origin: string; root: string }>();
 
 /** Where all keys of a bucket live; `root` ends with a slash. Found once: it is asked for with every signature. */
@@ -111,7 +117,7 @@ function bucketRoot(access: StoreAccess): { origin: string; root: string } {
   if (known !== undefined) return known;
   const { protocol, host } = new URL(access.endpoint);
   const found = isPathAddressed(access)
-    ? { origin: `${protocol}//${host}`, root: `/${access.bucket}/` }
+    ? { origin: `${protocol}//${host}`, root: `${pathOf(access.endpoint)}/${access.bucket}/` }
     : { origin: `${protocol}//${access.bucket}.${host}`, root: "/" };
   roots.set(access, found);
   return found;
@@ -205,7 +211,8 @@ function shapeOf(operation: Operation, traits: StoreTraits): Shape {
           ? { ...SUM_WANTED }
           : { range: `bytes=${operation.offset}-${operation.offset + operation.length - 1}` };
       if (operation.etag !== null) headers["if-match"] = operation.etag;
-      return { method: "GET", headers };
+      const query: QueryPairs = operation.isUncoded === true ? [["response-content-encoding", "identity"]] : [];
+      return { method: "GET", query, headers };
     }
   }
 }

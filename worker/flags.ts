@@ -294,7 +294,7 @@ export const FLAGS = {
   delete: {
     kind: "switch",
     commands: ["sync"],
-    says: "Remove from DST what SRC does not have (what the filters leave out stays). Refused when SRC could not be listed completely.",
+    says: "Remove from DST what SRC does not have. What the filters leave out stays, and so does what is below a folder of SRC that was not looked into (linked, not readable, empty).",
   },
   "max-delete": {
     kind: "number",
@@ -302,10 +302,10 @@ export const FLAGS = {
     value: "N",
     says: "With --delete: refuse to remove anything when it would be more than N files.",
   },
-  "allow-empty": {
+  "delete-all": {
     kind: "switch",
     commands: ["sync"],
-    says: "With --delete: an empty SRC is meant, so DST is emptied too.",
+    says: "With --delete: an empty SRC is meant, so DST is emptied too, and so are empty folders in it.",
   },
   checksum: {
     kind: "switch",

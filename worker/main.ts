@@ -18,7 +18,7 @@ import { openInput } from "./host/read-input.ts";
 import { hideToken, takeToken } from "./run/hide-token.ts";
 import { reapAsFirst } from "./run/reap-as-first.ts";
 import { ERRAND_WORD } from "./drivers/errand-word.ts";
-import { createTerminal, type Streams, type Terminal } from "./terminal.ts";
+import { createTerminal, visibleJson, type Streams, type Terminal } from "./terminal.ts";
 import { withinMemory, withinMemoryAlways } from "./verbs/within-memory.ts";
 import type { Verb } from "./verbs/verb.ts";
 
@@ -286,7 +286,7 @@ async function main(): Promise<number> {
   } catch (error) {
     const fault = toFault(error);
     const data = fault.toData();
-    if (isJson(args)) streams.out(`${JSON.stringify({ type: "fault", ...data, sentence: sentenceOf(data) })}\n`);
+    if (isJson(args)) streams.out(`${visibleJson({ type: "fault", ...data, sentence: sentenceOf(data) })}\n`);
     else streams.talk(`tidemark: ${sentenceOf(data)}\n`);
     return FAULTS[fault.code].exit;
   }

@@ -1,4 +1,5 @@
 import { formatBytes, formatCount, formatEta, formatRate } from "#protocol/units.ts";
+import { visibleText } from "#protocol/visible-text.ts";
 import { STALLED_MS } from "./engine/movement-of.ts";
 import type { Tally } from "./engine/tally.ts";
 
@@ -17,7 +18,7 @@ function etaMs(tally: Tally, bytesPerSecond: number): number | null {
 
 /** `gpu-7 -> bucket/key, 12 of 40 files, 3.1 GiB of 18 GiB, 41 MB/s, about 6 min left` */
 export function transferSentence({ from, to, tally, bytesPerSecond }: Moving): string {
-  const parts = [`${from} -> ${to}`];
+  const parts = [`${visibleText(from)} -> ${visibleText(to)}`];
   if (tally.filesTotal !== 1) parts.push(`${formatCount(tally.filesDone)} of ${formatCount(tally.filesTotal)} files`);
   parts.push(`${formatBytes(tally.bytesDone)} of ${formatBytes(tally.bytesTotal)}`);
   const idleMs = tally.idleMs();

@@ -1,6 +1,9 @@
+import { visibleLines, visibleText } from "#protocol/visible-text.ts";
+
 /**
  * stdout is the result, stderr is talk. On a terminal the progress block is redrawn at most ten times a second and
- * removed when it is over; elsewhere there is one line per milestone; with `--json` every line is one object.
+ * removed when it is over; elsewhere there is one line per milestone; with `--json` every line is one object. Names of strangers are in what is said: what a terminal would obey is written as an
+ * escape here, whoever forgot it.
  */
 export interface Terminal {
   readonly isLive: boolean;
@@ -37,7 +40,7 @@ export function createTerminal(
     if (drawn > 0) streams.talk(`\u001b[${drawn}A\u001b[0J`);
     drawn = 0;
   };
-  const object = (facts: Record<string, unknown>) => streams.out(`${JSON.stringify(facts)}\n`);
+  const object = (facts: Record<string, unknown>) => streams.out(`${visibleJson(facts)}\n`);
   return {
     isLive,
     say: (text, facts) => {
@@ -46,7 +49,7 @@ export function createTerminal(
         return;
       }
       erase();
-      streams.talk(`${text}\n`);
+      streams.talk(`${visibleLines(text)}\n`);
     },
     draw: (lines, facts) => {
       if (!isLive && !wishes.json) return;
@@ -58,17 +61,20 @@ export function createTerminal(
       }
       erase();
       const present = lines();
-      streams.talk(present.map((line) => `${clip(line, streams.columns)}\n`).join(""));
+      streams.talk(present.map((line) => `${clip(visibleText(line), streams.columns)}\n`).join(""));
       drawn = present.length;
     },
     result: (text, facts) => {
       erase();
       if (wishes.json) object(facts);
-      else streams.out(`${text}\n`);
+      else streams.out(`${visibleLines(text)}\n`);
     },
     close: erase,
   };
 }
+
+/** Facts as one line, in which nothing but printable text stands: JSON leaves some control characters as they are. */
+export const visibleJson = (facts: Record<string, unknown>): string => visibleText(JSON.stringify(facts));
 
 const clip = (line: string, columns: number): string =>
   columns > 1 && line.length >= columns ? `${line.slice(0, columns - 2)}…` : line;

@@ -276,7 +276,7 @@ export const PROCESS_FAULTS: readonly FaultClass[] = [
   },
   {
     name: "hostile-names",
-    says: "Keys in the bucket would write outside the folder or cannot exist on a disk.",
+    says: "Keys in the bucket would write outside the folder or cannot exist on a disk: these are named, the others are fetched.",
     catalogue: [],
     bar: [27, 30],
     directions: ["down"],
@@ -287,15 +287,7 @@ export const PROCESS_FAULTS: readonly FaultClass[] = [
     mustEnd: ["HOSTILE_NAME"],
     mend: null,
     arm: async (scene) => {
-      const evil = scene.random.pick([
-        "../evil",
-        "a/../../evil",
-        "/evil",
-        "a//evil",
-        "ev\u0001il",
-        "back\\evil",
-        "a/./evil",
-      ]);
+      const evil = scene.random.pick(["../evil", "a/../../evil", "/evil", "a//evil", "ev\u0001il", "a/./evil"]);
       scene.note({ evil });
       await putRaw(scene.rig.store, `${scene.key}/${evil}`, Buffer.from("evil"));
     },

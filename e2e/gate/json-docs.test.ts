@@ -20,7 +20,7 @@ function typesInSources(): Set<string> {
   for (const file of globSync("worker/**/*.ts", { cwd: ROOT })) {
     if (file.endsWith(".test.ts")) continue;
     const text = readFileSync(join(ROOT, file), "utf8");
-    for (const call of text.matchAll(/\.(?:say|result|draw)\(|\bfacts(?:: | = )\{|JSON\.stringify\(/g)) {
+    for (const call of text.matchAll(/\.(?:say|result|draw)\(|\bfacts(?:: | = )\{|JSON\.stringify\(|visibleJson\(/g)) {
       const said = within(text, call.index + call[0].length - 1);
       for (const [, type] of said.matchAll(/\btype: "([a-z-]+)"/g)) types.add(type ?? "");
     }

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { findTitle } from "./find-title.ts";
 import { ROOT } from "./run-step.ts";
 
 /** docs/security.md promises tests by file and title; a renamed test must not leave a promise behind. */
@@ -15,16 +16,9 @@ const named = [...page.matchAll(/`([\w./()-]+\.(?:test|spec)\.tsx?)` > ([^|;\n]+
   }),
 );
 
-/** The longest title of a test in the file that the text begins with, or null. */
-function titleIn(file: string, text: string): string | null {
-  const source = readFileSync(join(ROOT, file), "utf8");
-  const titles = [...source.matchAll(/\b(?:it|test)(?:\.each)?\(\s*"((?:[^"\\]|\\.)+)"|\)\(\s*"((?:[^"\\]|\\.)+)",/g)];
-  return titles.map(([, one, other]) => one ?? other ?? "").find((title) => text.startsWith(title)) ?? null;
-}
-
 test("every test that docs/security.md names exists", () => {
   expect(named.length).toBeGreaterThan(60);
-  const missing = named.filter(({ file, title }) => !existsSync(join(ROOT, file)) || titleIn(file, title) === null);
+  const missing = named.filter(({ file, title }) => !existsSync(join(ROOT, file)) || findTitle(file, title) === null);
   expect(missing).toEqual([]);
 });
 
@@ -40,6 +34,6 @@ test("every line of docs/security.md has a state, and a test or a reason", () =>
 });
 
 test("a title that no test has is found", () => {
-  expect(titleIn("e2e/gate/security-docs.test.ts", "every test that docs/security.md names exists")).not.toBeNull();
-  expect(titleIn("e2e/gate/security-docs.test.ts", "a test that was renamed")).toBeNull();
+  expect(findTitle("e2e/gate/security-docs.test.ts", "every test that docs/security.md names exists")).not.toBeNull();
+  expect(findTitle("e2e/gate/security-docs.test.ts", "a test that was renamed")).toBeNull();
 });

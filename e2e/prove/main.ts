@@ -20,6 +20,7 @@ import { probedLink } from "./probed-link.ts";
 import { type Book, openBook } from "./record.ts";
 import { runClasses } from "./run-classes.ts";
 import { slowLink } from "./slow-link.ts";
+import { proveSituations } from "./prove-situations.ts";
 import { proveStrangers } from "./strangers.ts";
 import { stopsInTime } from "./stops-in-time.ts";
 import { trainingKills } from "./training-kills.ts";
@@ -101,6 +102,7 @@ const OTHERS: Readonly<Record<string, (argv: readonly string[]) => Promise<numbe
   strangers: proveStrangers,
   frameworks: proveFrameworks,
   layouts: recordLayouts,
+  situations: proveSituations,
 };
 
 async function main(): Promise<number> {

@@ -161,9 +161,9 @@ describe("what another tool left", () => {
     const place = key.slice(0, key.lastIndexOf("/") + 1);
     await expect(adopt(place)).rejects.toEqual(fault("BAD_INPUT"));
     await copy(real, TRAINER, "bad/checkpoint-4/");
-    await put("bad/checkpoint-4/con", "reserved");
+    await put("bad/checkpoint-4/a\u0007b", "a bell");
     await expect(adopt("bad/checkpoint-4/")).rejects.toMatchObject({
-      message: expect.stringContaining("reserved name"),
+      message: expect.stringContaining("control characters"),
     });
     expect(await test.hub.db.adoption.count()).toBe(0);
   });
@@ -206,6 +206,31 @@ describe("an adopted checkpoint", () => {
     const claim = await asNode(node).claimEpoch({ run });
     expect(claim).toMatchObject({ epoch: 1, parent: { epoch: 0, step: 4 }, newest: { checkpointId, writerEpoch: 0 } });
     expect((await asNode(node).findCheckpoint({ run }))?.checkpointId).toBe(checkpointId);
+  });
+
+  it("of weights alone is not what a run goes on from: the step before it is, also after a rebuild", async () => {
+    const { checkpointId } = await adoptTrainer();
+    const place = "old/exp/checkpoint-8/";
+    for (const key of await copy(real, TRAINER, place)) {
+      if (!key.includes("optimizer")) continue;
+      const { client } = await test.hub.stores.open(profileId);
+      await deleteObject(client, { bucket: "training", key });
+    }
+    const shown = (await recognise()).runs.flatMap(({ steps }) => steps).find((step) => step.place === place);
+    expect(shown).toMatchObject({ verdict: "assumed complete", reason: expect.stringMatching(/^weights only: /) });
+    await adopt(place, { step: 8 });
+    const newest = async () => (await asNode(node).findCheckpoint({ run }))?.checkpointId;
+    await asNode(node).claimEpoch({ run });
+    expect(await newest()).toBe(checkpointId);
+    const { db } = test.hub;
+    await db.checkpoint.deleteMany();
+    await db.run.update({ where: { name: run }, data: { highestSeen: null } });
+    await asNode(node).claimEpoch({ run });
+    expect(await newest()).toBe(checkpointId);
+    expect(await db.checkpoint.findMany({ select: { step: true, role: true }, orderBy: { step: "asc" } })).toEqual([
+      { step: 4n, role: null },
+      { step: 8n, role: "final-model" },
+    ]);
   });
 
   it("takes the checksums of the first restore, and holds later ones to them until they are forgotten", async () => {

@@ -10,6 +10,7 @@ import type { OpenStore } from "../profiles/open-store.ts";
 import { hashOf, newId } from "../random-id.ts";
 import type { Context } from "../trpc.ts";
 import { openDoubt } from "../upkeep/may-delete.ts";
+import { assertReadable } from "./assert-readable.ts";
 import { findObjects } from "./find-objects.ts";
 import { judgePlace } from "./judge-place.ts";
 import { makeManifest } from "./make-manifest.ts";
@@ -19,7 +20,7 @@ import { recordAdoption } from "./record-adoption.ts";
  * Makes what another tool left in a bucket a checkpoint that can be restored. The objects are listed and judged anew, and
  * stay where they are; what is written is a manifest that pins each of them to its ETag. The same place again is the same
  * checkpoint.
- * @throws Fault NOT_FOUND, NO_SUCH_KEY, BAD_INPUT, CONFLICT, CHECKPOINT_INCOMPLETE, CANCELLED, those of the store
+ * @throws Fault NOT_FOUND, NO_SUCH_KEY, BAD_INPUT, CONFLICT, CHECKPOINT_INCOMPLETE, OBJECT_ARCHIVED, CANCELLED, those of the store
  */
 export async function adopt(
   context: Context & { signal: AbortSignal },
@@ -43,6 +44,7 @@ export async function adopt(
         subject: place,
         detail: `it is ${judged.verdict} now: ${judged.reason}`,
       });
+    await assertReadable(store, { objects, signal });
     const id = newId();
     const attempt = attemptId.parse(newId().replaceAll("-", "").slice(0, 20));
     const manifest = makeManifest({ input, store, objects, judged, id, attempt, now: hub.now() });

@@ -16,7 +16,7 @@ export async function judgePlace(
 ): Promise<RecognisedStep> {
   const { store, place, objects, signal } = about;
   const recogniser = createRecogniser(null);
-  for (const { key, sizeBytes, modifiedAt } of objects) recogniser.add({ key, sizeBytes, modifiedAt });
+  for (const object of objects) recogniser.add(object);
   await readWanted(hub, { recogniser, store, signal, warnings: [] });
   const judged = recogniser
     .end()

@@ -43,6 +43,7 @@ export function makeManifest({ input, store, objects, judged, id, attempt, now }
     attempt,
     node: null,
     framework: judged.framework,
+    ...(judged.isWeightsOnly === true && { role: "final-model" }),
     metrics: {},
     capturedAt: Math.max(0, ...objects.map(({ modifiedAt }) => modifiedAt)),
     sizeBytes: files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),

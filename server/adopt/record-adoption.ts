@@ -36,6 +36,7 @@ export async function recordAdoption(tx: Transaction, adopted: Adopted): Promise
       prefix: store.prefix,
       state: "complete",
       framework: manifest.framework,
+      role: manifest.role ?? null,
       metrics: JSON.stringify(manifest.metrics),
       fileCount: manifest.files.length,
       sizeBytes: BigInt(manifest.sizeBytes),

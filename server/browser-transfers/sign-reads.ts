@@ -17,7 +17,14 @@ export async function signReads(
   const store = await hub.stores.open(input.profileId);
   const keys = input.objects.map(({ key }) => key);
   await requireMayRead({ hub, caller, store }, keys);
-  const operations = input.objects.map(({ key, etag }): Operation => ({ op: "get", key, offset: 0, length: 1, etag }));
+  const operations = input.objects.map(({ key, etag }): Operation => ({
+    op: "get",
+    key,
+    offset: 0,
+    length: 1,
+    etag,
+    isUncoded: true,
+  }));
   const { profileId, profileName } = store;
   const times = operations.length;
   await hub.keyUses.note({ caller, profileId, profileName, action: "sign reads", times });

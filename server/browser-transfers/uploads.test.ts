@@ -148,7 +148,7 @@ describe("an upload from a browser", () => {
     for (const name of ["team/", "data/inner/"].flatMap((prefix) => own.map((path) => prefix + path))) {
       expect(await start(name, 1), name).toMatchObject({ outcome: "refused", fault: { code: "HOSTILE_NAME" } });
     }
-    const hostile = ["", "/x", "a//b", "a/../b", "./a", "a\\b", "a\u0000b", "a/", "x".repeat(1025)];
+    const hostile = ["", "/x", "a//b", "a/../b", "./a", "a\u0000b", "a/", "x".repeat(1025)];
     for (const name of hostile) await expect(start(name, 1), name).rejects.toMatchObject({ code: "BAD_REQUEST" });
     expect(await start("team/runs-of-mine/x", 1)).toMatchObject({ outcome: "started" });
   });

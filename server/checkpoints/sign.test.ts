@@ -115,7 +115,7 @@ describe("the fence around signatures", () => {
       good.replace("model.safetensors", "/model.safetensors"),
       good.replace("model.safetensors", "./model.safetensors"),
       good.replace("model.safetensors", "model.safetensors\n"),
-      good.replace("model.safetensors", "a\\b"),
+      good.replace("model.safetensors", "a\u0001b"),
       good.replace("model.safetensors", "\ud800"),
       good.replace("team/runs", "team//runs"),
       good.replace("/runs/", "/%72uns/"),

@@ -63,7 +63,7 @@ async function listInto(recogniser: Recogniser, about: Listing): Promise<string 
   /** The key before the first one of the checkpoint that is being listed. */
   let before: string | null = null;
   let place: string | null = null;
-  for await (const { key, sizeBytes, modifiedAt } of listObjects(store.client, {
+  for await (const { key, sizeBytes, modifiedAt, storageClass } of listObjects(store.client, {
     bucket,
     prefix: input.prefix,
     ...startAfter,
@@ -71,7 +71,7 @@ async function listInto(recogniser: Recogniser, about: Listing): Promise<string 
     if (signal.aborted) throw new Fault("CANCELLED", { op: "recognise" });
     if (last !== null && !comesAfter(key, last)) isSorted = false;
     const previous: string | null = place;
-    recogniser.add({ key, sizeBytes, modifiedAt });
+    recogniser.add({ key, sizeBytes, modifiedAt, storageClass });
     place = recogniser.lastPlace;
     if (place !== previous || place === null) before = last;
     last = key;

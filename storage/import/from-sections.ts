@@ -89,33 +89,68 @@ export interface RcloneFound {
   ignored: string[];
 }
 
-/** Remotes of rclone. What stands before another remote (alias) tells that one's bucket. */
+/** What rclone lays over another remote in a form of its own. */
+const OF_RCLONE_ALONE: ReadonlySet<string> = new Set(["crypt", "chunker", "compress"]);
+const MOST_ALIASES = 8;
+
+/** Reads the remotes of rclone. What stands before another remote (alias) tells that one's bucket. */
 export function readRclone(sections: readonly Section[]): RcloneFound {
   const remotes: RcloneRemote[] = [];
   const ignored: string[] = [];
+  const typeOf = (section: Section): string => section.values.get("type")?.toLowerCase() ?? "";
   for (const section of sections) {
-    const type = section.values.get("type")?.toLowerCase();
+    const type = typeOf(section);
     if (type === "s3") remotes.push({ name: section.name, read: s3Remote(section), options: optionsOf(section) });
     else if (type === "b2") remotes.push({ name: section.name, read: b2Remote(section), options: new Map() });
   }
+  const own = new Map(remotes.map((remote) => [remote.name, remote]));
+  const named = new Map(sections.map((section) => [section.name, section]));
+  /** The remote at the end of a chain of aliases, and where on it the first one stands; null when it leads nowhere. */
+  const follow = (first: Section): { remote: RcloneRemote; path: string } | null => {
+    let path = "";
+    let section: Section | undefined = first;
+    for (let depth = 0; depth < MOST_ALIASES && section !== undefined; depth++) {
+      const [, name = "", rest = ""] = /^([^:]{1,128}):(.*)$/.exec(section.values.get("remote") ?? "") ?? [];
+      path = [rest, path].filter((piece) => piece !== "").join("/");
+      const remote = own.get(name);
+      if (remote !== undefined) return { remote, path };
+      section = named.get(name);
+      if (section !== undefined && typeOf(section) !== "alias") return null;
+    }
+    return null;
+  };
   for (const section of sections) {
-    const type = section.values.get("type")?.toLowerCase() ?? "";
+    const type = typeOf(section);
     if (type === "s3" || type === "b2") continue;
-    const at = remoteOf(section.values.get("remote") ?? "");
-    const behind = at === null ? undefined : remotes.find(({ name }) => name === at.remote);
-    if (type === "alias" && at !== null && behind !== undefined && behind.read.bucket === null) {
-      behind.read = { ...behind.read, bucket: at.bucket, prefix: at.prefix };
+    if (type === "alias") {
+      const end = follow(section);
+      // The name of the remote plays no part in it.
+      const at = end === null ? null : remoteOf(`remote:${end.path}`);
+      if (end === null || at === null) ignored.push(`${section.name}: an alias of a remote that is not in the text`);
+      else if (end.remote.read.bucket === null) {
+        end.remote.read = { ...end.remote.read, bucket: at.bucket, prefix: at.prefix };
+      } else if (at.bucket !== null && !has(remotes, { ...at, key: end.remote.read.accessKeyId })) {
+        const read = { ...end.remote.read, from: section.name, bucket: at.bucket, prefix: at.prefix };
+        remotes.push({ name: section.name, read, options: end.remote.options });
+      }
     } else if (type === "storj") {
       ignored.push(`${section.name}: an access grant of Storj is no S3 key; make one with uplink share --register`);
-    } else if (type === "crypt") {
-      ignored.push(`${section.name}: what rclone encrypts only rclone can read`);
-    } else if (type !== "alias") ignored.push(`${section.name}: no store that speaks S3`);
+    } else if (OF_RCLONE_ALONE.has(type)) {
+      ignored.push(`${section.name}: what rclone writes through ${type} only rclone can read`);
+    } else ignored.push(`${section.name}: no store that speaks S3`);
   }
   return { remotes, ignored };
 }
 
-/** `profile NAME` of the config file is `NAME` of the credentials file. */
-const awsName = (name: string): string => name.replace(/^profile\s+/, "");
+/** Whether there is one for the same place already. */
+const has = (
+  remotes: readonly RcloneRemote[],
+  at: { bucket: string | null; prefix: string; key: string | null },
+): boolean =>
+  remotes.some(({ read }) => read.bucket === at.bucket && read.prefix === at.prefix && read.accessKeyId === at.key);
+
+/** `profile NAME` of the config file is `NAME` of the credentials file; a name with spaces stands in quotes there. */
+const awsName = (name: string): string => name.replace(/^profile\s+/, "").replace(/^(["'])(.*)\1$/, "$2");
 
 function awsRead(name: string, section: Section): ReadStore {
   const style = textOf(section, "s3.addressing_style");
@@ -145,16 +180,16 @@ function awsRead(name: string, section: Section): ReadStore {
 export function readAws(sections: readonly Section[]): ReadStore[] {
   const joined = new Map<string, Section>();
   const services = new Map<string, Section>();
-  for (const { name, values } of sections) {
+  for (const { name, values, literal } of sections) {
     const service = /^services\s+(.+)$/.exec(name)?.[1];
-    if (service !== undefined) services.set(service, { name, values });
+    if (service !== undefined) services.set(service, { name, values, literal });
     else if (!name.startsWith("sso-session ")) {
       const known = joined.get(awsName(name))?.values ?? [];
-      joined.set(awsName(name), { name, values: new Map([...known, ...values]) });
+      joined.set(awsName(name), { name, values: new Map([...known, ...values]), literal });
     }
   }
-  return [...joined].map(([name, { values }]) => {
+  return [...joined].map(([name, { values, literal }]) => {
     const shared = services.get(values.get("services") ?? "")?.values ?? [];
-    return awsRead(name, { name, values: new Map([...shared, ...values]) });
+    return awsRead(name, { name, values: new Map([...shared, ...values]), literal });
   });
 }

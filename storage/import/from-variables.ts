@@ -50,12 +50,13 @@ export function sectionsOf(variables: ReadonlyMap<string, string>): Section[] {
     .filter((name) => name !== undefined);
   for (const name of names) {
     const start = `RCLONE_CONFIG_${name}_`;
-    const values = [...variables].filter(([variable]) => variable.startsWith(start));
-    const options = values.map(([variable, value]): [string, string] => [
+    const own = [...variables].filter(([variable]) => variable.startsWith(start));
+    const options = own.map(([variable, value]): [string, string] => [
       variable.slice(start.length).toLowerCase(),
       value,
     ]);
-    found.set(name, { name: name.toLowerCase(), values: new Map(options) });
+    const values = new Map(options);
+    found.set(name, { name: name.toLowerCase(), values, literal: values });
   }
   return [...found.values()];
 }

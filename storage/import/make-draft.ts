@@ -53,16 +53,16 @@ interface Place {
 
 /**
  * An endpoint as people write it: without a scheme, with a slash behind it, or with the bucket as its path (as R2 shows
- * it). Null when it can be none.
+ * it). A path of more than one piece is part of the endpoint (`/storage/v1/s3` of Supabase). Null when it can be none.
  */
 function placeOf(written: string | null, bucket: string | null): Place {
   if (written === null || written === "") return { endpoint: null, bucket };
   const url = URL.parse(/^https?:\/\//i.test(written) ? written : `https://${written}`);
   if (url === null || url.username !== "" || url.password !== "") return { endpoint: null, bucket };
   const [folder, ...deeper] = url.pathname.split("/").filter((piece) => piece !== "");
-  if (deeper.length > 0) return { endpoint: null, bucket };
-  const parsed = profileDraft.shape.endpoint.safeParse(url.origin);
-  return { endpoint: parsed.success ? parsed.data : null, bucket: bucket ?? folder ?? null };
+  const isPath = folder !== undefined && deeper.length > 0;
+  const parsed = profileDraft.shape.endpoint.safeParse(isPath ? [url.origin, folder, ...deeper].join("/") : url.origin);
+  return { endpoint: parsed.success ? parsed.data : null, bucket: bucket ?? (isPath ? null : (folder ?? null)) };
 }
 
 /** The provider's own address where it has one for a region; null where an account or a host of one's own is needed. */
@@ -75,8 +75,11 @@ function endpointOf(provider: Provider, region: string, account: string | null):
   return isWhole ? filled : null;
 }
 
-/** What a page of instructions has in place of a key. */
-const PLACEHOLDER = /^(?:\$.*|x{3,}|\*{3,}|\.{3,}|<.*>|\[.*\]|your[-_ ]?.*|change[-_ ]?me|redacted|secret|none|null)$/i;
+/** What a page of instructions has in place of a key. A key may begin with `$` all the same. */
+const PLACEHOLDER = /^(?:x{3,}|\*{3,}|\.{3,}|<.*>|\[.*\]|your[-_ ]?.*|change[-_ ]?me|redacted|secret|none|null)$/i;
+const REFERENCE = /^(?:\$\{?[A-Z][A-Z0-9_]*\}?|\$\(.*)$/;
+
+const isStandInFor = (key: string): boolean => PLACEHOLDER.test(key) || REFERENCE.test(key);
 
 function credentialOf(read: ReadStore, problems: string[]): CredentialDraft | null {
   const { accessKeyId, secretAccessKey } = read;
@@ -84,7 +87,7 @@ function credentialOf(read: ReadStore, problems: string[]): CredentialDraft | nu
     problems.push("it has no key: type one");
     return null;
   }
-  const isStandIn = PLACEHOLDER.test(accessKeyId ?? "") || PLACEHOLDER.test(secretAccessKey ?? "");
+  const isStandIn = isStandInFor(accessKeyId ?? "") || isStandInFor(secretAccessKey ?? "");
   const parsed = credentialDraft.safeParse({ accessKeyId, secretAccessKey });
   const isWhole = parsed.success && /^[\x21-\x7e]+$/.test(parsed.data.accessKeyId + parsed.data.secretAccessKey);
   if (isStandIn || !isWhole) {

@@ -58,6 +58,51 @@ token = {"access_token":"ya29"}
     expect(one(R2.replace("storage.com", "storage.com/from-url")).bucket).toBe("from-url");
   });
 
+  it("takes values as they stand there: quotes, a # behind a space and a leading $ are part of a key", () => {
+    for (const secret of ["SK12 #3456", '"SK123456"', "$ecret12345", "'open", "a ; b"]) {
+      const { credential, draft } = one(R2.replace("R2+secret/with=signs", secret));
+      if (/[ ]/.test(secret)) expect(draft.problems.join()).toContain("not whole");
+      else expect(credential?.secretAccessKey).toBe(secret);
+    }
+    expect(readImport(R2.replace("R2+secret/with=signs", "'open")).ignored).toEqual([]);
+  });
+
+  it("gives a profile for each alias of one remote, in whatever order they stand, and for an alias of an alias", () => {
+    const S3 =
+      "[s3]\ntype = s3\nprovider = Minio\nendpoint = http://127.0.0.1:9000\naccess_key_id = AK\nsecret_access_key = SK123456\n";
+    const alias = (name: string, remote: string) => `[${name}]\ntype = alias\nremote = ${remote}\n`;
+    const placesOf = (text: string) =>
+      readImport(text).made.map(({ draft: { from, profile } }) => [from, profile.bucket, profile.prefix]);
+    expect(placesOf(S3 + alias("models", "s3:bucket-a/models") + alias("logs", "s3:bucket-b"))).toEqual([
+      ["s3", "bucket-a", "models/"],
+      ["logs", "bucket-b", ""],
+    ]);
+    expect(placesOf(alias("n", "m:sub") + alias("m", "s3:bkt") + S3)).toEqual([
+      ["s3", "bkt", "sub/"],
+      ["m", "bkt", ""],
+    ]);
+    expect(readImport(alias("a", "b:x") + alias("b", "a:y")).ignored).toEqual([
+      "a: an alias of a remote that is not in the text",
+      "b: an alias of a remote that is not in the text",
+    ]);
+    expect(
+      readImport(`${S3}[sec]\ntype = crypt\nremote = s3:b/e\n[c]\ntype = chunker\nremote = s3:b\n`).ignored,
+    ).toEqual([
+      "sec: what rclone writes through crypt only rclone can read",
+      "c: what rclone writes through chunker only rclone can read",
+    ]);
+  });
+
+  it("has an endpoint below a path, as Supabase has, and takes it whole", () => {
+    const { endpoint, bucket } = one(
+      R2.replace("0123456789abcdef.r2.cloudflarestorage.com", "abc.supabase.co/storage/v1/s3").replace(
+        "Cloudflare",
+        "Other",
+      ),
+    );
+    expect([endpoint, bucket]).toEqual(["https://abc.supabase.co/storage/v1/s3", null]);
+  });
+
   it("says what is missing, in words", () => {
     expect(problemsOf(R2)).toBe("the bucket is not named: type it");
     expect(problemsOf("[x]\ntype = s3\nprovider = AWS\nenv_auth = true\nregion = eu-west-1")).toMatch(/env_auth/);
@@ -75,7 +120,72 @@ token = {"access_token":"ya29"}
   });
 });
 
+describe("a variable in single quotes", () => {
+  it("is what stands there, also with a $ at its beginning; without them it comes from elsewhere", () => {
+    const text = (value: string) => `AWS_ACCESS_KEY_ID=AK\nAWS_SECRET_ACCESS_KEY=${value}\n`;
+    expect(one(text("'$ecret12345'")).credential?.secretAccessKey).toBe("$ecret12345");
+    expect(readImport(text("$SECRET")).ignored).toEqual(["AWS_SECRET_ACCESS_KEY takes its value from elsewhere"]);
+    expect(problemsOf(text("'$AWS_SECRET'"))).toMatch(/stand-in/);
+  });
+});
+
+describe("files of keys", () => {
+  const keysOf = (text: string) => {
+    const { kind, made } = readImport(text);
+    return [kind, ...made.map(({ credential }) => `${credential?.accessKeyId}/${credential?.secretAccessKey}`)];
+  };
+
+  it("of s3cmd give endpoint, style and key", () => {
+    const S3CFG =
+      "[default]\naccess_key = AK\nsecret_key = S#K$1\nhost_base = s3.example.com:9000\nuse_https = False\n";
+    expect(one(`${S3CFG}host_bucket = %(bucket)s.s3.example.com\nbucket_location = US\n`)).toMatchObject({
+      endpoint: "http://s3.example.com:9000",
+      addressing: "virtual-host",
+      credential: { accessKeyId: "AK", secretAccessKey: "S#K$1" },
+    });
+    expect(one(`${S3CFG}host_bucket = s3.example.com\n`).addressing).toBe("path");
+    expect(readImport(S3CFG).kind).toBe("s3cmd's file");
+  });
+
+  it("that the AWS console saved are read, with whatever other columns", () => {
+    expect(keysOf("\uFEFFAccess key ID,Secret access key\r\nAKIAEXAMPLE,SK123456\r\n")).toEqual([
+      "key file",
+      "AKIAEXAMPLE/SK123456",
+    ]);
+    expect(keysOf('User name,Password,Access key ID,Secret access key\nme,,"AK1","SK1"\nyou,,AK2,SK2\n')).toEqual([
+      "key file",
+      "AK1/SK1",
+      "AK2/SK2",
+    ]);
+    expect(keysOf("Access key ID;Secret access key\nAK1;SK1\n")).toEqual(["key file", "AK1/SK1"]);
+  });
+
+  it("in JSON are read: those of IAM and of mc; those of STS are named as temporary", () => {
+    expect(keysOf('{"AccessKey":{"AccessKeyId":"AK","SecretAccessKey":"SK123456"}}')).toEqual([
+      "key file",
+      "AK/SK123456",
+    ]);
+    const sts = '{"Credentials":{"AccessKeyId":"AK","SecretAccessKey":"SK123456","SessionToken":"T","Expiration":"x"}}';
+    expect(problemsOf(sts)).toMatch(/temporary one with a session token/);
+    const mc = one(
+      '{"version":"10","aliases":{"m":{"url":"http://127.0.0.1:9000","accessKey":"AK","secretKey":"SK123456"}}}',
+    );
+    expect(mc).toMatchObject({ endpoint: "http://127.0.0.1:9000", credential: { accessKeyId: "AK" } });
+    expect(readImport('{"type":"service_account","private_key":"x"}').kind).toBe("nothing");
+  });
+});
+
 describe("the AWS files", () => {
+  it("whose profile has a name in quotes are one profile under it", () => {
+    const text =
+      '[profile "my prof"]\nregion = eu-west-1\n[my prof]\naws_access_key_id = AK\naws_secret_access_key = SK123456\n';
+    expect(one(text)).toMatchObject({
+      region: "eu-west-1",
+      draft: { from: "my prof" },
+      credential: { accessKeyId: "AK" },
+    });
+  });
+
   it("pasted one behind the other are one profile", () => {
     const found = one(`[default]
 aws_access_key_id = AKIAIOSFODNN7EXAMPLE

@@ -1,15 +1,16 @@
 import { MOST_IMPORT_CHARACTERS, type ImportView, type LintFinding } from "#protocol/profiles.ts";
 import type { Provider } from "#protocol/provider.ts";
 import { readAws, readRclone, type RcloneRemote } from "./from-sections.ts";
+import { isS3cmd, readKeyFile, readS3cmd } from "./from-key-files.ts";
 import { flagsOf, readVariables, sectionsOf } from "./from-variables.ts";
 import { lintRclone } from "./lint-rclone.ts";
 import { emptyStore, makeDraft, type MadeDraft, type ReadStore } from "./make-draft.ts";
 import { readCommand, remoteOf, type RcloneCommand } from "./read-command.ts";
-import { takeApart } from "./read-text.ts";
+import { takeApart, type Section } from "./read-text.ts";
 
 /**
- * From a pasted text to drafts of profiles: rclone.conf, the AWS files, variables, commands of rclone, or several of them
- * one behind the other. Keys come back apart from what may be shown. Pure, capped and never throws: the text is a
+ * From a pasted text to drafts of profiles: rclone.conf, the AWS files, s3cmd's, variables, commands of rclone, or several of them
+ * one behind the other; or a file of keys alone (CSV or JSON). Keys come back apart from what may be shown. Pure, capped and never throws: the text is a
  * stranger's.
  */
 
@@ -89,19 +90,27 @@ export function readImport(text: string): ReadImport {
   if (/^RCLONE_ENCRYPT_V\d:/m.test(text)) {
     return nothing("this rclone.conf is encrypted: paste what rclone config show prints");
   }
+  const keyFiles = readKeyFile(text);
+  if (keyFiles !== null) {
+    return { kind: "key file", made: keyFiles.slice(0, MOST_DRAFTS).map(makeDraft), findings: [], ignored: [] };
+  }
   const { sections, variables, commands: lines, ignored } = takeApart(text);
-  const isRclone = (values: ReadonlyMap<string, string>): boolean => values.has("type");
-  const own = [...sections.filter(({ values }) => isRclone(values)), ...sectionsOf(variables)];
-  const rclone = readRclone(own);
-  const aws = readAws(sections.filter(({ values }) => !isRclone(values)));
+  const kindOf = ({ literal }: Section) => (literal.has("type") ? "rclone" : isS3cmd(literal) ? "s3cmd" : "aws");
+  const of = (kind: ReturnType<typeof kindOf>) => sections.filter((section) => kindOf(section) === kind);
+  // rclone takes its values as they stand there.
+  const own = of("rclone").map((section) => ({ ...section, values: section.literal }));
+  const rclone = readRclone([...own, ...sectionsOf(variables)]);
+  const aws = readAws(of("aws"));
+  const s3cmd = of("s3cmd").map(readS3cmd);
   const commands = lines.map(readCommand);
   const findings = lintAll(commands, rclone.remotes, flagsOf(variables));
   const fromVariables = readVariables(variables);
   // A section of settings alone (the config file without the credentials file) still says where.
-  const reads = [...rclone.remotes.map(({ read }) => read), ...aws, ...fromVariables];
+  const reads = [...rclone.remotes.map(({ read }) => read), ...aws, ...s3cmd, ...fromVariables];
   const kinds = [
     ...(rclone.remotes.length + rclone.ignored.length > 0 ? (["rclone.conf"] as const) : []),
     ...(aws.length > 0 ? (["AWS files"] as const) : []),
+    ...(s3cmd.length > 0 ? (["s3cmd's file"] as const) : []),
     ...(fromVariables.length > 0 ? (["environment"] as const) : []),
     ...(commands.length > 0 ? (["rclone command"] as const) : []),
   ];

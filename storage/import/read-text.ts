@@ -13,8 +13,10 @@ const LONGEST_VALUE = 4096;
 
 export interface Section {
   name: string;
-  /** Keys in lower case; an indented key stands as `outer.inner`. */
+  /** Keys in lower case; an indented key stands as `outer.inner`. Without quotes and comments, as the AWS files have them. */
   values: Map<string, string>;
+  /** The same as they stand there: in rclone.conf and in s3cmd's file a quote, ` #` and `$` are part of a value. */
+  literal: Map<string, string>;
 }
 
 export interface TakenApart {
@@ -81,15 +83,17 @@ interface Reading extends TakenApart {
 
 function openSection(reading: Reading, name: string): void {
   reading.outer = null;
-  reading.section = { name, values: new Map() };
+  reading.section = { name, values: new Map(), literal: new Map() };
   if (reading.sections.length < MOST_SECTIONS) reading.sections.push(reading.section);
   else reading.isTooMuch = true;
 }
 
 function takeVariable(reading: Reading, [name, written]: [name: string, value: string]): void {
   const value = bareValue(written);
+  // What a shell would not expand is no reference.
+  const isLiteral = written.trim().startsWith("'");
   if (value === null || value.length > LONGEST_VALUE) reading.notUnderstood++;
-  else if (isReference(value)) reading.ignored.push(`${name} takes its value from elsewhere`);
+  else if (!isLiteral && isReference(value)) reading.ignored.push(`${name} takes its value from elsewhere`);
   else if (reading.variables.size >= MOST_VARIABLES) reading.isTooMuch = true;
   else reading.variables.set(name, value);
 }
@@ -98,15 +102,18 @@ function takeOption(reading: Reading, line: string): void {
   const text = line.trimStart();
   const isIndented = text !== line;
   const [, key, written] = OPTION.exec(text) ?? [];
-  const value = written === undefined ? null : bareValue(written);
-  if (reading.section === null || key === undefined || value === null || value.length > LONGEST_VALUE) {
+  const literal = written?.trim() ?? "";
+  if (reading.section === null || key === undefined || literal.length > LONGEST_VALUE) {
     reading.notUnderstood++;
     return;
   }
+  const value = bareValue(literal);
   const name = key.toLowerCase();
   const isInner = isIndented && reading.outer !== null;
   if (!isInner) reading.outer = value === "" ? name : null;
-  reading.section.values.set(isInner ? `${reading.outer}.${name}` : name, value);
+  const full = isInner ? `${reading.outer}.${name}` : name;
+  reading.section.literal.set(full, literal);
+  if (value !== null) reading.section.values.set(full, value);
 }
 
 function takeLine(reading: Reading, raw: string): void {
@@ -129,6 +136,12 @@ function takeLine(reading: Reading, raw: string): void {
   else takeOption(reading, line);
 }
 
+/** How many values have a quote that does not close, where quotes mean something. */
+const unclosedIn = (sections: readonly Section[]): number =>
+  sections
+    .filter(({ literal }) => !literal.has("type"))
+    .reduce((sum, { values, literal }) => sum + literal.size - values.size, 0);
+
 /** Takes a pasted text apart. Never throws. */
 export function takeApart(text: string): TakenApart {
   const reading: Reading = {
@@ -143,7 +156,8 @@ export function takeApart(text: string): TakenApart {
   };
   const lines = joinLines(text);
   for (const line of lines.slice(0, MOST_LINES)) takeLine(reading, line);
-  const { sections, variables, commands, ignored, notUnderstood: count } = reading;
+  const { sections, variables, commands, ignored } = reading;
+  const count = reading.notUnderstood + unclosedIn(sections);
   if (count > 0) ignored.push(`${count === 1 ? "1 line was" : `${count} lines were`} not understood`);
   if (reading.isTooMuch || lines.length > MOST_LINES) {
     ignored.push("the text holds more than is read at once; what is beyond was left aside");

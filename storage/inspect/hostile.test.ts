@@ -126,6 +126,63 @@ describe("a header", () => {
     });
   });
 
+  const T = '{"dtype":"F32","shape":[1],"data_offsets":[0,4]}';
+
+  it("that names a tensor twice is refused, with the name", async () => {
+    const twice = `{"v":${T},"w\\u0061":${T.replace("0,4", "4,8")},"wa":${T.replace("0,4", "8,12")}}`;
+    expect((await inspect("a.safetensors", safetensors(twice, Buffer.alloc(12)))).fault).toMatchObject({
+      code: "MALFORMED",
+      detail: "its header names wa twice",
+    });
+    const metadata = `{"__metadata__":{"a":"b"},"__metadata__":{"c":"d"},"w":${T}}`;
+    expect((await inspect("a.safetensors", safetensors(metadata, Buffer.alloc(4)))).fault).toMatchObject({
+      detail: "its header names __metadata__ twice",
+    });
+    const once = `{"data_offsets":${T},"__metadata__":{"k":"data_offsets"}}`;
+    expect(await inspect("a.safetensors", safetensors(once, Buffer.alloc(4)))).toMatchObject({
+      fault: null,
+      tensors: [{ name: "data_offsets" }],
+    });
+  });
+
+  it("that begins empty and goes on with its metadata is named for what it is", async () => {
+    expect((await inspect("a.safetensors", safetensors('{},"__metadata__":{"k":"v"}}'))).fault).toMatchObject({
+      code: "MALFORMED",
+      detail: expect.stringContaining("ends after {}"),
+    });
+  });
+
+  it("of 126 MB is refused by its length, and nothing of it is read", async () => {
+    const length = Buffer.alloc(8);
+    length.writeBigUInt64LE(126_000_000n);
+    let read = 0;
+    const found = await inspectFile("a.safetensors", {
+      sizeBytes: 200_000_000,
+      read: (_, wanted) => {
+        read += wanted;
+        return Promise.resolve(Buffer.concat([length, Buffer.alloc(wanted - 8)]));
+      },
+    });
+    expect(found.fault).toMatchObject({
+      code: "MALFORMED",
+      detail: "its header claims 126000000 bytes; the format allows 100 MB",
+    });
+    expect(read).toBeLessThanOrEqual(64 * 1024);
+  });
+
+  it.each([
+    ["Python 2", "{'descr': '<f4', 'fortran_order': False, 'shape': (2L, 3L), }", [2, 3], 24],
+    ["numpy 2", "{'descr': '|u1', 'fortran_order': False, 'shape': (np.int64(1), np.int64(2)), }", [1, 2], 2],
+    ["a writer with other quotes", `{"descr": "<f8", "fortran_order": False, "shape": (2,), }`, [2], 16],
+    ["a scalar", "{'descr': '<f8', 'fortran_order': False, 'shape': (), }", [], 8],
+  ])("of an array by %s is read", async (...[, text, shape, bytes]) => {
+    const head = Buffer.alloc(10);
+    head.write("\x93NUMPY\x01\x00", "latin1");
+    head.writeUInt16LE(text.length + 1, 8);
+    const file = Buffer.concat([head, Buffer.from(`${text}\n`), Buffer.alloc(bytes)]);
+    expect(await inspect("a.npy", file)).toMatchObject({ fault: null, warnings: [], tensors: [{ shape }] });
+  });
+
   it("of a quantised file says how long it is, and one cut short is found", async () => {
     const real = readArchive("inspect-formats").get("gguf/v3.gguf") ?? Buffer.alloc(0);
     expect((await inspect("a.gguf", real.subarray(0, real.length - 1))).fault).toMatchObject({

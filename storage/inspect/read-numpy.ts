@@ -77,13 +77,16 @@ function headerEnd(start: Uint8Array): number {
   return end;
 }
 
+/** Reads a length as Python 3 writes it, as Python 2 did (`2L`), or as code that gave numpy its own numbers does (`np.int64(2)`). */
+const dimensionOf = (written: string): number => Number(/^(?:np\.\w+\()?(\d+)\)?L?$/.exec(written)?.[1] ?? Number.NaN);
+
 function readHeader(bytes: Uint8Array, end: number): ArrayHeader {
   if (bytes.length < end) throw malformed("it is cut short in the middle of its header");
   const from = bytes[6] === 1 ? 10 : 12;
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1", from, end);
-  const descr = /'descr': ?(?:'([^']{1,64})'|[[(])/.exec(text);
-  const order = /'fortran_order': ?(True|False)/.exec(text)?.[1];
-  const shape = /'shape': ?\(([\d, ]{0,2048})\)/.exec(text)?.[1];
+  const descr = /['"]descr['"]: ?(?:['"]([^'"]{1,64})['"]|[[(])/.exec(text);
+  const order = /['"]fortran_order['"]: ?(True|False)/.exec(text)?.[1];
+  const shape = /['"]shape['"]: ?\(((?:[\dL, ]|np\.u?int[0-9p]{0,2}\(\d{1,20}\)){0,2048})\)/.exec(text)?.[1];
   if (!text.startsWith("{") || descr === null || order === undefined || shape === undefined) {
     throw malformed("its header does not say type, order and shape");
   }
@@ -91,7 +94,7 @@ function readHeader(bytes: Uint8Array, end: number): ArrayHeader {
     .split(",")
     .map((digits) => digits.trim())
     .filter((digits) => digits !== "")
-    .map((digits) => wholeNumber(Number(digits), "a dimension"));
+    .map((written) => wholeNumber(dimensionOf(written), "a dimension"));
   const dtype = descr[1] === undefined ? null : dtypeOfNumpy(descr[1]);
   return { dtype: dtype ?? "OPAQUE", shape: lengths, dataAt: end };
 }

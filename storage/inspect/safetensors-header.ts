@@ -1,3 +1,4 @@
+import { visibleStart } from "#protocol/visible-text.ts";
 import { INSPECT_LIMITS } from "#protocol/inspect-limits.ts";
 import { bytesOf } from "./dtypes.ts";
 import { elementsOf } from "./found.ts";
@@ -41,12 +42,61 @@ export async function readHeader(source: BoundedSource): Promise<SafetensorsHead
   if (header > source.leftBytes)
     throw tooMuch(`its header has ${header} bytes; at most ${INSPECT_LIMITS.readBytes} are read`);
   if (header > source.sizeBytes - LENGTH_BYTES) throw malformed(`it is cut short: its header has ${header} bytes`);
-  const parsed = parseJson(await source.read(LENGTH_BYTES, header));
+  const bytes = await source.read(LENGTH_BYTES, header);
+  if (startsEmpty(bytes))
+    throw malformed(
+      "its header ends after {} and goes on with __metadata__: no library reads it, and it has no tensors",
+    );
+  const parsed = parseJson(bytes);
   if (!isRecord(parsed)) throw malformed("its header is no JSON object");
   const metadata = Object.hasOwn(parsed, "__metadata__") ? parsed["__metadata__"] : undefined;
   if (metadata !== undefined && !isRecord(metadata)) throw malformed("its __metadata__ is no JSON object");
   const entries = Object.entries(parsed).filter(([name]) => name !== "__metadata__");
+  const twice = findTwice(bytes, entries.length);
+  if (twice !== null) throw malformed(`its header names ${visibleStart(twice, 200)} twice`);
   return { entries, metadata, dataAt: LENGTH_BYTES + header };
+}
+
+/** What a writer makes of a file without tensors that pastes its metadata behind an empty header. */
+const startsEmpty = (bytes: Uint8Array): boolean =>
+  /^\{\s*\}\s*,\s*"__metadata__"/.test(
+    Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(64, bytes.length)).toString(),
+  );
+
+/**
+ * Finds a name that the header has twice: JSON takes the last of them without a word, and each library another. Looked for only where
+ * there are more offsets than tensors.
+ */
+function findTwice(bytes: Uint8Array, tensors: number): string | null {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
+  let offsets = 0;
+  for (let at = text.indexOf(OFFSETS); at >= 0; at = text.indexOf(OFFSETS, at + 1)) offsets++;
+  const metadata = text.indexOf(METADATA);
+  if (offsets <= tensors && text.indexOf(METADATA, metadata + 1) <= metadata) return null;
+  const seen = new Set<string>();
+  for (const name of topNames(text)) {
+    if (seen.has(name)) return name;
+    seen.add(name);
+  }
+  return null;
+}
+
+const OFFSETS = '"data_offsets"';
+const METADATA = '"__metadata__"';
+
+/** The names of the outermost object of a text that is JSON. */
+function* topNames(text: string): Generator<string> {
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const sign = text[at];
+    if (sign === "{" || sign === "[") depth++;
+    else if (sign === "}" || sign === "]") depth--;
+    else if (sign === '"') {
+      const from = at;
+      for (at++; text[at] !== '"'; at++) if (text[at] === "\\") at++;
+      if (depth === 1 && /^\s*:/.test(text.slice(at + 1, at + 64))) yield String(JSON.parse(text.slice(from, at + 1)));
+    }
+  }
 }
 
 /** Faults: MALFORMED when it is no tensor, or has another size than its dtype and shape make. */

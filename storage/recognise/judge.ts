@@ -16,6 +16,7 @@ interface Judgement {
   framework: string | null;
   verdict: Verdict;
   reason: string;
+  isWeightsOnly?: true;
 }
 
 const complete = (framework: string | null, reason: string): Judgement => ({
@@ -32,7 +33,15 @@ const unknown = (framework: string | null, reason: string): Judgement => ({ fram
 
 export function judgeUnit(unit: Unit, told: Told): RecognisedStep {
   const { place, kind, step, files, sizeBytes, newestAt } = unit;
-  return { place, kind, step, files, sizeBytes, newestAt, ...(findFlaw(unit, told) ?? judgeWhole(unit, told)) };
+  return {
+    place,
+    kind,
+    step,
+    files,
+    sizeBytes,
+    newestAt,
+    ...(findFlaw(unit, told) ?? findArchived(unit) ?? judgeWhole(unit, told)),
+  };
 }
 
 /** Its own files, or its own name with an optimizer in it. */
@@ -53,6 +62,12 @@ const frameworkOf = (unit: Unit): string | null => {
   if (/\.(pt|pth|ckpt)$/i.test(place)) return "torch";
   return /\.npz$/i.test(place) ? "numpy" : null;
 };
+
+/** What cannot be read now may be whole. A listing does not say whether somebody had it brought back. */
+const findArchived = (unit: Unit): Judgement | null =>
+  unit.archived === null
+    ? null
+    : unknown(frameworkOf(unit), `${visibleStart(unit.archived, 300)}: restore it first where it is stored`);
 
 /** What is certainly not whole, whoever wrote it. */
 function findFlaw(unit: Unit, told: Told): Judgement | null {
@@ -192,10 +207,10 @@ function judgeTrainer(unit: Unit): Judgement {
   if (!hasWeights) return incomplete(framework, "no weights are there");
   const all = shards.size > 0 ? `all ${shardCount(unit)} shards` : "weights";
   if (!has.has("optimizer") && !has.has("deepspeed")) {
-    return complete(
-      framework,
-      `${all} and trainer_state.json are there; without an optimizer training starts its momentum anew`,
-    );
+    return {
+      ...complete(framework, `weights only: ${all} and trainer_state.json are there, and no optimizer`),
+      isWeightsOnly: true,
+    };
   }
   return complete(framework, `${all}, optimizer and trainer_state.json are there`);
 }

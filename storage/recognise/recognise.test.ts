@@ -75,7 +75,34 @@ describe("transformers", () => {
     expect(without("model.safetensors")).toMatchObject({ verdict: "incomplete", reason: "no weights are there" });
     expect(without("optimizer.pt")).toMatchObject({
       verdict: "assumed complete",
-      reason: expect.stringContaining("without an optimizer"),
+      reason: "weights only: weights and trainer_state.json are there, and no optimizer",
+      isWeightsOnly: true,
+    });
+  });
+
+  it("with an object in an archive it is unknown, and the object is named with what to do", () => {
+    const recogniser = createRecogniser("team/");
+    for (const key of under("checkpoint-5/", TRAINER)) {
+      recogniser.add({
+        key,
+        sizeBytes: 1,
+        modifiedAt: 1,
+        storageClass: key.endsWith("optimizer.pt") ? "DEEP_ARCHIVE" : "STANDARD",
+      });
+    }
+    expect(recogniser.end().runs[0]?.steps).toMatchObject([
+      { verdict: "unknown", reason: "optimizer.pt is archived (DEEP_ARCHIVE): restore it first where it is stored" },
+    ]);
+  });
+
+  it("with half of its shards it is incomplete", () => {
+    const rest = under(
+      "checkpoint-5/",
+      TRAINER.filter((name) => name !== "model.safetensors"),
+    );
+    expect(only([...rest, ...shards(4, "checkpoint-5/", [2, 4])])).toMatchObject({
+      verdict: "incomplete",
+      reason: "missing shard 2 of 4 (model-00002-of-00004.safetensors), and 1 more",
     });
   });
 

@@ -11,6 +11,8 @@ export interface ListedKey {
   readonly sizeBytes: number;
   /** Epoch ms. */
   readonly modifiedAt: number;
+  /** `GLACIER` and the like; left out where nobody knows. */
+  readonly storageClass?: string | null;
 }
 
 /** A small object whose words decide about checkpoints. */
@@ -78,7 +80,8 @@ export function createRecogniser(ownPrefix: string | null): Recogniser {
         unit = createUnit(at);
         units.set(at.place, unit);
       }
-      addToUnit(unit, { relative: at.relative, sizeBytes: object.sizeBytes, modifiedAt: object.modifiedAt }, room);
+      const { sizeBytes, modifiedAt, storageClass = null } = object;
+      addToUnit(unit, { relative: at.relative, sizeBytes, modifiedAt, storageClass }, room);
     },
     wanted: () => wantedBy(units.values()),
     tellText: (key, text) => void texts.set(key, text),

@@ -1,4 +1,5 @@
 import { isTemporaryInside, NEVER_EMPTY, SEEN, shardOf, type ShardName } from "#protocol/checkpoint-layouts.ts";
+import { isArchive } from "../storage-class.ts";
 
 /**
  * What is remembered of one checkpoint while its objects go by: never their names, but for those that decide. Its size does
@@ -16,6 +17,8 @@ export interface Unit {
   /** The first object that is half written, or empty and must not be. */
   half: string | null;
   empty: string | null;
+  /** The first object that lies in an archive, with its class. */
+  archived: string | null;
   readonly shards: Map<string, ShardSet>;
   /** Folders that have data of PyTorch DCP, and those of them that have their `.metadata`. */
   readonly dcpData: Set<string>;
@@ -72,6 +75,7 @@ export const createUnit = (about: Pick<Unit, "place" | "run" | "kind" | "step">)
   // A folder may say of itself that it is still being written.
   half: about.kind === "folder" ? halfNameOf(about.place) : null,
   empty: null,
+  archived: null,
   shards: new Map(),
   dcpData: new Set(),
   dcpMetadata: new Set(),
@@ -117,10 +121,11 @@ const TRAITS: readonly (readonly [Trait, RegExp])[] = [
 /** One object of the unit; `relative` is its name inside. */
 export function addToUnit(
   unit: Unit,
-  object: { relative: string; sizeBytes: number; modifiedAt: number },
+  object: { relative: string; sizeBytes: number; modifiedAt: number; storageClass: string | null },
   room: Room,
 ): void {
-  const { relative, sizeBytes, modifiedAt } = object;
+  const { relative, sizeBytes, modifiedAt, storageClass } = object;
+  if (isArchive(storageClass)) unit.archived ??= `${relative.slice(0, 256)} is archived (${storageClass})`;
   unit.files++;
   unit.sizeBytes += sizeBytes;
   unit.newestAt = Math.max(unit.newestAt, modifiedAt);

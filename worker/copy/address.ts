@@ -1,6 +1,5 @@
 import { basename } from "node:path";
 import { Fault } from "#protocol/fault.ts";
-import { whyPathRefused } from "#protocol/names.ts";
 
 /** The two ends of a copy: a path of this machine, or a place in a bucket. */
 export type Address = { kind: "local"; path: string } | { kind: "store"; bucket: string; key: string };
@@ -24,10 +23,3 @@ export const keyForFile = (to: { key: string }, path: string): string =>
 /** The prefix for a local folder, ending with `/` unless it is the whole bucket. */
 export const prefixForFolder = (to: { key: string }): string =>
   to.key === "" || to.key.endsWith("/") ? to.key : `${to.key}/`;
-
-/** @throws Fault HOSTILE_NAME when a relative path could not exist safely on some disk. */
-export function assertSafePath(relative: string): string {
-  const why = whyPathRefused(relative);
-  if (why !== null) throw new Fault("HOSTILE_NAME", { subject: relative, detail: why });
-  return relative;
-}

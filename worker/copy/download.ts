@@ -1,11 +1,11 @@
 import { hash } from "node:crypto";
 import { mkdir, stat } from "node:fs/promises";
 import { dirname, sep } from "node:path";
-import { toFault, type Fault } from "#protocol/fault.ts";
+import { isFault, toFault, type Fault } from "#protocol/fault.ts";
 import { forEachOf } from "#protocol/for-each-of.ts";
 import type { ObjectSum } from "#storage/crc32.ts";
 import { renameOwned } from "../disk/change-disk.ts";
-import { diskFault } from "../engine/disk-fault.ts";
+import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import type { EarlyRanges } from "../engine/early-ranges.ts";
 import type { Engine } from "../engine/engine.ts";
 import { forEachFile, MOST_LANES } from "../engine/for-each.ts";
@@ -116,8 +116,7 @@ export async function downloadFiles<F extends FileToDownload>(engine: Engine, jo
     const folders = createFolders();
     const first = files.at(0);
     if (first !== undefined) {
-      const folder = dirname(job.pathOf(first));
-      await folders.make(folder);
+      const folder = await folders.near(dirname(job.pathOf(first)));
       await assertRoom(folder, tally.bytesTotal - staged(job, plans, memory));
     }
     job.onStart(tally);
@@ -297,6 +296,8 @@ async function downloadOne(
 interface Folders {
   /** Faults: FOLDER_UNWRITABLE, NO_SPACE. */
   make(path: string): Promise<void>;
+  /** Made; or, where a file lies in the way, which concerns only what goes there, the first folder above it that is there. */
+  near(path: string): Promise<string>;
   /** The next one is to look whether it is there. */
   forget(path: string): void;
   sync(path: string): Promise<void>;
@@ -307,18 +308,30 @@ const MOST_FOLDERS = 4_096;
 
 function createFolders(): Folders {
   const made = new Map<string, Promise<unknown>>();
+  const make = async (path: string): Promise<void> => {
+    // To make one again does no harm.
+    if (made.size > MOST_FOLDERS) made.clear();
+    const making = made.get(path) ?? mkdir(path, { recursive: true });
+    made.set(path, making);
+    try {
+      await making;
+    } catch (error) {
+      made.delete(path);
+      throw diskFault(error, { op: "mkdir", subject: path, otherwise: "FOLDER_UNWRITABLE" });
+    }
+  };
   return {
-    make: async (path) => {
-      // To make one again does no harm.
-      if (made.size > MOST_FOLDERS) made.clear();
-      const making = made.get(path) ?? mkdir(path, { recursive: true });
-      made.set(path, making);
+    make,
+    near: async (path) => {
+      let at = path;
       try {
-        await making;
+        await make(path);
       } catch (error) {
-        made.delete(path);
-        throw diskFault(error, { op: "mkdir", subject: path, otherwise: "FOLDER_UNWRITABLE" });
+        const code = isFault(error) ? codeOf(error.cause) : null;
+        if (code !== "EEXIST" && code !== "ENOTDIR") throw error;
+        while (!(await isFolder(at)) && dirname(at) !== at) at = dirname(at);
       }
+      return at;
     },
     forget: (path) => void made.delete(path),
     sync: createFolderSyncs(),

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { readPut } from "#storage/answers.ts";
 import { callStore } from "../engine/engine.ts";
 import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
-import { listEarly, listObjects, listPages } from "./list-objects.ts";
+import { listEarly, listObjects, listPages, type ListedPage } from "./list-objects.ts";
 
 const { signal } = new AbortController();
 const names = Array.from({ length: 100 }, (_, index) => `p/${String(index).padStart(3, "0")}`);
@@ -61,7 +61,7 @@ test("the first names are shown before the whole list has come, and the list is 
     prefix: "p/",
     signal,
     onPeek: (objects) => void peeked.push(keysOf(objects)),
-    onPage: (objects) => void shown.push(...keysOf(objects)),
+    onPage: ({ objects }) => void shown.push(...keysOf(objects)),
   });
   await expect.poll(() => peeked.length + shown.length).toBeGreaterThan(0);
   expect([30, 56, 60, 100]).toContain(peeked[0]?.length ?? shown.length);
@@ -75,7 +75,7 @@ test("what fails beside the list does not fail the list", async () => {
   const refused = { kind: "error", status: 403, code: "AccessDenied" };
   await store.arm({ op: "ListObjectsV2", attempt: 2, action: refused });
   const shown: string[] = [];
-  const onPage = (objects: readonly { key: string }[]) => void shown.push(...keysOf(objects));
+  const onPage = ({ objects }: ListedPage) => void shown.push(...keysOf(objects));
   await listEarly(from(), { prefix: "p/", signal, onPeek: () => undefined, onPage });
   expect(shown).toEqual(names);
   await expect.poll(failures).toBe(1);

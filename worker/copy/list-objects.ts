@@ -1,5 +1,6 @@
 import { Fault } from "#protocol/fault.ts";
 import { quoteEtag } from "#storage/check-range.ts";
+import { readerOfNames } from "#storage/decode-names.ts";
 import { faultOfAnswer, type HttpAnswer } from "#storage/faults.ts";
 import { locateBucket, type StoreAccess } from "#storage/signing.ts";
 import { presign, type Credential, type QueryPairs } from "#storage/sigv4.ts";
@@ -26,6 +27,8 @@ export interface ListedPage {
   objects: ListedObject[];
   /** What lies below the delimiter, as prefixes. */
   folders: string[];
+  /** Names that are not valid UTF-8, as the store wrote them: nobody can ask for these. */
+  unreadable: string[];
 }
 
 interface From {
@@ -53,28 +56,31 @@ export async function* listPages(
   const patience = createPatience(engine.retrier.clock);
   const seen = new Set<string>();
   let keys = about.firstKeys ?? MOST_KEYS;
-  const askFor = (token: string | null) => {
-    const query: QueryPairs = [
-      ["list-type", "2"],
-      // XML cannot carry every character that a key may have.
-      ["encoding-type", "url"],
-      ["prefix", prefix],
-      ...(keys < MOST_KEYS ? [["max-keys", String(keys)] as const] : []),
-      ...(delimiter === undefined ? [] : [["delimiter", delimiter] as const]),
-      ...(token === null ? [] : [["continuation-token", token] as const]),
-    ];
-    keys *= 2;
-    return withRetry(engine.retrier, { signal, patience }, async () => {
+  /** With the names as the store wrote them. */
+  const askRaw = (below: string, rest: QueryPairs) =>
+    withRetry(engine.retrier, { signal, patience }, async () => {
       const { signedFor } = engine.store;
+      // XML cannot carry every character that a key may have.
+      const query: QueryPairs = [["list-type", "2"], ["encoding-type", "url"], ["prefix", below], ...rest];
       const request = {
         method: "GET",
         url: urlOf(from, query),
         headers: {},
         expiresAt: from.now() + LIFETIME_MS,
       } as const;
-      return readPage(await ask(engine, { signedFor, request, op: OP, subject, signal }), { subject, prefix });
+      return readPage(await ask(engine, { signedFor, request, op: OP, subject, signal }), subject);
     });
+  const askFor = (token: string | null) => {
+    const rest: QueryPairs = [
+      ...(keys < MOST_KEYS ? [["max-keys", String(keys)] as const] : []),
+      ...(delimiter === undefined ? [] : [["delimiter", delimiter] as const]),
+      ...(token === null ? [] : [["continuation-token", token] as const]),
+    ];
+    keys *= 2;
+    return askRaw(prefix, rest);
   };
+  const isThere = async (key: string) => (await askRaw(key, [["max-keys", "1"]])).objects.length > 0;
+  let before: string | null = null;
   for (let asked: ReturnType<typeof askFor> | null = askFor(null); asked !== null;) {
     const page: Awaited<ReturnType<typeof askFor>> = await asked;
     const { next } = page;
@@ -84,7 +90,14 @@ export async function* listPages(
     // Before this one is looked at: the way is long, and on the connection that brought this one it is a wide one by now.
     asked = next === null || seen.size >= mostPages ? null : askFor(next);
     asked?.catch(() => undefined);
-    yield page;
+    const { objects, ...rest } = await decodePage(page, { subject, prefix, isThere });
+    // Some stores tell a key twice where one page ends and the next one begins.
+    const once: ListedObject[] = [];
+    for (const object of objects) {
+      if (object.key !== before) once.push(object);
+      before = object.key;
+    }
+    yield { objects: once, ...rest };
   }
 }
 
@@ -106,7 +119,7 @@ export async function listEarly(
     prefix: string;
     signal: AbortSignal;
     onPeek: (objects: ListedObject[]) => void;
-    onPage: (objects: ListedObject[]) => void;
+    onPage: (page: ListedPage) => void;
   },
 ): Promise<void> {
   const failed = new AbortController();
@@ -130,7 +143,7 @@ export async function listEarly(
   try {
     for (let page = await first; page.done !== true; page = await pages.next()) {
       isEnough = true;
-      about.onPage(page.value.objects);
+      about.onPage(page.value);
     }
   } catch (error) {
     failed.abort();
@@ -158,47 +171,61 @@ function urlOf(from: From, query: QueryPairs): string {
   );
 }
 
-function readPage(
-  answer: HttpAnswer,
-  about: { subject: string; prefix: string },
-): ListedPage & { next: string | null } {
-  const { subject, prefix } = about;
+/** A page with names as the store wrote them. */
+interface RawPage {
+  objects: ListedObject[];
+  folders: string[];
+  /** Percent-encoded: only when the store says so. */
+  isEncoded: boolean;
+  next: string | null;
+}
+
+function readPage(answer: HttpAnswer, subject: string): RawPage {
   const parsed = answer.status === 200 ? parseXml(answer.body) : null;
   if (parsed === null || parsed.root !== "ListBucketResult") throw faultOfAnswer({ op: OP, subject, answer });
   const { element } = parsed;
-  const decode = decoderOf(element, subject);
-  const objects = childrenOf(element, "Contents").map((row) => readObject(row, { subject, decode }));
-  const folders = childrenOf(element, "CommonPrefixes").map((row) => decode(textOf(row, "Prefix") ?? ""));
-  for (const name of [...objects.map(({ key }) => key), ...folders]) {
-    if (!name.startsWith(prefix)) throw unexpected(subject, "a key that lies under another prefix");
-  }
+  const objects = childrenOf(element, "Contents").map((row) => readObject(row, subject));
+  const folders = childrenOf(element, "CommonPrefixes").map((row) => textOf(row, "Prefix") ?? "");
   const truncated = textOf(element, "IsTruncated")?.trim().toLowerCase();
   if (truncated !== "true" && truncated !== "false") throw unexpected(subject, "no word on whether more follows");
   const next = own(textOf(element, "NextContinuationToken")?.trim() ?? "");
   if (truncated === "true" && next === "") throw unexpected(subject, "a page that leads nowhere");
-  return { objects, folders, next: truncated === "true" ? next : null };
+  const isEncoded = textOf(element, "EncodingType")?.trim() === "url";
+  return { objects, folders, isEncoded, next: truncated === "true" ? next : null };
 }
 
-/** Keys come percent-encoded only when the store says so. */
-function decoderOf(element: XmlElement, subject: string): (text: string) => string {
-  if (textOf(element, "EncodingType")?.trim() !== "url") return (text) => text;
-  return (text) => {
-    try {
-      return decodeURIComponent(text.replaceAll("+", " "));
-    } catch {
-      throw unexpected(subject, "a key that is not valid UTF-8");
-    }
+/** Reads the names of a page; one that cannot be read harms no other. */
+async function decodePage(
+  page: RawPage,
+  about: { subject: string; prefix: string; isThere: (key: string) => Promise<boolean> },
+): Promise<ListedPage> {
+  const { subject, prefix, isThere } = about;
+  const names = [...page.objects.map(({ key }) => key), ...page.folders];
+  const read = page.isEncoded ? await readerOfNames(names, isThere) : (name: string) => name;
+  const unreadable: string[] = [];
+  const readOne = (name: string): string | null => {
+    const key = read(name);
+    if (key === null) unreadable.push(own(name));
+    else if (!key.startsWith(prefix)) throw unexpected(subject, "a key that lies under another prefix");
+    return key;
   };
+  const objects = page.objects.filter((object) => {
+    const key = readOne(object.key);
+    if (key !== null) object.key = own(key);
+    return key !== null;
+  });
+  const folders = page.folders.map(readOne).filter((name) => name !== null);
+  return { objects, folders, unreadable };
 }
 
-function readObject(row: XmlElement, about: { subject: string; decode: (text: string) => string }): ListedObject {
+function readObject(row: XmlElement, subject: string): ListedObject {
   const key = textOf(row, "Key");
   const sizeBytes = integerOf(row, "Size");
-  if (key === undefined || sizeBytes === undefined) throw unexpected(about.subject, "an object without key or size");
+  if (key === undefined || sizeBytes === undefined) throw unexpected(subject, "an object without key or size");
   const etag = textOf(row, "ETag")?.trim() ?? "";
   const modifiedAtMs = Date.parse(textOf(row, "LastModified")?.trim() ?? "");
   return {
-    key: own(about.decode(key)),
+    key,
     sizeBytes,
     etag: etag === "" ? null : own(quoteEtag(etag)),
     modifiedAtMs: Number.isNaN(modifiedAtMs) ? null : modifiedAtMs,

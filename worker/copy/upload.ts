@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { isFault, toFault, type Fault } from "#protocol/fault.ts";
 import { planPartBytes, planParts, type PlanInput } from "#storage/plan.ts";
 import { isTurnOver, nextTurn } from "../engine/at-once.ts";
@@ -28,6 +29,8 @@ export interface UploadJob<F extends FileToUpload> {
   /** As that of a `SendJob`. */
   sweep(lost: LostCreate): Promise<void>;
   signal: AbortSignal;
+  /** Told of files that are written at their end meanwhile; what they had when they were listed is sent. */
+  onGrown?(file: F): void;
   /** Given before the first byte moves. */
   onStart(tally: Tally): void;
   /** Asked about a file that could not be moved; left out, the first failure ends the job. */
@@ -97,6 +100,7 @@ export async function uploadFiles<F extends FileToUpload>(engine: Engine, job: U
         path,
         key,
         identity,
+        ...(isAppendOnly(path) && { onGrown: () => job.onGrown?.(file) }),
         plan,
         nonce,
         memory,
@@ -142,6 +146,11 @@ export async function uploadFiles<F extends FileToUpload>(engine: Engine, job: U
   await (hasFailed ? journal.close() : journal.remove());
   return tally;
 }
+
+/** Names of files that programs only ever write on: more at the end of one is no other file. */
+const APPEND_ONLY = /(?:\.(?:log|out|err|jsonl|ndjson)|(?:^|\.)tfevents\..+|(?:^|[._-])log\.txt)$/i;
+
+const isAppendOnly = (path: string): boolean => APPEND_ONLY.test(basename(path));
 
 /** What many files need before their turn is done for a group of them when it is the first one's. */
 function inGroups<T>(all: Rows<T>, work: (group: readonly T[]) => Promise<void>): (index: number) => Promise<void> {

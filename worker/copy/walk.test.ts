@@ -1,4 +1,7 @@
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdir, mkdtemp, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -22,20 +25,49 @@ test("files are told in the order of their paths, as they are", async () => {
   await symlink("nowhere", join(folder, "lost"));
   await utimes(join(folder, "c0"), 5, 7);
   const found: FoundFile[] = [];
-  const leftOut = await walkFolder(folder, (file) => void found.push(file));
+  const { failures, ...rest } = await walkFolder(folder, (file) => void found.push(file));
   const names = found.map(({ relative }) => relative);
   expect(names).toEqual(["a.d/e", "a/b/c", "a/z", "b-2/x", "b.txt", "b/y", "c/é", "c/日本", "c0", "link"]);
   expect(names).toEqual(names.toSorted((a, b) => (a < b ? -1 : 1)));
-  expect(leftOut.map(({ relative }) => relative)).toEqual(["lost"]);
+  expect(failures.map(({ relative }) => relative)).toEqual(["lost"]);
+  expect(rest).toEqual({ leftOut: [], unknown: new Set(["lost"]), empty: new Set() });
   const file = found.find(({ relative }) => relative === "c0");
   const path = join(folder, "c0");
+  const stats = await stat(path, { bigint: true });
   expect(file).toEqual({
     relative: "c0",
     path,
     sizeBytes: 2,
     modifiedAtMs: 7_000,
-    identity: identityOf(await stat(path, { bigint: true })),
+    changedAtMs: Number(stats.ctimeNs / 1_000_000n),
+    identity: identityOf(stats),
   });
+});
+
+test("what is no file is counted and named: linked folders, empty ones, pipes, sockets", async () => {
+  const odd = await mkdtemp(join(tmpdir(), "odd-"));
+  await mkdir(join(odd, "sub/none"), { recursive: true });
+  await symlink(folder, join(odd, "linked"));
+  await symlink(folder, join(odd, "sub/linked"));
+  execFileSync("mkfifo", [join(odd, "pipe")]);
+  const server = createServer().listen(join(odd, "socket"));
+  await once(server, "listening");
+  await symlink("/dev/null", join(odd, "null"));
+  const told = await walkFolder(odd, () => undefined);
+  server.close();
+  expect(told).toEqual({
+    failures: [],
+    leftOut: [
+      { kind: "linked-folder", count: 2, names: ["linked", "sub/linked"] },
+      { kind: "device", count: 1, names: ["null"] },
+      { kind: "pipe", count: 1, names: ["pipe"] },
+      { kind: "socket", count: 1, names: ["socket"] },
+      { kind: "empty-folder", count: 1, names: ["sub/none"] },
+    ],
+    unknown: new Set(["linked", "sub/linked", "sub/none"]),
+    empty: new Set(["sub/none"]),
+  });
+  await rm(odd, { recursive: true });
 });
 
 test("a folder with very many names is told whole", async () => {
@@ -44,7 +76,7 @@ test("a folder with very many names is told whole", async () => {
   const names = Array.from({ length: 9_000 }, (_, index) => `f-${index}`);
   await Promise.all(names.map((name) => writeFile(join(many, name), "")));
   const found: string[] = [];
-  expect(await walkFolder(many, ({ relative }) => void found.push(relative))).toEqual([]);
+  expect((await walkFolder(many, ({ relative }) => void found.push(relative))).failures).toEqual([]);
   expect(found.toSorted()).toEqual(names.toSorted());
 });
 
@@ -62,7 +94,7 @@ test("a folder that is gone is a fault", async () => {
 
 test("numbers as large as a file system has them are told exactly", () => {
   const [most, least] = [2n ** 64n - 1n, -(2n ** 62n)];
-  const stats = { dev: most, ino: most - 1n, size: 2n ** 52n, mtimeNs: least };
+  const stats = { dev: most, ino: most - 1n, size: 2n ** 52n, mtimeNs: least, ctimeNs: least };
   const file = foundFile("/", "a/b", stats);
   expect(file.identity).toEqual(identityOf(stats));
   expect([file.path, file.sizeBytes]).toEqual(["/a/b", 2 ** 52]);

@@ -52,8 +52,9 @@ export const OWNED_PATHS = {
     fits: matches(/(^|\/)(drills\/[A-Za-z0-9-]+|tidemark-[A-Za-z0-9-]+)(\/|$)/),
   },
   "nameless-file": {
-    paths: "`.list-<uuid>` and `doctor.<random>` in the state folder or a folder for temporary files",
-    why: "A file that this process made a moment ago: an open list needs no name, a test of writing no file.",
+    paths:
+      "`.list-<uuid>` and `doctor.<random>` in the state folder, a folder for temporary files, or the target of a copy or restore",
+    why: "A file that this process made a moment ago: an open list needs no name, a test of writing or of names no file.",
     fits: matches(new RegExp(`(^|/)(\\.list-${UUID}|doctor\\.[0-9a-f]{12})$`)),
   },
   "download-part": {

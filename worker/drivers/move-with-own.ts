@@ -72,6 +72,7 @@ function signerOf({ access, credential, hub }: AskedErrand, signal: AbortSignal)
         },
         credential: key,
         now: source.now,
+        aheadMs: source.aheadMs,
       },
       signal,
     );

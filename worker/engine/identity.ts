@@ -28,13 +28,29 @@ export async function readIdentity(path: string): Promise<FileIdentity> {
 export const isSameFile = (a: FileIdentity, b: FileIdentity): boolean =>
   a.dev === b.dev && a.ino === b.ino && a.sizeBytes === b.sizeBytes && a.mtimeNs === b.mtimeNs;
 
+/** Whether it is the same file, and what was there is there: of a log, what was written since comes behind. */
+export const hasGrown = (now: FileIdentity, before: FileIdentity): boolean =>
+  now.dev === before.dev && now.ino === before.ino && now.sizeBytes > before.sizeBytes;
+
+/** The file that is meant. `onGrown`: it is written at its end alone, so more of it is no change; told when there is more. */
+export interface ExpectedFile {
+  path: string;
+  identity: FileIdentity;
+  onGrown?: (() => void) | undefined;
+}
+
 /** @throws Fault SOURCE_CHANGED when the open file is no longer what it was. */
-export async function assertUnchanged({ fd }: { fd: number }, expected: FileIdentity, path: string): Promise<void> {
+export async function assertUnchanged({ fd }: { fd: number }, expected: ExpectedFile): Promise<void> {
+  const { path, identity, onGrown } = expected;
   const now = identityOf(await statFile(fd));
-  if (isSameFile(now, expected)) return;
+  if (isSameFile(now, identity)) return;
+  if (onGrown !== undefined && hasGrown(now, identity)) {
+    onGrown();
+    return;
+  }
   const detail =
-    now.sizeBytes === expected.sizeBytes
+    now.sizeBytes === identity.sizeBytes
       ? "it was written again"
-      : `its size went from ${expected.sizeBytes} to ${now.sizeBytes} bytes`;
+      : `its size went from ${identity.sizeBytes} to ${now.sizeBytes} bytes`;
   throw new Fault("SOURCE_CHANGED", { op: "read", subject: path, detail });
 }

@@ -13,6 +13,8 @@ export interface SendJob {
   path: string;
   key: string;
   identity: FileIdentity;
+  /** As that of an `ExpectedFile`. */
+  onGrown?: (() => void) | undefined;
   /** Where the bytes come from when they are not those of one file. */
   open?: () => Promise<SendSource>;
   plan: PartPlan;
@@ -26,7 +28,7 @@ export interface SendJob {
 }
 
 /** What the requests need to know of it, wherever its bytes come from. */
-export type SendRequests = Omit<SendJob, "identity" | "open">;
+export type SendRequests = Omit<SendJob, "identity" | "onGrown" | "open">;
 
 /** A Create whose answer was lost began an upload that nobody knows the id of. */
 export interface LostCreate {

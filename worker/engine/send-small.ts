@@ -11,7 +11,7 @@ import { callSummed, type SummedAnswer } from "./call-summed.ts";
 import type { Engine } from "./engine.ts";
 import { SHED } from "./hedge.ts";
 import { HEAD_ROOM_BYTES, HeldBody } from "./http/wire.ts";
-import { identityOf, isSameFile } from "./identity.ts";
+import { hasGrown, identityOf, isSameFile } from "./identity.ts";
 import { isSmallFor, smallBuffersOf } from "./lend-buffers.ts";
 import { tellLink, waitAfter } from "./retry.ts";
 import type { SendJob } from "./send-job.ts";
@@ -97,7 +97,7 @@ function learnEtags({ store }: Engine, bytes: Buffer, etag: string): void {
 }
 
 /** Whether all of it is there, and it is still the file that is meant: what the disk says otherwise it says on the long way. */
-function readWhole({ path, identity }: SendJob, into: Buffer): boolean {
+function readWhole({ path, identity, onGrown }: SendJob, into: Buffer): boolean {
   const startedAt = performance.now();
   try {
     // What became a pipe meanwhile would not be waited for.
@@ -109,7 +109,11 @@ function readWhole({ path, identity }: SendJob, into: Buffer): boolean {
         filled += count;
       }
       // Asked afterwards: what was read is what it was when it was listed.
-      return isSameFile(identityOf(fstatSync(fd, { bigint: true })), identity);
+      const now = identityOf(fstatSync(fd, { bigint: true }));
+      if (isSameFile(now, identity)) return true;
+      if (onGrown === undefined || !hasGrown(now, identity)) return false;
+      onGrown();
+      return true;
     } finally {
       closeSync(fd);
     }

@@ -3,7 +3,7 @@ import type { StoreChecksum } from "#protocol/store-checksum.ts";
 import type { PlannedPart } from "#storage/plan.ts";
 import { closeFile, openFile } from "./at-once.ts";
 import { diskFault } from "./disk-fault.ts";
-import { assertUnchanged, type FileIdentity } from "./identity.ts";
+import { assertUnchanged, type ExpectedFile } from "./identity.ts";
 import { createPartReader, sumSlice, type PartReader, type PartSums } from "./read-part.ts";
 
 /** Where the bytes of an object come from, while it is sent: any part of them, as often as needed. */
@@ -20,19 +20,19 @@ export interface SendSource {
 }
 
 /** The bytes of one file. Faults: READ_FAILED, SOURCE_CHANGED when it is no longer the one that is meant. */
-export async function openFileSource(file: { path: string; identity: FileIdentity }): Promise<SendSource> {
-  const { path, identity } = file;
+export async function openFileSource(file: ExpectedFile): Promise<SendSource> {
+  const { path } = file;
   try {
     const fd = await openFile(path, constants.O_RDONLY);
     const sliceOf = ({ offset, length }: PlannedPart) => ({ fd, path, offset, length });
     try {
-      await assertUnchanged({ fd }, identity, path);
+      await assertUnchanged({ fd }, file);
     } catch (error) {
       await closeFile(fd);
       throw error;
     }
     return {
-      assertUnchanged: () => assertUnchanged({ fd }, identity, path),
+      assertUnchanged: () => assertUnchanged({ fd }, file),
       reader: (part, crc32Hex) => createPartReader(sliceOf(part), crc32Hex),
       placeOf: ({ offset }) => ({ fd, offset }),
       sum: (part, checksum) => sumSlice(sliceOf(part), checksum),

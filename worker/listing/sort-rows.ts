@@ -1,4 +1,3 @@
-import type { Rows } from "./rows.ts";
 import type { ScratchFile } from "./scratch-file.ts";
 import { Spool, type RowForm } from "./spool.ts";
 
@@ -8,7 +7,7 @@ const RUN_ROWS = 8_192;
 /**
  * The rows in the order of their names. Nearly always they are in it already; else runs that fit into memory are sorted, and merged.
  */
-export function sortRows<T>(spool: Spool<T>, about: { form: RowForm<T>; scratch: ScratchFile }): Rows<T> {
+export function sortRows<T>(spool: Spool<T>, about: { form: RowForm<T>; scratch: ScratchFile }): Spool<T> {
   if (spool.isSorted) return spool;
   const { form, scratch } = about;
   const runs: Spool<T>[] = [];

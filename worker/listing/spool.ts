@@ -38,6 +38,7 @@ export class Spool<T> implements Rows<T> {
   readonly #known = new Map<number, T[]>();
   #lastName: string | null = null;
   #isSorted = true;
+  #hasTwins = false;
 
   constructor(form: RowForm<T>, scratch: ScratchFile) {
     this.#form = form;
@@ -53,8 +54,14 @@ export class Spool<T> implements Rows<T> {
     return this.#isSorted;
   }
 
+  /** Whether a name came twice in a row; of what is sorted, whether one is there twice. */
+  get hasTwins(): boolean {
+    return this.#hasTwins;
+  }
+
   add(row: T): void {
     const name = this.#form.nameOf(row);
+    if (name === this.#lastName) this.#hasTwins = true;
     if (this.#lastName !== null && name < this.#lastName) this.#isSorted = false;
     this.#lastName = name;
     this.#newest.push(row);

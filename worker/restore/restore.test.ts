@@ -11,6 +11,7 @@ import { createFakeHub } from "../link/fake-hub.ts";
 import { lookAt } from "../upload/look.ts";
 import { mendPlaces, placesOf } from "./put-in-place.ts";
 import { clearRestore, restore, type RestoreJob } from "./restore.ts";
+import { assertApart } from "./safe-place.ts";
 import { manifestOf, restoreJobOf, STAGED_DATE_MS, stopOnceSure, storeFile } from "./stage-stored.ts";
 
 const MIB = 1024 * 1024;
@@ -157,7 +158,7 @@ test("killed between the two renames the old folder comes back", async () => {
 });
 
 test("names that lead out of the folder are refused before a byte is fetched", async () => {
-  for (const path of ["../escape", "/etc/passwd", "a/../../b", "a\\b"]) {
+  for (const path of ["../escape", "/etc/passwd", "a/../../b", "a\u0001b"]) {
     const hostile = { ...manifest, files: [{ ...manifest.files[1], path }], sizeBytes: 0 };
     await expect(restore(store.engine(), jobOf({ given: hostile }))).rejects.toMatchObject({ code: "HOSTILE_NAME" });
   }
@@ -165,6 +166,14 @@ test("names that lead out of the folder are refused before a byte is fetched", a
   await expect(restore(store.engine(), jobOf({ targetPath: `${folder}/../x` }))).rejects.toMatchObject({
     code: "HOSTILE_NAME",
   });
+});
+
+test("names that differ in case alone are refused on a disk that takes them for one, and on no other", async () => {
+  const names = ["README", "readme", "sub/a"];
+  await assertApart(folder, names);
+  const folding = assertApart(folder, names, () => Promise.resolve(true));
+  await expect(folding).rejects.toMatchObject({ code: "HOSTILE_NAME", context: { subject: "README" } });
+  await assertApart(folder, ["a", "b"], () => Promise.reject(new Error("nobody asks")));
 });
 
 test("too little room is said before anything is written", async () => {

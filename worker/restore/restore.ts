@@ -37,7 +37,7 @@ import { readCheckpoint } from "./read-checkpoint.ts";
 import { restorePacked, splitFiles, type SplitFiles } from "./restore-packed.ts";
 import { restoreTensors } from "./restore-tensors.ts";
 import { assertRoom } from "./room.ts";
-import { makeParents, placeUnder, readTarget } from "./safe-place.ts";
+import { assertApart, makeParents, placeUnder, readTarget } from "./safe-place.ts";
 import { tellSums } from "./tell-sums.ts";
 import { unlock } from "./unlock.ts";
 
@@ -132,6 +132,10 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
     ...(key !== null && { fileKey: fileKeyOf(key, file.path) }),
   }));
   await prepareFolder(target);
+  await assertApart(
+    dirname(target),
+    manifest.files.map(({ path }) => path),
+  );
   if (command.files != null && layout.kind === "folder") await assertFree(target, manifest.files);
   const tally = createTally(
     manifest.files.map(({ path, sizeBytes, extents }) => ({ path, sizeBytes, partCount: extents.length })),

@@ -1,7 +1,8 @@
 import { lstat, mkdir } from "node:fs/promises";
 import { dirname, isAbsolute, normalize, sep } from "node:path";
 import { Fault } from "#protocol/fault.ts";
-import { whyPathRefused } from "#protocol/names.ts";
+import { findCollision, foldName, whyPathRefused } from "#protocol/names.ts";
+import { foldsNames } from "../disk/folds-names.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 
 /**
@@ -27,6 +28,17 @@ export function placeUnder(root: string, relative: string): string {
   const place = normalize(`${root}${sep}${relative}`);
   if (!place.startsWith(root + sep)) throw new Fault("HOSTILE_NAME", { op: "restore", subject: relative });
   return place;
+}
+
+/**
+ * Names that differ in case or accents alone lie beside each other on Linux, but not on every disk. `foldsOn` is asked only where there are
+ * such names. @throws Fault HOSTILE_NAME where one would land on the other
+ */
+export async function assertApart(folder: string, names: readonly string[], foldsOn = foldsNames): Promise<void> {
+  const collision = findCollision(names, foldName);
+  if (collision === null || !(await foldsOn(folder))) return;
+  const [subject, other] = collision;
+  throw new Fault("HOSTILE_NAME", { op: "restore", subject, detail: `on this disk it is the same file as ${other}` });
 }
 
 /** Makes the folders between `root` and `place`, refusing to pass through a link. Faults: HOSTILE_NAME, FOLDER_UNWRITABLE, NO_SPACE. */

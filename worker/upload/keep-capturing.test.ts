@@ -89,7 +89,7 @@ test("of several finished at the same look the newest is captured, and the other
 test("when the newest cannot be taken, the one before it is not passed over for it", async () => {
   await write(100);
   await write(200);
-  await write(300, "a\\b.safetensors");
+  await write(300, "a\u0001b.safetensors");
   await captureOnce();
   expect(captured()).toEqual([200]);
   expect(outbox.next().map(({ type }) => type)).toEqual(["capture-refused", "transfer-ended"]);

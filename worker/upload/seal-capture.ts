@@ -214,7 +214,7 @@ async function sumAlone(
   const plain = Buffer.allocUnsafeSlow(SEGMENT_PLAIN_BYTES);
   const sealed = Buffer.allocUnsafeSlow(SEGMENT_BYTES);
   try {
-    await assertUnchanged(handle, file.identity, file.at);
+    await assertUnchanged(handle, { path: file.at, identity: file.identity });
     let part = beginPart(traits);
     let whole = "00000000";
     const endPart = () => {
@@ -242,7 +242,7 @@ async function sumAlone(
       if (signal.aborted) throw new Fault("CANCELLED");
     }
     if (part.storedBytes > 0) endPart();
-    await assertUnchanged(handle, file.identity, file.at);
+    await assertUnchanged(handle, { path: file.at, identity: file.identity });
     if (whole !== capturedSum(file)) throw changed(file);
     return found;
   } finally {

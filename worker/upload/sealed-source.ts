@@ -122,7 +122,7 @@ export async function openSealedFile({ path, identity, fileKey, tags }: FileToSe
     throw diskFault(error, { op: "read", subject: path, otherwise: "READ_FAILED" });
   });
   try {
-    await assertUnchanged(handle, identity, path);
+    await assertUnchanged(handle, { path, identity });
   } catch (error) {
     await handle.close();
     throw error;
@@ -152,7 +152,7 @@ export async function openSealedFile({ path, identity, fileKey, tags }: FileToSe
     };
   };
   return sourceOf(
-    { path, assertUnchanged: () => assertUnchanged(handle, identity, path), close: () => handle.close() },
+    { path, assertUnchanged: () => assertUnchanged(handle, { path, identity }), close: () => handle.close() },
     pieces,
   );
 }

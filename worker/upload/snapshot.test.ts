@@ -93,9 +93,17 @@ test("a file that the program took away is no lasting refusal, and a link that l
   await expect(look()).rejects.toMatchObject({ code: "READ_FAILED" });
 });
 
-test("names that could collide on another disk are refused", async () => {
-  await writeFile(join(candidate.path, "MODEL.safetensors"), "other");
-  await expect(takeSnapshot(job(await look()))).rejects.toMatchObject({ code: "HOSTILE_NAME" });
+test("names that are ordinary on Linux are captured, those that differ in case alone too", async () => {
+  const odd = ["MODEL.safetensors", "a\\b", "aux.c", "trailing ", "a:b"];
+  for (const name of odd) await writeFile(join(candidate.path, name), name);
+  const capture = await takeSnapshot(job(await look()));
+  expect(capture.files.map(({ path }) => String(path))).toEqual(expect.arrayContaining(odd));
+});
+
+test("a name with a control character is told by name, as an escape", async () => {
+  await writeFile(join(candidate.path, "a\u001bb"), "other");
+  const refused = takeSnapshot(job(await look()));
+  await expect(refused).rejects.toMatchObject({ code: "HOSTILE_NAME", message: expect.stringMatching(/^a\\u001bb: /) });
 });
 
 test("a link to a file is captured as its content; a link to a folder is refused", async () => {

@@ -1,7 +1,7 @@
 import { isFault } from "#protocol/fault.ts";
 import type { SignedRequest } from "#protocol/operations.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
-import { locate, locateBucket } from "#storage/signing.ts";
+import { locate, locateBucket, pathOf } from "#storage/signing.ts";
 import { presign, type QueryPairs } from "#storage/sigv4.ts";
 import { ask, doubtSkew } from "../engine/engine.ts";
 import { createPatience, withRetry } from "../engine/retry.ts";
@@ -57,5 +57,5 @@ function placeOf(access: Bench["access"], at: Question["at"]): { origin: string;
   if (typeof at === "object") return locate(access, at.key);
   if (at === "bucket") return locateBucket(access);
   const { protocol, host } = new URL(access.endpoint);
-  return { origin: `${protocol}//${host}`, path: "/" };
+  return { origin: `${protocol}//${host}`, path: `${pathOf(access.endpoint)}/` };
 }

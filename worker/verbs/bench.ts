@@ -28,6 +28,8 @@ export interface Bench {
   credential: Credential;
   /** What signatures are dated by: epoch ms by the store's clock. */
   now(): number;
+  /** How far the store's clock is before this machine's, at most, ms; below 0 where it is behind. 0 where they may be the same. */
+  aheadMs(): number;
 }
 
 /** A store may copy gigabytes on its own before it says a word. */
@@ -119,6 +121,7 @@ async function openBench(verb: Verb, about: Bound): Promise<OpenBench> {
     },
     credential,
     now: source.now,
+    aheadMs: source.aheadMs,
   };
   return {
     bench,

@@ -3,7 +3,7 @@ import { forEachOf } from "#protocol/for-each-of.ts";
 import { formatCount } from "#protocol/units.ts";
 import { compareBytes, compareContent, type Verdict } from "./compare.ts";
 import type { Entry, Failure } from "./entries.ts";
-import { sayFailures } from "./follow.ts";
+import { sayFailures, tellLeftOut } from "./follow.ts";
 import { withSides } from "./open-sides.ts";
 import { pairUp } from "./pair-up.ts";
 import { EXIT, shownName, twoPlaces, usage, type Verb } from "./verb.ts";
@@ -50,6 +50,8 @@ export function check(verb: Verb): Promise<number> {
     });
     for (const entry of paired.onlyFrom) tell("onlySource", entry);
     for (const entry of paired.onlyTo) tell("onlyTarget", entry);
+    tellLeftOut(verb, from.leftOut);
+    tellLeftOut(verb, to.leftOut);
     const failed = sayFailures(verb, failures);
     const { same, onlySource, onlyTarget, differs, unknown } = counts;
     const all = onlySource + onlyTarget + differs + unknown === 0;

@@ -24,6 +24,7 @@ beforeAll(async () => {
     access: store.access,
     credential: store.credential,
     now: Date.now,
+    aheadMs: () => 0,
   };
 });
 afterEach(() => store.disarm());

@@ -4,21 +4,25 @@ import { basename, dirname, join, resolve } from "node:path";
 import { Fault } from "#protocol/fault.ts";
 import { formatBytes } from "#protocol/units.ts";
 import { readObjectSum } from "#storage/crc32.ts";
-import { assertSafePath, keyForFile, prefixForFolder } from "../copy/address.ts";
+import { whyPathRefused } from "#protocol/names.ts";
+import { keyForFile, prefixForFolder } from "../copy/address.ts";
 import { isFolder } from "../copy/download.ts";
 import { createEarlyFetches } from "../copy/fetch-early.ts";
+import { sayLeftOut, type LeftOut } from "../copy/left-out.ts";
 import { foundFile } from "../copy/walk.ts";
 import { createEarlyRanges } from "../engine/early-ranges.ts";
 import { mapRows, type Rows } from "../listing/rows.ts";
 import type { ScratchFile } from "../listing/scratch-file.ts";
 import { warmAll, withBench, type Bench } from "./bench.ts";
 import { writeObject } from "./cat.ts";
-import { readFiles, readObjects, type Entry, type FileEntry, type ObjectEntry } from "./entries.ts";
+import { readFiles, readObjects, type Entry, type Failure, type FileEntry, type ObjectEntry } from "./entries.ts";
 import { readFilter, type Filter } from "./filter.ts";
-import { sayFailures } from "./follow.ts";
+import { sayFailures, tellLeftOut } from "./follow.ts";
 import { findObject } from "./head.ts";
-import { copyEntries, fetchEntries, keysBelow, pathsBelow, sendEntries } from "./move.ts";
-import { sendStdin } from "./send-stdin.ts";
+import { copyEntries, fetchEntries, sendEntries } from "./move.ts";
+import { placeAsKeys, placeAsPaths } from "./place-names.ts";
+import { streamOf } from "./open-stream.ts";
+import { sendInput, sendStdin } from "./send-stdin.ts";
 import { shownName, shownPlace, twoPlaces, usage, type LocalPlace, type StorePlace, type Verb } from "./verb.ts";
 import { withScratch } from "./with-scratch.ts";
 
@@ -54,20 +58,24 @@ async function upload(verb: Verb, { ends, scratch }: Copying<LocalPlace, StorePl
   const stats = await stat(from.path, { bigint: true }).catch(() => null);
   if (stats === null) throw new Fault("NOT_FOUND", { op: "cp", subject: from.path });
   const isOne = !stats.isDirectory();
-  const { taken, failures } = isOne
-    ? { taken: [oneFile(resolve(from.path), stats)], failures: [] }
+  const stream = isOne ? await streamOf(from.path, stats) : null;
+  if (stream !== null) return sendInput(verb, { to, stream });
+  const { taken, failures, leftOut } = isOne
+    ? { taken: [oneFile(resolve(from.path), stats)], failures: [], leftOut: [] }
     : await readFiles(from.path, { filter: readFilter(verb.config, Date.now()), scratch });
   if (taken.length === 0 && failures.length === 0) {
-    throw new Fault("NOT_FOUND", { op: "cp", subject: from.path, detail: "there are no files to copy" });
+    const detail = ["there are no files to copy", sayLeftOut(leftOut)].filter((part) => part !== "").join("; only ");
+    throw new Fault("NOT_FOUND", { op: "cp", subject: from.path, detail });
   }
-  const below = keysBelow(to);
-  const keyOf = isOne ? () => keyForFile(to, from.path) : below;
+  const { entries, keyOf } = isOne
+    ? { entries: taken, keyOf: () => keyForFile(to, from.path) }
+    : placeAsKeys(to, taken, failures);
   if (isDry(verb)) {
-    const planned = mapRows<FileEntry, Planned>(taken, (entry) => [entry, `s3://${to.bucket}/${keyOf(entry)}`]);
-    return sayPlan(verb, planned) || sayFailures(verb, failures);
+    const planned = mapRows<FileEntry, Planned>(entries, (entry) => [entry, `s3://${to.bucket}/${keyOf(entry)}`]);
+    return sayPlan(verb, { planned, failures, leftOut });
   }
   return withBench(verb, { bucket: to.bucket, direction: "up" }, (bench) =>
-    sendEntries(verb, bench, { ...ends, failures, entries: taken, keyOf }),
+    sendEntries(verb, bench, { ...ends, failures, leftOut, entries, keyOf }),
   );
 }
 
@@ -89,14 +97,17 @@ function download(verb: Verb, { ends, scratch }: Copying<StorePlace, LocalPlace>
       const onTaken = isDry(verb) ? {} : { onTaken: early.offer };
       const found = await findSources(bench, { from, filter, scratch, signal: verb.signal, ...onTaken });
       if (!found.isOne) ranges.drop();
+      const { failures, leftOut } = found;
       const one = found.isOne ? await pathOfOne(to.path, from.key) : null;
-      const pathOf = one === null ? await pathsBelow(to.path, found.entries) : () => one;
-      if (isDry(verb))
-        return sayPlan(
-          verb,
-          mapRows(found.entries, (entry) => [entry, pathOf(entry)]),
-        );
-      return await fetchEntries(verb, bench, { ...ends, failures: [], entries: found.entries, pathOf, early, ranges });
+      const { entries, pathOf } =
+        one === null
+          ? await placeAsPaths(to.path, { entries: found.entries }, failures)
+          : { entries: found.entries, pathOf: () => one };
+      if (isDry(verb)) {
+        const planned = mapRows<ObjectEntry, Planned>(entries, (entry) => [entry, pathOf(entry)]);
+        return sayPlan(verb, { planned, failures, leftOut });
+      }
+      return await fetchEntries(verb, bench, { ...ends, failures, leftOut, entries, pathOf, early, ranges });
     } finally {
       ranges.drop();
       early.drop();
@@ -106,7 +117,10 @@ function download(verb: Verb, { ends, scratch }: Copying<StorePlace, LocalPlace>
 
 async function pathOfOne(target: string, key: string): Promise<string> {
   const to = resolve(target);
-  return target.endsWith("/") || (await isFolder(to)) ? join(to, assertSafePath(basename(key))) : to;
+  if (!target.endsWith("/") && !(await isFolder(to))) return to;
+  const why = whyPathRefused(basename(key));
+  if (why !== null) throw new Fault("HOSTILE_NAME", { op: "cp", subject: key, detail: why });
+  return join(to, basename(key));
 }
 
 function copyInside(verb: Verb, { ends, scratch }: Copying<StorePlace, StorePlace>): Promise<number> {
@@ -114,20 +128,20 @@ function copyInside(verb: Verb, { ends, scratch }: Copying<StorePlace, StorePlac
   const filter = readFilter(verb.config, Date.now());
   const { signal } = verb;
   return withBench(verb, { bucket: from.bucket, direction: "within" }, async (source) => {
-    const { isOne, entries } = await findSources(source, { from, filter, scratch, signal });
-    const below = keysBelow(to);
-    const keyOf = isOne ? () => keyForFile(to, from.key) : below;
+    const { isOne, failures, leftOut, ...found } = await findSources(source, { from, filter, scratch, signal });
+    const { entries, keyOf } = isOne
+      ? { entries: found.entries, keyOf: () => keyForFile(to, from.key) }
+      : placeAsKeys(to, found.entries, failures);
     for (const entry of from.bucket === to.bucket ? entries : []) {
       if (keyOf(entry) !== entry.key) continue;
       throw usage(`s3://${to.bucket}/${entry.key}`, "it would be copied onto itself");
     }
-    if (isDry(verb))
-      return sayPlan(
-        verb,
-        mapRows(entries, (entry) => [entry, `s3://${to.bucket}/${keyOf(entry)}`]),
-      );
+    if (isDry(verb)) {
+      const planned = mapRows<ObjectEntry, Planned>(entries, (entry) => [entry, `s3://${to.bucket}/${keyOf(entry)}`]);
+      return sayPlan(verb, { planned, failures, leftOut });
+    }
     return withBench(verb, { bucket: to.bucket, direction: "within" }, (bench) =>
-      copyEntries(verb, bench, { ...ends, failures: [], entries, keyOf }),
+      copyEntries(verb, bench, { ...ends, failures, leftOut, entries, keyOf }),
     );
   });
 }
@@ -142,7 +156,7 @@ async function findSources(
     signal: AbortSignal;
     onTaken?: (entries: ObjectEntry[]) => void;
   },
-): Promise<{ isOne: boolean; entries: Rows<ObjectEntry> }> {
+): Promise<{ isOne: boolean; entries: Rows<ObjectEntry>; failures: Failure[]; leftOut: readonly LeftOut[] }> {
   const { from, signal, ...rest } = about;
   const head = from.key === "" || from.key.endsWith("/") ? null : await findObject(bench, { key: from.key, signal });
   if (head !== null) {
@@ -157,10 +171,11 @@ async function findSources(
       etag,
       checks: { sum, isOpaque },
     };
-    return { isOne: true, entries: [entry] };
+    return { isOne: true, entries: [entry], failures: [], leftOut: [] };
   }
   const found = await readObjects(bench, { prefix: prefixForFolder(from), signal, ...rest });
-  if (found.taken.length > 0) return { isOne: false, entries: found.taken };
+  const { taken, failures, leftOut } = found;
+  if (taken.length > 0 || failures.length > 0) return { isOne: false, entries: taken, failures, leftOut };
   const detail = found.all.length === 0 ? {} : { detail: "the filters leave nothing of what is below it" };
   throw new Fault("NO_SUCH_KEY", { op: "cp", subject: shownPlace(from), ...detail });
 }
@@ -169,9 +184,12 @@ const isDry = (verb: Verb): boolean => verb.config.isOn("dry-run");
 
 type Planned = readonly [entry: Entry, to: string];
 
-/** What a copy would do, a line for each file. */
-function sayPlan(verb: Verb, planned: Iterable<Planned>): number {
-  for (const [entry, to] of planned) {
+/** Says what a copy would do, a line for each file, and what it would not. Returns the exit code. */
+function sayPlan(
+  verb: Verb,
+  plan: { planned: Iterable<Planned>; failures: readonly Failure[]; leftOut: readonly LeftOut[] },
+): number {
+  for (const [entry, to] of plan.planned) {
     const from = entry.at === "local" ? entry.path : entry.key;
     verb.terminal.result(`copy  ${shownName(from)} -> ${shownName(to)}  (${formatBytes(entry.sizeBytes)})`, {
       type: "would",
@@ -181,5 +199,6 @@ function sayPlan(verb: Verb, planned: Iterable<Planned>): number {
       bytes: entry.sizeBytes,
     });
   }
-  return 0;
+  tellLeftOut(verb, plan.leftOut);
+  return sayFailures(verb, plan.failures);
 }

@@ -2,11 +2,13 @@ import { stat } from "node:fs/promises";
 import { join, relative as relativeTo, resolve, sep } from "node:path";
 import { Fault } from "#protocol/fault.ts";
 import type { ObjectSum } from "#storage/crc32.ts";
-import { listEarly, listPages, type ListedObject } from "../copy/list-objects.ts";
+import { countLeftOut, type LeftOut } from "../copy/left-out.ts";
+import { listEarly, listPages, type ListedObject, type ListedPage } from "../copy/list-objects.ts";
 import { walkFolder, type FoundFile } from "../copy/walk.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import { keepHeapSmall } from "../host/keep-heap-small.ts";
-import type { Rows } from "../listing/rows.ts";
+import { createFolderFinder } from "../listing/find-folders.ts";
+import { numbered, pickRows, type Rows } from "../listing/rows.ts";
 import type { ScratchFile } from "../listing/scratch-file.ts";
 import { sortRows } from "../listing/sort-rows.ts";
 import { Spool, type RowForm } from "../listing/spool.ts";
@@ -41,8 +43,13 @@ export interface Side<E extends Entry = Entry> {
   taken: Rows<E>;
   /** Everything. */
   all: Rows<E>;
-  /** What could not be looked at. */
+  /** What could not be looked at, or cannot be anything on the other side. */
   failures: Failure[];
+  leftOut: readonly LeftOut[];
+  /** Names at which, and below which, there may be more than was seen. */
+  unknown: ReadonlySet<string>;
+  /** Those of the unknown that are folders with nothing in them. */
+  empty: ReadonlySet<string>;
 }
 
 interface SideAbout<E extends Entry> {
@@ -74,12 +81,37 @@ function beginSide<E extends Entry>(about: SideAbout<E>) {
       if (isTaken) taken?.add(entry);
       return isTaken;
     },
-    end: (failures: Failure[]): Side<E> => {
+    /** `findLeft`: names that turn out to be no entries once all of them are known. */
+    end: (
+      rest: Omit<Side<E>, "taken" | "all">,
+      findLeft: (sorted: Rows<E>) => ReadonlySet<string> = () => new Set(),
+    ): Side<E> => {
       const sorted = sortRows(all, about);
-      return { taken: taken === null ? sorted : sortRows(taken, about), all: sorted, failures };
+      const left = findLeft(sorted);
+      const clean = (rows: Spool<E>) => (rows.hasTwins || left.size > 0 ? once(rows, left) : rows);
+      return {
+        taken: taken === null ? clean(sorted) : clean(sortRows(taken, about)),
+        all: clean(sorted),
+        ...rest,
+      };
     },
   };
 }
+
+/** Without those that are left out, and each name once: the last of those that a listing told. */
+function once<E extends Entry>(sorted: Rows<E>, left: ReadonlySet<string>): Rows<E> {
+  const places: number[] = [];
+  let before: string | null = null;
+  for (const [index, { relative }] of numbered(sorted)) {
+    if (left.has(relative)) continue;
+    if (relative === before) places.pop();
+    before = relative;
+    places.push(index);
+  }
+  return pickRows(sorted, places);
+}
+
+const NOTHING: Omit<Side, "taken" | "all"> = { failures: [], leftOut: [], unknown: new Set(), empty: new Set() };
 
 /** The files below a folder; an absent folder is empty where `mayLack` says so. Faults: NOT_FOUND, READ_FAILED. */
 export async function readFiles(
@@ -94,17 +126,21 @@ export async function readFiles(
     return null;
   });
   if (stats === null) {
-    if (about.mayLack === true) return side.end([]);
+    if (about.mayLack === true) return side.end(NOTHING);
     throw new Fault("NOT_FOUND", { op: "read", subject: folder });
   }
   if (!stats.isDirectory()) throw new Fault("BAD_INPUT", { op: "usage", subject: folder, detail: "it is no folder" });
-  const leftOut = await walkFolder(resolve(folder), (file) => side.add({ at: "local", ...file }));
-  return side.end(leftOut.map(({ relative, fault }) => ({ name: relative, fault })));
+  const { failures, ...rest } = await walkFolder(resolve(folder), (file) => side.add({ at: "local", ...file }));
+  return side.end({ ...rest, failures: failures.map(({ relative, fault }) => ({ name: relative, fault })) });
 }
 
+/** What the store has under a name that ends with a slash, or that is the prefix itself. */
+const isMark = ({ key }: ListedObject, prefix: string): boolean => key.endsWith("/") || key === prefix;
+
 /**
- * The objects below a prefix, without the marks of empty folders. `onTaken` is shown those that the filter takes, as they
- * come, some of them twice. Faults: those of the listing.
+ * The objects below a prefix. Marks of folders, which are empty objects, are left out: those that end with a slash, and those that have the
+ * name of a folder in which others lie. `onTaken` is shown those that the filter takes, as they come, some of them twice.
+ * Faults: those of the listing.
  */
 export async function readObjects(
   bench: Bench,
@@ -118,24 +154,62 @@ export async function readObjects(
 ): Promise<Side<ObjectEntry>> {
   const { prefix, filter, scratch, signal, onTaken } = about;
   const side = beginSide<ObjectEntry>({ form: objectForm, filter, scratch });
+  const leftOut = countLeftOut();
+  const failures: Failure[] = [];
+  let hasEmpty = false;
   const entriesOf = (objects: readonly ListedObject[]): ObjectEntry[] =>
     objects.flatMap((object) =>
-      object.key.endsWith("/") || object.key === prefix
-        ? []
-        : [{ at: "store", relative: object.key.slice(prefix.length), ...object }],
+      isMark(object, prefix) ? [] : [{ at: "store", relative: object.key.slice(prefix.length), ...object }],
     );
+  const addAll = ({ objects, unreadable }: Pick<ListedPage, "objects" | "unreadable">): ObjectEntry[] => {
+    for (const object of objects) {
+      if (!isMark(object, prefix)) continue;
+      const fault = new Fault("HOSTILE_NAME", { op: "list", subject: object.key, detail: MARK_WITH_CONTENT });
+      if (object.sizeBytes > 0) failures.push({ name: object.key, fault });
+      else if (object.key !== prefix) leftOut.add("folder-mark", object.key);
+    }
+    failures.push(...unreadable.map(unreadableKey));
+    return entriesOf(objects).filter((entry) => {
+      if (entry.sizeBytes === 0) hasEmpty = true;
+      return side.add(entry);
+    });
+  };
   if (onTaken === undefined) {
-    for await (const { objects } of listPages(bench, { prefix, signal })) entriesOf(objects).forEach(side.add);
+    for await (const page of listPages(bench, { prefix, signal })) addAll(page);
   } else {
     await listEarly(bench, {
       prefix,
       signal,
       onPeek: (objects) => onTaken(entriesOf(objects).filter(filter)),
-      onPage: (objects) => onTaken(entriesOf(objects).filter(side.add)),
+      onPage: (page) => onTaken(addAll(page)),
     });
   }
-  return side.end([]);
+  return side.end({ ...NOTHING, failures, leftOut: leftOut.all }, (sorted) => {
+    const marks = hasEmpty ? marksIn(sorted) : new Set<string>();
+    for (const name of marks) leftOut.add("folder-mark", prefix + name);
+    return marks;
+  });
 }
+
+/** Empty objects that stand for a folder in which others lie: `model0` beside `model0/w.bin`. */
+function marksIn(sorted: Rows<ObjectEntry>): Set<string> {
+  const finder = createFolderFinder();
+  for (const { relative } of sorted) finder.add(relative);
+  const marks = new Set<string>();
+  if (finder.found.size === 0) return marks;
+  for (const { relative, sizeBytes } of sorted) {
+    if (sizeBytes === 0 && finder.found.has(relative)) marks.add(relative);
+  }
+  return marks;
+}
+
+const MARK_WITH_CONTENT = "it ends with a slash, as the mark of a folder does, and has content";
+
+/** A key of a listing that nobody can ask for. */
+export const unreadableKey = (name: string): Failure => {
+  const detail = "the key is not valid UTF-8, so it cannot be asked for";
+  return { name, fault: new Fault("HOSTILE_NAME", { op: "list", subject: name, detail }) };
+};
 
 const PLAIN_NAME = /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)*$/;
 

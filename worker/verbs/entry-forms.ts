@@ -1,3 +1,4 @@
+import { Fault } from "#protocol/fault.ts";
 import { jsonForm } from "../listing/spool.ts";
 import type { Entry, FileEntry, ObjectEntry } from "./entries.ts";
 
@@ -8,6 +9,7 @@ type PackedFile = [
   folder: string,
   sizeBytes: number,
   modifiedAtMs: number,
+  changedAtMs: number,
   mtimeNs: string,
   ino: string,
   dev: string,
@@ -22,17 +24,27 @@ type PackedObject = [
 
 const nameOf = ({ relative }: Entry): string => relative;
 
-const packFile = ({ relative, path, sizeBytes, modifiedAtMs, identity }: FileEntry): PackedFile => {
+const packFile = ({ relative, path, sizeBytes, modifiedAtMs, changedAtMs, identity }: FileEntry): PackedFile => {
   const folder = path.slice(0, path.length - relative.length);
-  return [relative, folder, sizeBytes, modifiedAtMs, identity.mtimeNs, identity.ino, identity.dev];
+  return [relative, folder, sizeBytes, modifiedAtMs, changedAtMs, identity.mtimeNs, identity.ino, identity.dev];
 };
 
-const unpackFile = ([relative, folder, sizeBytes, modifiedAtMs, mtimeNs, ino, dev]: PackedFile): FileEntry => ({
+const unpackFile = ([
+  relative,
+  folder,
+  sizeBytes,
+  modifiedAtMs,
+  changedAtMs,
+  mtimeNs,
+  ino,
+  dev,
+]: PackedFile): FileEntry => ({
   at: "local",
   relative,
   path: folder + relative,
   sizeBytes,
   modifiedAtMs,
+  changedAtMs,
   identity: { dev, ino, sizeBytes, mtimeNs },
 });
 
@@ -61,3 +73,9 @@ export const entryForm = jsonForm<Entry, { file: PackedFile } | { object: Packed
   pack: (entry) => (entry.at === "local" ? { file: packFile(entry) } : { object: packObject(entry) }),
   unpack: (packed) => ("file" in packed ? unpackFile(packed.file) : unpackObject(packed.object)),
 });
+
+/** Returns the entry as the object that it is. @throws Fault INTERNAL */
+export function asObject(entry: Entry): ObjectEntry {
+  if (entry.at !== "store") throw new Fault("INTERNAL", { op: "sync" });
+  return entry;
+}

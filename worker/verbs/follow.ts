@@ -1,6 +1,7 @@
 import { sentenceOf, type Fault } from "#protocol/fault.ts";
 import { FAULTS } from "#protocol/fault-table.ts";
 import { formatBytes, formatCount, formatDuration, formatRate } from "#protocol/units.ts";
+import { sayLeftOut, withoutLeftOut, type LeftOut } from "../copy/left-out.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Tally } from "../engine/tally.ts";
 import { tideLine, transferFacts, transferSentence } from "../sentence.ts";
@@ -20,6 +21,8 @@ export interface Followed {
   to: string;
   /** Files that the job left out because they could not be moved. */
   failures: readonly Failure[];
+  /** What is no file and was not looked into. */
+  leftOut: readonly LeftOut[];
   /** `within`: the store copies, so no bytes cross the link. */
   way: "across" | "within";
 }
@@ -74,7 +77,7 @@ function tell({ terminal }: Verb, about: { engine: Engine; tally: Tally; moving:
   const { engine, tally, moving } = about;
   const { from, to } = moving();
   const files = tally.filesTotal === 1 ? "" : `${formatCount(tally.filesTotal)} files, `;
-  const began = `${from} -> ${to}: ${files}${formatBytes(tally.bytesTotal)}`;
+  const began = `${shownName(from)} -> ${shownName(to)}: ${files}${formatBytes(tally.bytesTotal)}`;
   if (!terminal.isLive) terminal.say(began, { type: "started", ...transferFacts(moving()) });
   let quarters = 0;
   return engine.beats.every(terminal.isLive ? TICK_MS : UNSEEN_TICK_MS, () => {
@@ -91,7 +94,7 @@ function tell({ terminal }: Verb, about: { engine: Engine; tally: Tally; moving:
 }
 
 function sayDone({ terminal }: Verb, done: Followed & { tally: Tally; tookMs: number }): void {
-  const { from, to, tally, tookMs, way, failures } = done;
+  const { from, to, tally, tookMs, way, failures, leftOut } = done;
   const rate = tally.sentBytes / Math.max(0.001, tookMs / 1000);
   const failed = failures.length;
   const took = formatDuration(tookMs);
@@ -101,8 +104,9 @@ function sayDone({ terminal }: Verb, done: Followed & { tally: Tally; tookMs: nu
   const kept = keptBytes > 0 ? `, ${formatBytes(keptBytes)} were there already` : "";
   const speed = way === "within" ? ", copied inside the store" : `, ${formatRate(rate, "bytes")}`;
   const ending = failed === 0 ? `, ${sayChecked(tally)}` : `, ${formatCount(failed)} failed`;
+  const places = `${shownName(from)} -> ${shownName(to)}`;
   terminal.result(
-    `${from} -> ${to}: ${count}${formatBytes(tally.bytesTotal)} in ${took}${speed}${again}${kept}${ending}`,
+    `${places}: ${count}${formatBytes(tally.bytesTotal)} in ${took}${speed}${again}${kept}${ending}${withoutLeftOut(leftOut)}`,
     {
       type: "done",
       from,
@@ -114,6 +118,7 @@ function sayDone({ terminal }: Verb, done: Followed & { tally: Tally; tookMs: nu
       filesUnverified: tally.filesUnverified,
       tookMs: Math.round(tookMs),
       retries: tally.retries,
+      leftOut,
     },
   );
 }
@@ -147,6 +152,11 @@ export function sayFailures({ terminal, config }: Verb, failures: readonly Failu
   const rest = failures.length - shown.length;
   if (rest > 0) terminal.say(`failed  ${formatCount(rest)} more (--json lists them all)`, { type: "more" });
   return failures.length === 0 ? EXIT.ok : EXIT.partly;
+}
+
+/** Says what was left out, where no sentence of an end has it. */
+export function tellLeftOut({ terminal }: Verb, leftOut: readonly LeftOut[]): void {
+  if (leftOut.length > 0) terminal.say(`Left out: ${sayLeftOut(leftOut)}.`, { type: "left-out", leftOut });
 }
 
 /** Faults that every other file would meet too: then going on is of no use. */

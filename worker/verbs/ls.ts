@@ -6,7 +6,10 @@ import { childrenOf, parseXml, textOf } from "#storage/xml.ts";
 import { listPages } from "../copy/list-objects.ts";
 import { askStore } from "./ask-store.ts";
 import { withBench, type Bench } from "./bench.ts";
+import { unreadableKey, type Failure } from "./entries.ts";
 import { readFilter } from "./filter.ts";
+import { sayFailures } from "./follow.ts";
+import { visibleJson } from "../terminal.ts";
 import { onePlace, shownName, shownPlace, type StorePlace, type Verb } from "./verb.ts";
 
 /**
@@ -29,7 +32,7 @@ interface Row {
 
 const writeRows = async (verb: Verb, rows: readonly Row[]): Promise<void> => {
   if (rows.length === 0) return;
-  const lines = rows.map(({ text, facts }) => (verb.config.isOn("json") ? JSON.stringify(facts) : text));
+  const lines = rows.map(({ text, facts }) => (verb.config.isOn("json") ? visibleJson(facts) : text));
   await verb.output(Buffer.from(`${lines.join("\n")}\n`));
 };
 
@@ -41,9 +44,11 @@ async function listPlace(verb: Verb, about: { bench: Bench; place: StorePlace })
   const top = place.key.slice(0, place.key.lastIndexOf("/") + 1);
   const recursive = config.isOn("recursive");
   let [objects, sizeBytes, met] = [0, 0, 0];
+  const failures: Failure[] = [];
   const pages = listPages(bench, { prefix: place.key, signal, ...(recursive ? {} : { delimiter: "/" }) });
   for await (const page of pages) {
-    met += page.objects.length + page.folders.length;
+    met += page.objects.length + page.folders.length + page.unreadable.length;
+    failures.push(...page.unreadable.map(unreadableKey));
     const taken = page.objects.filter(({ key, sizeBytes: size, modifiedAtMs }) =>
       filter({ relative: key.slice(top.length), sizeBytes: size, modifiedAtMs }),
     );
@@ -62,7 +67,7 @@ async function listPlace(verb: Verb, about: { bench: Bench; place: StorePlace })
   if (met === 0 && place.key !== "") throw new Fault("NO_SUCH_KEY", { op: "ls", subject: shownPlace(place) });
   const count = `${formatCount(objects)} ${objects === 1 ? "object" : "objects"}, ${formatBytes(sizeBytes)}`;
   terminal.say(met === 0 ? "The bucket is empty." : count, { type: "listed", objects, bytes: sizeBytes });
-  return 0;
+  return sayFailures(verb, failures);
 }
 
 const isoOf = (epochMs: number | null): string | null => (epochMs === null ? null : new Date(epochMs).toISOString());

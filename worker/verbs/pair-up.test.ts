@@ -14,6 +14,9 @@ const side = (taken: string[], leftOut: string[] = []): Side => ({
   taken: taken.map(entry),
   all: [...taken, ...leftOut].sort().map(entry),
   failures: [],
+  leftOut: [],
+  unknown: new Set(),
+  empty: new Set(),
 });
 
 test("what the filters leave out of SRC is neither copied nor extra in DST", () => {

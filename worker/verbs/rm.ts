@@ -5,6 +5,7 @@ import { listPages } from "../copy/list-objects.ts";
 import { Spool } from "../listing/spool.ts";
 import { withBench, type Bench } from "./bench.ts";
 import { deleteObject, deleteObjects } from "./delete-objects.ts";
+import { unreadableKey, type Failure, type ObjectEntry } from "./entries.ts";
 import { objectForm } from "./entry-forms.ts";
 import { readFilter } from "./filter.ts";
 import { sayFailures } from "./follow.ts";
@@ -72,39 +73,34 @@ const removeBelow = (verb: Verb, { bench, place }: About): Promise<number> =>
     const filter = readFilter(config, Date.now());
     const prefix = prefixForFolder(place);
     const objects = new Spool(objectForm, scratch);
+    const failures: Failure[] = [];
     let listed = 0;
     for await (const page of listPages(bench, { prefix, signal })) {
-      listed += page.objects.length;
+      listed += page.objects.length + page.unreadable.length;
+      failures.push(...page.unreadable.map(unreadableKey));
       for (const object of page.objects) {
         const entry = { at: "store", relative: object.key.slice(prefix.length), ...object } as const;
         if (filter(entry)) objects.add(entry);
       }
     }
-    if (objects.length === 0) {
+    if (objects.length === 0 && failures.length === 0) {
       const detail = listed === 0 ? {} : { detail: "the filters leave nothing of what is below it" };
       throw new Fault("NO_SUCH_KEY", { op: "rm", subject: shownPlace({ ...place, key: prefix }), ...detail });
     }
     if (config.isOn("dry-run")) {
       for (const object of objects) sayWould(verb, object);
-      return EXIT.ok;
+      return sayFailures(verb, failures);
     }
     let [count, bytes] = [0, 0];
-    const failures = await deleteObjects(bench, {
-      objects,
-      signal,
-      onDeleted: (deleted) => {
-        count += deleted.length;
-        bytes += bytesOf(deleted);
-        terminal.draw(
-          () => [`${formatCount(count)} of ${formatCount(objects.length)} deleted`],
-          () => ({
-            type: "progress",
-            deleted: count,
-            of: objects.length,
-          }),
-        );
-      },
-    });
+    const onDeleted = (deleted: readonly ObjectEntry[]) => {
+      count += deleted.length;
+      bytes += bytesOf(deleted);
+      terminal.draw(
+        () => [`${formatCount(count)} of ${formatCount(objects.length)} deleted`],
+        () => ({ type: "progress", deleted: count, of: objects.length }),
+      );
+    };
+    failures.push(...(await deleteObjects(bench, { objects, signal, onDeleted })));
     const failed = sayFailures(verb, failures);
     terminal.result(`deleted  ${formatCount(count)} objects, ${formatBytes(bytes)}`, {
       type: "done",

@@ -5,7 +5,7 @@ import { sendStream } from "../engine/send-stream.ts";
 import type { Input } from "../host/read-input.ts";
 import { withBench, type Bench } from "./bench.ts";
 import { sweepUploads } from "./sweep-uploads.ts";
-import { shownPlace, usage, type StorePlace, type Verb } from "./verb.ts";
+import { shownName, shownPlace, usage, type StorePlace, type Verb } from "./verb.ts";
 
 /**
  * `cp - s3://bucket/key`: an input of unknown length, which can be read once only. So, unlike a file's, its parts have to
@@ -66,12 +66,27 @@ export function planInput(about: {
   };
 }
 
-/** Faults: BAD_INPUT, TOO_LARGE, READ_FAILED, SIZE_MISMATCH, those of the store, CANCELLED. */
-export function sendStdin(verb: Verb, to: StorePlace): Promise<number> {
+/** Something that can be read once: stdin, a pipe, a device. */
+export interface Stream {
+  /** What a copy of it is called. */
+  name: string;
+  /** As it was given on the command line. */
+  from: string;
+  open(): Input | Promise<Input>;
+}
+
+/** Sends stdin to a key. Faults: those of `sendInput`. */
+export const sendStdin = (verb: Verb, to: StorePlace): Promise<number> =>
+  sendInput(verb, { to, stream: { name: "stdin", from: "-", open: () => verb.input() } });
+
+/** Sends what can be read once. Faults: BAD_INPUT, TOO_LARGE, READ_FAILED, SIZE_MISMATCH, those of the store, CANCELLED. */
+export async function sendInput(verb: Verb, about: { to: StorePlace; stream: Stream }): Promise<number> {
   const { config, terminal } = verb;
-  if (to.key === "" || to.key.endsWith("/")) throw usage(shownPlace(to), "stdin has no name: give the whole key");
-  const input = verb.input();
-  if (input.isTTY === true) throw usage("-", "stdin is a terminal; pipe something into it");
+  const { to, stream } = about;
+  const { name, from } = stream;
+  if (to.key === "" || to.key.endsWith("/")) throw usage(shownPlace(to), `${name} has no name: give the whole key`);
+  const input = await stream.open();
+  if (input.isTTY === true) throw usage(from, `${name} is a terminal; pipe something into it`);
   return withBench(verb, { bucket: to.bucket, direction: "up", isHeld: true }, async (bench) => {
     const plan = planInput({
       traits: bench.access.traits,
@@ -79,20 +94,20 @@ export function sendStdin(verb: Verb, to: StorePlace): Promise<number> {
       connections: config.count("concurrency") || null,
       wishedPartBytes: config.size("part-size"),
     });
-    const place = shownPlace(to);
+    const place = shownName(shownPlace(to));
     const parts = `${plan.partsAtATime} ${plan.partsAtATime === 1 ? "part" : "parts"} of ${formatBytes(plan.partBytes)}`;
     terminal.say(
-      `stdin -> ${place}: up to ${parts} at a time, so at most ${formatBytes(plan.memoryBytes)} of memory, for an input of at most ${formatBytes(plan.mostBytes)}`,
-      { type: "started", from: "-", to: place, ...plan },
+      `${name} -> ${place}: up to ${parts} at a time, so at most ${formatBytes(plan.memoryBytes)} of memory, for an input of at most ${formatBytes(plan.mostBytes)}`,
+      { type: "started", from, to: shownPlace(to), ...plan },
     );
     const startedAt = performance.now();
-    const bytes = await send(verb, { bench, to, plan, input });
+    const bytes = await send(verb, { bench, to, plan, input, stream });
     const tookMs = performance.now() - startedAt;
     const rate = formatRate(bytes / Math.max(0.001, tookMs / 1000), "bytes");
-    terminal.result(`stdin -> ${place}: ${formatBytes(bytes)} in ${formatDuration(tookMs)}, ${rate}, verified`, {
+    terminal.result(`${name} -> ${place}: ${formatBytes(bytes)} in ${formatDuration(tookMs)}, ${rate}, verified`, {
       type: "done",
-      from: "-",
-      to: place,
+      from,
+      to: shownPlace(to),
       bytes,
       sentBytes: bytes,
       files: 1,
@@ -104,26 +119,30 @@ export function sendStdin(verb: Verb, to: StorePlace): Promise<number> {
 }
 
 /** Returns how many bytes the object has. */
-function send(verb: Verb, sending: { bench: Bench; to: StorePlace; plan: InputPlan; input: Input }): Promise<number> {
+function send(
+  verb: Verb,
+  sending: { bench: Bench; to: StorePlace; plan: InputPlan; input: Input; stream: Stream },
+): Promise<number> {
   const { bench, to, plan, input } = sending;
+  const { name, from } = sending.stream;
   const { terminal, signal } = verb;
   const { meter } = bench.engine;
-  const place = shownPlace(to);
+  const place = shownName(shownPlace(to));
   let [readBytes, movedBytes] = [0, 0];
   const draw = () => {
     terminal.draw(
-      () => [`stdin -> ${place}, ${formatBytes(movedBytes)}, ${formatRate(meter.bytesPerSecond(), "bytes")}`],
+      () => [`${name} -> ${place}, ${formatBytes(movedBytes)}, ${formatRate(meter.bytesPerSecond(), "bytes")}`],
       () => ({
         type: "progress",
-        from: "-",
-        to: place,
+        from,
+        to: shownPlace(to),
         bytesDone: movedBytes,
         bytesPerSecond: Math.round(meter.bytesPerSecond()),
       }),
     );
   };
   return sendStream(bench.engine, {
-    subject: "stdin",
+    subject: name,
     key: to.key,
     input,
     partBytes: plan.partBytes,
@@ -132,7 +151,7 @@ function send(verb: Verb, sending: { bench: Bench; to: StorePlace; plan: InputPl
       readBytes += bytes;
       if (readBytes <= plan.mostBytes) return;
       const detail = `more than ${formatBytes(plan.mostBytes)} came in; give a larger --part-size (and --memory)`;
-      throw new Fault("TOO_LARGE", { op: "cp", subject: "stdin", detail });
+      throw new Fault("TOO_LARGE", { op: "cp", subject: name, detail });
     },
     onMoved: (bytes) => {
       movedBytes += bytes;

@@ -11,7 +11,13 @@ let store: TrialStore;
 let bench: Bench;
 beforeAll(async () => {
   store = await openTrialStore();
-  bench = { engine: store.engine(), access: store.access, credential: store.credential, now: Date.now };
+  bench = {
+    engine: store.engine(),
+    access: store.access,
+    credential: store.credential,
+    now: Date.now,
+    aheadMs: () => 0,
+  };
 });
 afterAll(() => store.close());
 

@@ -2,6 +2,7 @@ import type { Input } from "../host/read-input.ts";
 import { Fault } from "#protocol/fault.ts";
 import type { Config } from "../config.ts";
 import { parseAddress, type Address } from "../copy/address.ts";
+import { visibleText } from "#protocol/visible-text.ts";
 import type { Terminal } from "../terminal.ts";
 
 /** What every verb is given. A verb resolves to the exit code; what ends it altogether is thrown as a Fault. */
@@ -57,9 +58,5 @@ export function oneKey(verb: Verb, name: string): StorePlace {
 export const shownPlace = (place: Address): string =>
   place.kind === "local" ? place.path : `s3://${place.bucket}/${place.key}`;
 
-/** A name as a terminal may be shown it: control characters, and marks that turn the writing around, as escapes. */
-export const shownName = (name: string): string =>
-  name.replace(
-    /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
-    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+/** Writes a name as a terminal may be shown it: control characters, and marks that turn the writing around, as escapes. */
+export const shownName = visibleText;

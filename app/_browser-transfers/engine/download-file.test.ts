@@ -1,3 +1,4 @@
+import { PutObjectCommand } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { isFault } from "#protocol/fault.ts";
 import { createControlClient } from "#storage/client.ts";
@@ -100,6 +101,23 @@ describe("one file from a bucket to a browser", () => {
     expect(verdict.verifiedBytes).toBe(SIZE);
     expect(bytesToldOf).toBe(SIZE);
     expect(await store.asked("GetObject")).toEqual({ requests: 8, succeeded: 8 });
+  });
+
+  it("that is stored with an encoding comes as it is stored, though the browser would undo it", async () => {
+    const { access, credential } = store;
+    const client = createControlClient({ access, credential });
+    // "hello hello hello" as gzip has it.
+    const bytes = Buffer.from("H4sIAAAAAAAC/8tIzcnJV8hAkACAiPnlEQAAAA==", "base64");
+    const coded = { Bucket: access.bucket, Key: "down/log.gz", Body: bytes, ContentEncoding: "gzip" };
+    const { ETag: etag = "" } = await client.send(new PutObjectCommand(coded));
+    tools.sign = keepSigned(async (name, pinned) => {
+      const operation = { op: "get", key: name, offset: 0, length: 1, etag: pinned, isUncoded: true } as const;
+      return presignOperation({ access, credential, operation, nowMs: Date.now(), lifetimeMs: 600_000 });
+    });
+    const range = { key: coded.Key, offset: 0, length: bytes.length, etag, crc32: null };
+    const chunks: Uint8Array[] = [];
+    for await (const one of downloadInOrder({ groups: planRanges([range], null), signal }, tools)) chunks.push(one);
+    expect(Buffer.concat(chunks).equals(bytes)).toBe(true);
   });
 
   it("is written in pieces as it comes, so that a range of any length takes little memory", async () => {

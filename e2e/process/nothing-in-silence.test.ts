@@ -1,0 +1,146 @@
+import { execFileSync, spawn } from "node:child_process";
+import {
+  appendFileSync,
+  chmodSync,
+  mkdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:net";
+import { once } from "node:events";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { serveOdd } from "../stage/odd-objects.ts";
+import { armFault, clearFaults, readCounters } from "../stage/store-control.ts";
+import { waitUntil } from "../stage/wait-until.ts";
+import { at, does, here, keysOf, lines, MIB, round, run, start, store, useVerbs, write } from "./verbs-stage.ts";
+
+/** What a copy does not carry it says, and what it did not see it does not remove elsewhere. */
+
+useVerbs();
+
+test("a pipe, a device and a file of the system are read as stdin is", async () => {
+  const pipe = join(here, "pipe");
+  execFileSync("mkfifo", [pipe]);
+  const copied = start(["cp", pipe, `${at}/piped`]);
+  const writer = spawn("sh", ["-c", `printf 'out of a pipe' > '${pipe}'`], { stdio: "ignore" });
+  const outcome = await copied.ended;
+  await (writer.exitCode === null ? once(writer, "exit") : undefined);
+  expect(outcome, outcome.talk).toMatchObject({ code: 0 });
+  expect((await does(["cat", `${at}/piped`])).text).toBe("out of a pipe");
+  await does(["cp", "/proc/self/status", `${at}/status`]);
+  expect((await does(["cat", `${at}/status`])).text).toContain("VmRSS");
+  await does(["cp", "/dev/null", `${at}/null`]);
+  expect((await does(["cat", `${at}/null`])).out).toHaveLength(0);
+  const folder = await run(["cp", pipe, `${at}/folder/`]);
+  expect([folder.code, folder.talk.includes("give the whole key")]).toEqual([2, true]);
+});
+
+/** A folder with one of each that is no file, and two files. */
+async function writeMixed(): Promise<{ folder: string; close: () => void }> {
+  const folder = join(here, "mixed");
+  write("mixed/a", "a");
+  write("mixed/sub/b", "b");
+  write("elsewhere/c", "c");
+  symlinkSync(join(here, "elsewhere"), join(folder, "linked"));
+  mkdirSync(join(folder, "none"));
+  execFileSync("mkfifo", [join(folder, "pipe")]);
+  const server = createServer().listen(join(folder, "socket"));
+  await once(server, "listening");
+  return { folder, close: () => void server.close() };
+}
+
+test("what is no file is in the last sentence and in the last line, and nothing is verified without that clause", async () => {
+  const { folder, close } = await writeMixed();
+  const clause = "without 1 linked folder (linked), 1 empty folder (none), 1 pipe (pipe) and 1 socket (socket)";
+  expect((await does(["cp", folder, `${at}/m`])).text).toContain(`verified, ${clause}`);
+  const synced = await does(["sync", "--json", folder, `${at}/n`]);
+  expect(JSON.parse(lines(synced).at(-1) ?? "")).toMatchObject({
+    type: "done",
+    files: 2,
+    leftOut: [
+      { kind: "linked-folder", count: 1, names: ["linked"] },
+      { kind: "empty-folder", count: 1, names: ["none"] },
+      { kind: "pipe", count: 1, names: ["pipe"] },
+      { kind: "socket", count: 1, names: ["socket"] },
+    ],
+  });
+  expect((await does(["sync", folder, `${at}/n`])).text).toContain(`nothing to do, 2 files (2 B), ${clause}`);
+  expect((await does(["cp", "-n", folder, `${at}/o`])).talk).toContain("Left out: 1 linked folder (linked)");
+  expect((await does(["check", folder, `${at}/n`])).talk).toContain("Left out: 1 linked folder (linked)");
+  close();
+});
+
+test("what lies behind a folder that was not entered is not removed, the rest of what is too much is", async () => {
+  const names = ["a", "extra", "linked/x", "none/y", "closed/z", "linked-2"];
+  for (const name of names) write(`dst/${name}`, name);
+  await does(["cp", join(here, "dst"), `${at}/d`]);
+  write("src/a", "a");
+  mkdirSync(join(here, "src/none"));
+  symlinkSync(join(here, "dst"), join(here, "src/linked"));
+  const isRoot = process.getuid?.() === 0;
+  // Root reads every folder: a link that leads nowhere is as unknown to it.
+  if (isRoot) symlinkSync(join(here, "nowhere"), join(here, "src/closed"));
+  else mkdirSync(join(here, "src/closed"), { mode: 0o000 });
+  const synced = await run(["sync", "--delete", join(here, "src"), `${at}/d`]);
+  if (!isRoot) chmodSync(join(here, "src/closed"), 0o700);
+  expect(synced.code, synced.talk).toBe(8);
+  expect(synced.talk).toContain("Kept 3 files of DST");
+  expect(await keysOf(`${at}/d`)).toEqual(["d/a", "d/closed/z", "d/linked/x", "d/none/y"]);
+  rmSync(join(here, "src/closed"), { recursive: true });
+  await does(["sync", "--delete", "--delete-all", join(here, "src"), `${at}/d`]);
+  expect(await keysOf(`${at}/d`)).toEqual(["d/a", "d/linked/x"]);
+});
+
+test("a file of the same size that came with an older date is sent", async () => {
+  write("src/model", "old!");
+  await does(["sync", join(here, "src"), `${at}/s`]);
+  write("other/model", "new!");
+  utimesSync(join(here, "other/model"), new Date(0), new Date(2_000_000));
+  execFileSync("cp", ["-p", join(here, "other/model"), join(here, "src/model")]);
+  expect(statSync(join(here, "src/model")).mtimeMs).toBe(2_000_000);
+  await does(["sync", join(here, "src"), `${at}/s`]);
+  expect((await does(["cat", `${at}/s/model`])).text).toBe("new!");
+  expect((await does(["sync", join(here, "src"), `${at}/s`])).text).toContain("nothing to do");
+});
+
+test("a change is sent although the store's clock is before the node's, so that its objects are dated later", async () => {
+  const AHEAD_MS = 40_000;
+  const later = (date: string) => new Date(Date.parse(date) + AHEAD_MS);
+  const odd = await serveOdd(store, (answer) => ({
+    ...answer,
+    headers: { ...answer.headers, date: later(answer.headers.date ?? "").toUTCString() },
+    body: answer.url.includes("list-type=2")
+      ? Buffer.from(answer.body.toString().replaceAll(/(?<=<LastModified>)[^<]+/g, (date) => later(date).toISOString()))
+      : answer.body,
+  }));
+  const sync = () => start(["sync", join(here, "src"), `${at}/k`], { ...store, endpoint: odd.endpoint }).ended;
+  write("src/model", "one!");
+  expect((await sync()).code).toBe(0);
+  write("src/model", "two!");
+  expect((await sync()).code).toBe(0);
+  await odd.close();
+  expect((await does(["cat", `${at}/k/model`])).text).toBe("two!");
+});
+
+test("a log that grows while it is sent is sent as it was, it is said, and --delete goes on", async () => {
+  write("dst/extra", "x");
+  await does(["cp", join(here, "dst"), `${at}/g`]);
+  const path = write("src/train.log", Buffer.alloc(6 * MIB, "line\n"));
+  const begun = async () =>
+    (await readCounters(store, "CreateMultipartUpload")).targets.some(({ key }) => key === `t${round}/g/train.log`);
+  await armFault(store, { op: "CreateMultipartUpload", times: 1, action: { kind: "delay", ms: 1_500 } });
+  const synced = start(["sync", "--delete", "--part-size", "5MiB", join(here, "src"), `${at}/g`]);
+  await waitUntil("the upload is being begun", begun);
+  appendFileSync(path, "more\n");
+  const outcome = await synced.ended;
+  await clearFaults(store);
+  expect(outcome, outcome.talk).toMatchObject({ code: 0 });
+  expect(outcome.text).toContain("without 1 end of a log that was written meanwhile (train.log)");
+  expect((await does(["cat", `${at}/g/train.log`])).out.equals(Buffer.alloc(6 * MIB, "line\n"))).toBe(true);
+  expect(await keysOf(`${at}/g`)).toEqual(["g/train.log"]);
+  writeFileSync(path, "");
+});

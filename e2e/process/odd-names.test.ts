@@ -1,0 +1,179 @@
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { changeListings, putOdd, serveOdd } from "../stage/odd-objects.ts";
+import { readCounters } from "../stage/store-control.ts";
+import {
+  at,
+  does,
+  here,
+  keysOf,
+  lines,
+  round,
+  run,
+  start,
+  store,
+  tree,
+  useVerbs,
+  write,
+  type Outcome,
+} from "./verbs-stage.ts";
+
+/** One name harms only itself: keys and files with names that real buckets and disks have. */
+
+useVerbs();
+
+const put = (...keys: string[]) => Promise.all(keys.map((key) => putOdd(store, `t${round}/${key}`)));
+/** What a terminal would obey. */
+const OBEYED = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/;
+const requestsOf = async (operation: string) =>
+  (await readCounters(store, operation)).targets.reduce((sum, { requests }) => sum + requests, 0);
+
+/** Runs a command against a store that changes its listings. */
+async function runAgainst(args: string[], change: (text: string) => string): Promise<Outcome> {
+  const odd = await serveOdd(store, changeListings(change));
+  try {
+    return await start(args, { ...store, endpoint: odd.endpoint }).ended;
+  } finally {
+    await odd.close();
+  }
+}
+
+describe("keys that no file can have", () => {
+  test("are counted and named, the others are fetched, and the code is 8", async () => {
+    const bad = ["a//b", "/abs", `long/${"x".repeat(300)}`, "ctl/a\u0001b"];
+    await put("fine", "deep/fine", ...bad);
+    await putOdd(store, `t${round}/mark/`, { Body: "five5" });
+    const copied = await run(["cp", "--json", `${at}/`, join(here, "got")]);
+    expect(copied.code).toBe(8);
+    expect(tree(join(here, "got"))).toEqual({ fine: "x", "deep/fine": "x" });
+    const told = lines(copied).map((line) => JSON.parse(line));
+    const failed = told.filter(({ type }) => type === "failed");
+    const names = new Set(failed.map(({ name }) => name));
+    expect(names).toEqual(new Set([...bad, "mark/"].map((key) => `t${round}/${key}`)));
+    expect(new Set(failed.map(({ fault }) => fault.code))).toEqual(new Set(["HOSTILE_NAME"]));
+    expect(told.at(-1)).toMatchObject({ type: "done", files: 2, filesFailed: 5 });
+    const synced = await run(["sync", "--delete", `${at}/`, join(here, "got")]);
+    expect(synced.code).toBe(8);
+    expect(tree(join(here, "got"))).toEqual({ fine: "x", "deep/fine": "x" });
+  });
+
+  test("of 900 bytes, with a backslash, a colon, aux.c, a dot or a space at the end, or another case are ordinary", async () => {
+    const keys = [
+      "a\\b",
+      "C:/x",
+      "aux.c",
+      "dot.",
+      "space ",
+      "README",
+      "readme",
+      "e\u0301",
+      "\u00e9",
+      `${"d/".repeat(449)}f`,
+    ];
+    await put(...keys);
+    await does(["cp", `${at}/`, join(here, "got")]);
+    expect(Object.keys(tree(join(here, "got"))).sort()).toEqual(keys.toSorted());
+    await does(["cp", join(here, "got"), `${at}b/`]);
+    expect((await keysOf(`${at}b`)).map((key) => key.slice(`t${round}b/`.length) || key).length).toBe(keys.length);
+    expect((await does(["sync", "--delete", join(here, "got"), `${at}b/`])).text).toContain("nothing to do");
+  });
+
+  test("and a file beside the folder of its name: the folder's files are fetched, the file is named", async () => {
+    await put("ff/model", "ff/model/config.json", "ff/model-2", "ff/x");
+    const copied = await run(["cp", `${at}/ff`, join(here, "ff")]);
+    expect(copied.code).toBe(8);
+    expect(copied.talk).toContain(`failed  t${round}/ff/model: `);
+    expect(tree(join(here, "ff"))).toEqual({ "model/config.json": "x", "model-2": "x", x: "x" });
+  });
+
+  test("and what lies where a file of this machine is in the way is named; the others are fetched", async () => {
+    await put("w/model/config.json", "w/ok");
+    write("w/model", "a file");
+    const copied = await run(["cp", `${at}/w`, join(here, "w")]);
+    expect(copied.code).toBe(8);
+    expect(copied.talk).toContain(`failed  t${round}/w/model/config.json: `);
+    expect(tree(join(here, "w"))).toEqual({ model: "a file", ok: "x" });
+  });
+
+  test("an empty object that stands for a folder is left out, and said", async () => {
+    await put("m/model0/w.bin");
+    await putOdd(store, `t${round}/m/model0`, { Body: "" });
+    await putOdd(store, `t${round}/m/dir/`, { Body: "" });
+    const copied = await does(["cp", `${at}/m`, join(here, "m")]);
+    expect(tree(join(here, "m"))).toEqual({ "model0/w.bin": "x" });
+    expect(copied.text).toContain(`verified, without 2 marks of folders (t${round}/m/dir/, t${round}/m/model0)`);
+  });
+});
+
+test("a listing that names a key twice is read as if it named it once", async () => {
+  await put("d/one", "d/two");
+  const twice = (text: string) => text.replace(/(<Contents>.*<\/Contents>)/s, "$1$1");
+  const copied = await runAgainst(["cp", "--json", `${at}/d`, join(here, "d")], twice);
+  expect(copied.code).toBe(0);
+  expect(JSON.parse(lines(copied).at(-1) ?? "")).toMatchObject({ files: 2, bytes: 2 });
+  const first = (text: string) => text.replace(/(<Contents>.*?<\/Contents>)/s, "$1$1");
+  const listed = await runAgainst(["ls", "--json", `${at}/d/`], first);
+  expect(lines(listed).filter((line) => line.includes('"object"'))).toHaveLength(2);
+});
+
+test("a key that is not valid UTF-8 is named, and the others are listed and fetched", async () => {
+  await put("u/caf@", "u/fine");
+  const latin = (text: string) => text.replaceAll(/caf(?:@|%40)/g, "caf%E9");
+  const copied = await runAgainst(["cp", `${at}/u`, join(here, "u")], latin);
+  expect(copied.code).toBe(8);
+  expect(copied.talk).toContain("the key is not valid UTF-8");
+  expect(tree(join(here, "u"))).toEqual({ fine: "x" });
+  const listed = await runAgainst(["ls", `${at}/u/`], latin);
+  expect([listed.code, listed.text.includes("fine")]).toEqual([8, true]);
+});
+
+test("nothing in a name reaches a terminal or a line of --json that it would obey", async () => {
+  const evil = "\u001b]0;pwned\u0007\u001b[31m\u009b2J\u202egpj";
+  await put(`esc/${evil}`, "esc/fine");
+  mkdirSync(join(here, evil));
+  writeFileSync(join(here, evil, "file"), "x");
+  const said = [
+    await run(["ls", `${at}/esc/`]),
+    await run(["ls", "--json", `${at}/esc/`]),
+    await run(["cp", `${at}/esc`, join(here, "esc")]),
+    await run(["cp", "--json", `${at}/esc`, join(here, "esc")]),
+    await run(["cp", join(here, evil), `${at}/up`]),
+    await run(["cp", join(here, evil, "file"), `${at}/up/${evil}`]),
+    await run(["cp", join(here, evil), `${at}/${evil}`]),
+    await run(["sync", `${at}/esc`, join(here, evil, "to")]),
+    await run(["check", `${at}/esc`, join(here, "esc")]),
+    await run(["cat", `${at}/none${evil}`]),
+    await run(["rm", "-n", "--recursive", `${at}/esc`]),
+    await run(["rm", `${at}/esc/${evil}`]),
+  ];
+  for (const { text, talk } of said) expect(text + talk).not.toMatch(OBEYED);
+  expect(said.map(({ code }) => code)).toEqual([0, 0, 8, 8, 0, 0, 0, 8, 6, 3, 0, 0]);
+});
+
+test("of many keys one with a control character is deleted by a request of its own, the others together", async () => {
+  const keys = ["r/a\u0001b", "r/a\nb", "r/one", "r/two"];
+  await put(...keys);
+  const before = [await requestsOf("DeleteObjects"), await requestsOf("DeleteObject")];
+  await does(["rm", "--recursive", `${at}/r`]);
+  expect(await keysOf(`${at}/r`)).toEqual([]);
+  expect([await requestsOf("DeleteObjects"), await requestsOf("DeleteObject")]).toEqual([
+    (before[0] ?? 0) + 1,
+    (before[1] ?? 0) + 2,
+  ]);
+  await put("s/keep", "s/x\u0002y", "s/z");
+  write("src/keep", "x");
+  await does(["sync", "--delete", join(here, "src"), `${at}/s`]);
+  expect(await keysOf(`${at}/s`)).toEqual(["s/keep"]);
+});
+
+test("a file whose name is not valid UTF-8, and one with a control character, are named; the others are sent", async () => {
+  write("src/fine", "x");
+  write("src/be\u0007ll", "x");
+  writeFileSync(Buffer.concat([Buffer.from(join(here, "src/caf")), Buffer.from([0xe9])]), "x");
+  expect(readdirSync(join(here, "src"))).toHaveLength(3);
+  const copied = await run(["cp", join(here, "src"), `${at}/up`]);
+  expect(copied.code).toBe(8);
+  expect(copied.text).toContain("2 failed");
+  expect(await keysOf(`${at}/up`)).toEqual(["up/fine"]);
+});

@@ -1,0 +1,81 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { brotliCompressSync, gzipSync, zstdCompressSync } from "node:zlib";
+import { expect, test } from "vitest";
+import { changeListings, putOdd, serveOdd, type PassedAnswer } from "../stage/odd-objects.ts";
+import { at, does, here, lines, round, start, store, tree, useVerbs } from "./verbs-stage.ts";
+
+/** Stored bytes are the bytes, whatever the store says of them; and what a store says oddly is understood. */
+
+useVerbs();
+
+const against = async (args: string[], change: (answer: PassedAnswer) => PassedAnswer) => {
+  const odd = await serveOdd(store, change);
+  try {
+    return await start(args, { ...store, endpoint: odd.endpoint }).ended;
+  } finally {
+    await odd.close();
+  }
+};
+
+const CODED: [string, Buffer][] = [
+  ["gzip", gzipSync("hello hello hello")],
+  ["br", brotliCompressSync("hello hello hello")],
+  ["zstd", zstdCompressSync("hello hello hello")],
+];
+
+test.each(CODED)("an object stored as %s comes as it is stored, by cp, sync and cat", async (encoding, bytes) => {
+  await putOdd(store, `t${round}/e/log`, { Body: bytes, ContentEncoding: encoding });
+  await does(["cp", `${at}/e/log`, join(here, "one")]);
+  expect(readFileSync(join(here, "one")).equals(bytes)).toBe(true);
+  await does(["sync", `${at}/e`, join(here, "all")]);
+  expect(readFileSync(join(here, "all/log")).equals(bytes)).toBe(true);
+  expect((await does(["cat", `${at}/e/log`])).out.equals(bytes)).toBe(true);
+});
+
+test("an object that its store calls aws-chunked comes as it is stored", async () => {
+  const body = Buffer.alloc(300_000, "chunk");
+  await putOdd(store, `t${round}/c/log`, { Body: body });
+  const say = (answer: PassedAnswer) => ({
+    ...answer,
+    headers: { ...answer.headers, "content-encoding": "aws-chunked" },
+  });
+  const copied = await against(["cp", `${at}/c`, join(here, "c")], say);
+  expect(copied, copied.talk).toMatchObject({ code: 0 });
+  expect(readFileSync(join(here, "c/log")).equals(body)).toBe(true);
+});
+
+test("an archived object is named as that, with what to do, and the others are fetched", async () => {
+  for (const key of ["a/cold", "a/warm"]) await putOdd(store, `t${round}/${key}`);
+  const refuse = (answer: PassedAnswer): PassedAnswer =>
+    answer.method === "GET" && answer.url.includes("/a/cold")
+      ? {
+          ...answer,
+          status: 403,
+          headers: { "content-type": "application/xml" },
+          body: Buffer.from(
+            '<?xml version="1.0"?><Error><Code>InvalidObjectState</Code><Message>no</Message><StorageClass>DEEP_ARCHIVE</StorageClass></Error>',
+          ),
+        }
+      : answer;
+  const copied = await against(["cp", "--json", `${at}/a`, join(here, "a")], refuse);
+  expect(copied.code, copied.text).toBe(8);
+  const failed = lines(copied)
+    .map((line) => JSON.parse(line))
+    .filter(({ type }) => type === "failed");
+  expect(failed).toMatchObject([{ name: `t${round}/a/cold`, fault: { code: "OBJECT_ARCHIVED" } }]);
+  expect(tree(join(here, "a"))).toEqual({ warm: "x" });
+  const one = await against(["cat", `${at}/a/cold`], refuse);
+  expect([one.code, /Restore it first/.test(one.talk)]).toEqual([4, true]);
+});
+
+test("a store that says that it encodes names, and leaves plus signs as they are, is understood", async () => {
+  await putOdd(store, `t${round}/p/a+b.txt`);
+  const raw = changeListings((text) => text.replaceAll("%2B", "+"));
+  const copied = await against(["cp", `${at}/p`, join(here, "p")], raw);
+  expect(copied, copied.talk).toMatchObject({ code: 0 });
+  expect(tree(join(here, "p"))).toEqual({ "a+b.txt": "x" });
+  await putOdd(store, `t${round}/q/a b.txt`);
+  await does(["cp", `${at}/q`, join(here, "q")]);
+  expect(tree(join(here, "q"))).toEqual({ "a b.txt": "x" });
+});

@@ -1,0 +1,80 @@
+import type { Root } from "./situation.ts";
+
+export const root = {
+  number: 3,
+  title: "One name harms only itself",
+  rows: [
+    {
+      situation:
+        "Keys `a//b`, `/a`, with a part of 300 bytes, or with a control character, in `cp` and `sync` from a bucket",
+      outcome: "Each is named, as an escape where a terminal would obey it; all others are fetched. Exit code 8.",
+      test: "e2e/process/odd-names.test.ts > are counted and named, the others are fetched, and the code is 8",
+    },
+    {
+      situation: "A key that ends in `/` and has content",
+      outcome: "It is named as what no disk can hold; all others are fetched. Exit code 8.",
+      test: "e2e/process/odd-names.test.ts > are counted and named, the others are fetched, and the code is 8",
+    },
+    {
+      situation:
+        "A key of 900 bytes; a backslash, `C:/x`, `aux.c`, a dot or a space at the end of a name; names that differ in case or in NFC and NFD alone",
+      outcome: "They are ordinary names on Linux and go both ways.",
+      test: "e2e/process/odd-names.test.ts > of 900 bytes, with a backslash, a colon, aux.c, a dot or a space at the end, or another case are ordinary",
+    },
+    {
+      situation: "Names that differ in case alone, on a disk that takes them for one (exFAT, NTFS, a share of a Mac)",
+      outcome: "The disk is tried first. A copy names the second one, a restore is refused before a byte moves.",
+      test: "worker/restore/restore.test.ts > names that differ in case alone are refused on a disk that takes them for one, and on no other",
+    },
+    {
+      situation: "A checkpoint with files `a\\b`, `aux.c`, `README` beside `readme`",
+      outcome: "It is captured as it is.",
+      test: "worker/upload/snapshot.test.ts > names that are ordinary on Linux are captured, those that differ in case alone too",
+    },
+    {
+      situation: "A checkpoint with a control character in one of its names",
+      outcome: "It is refused by that name; checkpoints beside it are captured all the same.",
+      test: "worker/upload/keep-capturing.test.ts > when the newest cannot be taken, the one before it is not passed over for it",
+    },
+    {
+      situation: "A listing that names a key twice",
+      outcome: "It counts once.",
+      test: "e2e/process/odd-names.test.ts > a listing that names a key twice is read as if it named it once",
+    },
+    {
+      situation: "An object `model` beside `model/config.json`",
+      outcome: "What lies in the folder is fetched, `model` is named. Exit code 8.",
+      test: "e2e/process/odd-names.test.ts > and a file beside the folder of its name: the folder's files are fetched, the file is named",
+    },
+    {
+      situation: "A file of this machine lies where a folder of keys is to go",
+      outcome: "What would go there is named, all others are fetched. Exit code 8.",
+      test: "e2e/process/odd-names.test.ts > and what lies where a file of this machine is in the way is named; the others are fetched",
+    },
+    {
+      situation: "An empty object `model0` that stands for the folder `model0/`, or `dir/`",
+      outcome: "It is left out, and the last sentence says so.",
+      test: "e2e/process/odd-names.test.ts > an empty object that stands for a folder is left out, and said",
+    },
+    {
+      situation: "A key that is not valid UTF-8",
+      outcome: "It is named in `ls`, `cp`, `sync` and `rm`; all others are listed and moved. Exit code 8.",
+      test: "e2e/process/odd-names.test.ts > a key that is not valid UTF-8 is named, and the others are listed and fetched",
+    },
+    {
+      situation: "A file whose name is not valid UTF-8, or has a control character",
+      outcome: "It is named; all others are sent. Exit code 8.",
+      test: "e2e/process/odd-names.test.ts > a file whose name is not valid UTF-8, and one with a control character, are named; the others are sent",
+    },
+    {
+      situation: "Terminal escapes and marks that turn writing around, in keys, files and folders",
+      outcome: "They are written as escapes in every sentence and in `--json`, where they are valid JSON.",
+      test: "e2e/process/odd-names.test.ts > nothing in a name reaches a terminal or a line of --json that it would obey",
+    },
+    {
+      situation: "`rm --recursive` and `sync --delete` where one key of many has a control character",
+      outcome: "That one is deleted by a request of its own, the others a thousand at a time.",
+      test: "e2e/process/odd-names.test.ts > of many keys one with a control character is deleted by a request of its own, the others together",
+    },
+  ],
+} satisfies Root;

@@ -1,0 +1,60 @@
+import type { Root } from "./situation.ts";
+
+export const root = {
+  number: 4,
+  title: "Nothing is left out in silence",
+  rows: [
+    {
+      situation: "A pipe as source: `mkfifo`, `cp <(command) s3://…`",
+      outcome: "Its bytes are sent, as from `-`; the whole key has to be given.",
+      test: "e2e/process/nothing-in-silence.test.ts > a pipe, a device and a file of the system are read as stdin is",
+    },
+    {
+      situation: "A device, or a file of the system that says it has 0 bytes (`/proc/…`), as source",
+      outcome: "Its bytes are sent, as from `-`.",
+      test: "e2e/process/nothing-in-silence.test.ts > a pipe, a device and a file of the system are read as stdin is",
+    },
+    {
+      situation: "Linked folders, empty folders, sockets, pipes and devices below a source of `cp`, `sync` or `check`",
+      outcome:
+        "They are counted and the first of each kind named: in the last sentence (`verified, without 1 linked folder (a)`), in `leftOut` of `--json`, and with `--dry-run`.",
+      test: "e2e/process/nothing-in-silence.test.ts > what is no file is in the last sentence and in the last line, and nothing is verified without that clause",
+    },
+    {
+      situation: "`sync --delete` where a folder of SRC is a link, or may not be read",
+      outcome: "Nothing below it is removed from DST, and that is said; what SRC certainly lacks is removed.",
+      test: "e2e/process/nothing-in-silence.test.ts > what lies behind a folder that was not entered is not removed, the rest of what is too much is",
+    },
+    {
+      situation: "`sync --delete` where a folder of SRC is empty, as one is on which nothing is mounted",
+      outcome: "What DST has below it stays until `--delete-all`, and that is said.",
+      test: "e2e/process/nothing-in-silence.test.ts > what lies behind a folder that was not entered is not removed, the rest of what is too much is",
+    },
+    {
+      situation: "`sync --delete` with an SRC that is empty altogether",
+      outcome: "It is refused until `--delete-all`.",
+      test: "e2e/process/verbs-sync-check.test.ts > --delete is refused when SRC is empty, could not be read, or too much would go",
+    },
+    {
+      situation: "A file of the same size that came with an older date (`cp -p`, `tar x`)",
+      outcome: "It is sent: the time of its last change counts, not its own date alone.",
+      test: "e2e/process/nothing-in-silence.test.ts > a file of the same size that came with an older date is sent",
+    },
+    {
+      situation: "A file that was changed in place and given its old date back",
+      outcome: "It is sent.",
+      test: "e2e/process/verbs-sync-check.test.ts > a change that kept size and date is found, because the file says when it was last changed",
+    },
+    {
+      situation: "A node whose clock is behind the store's",
+      outcome: "What was changed since is sent: the difference is known from the store's answers and is allowed for.",
+      test: "e2e/process/nothing-in-silence.test.ts > a change is sent although the store's clock is before the node's, so that its objects are dated later",
+    },
+    {
+      situation: "A log that grows while it is sent (`*.log`, `*.jsonl`, `*.out`, `*.err`, event files)",
+      outcome:
+        "What it had when it was listed is sent, the last sentence says so, and `--delete` of others still happens.",
+      test: "e2e/process/nothing-in-silence.test.ts > a log that grows while it is sent is sent as it was, it is said, and --delete goes on",
+    },
+  ],
+} satisfies Root;

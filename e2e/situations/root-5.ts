@@ -1,0 +1,43 @@
+import type { Root } from "./situation.ts";
+
+export const root = {
+  number: 5,
+  title: "Stored bytes are the bytes",
+  rows: [
+    {
+      situation: "An object with `Content-Encoding: gzip`, `br` or `zstd`",
+      outcome: "`cp`, `sync` and `cat` give its bytes as they are stored.",
+      test: "e2e/process/stored-bytes.test.ts > an object stored as %s comes as it is stored, by cp, sync and cat",
+    },
+    {
+      situation: "An object whose store says `Content-Encoding: aws-chunked`",
+      outcome: "Its bytes come as they are stored.",
+      test: "e2e/process/stored-bytes.test.ts > an object that its store calls aws-chunked comes as it is stored",
+    },
+    {
+      situation: "An object with an encoding, downloaded by a browser, which would undo it",
+      outcome: "The store is asked not to say it, and the bytes come as they are stored.",
+      test: "app/_browser-transfers/engine/download-file.test.ts > that is stored with an encoding comes as it is stored, though the browser would undo it",
+    },
+    {
+      situation: "A proxy that encodes bytes on the way",
+      outcome: "It is refused: the length is not that of the object.",
+      test: "storage/check-range.test.ts > %s",
+    },
+    {
+      situation: "An archived object (`GLACIER`, `DEEP_ARCHIVE`) among others, in `cp` and `cat`",
+      outcome: "It is named as archived, with what to do; all others are fetched. Exit code 8.",
+      test: "e2e/process/stored-bytes.test.ts > an archived object is named as that, with what to do, and the others are fetched",
+    },
+    {
+      situation: "A checkpoint of another tool with archived objects",
+      outcome: "The list names the first one; registering it is refused with their names, until they are brought back.",
+      test: "server/adopt/assert-readable.test.ts > objects in an archive are named, but for those that somebody had brought back; no other is asked for",
+    },
+    {
+      situation: "A store that says `EncodingType` url and leaves `+` as it is",
+      outcome: "The rest of the page, or one small request, tells what its `+` are.",
+      test: "e2e/process/stored-bytes.test.ts > a store that says that it encodes names, and leaves plus signs as they are, is understood",
+    },
+  ],
+} satisfies Root;

@@ -1,0 +1,63 @@
+import type { Root } from "./situation.ts";
+
+export const root = {
+  number: 7,
+  title: "The importer",
+  rows: [
+    {
+      situation: "An rclone.conf whose key has quotes, a `$` at its beginning, or ` #` in it",
+      outcome: "It is taken as it stands there, as rclone does.",
+      test: "storage/import/read-import.test.ts > takes values as they stand there: quotes, a # behind a space and a leading $ are part of a key",
+    },
+    {
+      situation: "Two aliases of one remote, an alias of an alias, an alias before its remote",
+      outcome: "One profile for each place.",
+      test: "storage/import/read-import.test.ts > gives a profile for each alias of one remote, in whatever order they stand, and for an alias of an alias",
+    },
+    {
+      situation: "A remote of crypt, chunker or compress over S3",
+      outcome: "It is named for what it is: only rclone reads what it writes.",
+      test: "storage/import/read-import.test.ts > gives a profile for each alias of one remote, in whatever order they stand, and for an alias of an alias",
+    },
+    {
+      situation: "s3cmd's `~/.s3cfg`",
+      outcome: "Endpoint, style and key are read.",
+      test: "storage/import/read-import.test.ts > of s3cmd give endpoint, style and key",
+    },
+    {
+      situation: "The CSV file of the AWS console",
+      outcome: "Its keys are read.",
+      test: "storage/import/read-import.test.ts > that the AWS console saved are read, with whatever other columns",
+    },
+    {
+      situation: "JSON of `aws sts`, `aws iam create-access-key`, a metadata service, or `mc`",
+      outcome: "It is read; a temporary key is named as that.",
+      test: "storage/import/read-import.test.ts > in JSON are read: those of IAM and of mc; those of STS are named as temporary",
+    },
+    {
+      situation: '`[profile "my prof"]` in the AWS files',
+      outcome: "It is the profile `my prof` of the credentials file.",
+      test: "storage/import/read-import.test.ts > whose profile has a name in quotes are one profile under it",
+    },
+    {
+      situation: "A variable in single quotes with a `$` in it",
+      outcome: "It is what stands there; without quotes it is named as coming from elsewhere.",
+      test: "storage/import/read-import.test.ts > is what stands there, also with a $ at its beginning; without them it comes from elsewhere",
+    },
+    {
+      situation: "An endpoint below a path (`https://….supabase.co/storage/v1/s3`)",
+      outcome: "It is taken whole, used, and signed with its path.",
+      test: "storage/import/read-import.test.ts > has an endpoint below a path, as Supabase has, and takes it whole",
+    },
+    {
+      situation: "A store that answers below a path, in requests",
+      outcome: "The path is part of what is asked for and of what is signed.",
+      test: "storage/signing.test.ts > keeps the path of an endpoint below which a store answers, for keys and for the bucket",
+    },
+    {
+      situation: "An endpoint of R2 that has the bucket as its path",
+      outcome: "The bucket is taken from there, the endpoint is the account's.",
+      test: "storage/import/read-import.test.ts > takes the bucket from an alias, from a command, and from R2's own way of writing the address",
+    },
+  ],
+} satisfies Root;

@@ -1,0 +1,38 @@
+import type { Root } from "./situation.ts";
+
+export const root = {
+  number: 8,
+  title: "Formats",
+  rows: [
+    {
+      situation: "An npy header of Python 2 (`2L`), of numpy 2 (`np.int64(2)`), or with double quotes",
+      outcome: "It is read.",
+      test: "storage/inspect/hostile.test.ts > of an array by %s is read",
+    },
+    {
+      situation: "A safetensors header that names a tensor twice",
+      outcome: "It is refused by the name, where JSON would take the last one without a word.",
+      test: "storage/inspect/hostile.test.ts > that names a tensor twice is refused, with the name",
+    },
+    {
+      situation: "A safetensors header of 126 MB",
+      outcome: "It is refused by its length (the format allows 100 MB), and nothing of it is read.",
+      test: "storage/inspect/hostile.test.ts > of 126 MB is refused by its length, and nothing of it is read",
+    },
+    {
+      situation: 'A safetensors header `{},"__metadata__":…`',
+      outcome: "It is named for what it is: no library reads it, and it has no tensors.",
+      test: "storage/inspect/hostile.test.ts > that begins empty and goes on with its metadata is named for what it is",
+    },
+    {
+      situation: "In a bucket of another tool: a step without optimizer",
+      outcome: "It is called weights only. Registered, it is no step to go on from: the one before it is.",
+      test: "server/adopt/adopt.test.ts > of weights alone is not what a run goes on from: the step before it is, also after a rebuild",
+    },
+    {
+      situation: "In a bucket of another tool: half of the shards",
+      outcome: "It is incomplete, with the first missing one by name, and cannot be registered.",
+      test: "storage/recognise/recognise.test.ts > with half of its shards it is incomplete",
+    },
+  ],
+} satisfies Root;
