@@ -27,6 +27,8 @@ export function conditionWords(condition: AlertCondition): string {
       return `more than ${condition.moreThan} sign-ins failed within ${formatDuration(condition.withinMs)}`;
     case "claim-refused":
       return `a node claimed a run that is another's within the last ${formatDuration(condition.withinMs)}`;
+    case "nothing-safe":
+      return `a program ended with nothing of its run safe within the last ${formatDuration(condition.withinMs)}`;
   }
 }
 
@@ -65,6 +67,7 @@ export const PARAMETERS: Readonly<Record<AlertKind, readonly Parameter[]>> = {
     { key: "withinMs", label: "Within", unit: "min", scale: MINUTE, usual: 10 },
   ],
   "claim-refused": [{ key: "withinMs", label: "Until after", unit: "min", scale: MINUTE, usual: 60 }],
+  "nothing-safe": [{ key: "withinMs", label: "Until after", unit: "min", scale: MINUTE, usual: 1440 }],
 };
 
 interface Parameter {

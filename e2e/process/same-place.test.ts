@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, statSy
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runName } from "#protocol/names.ts";
+import { ENDED_UNSAFE } from "#protocol/reports.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { ROOT } from "../stage/start-process.ts";
 
@@ -194,7 +195,9 @@ test("what is in no checkpoint format is told, and --require-safe ends with 9", 
     `Nothing that the program wrote to ${folder} is safe: notes.dat (8.8 KiB) is in no checkpoint format.`,
   );
   const { rows } = await stage.client.events.list.query({ nodeId: null, run: "untaken", cursor: null, limit: 50 });
-  expect(rows.some(({ kind, text }) => kind === "capture-refused" && text.includes("notes.dat"))).toBe(true);
+  // The alert rule "nothing-safe" goes by the operation.
+  const told = rows.find(({ kind, fault }) => kind === "capture-refused" && fault?.op === ENDED_UNSAFE);
+  expect(told?.text).toContain("notes.dat");
   const saved = program(
     `require("node:fs").writeFileSync(${JSON.stringify(join(folder, "ckpt_5.pt"))}, "x".repeat(9000))`,
   );
