@@ -5,10 +5,11 @@ import { nameOfPlace } from "#protocol/place.ts";
 import { placeOfRow } from "./place-of-row.ts";
 
 const MOST_ASKED = 500;
-const NEWEST = [{ writerEpoch: "desc" as const }, { step: "desc" as const }, { committedAt: "desc" as const }];
+/** The newest first. */
+export const NEWEST = [{ writerEpoch: "desc" as const }, { step: "desc" as const }, { committedAt: "desc" as const }];
 
 /** A run may go on from it: it has the state of a training program, and nobody had the run start before it. */
-const RESUMABLE = { role: null, abandonedAt: null };
+export const RESUMABLE = { role: null, abandonedAt: null };
 
 async function newestOf(tx: Pick<Transaction, "checkpoint">, which: { run: string; step?: bigint }) {
   const find = (where: { damagedAt?: null }) =>
