@@ -41,8 +41,8 @@ export interface Watching {
   /** Older ones that were finished together with a newer one. */
   onPassedOver(candidate: Candidate, look: Look): Promise<void>;
   onRefused(candidate: Candidate, about: { look: Look | null; fault: Fault }): Promise<void>;
-  /** The weights in the folder itself; null: there are none. */
-  findFinalModel(): Promise<Omit<Candidate, "step"> | null>;
+  /** The weights in the folder itself, or below it; null: there are none. */
+  findFinalModel(finder: Finder): Promise<Omit<Candidate, "step"> | null>;
   /** The step of a final model that is to be taken now. */
   stepOfFinalModel(): Promise<number>;
   /** Its name ends in a number, and it is no checkpoint. */
@@ -156,7 +156,9 @@ export async function keepWatching(watching: Watching): Promise<void> {
         } else soonMs = SOON_MS;
         if (clock.now() - lookedAt >= UNTAKEN_EVERY_MS) {
           lookedAt = clock.now();
-          await watching.onUntaken(await findUntaken(watch.folder, await watching.finder.find()));
+          const final = await watching.findFinalModel(watching.finder);
+          const taken = [...(await watching.finder.find()), ...(final === null ? [] : [final])];
+          await watching.onUntaken(await findUntaken(watch.folder, taken));
         }
       } catch (error) {
         if (!signal.aborted) watching.onFault(toFault(error, { op: "watch", subject: watch.folder }));
@@ -198,7 +200,7 @@ export async function lookOnce(watching: Watching): Promise<boolean> {
 async function lookAtFinalModel(watching: Watching): Promise<boolean> {
   const { settler, signal, rests, clock } = watching;
   if (signal.aborted || rests.isResting(watching.watch.folder)) return false;
-  const found = await watching.findFinalModel();
+  const found = await watching.findFinalModel(watching.finder);
   if (found === null) return false;
   const startedAt = clock.now();
   const candidate = { ...found, step: 0 };
