@@ -298,8 +298,6 @@ test("weights that a program leaves deeper down at its end are kept as the final
   const worker = await runTo("deep-1", "deep", script);
   expect(said(worker)).toContain("Safe: the final model of deep");
   const { checkpoints } = await stage.client.runs.get.query({ run: runName.parse("deep") });
-  expect(checkpoints.map(({ step, role, fileCount }) => [step, role, fileCount]).toSorted()).toEqual([
-    [10, "final-model", 2],
-    [10, null, 1],
-  ]);
+  const files = Object.fromEntries(checkpoints.map(({ role, fileCount }) => [role ?? "checkpoint", fileCount]));
+  expect(files).toEqual({ checkpoint: 1, "final-model": 2 });
 });

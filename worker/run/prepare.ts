@@ -42,10 +42,11 @@ export async function prepareRuns(
   const points: ResumePoint[] = [];
   for (const watch of agent.options.watches) {
     const point = await prepareRun(agent, watch, startFrom);
-    if (point === null) continue;
-    points.push(point);
+    // Also at its first start: a framework makes a new folder because this one is there, whatever is in it.
     const above = await folderToWatch(watch.folder);
     if (above !== null) agent.narrator.writesElsewhere({ run: watch.run, folder: watch.folder, above });
+    if (point === null) continue;
+    points.push(point);
     await restoreOthers(agent, { run: watch.run, folder: watch.folder, point }, wish);
   }
   return points;

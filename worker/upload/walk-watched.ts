@@ -18,6 +18,8 @@ import { readStepInside } from "./read-step-inside.ts";
 export interface Finder {
   /** Returns what may be a checkpoint, lowest step first. Faults: READ_FAILED. */
   find(): Promise<Candidate[]>;
+  /** The same, walked now: `find` may answer with what an earlier walk found. Faults: READ_FAILED. */
+  findAnew(): Promise<Candidate[]>;
   /** Returns the weights without a state to go on from that the last walk found below the folder itself. */
   finals(): readonly FinalBelow[];
 }
@@ -74,29 +76,30 @@ export function createFinder(folder: string, takes: NamePattern | null, followsA
   let last: { found: Candidate[]; until: number } | null = null;
   let walks: number[] = [];
   let finals: readonly FinalBelow[] = [];
+  const findAnew = async () => {
+    const startedAt = performance.now();
+    const bounds = { seen: new Set<string>(), folders: 0, names: 0 };
+    const walk: Walk = { root: folder, takes, found: [], finals: [], listings, insides, ...bounds };
+    try {
+      await enter(walk, folder, 0);
+    } catch (error) {
+      const fault = diskFault(error, { op: "watch", subject: folder, otherwise: "READ_FAILED" });
+      if (fault.context.detail !== "ENOENT") throw fault;
+    }
+    for (const path of listings.keys()) if (!walk.seen.has(path)) listings.delete(path);
+    for (const path of insides.keys()) if (!walk.seen.has(path)) insides.delete(path);
+    const found = walk.found
+      .map((one) => ({ ...one, links }))
+      .sort((a, b) => a.step - b.step || (a.path < b.path ? -1 : 1));
+    finals = walk.finals;
+    walks = [...walks, performance.now() - startedAt].slice(-WALKS_COMPARED);
+    last = { found, until: startedAt + restAfter(walks) };
+    return found;
+  };
   return {
     finals: () => finals,
-    find: async () => {
-      const startedAt = performance.now();
-      if (last !== null && startedAt < last.until) return last.found;
-      const bounds = { seen: new Set<string>(), folders: 0, names: 0 };
-      const walk: Walk = { root: folder, takes, found: [], finals: [], listings, insides, ...bounds };
-      try {
-        await enter(walk, folder, 0);
-      } catch (error) {
-        const fault = diskFault(error, { op: "watch", subject: folder, otherwise: "READ_FAILED" });
-        if (fault.context.detail !== "ENOENT") throw fault;
-      }
-      for (const path of listings.keys()) if (!walk.seen.has(path)) listings.delete(path);
-      for (const path of insides.keys()) if (!walk.seen.has(path)) insides.delete(path);
-      const found = walk.found
-        .map((one) => ({ ...one, links }))
-        .sort((a, b) => a.step - b.step || (a.path < b.path ? -1 : 1));
-      finals = walk.finals;
-      walks = [...walks, performance.now() - startedAt].slice(-WALKS_COMPARED);
-      last = { found, until: startedAt + restAfter(walks) };
-      return found;
-    },
+    findAnew,
+    find: async () => (last !== null && performance.now() < last.until ? last.found : findAnew()),
   };
 }
 

@@ -233,12 +233,15 @@ function newestOf(candidates: readonly Candidate[], recogniser: Recogniser): Can
   return newest?.candidate ?? null;
 }
 
+/** What a candidate is: the same name with another step, or other files, is another one. */
+const identityOf = ({ path, step, kind, names }: Candidate): string => JSON.stringify([path, step, kind, names ?? []]);
+
 async function lookAtCheckpoints(watching: Watching): Promise<boolean> {
   const { watch, settler, signal, rests, clock, recogniser } = watching;
   const candidates = await watching.finder.find();
   rests.keepOnly([watch.folder, ...candidates.map(({ path }) => path)]);
   recogniser.keepOnly(candidates);
-  const finished: { candidate: Candidate; look: Look }[] = [];
+  let finished: { candidate: Candidate; look: Look }[] = [];
   const looked = new Map<string, Look>();
   let isWaiting = false;
   for (const candidate of inOrderOfEvidence(candidates)) {
@@ -273,6 +276,12 @@ async function lookAtCheckpoints(watching: Watching): Promise<boolean> {
   const newest = newestOf(candidates, recogniser);
   const newestLook = newest === null ? undefined : looked.get(newest.path);
   if (newest !== null && newestLook !== undefined) watching.onSeen(newest, newestLook);
+  if (finished.length === 0) return isWaiting;
+  // An earlier walk read the step out of a file that may have been written anew since.
+  const anew = new Set((await watching.finder.findAnew()).map(identityOf));
+  const known = finished.length;
+  finished = finished.filter(({ candidate }) => anew.has(identityOf(candidate)));
+  isWaiting ||= finished.length < known;
   finished.sort((a, b) => a.look.newestMs - b.look.newestMs || a.candidate.step - b.candidate.step);
   for (let taken = finished.pop(); taken !== undefined; taken = finished.pop()) {
     const outcome = await take(watching, taken);

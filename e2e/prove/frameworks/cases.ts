@@ -340,7 +340,7 @@ export const CASES: readonly Case[] = [
     kills: [3, 5],
     older: /epoch(\d+)\.pt$/,
     labels: /best\.pt$/,
-    remade: /results\.csv$/,
+    remade: /(results\.csv|args\.yaml)$/,
   },
   {
     ...EPOCHS,
@@ -354,7 +354,7 @@ export const CASES: readonly Case[] = [
     kills: [3, 5],
     older: /epoch(\d+)\.pt$/,
     labels: /best\.pt$/,
-    remade: /results\.csv$/,
+    remade: /(results\.csv|args\.yaml)$/,
   },
   {
     ...EPOCHS,
