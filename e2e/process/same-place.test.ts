@@ -301,3 +301,25 @@ test("weights that a program leaves deeper down at its end are kept as the final
   const files = Object.fromEntries(checkpoints.map(({ role, fileCount }) => [role ?? "checkpoint", fileCount]));
   expect(files).toEqual({ checkpoint: 1, "final-model": 2 });
 });
+
+test("the Python client names the file itself, and restores it by hand as a file", async () => {
+  const name = "epoch=5-step=600.ckpt";
+  await runTo("python-1", "python", writer(stage.folderOf("python-1"), { [`runs/a/${name}`]: "the state" }));
+  const beside = join(stage.dir, "by-hand", name);
+  const script = `import os, tidemark
+path = tidemark.resume_path()
+print("kind", os.path.isfile(path), "text", open(path).read(), "name", os.path.relpath(path, ${JSON.stringify(stage.folderOf("python-2"))}))
+tidemark.restore(${JSON.stringify(beside)})
+print("by hand", os.path.isfile(${JSON.stringify(beside)}), open(${JSON.stringify(beside)}).read())`;
+  mkdirSync(stage.folderOf("python-2"), { recursive: true });
+  const worker = await stage.startNode({
+    name: "python-2",
+    run: "python",
+    program: [process.env["PYTHON"] ?? "python3", "-B", "-c", script],
+    env: { PYTHONPATH: join(ROOT, "clients/python") },
+    flags: ["--settle", "50ms"],
+  });
+  expect((await worker.exited).code, said(worker)).toBe(0);
+  expect(said(worker)).toContain(`kind True text the state name runs/a/${name}`);
+  expect(said(worker)).toContain("by hand True the state");
+});
