@@ -26,7 +26,7 @@ test("a Lightning file is restored by hand and lies on the disk under its own na
   await openSignedIn(page, stage);
   await page.goto(`${stage.hub.url}/runs/llama`);
   const rows = page.getByRole("table", { name: "Checkpoints" }).getByRole("row");
-  await expect(rows.filter({ hasText: "complete" })).toContainText(PLACE);
+  await expect(rows.filter({ hasText: "complete" })).toContainText(`…/${NAME}`);
   await showAs(page, "narrow");
   await expectSound(page, "a run whose checkpoint is a file, dark and narrow");
   await showAs(page, "wide");

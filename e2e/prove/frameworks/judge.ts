@@ -75,7 +75,8 @@ export function judgeRestored(one: Case, before: Folder, now: Folder): string[] 
   if (odd.length > 0) problems.push(`lie where nothing lay: ${list(odd)}`);
   const shifted = [...before].filter(([path, { kind, writtenAt, content }]) => {
     const other = now.get(path);
-    return kind === "file" && other?.content === content && Math.abs(other.writtenAt - writtenAt) > SAME_TIME_MS;
+    if (kind !== "file" || other?.content !== content || one.remade?.test(path) === true) return false;
+    return Math.abs(other.writtenAt - writtenAt) > SAME_TIME_MS;
   });
   if (shifted.length > 0) problems.push(`have another time: ${list(shifted.map(([path]) => path))}`);
   return problems;
