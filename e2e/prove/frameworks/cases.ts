@@ -164,7 +164,7 @@ export const CASES: readonly Case[] = [
     title: "Lightning, told by Tidemark",
     watches: "`dirpath`",
     args: ["resume-path"],
-    write: '`ckpt_path=os.environ.get("TIDEMARK_RESUME_PATH")`',
+    write: '`ckpt_path=os.environ.get("TIDEMARK_RESUME_PATH") or None`',
   },
   {
     ...LOOP,
