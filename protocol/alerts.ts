@@ -58,6 +58,8 @@ export const alertCondition = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("doubtful"), withinMs: duration(MINUTE_MS).default(24 * HOUR_MS) }),
   /** A node asked for a run that it may not write, or that another one goes on writing. Subject: a node and a run. */
   z.object({ kind: z.literal("claim-refused"), withinMs: duration(MINUTE_MS).default(HOUR_MS) }),
+  /** A program ended, and of what it wrote nothing is safe. Subject: a node and a run. */
+  z.object({ kind: z.literal("nothing-safe"), withinMs: duration(MINUTE_MS).default(24 * HOUR_MS) }),
 ]);
 export type AlertCondition = z.infer<typeof alertCondition>;
 export type AlertKind = AlertCondition["kind"];
@@ -123,6 +125,11 @@ export const ALERT_WORDS: Readonly<Record<AlertKind, { label: string; many: stri
     label: "Run claimed by another node",
     many: "runs were claimed by nodes that may not write them",
     todo: "If the node is to go on with the run, hand it over on the run's page. If not, revoke the node and its join token.",
+  },
+  "nothing-safe": {
+    label: "Nothing of a run is safe",
+    many: "programs ended with nothing of their runs safe",
+    todo: "Save the files while the node is there: `tidemark save`. Then watch the right folder, or name the checkpoints with --pattern.",
   },
 };
 

@@ -97,9 +97,9 @@ export const nodeSettings = z.object({
 export type NodeSettings = z.infer<typeof nodeSettings>;
 
 /** `final-model`: announcements and manifests with a role. `no-checkpoint`: refusals with the code NO_CHECKPOINT. `place`:
- * manifests with a place, and files beside a checkpoint. `line`: a claim that begins a new line. `doubt`: manifests
- * that say why a checkpoint may not be whole. */
-export const HUB_FEATURES = ["final-model", "no-checkpoint", "place", "line", "link-refused", "doubt"] as const;
+ * manifests with a place, and files beside a checkpoint. `line`: a claim that begins a new line. `kept`: `listKept`. `doubt`:
+ * manifests that say why a checkpoint may not be whole. */
+export const HUB_FEATURES = ["final-model", "no-checkpoint", "place", "line", "link-refused", "kept", "doubt"] as const;
 export type HubFeature = (typeof HUB_FEATURES)[number];
 
 export type HelloAnswer =
@@ -166,3 +166,9 @@ export const findCheckpointInput = z.object({
   /** In place of a checkpoint: the newest of these. The answer repeats it, for the same reason. */
   role: checkpointRole.optional(),
 });
+
+/** Most checkpoints that `listKept` answers with. */
+export const MOST_KEPT = 200;
+export const listKeptInput = z.object({ run: runName });
+/** One of the answer to `listKept`. */
+export type KeptCheckpoint = FoundCheckpoint & { sizeBytes: number };

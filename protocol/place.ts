@@ -18,6 +18,9 @@ export type StepSource = z.infer<typeof stepSource>;
 /** Most files beside a checkpoint that are kept with it. */
 export const MOST_BESIDE = 16;
 
+/** Most other checkpoints that are named with one. */
+export const MOST_SIBLINGS = 16;
+
 /** Files of the run beside a checkpoint: `latest`, `config.yaml`, a link `last.ckpt`. */
 export const besideFile = z.union([
   /** `file`: its name among the files of the manifest. */
@@ -34,11 +37,13 @@ export const checkpointPlace = z.object({
   /** Absent: the step is in the name. */
   stepFrom: stepSource.optional(),
   beside: z.array(besideFile).max(MOST_BESIDE).optional(),
+  /** Names of other checkpoints in its folder when it was captured, newest first, where a framework compares all of them (Orbax). */
+  siblings: z.array(z.string().min(1).max(255)).max(MOST_SIBLINGS).optional(),
 });
 export type CheckpointPlace = z.infer<typeof checkpointPlace>;
 
 /** The place as it is shown and asked for: without what lies beside it. */
-export const shownPlace = checkpointPlace.omit({ beside: true });
+export const shownPlace = checkpointPlace.omit({ beside: true, siblings: true });
 export type ShownPlace = z.infer<typeof shownPlace>;
 
 /** Files beside a checkpoint stand in its manifest below this name, which no program gives to its own. */

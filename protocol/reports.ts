@@ -130,6 +130,9 @@ export const captureAnnouncement = z
   });
 export type CaptureAnnouncement = z.infer<typeof captureAnnouncement>;
 
+/** The operation of a NO_CHECKPOINT fault that speaks of everything a program left, not of one file. */
+export const ENDED_UNSAFE = "end of program";
+
 const eventBase = { seq: count.min(1), at: instant };
 
 export const nodeEvent = z.discriminatedUnion("type", [
@@ -167,6 +170,7 @@ export const nodeEvent = z.discriminatedUnion("type", [
   }),
   z.object({ ...eventBase, type: z.literal("command-accepted"), commandId: id }),
   z.object({ ...eventBase, type: z.literal("command-ended"), commandId: id, ...commandOutcome.shape }),
+  /** With the operation `ENDED_UNSAFE` in its fault: a program ended, and of what it wrote to a watched folder nothing is safe. */
   z.object({
     ...eventBase,
     type: z.literal("capture-refused"),

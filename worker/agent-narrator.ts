@@ -48,7 +48,11 @@ export interface Narrator extends OrphanNarrator {
   /** The framework makes a new folder at its next start, which nobody watches. */
   writesElsewhere(about: { run: string; folder: string; above: string }): void;
   /** A checkpoint that the state of the newest one names is back too. */
-  restoredNamed(about: { run: string; step: number; path: string }): void;
+  restoredToo(about: { run: string; step: number; path: string; why: "named" | "kept" }): void;
+  /** Not all that are kept fit on the disk. `left`: how many stay in the bucket, `step` being the newest of them. */
+  keptNotAll(about: { run: string; step: number; left: number; neededBytes: number; freeBytes: number }): void;
+  /** The hub is older than `--restore kept`. */
+  keptUnknown(about: { run: string }): void;
   /** The program ended, and nothing of what it wrote there was captured. */
   nothingTaken(about: { run: string; folder: string; untaken: Untaken }): void;
   /** A program counts from a lower step again than the run had reached. */
@@ -287,8 +291,24 @@ export function createNarrator(terminal: Terminal): Narrator {
         `The program of ${run} may write elsewhere from now on: its framework makes a new folder beside ${folder} when that is there. Watch ${above} instead.`,
         { type: "writes-elsewhere", run, folder, above },
       ),
-    restoredNamed: ({ run, step, path }) =>
-      terminal.say(`Restored ${path} too: the state of ${run} names it.`, { type: "restored-named", run, step, path }),
+    restoredToo: ({ run, step, path, why }) =>
+      terminal.say(`Restored ${path} too: ${why === "named" ? `the state of ${run} names it` : "it is kept"}.`, {
+        type: "restored-named",
+        run,
+        step,
+        path,
+        why,
+      }),
+    keptNotAll: ({ run, step, left, neededBytes, freeBytes }) =>
+      terminal.say(
+        `${left === 1 ? "One kept checkpoint" : `${formatCount(left)} kept checkpoints`} of ${run} ${left === 1 ? "stays" : "stay"} in the bucket: step ${formatCount(step)} and the next checkpoint of the program need ${formatBytes(neededBytes)}, ${formatBytes(freeBytes)} are free.`,
+        { type: "kept-not-all", run, step, left, neededBytes, freeBytes },
+      ),
+    keptUnknown: ({ run }) =>
+      terminal.say(
+        `Only the newest checkpoint of ${run} and those that its state names come back: the hub is too old to list what is kept. Update it.`,
+        { type: "kept-unknown", run },
+      ),
     nothingTaken: ({ run, folder, untaken }) =>
       terminal.say(
         `Nothing that the program wrote to ${folder} is safe: ${untakenWords(untaken)} ${untaken.files === 1 ? "is in" : "are in"} no checkpoint format. Where it is a checkpoint, name it with --pattern, or save it with \`tidemark save\`; \`tidemark doctor --watch ${folder}\` shows what would be taken.`,

@@ -29,6 +29,8 @@ export function conditionWords(condition: AlertCondition): string {
       return `a checkpoint that may not be whole was kept within the last ${formatDuration(condition.withinMs)}`;
     case "claim-refused":
       return `a node claimed a run that is another's within the last ${formatDuration(condition.withinMs)}`;
+    case "nothing-safe":
+      return `a program ended with nothing of its run safe within the last ${formatDuration(condition.withinMs)}`;
   }
 }
 
@@ -68,6 +70,7 @@ export const PARAMETERS: Readonly<Record<AlertKind, readonly Parameter[]>> = {
   ],
   doubtful: [{ key: "withinMs", label: "Until after", unit: "h", scale: 60 * MINUTE, usual: 24 }],
   "claim-refused": [{ key: "withinMs", label: "Until after", unit: "min", scale: MINUTE, usual: 60 }],
+  "nothing-safe": [{ key: "withinMs", label: "Until after", unit: "min", scale: MINUTE, usual: 1440 }],
 };
 
 interface Parameter {

@@ -288,7 +288,7 @@ function Checks({ plan, node, also }: ChecksProps) {
         ]),
     {
       tone: "ok",
-      text: "verified first, then put in place; a folder that is there is kept beside it unless the bucket has exactly its content",
+      text: "verified first, then put in place; what is there under this name is kept beside it unless the bucket has exactly its content",
     },
   ];
   return (

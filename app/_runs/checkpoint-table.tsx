@@ -1,5 +1,6 @@
 "use client";
 import { useRef } from "react";
+import { nameOfPlace } from "#protocol/place.ts";
 import { stepWords } from "#protocol/step-words.ts";
 import { formatCount, formatDuration } from "#protocol/units.ts";
 import type { CheckpointRow } from "#protocol/views.ts";
@@ -29,6 +30,9 @@ const COLUMNS: readonly Column[] = [
   { key: "actions", head: "", label: "Actions", align: "right" },
 ];
 const HEIGHT = 43;
+
+/** The name tells one checkpoint from another; the folders before it are the same in each row. */
+const shortPlace = (path: string): string => (path.includes("/") ? `…/${nameOfPlace(path)}` : path);
 
 interface CheckpointTableProps {
   rows: readonly CheckpointRow[];
@@ -79,7 +83,7 @@ function CheckpointRowView({ row, fate }: { row: CheckpointRow; fate: "lost" | "
         )}
         {row.place !== null && (
           <div className="max-w-56 truncate text-12 text-faint max-sm:hidden" title={visibleText(row.place.path)}>
-            {visibleText(row.place.path)}
+            {visibleText(shortPlace(row.place.path))}
           </div>
         )}
         <div className="max-w-28 truncate text-12 text-faint sm:hidden">

@@ -2,7 +2,7 @@
 
 One file, Python 3.8 or newer, standard library only: copy it beside your program.
 
-    path = tidemark.resume_path()            # None: start from the beginning
+    path = tidemark.resume_path()            # a folder, or the file itself; None: start from the beginning
     tidemark.step(step)                      # cheap, never raises: how far training has come
     tidemark.save("out/checkpoint-500")      # it is finished on disk: take it now
     tidemark.flush()                         # returns when everything known by now is safe
@@ -260,7 +260,11 @@ class Client:
             raise TidemarkError("NOT_SAFE", why)
 
     def restore(self, path: PathLike, *, run: Optional[str] = None, step: Optional[int] = None) -> Restored:
-        """Put a checkpoint, the newest complete one unless `step` names another, into the folder `path`."""
+        """Put a checkpoint, the newest complete one unless `step` names another, at `path`.
+
+        What was one file becomes that file when `path` has its name (`back/last.ckpt`); under any other name, and of a
+        checkpoint that was a folder, `path` is a folder with its files in it.
+        """
         body = {"path": os.path.abspath(os.fsdecode(path)), "run": run, "step": _whole(step)}
         return cast(Restored, self._ask("POST", "/v1/restore", body))
 
@@ -494,7 +498,11 @@ def _fields(value: Any) -> Optional[Dict[str, Any]]:
 
 
 def resume_path() -> Optional[str]:
-    """Where `tidemark run` put the checkpoint to go on from; None: start from the beginning."""
+    """Where `tidemark run` put the checkpoint to go on from; None: start from the beginning.
+
+    It is the path that the program itself gave it: the folder `checkpoint-500`, or the file `last.ckpt` where that is all of it.
+    Of several files of one step (`model_10.pt`, `optim_10.pt`) it is the first; the others lie beside it.
+    """
     return os.environ.get("TIDEMARK_RESUME_PATH") or None
 
 

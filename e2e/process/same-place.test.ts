@@ -1,8 +1,18 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runName } from "#protocol/names.ts";
+import { ENDED_UNSAFE } from "#protocol/reports.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { ROOT } from "../stage/start-process.ts";
 
@@ -194,7 +204,9 @@ test("what is in no checkpoint format is told, and --require-safe ends with 9", 
     `Nothing that the program wrote to ${folder} is safe: notes.dat (8.8 KiB) is in no checkpoint format.`,
   );
   const { rows } = await stage.client.events.list.query({ nodeId: null, run: "untaken", cursor: null, limit: 50 });
-  expect(rows.some(({ kind, text }) => kind === "capture-refused" && text.includes("notes.dat"))).toBe(true);
+  // The alert rule "nothing-safe" goes by the operation.
+  const told = rows.find(({ kind, fault }) => kind === "capture-refused" && fault?.op === ENDED_UNSAFE);
+  expect(told?.text).toContain("notes.dat");
   const saved = program(
     `require("node:fs").writeFileSync(${JSON.stringify(join(folder, "ckpt_5.pt"))}, "x".repeat(9000))`,
   );
@@ -229,4 +241,85 @@ test("the best checkpoint that the Trainer's state names comes back beside the n
   });
   expect(await newest.exited).toMatchObject({ code: 0 });
   expect(readdirSync(stage.folderOf("best-3"))).toEqual(["checkpoint-40"]);
+});
+
+test("--restore kept brings back all that is kept of the line, and the newest one keeps its own last.ckpt", async () => {
+  const folder = stage.folderOf("kept-1");
+  const saved = (step: number) =>
+    writer(folder, { [`epoch=${step / 10}-step=${step}.ckpt`]: `state of ${step}`, "last.ckpt": `state of ${step}` });
+  for (const step of [10, 20, 30]) await runTo("kept-1", "kept", saved(step));
+  const worker = await stage.startNode({
+    name: "kept-2",
+    run: "kept",
+    program: PRINT_RESUME,
+    flags: ["--settle", "50ms", "--restore", "kept"],
+  });
+  expect((await worker.exited).code, said(worker)).toBe(0);
+  expect(said(worker)).toContain("kept goes on from step 30.");
+  const back = stage.folderOf("kept-2");
+  expect(read(back)).toEqual({
+    "epoch=1-step=10.ckpt": "state of 10",
+    "epoch=2-step=20.ckpt": "state of 20",
+    "epoch=3-step=30.ckpt": "state of 30",
+    "last.ckpt": "state of 30",
+  });
+  const told = worker.lines.filter((line) => line.includes("too: it is kept."));
+  expect(told.map((line) => /step=(\d+)/.exec(line)?.[1])).toEqual(["20", "10"]);
+});
+
+test("the steps that Orbax compares by their metrics come back beside the newest", async () => {
+  const folder = stage.folderOf("orbax-1");
+  const saved = (step: number) =>
+    writer(folder, {
+      [`${step}/_CHECKPOINT_METADATA`]: "{}",
+      [`${step}/metrics/metrics`]: JSON.stringify({ distance: step === 20 ? 0 : 100 - step }),
+      [`${step}/default/manifest.ocdbt`]: `state of ${step}`,
+      [`${step}/commit_success.txt`]: "done",
+    });
+  for (const step of [10, 20]) await runTo("orbax-1", "orbax", saved(step));
+  // Its manager keeps the best two.
+  rmSync(join(folder, "10"), { recursive: true });
+  await runTo("orbax-1", "orbax", saved(30));
+  await runTo("orbax-2", "orbax", PRINT_RESUME);
+  expect(read(stage.folderOf("orbax-2"))).toEqual(read(folder));
+  expect(readdirSync(folder).toSorted()).toEqual(["20", "30"]);
+});
+
+test("weights that a program leaves deeper down at its end are kept as the final model of the run", async () => {
+  const folder = stage.folderOf("deep-1");
+  const out = join(folder, "outputs/2026-11-28/03-20-33");
+  const script = program(`const fs = require("node:fs"), at = ${JSON.stringify(out)};
+    fs.mkdirSync(at, { recursive: true });
+    fs.writeFileSync(at + "/step_10.pt", "state");
+    const earlier = Date.now() / 1000 - 5;
+    fs.utimesSync(at + "/step_10.pt", earlier, earlier);
+    fs.writeFileSync(at + "/config.json", "{}");
+    fs.writeFileSync(at + "/adapter_model.bin", "weights");`);
+  const worker = await runTo("deep-1", "deep", script);
+  expect(said(worker)).toContain("Safe: the final model of deep");
+  const { checkpoints } = await stage.client.runs.get.query({ run: runName.parse("deep") });
+  const files = Object.fromEntries(checkpoints.map(({ role, fileCount }) => [role ?? "checkpoint", fileCount]));
+  expect(files).toEqual({ checkpoint: 1, "final-model": 2 });
+});
+
+test("the Python client names the file itself, and restores it by hand as a file", async () => {
+  const name = "epoch=5-step=600.ckpt";
+  await runTo("python-1", "python", writer(stage.folderOf("python-1"), { [`runs/a/${name}`]: "the state" }));
+  const beside = join(stage.dir, "by-hand", name);
+  const script = `import os, tidemark
+path = tidemark.resume_path()
+print("kind", os.path.isfile(path), "text", open(path).read(), "name", os.path.relpath(path, ${JSON.stringify(stage.folderOf("python-2"))}))
+tidemark.restore(${JSON.stringify(beside)})
+print("by hand", os.path.isfile(${JSON.stringify(beside)}), open(${JSON.stringify(beside)}).read())`;
+  mkdirSync(stage.folderOf("python-2"), { recursive: true });
+  const worker = await stage.startNode({
+    name: "python-2",
+    run: "python",
+    program: [process.env["PYTHON"] ?? "python3", "-B", "-c", script],
+    env: { PYTHONPATH: join(ROOT, "clients/python") },
+    flags: ["--settle", "50ms"],
+  });
+  expect((await worker.exited).code, said(worker)).toBe(0);
+  expect(said(worker)).toContain(`kind True text the state name runs/a/${name}`);
+  expect(said(worker)).toContain("by hand True the state");
 });

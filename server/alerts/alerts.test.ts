@@ -3,7 +3,7 @@ import { ALERT_SETTLE_MS, isQuiet } from "#protocol/alerts.ts";
 import { makeRunBacklog } from "#protocol/make-run-backlog.ts";
 import { noteRefusal } from "../auth/refusals.ts";
 import { runName } from "#protocol/names.ts";
-import type { RunBacklog } from "#protocol/reports.ts";
+import { ENDED_UNSAFE, type RunBacklog } from "#protocol/reports.ts";
 import {
   addTestNode,
   addTestProfile,
@@ -16,6 +16,7 @@ import {
 } from "../hub/open-test-hub.ts";
 import { noticeSilence } from "../live/tick.ts";
 import { deliverDue } from "./deliver.ts";
+import { newId } from "../random-id.ts";
 import { evaluate } from "./evaluate.ts";
 import { openReceiver, type Receiver } from "./open-receiver.ts";
 import { GROUP_EVERY_MS, GROUP_WAIT_MS } from "./tell.ts";
@@ -77,6 +78,30 @@ const silence = async (count = 1): Promise<TestNode[]> => {
   return nodes;
 };
 
+async function addCompleteCheckpoint(run: string, nodeId: string): Promise<void> {
+  const at = new Date(test.hub.now());
+  await test.hub.db.checkpoint.create({
+    data: {
+      id: newId(),
+      run,
+      step: 5n,
+      writerEpoch: 1,
+      attempt: "00000001",
+      nodeId,
+      profileId,
+      bucket: "checkpoints",
+      prefix: "",
+      state: "complete",
+      metrics: "{}",
+      fileCount: 1,
+      sizeBytes: 10n,
+      capturedAt: at,
+      announcedAt: at,
+      committedAt: at,
+    },
+  });
+}
+
 describe("what fires", () => {
   it("a silent node, until it speaks again", async () => {
     await addRule({ kind: "silent", longerThanMs: 5 * MINUTE_MS });
@@ -111,6 +136,41 @@ describe("what fires", () => {
     await look();
     expect(await active()).toMatchObject([{ kind: "at-risk", run: "llama", nodeName: "gpu-1" }]);
     await say(node, { runs: [run(), other] });
+    await look();
+    expect(await active()).toEqual([]);
+  });
+
+  it("a program that ended with nothing of its run safe, until a checkpoint is", async () => {
+    await addRule({ kind: "nothing-safe" });
+    const node = await addTestNode(test.hub, profileId, "gpu-1");
+    await addTestWriter(test.hub, "llama", node.nodeId);
+    await addTestWriter(test.hub, "mistral", node.nodeId);
+    const refused = (about: { seq: number; op: string; run: string; detail: string }) => ({
+      seq: about.seq,
+      at: test.hub.now(),
+      type: "capture-refused" as const,
+      run: runName.parse(about.run),
+      path: "/w/notes.bin",
+      fault: { code: "NO_CHECKPOINT" as const, op: about.op, detail: about.detail },
+    });
+    const ended = "the program ended and nothing that it wrote is safe (notes.bin (2.0 GB) and 3 more)";
+    const events = [
+      refused({ seq: 1, op: "capture", run: "mistral", detail: "no checkpoint format" }),
+      refused({ seq: 2, op: ENDED_UNSAFE, run: "llama", detail: ended }),
+    ];
+    await callAs(test.hub, node.caller).node.record({ events });
+    await look();
+    expect(await active()).toMatchObject([
+      {
+        kind: "nothing-safe",
+        nodeName: "gpu-1",
+        run: "llama",
+        text: `kept nothing of llama: ${ended}`,
+        path: "/runs/llama",
+      },
+    ]);
+    test.advance(MINUTE_MS);
+    await addCompleteCheckpoint("llama", node.nodeId);
     await look();
     expect(await active()).toEqual([]);
   });
@@ -341,6 +401,7 @@ it("a hub has sensible rules from the start, and one that was removed does not c
     "disk-full",
     "doubtful",
     "no-checkpoint",
+    "nothing-safe",
     "rejected",
     "restore-failed",
     "sign-ins-failed",

@@ -8,13 +8,20 @@ import type { LiveRule, OpenAlert } from "./alert-memory.ts";
 const NAMED = 10;
 const MOST_LINE = 300;
 
+const OF_RUNS: ReadonlySet<AlertKind> = new Set([
+  "no-checkpoint",
+  "work-lost",
+  "claim-refused",
+  "nothing-safe",
+  "doubtful",
+]);
+
 /** The page of what an alert is about, from the root of the hub. */
 export function pathOf(alert: { kind: AlertKind; nodeId: string | null; run: string | null }): string {
   const { kind, nodeId, run } = alert;
   if (kind === "rejected" || kind === "bucket-away") return "/buckets";
   if (kind === "restore-failed") return "/transfers?show=failed";
-  const isOfRun = kind === "no-checkpoint" || kind === "work-lost" || kind === "claim-refused" || kind === "doubtful";
-  if (isOfRun && run !== null) return `/runs/${encodeURIComponent(run)}`;
+  if (OF_RUNS.has(kind) && run !== null) return `/runs/${encodeURIComponent(run)}`;
   if (kind === "sign-ins-failed") return "/settings";
   return nodeId === null ? "/alerts" : `/nodes/${encodeURIComponent(nodeId)}`;
 }

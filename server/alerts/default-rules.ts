@@ -19,6 +19,11 @@ const DEFAULTS: Readonly<Record<string, RuleDraft>> = {
     condition: { kind: "claim-refused" },
     severity: "critical",
   }),
+  "default-nothing-safe": ruleDraft.parse({
+    name: "Nothing of a run is safe",
+    condition: { kind: "nothing-safe" },
+    severity: "critical",
+  }),
   // A node whose training is over makes no checkpoint either: only whoever trains all the time wants this.
   "default-no-checkpoint": ruleDraft.parse({
     name: "A run makes no checkpoint",

@@ -1,4 +1,5 @@
 import { sentenceOf } from "#protocol/fault.ts";
+import { ENDED_UNSAFE } from "#protocol/reports.ts";
 import { fitsNode, fitsPattern } from "#protocol/scope.ts";
 import { formatDuration } from "#protocol/units.ts";
 import { visibleText } from "#protocol/visible-text.ts";
@@ -33,6 +34,8 @@ export async function findStored(hub: Hub, rule: LiveRule): Promise<Finding[] | 
       return refusedClaims(hub, rule, condition.withinMs);
     case "doubtful":
       return doubtfulOnes(hub, rule, condition.withinMs);
+    case "nothing-safe":
+      return endedUnsafe(hub, rule, condition.withinMs);
     default:
       return null;
   }
@@ -176,6 +179,32 @@ async function doubtfulOnes(hub: Hub, rule: LiveRule, withinMs: number): Promise
     found.push({ subject: id, nodeId, nodeName: node.name, run, text, since: committedAt?.getTime() ?? hub.now() });
   }
   return found;
+}
+
+/** It is over when a checkpoint of the run has become safe since. */
+async function endedUnsafe(hub: Hub, rule: LiveRule, withinMs: number): Promise<Finding[]> {
+  const rows = await hub.db.event.findMany({
+    where: { kind: "capture-refused", at: { gte: new Date(hub.now() - withinMs) } },
+    orderBy: { id: "asc" },
+    take: MOST,
+  });
+  const found = new Map<string, Finding>();
+  for (const { nodeId, nodeName, run, at, fault: text } of rows) {
+    const fault = storedFault(text);
+    if (nodeId === null || run === null || fault?.op !== ENDED_UNSAFE || !isMeant(hub, rule, { nodeId, run })) continue;
+    const subject = `${nodeId} ${run}`;
+    const why = fault.detail ?? "the program ended and nothing that it wrote is safe";
+    found.set(subject, { subject, nodeId, nodeName, run, text: `kept nothing of ${run}: ${why}`, since: at.getTime() });
+  }
+  const still: Finding[] = [];
+  for (const finding of found.values()) {
+    const safe = await hub.db.checkpoint.findFirst({
+      where: { run: finding.run ?? "", state: "complete", committedAt: { gt: new Date(finding.since) } },
+      select: { id: true },
+    });
+    if (safe === null) still.push(finding);
+  }
+  return still;
 }
 
 async function lostWork(

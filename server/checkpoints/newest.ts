@@ -5,13 +5,14 @@ import { nameOfPlace } from "#protocol/place.ts";
 import { placeOfRow } from "./place-of-row.ts";
 
 const MOST_ASKED = 500;
-const NEWEST = [{ writerEpoch: "desc" as const }, { step: "desc" as const }, { committedAt: "desc" as const }];
+/** The newest first. */
+export const NEWEST = [{ writerEpoch: "desc" as const }, { step: "desc" as const }, { committedAt: "desc" as const }];
 
 /**
  * A run may go on from it by itself: it has the state of a training program, it is whole as far as its files tell, and nobody had
  * the run start before it.
  */
-const RESUMABLE = { role: null, abandonedAt: null, doubt: null };
+export const RESUMABLE = { role: null, abandonedAt: null, doubt: null };
 
 async function newestOf(tx: Pick<Transaction, "checkpoint">, which: { run: string; step?: bigint }) {
   const find = (where: { damagedAt?: null }) =>

@@ -1,6 +1,13 @@
 import * as z from "zod";
 import { commitInput } from "#protocol/checkpoint.ts";
-import { claimEpochInput, enrolInput, findCheckpointInput, helloInput, rotateInput } from "#protocol/hello.ts";
+import {
+  claimEpochInput,
+  enrolInput,
+  findCheckpointInput,
+  helloInput,
+  listKeptInput,
+  rotateInput,
+} from "#protocol/hello.ts";
 import { beginCopyInput, commitCopyInput, runHomesInput } from "#protocol/homes.ts";
 import { id } from "#protocol/names.ts";
 import { operation, SIGN_BATCH } from "#protocol/operations.ts";
@@ -18,6 +25,7 @@ import { announce } from "../checkpoints/announce.ts";
 import { claimEpoch } from "../checkpoints/claim-epoch.ts";
 import { commit } from "../checkpoints/commit.ts";
 import { findCheckpoint } from "../checkpoints/find.ts";
+import { listKept } from "../checkpoints/list-kept.ts";
 import { readCheckpoint } from "../checkpoints/read-checkpoint.ts";
 import { sign } from "../checkpoints/sign.ts";
 import { mayReallocate } from "../governor/may-reallocate.ts";
@@ -90,6 +98,7 @@ export const nodeRouter = router({
     .query(({ ctx, input }) => readCheckpoint(ctx, input)),
   tellSums: node.input(tellSumsInput).mutation(({ ctx, input }) => tellSums(ctx, input)),
   findCheckpoint: node.input(findCheckpointInput).query(({ ctx, input }) => findCheckpoint(ctx, input)),
+  listKept: node.input(listKeptInput).query(({ ctx, input }) => listKept(ctx, input)),
   probeTarget: node.input(probeTargetInput).query(({ ctx, input }) => probeTarget(ctx, input)),
   probed: node.input(probeReport).mutation(({ ctx, input }) => recordProbe(ctx, input)),
   mayReallocate: node.input(reallocateInput).mutation(({ ctx, input }) => mayReallocate(ctx, input)),

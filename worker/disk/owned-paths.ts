@@ -73,9 +73,10 @@ export const OWNED_PATHS = {
     fits: matches(/(^|\/)\.[^/]+\.replaced-[A-Za-z0-9-]+$/),
   },
   "set-aside": {
-    paths: "a checkpoint in a watched folder, as `.set-aside-<name>`",
+    paths:
+      "a checkpoint in a watched folder, as `.set-aside-<name>`; one of accelerate's `checkpoints`, in `.set-aside-checkpoints` beside that folder",
     why: "A program must not go on from it, and this run wrote it: it was captured or restored here, or it is in a known format and was written since the run is watched and since its last safe step. Removed only when the ledger says that exactly this content is in the bucket; otherwise by a person.",
-    fits: matches(/(^|\/)\.set-aside-[^/]+$/),
+    fits: matches(/(^|\/)\.set-aside-([^/]+|checkpoints\/[^/]+)$/),
   },
   asked: {
     paths: "files of the destination of `sync --delete`, and folders that this leaves empty",

@@ -9,6 +9,7 @@ import { mayBePickle } from "#protocol/pickle-files.ts";
 import { fileKeyOf } from "#storage/sealing/checkpoint-key.ts";
 import { giveAttributes, giveToOwner } from "./give-attributes.ts";
 import { removeOwned } from "../disk/change-disk.ts";
+import { isThere } from "../disk/is-there.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import type { Engine } from "../engine/engine.ts";
 import { forEachFile } from "../engine/for-each.ts";
@@ -81,6 +82,8 @@ export interface Origin {
   pickles: number;
   /** Null of a checkpoint. */
   role: CheckpointRole | null;
+  /** Names of other checkpoints that its framework compares with it. */
+  siblings: readonly string[];
 }
 
 /** What another tool wrote has no role. */
@@ -95,6 +98,7 @@ function originOf(whole: StoredManifest, { files, tensors }: RestoreCommand): Or
     // Tensors are cut from safetensors files.
     pickles: tensors == null ? wanted.filter(({ path }) => mayBePickle(path)).length : 0,
     role: roleOf(whole),
+    siblings: isAdopted(whole) ? [] : (whole.place?.siblings ?? []),
   };
 }
 
@@ -122,7 +126,7 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
     await prepareFolder(target);
     return restoreTensors(engine, job, { whole, key, places, journal: journalOf(job) });
   }
-  const chosen = chooseFiles(whole, command.files);
+  const chosen = chooseFiles(whole, command.isAlone === true ? await filesMissing(whole, target) : command.files);
   const beside = command.files == null && command.isAlone !== true ? besideAt(whole, target) : null;
   const manifest = beside === null ? withoutBeside(chosen) : chosen;
   const layout = layoutOf(manifest, target);
@@ -206,6 +210,18 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
 function withoutBeside<M extends Pick<StoredManifest, "files" | "sizeBytes">>(manifest: M): M {
   const files = ownFiles(manifest.files);
   return { ...manifest, files, sizeBytes: files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) };
+}
+
+/**
+ * Returns which files of an older checkpoint go beside a newer one: of several single files those that are not there. `last.ckpt`
+ * goes with each step that it is written for, and the newer one has it. Null: all.
+ */
+async function filesMissing(whole: StoredManifest, target: string): Promise<string[] | null> {
+  const layout = layoutOf(whole, target);
+  if (layout.kind === "folder") return null;
+  const names: string[] = [];
+  for (const name of layout.names) if (!(await isThere(join(dirname(target), name)))) names.push(name);
+  return names;
 }
 
 /** Nothing is written any more when it throws. */

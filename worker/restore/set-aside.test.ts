@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { lookAt } from "../upload/look.ts";
-import { listAside, removeStoredAside, setAside } from "./set-aside.ts";
+import { keepAs, listAside, removeStoredAside, setAside } from "./set-aside.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -56,6 +56,23 @@ test("what cannot be looked at is listed, stays, and keeps nobody from looking a
   expect((await listAside(folder)).map(({ name }) => name)).toEqual(["checkpoint-50", "checkpoint-60"]);
   expect(await removeStoredAside(folder, () => true)).toEqual([join(folder, ".set-aside-unfinished-checkpoint-60")]);
   expect(await readdir(folder)).toEqual([".set-aside-unfinished-checkpoint-50"]);
+});
+
+test("nothing is set aside inside the folder that accelerate lists whole, whichever folder is watched", async () => {
+  const stored = await write("checkpoints/checkpoint_1");
+  const fingerprint = (await lookAt({ path: stored, kind: "folder" }))?.fingerprint;
+  const checkpoints = join(folder, "checkpoints");
+  const outside = join(folder, ".set-aside-checkpoints");
+  expect(await setAside(stored, { isTorn: false })).toBe(join(outside, "checkpoint_1"));
+  await setAside(await write("checkpoints/checkpoint_2"), { isTorn: true });
+  await keepAs(await write("checkpoints/.checkpoint_3.replaced-1"), join(checkpoints, "checkpoint_3"));
+  expect(await readdir(checkpoints)).toEqual([]);
+  const names = ["checkpoint_1", "checkpoint_3", "checkpoint_2"];
+  expect((await listAside(checkpoints)).map(({ name }) => name)).toEqual(names);
+  expect((await listAside(folder)).map(({ name }) => name)).toEqual(names.map((name) => `checkpoints/${name}`));
+  const isStored = (path: string, print: string) => path === stored && print === fingerprint;
+  expect(await removeStoredAside(checkpoints, isStored)).toEqual([join(outside, "checkpoint_1")]);
+  expect(await readdir(outside)).toEqual(["checkpoint_3", "unfinished-checkpoint_2"]);
 });
 
 test("a folder that is not there has nothing aside, and what is gone need not be moved", async () => {

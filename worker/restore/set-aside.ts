@@ -1,7 +1,7 @@
-import { readdir } from "node:fs/promises";
+import { mkdir, readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { LocalAside } from "#protocol/local.ts";
-import { removeOwned, renameOwned } from "../disk/change-disk.ts";
+import { removeEmptyFolder, removeOwned, renameOwned } from "../disk/change-disk.ts";
 import { isThere } from "../disk/is-there.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import { lookAt } from "../upload/look.ts";
@@ -12,7 +12,15 @@ import { lookAt } from "../upload/look.ts";
  */
 const ASIDE = ".set-aside-";
 /** Something in it says that it is not finished. */
-const TORN = `${ASIDE}unfinished-`;
+const UNFINISHED = "unfinished-";
+
+/**
+ * accelerate takes every name in its folder `checkpoints` for a checkpoint, hidden ones too (`load_state`, `save_state` with
+ * `total_limit`). What is set aside there goes into `.set-aside-checkpoints` beside that folder, under its own name.
+ */
+const LISTED_WHOLE = "checkpoints";
+const AUTOMATIC_NAME = /^checkpoint_\d+$/;
+const OUTSIDE = `${ASIDE}${LISTED_WHOLE}`;
 
 /** Something that was moved out of a program's sight. */
 export interface Aside extends LocalAside {
@@ -22,24 +30,42 @@ export interface Aside extends LocalAside {
 
 /** Returns the new path. Faults: WRITE_FAILED, NO_SPACE. */
 export async function setAside(path: string, how: { isTorn: boolean }): Promise<string> {
-  const wished = join(dirname(path), `${how.isTorn ? TORN : ASIDE}${basename(path)}`);
   try {
-    return await moveTo(path, wished);
+    return await moveTo(path, { target: path, mark: how.isTorn ? UNFINISHED : "" });
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return wished;
+    if (codeOf(error) === "ENOENT") return besideOf(path, how.isTorn ? UNFINISHED : "");
     throw diskFault(error, { op: "run", subject: path, otherwise: "WRITE_FAILED" });
   }
 }
 
 /** Sets `path`, which was called `target` before, aside beside that. Returns the new path. */
-export const keepAs = (path: string, target: string): Promise<string> =>
-  moveTo(path, join(dirname(target), `${ASIDE}${basename(target)}`));
+export const keepAs = (path: string, target: string): Promise<string> => moveTo(path, { target, mark: "" });
+
+const besideOf = (target: string, mark: string): string => join(dirname(target), `${ASIDE}${mark}${basename(target)}`);
 
 /** Returns the path that was free. */
-async function moveTo(path: string, wished: string): Promise<string> {
-  const place = await freePlace(wished);
+async function moveTo(path: string, { target, mark }: { target: string; mark: string }): Promise<string> {
+  if (basename(dirname(target)) === LISTED_WHOLE && AUTOMATIC_NAME.test(basename(target))) {
+    const outside = await moveOutside(path, join(dirname(dirname(target)), OUTSIDE), `${mark}${basename(target)}`);
+    if (outside !== null) return outside;
+  }
+  const place = await freePlace(besideOf(target, mark));
   await renameOwned("set-aside", path, place);
   return place;
+}
+
+/** Null where the folder above is of another disk, or may not be written: then it has to stay beside. */
+async function moveOutside(path: string, folder: string, name: string): Promise<string | null> {
+  try {
+    await mkdir(folder, { recursive: true });
+    const place = await freePlace(join(folder, name));
+    await renameOwned("set-aside", path, place);
+    return place;
+  } catch (error) {
+    await removeEmptyFolder("set-aside", folder).catch(() => undefined);
+    if (["EXDEV", "EACCES", "EPERM", "EROFS"].includes(codeOf(error) ?? "")) return null;
+    throw error;
+  }
 }
 
 async function freePlace(wished: string): Promise<string> {
@@ -50,19 +76,29 @@ async function freePlace(wished: string): Promise<string> {
 }
 
 const nameOf = (place: string): string =>
-  (place.startsWith(TORN) ? place.slice(TORN.length) : place.slice(ASIDE.length)).replace(/\.again-\d+$/, "");
+  (place.startsWith(UNFINISHED) ? place.slice(UNFINISHED.length) : place).replace(/\.again-\d+$/, "");
 
 const NOTHING_SEEN = { files: [], sizeBytes: 0, newestMs: 0, fingerprint: null };
 
 /** Returns what lies set aside in a folder, in the order of names; nothing where the folder does not exist. Faults: READ_FAILED. */
 export async function listAside(folder: string): Promise<Aside[]> {
+  const beside = await listIn(folder, { prefix: ASIDE, below: "" });
+  const outside =
+    basename(folder) === LISTED_WHOLE
+      ? await listIn(join(dirname(folder), OUTSIDE), { prefix: "", below: "" })
+      : await listIn(join(folder, OUTSIDE), { prefix: "", below: `${LISTED_WHOLE}/` });
+  return [...beside, ...outside].sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** `below`: what comes before the name where it was, from the watched folder. */
+async function listIn(folder: string, { prefix, below }: { prefix: string; below: string }): Promise<Aside[]> {
   const found: Aside[] = [];
   try {
     for (const entry of await readdir(folder, { withFileTypes: true })) {
-      if (!entry.name.startsWith(ASIDE)) continue;
+      if (!entry.name.startsWith(prefix) || entry.name === OUTSIDE) continue;
       const path = join(folder, entry.name);
       const kind = entry.isDirectory() ? "folder" : "file";
-      const name = nameOf(entry.name);
+      const name = `${below}${nameOf(entry.name.slice(prefix.length))}`;
       // What cannot be looked at (a link to another folder in it) is there all the same, and is never removed.
       const look = await lookAt({ path, kind }).catch(() => NOTHING_SEEN);
       if (look === null) continue;
@@ -74,7 +110,7 @@ export async function listAside(folder: string): Promise<Aside[]> {
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw diskFault(error, { op: "run", subject: folder, otherwise: "READ_FAILED" });
   }
-  return found.sort((a, b) => (a.path < b.path ? -1 : 1));
+  return found;
 }
 
 const MOST_LISTED = 64;
@@ -103,6 +139,8 @@ export async function removeStoredAside(
     if (files === 0 || fingerprint === null || !isStored(join(folder, name), fingerprint)) continue;
     try {
       await removeOwned("set-aside", path);
+      const outside = dirname(path);
+      if (basename(outside) === OUTSIDE) await removeEmptyFolder("set-aside", outside).catch(() => undefined);
     } catch (error) {
       throw diskFault(error, { op: "run", subject: path, otherwise: "WRITE_FAILED" });
     }

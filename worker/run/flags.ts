@@ -13,10 +13,10 @@ export const RUN_FLAGS = {
   restore: {
     kind: "text",
     commands: ["run"],
-    value: "newest|named",
+    value: "newest|named|kept",
     default: "named",
-    words: ["newest", "named"],
-    says: "What to restore on a machine that has not got it: the newest checkpoint, or also those that its state names (the best one of transformers, the top k of Lightning), which frameworks load or rotate later. The program starts when the newest is there, and after 10 s at most the others follow behind it.",
+    words: ["newest", "named", "kept"],
+    says: "What to restore on a machine that has not got it. newest: the newest checkpoint. named: also those that its state names (the best one of transformers, the top k of Lightning, the best of Orbax), which frameworks load or rotate later. kept: also all others that are kept in the bucket of this line of the run, the newest first, as long as the disk has room for them and for what the program writes next. The program starts when the newest is there, and after 10 s at most the others follow behind it.",
   },
   "require-safe": {
     kind: "switch",

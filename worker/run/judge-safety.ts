@@ -1,5 +1,6 @@
 import { Fault } from "#protocol/fault.ts";
 import type { RunName } from "#protocol/names.ts";
+import { ENDED_UNSAFE } from "#protocol/reports.ts";
 import { join } from "node:path";
 import type { Agent } from "../agent-assemble.ts";
 import { findUntaken, untakenWords, type Untaken } from "../upload/untaken.ts";
@@ -17,10 +18,10 @@ export interface NothingTaken {
  * and tells the hub. Faults: NO_SPACE, WRITE_FAILED.
  */
 export async function tellNothingTaken(
-  agent: Pick<Agent, "options" | "ledger" | "savedRuns" | "outbox" | "narrator">,
+  agent: Pick<Agent, "options" | "ledger" | "savedRuns" | "outbox" | "narrator" | "session">,
   startedAt: number,
 ): Promise<NothingTaken[]> {
-  const { options, ledger, savedRuns, outbox, narrator } = agent;
+  const { options, ledger, savedRuns, outbox, narrator, session } = agent;
   const found: NothingTaken[] = [];
   for (const { run, folder, takes } of options.watches) {
     if (savedRuns.has(run) || ledger.all().some((item) => item.run === run)) continue;
@@ -31,7 +32,9 @@ export async function tellNothingTaken(
     narrator.nothingTaken({ run, folder, untaken });
     const path = join(folder, untaken.largest[0]?.path ?? "");
     const detail = `the program ended and nothing that it wrote is safe (${untakenWords(untaken)})`;
-    const fault = new Fault("NO_CHECKPOINT", { op: "capture", subject: path, detail });
+    const fault = new Fault("NO_CHECKPOINT", { op: ENDED_UNSAFE, subject: path, detail });
+    // An older hub does not know the code, and would refuse all that stands behind it in the outbox.
+    if (session.knows("no-checkpoint") !== true) continue;
     await outbox.add({ type: "capture-refused", run, path: path.slice(-1024), fault: fault.toData() });
   }
   return found;

@@ -15,7 +15,7 @@ import type { Watch } from "../upload/watch.ts";
 import { reportLoss } from "../loss/report-loss.ts";
 import { removeStoredAside, setAside } from "../restore/set-aside.ts";
 import { chooseResume, type LocalCheckpoint, type Resume } from "./choose-resume.ts";
-import { restoreNamed } from "./restore-named.ts";
+import { restoreOthers, type RestoreWish } from "./restore-others.ts";
 import { folderToWatch } from "./writes-elsewhere.ts";
 import { claimFrom, resumeWishOf, type StartFrom } from "./start-from.ts";
 import { readLocalCheckpoints, writtenAt } from "./local-checkpoints.ts";
@@ -25,26 +25,29 @@ export interface ResumePoint {
   run: RunName;
   path: string;
   step: number;
+  /** Names of checkpoints that lay beside it when it was captured, where a framework compares all of them. */
+  siblings?: readonly string[];
 }
 
 /**
  * Puts the newest complete checkpoint of every watched run in place, or the one that a person chose, and moves out of the way
- * what this run wrote and the program must not go on from. `withNamed`: the checkpoints that its state names come back too. A hub that is away is waited for: that nobody answers does not
+ * what this run wrote and the program must not go on from. `wish`: which others come back too. A hub that is away is waited for: that nobody answers does not
  * mean that there is nothing.
  * Faults: EPOCH_OVER, NODE_UNKNOWN, NODE_REVOKED, NOT_FOUND (no such step), those of a restore, CANCELLED.
  */
 export async function prepareRuns(
   agent: Agent,
-  { startFrom, withNamed }: { startFrom: StartFrom; withNamed: boolean },
+  { startFrom, wish }: { startFrom: StartFrom; wish: RestoreWish },
 ): Promise<ResumePoint[]> {
   const points: ResumePoint[] = [];
   for (const watch of agent.options.watches) {
     const point = await prepareRun(agent, watch, startFrom);
-    if (point === null) continue;
-    points.push(point);
+    // Also at its first start: a framework makes a new folder because this one is there, whatever is in it.
     const above = await folderToWatch(watch.folder);
     if (above !== null) agent.narrator.writesElsewhere({ run: watch.run, folder: watch.folder, above });
-    if (withNamed) await restoreNamed(agent, { run: watch.run, folder: watch.folder, point });
+    if (point === null) continue;
+    points.push(point);
+    await restoreOthers(agent, { run: watch.run, folder: watch.folder, point }, wish);
   }
   return points;
 }
@@ -101,7 +104,9 @@ async function prepareRun(agent: Agent, watch: Watch, startFrom: StartFrom): Pro
     if (claim.doubtful !== undefined && point?.step !== claim.doubtful.step)
       narrator.doubtfulLater({ run, ...claim.doubtful });
     narrator.resuming({ run, step: point?.step ?? null, path: point?.path ?? null });
-    return point === null ? null : { run, path: point.path, step: point.step };
+    if (point === null) return null;
+    const { path, step, siblings } = point;
+    return { run, path, step, ...(siblings !== undefined && { siblings }) };
   }
 }
 
@@ -125,7 +130,7 @@ async function beginLine({ ledger, runs }: Agent, claim: ClaimAnswer, run: RunNa
 async function reach(
   agent: Agent,
   { watch, from }: { watch: Watch; from: Resume["from"] },
-): Promise<{ path: string; step: number; at: number } | null> {
+): Promise<(Omit<ResumePoint, "run"> & { at: number }) | null> {
   const { run, folder } = watch;
   switch (from.kind) {
     case "start":
@@ -136,7 +141,7 @@ async function reach(
     case "restore": {
       const pathOf = async (one: FoundPlace) => join(folder, (await findPlace(agent, one)).path);
       const found = await restoreNewest(agent, { run, found: from, pathOf, mayFallBack: true });
-      return { ...found, at: found.capturedAt };
+      return { ...found, at: found.capturedAt, siblings: found.origin?.siblings ?? [] };
     }
   }
 }

@@ -1,39 +1,28 @@
 import { join } from "node:path";
-import { isFault, toFault } from "#protocol/fault.ts";
+import { isFault } from "#protocol/fault.ts";
 import type { FoundCheckpoint } from "#protocol/hello.ts";
 import { nameOfPlace } from "#protocol/place.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { isThere } from "../disk/is-there.ts";
-import { systemClock } from "../engine/clock.ts";
 import { namesInState } from "../restore/named-checkpoints.ts";
 import type { ResumePoint } from "./prepare.ts";
 
-type Parts = Pick<Agent, "hub" | "restorer" | "narrator" | "signal">;
+export type NamedParts = Pick<Agent, "hub" | "restorer" | "narrator" | "signal">;
 
-/** The program waits so long for the others that its state names; larger ones arrive while it trains. */
-const WAIT_MS = 10_000;
-
-/**
- * Restores the checkpoints that the state of the restored one names (the best one, the top k), each to its own place. Resolves
- * when they are there, and after 10 s in any case: then they arrive behind the program. What is missing is said.
- */
-export async function restoreNamed(
-  agent: Parts,
-  { run, folder, point }: { run: ResumePoint["run"]; folder: string; point: ResumePoint },
-): Promise<void> {
-  const names = await namesInState(point.path);
-  if (names.length === 0) return;
-  const all = restoreEach(agent, { run, folder, names }).catch((error: unknown) =>
-    agent.narrator.waitingFor(toFault(error, { op: "restore", subject: run })),
-  );
-  await Promise.race([all, systemClock.sleep(WAIT_MS, agent.signal)]);
+/** Where a run goes on, in its watched folder. */
+export interface Restored {
+  run: ResumePoint["run"];
+  folder: string;
+  point: ResumePoint;
 }
 
-async function restoreEach(
-  agent: Parts,
-  { run, folder, names }: { run: ResumePoint["run"]; folder: string; names: readonly string[] },
-): Promise<void> {
+/**
+ * Restores the checkpoints that go with the restored one, each to its own place: those that its state names (the best one, the
+ * top k), and those that lay beside it where a framework compares all of them. Faults: those of the hub.
+ */
+export async function restoreNamed(agent: NamedParts, { run, folder, point }: Restored): Promise<void> {
   const { hub, restorer, narrator, signal } = agent;
+  const names = new Set([...(await namesInState(point.path)), ...(point.siblings ?? [])]);
   for (const name of names) {
     if (signal.aborted) return;
     const found = await hub.ask("findCheckpoint", (client, limit) =>
@@ -45,7 +34,7 @@ async function restoreEach(
     if (await isThere(targetPath)) continue;
     try {
       await restorer.restoreFirst({ checkpointId, run, step, targetPath, isAlone: true });
-      narrator.restoredNamed({ run, step, path: targetPath });
+      narrator.restoredToo({ run, step, path: targetPath, why: "named" });
     } catch (error) {
       if (!isFault(error)) throw error;
       narrator.waitingFor(error);

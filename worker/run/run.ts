@@ -12,6 +12,7 @@ import { usage } from "../verbs/verb.ts";
 import { isAllSafe, tellNothingTaken } from "./judge-safety.ts";
 import { offerBefore } from "./offer-before.ts";
 import { prepareRuns, type ResumePoint } from "./prepare.ts";
+import { RESTORE_WISHES, type RestoreWish } from "./restore-others.ts";
 import { createProgressBars } from "./progress-bars.ts";
 import { createLogTail } from "./log-tail.ts";
 import { startSentinel, type GroupSentinel } from "./group-sentinel.ts";
@@ -48,7 +49,7 @@ export async function runProgram(command: RunCommand): Promise<number> {
   if (command.config.isOn("dry-run")) return lookDry(command);
   const beginning = {
     startFrom: readStartFrom(command.config.text("from"), command.config.list("watch").length),
-    withNamed: readRestoreWish(command.config.text("restore")),
+    wish: readRestoreWish(command.config.text("restore")),
   };
   // A program that may be started again must not inherit a low priority that cannot be taken back.
   const mayLower = policy.mostRestarts === 0 || canComeBack();
@@ -130,10 +131,10 @@ function endLate({ narrator }: Agent, { policy, patienceMs }: Orphan, program: G
 }
 
 /** @throws Fault BAD_INPUT */
-function readRestoreWish(text: string | null): boolean {
-  if (text === null || text === "named") return true;
-  if (text === "newest") return false;
-  throw usage(`--restore ${text}`, "newest or named");
+function readRestoreWish(text: string | null): RestoreWish {
+  const wish = RESTORE_WISHES.find((one) => one === (text ?? "named"));
+  if (wish === undefined) throw usage(`--restore ${text}`, RESTORE_WISHES.join(", "));
+  return wish;
 }
 
 /** Says what an agent would take in the watched folders, and starts nothing. */

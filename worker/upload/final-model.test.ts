@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { findFinalModel, finalModelNames } from "./final-model.ts";
+import { findFinalModel, finalModelBelow, finalModelNames } from "./final-model.ts";
 import { lookAt } from "./look.ts";
 import { readReadiness } from "./readiness.ts";
 
@@ -53,6 +53,22 @@ test("only its own files are looked at: checkpoints and logs beside it change wi
   expect(candidate).toMatchObject({ role: "final-model", names: ["model.safetensors"] });
   if (candidate === null) return;
   expect((await lookAt(candidate))?.files.map(({ relative }) => relative)).toEqual(["model.safetensors"]);
+});
+
+test("below the folder the newest weights count, when they are newer than the newest checkpoint and stay as they are", () => {
+  const fetched = { path: "/w/base-model", names: ["model.safetensors"], writtenMs: 1_000 };
+  const saved = { path: "/w/outputs/12-00-00", names: ["model.safetensors", "config.json"], writtenMs: 9_000 };
+  const about = { newestCheckpointMs: 5_000, now: 10_000, quietMs: 0 };
+  expect(finalModelBelow([fetched, saved], about)).toEqual({
+    path: saved.path,
+    name: "12-00-00",
+    kind: "folder",
+    role: "final-model",
+    names: ["config.json", "model.safetensors"],
+  });
+  expect(finalModelBelow([fetched], about)).toBeNull();
+  expect(finalModelBelow([fetched, saved], { ...about, newestCheckpointMs: null })).toBeNull();
+  expect(finalModelBelow([saved], { ...about, quietMs: 2_000 })).toBeNull();
 });
 
 test("a folder that is not there has none", async () => {

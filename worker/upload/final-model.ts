@@ -4,6 +4,7 @@ import { isTemporaryName, stepOf } from "#protocol/checkpoint-layouts.ts";
 import { PRETRAINED_WEIGHTS } from "#protocol/checkpoint-evidence.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import type { Candidate } from "./find.ts";
+import type { FinalBelow } from "./walk-watched.ts";
 
 /**
  * The weights that a program leaves in the watched folder itself, as `trainer.save_model()` and `save_pretrained()` do: the
@@ -23,6 +24,25 @@ export function finalModelNames(names: readonly string[]): string[] {
   const own = names.filter((name) => !isTemporaryName(name) && stepOf(name, "file") === null);
   if (!own.some((name) => PRETRAINED_WEIGHTS.test(name))) return [];
   return own.filter((name) => PRETRAINED_WEIGHTS.test(name) || COMPANION.test(name)).toSorted();
+}
+
+/** A folder deeper down may be written again and again while training goes on: its weights are final when they stay so for this long. */
+export const FINAL_QUIET_MS = 600_000;
+
+/**
+ * Returns the newest weights below a watched folder that were written after the newest checkpoint: what a program fetched before
+ * it trained is no model of its own. `quietMs`: how long they have stayed as they are. Null: there are none. Pure.
+ */
+export function finalModelBelow(
+  finals: readonly FinalBelow[],
+  about: { newestCheckpointMs: number | null; now: number; quietMs: number },
+): Omit<Candidate, "step"> | null {
+  const { newestCheckpointMs, now, quietMs } = about;
+  const [newest] = finals.toSorted((a, b) => b.writtenMs - a.writtenMs);
+  if (newest === undefined || newestCheckpointMs === null || newest.writtenMs <= newestCheckpointMs) return null;
+  if (now - newest.writtenMs < quietMs) return null;
+  const { path, names } = newest;
+  return { path, name: basename(path), kind: "folder", role: "final-model", names: names.toSorted() };
 }
 
 /** Returns the final model in a watched folder, of a step that is still to be found; null where there is none. Faults: READ_FAILED. */

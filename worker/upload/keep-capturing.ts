@@ -8,7 +8,7 @@ import type { Outbox } from "../link/outbox.ts";
 import type { Capture } from "./capture.ts";
 import type { Candidate } from "./find.ts";
 import type { Look } from "./look.ts";
-import { findFinalModel } from "./final-model.ts";
+import { FINAL_QUIET_MS, finalModelBelow, findFinalModel } from "./final-model.ts";
 import { readGlobalStep } from "./read-global-step.ts";
 import { createLastSettler, createSettler, createSettlerByNow, hasOpenWriter } from "./settle.ts";
 import { createRecogniser } from "./recognise.ts";
@@ -92,11 +92,15 @@ async function lookLast(watching: WatchingHere, how: ProgramOver, signal: AbortS
   const knows = watching.isTaken;
   // A walk of before does not have what the program wrote last.
   const finder = watching.newFinder();
-  await lookOnce({ ...watching, finder, signal, settler: createLastSettler(how), rests, knows });
+  // The program has ended: what it left below is final.
+  const findFinalModel = () => watching.findFinal(finder, 0);
+  await lookOnce({ ...watching, finder, findFinalModel, signal, settler: createLastSettler(how), rests, knows });
 }
 
 interface WatchingHere extends Watching {
   newFinder(): Watching["finder"];
+  /** As `findFinalModel`; what lies below the folder has to be unchanged for `quietMs`. */
+  findFinal(finder: Watching["finder"], quietMs: number): ReturnType<Watching["findFinalModel"]>;
   /** Whether it was captured, or refused for good. */
   isTaken(path: string, fingerprint: string): boolean;
 }
@@ -146,6 +150,15 @@ function watchingOf(capturing: Capturing): WatchingHere {
       fault: fault.toData(),
     });
   };
+  // An older hub would take it for a checkpoint. One that has said nothing yet is most likely of our version.
+  const findFinal: WatchingHere["findFinal"] = async (finder, quietMs) => {
+    if (capturing.hubKnows?.("final-model") === false) return null;
+    const newestCheckpointMs = runs.get(watch.run)?.seen?.at ?? ledger.safe(watch.run)?.at ?? null;
+    return (
+      (await findFinalModel(watch.folder)) ??
+      finalModelBelow(finder.finals(), { newestCheckpointMs, now: wallNow(), quietMs })
+    );
+  };
   return {
     watch,
     settler,
@@ -164,9 +177,8 @@ function watchingOf(capturing: Capturing): WatchingHere {
     knows: (path, fingerprint) => isTaken(path, fingerprint) || isResting(path, fingerprint),
     takesDoubtful: () => capturing.hubKnows?.("doubt") === true,
     isLeft: (path, fingerprint) => capturing.isLeft?.(path, fingerprint) === true,
-    // An older hub would take it for a checkpoint. One that has said nothing yet is most likely of our version.
-    findFinalModel: async () =>
-      capturing.hubKnows?.("final-model") === false ? null : await findFinalModel(watch.folder),
+    findFinalModel: (finder) => findFinal(finder, FINAL_QUIET_MS),
+    findFinal,
     stepOfFinalModel: () => stepOfFinalModel(capturing),
     onOther: async (candidate, { look, why }) => {
       if (wallNow() - look.touchedMs < QUIET_TIMES * capturing.settleMs) return;

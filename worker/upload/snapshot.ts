@@ -22,6 +22,7 @@ import type { Capture, CapturedFile } from "./capture.ts";
 import { describeCheckpoint } from "./describe.ts";
 import type { Candidate } from "./find.ts";
 import { lookAt, type Look, type LookedFile } from "./look.ts";
+import { findSiblings } from "./siblings.ts";
 import { copyFault, linkingOf, secureBytes, type Linking } from "./secure-bytes.ts";
 import { secureSmall } from "./secure-small.ts";
 
@@ -152,12 +153,14 @@ async function placeCandidate(
   if (root == null || below.startsWith("..") || whyPathRefused(below) !== null) return { place: null, files: [] };
   const { entries, files } =
     keepsPlace === true ? await findBeside(root, candidate, scratch) : { entries: [], files: [] };
+  const siblings = await findSiblings(candidate);
   return {
     place: {
       path: filePath.parse(below),
       kind,
       ...(stepFrom !== undefined && { stepFrom }),
       ...(entries.length > 0 && { beside: entries }),
+      ...(siblings.length > 0 && { siblings }),
     },
     files,
   };

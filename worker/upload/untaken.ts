@@ -28,11 +28,16 @@ const LEAST_BYTES = 1_024;
  * Returns what lies in a watched folder beside its candidates. `since`: only what was written from then on, epoch ms. No
  * faults: what cannot be read is left out.
  */
-export async function findUntaken(folder: string, candidates: readonly Candidate[], since = 0): Promise<Untaken> {
-  const folders = new Set(candidates.filter(({ kind }) => kind === "folder").map(({ path }) => path));
+export async function findUntaken(
+  folder: string,
+  candidates: readonly Omit<Candidate, "step">[],
+  since = 0,
+): Promise<Untaken> {
+  const isWhole = ({ kind, role }: Omit<Candidate, "step">) => kind === "folder" && role === undefined;
+  const folders = new Set(candidates.filter(isWhole).map(({ path }) => path));
   const files = new Set(
     candidates
-      .filter(({ kind }) => kind !== "folder")
+      .filter((one) => !isWhole(one))
       .flatMap((one) => (one.names ?? [basename(one.path)]).map((name) => join(folderOf(one), name))),
   );
   const found: { path: string; sizeBytes: number; mtimeMs: number }[] = [];

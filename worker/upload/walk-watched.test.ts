@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, symlink, utimes, writeFile } from "node:fs/promises
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createFinder, findCandidates } from "./walk-watched.ts";
+import { createFinder, findCandidates, restAfter } from "./walk-watched.ts";
 
 let folder: string;
 let outside: string;
@@ -100,4 +100,20 @@ test("what is new in a folder that was listed before is found", async () => {
   await finder.find();
   await write("runs/ckpt_2.pt");
   expect((await finder.find()).map(({ name }) => name)).toEqual(["ckpt_1.pt", "ckpt_2.pt"]);
+});
+
+test("weights without a state lie below the folder as a final model, those in a checkpoint do not", async () => {
+  await write("outputs/run/model.safetensors", "outputs/run/config.json", "outputs/run/notes.txt");
+  await write("checkpoint-10/model.safetensors", "model.safetensors");
+  const finder = createFinder(folder, null);
+  await finder.find();
+  expect(finder.finals()).toMatchObject([
+    { path: join(folder, "outputs/run"), names: ["model.safetensors", "config.json"].toSorted() },
+  ]);
+});
+
+test("one slow walk on a busy machine keeps no new checkpoint from being seen for long", () => {
+  expect(restAfter([600])).toBe(2_000);
+  expect(restAfter([600, 8, 700])).toBe(0);
+  expect(restAfter([600, 500, 700])).toBe(25_000);
 });

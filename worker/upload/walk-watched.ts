@@ -5,7 +5,7 @@ import { isFrameworkFile, isWeightsName, nameEvidenceOf } from "#protocol/checkp
 import { isModelName, readFileName, type FileName } from "#protocol/checkpoint-file-names.ts";
 import { isTemporaryName, stepOf } from "#protocol/checkpoint-layouts.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
-import { fileSetsOf, type SavedFile } from "./file-sets.ts";
+import { FINAL, fileSetsOf, type SavedFile } from "./file-sets.ts";
 import { finalModelNames } from "./final-model.ts";
 import { stepOfNamed, type Candidate, type NamePattern } from "./find.ts";
 import { readGlobalStep } from "./read-global-step.ts";
@@ -18,6 +18,18 @@ import { readStepInside } from "./read-step-inside.ts";
 export interface Finder {
   /** Returns what may be a checkpoint, lowest step first. Faults: READ_FAILED. */
   find(): Promise<Candidate[]>;
+  /** The same, walked now: `find` may answer with what an earlier walk found. Faults: READ_FAILED. */
+  findAnew(): Promise<Candidate[]>;
+  /** Returns the weights without a state to go on from that the last walk found below the folder itself. */
+  finals(): readonly FinalBelow[];
+}
+
+/** Weights in a folder below the watched one, as `save_pretrained` leaves them, or stripped by their saver. */
+export interface FinalBelow {
+  path: string;
+  names: readonly string[];
+  /** When the newest of the weights was written, epoch ms. */
+  writtenMs: number;
 }
 
 const MOST_LEVELS = 6;
@@ -46,33 +58,48 @@ const REST_PER_WALK = 50;
 const MOST_REST_MS = 30_000;
 /** A walk that is shorter costs nothing worth saving. */
 const SHORT_WALK_MS = 10;
+/** On a busy machine one walk takes many times what it costs: the shortest of the last ones counts, and until there are so many no long rest is taken. */
+const WALKS_COMPARED = 3;
+const UNSURE_REST_MS = 2_000;
+
+/** Returns for how long a folder is not walked again, by what its last walks took (ms, oldest first). */
+export function restAfter(walks: readonly number[]): number {
+  const shortestMs = Math.min(...walks);
+  if (shortestMs < SHORT_WALK_MS) return 0;
+  return Math.min(walks.length < WALKS_COMPARED ? UNSURE_REST_MS : MOST_REST_MS, shortestMs * REST_PER_WALK);
+}
 
 export function createFinder(folder: string, takes: NamePattern | null, followsAll = false): Finder {
   const links = { root: folder, followsAll };
   const listings = new Map<string, Listing>();
   const insides = new Map<string, { key: string; step: number | null }>();
   let last: { found: Candidate[]; until: number } | null = null;
+  let walks: number[] = [];
+  let finals: readonly FinalBelow[] = [];
+  const findAnew = async () => {
+    const startedAt = performance.now();
+    const bounds = { seen: new Set<string>(), folders: 0, names: 0 };
+    const walk: Walk = { root: folder, takes, found: [], finals: [], listings, insides, ...bounds };
+    try {
+      await enter(walk, folder, 0);
+    } catch (error) {
+      const fault = diskFault(error, { op: "watch", subject: folder, otherwise: "READ_FAILED" });
+      if (fault.context.detail !== "ENOENT") throw fault;
+    }
+    for (const path of listings.keys()) if (!walk.seen.has(path)) listings.delete(path);
+    for (const path of insides.keys()) if (!walk.seen.has(path)) insides.delete(path);
+    const found = walk.found
+      .map((one) => ({ ...one, links }))
+      .sort((a, b) => a.step - b.step || (a.path < b.path ? -1 : 1));
+    finals = walk.finals;
+    walks = [...walks, performance.now() - startedAt].slice(-WALKS_COMPARED);
+    last = { found, until: startedAt + restAfter(walks) };
+    return found;
+  };
   return {
-    find: async () => {
-      const startedAt = performance.now();
-      if (last !== null && startedAt < last.until) return last.found;
-      const walk: Walk = { root: folder, takes, found: [], listings, insides, seen: new Set(), folders: 0, names: 0 };
-      try {
-        await enter(walk, folder, 0);
-      } catch (error) {
-        const fault = diskFault(error, { op: "watch", subject: folder, otherwise: "READ_FAILED" });
-        if (fault.context.detail !== "ENOENT") throw fault;
-      }
-      for (const path of listings.keys()) if (!walk.seen.has(path)) listings.delete(path);
-      for (const path of insides.keys()) if (!walk.seen.has(path)) insides.delete(path);
-      const found = walk.found
-        .map((one) => ({ ...one, links }))
-        .sort((a, b) => a.step - b.step || (a.path < b.path ? -1 : 1));
-      const tookMs = performance.now() - startedAt;
-      const restMs = tookMs < SHORT_WALK_MS ? 0 : Math.min(MOST_REST_MS, tookMs * REST_PER_WALK);
-      last = { found, until: startedAt + restMs };
-      return found;
-    },
+    finals: () => finals,
+    findAnew,
+    find: async () => (last !== null && performance.now() < last.until ? last.found : findAnew()),
   };
 }
 
@@ -80,6 +107,7 @@ interface Walk {
   root: string;
   takes: NamePattern | null;
   found: Candidate[];
+  finals: FinalBelow[];
   listings: Map<string, Listing>;
   insides: Map<string, { key: string; step: number | null }>;
   /** Folders and files that are still there. */
@@ -114,7 +142,13 @@ async function enter(walk: Walk, folder: string, level: number): Promise<void> {
     if (kind === "file") linked.push(name);
   }
   listing.saved ??= savedAmong(walk, listing.files);
-  await addFiles(walk, folder, [...listing.saved, ...savedAmong(walk, linked)]);
+  const stripped = await addFiles(walk, folder, [...listing.saved, ...savedAmong(walk, linked)]);
+  if (folder !== walk.root) await addFinal(walk, folder, [...finalModelNames(listing.files), ...stripped]);
+}
+
+async function addFinal(walk: Walk, folder: string, names: readonly string[]): Promise<void> {
+  const writtenMs = await newestTime(folder, names);
+  if (writtenMs > 0) walk.finals.push({ path: folder, names, writtenMs });
 }
 
 /** One folder of many that nobody may read keeps none of the others from being found. */
@@ -202,12 +236,17 @@ const MOST_ASKED = 64;
 async function stepInPlace(path: string, names: readonly string[]): Promise<Pick<Candidate, "step" | "stepFrom">> {
   const step = await readGlobalStep(path);
   if (step !== null) return { step, stepFrom: "inside" };
+  return { step: Math.floor((await newestTime(path, names)) / 1000), stepFrom: "time" };
+}
+
+/** When the newest of these files was written, epoch ms; 0: there is none. */
+async function newestTime(folder: string, names: readonly string[]): Promise<number> {
   let newestMs = 0;
   for (const name of names.slice(0, MOST_ASKED)) {
-    const stats = await stat(join(path, name)).catch(() => null);
+    const stats = await stat(join(folder, name)).catch(() => null);
     newestMs = Math.max(newestMs, stats?.mtimeMs ?? 0);
   }
-  return { step: Math.floor(newestMs / 1000), stepFrom: "time" };
+  return newestMs;
 }
 
 /** Returns the names of files that may be a checkpoint. Weights under the names of `save_pretrained` are a final model. */
@@ -219,7 +258,12 @@ function savedAmong({ takes }: Walk, names: readonly string[]): { name: string; 
   });
 }
 
-async function addFiles(walk: Walk, folder: string, names: readonly { name: string; read: FileName }[]): Promise<void> {
+/** Returns the names of those that their saver stripped at its end: nothing goes on from them. */
+async function addFiles(
+  walk: Walk,
+  folder: string,
+  names: readonly { name: string; read: FileName }[],
+): Promise<string[]> {
   const files: SavedFile[] = [];
   for (const { name, read } of names) {
     const path = join(folder, name);
@@ -249,6 +293,7 @@ async function addFiles(walk: Walk, folder: string, names: readonly { name: stri
       ...(isAwaited && { isAwaited }),
     });
   }
+  return files.filter(({ inside }) => inside === FINAL).map(({ name }) => name);
 }
 
 /** A person's pattern takes the place of what is known of names. */

@@ -99,3 +99,22 @@ test("one that went and came back under its name is looked at at once", async ()
   await lookOnce(watching);
   expect(seen).toHaveLength(3);
 });
+
+test("a step that an earlier walk read out of a file is asked for anew before the file is taken", async () => {
+  const { watching } = watchingWith(1);
+  await writeFile(join(folder, "last.pt"), "written anew since");
+  const at = (step: number) => ({ path: join(folder, "last.pt"), name: "last.pt", step, kind: "file" as const });
+  const taken: number[] = [];
+  let walked = at(3);
+  const finder: Watching["finder"] = {
+    find: async () => [walked],
+    findAnew: async () => [(walked = at(4))],
+    finals: () => [],
+  };
+  const onFinished = async ({ step }: { step: number }) => void taken.push(step);
+  const looking = { ...watching, finder, onFinished };
+  expect(await lookOnce(looking)).toBe(true);
+  expect(taken).toEqual([]);
+  await lookOnce(looking);
+  expect(taken).toEqual([4]);
+});

@@ -43,8 +43,8 @@ export interface Watching {
   /** Older ones that were finished together with a newer one. */
   onPassedOver(candidate: Candidate, look: Look): Promise<void>;
   onRefused(candidate: Candidate, about: { look: Look | null; fault: Fault }): Promise<void>;
-  /** The weights in the folder itself; null: there are none. */
-  findFinalModel(): Promise<Omit<Candidate, "step"> | null>;
+  /** The weights in the folder itself, or below it; null: there are none. */
+  findFinalModel(finder: Finder): Promise<Omit<Candidate, "step"> | null>;
   /** The step of a final model that is to be taken now. */
   stepOfFinalModel(): Promise<number>;
   /** Its name ends in a number, and it is no checkpoint. */
@@ -158,7 +158,9 @@ export async function keepWatching(watching: Watching): Promise<void> {
         } else soonMs = SOON_MS;
         if (clock.now() - lookedAt >= UNTAKEN_EVERY_MS) {
           lookedAt = clock.now();
-          await watching.onUntaken(await findUntaken(watch.folder, await watching.finder.find()));
+          const final = await watching.findFinalModel(watching.finder);
+          const taken = [...(await watching.finder.find()), ...(final === null ? [] : [final])];
+          await watching.onUntaken(await findUntaken(watch.folder, taken));
         }
       } catch (error) {
         if (!signal.aborted) watching.onFault(toFault(error, { op: "watch", subject: watch.folder }));
@@ -200,7 +202,7 @@ export async function lookOnce(watching: Watching): Promise<boolean> {
 async function lookAtFinalModel(watching: Watching): Promise<boolean> {
   const { settler, signal, rests, clock } = watching;
   if (signal.aborted || rests.isResting(watching.watch.folder)) return false;
-  const found = await watching.findFinalModel();
+  const found = await watching.findFinalModel(watching.finder);
   if (found === null) return false;
   const startedAt = clock.now();
   const candidate = { ...found, step: 0 };
@@ -236,12 +238,15 @@ function newestOf(candidates: readonly Candidate[], recogniser: Recogniser): Can
   return newest?.candidate ?? null;
 }
 
+/** What a candidate is: the same name with another step, or other files, is another one. */
+const identityOf = ({ path, step, kind, names }: Candidate): string => JSON.stringify([path, step, kind, names ?? []]);
+
 async function lookAtCheckpoints(watching: Watching): Promise<boolean> {
   const { watch, settler, signal, rests, clock, recogniser } = watching;
   const candidates = await watching.finder.find();
   rests.keepOnly([watch.folder, ...candidates.map(({ path }) => path)]);
   recogniser.keepOnly(candidates);
-  const finished: { candidate: Candidate; look: Look }[] = [];
+  let finished: { candidate: Candidate; look: Look }[] = [];
   const looked = new Map<string, Look>();
   let isWaiting = false;
   for (const candidate of inOrderOfEvidence(candidates)) {
@@ -276,6 +281,12 @@ async function lookAtCheckpoints(watching: Watching): Promise<boolean> {
   const newest = newestOf(candidates, recogniser);
   const newestLook = newest === null ? undefined : looked.get(newest.path);
   if (newest !== null && newestLook !== undefined) watching.onSeen(newest, newestLook);
+  if (finished.length === 0) return isWaiting;
+  // An earlier walk read the step out of a file that may have been written anew since.
+  const anew = new Set((await watching.finder.findAnew()).map(identityOf));
+  const known = finished.length;
+  finished = finished.filter(({ candidate }) => anew.has(identityOf(candidate)));
+  isWaiting ||= finished.length < known;
   finished.sort((a, b) => a.look.newestMs - b.look.newestMs || a.candidate.step - b.candidate.step);
   for (let taken = finished.pop(); taken !== undefined; taken = finished.pop()) {
     const outcome = await take(watching, taken);

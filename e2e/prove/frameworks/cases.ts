@@ -164,7 +164,7 @@ export const CASES: readonly Case[] = [
     title: "Lightning, told by Tidemark",
     watches: "`dirpath`",
     args: ["resume-path"],
-    write: '`ckpt_path=os.environ.get("TIDEMARK_RESUME_PATH")`',
+    write: '`ckpt_path=os.environ.get("TIDEMARK_RESUME_PATH") or None`',
   },
   {
     ...LOOP,
@@ -340,7 +340,7 @@ export const CASES: readonly Case[] = [
     kills: [3, 5],
     older: /epoch(\d+)\.pt$/,
     labels: /best\.pt$/,
-    remade: /results\.csv$/,
+    remade: /(results\.csv|args\.yaml)$/,
   },
   {
     ...EPOCHS,
@@ -354,7 +354,7 @@ export const CASES: readonly Case[] = [
     kills: [3, 5],
     older: /epoch(\d+)\.pt$/,
     labels: /best\.pt$/,
-    remade: /results\.csv$/,
+    remade: /(results\.csv|args\.yaml)$/,
   },
   {
     ...EPOCHS,

@@ -122,7 +122,7 @@ export async function trainWithout(one: Case): Promise<Control> {
     const journals: Journal[] = [];
     for (const [at, until] of untils.entries()) {
       const root = join(dir, at === 0 ? "whole" : "killed");
-      mkdirSync(join(root, one.watch), { recursive: true });
+      mkdirSync(root, { recursive: true });
       const life = prepareLife({ one, root, journal: join(dir, `journal-${at}`), until, stopsAt: null });
       journals.push(await live(life, { root, out: join(dir, `out-${at}`) }));
     }

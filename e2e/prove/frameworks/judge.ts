@@ -66,7 +66,8 @@ export function judgeRestored(one: Case, before: Folder, now: Folder): string[] 
   if (missing.length > 0) problems.push(`did not come back: ${list(missing)}`);
   const changed = [...before].flatMap(([path, { kind, content }]) => {
     const other = now.get(path);
-    if (other === undefined || (other.kind === kind && other.content === content)) return [];
+    if (other === undefined || one.remade?.test(path) === true) return [];
+    if (other.kind === kind && other.content === content) return [];
     return [other.kind === kind ? path : `${path} (a ${other.kind}, it was a ${kind})`];
   });
   if (changed.length > 0) problems.push(`came back changed: ${list(changed)}`);
@@ -74,7 +75,8 @@ export function judgeRestored(one: Case, before: Folder, now: Folder): string[] 
   if (odd.length > 0) problems.push(`lie where nothing lay: ${list(odd)}`);
   const shifted = [...before].filter(([path, { kind, writtenAt, content }]) => {
     const other = now.get(path);
-    return kind === "file" && other?.content === content && Math.abs(other.writtenAt - writtenAt) > SAME_TIME_MS;
+    if (kind !== "file" || other?.content !== content || one.remade?.test(path) === true) return false;
+    return Math.abs(other.writtenAt - writtenAt) > SAME_TIME_MS;
   });
   if (shifted.length > 0) problems.push(`have another time: ${list(shifted.map(([path]) => path))}`);
   return problems;
@@ -96,7 +98,8 @@ export function judgeEnd(one: Case, wanted: Folder, about: { found: Folder; rest
   const newest = newestOf(one, restored);
   const kindOf = (folder: Folder) => new Map([...folder].map(([path, { kind }]) => [nameOf(one, path), kind]));
   const [expected, there] = [kindOf(wanted), kindOf(found)];
-  const missing = [...expected.keys()].filter((path) => !there.has(path) && !isLeftBehind(one, path, newest));
+  const isNeeded = (path: string) => !isLeftBehind(one, path, newest) && one.remade?.test(path) !== true;
+  const missing = [...expected.keys()].filter((path) => !there.has(path) && isNeeded(path));
   if (missing.length > 0) problems.push(`missing at the end: ${list(missing)}`);
   const odd = [...there.keys()].filter((path) => !expected.has(path));
   if (odd.length > 0) problems.push(`too many at the end: ${list(odd)}`);

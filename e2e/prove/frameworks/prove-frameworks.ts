@@ -1,29 +1,18 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { HUB_BUNDLE } from "../../gate/bundle-hub.ts";
 import { openStage } from "../../stage/open-stage.ts";
 import { prepareHub } from "../../stage/prepare-hub.ts";
 import { type Case, CASES } from "./cases.ts";
 import { trainWithout } from "./control.ts";
-import { CACHE, prepareEnvironment } from "./environment.ts";
+import { prepareEnvironment } from "./environment.ts";
 import { trainThrough } from "./through-tidemark.ts";
-import { type Row, rows, writeFrameworksPage } from "./write-frameworks-page.ts";
+import { keepRow, type Row } from "./write-frameworks-page.ts";
 
 /**
  * `npm run prove -- frameworks [NAME...]`: real packages, their default settings, killed with -9 twice over three nodes. Writes
  * docs/frameworks.md.
  */
 
-const ROWS = join(CACHE, "rows.json");
-
-function readRows(): Row[] {
-  if (!existsSync(ROWS)) return [];
-  const read = rows.safeParse(JSON.parse(readFileSync(ROWS, "utf8")));
-  return read.success ? read.data : [];
-}
-
 async function proveOne(one: Case): Promise<Row> {
-  const startedAt = performance.now();
   const row = async (): Promise<Pick<Row, "problems" | "losses">> => {
     const control = await trainWithout(one);
     const stage = await openStage();
@@ -38,8 +27,7 @@ async function proveOne(one: Case): Promise<Row> {
     problems: [error instanceof Error ? error.message : String(error)],
     losses: "not compared",
   }));
-  const seconds = Math.round((performance.now() - startedAt) / 1000);
-  return { name: one.name, at: new Date().toISOString(), seconds, ...found };
+  return { name: one.name, at: new Date().toISOString(), ...found };
 }
 
 /** Returns the exit code: 1 when a case failed. @throws Error with one sentence when a name is unknown */
@@ -53,13 +41,13 @@ export async function proveFrameworks(names: readonly string[]): Promise<number>
   const wanted = CASES.filter(({ name }) => names.length === 0 || names.includes(name));
   let failed = 0;
   for (const one of wanted) {
+    const startedAt = performance.now();
     const row = await proveOne(one);
+    const seconds = Math.round((performance.now() - startedAt) / 1000);
     if (row.problems.length > 0) failed++;
-    console.log(`  ${row.problems.length === 0 ? "passed" : "FAILED"}  ${one.name} (${row.seconds} s): ${row.losses}`);
+    console.log(`  ${row.problems.length === 0 ? "passed" : "FAILED"}  ${one.name} (${seconds} s): ${row.losses}`);
     for (const problem of row.problems) console.log(`    x ${problem}`);
-    mkdirSync(CACHE, { recursive: true });
-    writeFileSync(ROWS, JSON.stringify([...readRows().filter(({ name }) => name !== row.name), row], null, 2));
-    writeFrameworksPage(readRows());
+    keepRow(row);
   }
   console.log(`${wanted.length - failed} passed, ${failed} failed. docs/frameworks.md was written.`);
   return failed === 0 ? 0 : 1;

@@ -17,7 +17,7 @@ async function record(one: Case): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), "tidemark-layout-"));
   try {
     const root = join(dir, "work");
-    mkdirSync(join(root, one.watch), { recursive: true });
+    mkdirSync(root, { recursive: true });
     const life = prepareLife({ one, root, journal: join(dir, "journal"), until: one.kills[0], stopsAt: null });
     await live(life, { root, out: join(dir, "out") });
     const file = join(LAYOUTS, `${one.name}.tar.gz`);

@@ -53,7 +53,8 @@ interface Trial {
 async function liveOnNode(trial: Trial, at: number): Promise<boolean> {
   const { stage, one, root, before, problems } = trial;
   const watched = join(root, one.watch);
-  mkdirSync(watched, { recursive: true });
+  // Not what is watched: a framework that finds its own folder there begins a new one beside it.
+  mkdirSync(root, { recursive: true });
   const until = one.kills[at] ?? null;
   const pause = at === 0 ? (one.pauseAt ?? null) : null;
   const journal = join(stage.dir, "journals", `${one.name}-${at + 1}`);

@@ -1,31 +1,53 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { ROOT } from "../../stage/start-process.ts";
 import { type Case, CASES } from "./cases.ts";
-import { versionOf } from "./environment.ts";
+import { HERE, versionOf } from "./environment.ts";
 
-/** Makes docs/frameworks.md of what the proof found. */
+/**
+ * Makes docs/frameworks.md of what the proof found. The rows are kept in the repository beside the cases, so that a run of some
+ * cases, on any machine, keeps what was found of the others.
+ */
 
 const row = z.object({
   name: z.string(),
   at: z.string(),
-  seconds: z.number(),
   problems: z.array(z.string()),
   losses: z.string(),
 });
 export type Row = z.infer<typeof row>;
-export const rows = z.array(row);
+const rows = z.array(row);
+
+const ROWS = join(HERE, "rows.json");
+const readRows = (): Row[] => rows.parse(JSON.parse(readFileSync(ROWS, "utf8")));
+
+/** Puts a row in the place of the earlier one of its case. Rows of cases that are gone are dropped; the order is that of the cases. */
+export function withRow(known: readonly Row[], fresh: Row): Row[] {
+  const byName = new Map([...known, fresh].map((one) => [one.name, one]));
+  return CASES.flatMap(({ name }) => byName.get(name) ?? []);
+}
+
+/** Keeps what was found of a case, without the words of a worker, and writes the page anew. */
+export function keepRow(fresh: Row): void {
+  const kept = withRow(readRows(), { ...fresh, problems: [...new Set(fresh.problems.map(brief))] });
+  writeFileSync(ROWS, `${JSON.stringify(kept, null, 2)}\n`);
+  writeFrameworksPage(kept);
+}
 
 const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
 
 /** A sentence for the page: without the worker's words, which name folders of the proof. */
-const brief = (problem: string): string => problem.replace(/\. Said: .*$/s, "").slice(0, 300);
+const brief = (problem: string): string =>
+  problem
+    .replace(/\. Said: .*$/s, "")
+    .replaceAll(/(?<![\w.])(?:\/[\w.@+=-]+)+\//g, "…/")
+    .slice(0, 300);
 
 function resultOf(one: Case, found: Row | undefined): string {
   if (found === undefined) return "not run yet";
   const [first] = found.problems;
-  if (first !== undefined) return `does not work: ${[...new Set(found.problems.map(brief))].slice(0, 3).join("; ")}`;
+  if (first !== undefined) return `does not work: ${found.problems.slice(0, 3).join("; ")}`;
   return one.elsewhere === undefined
     ? `works; losses ${found.losses}`
     : "goes on once, and Tidemark says what to watch";
@@ -42,8 +64,7 @@ function lineOf(one: Case, found: Row | undefined): string {
   return `| ${cells.map(cell).join(" | ")} |`;
 }
 
-/** Writes docs/frameworks.md. */
-export function writeFrameworksPage(found: readonly Row[]): void {
+function writeFrameworksPage(found: readonly Row[]): void {
   const last =
     found
       .map(({ at }) => at.slice(0, 10))

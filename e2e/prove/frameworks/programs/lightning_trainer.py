@@ -77,7 +77,7 @@ resume = {
     "default": lambda: newest("lightning_logs/*/checkpoints/*.ckpt"),
     "version-0": lambda: newest("lightning_logs/*/checkpoints/*.ckpt"),
     "dirpath": lambda: newest("*.ckpt"),
-    "resume-path": lambda: os.environ.get("TIDEMARK_RESUME_PATH"),
+    "resume-path": lambda: os.environ.get("TIDEMARK_RESUME_PATH") or None,
 }.get(VARIANT, lambda: "last")()
 module = Module()
 validate = None if VARIANT in ("default", "version-0", "dirpath", "last", "resume-path") else loader

@@ -1,0 +1,61 @@
+import { mkdirSync, readFileSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { runName } from "#protocol/names.ts";
+import { expect, expectSound, openSignedIn, seriousFaults, showAs, test } from "./story.ts";
+
+/** A file of Lightning is shown where it lay, and a person who restores it finds it under its own name. */
+
+const NAME = "epoch=5-step=600.ckpt";
+const PLACE = `lightning_logs/version_0/checkpoints/${NAME}`;
+
+test("a Lightning file is restored by hand and lies on the disk under its own name, as a file", async ({
+  page,
+  stage,
+}) => {
+  test.setTimeout(300_000);
+  const folder = stage.folderOf("gpu-1");
+  mkdirSync(folder, { recursive: true });
+  const save = `const fs = require("node:fs"), at = ${JSON.stringify(join(folder, PLACE))};
+    fs.mkdirSync(require("node:path").dirname(at), { recursive: true });
+    fs.writeFileSync(at, "x".repeat(2_000_000));`;
+  const program = [process.execPath, "-e", save];
+  const worker = await stage.startNode({ name: "gpu-1", run: "llama", program, flags: ["--settle", "50ms"] });
+  expect(await worker.exited, worker.lines.join("\n")).toMatchObject({ code: 0 });
+  await stage.startNode({ name: "gpu-2", run: "idle" });
+
+  await openSignedIn(page, stage);
+  await page.goto(`${stage.hub.url}/runs/llama`);
+  const rows = page.getByRole("table", { name: "Checkpoints" }).getByRole("row");
+  await expect(rows.filter({ hasText: "complete" })).toContainText(`…/${NAME}`);
+  await showAs(page, "narrow");
+  await expectSound(page, "a run whose checkpoint is a file, dark and narrow");
+  await showAs(page, "wide");
+
+  await rows.filter({ hasText: "complete" }).getByRole("link").first().click();
+  await expect(page.getByText(PLACE)).toBeVisible();
+  expect(await seriousFaults(page)).toEqual([]);
+  await showAs(page, "narrow");
+  await expectSound(page, "a checkpoint that is a file, dark and narrow");
+  await showAs(page, "wide");
+
+  await page
+    .getByRole("button", { name: /^Restore/ })
+    .first()
+    .click();
+  const dialog = page.getByRole("dialog");
+  const path = dialog.getByLabel("Path");
+  await expect(path).toHaveValue(new RegExp(`/${NAME.replaceAll(".", "\\.")}$`));
+  await dialog.getByRole("combobox", { name: "To" }).click();
+  await page.getByRole("option", { name: /gpu-2/ }).click();
+  await expect(path).toHaveValue(/gpu-2/);
+  await expect(path).toHaveValue(new RegExp(`/${NAME.replaceAll(".", "\\.")}$`));
+  const target = join(stage.dir, "by-hand", NAME);
+  mkdirSync(dirname(target), { recursive: true });
+  await path.fill(target);
+  await path.press("Enter");
+  await expect(dialog).toContainText("Restored and verified");
+  expect(statSync(target).isFile()).toBe(true);
+  expect(readFileSync(target).equals(readFileSync(join(folder, PLACE)))).toBe(true);
+  const { checkpoints } = await stage.client.runs.get.query({ run: runName.parse("llama") });
+  expect(checkpoints[0]?.place).toEqual({ path: PLACE, kind: "file" });
+});
