@@ -1,0 +1,58 @@
+import type { Root } from "./situation.ts";
+
+export const root = {
+  number: 9,
+  title: "Hub and pages",
+  rows: [
+    {
+      situation: "A bucket's CORS rule lacks `ExposeHeaders`: an upload from the page",
+      outcome: "It needs none: the hub asks the store what arrived, so no byte goes twice.",
+      test: "app/_browser-transfers/engine/upload-file.test.ts > needs no header that a CORS rule could hide: no part goes twice where it exposes none",
+    },
+    {
+      situation: "The same: a download to the page",
+      outcome: "One sentence and the way to the CORS rule after the first answer; nothing is fetched a second time.",
+      test: "app/_browser-transfers/engine/download-file.test.ts > says that the CORS rule is at fault where it hides the range of an answer, and asks no second time",
+    },
+    {
+      situation: "A chosen file changes on disk while it is uploaded",
+      outcome: "It becomes no object, and the page says that the file is not the one that was chosen.",
+      test: "app/_browser-transfers/engine/upload-file.test.ts > becomes no object when the file changed meanwhile",
+    },
+    {
+      situation: "A hub with an https address is opened over http, or by another name",
+      outcome: "The page says which address is right, with a link: signing in works only there.",
+      test: "server/auth/auth.test.ts > tells where people reach the hub, so that a page that was opened elsewhere can say so",
+    },
+    {
+      situation: "The disk of the hub fills, and has room again",
+      outcome: "Every write is refused with a sentence that names the disk, reading goes on, nothing acknowledged is lost, and no restart is needed.",
+      test: "server/hub/disk-full.test.ts > a full disk is named, refuses no reading, and is left without a restart",
+    },
+    {
+      situation: "A commit of the hub finds no room",
+      outcome: "The transaction is taken back; the next one begins.",
+      test: "prisma/connection.test.ts > a commit that finds no room leaves no transaction open",
+    },
+    {
+      situation: "A program holds a snapshot of the hub's database for long",
+      outcome: "The length of the log is in /metrics, a log line names the reason above 256 MiB, and the file shrinks afterwards.",
+      test: "server/watch-database.test.ts > a log that is not folded in is said once, and once when it is short again",
+    },
+    {
+      situation: "A chart over the days on which clocks are put on and back",
+      outcome: "Each day has one tick, at its midnight.",
+      test: "app/_ui/chart-scale.test.ts > %s: each day has one tick, at its midnight",
+    },
+    {
+      situation: "The trash is emptied in a bucket that keeps versions, or has an object lock",
+      outcome: "The question says before that nothing is freed there until a rule of the bucket, or the end of its lock, removes them.",
+      test: "server/keeping/find-versions.test.ts > tells whether the bucket of a run keeps what is deleted",
+    },
+    {
+      situation: "The key loses a permission, or the bucket goes away, and a person mends it at the store",
+      outcome: "The upload is tried again each minute and becomes safe without a word of anybody; the failure is news once.",
+      test: "worker/upload/uploader.test.ts > what the store refused is tried again by itself once a person can have mended it",
+    },
+  ],
+} satisfies Root;
