@@ -1,7 +1,7 @@
-import type { Socket } from "node:net";
 import { Fault } from "#protocol/fault.ts";
 import type { DiskSense } from "../at-once.ts";
 import type { Buffers } from "./buffers.ts";
+import type { Outlet } from "./encrypt-directly.ts";
 import type { FileBody, UploadBody } from "./exchange.ts";
 import type { DirectSocket } from "./move-directly.ts";
 
@@ -11,8 +11,8 @@ import type { DirectSocket } from "./move-directly.ts";
  * seconds show that bytes move.
  */
 export interface SendingOptions {
-  socket: Pick<Socket, "write">;
-  /** Null: only the socket itself can write. */
+  outlet: Outlet;
+  /** Null: only the outlet can write. */
   direct: DirectSocket | null;
   disk: DiskSense;
   head: string;
@@ -62,6 +62,8 @@ const FIRST_CHUNK_BYTES = 64 * 1024;
 const LEAST_CHUNK_BYTES = 16 * 1024;
 /** TLS keeps an encrypted copy of what it was given at a time; with 96 connections that would be felt. */
 const MOST_TLS_CHUNK_BYTES = 64 * 1024;
+/** What is encrypted here is read so much at a time: it stays in the processor's memory until then. */
+const ENCRYPTED_CHUNK_BYTES = 256 * 1024;
 const QUICK_MS = 600;
 const SLOW_MS = 2_000;
 /** The kernel may take these at once, one after the other, before other connections have their turn. */
@@ -89,6 +91,9 @@ export class Sending implements GoingOut {
   readonly #isFree: boolean;
   #chunkBytes = FIRST_CHUNK_BYTES;
   #inARow = 0;
+  /** What was read, and is still to be encrypted when there is room: the head's bytes first, if any are left. */
+  #rest: Buffer = NOTHING;
+  #headBytesLeft = 0;
   #isWriting = false;
   #reading: Promise<void> | null = null;
   /** The body allows nothing to be read now. */
@@ -101,7 +106,8 @@ export class Sending implements GoingOut {
     this.#head = Buffer.from(options.head, "latin1");
     if (this.#head.length > MOST_HEAD_BYTES) throw new Fault("BAD_INPUT", { detail: "the request's head is too long" });
     const paced = options.direct?.paced() ?? null;
-    this.#file = paced === null ? null : (this.#body.file ?? null);
+    this.#file = paced === null || options.direct?.sendsFiles === false ? null : (this.#body.file ?? null);
+    if (options.direct?.sendsFiles === false) this.#chunkBytes = ENCRYPTED_CHUNK_BYTES;
     const isPaced = paced !== null && this.#body.begins?.(paced) === true;
     this.#isFree = isPaced || this.#body.allow === undefined;
   }
@@ -125,6 +131,10 @@ export class Sending implements GoingOut {
   /** Sends the head with the first bytes, then the rest. */
   next(): void {
     if (this.#isStopped || this.#goStraight()) return;
+    if (this.#rest.length > 0) {
+      this.#encryptRest();
+      return;
+    }
     this.#buffer ??= this.#options.buffers.take();
     const from = this.#head.length;
     const wanted = Math.min(this.#chunkBytes, this.#buffer.length - from, this.#body.lengthBytes - this.#given);
@@ -246,14 +256,21 @@ export class Sending implements GoingOut {
 
   #write(count: number): void {
     if (this.#buffer === null) return;
-    const { socket, direct, now } = this.#options;
+    const { outlet, direct, now } = this.#options;
     const startedAt = now();
-    this.#isWriting = true;
     this.#given += count;
     this.#allowed = Math.max(0, this.#allowed - count);
     this.#buffer.set(this.#head);
     const chunk = this.#buffer.subarray(0, this.#head.length + count);
+    const headBytes = this.#head.length;
     this.#head = NOTHING;
+    if (direct?.sendsFiles === false) {
+      this.#rest = chunk;
+      this.#headBytesLeft = headBytes;
+      this.#encryptRest();
+      return;
+    }
+    this.#isWriting = true;
     const took = direct?.write(chunk) ?? 0;
     if (took === chunk.length) {
       this.#isWriting = false;
@@ -261,7 +278,7 @@ export class Sending implements GoingOut {
       return;
     }
     // What the kernel has no room for goes when it has.
-    socket.write(took === 0 ? chunk : chunk.subarray(took), (error) => {
+    outlet.write(took === 0 ? chunk : chunk.subarray(took), (error) => {
       this.#isWriting = false;
       if (this.#isStopped) this.release();
       // A failed write is told by the socket's own error.
@@ -269,19 +286,45 @@ export class Sending implements GoingOut {
     });
   }
 
-  #written(count: number, tookMs: number): void {
-    const { events, isTls, buffers } = this.#options;
-    const mostChunkBytes = isTls ? MOST_TLS_CHUNK_BYTES : buffers.sizeBytes;
+  /** Record by record, as long as there is room; what moved is told each time. */
+  #encryptRest(): void {
+    const { direct } = this.#options;
+    const took = direct?.write(this.#rest) ?? 0;
+    this.#rest = this.#rest.subarray(took);
+    const ofHead = Math.min(took, this.#headBytesLeft);
+    this.#headBytesLeft -= ofHead;
+    if (this.#rest.length === 0) {
+      if (!this.#moved(took - ofHead)) this.#turn();
+      return;
+    }
+    if (took > 0) this.#moved(took - ofHead);
+    // Where nobody can tell any more the socket is being closed, which it tells itself.
+    direct?.whenRoom(this.#onRoom);
+  }
+
+  /** The kernel has `count` more. True: all there is. */
+  #moved(count: number): boolean {
+    const { events } = this.#options;
     this.#taken += count;
     events.onMoved();
     if (count > 0) this.#body.sent(count);
-    if (this.#taken === this.#body.lengthBytes) {
-      this.release();
-      events.onSent(this.#body);
-      return;
-    }
+    if (this.#taken !== this.#body.lengthBytes) return false;
+    this.release();
+    events.onSent(this.#body);
+    return true;
+  }
+
+  #written(count: number, tookMs: number): void {
+    const { isTls, buffers } = this.#options;
+    const mostChunkBytes = isTls ? MOST_TLS_CHUNK_BYTES : buffers.sizeBytes;
+    if (this.#moved(count)) return;
     if (tookMs > SLOW_MS) this.#chunkBytes = Math.max(LEAST_CHUNK_BYTES, this.#chunkBytes / 2);
     else if (tookMs < QUICK_MS) this.#chunkBytes = Math.min(mostChunkBytes, this.#chunkBytes * 2);
+    this.#turn();
+  }
+
+  /** Goes on, unless others are to have their turn. */
+  #turn(): void {
     if (++this.#inARow < MOST_IN_A_ROW) this.next();
     else {
       this.#inARow = 0;

@@ -39,7 +39,7 @@ export interface Told {
 }
 
 /** What is used of Koffi, which calls functions of C libraries: https://koffi.dev. */
-interface Koffi {
+export interface Koffi {
   /** Null: what the process itself is linked with. */
   load(path: null): Library;
   /** Of the last call. */
@@ -49,7 +49,7 @@ interface Koffi {
 interface Library {
   func(name: string, result: string, parameters: readonly string[]): Foreign;
 }
-type Foreign = (...values: readonly (number | bigint | Buffer)[]) => number;
+export type Foreign = (...values: readonly (number | bigint | Buffer | null)[]) => number;
 
 export interface FileSlice {
   fd: number;
