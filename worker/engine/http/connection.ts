@@ -7,6 +7,7 @@ import type { Origin } from "./open-socket.ts";
 import { restAfter } from "./parse-answer.ts";
 import { Receiving, type ReceivingEvents } from "./receiving.ts";
 import { SendingHeld } from "./sending-held.ts";
+import { SendingEncrypted } from "./sending-encrypted.ts";
 import { answerWaitMs, bodyOf, Sending, type GoingOut, type SendingEvents, type SentBody } from "./sending.ts";
 import { SmallFlow } from "./small-flow.ts";
 import { createSilence, type Silence } from "./silence.ts";
@@ -172,18 +173,14 @@ export class Connection {
 
   #send(head: string, body: UploadBody): void {
     const { buffers, disk, now } = this.#shared;
+    const { direct, outlet } = this.#channel;
+    const about = { head, body, buffers, events: this.#asking };
     try {
-      const sending = new Sending({
-        outlet: this.#channel.outlet,
-        direct: this.#channel.direct,
-        disk,
-        head,
-        body,
-        buffers,
-        isTls: this.origin.isTls,
-        now,
-        events: this.#asking,
-      });
+      const encrypter = direct?.encrypter ?? null;
+      const sending =
+        direct === null || encrypter === null
+          ? new Sending({ ...about, outlet, direct, disk, isTls: this.origin.isTls, now })
+          : new SendingEncrypted({ ...about, direct, encrypter });
       this.#sending = sending;
       sending.next();
     } catch (error) {

@@ -1,6 +1,13 @@
 import type { Socket } from "node:net";
 import { constants } from "node:os";
-import { descriptorOf, directSocketOf, systemError, type DirectSocket, type Straight } from "./move-directly.ts";
+import {
+  descriptorOf,
+  directSocketOf,
+  systemError,
+  type DirectSocket,
+  type Encrypter,
+  type Straight,
+} from "./move-directly.ts";
 import type { PacedSocket } from "./exchange.ts";
 import type { Origin } from "./open-socket.ts";
 import type { Reader } from "./read-at-ticks.ts";
@@ -74,14 +81,16 @@ interface EncryptedOptions {
 }
 
 /** One encrypted connection, from its handshake on. */
-export class EncryptedSocket implements DirectSocket {
+export class EncryptedSocket implements DirectSocket, Encrypter {
   readonly #options: EncryptedOptions;
-  /** In order. The first of them may be in the middle of a record, whose bytes have to be given again as they are. */
+  /** In order. */
   readonly #waiting: { bytes: Buffer; done: (() => void) | undefined }[] = [];
+  /** Who waits for room in the kernel. */
+  #goOn: (() => void) | null = null;
   #isTicketKept = false;
   #isFree = false;
   hasMore = false;
-  readonly sendsFiles = false;
+  readonly encrypter = this;
   /** Sends all that it is given, in order, when there is room. */
   readonly outlet: Outlet = { write: (bytes, done) => this.#queue(bytes, done) };
 
@@ -97,9 +106,14 @@ export class EncryptedSocket implements DirectSocket {
   shake(bytes: Buffer | null): "done" | "waits" | "failed" {
     const { client } = this.#options;
     if (!this.#isOpen) return "failed";
-    if (bytes === null) return client.shake();
+    if (bytes === null) {
+      const outcome = client.shake();
+      return client.flush() < 0 ? "failed" : outcome;
+    }
     client.readFrom(bytes);
     const outcome = client.shake();
+    // Also what is said of a failure.
+    client.flush();
     // Tickets may have come with it; nothing else can have.
     const isSilent = outcome !== "done" || client.read(Buffer.alloc(1)) === AGAIN;
     client.readFrom(null);
@@ -145,44 +159,62 @@ export class EncryptedSocket implements DirectSocket {
     return filled;
   }
 
+  /**
+   * How many of `bytes` were taken: into the kernel, or to be given to it as soon as it has room. 0 while others wait, which this would
+   * overtake.
+   */
   write(bytes: Buffer): number {
-    return this.#waiting.length > 0 ? 0 : this.#give(bytes);
+    if (this.#waiting.length > 0 || !this.#isOpen) return 0;
+    const taken = this.#options.client.encrypt(bytes);
+    this.flush();
+    return taken;
   }
 
-  #give(bytes: Buffer): number {
-    const { client, socket } = this.#options;
-    let given = 0;
-    while (this.#isOpen && given < bytes.length) {
-      const count = client.write(given === 0 ? bytes : bytes.subarray(given));
-      if (count > 0) {
-        given += count;
-        continue;
-      }
-      if (count !== AGAIN) socket.destroy(systemError("write", count));
-      break;
-    }
-    return given;
+  get pendingBytes(): number {
+    return this.#isOpen ? this.#options.client.pendingBytes() : 0;
   }
+
+  encrypt(bytes: Buffer): number {
+    return this.#isOpen ? this.#options.client.encrypt(bytes) : 0;
+  }
+
+  flush(): void {
+    if (!this.#isOpen) return;
+    const { client, socket, direct } = this.#options;
+    const error = client.flush();
+    if (error < 0) socket.destroy(systemError("send", error));
+    else if (client.pendingBytes() > 0) direct.whenRoom(this.#onRoom);
+  }
+
+  readonly #onRoom = (): void => {
+    const goOn = this.#goOn;
+    this.#goOn = null;
+    if (goOn === null) this.flush();
+    else goOn();
+    this.#giveWaiting();
+  };
 
   #queue(bytes: Buffer, done: (() => void) | undefined): void {
     this.#waiting.push({ bytes, done });
-    if (this.#waiting.length === 1) this.#goOn();
+    if (this.#waiting.length === 1) this.#giveWaiting();
   }
 
-  readonly #goOn = (): void => {
+  #giveWaiting(): void {
     for (;;) {
       const [first] = this.#waiting;
       if (first === undefined || !this.#isOpen) return;
-      const given = this.#give(first.bytes);
-      if (given < first.bytes.length) {
-        first.bytes = first.bytes.subarray(given);
-        this.whenRoom(this.#goOn);
-        return;
+      const taken = this.#options.client.encrypt(first.bytes);
+      this.flush();
+      if (taken < first.bytes.length) {
+        first.bytes = first.bytes.subarray(taken);
+        // There is room in the kernel, or it is waited for.
+        if (taken === 0) return;
+        continue;
       }
       this.#waiting.shift();
       first.done?.();
     }
-  };
+  }
 
   /** A request is over: what came with its answer may serve to resume. */
   rest(): void {
@@ -197,6 +229,7 @@ export class EncryptedSocket implements DirectSocket {
   free(): void {
     if (this.#isFree) return;
     this.#isFree = true;
+    this.#options.direct.forgetRoom(this.#onRoom);
     this.#options.client.free();
   }
 
@@ -222,11 +255,12 @@ export class EncryptedSocket implements DirectSocket {
   }
 
   whenRoom(goOn: () => void): boolean {
-    return this.#options.direct.whenRoom(goOn);
+    this.#goOn = goOn;
+    return this.#options.direct.whenRoom(this.#onRoom);
   }
 
   forgetRoom(goOn: () => void): void {
-    this.#options.direct.forgetRoom(goOn);
+    if (this.#goOn === goOn) this.#goOn = null;
   }
 
   paced(): PacedSocket | null {

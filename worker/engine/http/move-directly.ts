@@ -40,14 +40,24 @@ export interface DirectSocket {
    * now.
    */
   sendFile(from: FileSlice): number | "full" | "failed";
-  /** Bytes leave as they lie in a file; false where they are encrypted on the way. */
-  readonly sendsFiles: boolean;
+  /** Null: bytes leave as they are given. */
+  readonly encrypter: Encrypter | null;
   /** `goOn` is called once, when there is room again. False: nobody can tell. */
   whenRoom(goOn: () => void): boolean;
   /** It is not called any more. */
   forgetRoom(goOn: () => void): void;
   /** Null where the system cannot do that. */
   paced(): PacedSocket | null;
+}
+
+/** Encrypts ahead of the kernel, so that it takes much at a time. */
+export interface Encrypter {
+  /** Encrypts as many of `bytes` as there is room for, and returns how many. They go out with the next `flush`. */
+  encrypt(bytes: Buffer): number;
+  /** Gives the kernel what it has room for; the rest follows by itself. A broken connection is told by the socket. */
+  flush(): void;
+  /** Encrypted, and not in the kernel yet. */
+  readonly pendingBytes: number;
 }
 
 /** What goes straight between files, buffers and sockets, and who looks when sockets have room or bytes. */
@@ -119,7 +129,7 @@ export function directSocketOf(socket: Socket, straight: () => Straight | null):
       throw systemError("recv", came);
     },
     hasMore: false,
-    sendsFiles: true,
+    encrypter: null,
     hasInput: () => {
       const inputs = straight()?.inputs;
       const fd = descriptor();

@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { constants } from "node:os";
 import { KOFFI, loadNative } from "../load-native.ts";
 import { preferAes128 } from "./prefer-aes-128.ts";
-import type { Foreign, Koffi } from "./system-calls.ts";
+import { read64, type Foreign, type Koffi } from "./system-calls.ts";
 
 /**
  * TLS by the OpenSSL that Node itself is linked with, on a TCP socket and without the streams of Node: a record goes between our
@@ -22,8 +22,12 @@ export interface TlsClient {
    * negative number: EAGAIN when nothing is there now, EPROTO when the other side refuses us, EBADMSG for records that were damaged.
    */
   read(into: Buffer): number;
-  /** How many of `bytes` the kernel took: those of one record at most. When it is full (EAGAIN) the same bytes are to be given again. */
-  write(bytes: Buffer): number;
+  /** Encrypts as many of `bytes` as there is room for, and returns how many; nothing goes out before `flush`. */
+  encrypt(bytes: Buffer): number;
+  /** Encrypted bytes that are still to go out. */
+  pendingBytes(): number;
+  /** Gives the kernel what it has room for of those. Returns 0, or the system's error as a negative number. */
+  flush(): number;
   /** What a further connection resumes with; null when the other side gave nothing for that. To be given back with `dropTicket`. */
   ticket(): TlsTicket | null;
   free(): void;
@@ -52,6 +56,13 @@ const BIO_C_SET_BUF_MEM_EOF_RETURN = 130;
 const X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS = 4;
 const X509_V_OK = 0;
 const SSL_ERROR = { wantRead: 2, wantWrite: 3, system: 5, end: 6 };
+/**
+ * What may be encrypted ahead of the kernel, on one connection: enough that it takes much at a time. It lies in OpenSSL, and only what is
+ * used of it is memory.
+ */
+const OUT_BYTES = 256 * 1024;
+const MSG_DONTWAIT = 0x40;
+const MSG_NOSIGNAL = 0x4000;
 /** Of an error's number, what names its reason. What the other side alerts us of begins at 1,000; damaged records are its 20. */
 const REASON_MASK = 0x7fffff;
 const ALERTS_FROM = 1000;
@@ -85,6 +96,7 @@ function functionsOf(koffi: Koffi) {
     library.func(name, result, parameters);
   return {
     method: of("TLS_client_method", handle, []),
+    send: of("send", "int64", ["int", handle, "size_t", "int"]),
     newContext: of("SSL_CTX_new", handle, [handle]),
     contextControl: of("SSL_CTX_ctrl", "long", [handle, "int", "long", "void *"]),
     setOptions: of("SSL_CTX_set_options", "uint64", [handle, "uint64"]),
@@ -96,6 +108,10 @@ function functionsOf(koffi: Koffi) {
     addToStore: of("X509_STORE_add_cert", "int", [handle, handle]),
     readCertificate: of("PEM_read_bio_X509", handle, [handle, "void *", "void *", "void *"]),
     freeCertificate: of("X509_free", "void", [handle]),
+    newPair: of("BIO_new_bio_pair", "int", ["void *", "size_t", "void *", "size_t"]),
+    peek: of("BIO_nread0", "int", [handle, "void *"]),
+    skip: of("BIO_nread", "int", [handle, "void *", "int"]),
+    pending: of("BIO_ctrl_pending", "size_t", [handle]),
     memory: of("BIO_new_mem_buf", handle, ["void *", "int"]),
     bioControl: of("BIO_ctrl", "long", [handle, "int", "long", "void *"]),
     keepBio: of("BIO_up_ref", "int", [handle]),
@@ -105,6 +121,7 @@ function functionsOf(koffi: Koffi) {
     control: of("SSL_ctrl", "long", [handle, "int", "long", "void *"]),
     setFd: of("SSL_set_fd", "int", [handle, "int"]),
     readingBio: of("SSL_get_rbio", handle, [handle]),
+    setWritingBio: of("SSL_set0_wbio", "void", [handle, handle]),
     setReadingBio: of("SSL_set0_rbio", "void", [handle, handle]),
     asClient: of("SSL_set_connect_state", "void", [handle]),
     checks: of("SSL_get0_param", handle, [handle]),
@@ -181,20 +198,28 @@ function callsOf(koffi: Koffi, f: Functions): OpensslCalls {
       const isNamed = isAddress
         ? f.setAddress(checks, name) === 1
         : f.setHost(checks, name, 0) === 1 && f.control(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, 0, name) === 1;
-      if (!isNamed || f.setFd(ssl, socketFd) !== 1) {
+      const [inside, outside] = [Buffer.alloc(8), Buffer.alloc(8)];
+      const isMade = isNamed && f.setFd(ssl, socketFd) === 1 && f.newPair(inside, OUT_BYTES, outside, 1) === 1;
+      if (!isMade) {
         f.free(ssl);
         return null;
       }
+      f.setWritingBio(ssl, read64(inside, 0));
       if (resume !== null) f.setSession(ssl, resume);
       f.asClient(ssl);
-      return clientOf(koffi, f, ssl);
+      return clientOf({ koffi, f, ssl, socketFd, out: read64(outside, 0) });
     },
     dropTicket: (ticket) => void f.freeSession(ticket),
   };
 }
 
-function clientOf(koffi: Koffi, f: Functions, ssl: number): TlsClient {
+/** `out`: what is encrypted is taken from there. */
+function clientOf(about: { koffi: Koffi; f: Functions; ssl: number; socketFd: number; out: number }): TlsClient {
+  const { koffi, f, ssl, socketFd, out } = about;
+  const at = Buffer.alloc(8);
   const socketBio = f.readingBio(ssl);
+  // For as long as this lives, also while it reads from somewhere else.
+  f.keepBio(socketBio);
   /** Of a call that answered `count`, which is not more than 0; as a negative number, or 0 for the end. */
   const errorOf = (count: number): number => {
     const errno = koffi.errno();
@@ -210,8 +235,9 @@ function clientOf(koffi: Koffi, f: Functions, ssl: number): TlsClient {
     shake: () => {
       f.forgetErrors();
       const outcome = f.shake(ssl);
+      const error = outcome === 1 ? 0 : errorOf(outcome);
       if (outcome === 1) return f.verified(ssl) === X509_V_OK ? "done" : "failed";
-      return errorOf(outcome) === -constants.errno.EAGAIN ? "waits" : "failed";
+      return error === -constants.errno.EAGAIN ? "waits" : "failed";
     },
     readFrom: (bytes) => {
       if (bytes === null) {
@@ -228,11 +254,26 @@ function clientOf(koffi: Koffi, f: Functions, ssl: number): TlsClient {
       const count = f.read(ssl, into, into.length);
       return count > 0 ? count : errorOf(count);
     },
-    write: (bytes) => {
-      const count = f.write(ssl, bytes, bytes.length);
-      if (count > 0) return count;
-      const error = errorOf(count);
-      return error === 0 ? -constants.errno.EPIPE : error;
+    encrypt: (bytes) => {
+      let done = 0;
+      // One record at a time.
+      while (done < bytes.length) {
+        const count = f.write(ssl, done === 0 ? bytes : bytes.subarray(done), bytes.length - done);
+        if (count <= 0) break;
+        done += count;
+      }
+      return done;
+    },
+    pendingBytes: () => f.pending(out),
+    flush: () => {
+      for (;;) {
+        const bytes = f.peek(out, at);
+        if (bytes <= 0) return 0;
+        const took = f.send(socketFd, read64(at, 0), bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (took < 0) return koffi.errno() === constants.errno.EAGAIN ? 0 : -koffi.errno();
+        f.skip(out, at, took);
+        if (took < bytes) return 0;
+      }
     },
     ticket: () => {
       const session = f.session(ssl);
@@ -241,6 +282,10 @@ function clientOf(koffi: Koffi, f: Functions, ssl: number): TlsClient {
       f.freeSession(session);
       return null;
     },
-    free: () => void f.free(ssl),
+    free: () => {
+      f.free(ssl);
+      f.freeBio(out);
+      f.freeBio(socketBio);
+    },
   };
 }

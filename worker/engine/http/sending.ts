@@ -52,7 +52,7 @@ export interface GoingOut {
   closed(): void;
 }
 
-const MOST_HEAD_BYTES = 32 * 1024;
+export const MOST_HEAD_BYTES = 32 * 1024;
 /**
  * What is allowed at a time where no buffer has to hold it: little, for a limit that is set now does not hold for what was allowed
  * before. A socket may take all of it at once.
@@ -62,8 +62,6 @@ const FIRST_CHUNK_BYTES = 64 * 1024;
 const LEAST_CHUNK_BYTES = 16 * 1024;
 /** TLS keeps an encrypted copy of what it was given at a time; with 96 connections that would be felt. */
 const MOST_TLS_CHUNK_BYTES = 64 * 1024;
-/** What is encrypted here is read so much at a time: it stays in the processor's memory until then. */
-const ENCRYPTED_CHUNK_BYTES = 256 * 1024;
 const QUICK_MS = 600;
 const SLOW_MS = 2_000;
 /** The kernel may take these at once, one after the other, before other connections have their turn. */
@@ -91,9 +89,6 @@ export class Sending implements GoingOut {
   readonly #isFree: boolean;
   #chunkBytes = FIRST_CHUNK_BYTES;
   #inARow = 0;
-  /** What was read, and is still to be encrypted when there is room: the head's bytes first, if any are left. */
-  #rest: Buffer = NOTHING;
-  #headBytesLeft = 0;
   #isWriting = false;
   #reading: Promise<void> | null = null;
   /** The body allows nothing to be read now. */
@@ -106,8 +101,7 @@ export class Sending implements GoingOut {
     this.#head = Buffer.from(options.head, "latin1");
     if (this.#head.length > MOST_HEAD_BYTES) throw new Fault("BAD_INPUT", { detail: "the request's head is too long" });
     const paced = options.direct?.paced() ?? null;
-    this.#file = paced === null || options.direct?.sendsFiles === false ? null : (this.#body.file ?? null);
-    if (options.direct?.sendsFiles === false) this.#chunkBytes = ENCRYPTED_CHUNK_BYTES;
+    this.#file = paced === null ? null : (this.#body.file ?? null);
     const isPaced = paced !== null && this.#body.begins?.(paced) === true;
     this.#isFree = isPaced || this.#body.allow === undefined;
   }
@@ -131,10 +125,6 @@ export class Sending implements GoingOut {
   /** Sends the head with the first bytes, then the rest. */
   next(): void {
     if (this.#isStopped || this.#goStraight()) return;
-    if (this.#rest.length > 0) {
-      this.#encryptRest();
-      return;
-    }
     this.#buffer ??= this.#options.buffers.take();
     const from = this.#head.length;
     const wanted = Math.min(this.#chunkBytes, this.#buffer.length - from, this.#body.lengthBytes - this.#given);
@@ -258,19 +248,12 @@ export class Sending implements GoingOut {
     if (this.#buffer === null) return;
     const { outlet, direct, now } = this.#options;
     const startedAt = now();
+    this.#isWriting = true;
     this.#given += count;
     this.#allowed = Math.max(0, this.#allowed - count);
     this.#buffer.set(this.#head);
     const chunk = this.#buffer.subarray(0, this.#head.length + count);
-    const headBytes = this.#head.length;
     this.#head = NOTHING;
-    if (direct?.sendsFiles === false) {
-      this.#rest = chunk;
-      this.#headBytesLeft = headBytes;
-      this.#encryptRest();
-      return;
-    }
-    this.#isWriting = true;
     const took = direct?.write(chunk) ?? 0;
     if (took === chunk.length) {
       this.#isWriting = false;
@@ -286,45 +269,19 @@ export class Sending implements GoingOut {
     });
   }
 
-  /** Record by record, as long as there is room; what moved is told each time. */
-  #encryptRest(): void {
-    const { direct } = this.#options;
-    const took = direct?.write(this.#rest) ?? 0;
-    this.#rest = this.#rest.subarray(took);
-    const ofHead = Math.min(took, this.#headBytesLeft);
-    this.#headBytesLeft -= ofHead;
-    if (this.#rest.length === 0) {
-      if (!this.#moved(took - ofHead)) this.#turn();
-      return;
-    }
-    if (took > 0) this.#moved(took - ofHead);
-    // Where nobody can tell any more the socket is being closed, which it tells itself.
-    direct?.whenRoom(this.#onRoom);
-  }
-
-  /** The kernel has `count` more. True: all there is. */
-  #moved(count: number): boolean {
-    const { events } = this.#options;
+  #written(count: number, tookMs: number): void {
+    const { events, isTls, buffers } = this.#options;
+    const mostChunkBytes = isTls ? MOST_TLS_CHUNK_BYTES : buffers.sizeBytes;
     this.#taken += count;
     events.onMoved();
     if (count > 0) this.#body.sent(count);
-    if (this.#taken !== this.#body.lengthBytes) return false;
-    this.release();
-    events.onSent(this.#body);
-    return true;
-  }
-
-  #written(count: number, tookMs: number): void {
-    const { isTls, buffers } = this.#options;
-    const mostChunkBytes = isTls ? MOST_TLS_CHUNK_BYTES : buffers.sizeBytes;
-    if (this.#moved(count)) return;
+    if (this.#taken === this.#body.lengthBytes) {
+      this.release();
+      events.onSent(this.#body);
+      return;
+    }
     if (tookMs > SLOW_MS) this.#chunkBytes = Math.max(LEAST_CHUNK_BYTES, this.#chunkBytes / 2);
     else if (tookMs < QUICK_MS) this.#chunkBytes = Math.min(mostChunkBytes, this.#chunkBytes * 2);
-    this.#turn();
-  }
-
-  /** Goes on, unless others are to have their turn. */
-  #turn(): void {
     if (++this.#inARow < MOST_IN_A_ROW) this.next();
     else {
       this.#inARow = 0;

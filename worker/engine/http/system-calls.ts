@@ -92,7 +92,7 @@ const write64 = (into: Buffer, value: number): void => {
   into.writeUInt32LE(value % HIGH, 0);
   into.writeUInt32LE(Math.floor(value / HIGH), 4);
 };
-const read64 = (from: Buffer, at: number): number => from.readUInt32LE(at) + from.readUInt32LE(at + 4) * HIGH;
+export const read64 = (from: Buffer, at: number): number => from.readUInt32LE(at) + from.readUInt32LE(at + 4) * HIGH;
 
 let found: SystemCalls | null | undefined;
 
