@@ -46,8 +46,11 @@ export interface OpensslCalls {
 const SSL_CTRL_SET_MIN_PROTO_VERSION = 123;
 const TLS1_2_VERSION = 0x0303;
 const SSL_CTRL_MODE = 33;
-/** Partial writes, from buffers that may have moved; buffers of idle connections are given back. */
-const MODES = 0x1 | 0x2 | 0x4 | 0x10;
+/** Partial writes, from buffers that may have moved. Buffers are kept between records: to be given back costs more than they hold. */
+const MODES = 0x1 | 0x2 | 0x4;
+const SSL_CTRL_SET_READ_AHEAD = 41;
+/** Taken from the kernel in one call, several records. */
+const READ_BYTES = 32 * 1024;
 const SSL_CTRL_SET_TLSEXT_HOSTNAME = 55;
 /** An end without a farewell is an end: bodies are counted. No compression, no renegotiation. */
 const OPTIONS = 2 ** 7 + 2 ** 17 + 2 ** 30;
@@ -60,7 +63,7 @@ const SSL_ERROR = { wantRead: 2, wantWrite: 3, system: 5, end: 6 };
  * What may be encrypted ahead of the kernel, on one connection: enough that it takes much at a time. It lies in OpenSSL, and only what is
  * used of it is memory.
  */
-const OUT_BYTES = 256 * 1024;
+const OUT_BYTES = 96 * 1024;
 const MSG_DONTWAIT = 0x40;
 const MSG_NOSIGNAL = 0x4000;
 /** Of an error's number, what names its reason. What the other side alerts us of begins at 1,000; damaged records are its 20. */
@@ -102,6 +105,7 @@ function functionsOf(koffi: Koffi) {
     setOptions: of("SSL_CTX_set_options", "uint64", [handle, "uint64"]),
     setCiphers13: of("SSL_CTX_set_ciphersuites", "int", [handle, "void *"]),
     setCiphers12: of("SSL_CTX_set_cipher_list", "int", [handle, "void *"]),
+    setReadBytes: of("SSL_CTX_set_default_read_buffer_len", "void", [handle, "size_t"]),
     setVerify: of("SSL_CTX_set_verify", "void", [handle, "int", "void *"]),
     setAlpn: of("SSL_CTX_set_alpn_protos", "int", [handle, "void *", "uint32"]),
     storeOf: of("SSL_CTX_get_cert_store", handle, [handle]),
@@ -153,9 +157,11 @@ function contextOf(f: Functions, ca: string | undefined): number | null {
   const names = preferAes128(DEFAULT_CIPHERS).split(":");
   f.setOptions(context, OPTIONS);
   f.setVerify(context, SSL_VERIFY_PEER, null);
+  f.setReadBytes(context, READ_BYTES);
   const isSet =
     f.contextControl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_2_VERSION, null) === 1 &&
     (f.contextControl(context, SSL_CTRL_MODE, MODES, null) & MODES) === MODES &&
+    f.contextControl(context, SSL_CTRL_SET_READ_AHEAD, 1, null) >= 0 &&
     f.setCiphers13(context, text(names.filter(is13).join(":"))) === 1 &&
     f.setCiphers12(context, text(names.filter((name) => !is13(name)).join(":"))) === 1 &&
     f.setAlpn(context, ALPN, ALPN.length) === 0;

@@ -20,9 +20,9 @@ export interface SendingEncryptedOptions {
 }
 
 /** Read at a time: it stays in the memory near the processor until it is encrypted. */
-const CHUNK_BYTES = 128 * 1024;
+const CHUNK_BYTES = 48 * 1024;
 /** With less than this waiting, more is encrypted. */
-const AHEAD_BYTES = 64 * 1024;
+const AHEAD_BYTES = 32 * 1024;
 /** The kernel may take these at once, one after the other, before other connections have their turn. */
 const MOST_IN_A_ROW = 4;
 
