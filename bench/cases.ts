@@ -112,7 +112,7 @@ export const CASES: readonly BenchCase[] = [
   }),
   {
     name: "small-files",
-    title: "2,000 files of 64 KiB: RTT 120 ms, 150 up / 300 down Mbit/s",
+    title: "2,000 files of 64 KiB: RTT 120 ms, 150 up / 300 down Mbit/s, plain HTTP",
     link: { rttMs: 120, upMbit: 150, downMbit: 300 },
     https: false,
     server: "minio",
@@ -122,7 +122,7 @@ export const CASES: readonly BenchCase[] = [
   },
   {
     name: "memory",
-    title: "Memory with 10 parts of 10 MB in flight: RTT 30 ms, 500 up / 500 down Mbit/s",
+    title: "Memory with 10 parts of 10 MB in flight: RTT 30 ms, 500 up / 500 down Mbit/s, plain HTTP",
     link: { rttMs: 30, upMbit: 500, downMbit: 500 },
     https: false,
     server: "minio",

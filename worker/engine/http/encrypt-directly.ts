@@ -11,7 +11,7 @@ import {
 import type { PacedSocket } from "./exchange.ts";
 import type { Origin } from "./open-socket.ts";
 import type { Reader } from "./read-at-ticks.ts";
-import { opensslCalls, type OpensslCalls, type TlsClient, type TlsTicket } from "./openssl-calls.ts";
+import { opensslCalls, type TlsClient, type TlsTicket } from "./openssl-calls.ts";
 
 /**
  * TLS on a TCP socket of Node's, by one call for each record and past the streams of Node (see `openssl-calls.ts`), so that encrypted
@@ -37,25 +37,21 @@ export interface Outlet {
 const RECORD_BYTES = 16 * 1024;
 const AGAIN = -constants.errno.EAGAIN;
 
-export function createEncryption(about: {
-  ca: string | undefined;
-  straight: () => Straight | null;
-  openssl?: () => OpensslCalls | null;
-}): Encryption {
-  const { ca, straight, openssl = opensslCalls } = about;
+export function createEncryption(about: { ca: string | undefined; straight: () => Straight | null }): Encryption {
+  const { ca, straight } = about;
   const byNode = new Set<string>();
   const tickets = new Map<string, TlsTicket>();
   const drop = (ticket: TlsTicket | undefined) => {
-    if (ticket !== undefined) openssl()?.dropTicket(ticket);
+    if (ticket !== undefined) opensslCalls()?.dropTicket(ticket);
   };
   return {
-    isFor: ({ isTls, key }) => isTls && !byNode.has(key) && straight() !== null && openssl() !== null,
+    isFor: ({ isTls, key }) => isTls && !byNode.has(key) && straight() !== null && opensslCalls() !== null,
     leaveToNode: ({ key }) => void byNode.add(key),
     begin: (socket, { host, key }) => {
       const descriptor = descriptorOf(socket);
       const direct = directSocketOf(socket, straight);
       if (descriptor === null || direct === null) return null;
-      const client = openssl()?.client(descriptor(), { host, ca, resume: tickets.get(key) ?? null });
+      const client = opensslCalls()?.client(descriptor(), { host, ca, resume: tickets.get(key) ?? null });
       if (client == null) return null;
       const keep = (ticket: TlsTicket) => {
         drop(tickets.get(key));
