@@ -61,6 +61,16 @@ export class Channel {
     return this.#direct;
   }
 
+  /** Nothing came that was not asked for, as far as the kernel cannot tell. */
+  get isQuiet(): boolean {
+    if (this.#direct?.hasMore !== true) return true;
+    try {
+      return this.#direct.read(this.#shared.scratch) === null;
+    } catch {
+      return false;
+    }
+  }
+
   /** Where goes what `direct` had no room for, or all of it. */
   get outlet(): Outlet {
     return this.#encrypted?.outlet ?? this.#socket;

@@ -275,7 +275,8 @@ export class Connection {
       this.#failed(new Fault("UNEXPECTED_ANSWER", { detail: "it answered before it had the whole body" }));
       return;
     }
-    const restMs = isSent && receiving.isClean && receiving.isDelimited ? restAfter(head, this.#shared.restMs) : 0;
+    const mayRest = isSent && receiving.isClean && receiving.isDelimited && this.#channel.isQuiet;
+    const restMs = mayRest ? restAfter(head, this.#shared.restMs) : 0;
     if (restMs === 0) this.#leave(null);
     else this.#rest(this.#shared.now() + restMs);
     task.done(receiving.answer);

@@ -112,6 +112,9 @@ function functionsOf(koffi: Koffi) {
     addToStore: of("X509_STORE_add_cert", "int", [handle, handle]),
     readCertificate: of("PEM_read_bio_X509", handle, [handle, "void *", "void *", "void *"]),
     freeCertificate: of("X509_free", "void", [handle]),
+    memoryMethod: of("BIO_s_mem", handle, []),
+    newBio: of("BIO_new", handle, [handle]),
+    writeBio: of("BIO_write", "int", [handle, "void *", "int"]),
     newPair: of("BIO_new_bio_pair", "int", ["void *", "size_t", "void *", "size_t"]),
     peek: of("BIO_nread0", "int", [handle, "void *"]),
     skip: of("BIO_nread", "int", [handle, "void *", "int"]),
@@ -167,7 +170,8 @@ function contextOf(f: Functions, ca: string | undefined): number | null {
     f.setAlpn(context, ALPN, ALPN.length) === 0;
   if (!isSet) return null;
   const pem = Buffer.from(ca ?? getCACertificates("default").join("\n"), "latin1");
-  const bio = f.memory(pem, pem.length);
+  const bio = f.newBio(f.memoryMethod());
+  f.writeBio(bio, pem, pem.length);
   const store = f.storeOf(context);
   for (;;) {
     const certificate = f.readCertificate(bio, null, null, null);

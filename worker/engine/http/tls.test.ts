@@ -48,7 +48,7 @@ describe.each([
   it("waits for a server that reads slowly, and tells what has gone out meanwhile", async () => {
     const big = randomBytes(24_000_000);
     const isSeen = Promise.withResolvers<void>();
-    let got = Buffer.alloc(0);
+    let got: Buffer = Buffer.alloc(0);
     const server = await peer(async (link) => {
       await isSeen.promise;
       got = (await link.request())?.body ?? got;
