@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { BenchError } from "../bench-error.ts";
@@ -10,13 +10,17 @@ export interface Certificate {
   caFile: string;
   certFile: string;
   keyFile: string;
+  /** Holds both under the names that MinIO looks for. */
+  folder: string;
 }
 
 /**
  * Makes an authority and a certificate of it for one address, good for a day. P-256, as public stores use.
  * @throws BenchError without openssl
  */
-export async function makeCertificate(folder: string, address: string): Promise<Certificate> {
+export async function makeCertificate(inside: string, address: string): Promise<Certificate> {
+  const folder = join(inside, "certificate");
+  await mkdir(folder, { mode: 0o700 });
   const at = (name: string): string => join(folder, name);
   const openssl = async (...args: string[]): Promise<void> => {
     try {
@@ -39,7 +43,7 @@ export async function makeCertificate(folder: string, address: string): Promise<
     "-subj",
     "/CN=benchmark authority",
   );
-  await openssl("req", ...key, "-keyout", at("server.key"), "-out", at("server.csr"), "-subj", `/CN=${address}`);
+  await openssl("req", ...key, "-keyout", at("private.key"), "-out", at("server.csr"), "-subj", `/CN=${address}`);
   await writeFile(at("server.ext"), `subjectAltName=IP:${address}\nextendedKeyUsage=serverAuth\n`);
   const authority = ["-CA", at("ca.pem"), "-CAkey", at("ca.key"), "-CAcreateserial"];
   await openssl(
@@ -53,7 +57,7 @@ export async function makeCertificate(folder: string, address: string): Promise<
     "-extfile",
     at("server.ext"),
     "-out",
-    at("server.pem"),
+    at("public.crt"),
   );
-  return { caFile: at("ca.pem"), certFile: at("server.pem"), keyFile: at("server.key") };
+  return { caFile: at("ca.pem"), certFile: at("public.crt"), keyFile: at("private.key"), folder };
 }

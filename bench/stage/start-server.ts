@@ -87,7 +87,6 @@ const LAUNCHES: Record<ServerName, Launch> = {
     };
   },
   minio: ({ address, port, certificate }, data) => {
-    if (certificate !== null) throw new BenchError("https is measured against versitygw only: leave --server out.");
     return {
       args: [
         "server",
@@ -97,6 +96,7 @@ const LAUNCHES: Record<ServerName, Launch> = {
         "--console-address",
         `${address}:${port + 1000}`,
         "--quiet",
+        ...(certificate === null ? [] : ["--certs-dir", certificate.folder]),
       ],
       env: {
         MINIO_ROOT_USER: KEYS.accessKey,

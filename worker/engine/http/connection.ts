@@ -1,17 +1,16 @@
-import type { Socket } from "node:net";
 import { Fault, isFault } from "#protocol/fault.ts";
 import { faultOfNetwork } from "#storage/faults.ts";
+import { Channel, type ChannelEvents } from "./channel.ts";
 import { HeldBody, type UploadBody } from "./exchange.ts";
 import { Flow } from "./flow.ts";
-import { directSocketOf, type DirectSocket } from "./move-directly.ts";
-import { openSocket, type Origin } from "./open-socket.ts";
+import type { Origin } from "./open-socket.ts";
 import { restAfter } from "./parse-answer.ts";
 import { Receiving, type ReceivingEvents } from "./receiving.ts";
 import { SendingHeld } from "./sending-held.ts";
+import { SendingEncrypted } from "./sending-encrypted.ts";
 import { answerWaitMs, bodyOf, Sending, type GoingOut, type SendingEvents, type SentBody } from "./sending.ts";
 import { SmallFlow } from "./small-flow.ts";
 import { createSilence, type Silence } from "./silence.ts";
-import { Tap } from "./tap.ts";
 import type { Shared, Task } from "./task.ts";
 
 /**
@@ -31,11 +30,6 @@ export interface Owner {
 const UNUSED_REST_MS = 15_000;
 /** Kernels take back what a connection had grown to when it rested for a few of its timeouts. */
 const GROWN_MS = 500;
-/**
- * What a socket reads by itself. With TLS that is everything, in pieces as long as a record. Of a plain one it is only the first
- * bytes: their copy costs nothing beside the call, and the rest is read to where it belongs.
- */
-const FIRST_BYTES = 16 * 1024;
 /** So many buffers are filled one after the other before other connections have their turn. */
 const MOST_IN_A_ROW = 4;
 /**
@@ -48,20 +42,18 @@ const FAR_GATHER_BYTES = 256 * 1024;
 const SOON_ANSWERED_BYTES = 1024 * 1024;
 /** Bodies up to this length go out in one piece with the head. */
 const SMALL_BODY_BYTES = 64 * 1024;
+
 export class Connection {
   readonly origin: Origin;
   readonly #shared: Shared;
   readonly #owner: Owner;
-  readonly #socket: Socket;
+  readonly #channel: Channel;
   readonly #silence: Silence;
-  /** Null with TLS, and before it is connected. */
-  #direct: DirectSocket | null = null;
   #state: "connecting" | "idle" | "busy" | "gone" = "connecting";
   #task: Task | null = null;
   #receiving: Receiving | null = null;
   #flow: Flow | SmallFlow | null = null;
   #sending: GoingOut | null = null;
-  readonly #tap: Tap;
   /** When a request was in the kernel's hands, until the first byte of its answer. */
   #askedAt: number | null = null;
   /** The answer is whole, and the kernel's word on our last bytes is still to come. */
@@ -82,38 +74,36 @@ export class Connection {
     onHead: () => this.#headCame(),
     onHold: () => {
       this.#silence.hold();
-      this.#tap.pause();
+      this.#channel.tap.pause();
     },
     onGoOn: () => this.#silence.goOn(),
-    onHungry: () => this.#flow?.wake(),
+    onHungry: () => {
+      this.#flow?.wake();
+      this.#readRest();
+    },
     onEnough: () => this.#enough(),
     onOver: () => this.#over(),
     onFault: (error) => this.#failed(error),
   };
 
   constructor(origin: Origin, shared: Shared, owner: Owner) {
-    const { now, connectMs, scratch, tls } = shared;
+    const { now, connectMs } = shared;
     this.origin = origin;
     this.#shared = shared;
     this.#owner = owner;
     this.#silence = createSilence({ now, quietMs: connectMs });
-    let attemptedAt = now();
-    // All of them read into the same one, in which nothing is meant to stay.
-    const first = scratch.subarray(0, FIRST_BYTES);
-    const onread = { buffer: first, callback: (count: number) => this.#readFirst(first, count) };
-    this.#socket = openSocket(origin, onread, tls)
-      .on("connectionAttempt", () => (attemptedAt = now()))
-      .on("connect", () => {
-        shared.trips.add(now() - attemptedAt);
-        if (!origin.isTls) this.#ready();
-      })
-      .on("secureConnect", () => this.#ready())
-      .on("end", () => this.#ended())
-      .on("error", (error) => this.#broken(error))
-      .on("close", () => this.#closed());
-    this.#tap = new Tap(this.#socket);
-    // A plain one that is told so before it is connected begins to read afterwards, whatever it is told then.
-    if (origin.isTls) this.#tap.resume();
+    const events: ChannelEvents = {
+      onReady: () => this.#ready(),
+      onAnew: () => this.#silence.allow(connectMs),
+      onBytes: (bytes) => this.#read(bytes.length, bytes),
+      onMore: () => {
+        if (this.#receiving !== null) this.#readDirectly(this.#receiving);
+      },
+      onEnded: () => this.#ended(),
+      onBroken: (error) => this.#broken(error),
+      onClosed: () => this.#closed(),
+    };
+    this.#channel = new Channel(origin, shared, events);
   }
 
   get isConnecting(): boolean {
@@ -129,7 +119,6 @@ export class Connection {
   #ready(): void {
     if (this.#state !== "connecting") return;
     this.#state = "idle";
-    if (!this.origin.isTls) this.#direct = directSocketOf(this.#socket, this.#shared.straight);
     this.idleUntil = this.#shared.now() + UNUSED_REST_MS;
     this.#owner.onReady(this);
     this.#settle();
@@ -141,7 +130,7 @@ export class Connection {
     const { method, sink, head, body } = task;
     this.#state = "busy";
     this.#task = task;
-    this.#socket.ref();
+    this.#channel.ref();
     this.#silence.allow(idleMs);
     this.#isOverWhenSent = false;
     this.#askedAt = body === null ? now() : null;
@@ -156,45 +145,42 @@ export class Connection {
     });
     this.#receiving = receiving;
     const { onFault } = this.#answering;
-    const direct = this.#direct;
+    const { direct, tap } = this.#channel;
     const read = () => this.#readDirectly(receiving);
-    const about = { socket: this.#tap, receiving, broughtBytes: this.#broughtBytes, pace, trips, read, direct };
+    const about = { socket: tap, receiving, broughtBytes: this.#broughtBytes, pace, trips, read, direct };
     const flow = sink?.into === undefined ? new Flow({ ...about, pacer, now, onFault }) : new SmallFlow(about);
     this.#flow = flow;
-    if (body === null) this.#socket.write(head, "latin1");
+    if (body === null) this.#write(Buffer.from(head, "latin1"));
     else if (Buffer.isBuffer(body) && body.length <= SMALL_BODY_BYTES) {
       this.#write(Buffer.concat([Buffer.from(head, "latin1"), body]));
     } else if (body instanceof HeldBody) {
       const sending = new SendingHeld(body);
       this.#sending = sending;
-      sending.send(head, { socket: this.#socket, direct, events: this.#asking });
+      sending.send(head, { outlet: this.#channel.outlet, direct, events: this.#asking });
       // The rest of one write goes without a sign of life.
       if (!sending.isGiven) this.#silence.allow(answerWaitMs(body, idleMs));
     } else this.#send(head, Buffer.isBuffer(body) ? bodyOf(body) : body);
     // It may have rested for a moment only.
-    if (!flow.isAtTicks) this.#tap.resume();
+    if (!flow.isAtTicks) tap.resume();
   }
 
   /** What the kernel has no room for goes when it has. */
   #write(bytes: Buffer): void {
-    const took = this.#direct?.write(bytes) ?? 0;
-    if (took < bytes.length) this.#socket.write(bytes.subarray(took));
+    const { direct, outlet } = this.#channel;
+    const took = direct?.write(bytes) ?? 0;
+    if (took < bytes.length) outlet.write(took === 0 ? bytes : bytes.subarray(took));
   }
 
   #send(head: string, body: UploadBody): void {
     const { buffers, disk, now } = this.#shared;
+    const { direct, outlet } = this.#channel;
+    const about = { head, body, buffers, events: this.#asking };
     try {
-      const sending = new Sending({
-        socket: this.#socket,
-        direct: this.#direct,
-        disk,
-        head,
-        body,
-        buffers,
-        isTls: this.origin.isTls,
-        now,
-        events: this.#asking,
-      });
+      const encrypter = direct?.encrypter ?? null;
+      const sending =
+        direct === null || encrypter === null
+          ? new Sending({ ...about, outlet, direct, disk, isTls: this.origin.isTls, now })
+          : new SendingEncrypted({ ...about, direct, encrypter });
       this.#sending = sending;
       sending.next();
     } catch (error) {
@@ -207,28 +193,19 @@ export class Connection {
     this.#silence.allow(answerWaitMs(body, this.#shared.idleMs));
     this.#askedAt = body.lengthBytes <= SOON_ANSWERED_BYTES ? this.#shared.now() : null;
     if (this.#isOverWhenSent) this.#over();
-    else if (body.lengthBytes <= SOON_ANSWERED_BYTES && this.#direct?.isWatched === true) this.#flow?.expect();
-  }
-
-  /** What woke us; when it was as much as there was room for, there is more. */
-  #readFirst(first: Buffer, count: number): true {
-    this.#read(count, first);
-    if (count === first.length && this.#direct !== null && this.#receiving !== null)
-      this.#readDirectly(this.#receiving);
-    return true;
+    else if (body.lengthBytes <= SOON_ANSWERED_BYTES && this.#channel.direct?.isWatched === true) this.#flow?.expect();
   }
 
   /**
-   * Bytes came, into the room given last or into `first`. Returns that reading goes on, for `onread`; what stops it is a pause
-   * of the socket.
+   * Bytes came, into the room given last or into `first`. What stops reading is a pause of the socket.
    */
-  #read(count: number, first: Buffer | null): true {
+  #read(count: number, first: Buffer | null): void {
     const receiving = this.#receiving;
     const flow = this.#flow;
     if (this.#state !== "busy" || receiving === null || flow === null) {
       // Nothing was asked for.
       this.drop();
-      return true;
+      return;
     }
     if (this.#askedAt !== null) {
       const { trips, now } = this.#shared;
@@ -241,30 +218,41 @@ export class Connection {
     flow.came(count);
     try {
       if (first === null) receiving.take(count);
-      else receiving.takeCopy(first.subarray(0, count));
+      else receiving.takeCopy(first);
     } catch (error) {
       this.#failed(error);
-      return true;
+      return;
     }
     // After the sink, whose time is not the network's.
     this.#silence.touch();
-    return true;
   }
 
   /** What is there of one answer, as far as others need not wait for it. */
   #readDirectly(receiving: Receiving): void {
+    const { direct } = this.#channel;
+    if (direct === null) return;
     try {
       for (let most = MOST_IN_A_ROW; most > 0 && receiving === this.#receiving && receiving.isOpen; most--) {
         const room = receiving.room();
-        const count = this.#direct?.read(room) ?? null;
+        const count = direct.read(room);
         if (count === null) return;
         if (count === 0) this.#ended();
         else this.#read(count, null);
-        if (count < room.length) return;
+        if (count < room.length && !direct.hasMore) return;
       }
+      this.#readRest();
     } catch (error) {
       this.#broken(error);
     }
+  }
+
+  /** Nothing tells of what has left the kernel already. */
+  #readRest(): void {
+    const receiving = this.#receiving;
+    if (receiving === null || this.#channel.direct?.hasMore !== true) return;
+    setImmediate(() => {
+      if (receiving === this.#receiving && receiving.isOpen) this.#readDirectly(receiving);
+    });
   }
 
   /** An answer while the request is still going out: the rest is not sent. */
@@ -287,7 +275,8 @@ export class Connection {
       this.#failed(new Fault("UNEXPECTED_ANSWER", { detail: "it answered before it had the whole body" }));
       return;
     }
-    const restMs = isSent && receiving.isClean && receiving.isDelimited ? restAfter(head, this.#shared.restMs) : 0;
+    const mayRest = isSent && receiving.isClean && receiving.isDelimited && this.#channel.isQuiet;
+    const restMs = mayRest ? restAfter(head, this.#shared.restMs) : 0;
     if (restMs === 0) this.#leave(null);
     else this.#rest(this.#shared.now() + restMs);
     task.done(receiving.answer);
@@ -295,6 +284,7 @@ export class Connection {
 
   /** Idle again. */
   #rest(until: number): void {
+    this.#channel.rest();
     this.#broughtBytes = this.#flow?.broughtBytes ?? 0;
     this.#flow?.stop();
     this.#receiving?.release();
@@ -313,8 +303,8 @@ export class Connection {
   readonly #settle = (): void => {
     if (this.#state !== "idle") return;
     // To see when the other side closes it.
-    this.#tap.resume();
-    this.#socket.unref();
+    this.#channel.tap.resume();
+    this.#channel.unref();
   };
 
   #enough(): void {
@@ -371,9 +361,8 @@ export class Connection {
     this.#flow?.stop();
     this.#receiving?.stop();
     this.#sending?.stop();
-    // What the kernel holds of a request that is of no use any more shall not go over the link. TLS sockets cannot do that.
-    if (this.#sending !== null && !this.origin.isTls) this.#socket.resetAndDestroy();
-    else this.#socket.destroy();
+    // What the kernel holds of a request that is of no use any more shall not go over the link.
+    this.#channel.close({ isReset: this.#sending !== null });
     this.#owner.onGone(this, fault);
   }
 

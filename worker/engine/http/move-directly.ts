@@ -25,6 +25,8 @@ export interface DirectSocket {
    * when the connection is broken.
    */
   read(into: Buffer): number | null;
+  /** The last read ended because `into` was full: what is still to come may have left the kernel, so that nothing tells of it. */
+  readonly hasMore: boolean;
   /** Whether a read is worth while. Asked now and then, for many sockets at a time, it costs less than a read in vain. */
   hasInput(): boolean;
   /** Somebody can tell whether it is. */
@@ -38,12 +40,24 @@ export interface DirectSocket {
    * now.
    */
   sendFile(from: FileSlice): number | "full" | "failed";
+  /** Null: bytes leave as they are given. */
+  readonly encrypter: Encrypter | null;
   /** `goOn` is called once, when there is room again. False: nobody can tell. */
   whenRoom(goOn: () => void): boolean;
   /** It is not called any more. */
   forgetRoom(goOn: () => void): void;
   /** Null where the system cannot do that. */
   paced(): PacedSocket | null;
+}
+
+/** Encrypts ahead of the kernel, so that it takes much at a time. */
+export interface Encrypter {
+  /** Encrypts as many of `bytes` as there is room for, and returns how many. They go out with the next `flush`. */
+  encrypt(bytes: Buffer): number;
+  /** Gives the kernel what it has room for; the rest follows by itself. A broken connection is told by the socket. */
+  flush(): void;
+  /** Encrypted, and not in the kernel yet. */
+  readonly pendingBytes: number;
 }
 
 /** What goes straight between files, buffers and sockets, and who looks when sockets have room or bytes. */
@@ -71,12 +85,25 @@ function readByNode(fd: number, into: Buffer): number | null {
   }
 }
 
-/** Null where a socket has no descriptor to show. Not for TLS: what its descriptor carries is not what it means. */
-export function directSocketOf(socket: Socket, straight: () => Straight | null): DirectSocket | null {
+/**
+ * The number of its descriptor, to be asked for each time: that of a closed one may belong to another file by now. Less than 0 as soon
+ * as it is destroyed. Null where a socket has none to show.
+ */
+export function descriptorOf(socket: Socket): (() => number) | null {
   const handle: unknown = Reflect.get(socket, "_handle");
-  if (!hasDescriptor(handle)) return null;
-  /** Asked each time: the number of a closed one may belong to another file by now. Less than 0 as soon as it is destroyed. */
-  const descriptor = (): number => handle.fd;
+  return hasDescriptor(handle) ? () => handle.fd : null;
+}
+
+/** The error of a call to the system that failed. */
+export function systemError(call: string, negativeErrno: number): Error {
+  const code = getSystemErrorName(negativeErrno);
+  return Object.assign(new Error(`${call} ${code}`), { code });
+}
+
+/** Null where a socket has no descriptor to show. Not for TLS by Node: what its descriptor carries is not what it means. */
+export function directSocketOf(socket: Socket, straight: () => Straight | null): DirectSocket | null {
+  const descriptor = descriptorOf(socket);
+  if (descriptor === null) return null;
   let isInputWatched = false;
   let isRoomWatched = false;
   /** Known when it is closed, too. */
@@ -99,9 +126,10 @@ export function directSocketOf(socket: Socket, straight: () => Straight | null):
       const came = calls.receive(fd, into);
       if (came >= 0) return came;
       if (came === -constants.errno.EAGAIN) return null;
-      const code = getSystemErrorName(came);
-      throw Object.assign(new Error(`recv ${code}`), { code });
+      throw systemError("recv", came);
     },
+    hasMore: false,
+    encrypter: null,
     hasInput: () => {
       const inputs = straight()?.inputs;
       const fd = descriptor();

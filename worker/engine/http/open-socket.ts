@@ -2,6 +2,7 @@ import { connect as connectTcp, isIP, type OnReadOpts, type Socket } from "node:
 import type { TLSSocket } from "node:tls";
 import { classOf } from "#storage/address-rules.ts";
 import { pinHost } from "#storage/pinned-lookup.ts";
+import { preferAes128 } from "./prefer-aes-128.ts";
 
 /** Where connections lead: scheme, host and port of a URL. */
 export interface Origin {
@@ -74,9 +75,11 @@ export function openSocket(origin: Origin, onread: OnReadOpts, tls: TlsMemory): 
   }
   const session = tls.tickets.get(key);
   // Not imported: with the system's certificates it takes as long to load as half of all other modules.
-  const socket = process.getBuiltinModule("node:tls").connect({
+  const { connect, DEFAULT_CIPHERS } = process.getBuiltinModule("node:tls");
+  const socket = connect({
     ...common,
     ALPNProtocols: ["http/1.1"],
+    ciphers: preferAes128(DEFAULT_CIPHERS),
     // An address is no name: none is sent then.
     servername: isIP(host) === 0 ? host : "",
     ...(session !== undefined && { session }),

@@ -1,4 +1,4 @@
-import type { Socket } from "node:net";
+import type { Outlet } from "./encrypt-directly.ts";
 import { HEAD_ROOM_BYTES, type HeldBody } from "./exchange.ts";
 import type { DirectSocket } from "./move-directly.ts";
 import type { GoingOut, SendingEvents } from "./sending.ts";
@@ -28,9 +28,9 @@ export class SendingHeld implements GoingOut {
     return this.#isTaken ? this.#body.lengthBytes : 0;
   }
 
-  /** Once. `direct`: null where only the socket itself can write. */
-  send(head: string, to: { socket: Pick<Socket, "write">; direct: DirectSocket | null; events: SendingEvents }): void {
-    const { socket, direct, events } = to;
+  /** Once. `direct`: null where only the outlet can write. */
+  send(head: string, to: { outlet: Outlet; direct: DirectSocket | null; events: SendingEvents }): void {
+    const { outlet, direct, events } = to;
     const whole = this.#withHead(head);
     const took = direct?.write(whole) ?? 0;
     if (took === whole.length) {
@@ -38,7 +38,7 @@ export class SendingHeld implements GoingOut {
       return;
     }
     // What the kernel has no room for goes when it has. A failed write is told by the socket's own error.
-    socket.write(took === 0 ? whole : whole.subarray(took), (error) => {
+    outlet.write(took === 0 ? whole : whole.subarray(took), (error) => {
       if (error == null && !this.#isStopped) this.#taken(events);
     });
   }

@@ -1,7 +1,7 @@
-import type { Socket } from "node:net";
 import { Fault } from "#protocol/fault.ts";
 import type { DiskSense } from "../at-once.ts";
 import type { Buffers } from "./buffers.ts";
+import type { Outlet } from "./encrypt-directly.ts";
 import type { FileBody, UploadBody } from "./exchange.ts";
 import type { DirectSocket } from "./move-directly.ts";
 
@@ -11,8 +11,8 @@ import type { DirectSocket } from "./move-directly.ts";
  * seconds show that bytes move.
  */
 export interface SendingOptions {
-  socket: Pick<Socket, "write">;
-  /** Null: only the socket itself can write. */
+  outlet: Outlet;
+  /** Null: only the outlet can write. */
   direct: DirectSocket | null;
   disk: DiskSense;
   head: string;
@@ -52,7 +52,7 @@ export interface GoingOut {
   closed(): void;
 }
 
-const MOST_HEAD_BYTES = 32 * 1024;
+export const MOST_HEAD_BYTES = 32 * 1024;
 /**
  * What is allowed at a time where no buffer has to hold it: little, for a limit that is set now does not hold for what was allowed
  * before. A socket may take all of it at once.
@@ -246,7 +246,7 @@ export class Sending implements GoingOut {
 
   #write(count: number): void {
     if (this.#buffer === null) return;
-    const { socket, direct, now } = this.#options;
+    const { outlet, direct, now } = this.#options;
     const startedAt = now();
     this.#isWriting = true;
     this.#given += count;
@@ -261,7 +261,7 @@ export class Sending implements GoingOut {
       return;
     }
     // What the kernel has no room for goes when it has.
-    socket.write(took === 0 ? chunk : chunk.subarray(took), (error) => {
+    outlet.write(took === 0 ? chunk : chunk.subarray(took), (error) => {
       this.#isWriting = false;
       if (this.#isStopped) this.release();
       // A failed write is told by the socket's own error.

@@ -39,7 +39,7 @@ export interface Told {
 }
 
 /** What is used of Koffi, which calls functions of C libraries: https://koffi.dev. */
-interface Koffi {
+export interface Koffi {
   /** Null: what the process itself is linked with. */
   load(path: null): Library;
   /** Of the last call. */
@@ -49,7 +49,7 @@ interface Koffi {
 interface Library {
   func(name: string, result: string, parameters: readonly string[]): Foreign;
 }
-type Foreign = (...values: readonly (number | bigint | Buffer)[]) => number;
+export type Foreign = (...values: readonly (number | bigint | Buffer | null)[]) => number;
 
 export interface FileSlice {
   fd: number;
@@ -92,7 +92,7 @@ const write64 = (into: Buffer, value: number): void => {
   into.writeUInt32LE(value % HIGH, 0);
   into.writeUInt32LE(Math.floor(value / HIGH), 4);
 };
-const read64 = (from: Buffer, at: number): number => from.readUInt32LE(at) + from.readUInt32LE(at + 4) * HIGH;
+export const read64 = (from: Buffer, at: number): number => from.readUInt32LE(at) + from.readUInt32LE(at + 4) * HIGH;
 
 let found: SystemCalls | null | undefined;
 

@@ -2,6 +2,7 @@ import type { Fault } from "#protocol/fault.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
 import type { DiskSense } from "../at-once.ts";
 import type { Buffers } from "./buffers.ts";
+import type { Encryption } from "./encrypt-directly.ts";
 import type { About, HeldBody, Sink, UploadBody } from "./exchange.ts";
 import type { Straight } from "./move-directly.ts";
 import type { TlsMemory } from "./open-socket.ts";
@@ -40,6 +41,7 @@ export interface Shared {
   pace: Pace;
   trips: Trips;
   tls: TlsMemory;
+  encryption: Encryption;
   now: () => number;
   idleMs: number;
   connectMs: number;

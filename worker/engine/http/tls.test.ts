@@ -23,11 +23,15 @@ const storing = (seen: { resumed: boolean[]; got: Buffer[] }) =>
     }
   }, TRIAL_TLS);
 
-describe("over TLS", () => {
+/** Where bytes are encrypted by our own calls, and where Node does it. */
+describe.each([
+  ["encrypted here", {}],
+  ["encrypted by Node", { calls: null }],
+] as const)("over TLS, %s", (_, way) => {
   it("moves every byte right both ways, on one connection", async () => {
     const seen = { resumed: [], got: [] as Buffer[] };
     const server = await storing(seen);
-    const one = wire({ ca });
+    const one = wire({ ca, ...way });
     for (let turn = 0; turn < 3; turn++) {
       const sink = collect();
       await one.fetch({ ...get(server.url), sink });
@@ -41,25 +45,65 @@ describe("over TLS", () => {
     expect(one.buffers.lent).toBe(0);
   });
 
+  it("waits for a server that reads slowly, and tells what has gone out meanwhile", async () => {
+    const big = randomBytes(24_000_000);
+    const isSeen = Promise.withResolvers<void>();
+    let got: Buffer = Buffer.alloc(0);
+    const server = await peer(async (link) => {
+      await isSeen.promise;
+      got = (await link.request())?.body ?? got;
+      await link.write(OK);
+    }, TRIAL_TLS);
+    const body = upload(big);
+    const sending = wire({ ca, ...way }).send(put(server.url, body));
+    await vi.waitFor(() => expect(body.sentBytes).toBeGreaterThan(0), 20_000);
+    expect(body.sentBytes).toBeLessThan(big.length);
+    isSeen.resolve();
+    await sending;
+    expect(got.equals(big)).toBe(true);
+    expect(body.sentBytes).toBe(big.length);
+  });
+
+  it("gives up what a server refuses before it has read it", async () => {
+    const server = await peer(async (link) => {
+      await link.head();
+      await link.write("HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno");
+    }, TRIAL_TLS);
+    const one = wire({ ca, ...way });
+    const answer = await one.send(put(server.url, upload(randomBytes(24_000_000))));
+    expect(answer.status).toBe(403);
+    await vi.waitFor(() => expect(one.buffers.lent).toBe(0), 20_000);
+  });
+
   it("resumes the session on further connections", async () => {
-    const seen = { resumed: [] as boolean[], got: [] };
-    const server = await storing(seen);
-    const one = wire({ ca });
-    await one.fetch({ ...get(server.url), sink: collect() });
-    await Promise.all([1, 2, 3].map(() => one.fetch({ ...get(server.url), sink: collect() })));
-    expect(seen.resumed).toEqual([false, true, true]);
+    const resumed: boolean[] = [];
+    const allAreThere = Promise.withResolvers<void>();
+    let asked = 0;
+    const server = await peer(async (link) => {
+      if (link.socket instanceof TLSSocket) resumed.push(link.socket.isSessionReused());
+      while ((await link.request()) !== null) {
+        // The first alone; then nobody is answered before each of three has a connection.
+        if (++asked === 4) allAreThere.resolve();
+        if (asked > 1) await allAreThere.promise;
+        await link.write(OK);
+      }
+    }, TRIAL_TLS);
+    const one = wire({ ca, ...way });
+    await one.send(get(server.url));
+    await Promise.all([1, 2, 3].map(() => one.send(get(server.url))));
+    expect(resumed).toEqual([false, true, true]);
   });
 
   it("stops reading for a sink that is busy, and loses nothing that was decrypted already", async () => {
     const server = await storing({ resumed: [], got: [] });
     const sink = collect();
-    await wire({ ca }).fetch({ ...get(server.url), sink: slowly(sink) });
+    await wire({ ca, ...way }).fetch({ ...get(server.url), sink: slowly(sink) });
     expect(sink.bytesOf().equals(bytes)).toBe(true);
   });
 
   it("refuses a certificate that nobody vouches for", async () => {
     const server = await storing({ resumed: [], got: [] });
-    const one = wire();
+    const one = wire(way);
     const fault = await faultOf(one.send(get(server.url)));
     expect(fault.code).toBe("TLS_FAILED");
     expect(fault.context).toMatchObject({ op: "GetObject", subject: "key", detail: "DEPTH_ZERO_SELF_SIGNED_CERT" });
@@ -68,7 +112,7 @@ describe("over TLS", () => {
 
   it("refuses a certificate of another host", async () => {
     const server = await storing({ resumed: [], got: [] });
-    const one = wire({ ca });
+    const one = wire({ ca, ...way });
     const fault = await faultOf(one.send(get(server.url.replace("127.0.0.1", "localhost"))));
     expect(fault.code).toBe("TLS_FAILED");
     expect(fault.context.detail).toBe("ERR_TLS_CERT_ALTNAME_INVALID");
@@ -76,7 +120,7 @@ describe("over TLS", () => {
 
   it("does not take a server without TLS for one", async () => {
     const server = await peer(async (link) => link.write("HTTP/1.1 400 Bad Request\r\n\r\n"));
-    const code = await codeOf(wire({ ca }).send(get(server.url.replace("http:", "https:"))));
+    const code = await codeOf(wire({ ca, ...way }).send(get(server.url.replace("http:", "https:"))));
     expect(["TLS_FAILED", "LINK_DOWN"]).toContain(code);
   });
 
@@ -87,7 +131,7 @@ describe("over TLS", () => {
       await link.write(bytes.subarray(0, 300_000));
       link.socket.end();
     }, TRIAL_TLS);
-    const one = wire({ ca });
+    const one = wire({ ca, ...way });
     const sink = collect();
     expect(await codeOf(one.fetch({ ...get(server.url), sink }))).toBe("TRUNCATED");
     expect(sink.bytesOf().equals(bytes.subarray(0, 300_000))).toBe(true);

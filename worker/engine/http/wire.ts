@@ -4,6 +4,7 @@ import { diskSense, type DiskSense } from "../at-once.ts";
 import { createBeats, type Beats } from "../beats.ts";
 import { reasonOf } from "../clock.ts";
 import { createBuffers, type Buffers } from "./buffers.ts";
+import { createEncryption } from "./encrypt-directly.ts";
 import type { Exchange, Sink } from "./exchange.ts";
 import { Exchanging } from "./exchanging.ts";
 import { measureRtt } from "./measure-rtt.ts";
@@ -122,6 +123,7 @@ export function createWire(options: WireOptions): Wire {
     }
     return straight;
   };
+  const encryption = createEncryption({ ca: options.ca, straight: straightOnce });
   const pool = createPool({
     connections,
     beats,
@@ -134,6 +136,7 @@ export function createWire(options: WireOptions): Wire {
       straight: straightOnce,
       trips,
       tls: { ca: options.ca, tickets: new Map() },
+      encryption,
       now,
       idleMs,
       connectMs,
@@ -177,6 +180,7 @@ export function createWire(options: WireOptions): Wire {
       isClosed = true;
       for (const one of underWay) one.end(new Fault("CANCELLED"));
       pool.close();
+      encryption.close();
       straight?.rooms.close();
       straight?.inputs.close();
       straight?.ticks.close();
