@@ -29,7 +29,6 @@ import type { Watch } from "./upload/watch.ts";
 export interface Narrator extends OrphanNarrator {
   joined(credential: NodeCredential, how: { isNew: boolean }): void;
   watching(watch: Watch): void;
-  /** Programs of this machine are answered on loopback. */
   answering(door: { url: string; tokenFile: string }): void;
   captured(capture: Capture): void;
   passedOver(candidate: Candidate): void;
@@ -51,7 +50,6 @@ export interface Narrator extends OrphanNarrator {
   restoredToo(about: { run: string; step: number; path: string; why: "named" | "kept" }): void;
   /** Not all that are kept fit on the disk. `left`: how many stay in the bucket, `step` being the newest of them. */
   keptNotAll(about: { run: string; step: number; left: number; neededBytes: number; freeBytes: number }): void;
-  /** The hub is older than `--restore kept`. */
   keptUnknown(about: { run: string }): void;
   /** The program ended, and nothing of what it wrote there was captured. */
   nothingTaken(about: { run: string; folder: string; untaken: Untaken }): void;

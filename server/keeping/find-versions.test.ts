@@ -1,5 +1,6 @@
 import { PutBucketVersioningCommand } from "@aws-sdk/client-s3";
 import { expect, it } from "vitest";
+import { runName } from "#protocol/names.ts";
 import { profileId, test } from "../checkpoints/pair-for-each.ts";
 import { run } from "../checkpoints/stage-checkpoint.ts";
 import { fault } from "../hub/match-fault.ts";
@@ -7,7 +8,7 @@ import { callAs } from "../hub/open-test-hub.ts";
 import { historyForEach } from "./history-for-each.ts";
 
 historyForEach(1);
-const ask = (name: string = run) => callAs(test.hub, "viewer").keeping.versions({ run: name as typeof run });
+const ask = (name: string = run) => callAs(test.hub, "viewer").keeping.versions({ run: runName.parse(name) });
 
 it("tells whether the bucket of a run keeps what is deleted", async () => {
   expect(await ask()).toEqual([{ bucket: "training", keepsVersions: false }]);

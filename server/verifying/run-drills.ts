@@ -90,12 +90,22 @@ async function beginDue(hub: Hub): Promise<void> {
   const busy = new Set(await drillingProfiles(hub));
   for (const { name, profileId } of due) {
     if (busy.has(profileId)) continue;
-    const checkpoint = await newestComplete(hub.db, name);
-    if (checkpoint === null) continue;
-    const roomBytes = neededBytes(Number(checkpoint.sizeBytes));
-    const [node] = idleNodes(hub, { profileId: checkpoint.profileId, roomBytes });
-    if (node === undefined) continue;
-    busy.add(profileId);
-    await askCheck(hub, { requestId: newId(), kind: "drill", checkpoint, node, validMs: VALID_MS, actor: null });
+    // One run that cannot be drilled holds up no other, and fails nobody who asked for something else.
+    const hasBegun = await begin(hub, name).catch((error: unknown) => {
+      hub.log.error({ error, run: name }, "a restore drill did not begin");
+      return false;
+    });
+    if (hasBegun) busy.add(profileId);
   }
+}
+
+/** Begins the drill of a run on an idle node. Returns false where nothing can be drilled now. */
+async function begin(hub: Hub, run: string): Promise<boolean> {
+  const checkpoint = await newestComplete(hub.db, run);
+  if (checkpoint === null) return false;
+  const roomBytes = neededBytes(Number(checkpoint.sizeBytes));
+  const [node] = idleNodes(hub, { profileId: checkpoint.profileId, roomBytes });
+  if (node === undefined) return false;
+  await askCheck(hub, { requestId: newId(), kind: "drill", checkpoint, node, validMs: VALID_MS, actor: null });
+  return true;
 }

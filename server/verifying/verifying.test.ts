@@ -243,6 +243,14 @@ describe("restore drills", () => {
     expect((await drills()).map((row) => row.run)).toEqual(expect.arrayContaining(["llama", "mistral"]));
   });
 
+  it("of a run that cannot be drilled hold up no other, and fail nobody who sets a rule", async () => {
+    await ready(reader);
+    await test.hub.db.run.create({ data: { name: "a bad name!", profileId, createdAt: new Date(1) } });
+    await test.hub.db.checkpoint.updateMany({ where: { id: older.checkpointId }, data: { run: "a bad name!" } });
+    await set(DAY_MS);
+    expect((await drills()).map((row) => row.run)).toEqual(["llama"]);
+  });
+
   it("of one run may be set apart from the others, also to never", async () => {
     await ready(reader);
     await set(0, "llama");
