@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { keysInEnv } from "../stage/keys-in-env.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
@@ -21,10 +21,25 @@ interface Ended {
   output: string;
 }
 
+/** Returns Node and the worker where everybody can run them: the folders above this project may be private. */
+function programs(): [node: string, worker: string] {
+  const given = [process.execPath, resolve(ROOT, testedWorker())] as const;
+  const [node, worker] = given.map((file) => join(openFolder("programs"), basename(file)));
+  if (node === undefined || worker === undefined) throw new Error("there are two programs");
+  if (!existsSync(node)) {
+    copyFileSync(given[0], node);
+    copyFileSync(given[1], worker);
+    chmodSync(node, 0o755);
+    chmodSync(worker, 0o644);
+  }
+  return [node, worker];
+}
+
 /** Runs as a user whom nothing knows, with nothing in the environment but what is named. */
 function asNobody(args: readonly string[], env: Record<string, string>): Promise<Ended> {
-  const child = spawn(process.execPath, [testedWorker(), ...args], {
-    cwd: ROOT,
+  const [node, worker] = programs();
+  const child = spawn(node, [worker, ...args], {
+    cwd: "/",
     uid: NOBODY,
     gid: NOBODY,
     stdio: ["ignore", "pipe", "pipe"],
@@ -38,9 +53,17 @@ function asNobody(args: readonly string[], env: Record<string, string>): Promise
   return new Promise((resolve) => child.once("close", (code) => resolve({ code, output })));
 }
 
-/** A folder that everybody may write to; the ones above it may be entered. */
+/** Lets everybody enter the folders above, as far as the tests made them: theirs are private. */
+function letIn(folder: string): void {
+  for (let at = folder; at !== dirname(at); at = dirname(at)) {
+    const { mode, uid } = statSync(at);
+    if (uid === process.getuid?.() && (mode & 0o001) === 0) chmodSync(at, mode | 0o011);
+  }
+}
+
+/** A folder that everybody may write to. */
 function openFolder(...names: string[]): string {
-  chmodSync(stage.dir, 0o755);
+  letIn(stage.dir);
   let at = stage.dir;
   for (const name of names) {
     at = join(at, name);
