@@ -66,6 +66,11 @@ function unboundedIn(schema: z.core.$ZodType, at: string, depth = 0): string[] {
       const isBounded = mostOf(schema) <= MOST_ELEMENTS;
       return [...(isBounded ? [] : here(["an array of any length"])), ...below(def.element, "[]")];
     }
+    case "tuple":
+      return [
+        ...(def.rest === null ? [] : here(["a tuple of any length"])),
+        ...def.items.flatMap((inner, index) => below(inner, `[${index}]`)),
+      ];
     case "record": {
       const most = z.globalRegistry.get(schema)?.["maxProperties"];
       const isBounded = typeof most === "number" && most <= MOST_ENTRIES;

@@ -26,7 +26,8 @@ export const root = {
     },
     {
       situation: "The disk of the hub fills, and has room again",
-      outcome: "Every write is refused with a sentence that names the disk, reading goes on, nothing acknowledged is lost, and no restart is needed.",
+      outcome:
+        "Every write is refused with a sentence that names the disk, reading goes on, nothing acknowledged is lost, and no restart is needed.",
       test: "server/hub/disk-full.test.ts > a full disk is named, refuses no reading, and is left without a restart",
     },
     {
@@ -36,7 +37,8 @@ export const root = {
     },
     {
       situation: "A program holds a snapshot of the hub's database for long",
-      outcome: "The length of the log is in /metrics, a log line names the reason above 256 MiB, and the file shrinks afterwards.",
+      outcome:
+        "The length of the log is in /metrics, a log line names the reason above 256 MiB, and the file shrinks afterwards.",
       test: "server/watch-database.test.ts > a log that is not folded in is said once, and once when it is short again",
     },
     {
@@ -46,12 +48,14 @@ export const root = {
     },
     {
       situation: "The trash is emptied in a bucket that keeps versions, or has an object lock",
-      outcome: "The question says before that nothing is freed there until a rule of the bucket, or the end of its lock, removes them.",
+      outcome:
+        "The question says before that nothing is freed there until a rule of the bucket, or the end of its lock, removes them.",
       test: "server/keeping/find-versions.test.ts > tells whether the bucket of a run keeps what is deleted",
     },
     {
       situation: "The key loses a permission, or the bucket goes away, and a person mends it at the store",
-      outcome: "The upload is tried again each minute and becomes safe without a word of anybody; the failure is news once.",
+      outcome:
+        "The upload is tried again each minute and becomes safe without a word of anybody; the failure is news once.",
       test: "worker/upload/uploader.test.ts > what the store refused is tried again by itself once a person can have mended it",
     },
   ],
