@@ -23,6 +23,7 @@ import { slowLink } from "./slow-link.ts";
 import { proveSituations } from "./prove-situations.ts";
 import { proveStrangers } from "./strangers.ts";
 import { stopsInTime } from "./stops-in-time.ts";
+import { proveTlsFaults } from "./tls-faults.ts";
 import { trainingKills } from "./training-kills.ts";
 import { writePage } from "./write-page.ts";
 
@@ -102,6 +103,7 @@ const OTHERS: Readonly<Record<string, (argv: readonly string[]) => Promise<numbe
   strangers: proveStrangers,
   frameworks: proveFrameworks,
   layouts: recordLayouts,
+  tls: proveTlsFaults,
   situations: proveSituations,
 };
 

@@ -26,9 +26,10 @@ export interface Options {
 
 export const HELP = `npm run prove [-- --class NAME] [--seed N] [--count N] [--direction up|down] [--lanes N] [--minutes N]
               [--only classes|measures] [--measure NAME] [--fresh] [--short]
-npm run prove -- images | peers | large-fleet | strangers [--minutes N] [--seed N] [--row N] [--only rows|fuzz]
+npm run prove -- images | peers | large-fleet | strangers [--minutes N] [--seed N] [--row N] [--only rows|holds|fuzz]
 npm run prove -- frameworks | layouts [NAME...]
 npm run prove -- situations [ROOT...]
+npm run prove -- tls [--count N] [--seed N]
 
 Without anything: the full counts of the reliability bar, which take hours. Every trial is recorded as it ends, so a
 run that was stopped goes on where it was. Ends by writing docs/reliability.json and docs/reliability.md.
@@ -41,6 +42,7 @@ peers: conformance over MinIO, rclone, every engine of the benchmarks: what take
 strangers: what nodes, tokens and unknown callers may send: known attacks, then the whole router for some minutes (5).
 frameworks: real training frameworks, killed twice over three nodes: Python 3.12 (or PYTHON), 8 GB of disk. Writes docs/frameworks.md.
 layouts: records what each of them leaves in its folder for the process tests (e2e/layouts).
+tls: the executable copies to a store behind TLS and back while connections are reset, closed, held and damaged.
 situations: every test that e2e/situations names, by root. Without a number it writes docs/situations.md.
 
 Classes: ${FAULT_CLASSES.map(({ name }) => name).join(", ")}`;
