@@ -27,6 +27,7 @@ export function EventWords({ event }: { event: EventRow }) {
     return (
       <>
         saved {link} step {formatCount(event.step)}
+        {event.work === "risk" && " as doubtful"}
       </>
     );
   const text = textWithoutFault(event);

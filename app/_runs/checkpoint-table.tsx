@@ -77,7 +77,7 @@ function CheckpointRowView({ row, fate }: { row: CheckpointRow; fate: "lost" | "
         {note !== null && <span className="ml-2 text-12 text-faint max-sm:hidden">{note}</span>}
         <KeepMarks row={row} />
         {row.doubt !== null && (
-          <div className="max-w-56 truncate text-12 text-risk" title={visibleText(row.doubt)}>
+          <div className="max-w-56 truncate text-12 text-risk max-sm:max-w-28" title={visibleText(row.doubt)}>
             {visibleText(row.doubt)}
           </div>
         )}

@@ -9,12 +9,27 @@ const epoch = (number: number, parent: EpochView["parent"]): EpochView => ({
   nodeName: `gpu-${number}`,
   claimedAt: 0,
 });
-const at = (writerEpoch: number, step: number, state: CheckpointRow["state"] = "complete") => ({
+const at = (
+  writerEpoch: number,
+  step: number,
+  state: CheckpointRow["state"] = "complete",
+  doubt: string | null = null,
+) => ({
   id: `${writerEpoch}-${step}`,
   writerEpoch,
   step,
   state,
+  doubt,
   nodeName: `gpu-${writerEpoch}`,
+});
+
+test("what may not be whole is told from what is", () => {
+  const checkpoints = [at(1, 100), at(1, 200, "complete", "a file is missing")];
+  const { lanes } = stepLanes({ epochs: [epoch(1, null)], checkpoints, most: 50 });
+  expect(lanes[0]?.marks.map(({ tone, word }) => [tone, word])).toEqual([
+    ["safe", "complete"],
+    ["risk", "doubtful"],
+  ]);
 });
 
 test("what a dead node had not made safe is lost, what it had is safe", () => {

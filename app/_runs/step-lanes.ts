@@ -33,7 +33,7 @@ export interface StepLanes {
 
 interface Input {
   epochs: readonly EpochView[];
-  checkpoints: readonly Pick<CheckpointRow, "id" | "writerEpoch" | "step" | "state" | "nodeName">[];
+  checkpoints: readonly Pick<CheckpointRow, "id" | "writerEpoch" | "step" | "state" | "nodeName" | "doubt">[];
   /** At most so many marks, the newest ones. */
   most: number;
 }
@@ -59,7 +59,7 @@ export function stepLanes({ epochs, checkpoints, most }: Input): StepLanes {
     const wentOnFrom = followers.get(row.writerEpoch);
     const over = row.writerEpoch < lastEpoch;
     const beyond = over && (wentOnFrom === undefined || row.step > wentOnFrom);
-    const mark = row.writerEpoch === 0 ? ADOPTED : markOf(row.state, beyond);
+    const mark = row.writerEpoch === 0 ? ADOPTED : markOf(row, beyond);
     lane.marks.push({ id: row.id, step: row.step, ...mark });
     lanes.set(row.writerEpoch, lane);
   }
@@ -83,10 +83,13 @@ export function lostIds(run: Pick<Input, "epochs" | "checkpoints">): ReadonlySet
 /** What another tool wrote, before every epoch. */
 const ADOPTED = { tone: "quiet", word: "adopted" } as const;
 
-function markOf(state: CheckpointRow["state"], beyond: boolean): { tone: Tone; word: string } {
+function markOf(
+  { state, doubt }: Pick<CheckpointRow, "state" | "doubt">,
+  beyond: boolean,
+): { tone: Tone; word: string } {
   switch (state) {
     case "complete":
-      return { tone: "safe", word: "complete" };
+      return doubt === null ? { tone: "safe", word: "complete" } : { tone: "risk", word: "doubtful" };
     case "trashed":
       return { tone: "quiet", word: "trashed" };
     case "superseded":

@@ -82,7 +82,15 @@ async function recordComplete({ hub, node, checkpoint, manifest, text, sha256 }:
     const { doubt } = manifest;
     const doubtful = doubt === undefined ? "" : ` as doubtful: ${visibleText(doubt)}`;
     const line = `made ${what} safe (${formatBytes(manifest.sizeBytes)} in ${checkpoint.bucket})${doubtful}`;
-    return recordEvent(tx, { at: now, kind: "checkpoint-safe", work: "safe", node, run, ...ofStep, text: line });
+    return recordEvent(tx, {
+      at: now,
+      kind: "checkpoint-safe",
+      work: doubt === undefined ? "safe" : "risk",
+      node,
+      run,
+      ...ofStep,
+      text: line,
+    });
   });
   hub.counters.checkpointsCommitted++;
   hub.live.totals = { ...hub.live.totals, checkpointsComplete: hub.live.totals.checkpointsComplete + 1 };

@@ -1,0 +1,61 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { runName } from "#protocol/names.ts";
+import { waitUntil } from "../stage/wait-until.ts";
+import { layersOf, writeSafetensors } from "../stage/write-checkpoint.ts";
+import { expect, expectSound, openSignedIn, showAs, test } from "./story.ts";
+
+/** A checkpoint that may not be whole is kept safe, is shown as that everywhere, and the one before stays the newest. */
+
+const WHY = "shards-00001-of-00002.safetensors, named by shards.safetensors.index.json, is missing";
+const INDEX = JSON.stringify({ weight_map: { w: "shards-00001-of-00002.safetensors" } });
+
+test("a doubtful checkpoint is told from a whole one on the pages of its run, itself and the alerts", async ({
+  page,
+  stage,
+}) => {
+  test.setTimeout(300_000);
+  const folder = stage.folderOf("gpu-1");
+  const write = (step: number, more: Record<string, string>): void => {
+    const path = join(folder, `checkpoint-${step}`);
+    mkdirSync(path, { recursive: true });
+    writeSafetensors(join(path, "model.safetensors"), layersOf(64 * 1024));
+    writeFileSync(join(path, "trainer_state.json"), JSON.stringify({ global_step: step }));
+    for (const [name, text] of Object.entries(more)) writeFileSync(join(path, name), text);
+  };
+  await stage.startNode({ name: "gpu-1", run: "llama", flags: ["--unfinished-after", "3s", "--settle", "200ms"] });
+  const safe = async (count: number): Promise<boolean> => {
+    const runs = await stage.client.runs.list.query();
+    if (runs.length === 0) return false;
+    const { checkpoints } = await stage.client.runs.get.query({ run: runName.parse("llama") });
+    return checkpoints.filter(({ state }) => state === "complete").length === count;
+  };
+  write(10, {});
+  await waitUntil("the whole one is safe", () => safe(1));
+  write(20, { "shards.safetensors.index.json": INDEX });
+  await waitUntil("the doubtful one is safe", () => safe(2));
+
+  await openSignedIn(page, stage);
+  await page.goto(`${stage.hub.url}/runs/llama`);
+  const row = page.getByRole("table", { name: "Checkpoints" }).getByRole("row").filter({ hasText: WHY });
+  await expect(row).toHaveCount(1);
+  await expect(row).toContainText("20");
+  await expect(page.getByRole("link", { name: "step 20, doubtful" })).toBeVisible();
+  await expect(page.getByText(/saved llama step 20 as doubtful/)).toBeVisible();
+  await expectSound(page, "a run with a doubtful checkpoint");
+  await page.screenshot({ path: "test-results/doubtful-run.png", fullPage: true });
+  await showAs(page, "narrow");
+  await expectSound(page, "a run with a doubtful checkpoint, narrow");
+  await page.screenshot({ path: "test-results/doubtful-run-narrow.png", fullPage: true });
+  await showAs(page, "wide");
+  await row.getByRole("link").first().click();
+  await expect(page).toHaveURL(/\/checkpoints\//);
+  await expect(page).toHaveTitle(/llama .*20/);
+  await expect(page.getByText(WHY).first()).toBeVisible();
+  await expectSound(page, "a doubtful checkpoint");
+  await page.screenshot({ path: "test-results/doubtful-checkpoint.png", fullPage: true });
+  await page.goto(`${stage.hub.url}/alerts`);
+  await expect(page.getByText(`kept step 20 of llama, which may not be whole: ${WHY}`)).toBeVisible();
+  await page.goto(`${stage.hub.url}/nodes`);
+  await page.screenshot({ path: "test-results/doubtful-nodes.png" });
+});
