@@ -29,7 +29,7 @@ export function CheckpointFacts({ view }: { view: CheckpointView }) {
         </Fact>
         {view.doubt !== null && (
           <Fact name="Doubtful">
-            <span className="text-risk">{visibleText(view.doubt)}</span>{" "}
+            <span className="text-risk">{visibleText(view.doubt)}.</span>{" "}
             <span className="text-soft">
               It is kept safe as it was found. Nothing goes on from it by itself; restore it, or use{" "}
               <span className="font-mono text-12">--from {view.step}</span>, when it is good enough for you.
