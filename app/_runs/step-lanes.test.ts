@@ -9,22 +9,17 @@ const epoch = (number: number, parent: EpochView["parent"]): EpochView => ({
   nodeName: `gpu-${number}`,
   claimedAt: 0,
 });
-const at = (
-  writerEpoch: number,
-  step: number,
-  state: CheckpointRow["state"] = "complete",
-  doubt: string | null = null,
-) => ({
+const at = (writerEpoch: number, step: number, state: CheckpointRow["state"] = "complete") => ({
   id: `${writerEpoch}-${step}`,
   writerEpoch,
   step,
   state,
-  doubt,
+  doubt: null as string | null,
   nodeName: `gpu-${writerEpoch}`,
 });
 
 test("what may not be whole is told from what is", () => {
-  const checkpoints = [at(1, 100), at(1, 200, "complete", "a file is missing")];
+  const checkpoints = [at(1, 100), { ...at(1, 200), doubt: "a file is missing" }];
   const { lanes } = stepLanes({ epochs: [epoch(1, null)], checkpoints, most: 50 });
   expect(lanes[0]?.marks.map(({ tone, word }) => [tone, word])).toEqual([
     ["safe", "complete"],

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
@@ -6,7 +7,6 @@ import { join } from "node:path";
 import { createServer as createTlsServer } from "node:tls";
 import { parseArgs } from "node:util";
 import { randomFrom } from "#protocol/random-from.ts";
-import { TRIAL_TLS } from "#worker/engine/http/trial-certificate.ts";
 import { build } from "../gate/build.ts";
 import { executableBeside } from "../faults/bundle.ts";
 import { keysInEnv } from "../stage/keys-in-env.ts";
@@ -45,10 +45,26 @@ function tie(a: Socket, b: Socket): void {
     one.on("error", () => other.destroy()).on("close", () => other.destroy());
 }
 
+interface Certificate {
+  /** PEM. */
+  key: Buffer;
+  cert: Buffer;
+  file: string;
+}
+
+/** Makes a certificate for 127.0.0.1 that is its own authority, good for a day. @throws Error without openssl */
+function makeCertificate(dir: string): Certificate {
+  const [keyFile, file] = [join(dir, "key.pem"), join(dir, "authority.pem")];
+  const kind = ["-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1"];
+  const about = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"];
+  execFileSync("openssl", ["req", ...kind, ...about, "-keyout", keyFile, "-out", file], { stdio: "ignore" });
+  return { key: readFileSync(keyFile), cert: readFileSync(file), file };
+}
+
 /** Opens TLS in front of the store. */
-function openTls(storePort: number): Promise<number> {
+function openTls(storePort: number, { key, cert }: Certificate): Promise<number> {
   return portOf(
-    createTlsServer(TRIAL_TLS, (client) => {
+    createTlsServer({ key, cert }, (client) => {
       const store = connect(storePort, "127.0.0.1");
       tie(client, store);
       client.pipe(store);
@@ -109,10 +125,12 @@ export async function proveTlsFaults(argv: readonly string[]): Promise<number> {
   const dir = mkdtempSync(join(tmpdir(), "tidemark-tls-"));
   const store = await startStore({ dataDir: join(dir, "store"), flags: ["--no-fsync"] });
   const seen = new Map<Trouble, number>();
-  const port = await openTrouble(await openTls(store.port), { random: randomFrom(seed), seen });
-  const authority = join(dir, "authority.pem");
-  writeFileSync(authority, TRIAL_TLS.cert);
-  const env = { ...keysInEnv({ ...store, endpoint: `https://127.0.0.1:${port}` }), NODE_EXTRA_CA_CERTS: authority };
+  const certificate = makeCertificate(dir);
+  const port = await openTrouble(await openTls(store.port, certificate), { random: randomFrom(seed), seen });
+  const env = {
+    ...keysInEnv({ ...store, endpoint: `https://127.0.0.1:${port}` }),
+    NODE_EXTRA_CA_CERTS: certificate.file,
+  };
   const copy = async (from: string, to: string): Promise<string | null> => {
     const args = ["cp", "--state", join(dir, "state"), ...FLAGS, from, to];
     const running = await startProcess({ title: "cp", entry: program, args, env });
