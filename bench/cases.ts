@@ -43,7 +43,7 @@ const FILE: Shape = { kind: "file", bytes: 300 * MB };
 const GB_FILE: Shape = { kind: "file", bytes: 1000 * MB };
 const WAN_CPU: Record<Direction, Bar> = { up: { cpuOfBestPeer: 0.6 }, down: { cpuOfBestPeer: 0.7 } };
 const PLAIN_CPU: Record<Direction, Bar> = { up: { cpuOfBestPeer: 0.7 }, down: { cpuOfBestPeer: 0.8 } };
-/** What encryption may cost of a link. */
+/** The share of a link that encryption may cost. */
 const TLS_SHARE = 0.01;
 
 /** One link, over TLS as public stores have it, and over plain HTTP as inside one's own network. */

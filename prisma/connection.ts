@@ -34,6 +34,8 @@ export const withSafeSums = (sql: string): string =>
     ? sql.replaceAll(/\bSUM\(([^()]+)\)/g, `CAST(MIN(TOTAL($1), ${Number.MAX_SAFE_INTEGER}) AS INTEGER)`)
     : sql;
 
+const LONGEST_HOLD_MS = 8;
+
 /**
  * Lets the event loop turn before a statement when none of them did for a while. The library runs a statement at once and answers it
  * as a promise, so a hundred statements one after another hold the loop as one long one would.
@@ -46,8 +48,6 @@ function createTurns(): () => Promise<void> {
     turnedAt = performance.now();
   };
 }
-
-const LONGEST_HOLD_MS = 8;
 
 /** A client that runs everything, transactions included, on `inner`'s one connection. */
 export function onOneConnection(inner: SqlClient, onWrite: (tookMs: number) => void = () => undefined): SqlClient {

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { MOST_ISSUES } from "#protocol/bounded.ts";
 import { inputsOf } from "./limit-issues.ts";
 import { hubRouter } from "./router.ts";
+import { BARE_MANIFEST } from "./checkpoints/bare-manifest.ts";
 
 /**
  * Everything that a caller sends has an end: no procedure reads an array, record, text or number of any size. The walk goes
@@ -155,23 +156,6 @@ const FACTS = {
   machineId: null,
   workerVersion: "1",
 };
-const MANIFEST = {
-  format: "tidemark.checkpoint",
-  version: 1,
-  id: "abcdefgh",
-  run: "a",
-  step: 1,
-  writerEpoch: 1,
-  parent: null,
-  attempt: "abcdefghijkl",
-  node: { id: "abcdefgh", name: "a" },
-  framework: null,
-  metrics: {},
-  capturedAt: 1,
-  sizeBytes: 1,
-  homes: [{ profileId: "abcdefgh", bucket: "b", prefix: "" }],
-  transform: { kind: "none" },
-};
 const file = (index: number) => ({ path: `f${index}`, sizeBytes: 2, mtimeMs: 0, sha256: null, extents: [] });
 
 describe("of a hostile input", () => {
@@ -212,7 +196,7 @@ describe("of a hostile input", () => {
     ["metrics without end", { files: [file(0)], metrics: Object.fromEntries(many(100_000).map((name) => [name, 1])) }],
     ["nothing but what is unknown", Object.fromEntries(many(10_000).map((name) => [name, name]))],
   ])("node.commit makes at most 20 issues of %s", (_, changed) => {
-    const { error } = schemaOf("node.commit").safeParse({ manifest: { ...MANIFEST, ...changed } });
+    const { error } = schemaOf("node.commit").safeParse({ manifest: { ...BARE_MANIFEST, ...changed } });
     expect(error?.issues.length).toBeGreaterThan(0);
     expect(error?.issues.length).toBeLessThanOrEqual(MOST_ISSUES);
   });
@@ -222,7 +206,7 @@ describe("of a hostile input", () => {
       ...file(index),
       extents: [{ key: `k${index}`, offset: 0, length: 2, crc32: "00000000", etag: "e" }],
     }));
-    const input = { manifest: { ...MANIFEST, files, sizeBytes: 100_000 } };
+    const input = { manifest: { ...BARE_MANIFEST, files, sizeBytes: 100_000 } };
     expect(schemaOf("node.commit").safeParse(input).error).toBeUndefined();
   });
 });

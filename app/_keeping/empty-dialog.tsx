@@ -22,7 +22,7 @@ export function emptiedWords({ begun, tooYoung, kept, gone }: EmptiedView): stri
   return `${words.join("; ")}.`;
 }
 
-/** What a deletion does not free, in one sentence; null where it frees all. */
+/** Says in one sentence which buckets a deletion frees nothing of; null where it frees all. */
 export function versionsWords(buckets: readonly KeptVersionsView[]): string | null {
   const names = buckets.flatMap(({ bucket, keepsVersions }) => (keepsVersions === true ? [visibleText(bucket)] : []));
   if (names.length === 0) return null;

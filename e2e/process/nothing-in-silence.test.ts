@@ -18,7 +18,7 @@ import { armFault, clearFaults, readCounters } from "../stage/store-control.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { at, does, here, keysOf, lines, MIB, round, run, start, store, useVerbs, write } from "./verbs-stage.ts";
 
-/** What a copy does not carry it says, and what it did not see it does not remove elsewhere. */
+/** A copy says which files it does not carry, and removes nothing elsewhere that it did not see. */
 
 useVerbs();
 

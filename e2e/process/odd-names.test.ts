@@ -24,7 +24,7 @@ import {
 useVerbs();
 
 const put = (...keys: string[]) => Promise.all(keys.map((key) => putOdd(store, `t${round}/${key}`)));
-/** What a terminal would obey. */
+/** Matches the characters that a terminal would obey. */
 const OBEYED = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/;
 const requestsOf = async (operation: string) =>
   (await readCounters(store, operation)).targets.reduce((sum, { requests }) => sum + requests, 0);

@@ -97,7 +97,7 @@ async function withWatchedHub(title: string, work: (stage: Stage) => Promise<str
         );
     }
     problems.push(...(await listsThatFail(stage)));
-    // What failed inside says why in the hub's log alone.
+    // Only the hub's log says why a call failed inside.
     const failed = stage.hub.lines.filter((text) => text.includes('"a call failed"'));
     for (const text of failed.slice(-5)) console.log(`    the hub said: ${text.slice(0, 1_000)}`);
     return problems;

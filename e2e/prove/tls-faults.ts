@@ -23,7 +23,7 @@ const FILE_BYTES = 60_000_007;
 const FLAGS = ["--part-size", "5MiB", "--stall-after", "3s", "--retry-for", "2m"];
 
 type Trouble = "reset" | "closed" | "held" | "damaged";
-/** What becomes of a connection, with its share of all; the rest is left alone. */
+/** The troubles that connections get into, each with its share of all connections; the rest is left alone. */
 const SHARES: readonly (readonly [Trouble, number])[] = [
   ["reset", 0.15],
   ["closed", 0.1],

@@ -48,10 +48,17 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   const fits = admin === undefined && dataDir === undefined && !("TIDEMARK_SECRET" in env);
   const session = fits ? copyTemplate(hubOptions.dataDir) : null;
   const hub = await startHub(hubOptions);
-  const cookie = session ?? (await signIn(hub.url, ADMIN));
-  const client = createHubClient(hub.url, cookie);
-  const profileId = await addProfile(client, { name: "stage bucket", store });
-  const token = await addToken(client, { profileId, maxUses: 100 });
+  const enter = async () => {
+    const cookie = session ?? (await signIn(hub.url, ADMIN));
+    const client = createHubClient(hub.url, cookie);
+    const profileId = await addProfile(client, { name: "stage bucket", store });
+    return { cookie, client, profileId, token: await addToken(client, { profileId, maxUses: 100 }) };
+  };
+  const { cookie, client, profileId, token } = await enter().catch(async (error: unknown) => {
+    // Nobody gets a stage to close.
+    await Promise.all([hub.stop(), store.stop()]);
+    throw error;
+  });
   const folderOf = (name: string) => join(dir, "nodes", name, "checkpoints");
   const stage: Stage = {
     dir,

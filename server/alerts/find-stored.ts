@@ -1,3 +1,4 @@
+import type { EventKind } from "#protocol/event-kinds.ts";
 import { sentenceOf } from "#protocol/fault.ts";
 import { ENDED_UNSAFE } from "#protocol/reports.ts";
 import { fitsNode, fitsPattern } from "#protocol/scope.ts";
@@ -134,6 +135,14 @@ async function bucketsAway(hub: Hub, rule: LiveRule, longerThanMs: number): Prom
   return found;
 }
 
+/** Reads the events of a kind since then, the oldest first. */
+const readEvents = (hub: Hub, kind: EventKind, withinMs: number) =>
+  hub.db.event.findMany({
+    where: { kind, at: { gte: new Date(hub.now() - withinMs) } },
+    orderBy: { id: "asc" },
+    take: MOST,
+  });
+
 /** What was on its way when the claim was refused is no word of a writer that goes on. */
 const LATE_WORD_MS = 5_000;
 
@@ -142,11 +151,7 @@ const LATE_WORD_MS = 5_000;
  * of afterwards, and when the node may not write the run at all.
  */
 async function refusedClaims(hub: Hub, rule: LiveRule, withinMs: number): Promise<Finding[]> {
-  const rows = await hub.db.event.findMany({
-    where: { kind: "claim-refused", at: { gte: new Date(hub.now() - withinMs) } },
-    orderBy: { id: "asc" },
-    take: MOST,
-  });
+  const rows = await readEvents(hub, "claim-refused", withinMs);
   const found = new Map<string, Finding>();
   for (const { nodeId, nodeName, run, at, text, fault } of rows) {
     if (nodeId === null || run === null || !isMeant(hub, rule, { nodeId, run })) continue;
@@ -183,11 +188,7 @@ async function doubtfulOnes(hub: Hub, rule: LiveRule, withinMs: number): Promise
 
 /** It is over when a checkpoint of the run has become safe since. */
 async function endedUnsafe(hub: Hub, rule: LiveRule, withinMs: number): Promise<Finding[]> {
-  const rows = await hub.db.event.findMany({
-    where: { kind: "capture-refused", at: { gte: new Date(hub.now() - withinMs) } },
-    orderBy: { id: "asc" },
-    take: MOST,
-  });
+  const rows = await readEvents(hub, "capture-refused", withinMs);
   const found = new Map<string, Finding>();
   for (const { nodeId, nodeName, run, at, fault: text } of rows) {
     const fault = storedFault(text);

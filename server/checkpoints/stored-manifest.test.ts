@@ -1,24 +1,12 @@
 import { expect, it } from "vitest";
 import { storedManifest } from "#protocol/adopted.ts";
+import { BARE_MANIFEST } from "./bare-manifest.ts";
 import { parseStored, readStored } from "./stored-manifest.ts";
 
 const manifestOf = (count: number): string =>
   JSON.stringify({
-    format: "tidemark.checkpoint",
-    version: 1,
-    id: "abcdefgh",
-    run: "a",
-    step: 1,
-    writerEpoch: 1,
-    parent: null,
-    attempt: "abcdefghijkl",
-    node: { id: "abcdefgh", name: "a" },
-    framework: null,
-    metrics: {},
-    capturedAt: 1,
+    ...BARE_MANIFEST,
     sizeBytes: count,
-    homes: [{ profileId: "abcdefgh", bucket: "b", prefix: "" }],
-    transform: { kind: "none" },
     files: Array.from({ length: count }, (_, index) => ({
       path: `folder/file-${index}`,
       sizeBytes: 1,

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { BARE_MANIFEST } from "../checkpoints/bare-manifest.ts";
 import { storedTextOf } from "../parsed-elsewhere.ts";
 import { hashOf } from "../random-id.ts";
 import { hubRouter } from "../router.ts";
@@ -18,21 +19,9 @@ const files = Array.from({ length: FILES }, (_, index) => ({
   extents: [extent(index)],
 }));
 const manifest = {
-  format: "tidemark.checkpoint",
-  version: 1,
-  id: "abcdefgh",
-  run: "a",
-  step: 1,
-  writerEpoch: 1,
-  parent: null,
-  attempt: "abcdefghijkl",
-  node: { id: "abcdefgh", name: "a" },
-  framework: null,
+  ...BARE_MANIFEST,
   metrics: { loss: 1 },
-  capturedAt: 1,
   sizeBytes: 2 * FILES,
-  homes: [{ profileId: "abcdefgh", bucket: "b", prefix: "" }],
-  transform: { kind: "none" },
   files,
 };
 

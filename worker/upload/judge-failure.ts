@@ -15,5 +15,8 @@ export const IS_HUB: ReadonlySet<FaultCode> = new Set(["HUB_UNREACHABLE", "HUB_N
 /** A person mends it, and need not say so: the clock of the machine, its full disk. */
 const MENDED: ReadonlySet<FaultCode> = new Set(["CLOCK_SKEW", "NO_SPACE"]);
 
+/** A person mends it at the store, and nothing tells the node: a permission, a key, a bucket that is made again. */
+export const MENDED_AT_STORE: ReadonlySet<FaultCode> = new Set(["ACCESS_DENIED", "BAD_CREDENTIALS", "NO_SUCH_BUCKET"]);
+
 /** Whether the upload should be tried again by itself, however long it takes. */
 export const mayRequeue = ({ retry, code }: Fault): boolean => retry !== "never" || MENDED.has(code);

@@ -1,12 +1,10 @@
 import type { FaultCode } from "#protocol/fault-table.ts";
 import type { Clock } from "../engine/clock.ts";
 import type { Capture } from "./capture.ts";
+import { MENDED_AT_STORE } from "./judge-failure.ts";
 import type { Ledger } from "./ledger.ts";
 
-/** A person mends it at the store, and nothing tells the node: a permission, a key, a bucket that is made again. */
-const MENDED_AT_STORE: ReadonlySet<FaultCode> = new Set(["ACCESS_DENIED", "BAD_CREDENTIALS", "NO_SUCH_BUCKET"]);
-
-export const RETRY_REFUSED_MS = 60_000;
+const RETRY_REFUSED_MS = 60_000;
 
 export interface RefusedUploads {
   /** Remembers one that failed, where its reason may pass. */

@@ -3,7 +3,7 @@ import type { CallerName } from "../callers.ts";
 import type { JsonSchema } from "../make-input.ts";
 import { checkpointId, nodeId, runOf } from "./fill-large.ts";
 
-/** What each question is asked with: as much as it may be asked for, of what there is most of. */
+/** Gives the input of each question: the most that may be asked for, of the things that there are most of. */
 
 export interface Call {
   path: string;
