@@ -178,38 +178,6 @@ test("goes on at the first missing part after it was stopped, and sends no part 
   await expectStored(engine, key, content);
 });
 
-test("asks the store for acknowledged parts that the journal does not know", async () => {
-  const key = freshKey();
-  const first = await prepare({ key });
-  await store.arm({ op: "CompleteMultipartUpload", action: { kind: "error", status: 403, code: "AccessDenied" } });
-  await expect(sendFile(store.engine(), first.job)).rejects.toMatchObject({ code: "ACCESS_DENIED" });
-  await store.disarm();
-
-  const second = await prepare({ key });
-  await second.job.memory.begin({ uploadId: first.job.memory.uploadId ?? "", checksum: "crc32" });
-  const sums = new Map(first.job.memory.parts);
-  const { memory } = second.job;
-  const job: SendJob = {
-    ...second.job,
-    memory: {
-      uploadId: first.job.memory.uploadId,
-      checksum: memory.checksum,
-      lostWithinMs: memory.lostWithinMs,
-      isFresh: false,
-      parts: memory.parts,
-      sentEtag: memory.sentEtag,
-      begin: (upload) => memory.begin(upload),
-      acknowledge: (partNumber, part) => memory.acknowledge(partNumber, part),
-      finish: (etag, crc32) => memory.finish(etag, crc32),
-    },
-    nonce: first.job.nonce,
-    knownSums: (part: { partNumber: number }) => sums.get(part.partNumber) ?? null,
-  };
-  await sendFile(store.engine(), job);
-  const parts = (await store.count("UploadPart")).filter((target) => target.key === key);
-  expect(parts.filter(({ requests }) => requests !== 1)).toEqual([]);
-});
-
 test("a file that grows while it is sent is refused, not uploaded as a mixture", async () => {
   const path = join(store.folder, "grows.bin");
   await writeFile(path, content);

@@ -3,15 +3,15 @@ import { Fault, isFault } from "#protocol/fault.ts";
 import type { FaultCode } from "#protocol/fault-table.ts";
 import { forEachOf } from "#protocol/for-each-of.ts";
 import type { Operation } from "#protocol/operations.ts";
-import type { PlannedPart } from "#storage/plan.ts";
-import { completeBody, readAbort, readComplete, readCreate, readListParts } from "#storage/answers.ts";
+import { completeBody, readAbort, readComplete, readCreate } from "#storage/answers.ts";
+import { adoptParts } from "./adopt-parts.ts";
 import { callSummed } from "./call-summed.ts";
 import { callStore, warmUp, type Engine } from "./engine.ts";
 import { findOurs, lookForOurs, verifySent } from "./find-ours.ts";
 import { MOST_LANES } from "./for-each.ts";
 import { withRetry } from "./retry.ts";
-import { attempting, type SendJob, type SendRequests, type SentPart } from "./send-job.ts";
-import { isDone, sendPart, sumAhead } from "./send-part.ts";
+import { attempting, type SendJob, type SendRequests } from "./send-job.ts";
+import { isDone, type PartToSend, sendPart, sumAhead } from "./send-part.ts";
 import { sendSmall, smallPartOf, type SentSmall } from "./send-small.ts";
 import { openFileSource, type SendSource } from "./send-source.ts";
 
@@ -118,7 +118,7 @@ async function sendParts(engine: Engine, job: SendJob, source: SendSource): Prom
     await openAhead(engine, job);
     const ahead = sumAhead(engine, job, source);
     try {
-      await ensureUpload(engine, job);
+      await ensureUpload(engine, job, { source, ahead });
       const missing = job.plan.parts.filter((part) => !job.memory.parts.has(part.partNumber));
       await forEachOf(missing, MOST_LANES, async (part) => {
         assertRemembered();
@@ -177,36 +177,11 @@ export async function beginUpload(engine: Engine, job: SendRequests): Promise<vo
   await job.memory.begin(tries > 1 ? { ...upload, firstTryMs } : upload);
 }
 
-/** Goes on with the known upload; asks the store for parts it acknowledged and the journal missed. */
-async function ensureUpload(engine: Engine, job: SendJob): Promise<void> {
-  const { uploadId } = job.memory;
-  if (uploadId === null) {
-    await beginUpload(engine, job);
-    return;
-  }
-  if (job.memory.isFresh || job.memory.parts.size === job.plan.parts.length) return;
-  const planned = new Map(job.plan.parts.map((part) => [part.partNumber, part]));
-  const adopt = async (part: PlannedPart, sent: SentPart) => {
-    await job.memory.acknowledge(part.partNumber, sent);
-    job.watch.onPart(part, "kept");
-  };
-  for (let after: number | null = 0; after !== null;) {
-    const operation: Operation = { op: "parts", key: job.key, uploadId, after };
-    const page: ReturnType<typeof readListParts> = await withRetry(engine.retrier, attempting(job), () =>
-      callStore(engine, { operation, signal: job.watch.signal }, readListParts),
-    );
-    const adopted: Promise<void>[] = [];
-    for (const listed of page.parts) {
-      const part = planned.get(listed.partNumber);
-      if (part === undefined || job.memory.parts.has(listed.partNumber) || listed.sizeBytes !== part.length) continue;
-      const sums = job.knownSums(part);
-      // Without a checksum on both sides nothing says that these are our bytes.
-      if (sums === null || listed.crc32 !== sums.crc32) continue;
-      adopted.push(adopt(part, { etag: listed.etag, crc32: sums.crc32 }));
-    }
-    await Promise.all(adopted);
-    after = page.nextAfter;
-  }
+/** Goes on with the known upload, or begins one. */
+async function ensureUpload(engine: Engine, job: SendJob, from: Pick<PartToSend, "source" | "ahead">): Promise<void> {
+  const { uploadId, isFresh, parts } = job.memory;
+  if (uploadId === null) await beginUpload(engine, job);
+  else if (!isFresh && parts.size < job.plan.parts.length) await adoptParts(engine, { ...from, job, uploadId });
 }
 
 /** Makes the parts one object, as often as it takes to know that it is there; returns its ETag. Faults: those of the store. */
