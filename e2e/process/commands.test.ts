@@ -33,13 +33,15 @@ const online = (name: string) =>
     (await stage.client.nodes.list.query()).find((node) => node.name === name && node.state === "online"),
   );
 const checkpoints = async (run: string) => (await stage.client.runs.get.query({ run: runName.parse(run) })).checkpoints;
+/** A probe takes both cores for as long as it measures. */
+const BRIEFLY = ["--probe-time", "2s"];
 const hold = (kind: "hold" | "release"): NodeOrder => ({ kind, run: null, direction: "both" });
 const write = (name: string, step: number) =>
   writeCheckpoint({ folder: stage.folderOf(name), step, modelBytes: 64 * 1024, optimizerBytes: 0, loss: 1 });
 
 test("a node is held, released, limited, measured, drained and stopped from the hub", async () => {
   const run = runName.parse("ordered");
-  const worker = await stage.startNode({ name: "gpu-1", run });
+  const worker = await stage.startNode({ name: "gpu-1", run, flags: BRIEFLY });
   await online("gpu-1");
   expect(await ended(await send("gpu-1", hold("hold")))).toMatchObject({ state: "done" });
   write("gpu-1", 100);
@@ -166,7 +168,7 @@ test("uploads of a run are cancelled and tried again from the hub, and those of 
 test("a worker killed at random moments takes every command once", async () => {
   const run = runName.parse("once");
   const lines: string[] = [];
-  const node = { name: "gpu-3", run, flags: ["--json"], onLine: (line: string) => void lines.push(line) };
+  const node = { name: "gpu-3", run, flags: ["--json", ...BRIEFLY], onLine: (line: string) => void lines.push(line) };
   let worker = await stage.startNode(node);
   await online("gpu-3");
   await ended(await send("gpu-3", hold("release")));

@@ -6,7 +6,7 @@ import { createRandom } from "../faults/random.ts";
 import { createHubClient, signIn } from "../stage/hub-client.ts";
 import { ADMIN, openStage, type Stage } from "../stage/open-stage.ts";
 import { runOnce } from "../stage/run-once.ts";
-import { startHub } from "../stage/start-hub.ts";
+import { startHub, testedHub, testedUpkeep } from "../stage/start-hub.ts";
 import { readCounters } from "../stage/store-control.ts";
 import { startProcess } from "../stage/start-process.ts";
 import { waitUntil } from "../stage/wait-until.ts";
@@ -15,7 +15,7 @@ import { hashFolder, writeCheckpoint } from "../stage/write-checkpoint.ts";
 /** Backups, restores and rebuilds with the real programs, killed where it hurts. */
 
 const SECRET = "a secret of the stage with more than 32 letters";
-const MAIN = "server/upkeep/main.ts";
+const MAIN = testedUpkeep();
 const run = runName.parse("kept");
 const KIB = 1024;
 let stage: Stage;
@@ -68,7 +68,7 @@ test("backups taken under load each restore to a working hub, whose buckets open
     const restored = await runOnce(MAIN, ["restore", file, "--data", folderOf]);
     expect(restored).toMatchObject({ code: 0 });
     expect(restored.stdout).toContain("No bucket opens with it yet");
-    const without = await runOnce("server/main.ts", [], {
+    const without = await runOnce(testedHub(), [], {
       env: { TIDEMARK_DATA: folderOf, TIDEMARK_PORT: "0", TIDEMARK_NO_UI: "1" },
     });
     expect(without.code).toBe(4);
@@ -137,7 +137,7 @@ test("kill -9 during backups and restores leaves whole files and a hub that star
     await waitUntil("the moment of the kill", () => performance.now() >= until, { everyMs: 5 });
     await running.stop("SIGKILL");
   };
-  for (let count = 0; count < 6; count++) await kill(["backup", "--to", to, "--gzip"], 1_500);
+  for (let count = 0; count < 6; count++) await kill(["backup", "--to", to, "--gzip"], 900);
   const file = await backUp(to);
   const whole = readdirSync(to).filter((name) => name.startsWith("tidemark-hub-"));
   expect(whole.length).toBeGreaterThanOrEqual(1);
@@ -148,7 +148,7 @@ test("kill -9 during backups and restores leaves whole files and a hub that star
     rmSync(folder, { recursive: true });
   }
   for (let count = 0; count < 6; count++) {
-    await kill(["restore", file], 1_800);
+    await kill(["restore", file], 1_000);
     expect(statSync(join(data, "hub.db")).size).toBeGreaterThan(100_000);
   }
   await stage.startHubAgain();

@@ -23,8 +23,10 @@ import { testedWorker } from "../stage/start-worker.ts";
 const MIB = 1024 * 1024;
 const CONTROL = "providers-control-token";
 const CONNECTIONS = 3;
-/** Parts of 64 MiB, as Storj wants them, are two of these. */
-const large = randomBytes(66 * MIB + 77);
+/** Two parts where a store wants parts of 64 MiB. */
+const huge = randomBytes(66 * MIB + 77);
+/** Seven parts of 5 MiB. */
+const large = huge.subarray(0, 31 * MIB + 77);
 const small = randomBytes(12 * MIB + 1);
 
 const seen = z.object({
@@ -55,6 +57,7 @@ const isRead = (one: Seen): boolean => one.operation === "GetObject" && one.stat
 let dir: string;
 beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), "tidemark-providers-"));
+  writeFileSync(join(dir, "huge.bin"), huge);
   writeFileSync(join(dir, "large.bin"), large);
   writeFileSync(join(dir, "small.bin"), small);
 });
@@ -118,12 +121,13 @@ describe.each(PROVIDERS)("a store as strict as %s", (provider) => {
 
   test("is copied to by name, over a kill, and from knowing only its address, over another", async () => {
     const named = ["--provider", provider];
-    const address = `s3://${store.bucket}/large.bin`;
-    const target = join(dir, `large-${provider}.bin`);
     const partBytes = Math.max(5 * MIB, PRESETS[provider].traits.minPartBytes);
-    const partCount = Math.ceil(large.length / partBytes);
+    const [file, bytes] = partBytes < 16 * MIB ? (["large.bin", large] as const) : (["huge.bin", huge] as const);
+    const address = `s3://${store.bucket}/${file}`;
+    const target = join(dir, `${provider}-${file}`);
+    const partCount = Math.ceil(bytes.length / partBytes);
     await cpKilledOnce(store, {
-      args: [...named, join(dir, "large.bin"), address],
+      args: [...named, join(dir, file), address],
       slow: "--limit-up",
       until: isStored,
       count: Math.min(2, partCount - 1),
@@ -138,7 +142,7 @@ describe.each(PROVIDERS)("a store as strict as %s", (provider) => {
     }
     expect(new Set(parts.map((one) => one.connection)).size).toBeLessThanOrEqual(2 * (CONNECTIONS + 3));
     await cpKilledOnce(store, { args: [address, target], slow: "--limit-down", until: isRead, count: 2 });
-    expect(readFileSync(target).equals(large)).toBe(true);
+    expect(readFileSync(target).equals(bytes)).toBe(true);
     rmSync(target);
     expectCareful(await seenBy(store));
   });

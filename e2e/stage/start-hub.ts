@@ -25,6 +25,8 @@ export interface RunningHub extends RunningProcess {
 export const HUB_SOURCES = "server/main.ts";
 /** The launcher that tests start: `prepare-hub` bundles it. */
 export const testedHub = (): string => process.env["GATE_HUB"] ?? HUB_SOURCES;
+/** The hub's commands for backups, restores and rebuilds, from the same bundle. */
+export const testedUpkeep = (): string => testedHub().replace(/main\.(ts|js)$/, "upkeep/main.$1");
 
 /** Starts the real hub. `ready` is its address. */
 export async function startHub(options: HubOptions): Promise<RunningHub> {

@@ -1,6 +1,10 @@
+/** A question to a hub takes CPU time from the programs that the test waits for: the longer the wait, the fewer questions. */
+const pauseAfter = (waitedMs: number): number => Math.min(500, Math.max(50, waitedMs / 8));
+
 /**
  * Asks again and again until the answer is there: tests wait for conditions, never for a time.
  * @param read returns the wanted value, or null/undefined/false while it is not there yet
+ * @param options `everyMs`: between two questions; default: an eighth of the time waited so far, from 50 ms to half a second
  * @throws Error naming `what` when it did not come within the time (default 3 minutes)
  */
 export async function waitUntil<T>(
@@ -8,8 +12,9 @@ export async function waitUntil<T>(
   read: () => T | null | undefined | false | Promise<T | null | undefined | false>,
   options: { withinMs?: number; everyMs?: number } = {},
 ): Promise<T> {
-  const { withinMs = 180_000, everyMs = 100 } = options;
-  const deadline = performance.now() + withinMs;
+  const { withinMs = 180_000, everyMs } = options;
+  const since = performance.now();
+  const deadline = since + withinMs;
   let last: unknown = null;
   for (;;) {
     try {
@@ -21,6 +26,6 @@ export async function waitUntil<T>(
     if (performance.now() > deadline) {
       throw new Error(`${what} did not happen within ${withinMs / 1000} s`, { cause: last });
     }
-    await new Promise((resolve) => setTimeout(resolve, everyMs));
+    await new Promise((resolve) => setTimeout(resolve, everyMs ?? pauseAfter(performance.now() - since)));
   }
 }
