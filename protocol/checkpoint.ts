@@ -87,8 +87,7 @@ const joinedPiece = z.object({
   own: z.array(manifestFile).max(50_000).optional(),
 });
 export type JoinedPiece = z.infer<typeof joinedPiece>;
-export const joined = z.object({ of: z.number().int().min(2), pieces: z.array(joinedPiece).min(1).max(1_024) });
-export type Joined = z.infer<typeof joined>;
+const joined = z.object({ of: z.number().int().min(2), pieces: z.array(joinedPiece).min(1).max(1_024) });
 
 /** A place where the objects lie. `prefix` is what the keys already start with, repeated for people and for rebuilds. */
 export const home = z.object({ profileId: id, bucket: z.string().min(1).max(255), prefix: z.string().max(512) });

@@ -8,7 +8,7 @@ import { filePath, id } from "./names.ts";
  */
 
 /** Most nodes that write one run together. */
-export const MOST_GROUP_NODES = 1_024;
+const MOST_GROUP_NODES = 1_024;
 
 /** Which of the nodes of a run a node is, counted from 0. */
 export const groupMember = z
@@ -21,7 +21,7 @@ export const groupClaim = groupMember.and(z.object({ start: id.optional() }));
 export type GroupClaim = z.infer<typeof groupClaim>;
 
 /** A file that the metadata of a checkpoint names, and how many bytes of it at least. */
-export const neededFile = z.object({ path: filePath, sizeBytes: byteCount });
+const neededFile = z.object({ path: filePath, sizeBytes: byteCount });
 export type NeededFile = z.infer<typeof neededFile>;
 
 /** Most files that a piece says it needs. */
@@ -33,7 +33,6 @@ export const pieceOf = groupMember.and(
     needs: z.array(neededFile).max(MOST_NEEDED).optional(),
   }),
 );
-export type PieceOf = z.infer<typeof pieceOf>;
 
 /** Why a piece by itself is no whole checkpoint: what its manifest says to readers that do not know pieces. */
 export const doubtOfPiece = ({ rank, of }: GroupMember): string =>

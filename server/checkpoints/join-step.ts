@@ -28,7 +28,7 @@ const pieceColumn = z.object({
   rank: z.number().optional(),
   nodes: z.array(z.string()).optional(),
 });
-export type PieceColumn = z.infer<typeof pieceColumn>;
+type PieceColumn = z.infer<typeof pieceColumn>;
 
 export const pieceOfRow = ({ piece }: Pick<Checkpoint, "piece">): PieceColumn | null =>
   piece === null ? null : (pieceColumn.safeParse(JSON.parse(piece)).data ?? null);

@@ -37,7 +37,7 @@ const LINGER_MS = 5_000;
 const MOST_STREAMS = 20;
 
 /** Who writes a run: the node that opened its epoch, and those of its group that joined it. */
-export interface Writer {
+interface Writer {
   nodeId: string;
   epoch: number;
   others?: readonly string[];

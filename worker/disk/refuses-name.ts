@@ -15,7 +15,7 @@ const OF_THE_NAME: ReadonlySet<string | undefined> = new Set(["EINVAL", "ENAMETO
 export async function refusesName(folder: string, name: string): Promise<boolean> {
   let at = folder;
   while (!(await isThere(at)) && dirname(at) !== at) at = dirname(at);
-  const scratch = join(at, `.tidemark-name-${randomUUID()}`);
+  const scratch = join(at, `.names.restoring-${randomUUID()}`);
   try {
     await mkdir(scratch);
   } catch {
@@ -23,11 +23,11 @@ export async function refusesName(folder: string, name: string): Promise<boolean
   }
   try {
     await writeFile(join(scratch, name), "", { flag: "wx" });
-    await unlinkOwned("nameless-file", join(scratch, name));
+    await unlinkOwned("restore-part", join(scratch, name));
     return false;
   } catch (error) {
     return OF_THE_NAME.has(codeOf(error));
   } finally {
-    await removeOwned("staging", scratch);
+    await removeOwned("restore-part", scratch);
   }
 }

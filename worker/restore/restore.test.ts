@@ -182,7 +182,7 @@ test("names that differ in case alone, or that the disk refuses, are found where
     "readme",
   ]);
   expect(await findImpossible(folder, ["a", "b"], { foldsOn: nobody, refuses: nobody })).toEqual([]);
-  expect(await readdir(folder)).not.toContainEqual(expect.stringContaining("tidemark-name"));
+  expect(await readdir(folder)).not.toContainEqual(expect.stringContaining(".names."));
 });
 
 test("a name that the disk cannot hold is left out and named where a person asked for it, and refuses all of it else", async () => {

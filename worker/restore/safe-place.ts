@@ -53,7 +53,7 @@ export async function findImpossible(
   disk: AskedDisk = DISK,
 ): Promise<Impossible[]> {
   const found: Impossible[] = [];
-  const isOdd = (name: string) => !USUAL_NAME.test(name);
+  const isOdd = (name: string) => !USUAL_NAME.test(name) && !["", ".", ".."].includes(name);
   const odd = new Set(paths.flatMap((path) => path.split("/").filter(isOdd)));
   const refused = new Set<string>();
   for (const name of odd) if (await disk.refuses(folder, name)) refused.add(name);

@@ -30,7 +30,7 @@ export interface Look {
   temporary: string | null;
 }
 
-export interface LeftOut {
+interface LeftOut {
   /** What cannot be shown of it is replaced. */
   name: string;
   why: string;
