@@ -130,8 +130,8 @@ export async function listPage(
     }
     const key = read(Key);
     const modifiedAt = LastModified.getTime();
-    const about = { sizeBytes: Size, etag: quoteEtag(ETag), modifiedAt, storageClass: StorageClass ?? null };
-    return key === null ? [] : [{ key, ...about }];
+    const rest = { sizeBytes: Size, etag: quoteEtag(ETag), modifiedAt, storageClass: StorageClass ?? null };
+    return key === null ? [] : [{ key, ...rest }];
   });
   const folders = (page.CommonPrefixes ?? []).flatMap(({ Prefix = "" }) => read(Prefix) ?? []);
   return { folders, objects, unreadable, next };

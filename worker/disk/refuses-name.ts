@@ -6,7 +6,7 @@ import { isThere } from "./is-there.ts";
 import { removeOwned, unlinkOwned } from "./change-disk.ts";
 
 /** What file systems say of a name that they cannot hold: exFAT of a colon, encrypted ones of 144 bytes. */
-const OF_THE_NAME: ReadonlySet<string | undefined> = new Set(["EINVAL", "ENAMETOOLONG", "EILSEQ", "EPROTO"]);
+const OF_THE_NAME: ReadonlySet<string | null> = new Set(["EINVAL", "ENAMETOOLONG", "EILSEQ", "EPROTO"]);
 
 /**
  * Finds out whether the disk refuses a name, by a file of no length in a folder of its own, beside `folder` or in the first above it

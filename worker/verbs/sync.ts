@@ -7,7 +7,7 @@ import { mapRows, type Rows } from "../listing/rows.ts";
 import { sortRows } from "../listing/sort-rows.ts";
 import { Spool } from "../listing/spool.ts";
 import { compareContent } from "./compare.ts";
-import { deletionsOf, removeExtra } from "./delete-extra.ts";
+import { deletionsOf, removeExtra, splitInWay } from "./delete-extra.ts";
 import type { Entry, Failure, FileEntry } from "./entries.ts";
 import { asObject, entryForm } from "./entry-forms.ts";
 import { sayFailures, tellLeftOut } from "./follow.ts";
