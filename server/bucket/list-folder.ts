@@ -25,7 +25,12 @@ export async function listFolder(
   const { bucket } = store.access;
   const asked = { bucket, prefix, delimiter: "/" as const, from, startAfter, limit, signal, mayName: true as const };
   const page = await listPage(store.client, asked);
-  return { folders: page.folders, objects: page.objects, unreadable: page.unreadable, nextCursor: sealed(of, page.next) };
+  return {
+    folders: page.folders,
+    objects: page.objects,
+    unreadable: page.unreadable,
+    nextCursor: sealed(of, page.next),
+  };
 }
 
 /** A store that does not know of versions is no failure. @throws Fault NOT_FOUND, LISTING_OVER, CANCELLED, those of the store */
