@@ -133,6 +133,8 @@ export async function removeExtra(
   return failed;
 }
 
+const GONE: ReadonlySet<string> = new Set(["ENOTEMPTY", "ENOENT"]);
+
 async function removeFiles(
   folder: string,
   about: { entries: Iterable<Entry>; signal: AbortSignal },
@@ -149,7 +151,8 @@ async function removeFiles(
         await removeEmptyFolder("asked", at);
     } catch (error) {
       const fault = diskFault(error, { op: "rm", subject: path, otherwise: "WRITE_FAILED" });
-      if (fault.context.detail !== "ENOTEMPTY") failures.push({ name: relative, fault });
+      // What is gone already (the rest of an earlier copy, which this one went on with) need not be removed.
+      if (!GONE.has(fault.context.detail ?? "")) failures.push({ name: relative, fault });
     }
   }
   return failures;
