@@ -46,6 +46,8 @@ export interface FolderPage {
   /** Each ends with `/`. */
   folders: string[];
   objects: BucketObject[];
+  /** Names that are not valid UTF-8, with what cannot be shown of them replaced: nobody can ask for them by name. */
+  unreadable: string[];
   /** Null when the listing is complete. */
   nextCursor: string | null;
 }
@@ -69,6 +71,8 @@ export interface WalkPage {
   looked: { objects: number; bytes: number; requests: number };
   /** Sums of what matches. */
   matching: { objects: number; bytes: number };
+  /** Names that are not valid UTF-8, in this call: they are in no sum. */
+  unreadable: number;
   /** The last key that was looked at; null when there was none. */
   through: string | null;
   /** Null when everything below the prefix has been looked at. */

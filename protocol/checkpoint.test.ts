@@ -70,7 +70,7 @@ test("newest is the highest epoch, then the highest step", () => {
   expect(list.toSorted(byNewest)[0]).toEqual({ writerEpoch: 2, step: 600 });
 });
 
-test("a complete checkpoint can only be trashed, and every state is in the table", () => {
-  expect(CHECKPOINT_STATES.filter((to) => mayBecome("complete", to))).toEqual(["trashed"]);
+test("a complete checkpoint can only be trashed or be joined with others, and every state is in the table", () => {
+  expect(CHECKPOINT_STATES.filter((to) => mayBecome("complete", to))).toEqual(["trashed", "joined"]);
   expect(Object.keys(CHECKPOINT_MOVES).toSorted()).toEqual([...CHECKPOINT_STATES].toSorted());
 });

@@ -3,6 +3,7 @@ import { byteCount, instant, metricValue, MOST_ISSUES, MOST_METRICS, recordOf } 
 import { fileAttributes } from "./file-attributes.ts";
 import { anyEpoch, attemptId, filePath, findCollision, id, nodeName, runName, step, writerEpoch } from "./names.ts";
 import { MOST_PACKED_FILE_BYTES } from "./packing.ts";
+import { pieceOf } from "./pieces.ts";
 import { checkpointPlace } from "./place.ts";
 import { isSealedLength, plainBytesOf, sealedTransform, SEGMENT_BYTES } from "./sealing.ts";
 
@@ -13,17 +14,21 @@ import { isSealedLength, plainBytesOf, sealedTransform, SEGMENT_BYTES } from "./
  * from version 1 on, so that no manifest ever has to be rewritten.
  */
 
-/** `complete` only when the manifest was written, read back, and its digest recorded. */
-export const CHECKPOINT_STATES = ["uploading", "complete", "torn", "superseded", "trashed"] as const;
+/**
+ * `complete` only when the manifest was written, read back, and its digest recorded. `joined`: it is a piece of another
+ * checkpoint, which names its objects.
+ */
+export const CHECKPOINT_STATES = ["uploading", "complete", "torn", "superseded", "trashed", "joined"] as const;
 export const checkpointState = z.enum(CHECKPOINT_STATES);
 export type CheckpointState = z.infer<typeof checkpointState>;
 
 export const CHECKPOINT_MOVES: Readonly<Record<CheckpointState, readonly CheckpointState[]>> = {
   uploading: ["complete", "torn", "superseded"],
   torn: ["uploading", "complete", "trashed"],
-  complete: ["trashed"],
+  complete: ["trashed", "joined"],
   superseded: ["trashed"],
   trashed: ["complete"],
+  joined: [],
 };
 
 export const mayBecome = (from: CheckpointState, to: CheckpointState): boolean => CHECKPOINT_MOVES[from].includes(to);
@@ -71,6 +76,18 @@ export const manifestFile = z.object({
   extents: z.array(extent).max(10_000),
 });
 export type ManifestFile = z.infer<typeof manifestFile>;
+
+/** A piece in the checkpoint that it was joined into. */
+const joinedPiece = z.object({
+  rank: z.number().int().min(0),
+  node: z.object({ id, name: nodeName }),
+  checkpointId: id,
+  attempt: attemptId,
+  /** Files of this node under names that another node has with other content: a restore gives this node its own. */
+  own: z.array(manifestFile).max(50_000).optional(),
+});
+export type JoinedPiece = z.infer<typeof joinedPiece>;
+const joined = z.object({ of: z.number().int().min(2), pieces: z.array(joinedPiece).min(1).max(1_024) });
 
 /** A place where the objects lie. `prefix` is what the keys already start with, repeated for people and for rebuilds. */
 export const home = z.object({ profileId: id, bucket: z.string().min(1).max(255), prefix: z.string().max(512) });
@@ -130,6 +147,10 @@ export const manifest = z
     role: checkpointRole.optional(),
     /** Absent of one that is whole as far as its own files tell. */
     doubt: doubt.optional(),
+    /** It is the piece of one node. Such a one has a doubt. */
+    piece: pieceOf.optional(),
+    /** The pieces that it was joined from. */
+    joined: joined.optional(),
     /** Where it lay in the watched folder. Absent where that is not known; where names are hidden it is sealed. */
     place: checkpointPlace.optional(),
     /** Modes of files, and empty folders. Absent in manifests of older workers; where names are hidden it is sealed. */
@@ -189,6 +210,8 @@ export const epochClaim = z.object({
   epoch: writerEpoch,
   parent: z.object({ epoch: anyEpoch, step }).nullable(),
   node: z.object({ id, name: nodeName }),
+  /** How many nodes write this epoch together; absent: one. */
+  groupOf: z.number().int().min(2).optional(),
   claimedAt: z.number().int(),
   /** A person chose the parent: what is newer than it was abandoned. */
   isChosen: z.literal(true).optional(),

@@ -43,6 +43,11 @@ export const FAULTS = {
     says: "The store refused the request.",
     next: "Give the key the missing permission; the profile test names it.",
   }),
+  NAMES_LEFT_OUT: row("never", 409, {
+    exit: 8,
+    says: "This disk cannot hold files of these names; all others are in place, every byte verified.",
+    next: "Restore to a disk that takes such names.",
+  }),
   OBJECT_ARCHIVED: row("never", 403, {
     exit: 4,
     says: "The object is archived, so its bytes cannot be read now.",

@@ -4,6 +4,7 @@ import { checkpointRole, type CheckpointRole } from "./checkpoint.ts";
 import { anyEpoch, id, nodeName, runName, step } from "./names.ts";
 import { storeTraits } from "./operations.ts";
 import { packing } from "./packing.ts";
+import { groupClaim } from "./pieces.ts";
 import type { ShownPlace } from "./place.ts";
 import { nodeSealing } from "./sealing.ts";
 
@@ -98,8 +99,17 @@ export type NodeSettings = z.infer<typeof nodeSettings>;
 
 /** `final-model`: announcements and manifests with a role. `no-checkpoint`: refusals with the code NO_CHECKPOINT. `place`:
  * manifests with a place, and files beside a checkpoint. `line`: a claim that begins a new line. `kept`: `listKept`. `doubt`:
- * manifests that say why a checkpoint may not be whole. */
-export const HUB_FEATURES = ["final-model", "no-checkpoint", "place", "line", "link-refused", "kept", "doubt"] as const;
+ * manifests that say why a checkpoint may not be whole. `pieces`: claims of several nodes, and pieces of one checkpoint. */
+export const HUB_FEATURES = [
+  "final-model",
+  "no-checkpoint",
+  "place",
+  "line",
+  "link-refused",
+  "kept",
+  "doubt",
+  "pieces",
+] as const;
 export type HubFeature = (typeof HUB_FEATURES)[number];
 
 export type HelloAnswer =
@@ -130,7 +140,15 @@ export const claimEpochInput = z.object({
   from: claimFrom.optional(),
   /** The program counts from a lower step again: the next epoch is opened, with no parent. Nothing is abandoned. */
   isLine: z.literal(true).optional(),
+  /** Several nodes write the run together, each its pieces. */
+  group: groupClaim.optional(),
 });
+export const openPiecesInput = z.object({ run: runName });
+/** A step of which not all pieces are there. */
+export interface OpenPieces {
+  step: number;
+  why: string;
+}
 /** The answer to `findCheckpoint`. */
 export type FoundCheckpoint = z.infer<typeof checkpointRef> & {
   capturedAt: number;
@@ -149,6 +167,8 @@ export interface ClaimAnswer {
   from?: { isNew: boolean };
   /** A person chose where this epoch starts. */
   isChosen?: true;
+  /** How many nodes write the epoch together; absent: one, and from a hub that does not know groups. */
+  groupOf?: number;
   /** A later step than the newest, which may not be whole and is gone on from only when a person says so. */
   doubtful?: { step: number; why: string };
 }

@@ -139,6 +139,8 @@ export interface LocalStatus extends LocalState {
   aside: LocalAside[];
   /** What was kept safe since its start although it may not be whole, and why. A worker of an earlier version says nothing of it. */
   doubtful?: { run: string; step: number; why: string }[];
+  /** Steps of runs that several nodes write of which not all pieces are there. Absent where nothing is missing, or the hub is away. */
+  openPieces?: { run: string; step: number; why: string }[];
   /** Captures of these watched folders go to a disk with much less room. A worker of an earlier version says nothing of it. */
   smallDisks?: { folder: string; says: string; fix: string }[];
 }

@@ -25,6 +25,8 @@ export const checkpointOrders = {
     tensors: tensorPatterns.nullable().optional(),
     /** Nothing is put beside it: pointers and links there name another checkpoint. */
     isAlone: z.literal(true).optional(),
+    /** Files whose names the disk cannot hold are named, and all others put in place. Left out: none is. */
+    mayLeaveOut: z.literal(true).optional(),
   }),
   /** Reads every byte back and compares it with the manifest; nothing is written. Whatever else moves goes first. */
   verify: z.object({

@@ -184,6 +184,8 @@ export interface CheckpointRow {
   place: ShownPlace | null;
   /** Why it may not be whole: nothing goes on from it by itself. Null of one that is, as far as its files tell. */
   doubt: string | null;
+  /** Of a piece: which of the nodes wrote it. Of one that was joined from pieces: the names of their nodes. */
+  piece: { of: number; rank?: number | undefined; nodes?: string[] | undefined } | null;
   /** A person had the run start from an earlier step (`--from`). */
   isAbandoned: boolean;
   metrics: Record<string, number>;

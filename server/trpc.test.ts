@@ -132,6 +132,7 @@ const EXPECTED: Record<Who, string[]> = {
     "releaseKey",
     "homes",
     "listKept",
+    "openPieces",
     "beginCopy",
     "commitCopy",
     "tellSums",

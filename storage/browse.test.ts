@@ -56,6 +56,19 @@ describe("a page of a listing", () => {
     expect(await listPage(client, at("q/"))).toMatchObject({ objects: [{ key: "q/a+b%20" }] });
   });
 
+  it("tells names that are no UTF-8 apart where somebody looks, and refuses them where all objects are meant", async () => {
+    const answer = `<EncodingType>url</EncodingType><IsTruncated>false</IsTruncated>${object("p/caf%E9")}${object("p/b")}`;
+    const client = await clientOf(() =>
+      xml("ListBucketResult", `${answer}<CommonPrefixes><Prefix>p/%FF/</Prefix></CommonPrefixes>`),
+    );
+    expect(await listPage(client, { ...at("p/"), mayName: true })).toMatchObject({
+      folders: [],
+      objects: [{ key: "p/b" }],
+      unreadable: ["p/caf\ufffd", "p/\ufffd/"],
+    });
+    await expect(listPage(client, at("p/"))).rejects.toMatchObject({ code: "UNEXPECTED_ANSWER" });
+  });
+
   it.each([
     ["no word on whether more follows", object("p/a")],
     ["a page that does not say where the next one starts", "<IsTruncated>true</IsTruncated>"],

@@ -8,7 +8,7 @@ import {
 import type { BucketObject, ObjectVersion } from "#protocol/bucket.ts";
 import { Fault } from "#protocol/fault.ts";
 import { quoteEtag } from "./check-range.ts";
-import { readerOfNames } from "./decode-names.ts";
+import { readerOfNames, type ReadName, unreadableName } from "./decode-names.ts";
 import { faultOfSdk } from "./faults.ts";
 import { isArchive } from "./storage-class.ts";
 
@@ -32,18 +32,24 @@ interface Asked {
 const unexpected = (op: string, subject: string, detail: string): Fault =>
   new Fault("UNEXPECTED_ANSWER", { op, subject, detail });
 
-/**
- * Reads the names of one answer. `isThere` as that of `readerOfNames`. Faults: UNEXPECTED_ANSWER for an encoding that is none.
- */
-async function decoder(
-  page: { encoding: string | undefined; names: readonly (string | undefined)[]; op: string },
-  isThere: (key: string) => Promise<boolean>,
-): Promise<(name: string) => string> {
+interface NamedPage {
+  encoding: string | undefined;
+  names: readonly (string | undefined)[];
+  op: string;
+}
+
+/** Reads the names of one answer; null for one that is no UTF-8. `isThere` as that of `readerOfNames`. */
+async function reader(page: NamedPage, isThere: (key: string) => Promise<boolean>): Promise<ReadName> {
   if (page.encoding !== "url") return (name) => name;
-  const read = await readerOfNames(
+  return readerOfNames(
     page.names.filter((name) => name !== undefined),
     isThere,
   );
+}
+
+/** The same where every name counts. Faults: UNEXPECTED_ANSWER for an encoding that is none. */
+async function decoder(page: NamedPage, isThere: (key: string) => Promise<boolean>): Promise<(name: string) => string> {
+  const read = await reader(page, isThere);
   return (name) => {
     const key = read(name);
     if (key === null) throw unexpected(page.op, "a name in the listing", "it is not percent-encoded UTF-8");
@@ -80,13 +86,14 @@ async function answered<T>(call: Promise<T>, about: { op: string; subject: strin
 }
 
 /**
- * One page of ListObjectsV2; `from` is a continuation token, `startAfter` counts where there is none. Faults: CANCELLED, those
- * of the store.
+ * One page of ListObjectsV2; `from` is a continuation token, `startAfter` counts where there is none. `mayName`: names that are
+ * no UTF-8, which no request can ask for, are told apart; left out: they are a fault, because somebody means all objects.
+ * Faults: CANCELLED, those of the store.
  */
 export async function listPage(
   client: S3Client,
-  input: Asked & { startAfter: string | null },
-): Promise<{ folders: string[]; objects: BucketObject[]; next: string | null }> {
+  input: Asked & { startAfter: string | null; mayName?: true },
+): Promise<{ folders: string[]; objects: BucketObject[]; unreadable: string[]; next: string | null }> {
   const op = "ListObjectsV2";
   const { bucket, prefix, delimiter, from, limit, signal, startAfter } = input;
   const about = { op, subject: `${bucket}/${prefix}`, signal };
@@ -100,7 +107,16 @@ export async function listPage(
   });
   const page = await answered(client.send(command, { abortSignal: signal }), about);
   const names = namesIn(page.Contents, page.CommonPrefixes);
-  const read = await decoder({ encoding: page.EncodingType, names, op }, asks(client, { bucket, signal }));
+  const named = { encoding: page.EncodingType, names, op };
+  const readAll = await reader(named, asks(client, { bucket, signal }));
+  const unreadable: string[] = [];
+  const read = (name: string): string | null => {
+    const key = readAll(name);
+    if (key !== null) return under(key, { prefix, op });
+    if (input.mayName !== true) throw unexpected(op, "a name in the listing", "it is not percent-encoded UTF-8");
+    unreadable.push(unreadableName(name));
+    return null;
+  };
   if (page.IsTruncated === undefined) throw unexpected(op, about.subject, "no IsTruncated in the answer");
   if (page.Name !== undefined && page.Name !== bucket)
     throw unexpected(op, about.subject, "a listing of another bucket");
@@ -108,20 +124,17 @@ export async function listPage(
   if (next === "" || (next !== null && next === from)) {
     throw unexpected(op, about.subject, "a page that does not say where the next one starts");
   }
-  const objects = (page.Contents ?? []).map(({ Key, Size, ETag, LastModified, StorageClass }): BucketObject => {
+  const objects = (page.Contents ?? []).flatMap(({ Key, Size, ETag, LastModified, StorageClass }): BucketObject[] => {
     if (Key === undefined || Size === undefined || ETag === undefined || LastModified === undefined) {
       throw unexpected(op, about.subject, "an object without a key, size, ETag or date");
     }
-    return {
-      key: under(read(Key), { prefix, op }),
-      sizeBytes: Size,
-      etag: quoteEtag(ETag),
-      modifiedAt: LastModified.getTime(),
-      storageClass: StorageClass ?? null,
-    };
+    const key = read(Key);
+    const modifiedAt = LastModified.getTime();
+    const rest = { sizeBytes: Size, etag: quoteEtag(ETag), modifiedAt, storageClass: StorageClass ?? null };
+    return key === null ? [] : [{ key, ...rest }];
   });
-  const folders = (page.CommonPrefixes ?? []).map(({ Prefix = "" }) => under(read(Prefix), { prefix, op }));
-  return { folders, objects, next };
+  const folders = (page.CommonPrefixes ?? []).flatMap(({ Prefix = "" }) => read(Prefix) ?? []);
+  return { folders, objects, unreadable, next };
 }
 
 /** Where a page of versions or uploads goes on: two markers in one text. */

@@ -17,6 +17,13 @@ const readWith =
     }
   };
 
+/** Returns a name that is not valid UTF-8 for people: what cannot be shown of it is replaced. */
+export const unreadableName = (name: string): string =>
+  Buffer.from(
+    name.replaceAll(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
+    "latin1",
+  ).toString("utf8");
+
 /**
  * Returns what reads the names of a page. `isThere` is asked whether the store lists this key, and only where the page leaves open what
  * its `+` are.

@@ -186,6 +186,7 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
   const names = new Set([...options.watches, ...ledger.all()].map(({ run }) => run));
   const runs = createRuns([...names], {
     hub,
+    group: options.group,
     onOver: narrator.runOver,
     onClaimed: ({ name }, { epoch }) => ledger.noteEpoch(name, epoch),
   });
@@ -205,7 +206,9 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     runs,
     bench: (item) => (item === undefined ? benches.up() : benchOf(item)),
     homes,
-    keepForCopies: (item) => copier.keep(item, runs.get(item.run)?.claim ?? null),
+    // What is joined from pieces lies where its pieces are.
+    keepForCopies: async (item) =>
+      item.piece === undefined && (await copier.keep(item, runs.get(item.run)?.claim ?? null)),
     onEnd: (capture) => {
       narrator.uploadEnded(capture);
       if (capture.state === "done") savedRuns.add(capture.run);
@@ -231,6 +234,7 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     engine: () => benches.down()?.engine ?? null,
     copies: { engineAt: (store) => benches.at(store).down.engine, memory: links },
     signal,
+    member: options.group,
     beforePlaced: (staging, target, layout) => rememberRestored(ledger, { staging, target, layout }),
     // Not before: what is replaced is compared with what was stored under this name until now.
     afterPlaced: (target, layout) => noteRestored(ledger, target, layout),

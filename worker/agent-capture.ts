@@ -21,6 +21,7 @@ const takingOf = (agent: Agent): TakeParts => ({
   packing: () => agent.session.store?.packing ?? DEFAULT_PACKING,
   wallNow: Date.now,
   hubKnows: (feature) => agent.session.knows(feature),
+  group: agent.options.group,
 });
 
 /** Takes one now, whoever asks for it. Null when it has been taken already. Faults: those of `takeCapture`. */
@@ -64,7 +65,10 @@ export function capturingOf(
     over: () => null,
     isClosed: () => agent.stand.isDrained || (agent.preparesRuns && !agent.prepared.has(watch.run)),
     ...about,
-    onBefore: (candidate, look) => beginLine(agent, watch.run, { candidate, look }),
+    // Several nodes open the next epoch by starting their programs anew.
+    ...(watch.group === undefined && {
+      onBefore: (candidate, look) => beginLine(agent, watch.run, { candidate, look }),
+    }),
     onSeen: (run, { step, at }, { stepFrom }) => {
       // Seconds are no steps that a program could have done or lost.
       if (stepFrom === "time") return;

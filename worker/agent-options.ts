@@ -4,6 +4,7 @@ import { wishedName } from "./host/facts.ts";
 import { readLimits } from "./limits/read-limits.ts";
 import type { Limits } from "./limits/throttle.ts";
 import { readHubAddress } from "./link/hub-address.ts";
+import { groupMember, type GroupMember } from "#protocol/pieces.ts";
 import { readWatches, type Watch } from "./upload/watch.ts";
 import { usage } from "./verbs/verb.ts";
 
@@ -15,6 +16,8 @@ export interface AgentOptions {
   withSaladIdentity: boolean;
   name: string;
   watches: Watch[];
+  /** Which of several nodes that write the run together it is; null: it writes alone. */
+  group: GroupMember | null;
   settleMs: number;
   /** What looks unfinished and has been quiet for so long is kept safe as doubtful. */
   unfinishedAfterMs: number;
@@ -49,9 +52,21 @@ function readPort(port: number | null): number | null {
   throw usage(`--local-port ${port}`, "a port is 65535 or less");
 }
 
+/** @throws Fault BAD_INPUT */
+function readGroup(rank: number | null, of: number | null): GroupMember | null {
+  if (rank === null && of === null) return null;
+  if (of === null) throw usage(`--node-rank ${rank}`, "--nodes says how many there are");
+  if (of === 1 && (rank ?? 0) === 0) return null;
+  if (rank === null) throw usage(`--nodes ${of}`, "--node-rank says which of them this one is");
+  const read = groupMember.safeParse({ rank, of });
+  if (read.success) return read.data;
+  throw usage(`--node-rank ${rank} --nodes ${of}`, read.error.issues[0]?.message ?? "not a node of a group");
+}
+
 /** @throws Fault BAD_INPUT, HUB_PLAIN_HTTP */
 export function readAgentOptions(config: Config): AgentOptions {
   const connections = config.count("concurrency");
+  const group = readGroup(config.number("node-rank"), config.number("nodes"));
   return {
     hub: readHubAddress(config.text("hub"), { allowHttp: config.isOn("allow-http") ? "yes" : "loopback-only" }),
     token: config.text("token"),
@@ -62,7 +77,8 @@ export function readAgentOptions(config: Config): AgentOptions {
       run: config.text("run"),
       patterns: config.list("pattern"),
       followsLinks: config.isOn("follow-links"),
-    }),
+    }).map((watch) => (group === null ? watch : { ...watch, group })),
+    group,
     settleMs: config.durationMs("settle"),
     unfinishedAfterMs: config.durationMs("unfinished-after"),
     diskBudgetBytes: config.size("disk-budget"),

@@ -34,6 +34,7 @@ export function FolderList({ folder, state, place, ...handling }: FolderListProp
       </div>
     );
   if (count === 0 && !isComplete) return <SkeletonRows rows={8} label="Loading the folder" />;
+  if (count === 0 && state.unreadable.length > 0) return <Unreadable names={state.unreadable} />;
   if (count === 0)
     return place.filter === "" ? (
       <Empty title={place.folder === "" ? "The bucket is empty" : "Nothing is in this folder"} />
@@ -56,12 +57,28 @@ export function FolderList({ folder, state, place, ...handling }: FolderListProp
         openKey={place.key}
       />
       <FolderFoot state={state} isSorted={isSorted} sort={place.sort} />
+      {state.unreadable.length > 0 && <Unreadable names={state.unreadable} />}
       {fault !== null && (
         <div className="border-t border-line p-3">
           <FaultNote fault={fault} onRetry={folder.retry} />
         </div>
       )}
     </>
+  );
+}
+
+const MOST_NAMED = 3;
+
+/** Names that no request can ask for are said, and have no row. */
+function Unreadable({ names }: { names: readonly string[] }) {
+  const first = names.slice(0, MOST_NAMED).map(visibleText).join(", ");
+  const more = names.length > MOST_NAMED ? ` and ${formatCount(names.length - MOST_NAMED)} more` : "";
+  const many = names.length === 1 ? "1 name is" : `${formatCount(names.length)} names are`;
+  return (
+    <p className="border-t border-line px-4 py-2 text-12 text-risk">
+      {many} not valid UTF-8 and cannot be shown as a row: {first}
+      {more}
+    </p>
   );
 }
 

@@ -14,7 +14,7 @@ function listing(total: number) {
       one.cursor === null ? (one.startAfter === null ? 0 : Number(one.startAfter.slice(1)) + 1) : Number(one.cursor);
     const end = Math.min(total, start + one.limit);
     const objects = Array.from({ length: end - start }, (_, at) => object(nameOf(start + at)));
-    return { folders: [], objects, nextCursor: end === total ? null : String(end) };
+    return { folders: [], objects, unreadable: [], nextCursor: end === total ? null : String(end) };
   };
   return { list, asked };
 }
@@ -28,7 +28,7 @@ async function settle(until: () => boolean): Promise<void> {
 
 describe("a folder", () => {
   it("has its folders and objects in one order, in which nothing moves", () => {
-    const page = { folders: ["b/"], objects: [object("a"), object("c")], nextCursor: null };
+    const page = { folders: ["b/"], objects: [object("a"), object("c")], unreadable: [], nextCursor: null };
     expect(rowsOf(page).map(({ key }) => key)).toEqual(["a", "b/", "c"]);
   });
 

@@ -30,6 +30,8 @@ export interface FolderState {
   /** Rows of objects, and their bytes. */
   objects: number;
   bytes: number;
+  /** Names that are not valid UTF-8, which have no row. */
+  unreadable: readonly string[];
   /** All rows known are held, so they can be put in another order. */
   isWhole: boolean;
   /** Null: not here at the moment; asked for with `need`. Another function whenever another row may come of it. */
@@ -102,6 +104,7 @@ export function createFolder(list: (asked: Asked) => Promise<FolderPage>): Folde
     fault: null,
     objects: 0,
     bytes: 0,
+    unreadable: [],
     isWhole: true,
     rowAt,
   };
@@ -164,6 +167,7 @@ export function createFolder(list: (asked: Asked) => Promise<FolderPage>): Folde
       isComplete: next === null,
       objects: state.objects + page.objects.length,
       bytes: page.objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, state.bytes),
+      unreadable: [...state.unreadable, ...page.unreadable],
     });
   };
 

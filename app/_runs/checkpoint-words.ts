@@ -5,7 +5,7 @@ import { visibleText } from "../_ui/visible-text.ts";
 
 /** The state of a checkpoint in a word, with its shape. Only a complete one can be restored. */
 export function checkpointState(
-  row: Pick<CheckpointRow, "state" | "bytesDone" | "sizeBytes" | "damage" | "writerEpoch" | "doubt">,
+  row: Pick<CheckpointRow, "state" | "bytesDone" | "sizeBytes" | "damage" | "writerEpoch" | "doubt" | "piece">,
 ): {
   tone: Tone;
   text: string;
@@ -13,7 +13,7 @@ export function checkpointState(
   switch (row.state) {
     case "complete":
       if (row.damage !== null) return { tone: "lost", text: "damaged" };
-      if (row.doubt !== null) return { tone: "risk", text: "doubtful" };
+      if (row.doubt !== null) return { tone: "risk", text: pieceWord(row) ?? "doubtful" };
       // Another tool wrote it: nobody saw it become complete.
       if (row.writerEpoch === 0) return { tone: "quiet", text: "adopted" };
       return { tone: "safe", text: "complete" };
@@ -27,8 +27,14 @@ export function checkpointState(
       return { tone: "quiet", text: "replaced" };
     case "trashed":
       return { tone: "quiet", text: "in the trash" };
+    case "joined":
+      return { tone: "quiet", text: "joined" };
   }
 }
+
+/** Returns `piece of node 1 of 4` for the piece of one node; null for what is none. */
+export const pieceWord = ({ piece }: Pick<CheckpointRow, "piece">): string | null =>
+  piece?.rank === undefined ? null : `piece of node ${piece.rank} of ${piece.of}`;
 
 /** `loss 1.412`: the metrics that came with it, at most three; the step is said elsewhere. */
 export function metricWords(metrics: Record<string, number>): string {

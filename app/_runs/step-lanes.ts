@@ -94,6 +94,8 @@ function markOf(
       return { tone: "quiet", word: "trashed" };
     case "superseded":
       return { tone: "quiet", word: "replaced" };
+    case "joined":
+      return { tone: "quiet", word: "joined" };
     case "uploading":
     case "torn":
       if (beyond) return { tone: "lost", word: "lost" };

@@ -86,6 +86,20 @@ describe("sync", () => {
     expect(existsSync(join(here, "dst/extra"))).toBe(false);
   });
 
+  test("with --delete a folder of DST becomes a file, and a file a folder, where SRC has them so", async () => {
+    write("src/model", "file");
+    write("src/logs/a", "a");
+    write("src/free", "free");
+    await does(["cp", join(here, "src"), `${at}/turned`]);
+    write("dst/model/old", "old");
+    write("dst/logs", "old");
+    write("dst/rest", "rest");
+    const without = await sync([`${at}/turned`, join(here, "dst")]);
+    expect(without.code).toBe(8);
+    await does(["sync", "--delete", `${at}/turned`, join(here, "dst")]);
+    expect(tree(join(here, "dst"))).toEqual({ free: "free", model: "file", "logs/a": "a" });
+  });
+
   test("what a size filter leaves out of SRC is not removed from DST", async () => {
     write("src/grown", "12345");
     write("old/grown", "1");

@@ -41,6 +41,34 @@ export const root = {
       test: "worker/upload/readiness.test.ts > an index of an earlier save does not count beside the one whole file",
     },
     {
+      situation:
+        "FSDP or PyTorch DCP over nodes with disks of their own: each has its shards, and node 0 alone has .metadata.",
+      outcome:
+        "With --nodes and --node-rank the hub joins the pieces of a step into one checkpoint when all that .metadata names is there. Until then pages and `status` name the node whose piece is missing. Each node gets the whole back.",
+      test: "e2e/process/pieces.test.ts > of several nodes are joined into one checkpoint, which each of them goes on from",
+    },
+    {
+      situation: "One of these nodes starts again, and trains a step for the second time that others have a piece of.",
+      outcome:
+        "Pieces of two trainings are never joined: all nodes go on from the same checkpoint, in an epoch of their own.",
+      test: "server/checkpoints/claim-for-group.test.ts > shut out what an earlier start still has to send: pieces of two trainings are never joined",
+    },
+    {
+      situation: "Nodes write a file of one name with other content (training_args.bin).",
+      outcome: "Each node gets its own back; a restore elsewhere gets that of the lowest node.",
+      test: "protocol/join-pieces.test.ts > of one name with other content each node gets its own back, and others that of the lowest node",
+    },
+    {
+      situation: "The shards name their ranks (DeepSpeed): a node needs its own alone.",
+      outcome: "It gets its own piece and what names no rank; where names do not tell, all pieces.",
+      test: "protocol/join-pieces.test.ts > a node gets all pieces where names do not tell who reads them, else its own and what names no rank",
+    },
+    {
+      situation: "A doubtful checkpoint is the only one of its run, and the run has further homes.",
+      outcome: "An idle node copies it there. The start and `status` name it with --from STEP.",
+      test: "server/homes/assign-copies.test.ts > one that is doubtful is copied too, after the newest whole one: it may be all that there is",
+    },
+    {
       situation: "A name in the folder is not UTF-8.",
       outcome:
         "The rest is kept safe, and the checkpoint is doubtful: the name is said with what cannot be shown replaced.",

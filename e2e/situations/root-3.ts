@@ -23,8 +23,14 @@ export const root = {
     },
     {
       situation: "Names that differ in case alone, on a disk that takes them for one (exFAT, NTFS, a share of a Mac)",
-      outcome: "The disk is tried first. A copy names the second one, a restore is refused before a byte moves.",
-      test: "worker/restore/restore.test.ts > names that differ in case alone are refused on a disk that takes them for one, and on no other",
+      outcome: "The disk is tried first. A copy and a restore name the later ones, and the others go on.",
+      test: "worker/restore/restore.test.ts > names that differ in case alone, or that the disk refuses, are found where the disk says so, and it is asked for no others",
+    },
+    {
+      situation: "A restore with a name that the disk cannot hold (a colon on exFAT, 144 bytes on an encrypted disk)",
+      outcome:
+        "Asked for by a person, all others are put in place and it is named, on the page and with exit code 8. A program does not go on from such a one: that is refused with the name.",
+      test: "worker/restore/restore.test.ts > a name that the disk cannot hold is left out and named where a person asked for it, and refuses all of it else",
     },
     {
       situation: "A checkpoint with files `a\\b`, `aux.c`, `README` beside `readme`",
@@ -33,8 +39,18 @@ export const root = {
     },
     {
       situation: "A checkpoint with a control character in one of its names",
-      outcome: "It is refused by that name; checkpoints beside it are captured all the same.",
+      outcome: "The rest is kept safe, and the checkpoint is doubtful: the name is said as an escape.",
+      test: "worker/upload/snapshot.test.ts > of a name with a control character the rest is kept, and it is told by name, as an escape",
+    },
+    {
+      situation: "A checkpoint in which no name is possible",
+      outcome: "It is refused by its first name; checkpoints beside it are captured all the same.",
       test: "worker/upload/keep-capturing.test.ts > when the newest cannot be taken, the one before it is not passed over for it",
+    },
+    {
+      situation: "A key that is not valid UTF-8, on the bucket's page",
+      outcome: "All other rows are shown, and it is named below them.",
+      test: "storage/browse.test.ts > tells names that are no UTF-8 apart where somebody looks, and refuses them where all objects are meant",
     },
     {
       situation: "A listing that names a key twice",

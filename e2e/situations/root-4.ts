@@ -51,6 +51,13 @@ export const root = {
       test: "e2e/process/nothing-in-silence.test.ts > a change is sent although the store's clock is before the node's, so that its objects are dated later",
     },
     {
+      situation:
+        "`sync --delete` onto a folder of DST that has to become a file, or a file that has to become a folder",
+      outcome:
+        "What SRC lacks there is removed first, then the file is fetched. Without --delete it is named. Exit code 8.",
+      test: "e2e/process/verbs-sync-check.test.ts > with --delete a folder of DST becomes a file, and a file a folder, where SRC has them so",
+    },
+    {
       situation: "A log that grows while it is sent (`*.log`, `*.jsonl`, `*.out`, `*.err`, event files)",
       outcome:
         "What it had when it was listed is sent, the last sentence says so, and `--delete` of others still happens.",

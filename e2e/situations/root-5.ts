@@ -35,6 +35,17 @@ export const root = {
       test: "server/adopt/assert-readable.test.ts > objects in an archive are named, but for those that somebody had brought back; no other is asked for",
     },
     {
+      situation: "A rule of the bucket moved a checkpoint's objects to an archive, and somebody restores it",
+      outcome:
+        "It is refused before it begins, with the files by name and what to do. Files that are not archived can be chosen.",
+      test: "server/restores/refuse-archived.test.ts > a restore of archived objects is refused before it begins, with the files by name; of others it is not",
+    },
+    {
+      situation: "The same, and a program is to go on from it",
+      outcome: "Its node is told so before it asks for a byte.",
+      test: "server/restores/refuse-archived.test.ts > a node that would go on from such a checkpoint is told so before it asks for a byte",
+    },
+    {
       situation: "A store that says `EncodingType` url and leaves `+` as it is",
       outcome: "The rest of the page, or one small request, tells what its `+` are.",
       test: "e2e/process/stored-bytes.test.ts > a store that says that it encodes names, and leaves plus signs as they are, is understood",

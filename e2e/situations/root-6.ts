@@ -73,6 +73,22 @@ export const root = {
       test: "e2e/process/odd-machines.test.ts > runs a program with its state beside the watched folder, and finds it again",
     },
     {
+      situation: "The root is read-only, and the temporary folder is not (a container with --read-only and a tmpfs).",
+      outcome: "`cp` works: its journal is in the temporary folder, which is said once.",
+      test: "e2e/process/odd-mounts.test.ts > whose root is read-only has the journal in the temporary folder, which is said",
+    },
+    {
+      situation: "The root is read-only, and so is all else.",
+      outcome: "One sentence that names --state.",
+      test: "e2e/process/odd-mounts.test.ts > where nothing at all can be written is named with the flag that helps",
+    },
+    {
+      situation: "/tmp is full.",
+      outcome:
+        "`cp` needs nothing of it where the state has a place; where it has none, one sentence names --state. Exit code 7.",
+      test: "e2e/process/odd-mounts.test.ts > whose temporary folder is full copies all the same where the state has a place, and names the flag where it has none",
+    },
+    {
       situation: "The state folder is on a small root disk, and checkpoints on a large volume.",
       outcome: "`doctor`, `status` and the first capture say so with both numbers and the flag that helps.",
       test: "worker/host/judge-state-disk.test.ts > a small root disk beside a large volume is said, with both numbers and the flag that helps",

@@ -45,6 +45,16 @@ export const root = {
       test: "storage/import/read-import.test.ts > is what stands there, also with a $ at its beginning; without them it comes from elsewhere",
     },
     {
+      situation: "A compose file with `S$$x` as a key: `$$` stands for `$` there",
+      outcome: "It is read as compose reads it, and as it stands in any other file of variables.",
+      test: "storage/import/read-import.test.ts > has $$ for a $ in the environment of a compose service, and nowhere else",
+    },
+    {
+      situation: "An alias of a folder of the machine (`remote = /data/models`)",
+      outcome: "It is named for what it is.",
+      test: "storage/import/read-import.test.ts > gives a profile for each alias of one remote, in whatever order they stand, and for an alias of an alias",
+    },
+    {
       situation: "An endpoint below a path (`https://….supabase.co/storage/v1/s3`)",
       outcome: "It is taken whole, used, and signed with its path.",
       test: "storage/import/read-import.test.ts > has an endpoint below a path, as Supabase has, and takes it whole",

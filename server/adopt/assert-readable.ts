@@ -10,14 +10,14 @@ const WIDTH = 8;
 /** So many are named. */
 const NAMED = 5;
 
+type Store = Pick<OpenStore, "client"> & { access: Pick<OpenStore["access"], "bucket"> };
+type Asked = { objects: readonly ListedObject[]; signal: AbortSignal };
+
 /**
- * Asks for each object that lies in an archive whether somebody had it brought back.
- * @throws Fault OBJECT_ARCHIVED that names those which were not, CANCELLED, those of the store
+ * Asks for each object that lies in an archive whether somebody had it brought back; returns the keys of those that were not.
+ * @throws Fault CANCELLED, those of the store
  */
-export async function assertReadable(
-  store: Pick<OpenStore, "client"> & { access: Pick<OpenStore["access"], "bucket"> },
-  { objects, signal }: { objects: readonly ListedObject[]; signal: AbortSignal },
-): Promise<void> {
+export async function findArchived(store: Store, { objects, signal }: Asked): Promise<string[]> {
   const { client } = store;
   const { bucket } = store.access;
   const archived: string[] = [];
@@ -26,10 +26,19 @@ export async function assertReadable(
     const found = await describeObject(client, { bucket, key, withChecksums: "left out", signal });
     if (found.isArchived) archived.push(key);
   });
-  const [first] = archived.sort();
-  if (first === undefined) return;
-  const named = archived.slice(0, NAMED).join(", ");
-  const more = archived.length > NAMED ? ` and ${archived.length - NAMED} more` : "";
-  const detail = archived.length === 1 ? {} : { detail: `${named}${more}` };
-  throw new Fault("OBJECT_ARCHIVED", { op: "adopt", subject: first, ...detail });
+  return archived.sort();
+}
+
+/** Says of which objects, or files, nobody can read the bytes now. */
+export function archivedFault(op: string, names: readonly string[]): Fault {
+  const named = names.slice(0, NAMED).join(", ");
+  const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : "";
+  const detail = names.length === 1 ? {} : { detail: `${named}${more}` };
+  return new Fault("OBJECT_ARCHIVED", { op, subject: names[0] ?? "", ...detail });
+}
+
+/** @throws Fault OBJECT_ARCHIVED that names the objects of which nobody can read the bytes now, CANCELLED, those of the store */
+export async function assertReadable(store: Store, asked: Asked): Promise<void> {
+  const archived = await findArchived(store, asked);
+  if (archived.length > 0) throw archivedFault("adopt", archived);
 }

@@ -63,7 +63,7 @@ function findOfNode(rule: LiveRule, node: LiveNode, look: Look): Finding[] {
       return risksOf(node, now).flatMap((risk, index) => {
         const run = report?.runs[index]?.run ?? "";
         if (risk.lossMs <= condition.longerThanMs || !fitsPattern(run, rule.scope.runs)) return [];
-        if (live.writers.get(run)?.nodeId !== undefined && live.writers.get(run)?.nodeId !== node.id) return [];
+        if (!live.mayWriteNow(run, node.id)) return [];
         const unsafe = risk.checkpoints > 0 ? `, ${formatBytes(risk.bytes)} not yet safe` : "";
         const text = `has ${formatDuration(risk.lossMs)} of training of ${run} at risk${unsafe}`;
         return [about(node, { run, subject: `${node.id} ${run}`, text, since: now - risk.lossMs })];
@@ -94,9 +94,8 @@ function findOfNode(rule: LiveRule, node: LiveNode, look: Look): Finding[] {
       if (state !== "online") return [];
       return (report?.runs ?? []).flatMap((run) => {
         const since = run.safeAt ?? run.startedAt;
-        const writer = live.writers.get(run.run)?.nodeId;
         if (now - since <= condition.longerThanMs || !fitsPattern(run.run, rule.scope.runs)) return [];
-        if (writer !== undefined && writer !== node.id) return [];
+        if (!live.mayWriteNow(run.run, node.id)) return [];
         const text = `has made no checkpoint of ${run.run} safe for ${formatDuration(now - since)}`;
         return [about(node, { run: run.run, subject: run.run, text, since })];
       });

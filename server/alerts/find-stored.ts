@@ -156,7 +156,7 @@ async function refusedClaims(hub: Hub, rule: LiveRule, withinMs: number): Promis
   for (const { nodeId, nodeName, run, at, text, fault } of rows) {
     if (nodeId === null || run === null || !isMeant(hub, rule, { nodeId, run })) continue;
     const writer = hub.live.writers.get(run);
-    if (writer?.nodeId === nodeId) continue;
+    if (writer !== undefined && hub.live.mayWriteNow(run, nodeId)) continue;
     const heardAt = writer === undefined ? null : (hub.live.nodes.get(writer.nodeId)?.lastSeenAt ?? null);
     const goesOn = heardAt !== null && heardAt > at.getTime() + LATE_WORD_MS;
     if (storedFault(fault)?.code === "RUN_IN_USE" && !goesOn) continue;
@@ -166,10 +166,19 @@ async function refusedClaims(hub: Hub, rule: LiveRule, withinMs: number): Promis
   return [...found.values()];
 }
 
+/** So long other nodes have to bring their pieces of a step. */
+const PIECES_MS = 10 * 60_000;
+
 /** Those that nothing whole of the run has overtaken. */
 async function doubtfulOnes(hub: Hub, rule: LiveRule, withinMs: number): Promise<Finding[]> {
   const rows = await hub.db.checkpoint.findMany({
-    where: { state: "complete", doubt: { not: null }, committedAt: { gte: new Date(hub.now() - withinMs) } },
+    where: {
+      state: "complete",
+      doubt: { not: null },
+      committedAt: { gte: new Date(hub.now() - withinMs) },
+      // The pieces of other nodes come a little later.
+      OR: [{ piece: null }, { committedAt: { lt: new Date(hub.now() - PIECES_MS) } }],
+    },
     include: { node: { select: { name: true } } },
     orderBy: { committedAt: "desc" },
     take: MOST,

@@ -23,8 +23,14 @@ export async function listFolder(
   const from = opened(of, cursor);
   const store = await hub.stores.open(profileId);
   const { bucket } = store.access;
-  const page = await listPage(store.client, { bucket, prefix, delimiter: "/", from, startAfter, limit, signal });
-  return { folders: page.folders, objects: page.objects, nextCursor: sealed(of, page.next) };
+  const asked = { bucket, prefix, delimiter: "/" as const, from, startAfter, limit, signal, mayName: true as const };
+  const page = await listPage(store.client, asked);
+  return {
+    folders: page.folders,
+    objects: page.objects,
+    unreadable: page.unreadable,
+    nextCursor: sealed(of, page.next),
+  };
 }
 
 /** A store that does not know of versions is no failure. @throws Fault NOT_FOUND, LISTING_OVER, CANCELLED, those of the store */

@@ -23,7 +23,7 @@ export interface Guard {
 }
 
 /** Checkpoints in these states hold their objects. */
-const HOLDING = ["uploading", "complete", "trashed"];
+const HOLDING = ["uploading", "complete", "trashed", "joined"];
 /** What lies in each folder; null: what a test of the bucket left is nobody's, and people may remove it. */
 const WHY = {
   [OWN_FOLDERS.data]: "leftover",

@@ -21,10 +21,12 @@ export async function walkBelow(hub: Hub, input: z.infer<typeof walkInput>, sign
   const looked = { objects: 0, bytes: 0, requests: 0 };
   const matching = { objects: 0, bytes: 0 };
   let through: string | null = null;
+  let unreadable = 0;
   for (;;) {
     const asked = { bucket, prefix, delimiter: "" as const, startAfter: null, limit: MOST_ROWS, signal };
-    const page = await listPage(store.client, { ...asked, from });
+    const page = await listPage(store.client, { ...asked, from, mayName: true });
     looked.requests++;
+    unreadable += page.unreadable.length;
     for (const object of page.objects) {
       looked.objects++;
       looked.bytes += object.sizeBytes;
@@ -38,5 +40,5 @@ export async function walkBelow(hub: Hub, input: z.infer<typeof walkInput>, sign
     const isFull = objects.length >= WALK_LIMITS.matches || looked.requests >= WALK_LIMITS.requests;
     if (from === null || isFull || performance.now() >= until) break;
   }
-  return { objects, looked, matching, through, nextCursor: from === null ? null : sealCursor(of, from) };
+  return { objects, looked, matching, unreadable, through, nextCursor: from === null ? null : sealCursor(of, from) };
 }

@@ -40,7 +40,7 @@ export async function announce(
         await tx.checkpoint.updateMany({ where: again, data: { state: "uploading" } });
         return;
       }
-      if (known.state === "complete" || known.state === "trashed")
+      if (known.state === "complete" || known.state === "trashed" || known.state === "joined")
         throw new Fault("CONFLICT", { op: "announce", detail: "it is complete already" });
     }
     const attempt = { run: input.run, attempt: input.attempt };

@@ -1,22 +1,23 @@
 import { MOVING_KINDS } from "#protocol/commands.ts";
 import type { Database } from "#prisma/open.ts";
-import { currentEpoch } from "./newest.ts";
+import { isWriter } from "./is-writer.ts";
 
 const ENDED = ["done", "failed", "cancelled", "superseded"];
+
+/** Orders that a node reads a checkpoint for. */
+export const READING_KINDS: readonly string[] = [...MOVING_KINDS, "preview"];
 
 /**
  * Whether a node may read a checkpoint: somebody asked it to restore or to verify just that one and that has not ended, or
  * it writes the run now.
  */
 export async function mayRead(
-  db: Pick<Database, "command" | "transfer" | "epoch">,
+  db: Pick<Database, "command" | "transfer" | "epoch" | "epochMember">,
   node: { id: string },
   checkpoint: { id: string; run: string },
 ): Promise<boolean> {
-  const writer = await currentEpoch(db, checkpoint.run);
-  if (writer?.nodeId === node.id) return true;
-  const kinds = [...MOVING_KINDS, "preview"];
-  return hasOpenCommand(db, { nodeId: node.id, checkpointId: checkpoint.id, kinds });
+  if ((await isWriter(db, checkpoint.run, node.id)) === true) return true;
+  return hasOpenCommand(db, { nodeId: node.id, checkpointId: checkpoint.id, kinds: READING_KINDS });
 }
 
 /** Whether a node was asked to do one of these with a checkpoint, and has not ended it. */

@@ -6,6 +6,7 @@ import type { Checkpoint } from "#prisma/client/client.ts";
 import { FOREIGN_WRITER } from "../adopt/foreign-node.ts";
 import { isAdoptedRow } from "../adopt/is-adopted.ts";
 import type { Live } from "../live/live.ts";
+import { pieceOfRow } from "./join-step.ts";
 import { placeOfRow } from "./place-of-row.ts";
 import { readMetrics } from "./read-metrics.ts";
 
@@ -65,6 +66,7 @@ export function checkpointRowOf(row: Checkpoint & { node: { name: string } }, co
     role: checkpointRole.nullable().catch(null).parse(row.role),
     place: placeOfRow(row),
     doubt: row.doubt,
+    piece: pieceOfRow(row),
     isAbandoned: row.abandonedAt !== null,
     metrics: metricsOf(row.metrics, context.mostMetrics ?? MOST_LISTED_METRICS),
     capturedAt: row.capturedAt.getTime(),

@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import type { EpochClaim } from "#protocol/checkpoint.ts";
 import { Fault, isFault } from "#protocol/fault.ts";
-import type { ClaimAnswer, claimEpochInput } from "#protocol/hello.ts";
+import type { ClaimAnswer, ClaimFrom, claimEpochInput } from "#protocol/hello.ts";
 import { epochClaimKey } from "#protocol/keys.ts";
 import { nodeName, runName, type RunName } from "#protocol/names.ts";
 import { headObject, putObjectText } from "#storage/objects.ts";
@@ -12,14 +12,18 @@ import { recordTakeover } from "../losses/record-loss.ts";
 import type { LiveNode } from "../live/live-node.ts";
 import { hearCaller } from "../nodes/hear-caller.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
+import type { GroupClaim } from "#protocol/pieces.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
 import { homesOf } from "../homes/homes-of.ts";
 import { abandonNewer } from "./abandon-newer.ts";
 import { chooseStart } from "./choose-start.ts";
+import { addMember, findGroupPlace, joinEpoch } from "./claim-for-group.ts";
+import { joinOpen } from "./join-step.ts";
 import { notingRefusal, requireAllowed, requireFree, requireSameWay, type Claimant } from "./may-claim.ts";
 import { nothingFound, readRun } from "../upkeep/read-run.ts";
+import { sealingOf } from "../sealing/seal-keys.ts";
 import { showHistory } from "../upkeep/show-history.ts";
-import { currentEpoch, doubtfulAfter, newestComplete } from "./newest.ts";
+import { currentEpoch, doubtfulAfter, newestComplete, newestOfStep } from "./newest.ts";
 import { placeIn } from "./place-of-row.ts";
 import { requireWriter } from "./require-writer.ts";
 
@@ -104,6 +108,8 @@ interface Claim {
   isChosen: boolean;
   /** The same node begins a new line of the run. */
   isLine: boolean;
+  /** It is one of several nodes that write the run together. */
+  group?: GroupClaim | undefined;
 }
 
 /** What became of a claim in one home. */
@@ -125,7 +131,7 @@ async function writeToHomes(stores: readonly OpenStore[], claim: EpochClaim): Pr
 }
 
 /** Writes the claim of this number. Returns the homes that have one of somebody else; none: it is ours. */
-async function claimInBucket({ hub, run, node, parent, isChosen }: Claim, epoch: number): Promise<OpenStore[]> {
+async function claimInBucket({ hub, run, node, parent, isChosen, group }: Claim, epoch: number): Promise<OpenStore[]> {
   const homes = (await homesOf(hub.db, run))?.profileIds ?? [node.profileId];
   const stores: OpenStore[] = [];
   for (const profileId of homes) stores.push(await hub.stores.open(profileId));
@@ -136,6 +142,7 @@ async function claimInBucket({ hub, run, node, parent, isChosen }: Claim, epoch:
     epoch,
     parent,
     node: { id: node.id, name: nodeName.parse(node.name) },
+    ...(group !== undefined && { groupOf: group.of }),
     claimedAt: hub.now(),
     ...(isChosen && { isChosen: true }),
   });
@@ -143,7 +150,7 @@ async function claimInBucket({ hub, run, node, parent, isChosen }: Claim, epoch:
 }
 
 async function recordClaim(claim: Claim, epoch: number): Promise<Epoch> {
-  const { hub, run, node, last, parent, goesOnAt, isChosen, isLine } = claim;
+  const { hub, run, node, last, parent, goesOnAt, isChosen, isLine, group } = claim;
   const now = hub.now();
   const { row, event, lost } = await hub.db.$transaction(async (tx) => {
     const { revokedAt } = await tx.node.findUniqueOrThrow({ where: { id: node.id } });
@@ -160,16 +167,19 @@ async function recordClaim(claim: Claim, epoch: number): Promise<Epoch> {
         nodeId: node.id,
         claimedAt: new Date(now),
         isChosen,
+        groupOf: group?.of ?? null,
       },
     });
+    if (group !== undefined) await addMember(tx, { run, epoch, nodeId: node.id, group, now });
     // The word of a person is good for one claim.
     if (last?.nodeId !== node.id)
       await tx.run.update({ where: { name: run }, data: { handedToId: null, handedAt: null } });
     if (isChosen) await abandonNewer(tx, { run, epoch, parent }, new Date(now));
     const goesOn = parent === null || goesOnAt === null ? null : { step: parent.step, at: goesOnAt };
     const lost =
-      // Steps that a person goes back behind on purpose are not lost. The node of a new line tells its own losses.
-      last === null || isChosen || isLine
+      // Steps that a person goes back behind on purpose are not lost. The node of a new line, and each of a group, tells its own
+      // losses.
+      last === null || isChosen || isLine || group !== undefined
         ? null
         : await recordTakeover(tx, { hub, run, epoch, lastNodeId: last.nodeId, node, parent: goesOn });
     // Its predecessors can no longer be committed.
@@ -201,12 +211,13 @@ export async function claimEpoch(
   input: z.infer<typeof claimEpochInput>,
 ): Promise<ClaimAnswer> {
   const node = await hearCaller({ hub, caller });
-  const { run, from, isLine = false } = input;
+  const { run, from, isLine = false, group } = input;
   return hub.locks.run(`run ${run}`, () =>
     notingRefusal({ hub, run, node }, async () => {
       await requireAllowed({ hub, run, node });
       const highestSeen = await openRun(hub, run, node);
       await requireSameWay({ hub, run, node });
+      if (group !== undefined) return claimTogether({ hub, run, node }, { highestSeen, group, from });
       await requireFree({ hub, run, node }, await currentEpoch(hub.db, run));
       if (isLine) return claimLine({ hub, run, node }, highestSeen);
       if (from === undefined) return withDoubtful(hub, run, await claimNewest({ hub, run, node }, highestSeen));
@@ -229,6 +240,48 @@ async function claimLine({ hub, run, node }: Claimant, highestSeen: number): Pro
   return openEpoch({ hub, run, node }, { highestSeen, parent: null, isLine: true, newest });
 }
 
+/** One of several nodes that write the run together: it joins the epoch of the others, or opens the next one. */
+async function claimTogether(
+  claimant: Claimant,
+  about: { highestSeen: number; group: GroupClaim; from: ClaimFrom | undefined },
+): Promise<ClaimAnswer> {
+  const { hub, run } = claimant;
+  const { highestSeen, group, from } = about;
+  await requirePlain(hub, run);
+  await joinOpen(hub, run);
+  const chosen = from === undefined ? ("as it is" as const) : await chooseStart(hub.db, run, from);
+  const isNew = chosen !== "as it is";
+  const last = await currentEpoch(hub.db, run);
+  const place = await findGroupPlace(claimant, { group, last, highestSeen });
+  const said = from === undefined ? {} : { from: { isNew } };
+  if (isNew || last === null || place === "open") {
+    const newest = isNew ? chosen : await newestComplete(hub.db, run);
+    const at = { highestSeen, parent: newest, isLine: !isNew, newest, group };
+    return withDoubtful(hub, run, { ...(await openEpoch(claimant, at)), ...said });
+  }
+  if (place === "join") await joinEpoch(claimant, last, group);
+  // All of them go on from the same checkpoint, whatever became complete meanwhile.
+  const isAtStart = place === "join" || group.start !== undefined;
+  const newest = isAtStart ? await parentCheckpoint(hub, last) : await newestComplete(hub.db, run);
+  return withDoubtful(hub, run, { ...answerOf(last, newest), ...said });
+}
+
+/** Each piece would have a key of its own, which no manifest of the whole can name. @throws Fault BAD_INPUT */
+async function requirePlain(hub: Hub, run: RunName): Promise<void> {
+  const of = await hub.db.run.findUnique({ where: { name: run }, include: { profile: true } });
+  if (of === null || sealingOf(of.profile) === "off") return;
+  const detail = `pieces by several nodes cannot be encrypted, and ${of.profile.name} wants everything encrypted`;
+  throw new Fault("BAD_INPUT", { op: "claimEpoch", subject: run, detail });
+}
+
+/** The checkpoint that an epoch goes on from. */
+async function parentCheckpoint(hub: Hub, { run, parentEpoch, parentStep }: Epoch): Promise<Newest> {
+  if (parentEpoch === null || parentStep === null) return null;
+  const which = { run, writerEpoch: parentEpoch, step: parentStep, state: "complete", role: null };
+  const found = await hub.db.checkpoint.findFirst({ where: which, orderBy: { committedAt: "desc" } });
+  return found ?? newestOfStep(hub.db, run, Number(parentStep));
+}
+
 /** Opens an epoch that starts where a person chose; null: at the beginning. */
 function claimChosen(
   claimant: Claimant,
@@ -239,15 +292,15 @@ function claimChosen(
 
 async function openEpoch(
   { hub, run, node }: Claimant,
-  at: { highestSeen: number; parent: Newest; isLine: boolean; newest: Newest },
+  at: { highestSeen: number; parent: Newest; isLine: boolean; newest: Newest; group?: GroupClaim },
 ): Promise<ClaimAnswer> {
-  const { parent: chosen, isLine, newest } = at;
+  const { parent: chosen, isLine, newest, group } = at;
   let { highestSeen } = at;
   const parent = chosen === null ? null : { epoch: chosen.writerEpoch, step: Number(chosen.step) };
   const goesOnAt = chosen?.capturedAt.getTime() ?? null;
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const last = await currentEpoch(hub.db, run);
-    const claim = { hub, run, node, last, parent, goesOnAt, isChosen: !isLine, isLine };
+    const claim = { hub, run, node, last, parent, goesOnAt, isChosen: !isLine, isLine, group };
     const epoch = nextEpoch(last, highestSeen);
     const taken = await claimInBucket(claim, epoch);
     if (taken.length === 0) return answerOf(await recordClaim(claim, epoch), newest);
@@ -293,9 +346,10 @@ const goesOnFrom = ({ epoch, parentEpoch, parentStep }: Epoch, parent: Parent): 
   parent?.epoch === epoch ||
   (parentEpoch === (parent?.epoch ?? null) && parentStep === (parent === null ? null : BigInt(parent.step)));
 
-function answerOf({ epoch, parentEpoch, parentStep, isChosen }: Epoch, newest: Newest): ClaimAnswer {
+function answerOf({ epoch, parentEpoch, parentStep, isChosen, groupOf }: Epoch, newest: Newest): ClaimAnswer {
   return {
     epoch,
+    ...(groupOf !== null && { groupOf }),
     ...(isChosen && { isChosen: true }),
     parent: parentEpoch === null || parentStep === null ? null : { epoch: parentEpoch, step: Number(parentStep) },
     newest:

@@ -12,6 +12,8 @@ import { storedTextOf } from "../parsed-elsewhere.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
 import { announcedIn, checkAnnounced, checkObjects, type Parent } from "./check-manifest.ts";
 import { placeToStore } from "./place-of-row.ts";
+import { joinAfter, pieceToStore } from "./join-step.ts";
+import { requirePiece } from "./require-piece.ts";
 import { requireWriter } from "./require-writer.ts";
 import { checkSealed } from "../sealing/check-sealed.ts";
 import { weighObjects } from "./weigh-objects.ts";
@@ -64,6 +66,7 @@ async function recordComplete({ hub, node, checkpoint, manifest, text, sha256 }:
         framework: manifest.framework,
         place: placeToStore(manifest.place),
         doubt: manifest.doubt ?? null,
+        piece: pieceToStore(manifest),
         metrics: JSON.stringify(manifest.metrics),
         sizeBytes: BigInt(manifest.sizeBytes),
         fileCount: manifest.files.length,
@@ -79,13 +82,14 @@ async function recordComplete({ hub, node, checkpoint, manifest, text, sha256 }:
     // A step in the event would make it that of a checkpoint.
     const ofStep = manifest.role === undefined ? { step } : {};
     const what = manifest.role === "final-model" ? `the final model of ${run}` : `step ${step} of ${run}`;
-    const { doubt } = manifest;
-    const doubtful = doubt === undefined ? "" : ` as doubtful: ${visibleText(doubt)}`;
-    const line = `made ${what} safe (${formatBytes(manifest.sizeBytes)} in ${checkpoint.bucket})${doubtful}`;
+    const { doubt, piece } = manifest;
+    const doubtful = doubt === undefined || piece !== undefined ? "" : ` as doubtful: ${visibleText(doubt)}`;
+    const which = piece === undefined ? "" : `the piece of node ${piece.rank} of ${piece.of} of `;
+    const line = `made ${which}${what} safe (${formatBytes(manifest.sizeBytes)} in ${checkpoint.bucket})${doubtful}`;
     return recordEvent(tx, {
       at: now,
       kind: "checkpoint-safe",
-      work: doubt === undefined ? "safe" : "risk",
+      work: doubt === undefined || piece !== undefined ? "safe" : "risk",
       node,
       run,
       ...ofStep,
@@ -107,11 +111,15 @@ export async function commit(
   return hub.locks.run(`commit ${manifest.id}`, async () => {
     const { checkpoint, files } = await findAnnounced(hub, node, manifest);
     // One in the trash was complete: whoever asks again learns so, and does not bring it back.
-    if (checkpoint.state === "complete" || checkpoint.state === "trashed") {
-      if (checkpoint.manifestSha256 === sha256) return { sha256 };
+    if (checkpoint.state === "complete" || checkpoint.state === "trashed" || checkpoint.state === "joined") {
+      if (checkpoint.manifestSha256 === sha256) {
+        if (manifest.piece !== undefined && checkpoint.state === "complete") await joinAfter(hub, manifest);
+        return { sha256 };
+      }
       throw new Fault("CONFLICT", { op: "commit", subject: manifest.id, detail: "it is complete with other content" });
     }
     await requireWriter(hub.db, { run: checkpoint.run, epoch: checkpoint.writerEpoch, nodeId: node.id });
+    await requirePiece(hub.db, manifest, node.id);
     const parent = await parentOf(hub, checkpoint);
     const named = await checkSealed(hub, manifest, checkpoint);
     await checkAnnounced(named, { checkpoint, files, nodeName: node.name, parent });
@@ -120,6 +128,7 @@ export async function commit(
     const { bucket, prefix } = checkpoint;
     const key = await writeManifest(store, manifest, { bucket, prefix, text });
     await recordComplete({ hub, node, checkpoint, manifest, text, sha256 }, key);
+    if (manifest.piece !== undefined) await joinAfter(hub, manifest);
     return { sha256 };
   });
 }

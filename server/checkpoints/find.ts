@@ -5,7 +5,8 @@ import { runName } from "#protocol/names.ts";
 import type { Database } from "#prisma/open.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
 import { placeIn } from "./place-of-row.ts";
-import { currentEpoch, newestBefore, newestComplete, newestOfName, newestOfRole, newestOfStep } from "./newest.ts";
+import { isWriter } from "./is-writer.ts";
+import { newestBefore, newestComplete, newestOfName, newestOfRole, newestOfStep } from "./newest.ts";
 
 function findWanted(db: Database, { run, step, before, role, name }: z.infer<typeof findCheckpointInput>) {
   if (name !== undefined) return newestOfName(db, run, name);
@@ -23,9 +24,9 @@ export async function findCheckpoint(
   { hub, caller }: Context & { caller: NodeCaller },
   { run, step, before, role, name }: z.infer<typeof findCheckpointInput>,
 ): Promise<FoundCheckpoint | null> {
-  const writer = await currentEpoch(hub.db, run);
-  if (writer?.nodeId !== caller.nodeId) {
-    const detail = writer === null ? "nobody has written this run yet" : "another node writes this run";
+  const writes = await isWriter(hub.db, run, caller.nodeId);
+  if (writes !== true) {
+    const detail = writes === null ? "nobody has written this run yet" : "another node writes this run";
     throw new Fault("NOT_THIS_NODES", { op: "restore", subject: run, detail });
   }
   const found = await findWanted(hub.db, { run, step, before, role, name });

@@ -29,7 +29,8 @@ export async function listCheckpoints(
     where: {
       run,
       ...(kept === null ? {} : { id: { in: byHand } }),
-      ...(states.length === 0 ? {} : { state: { in: states } }),
+      // Pieces that were joined are part of another row.
+      state: states.length === 0 ? { not: "joined" } : { in: states },
       ...(steps === null ? {} : { step: { gte: BigInt(steps.from), lte: BigInt(steps.to) } }),
       ...(after === null
         ? {}

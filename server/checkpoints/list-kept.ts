@@ -4,7 +4,8 @@ import { MOST_KEPT, type KeptCheckpoint, type listKeptInput } from "#protocol/he
 import { runName } from "#protocol/names.ts";
 import type { Epoch } from "#prisma/client/client.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
-import { currentEpoch, NEWEST, RESUMABLE } from "./newest.ts";
+import { isWriter } from "./is-writer.ts";
+import { NEWEST, RESUMABLE } from "./newest.ts";
 import { placeIn } from "./place-of-row.ts";
 
 /**
@@ -18,9 +19,9 @@ export async function listKept(
   { run }: z.infer<typeof listKeptInput>,
 ): Promise<KeptCheckpoint[]> {
   const { db } = hub;
-  const writer = await currentEpoch(db, run);
-  if (writer?.nodeId !== caller.nodeId) {
-    const detail = writer === null ? "nobody has written this run yet" : "another node writes this run";
+  const writes = await isWriter(db, run, caller.nodeId);
+  if (writes !== true) {
+    const detail = writes === null ? "nobody has written this run yet" : "another node writes this run";
     throw new Fault("NOT_THIS_NODES", { op: "restore", subject: run, detail });
   }
   const epochs = await db.epoch.findMany({ where: { run }, orderBy: { epoch: "desc" }, take: MOST_EPOCHS });

@@ -48,7 +48,8 @@ export async function requireAllowed({ hub, run, node }: Claimant): Promise<void
 }
 
 const hasWritten = async ({ hub, run, node }: Claimant): Promise<boolean> =>
-  (await hub.db.epoch.count({ where: { run, nodeId: node.id } })) > 0;
+  (await hub.db.epoch.count({ where: { run, nodeId: node.id } })) > 0 ||
+  (await hub.db.epochMember.count({ where: { run, nodeId: node.id } })) > 0;
 
 /**
  * What a node names itself opens no run of nodes that came by another way than it did.

@@ -30,7 +30,9 @@ export async function namedKeys(hub: Pick<Hub, "db">, where: Where): Promise<Rea
   if (known !== undefined) return known;
   const text = await manifestText(hub, where);
   const named = text === null ? null : await parseStored(text);
-  const keys = new Set((named?.files ?? []).flatMap(({ extents }) => extents.map(({ key }) => key)));
+  const own =
+    named !== null && "joined" in named ? (named.joined?.pieces ?? []).flatMap((piece) => piece.own ?? []) : [];
+  const keys = new Set([...(named?.files ?? []), ...own].flatMap(({ extents }) => extents.map(({ key }) => key)));
   const oldest = kept.keys().next();
   if (kept.size >= MOST_KEPT && oldest.done !== true) kept.delete(oldest.value);
   kept.set(manifestSha256, keys);

@@ -49,6 +49,9 @@ export async function newestOfEach(db: Pick<Transaction, "checkpoint" | "$queryR
   return new Map(rows.map((row) => [row.run, row]));
 }
 
+/** The piece of one node is nothing that a program could go on from, whoever says so. */
+const NO_PIECE = { OR: [{ piece: null }, { piece: { contains: '"nodes"' } }] };
+
 /**
  * Returns the newest complete checkpoint of one step, which several epochs may have; of those that are doubtful or
  * that a person abandoned where there is no other.
@@ -56,7 +59,10 @@ export async function newestOfEach(db: Pick<Transaction, "checkpoint" | "$queryR
 export async function newestOfStep(tx: Pick<Transaction, "checkpoint">, run: string, step: number) {
   const which = { run, step: BigInt(step) };
   const find = (where: { abandonedAt?: null }) =>
-    tx.checkpoint.findFirst({ where: { ...which, state: "complete", role: null, ...where }, orderBy: NEWEST });
+    tx.checkpoint.findFirst({
+      where: { ...which, state: "complete", role: null, ...NO_PIECE, ...where },
+      orderBy: NEWEST,
+    });
   return (await newestOf(tx, which)) ?? (await find({ abandonedAt: null })) ?? (await find({}));
 }
 
@@ -73,6 +79,7 @@ export const doubtfulAfter = (
       role: null,
       abandonedAt: null,
       doubt: { not: null },
+      AND: [NO_PIECE],
       ...(newest !== null && {
         OR: [
           { writerEpoch: { gt: newest.writerEpoch } },

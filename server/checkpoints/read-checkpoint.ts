@@ -8,7 +8,8 @@ import { liveNodeOf } from "../nodes/live-node-of.ts";
 import { createPauses } from "../pauses.ts";
 import { hashOf } from "../random-id.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
-import { mayRead } from "./assigned.ts";
+import { refuseArchived } from "../restores/refuse-archived.ts";
+import { hasOpenCommand, mayRead, READING_KINDS } from "./assigned.ts";
 import { parseStored, readStored } from "./stored-manifest.ts";
 
 interface Text {
@@ -30,7 +31,7 @@ async function copyIn(hub: Hub, at: { checkpointId: string; profileId: string })
  * The manifest of a checkpoint a node may restore, as it was committed; `profileId` says in which home, left out: as its row
  * says. `asStored`: hidden names stay hidden, as a copy has to say them. With it comes from where else it may be read, best
  * first. The hub's own record is the authority, not what lies in the bucket now.
- * @throws Fault NOT_THIS_NODES, CHECKPOINT_INCOMPLETE, CHECKSUM_MISMATCH
+ * @throws Fault NOT_THIS_NODES, CHECKPOINT_INCOMPLETE, CHECKSUM_MISMATCH, OBJECT_ARCHIVED
  */
 export async function readCheckpoint(
   { hub, caller }: Context & { caller: NodeCaller },
@@ -59,5 +60,8 @@ export async function readCheckpoint(
   const copies = await offerCopies(hub, { nodeId: node.id, checkpoint });
   const named = () => readStored({ manifest: text, files: content?.files ?? "[]" }, adoption?.sums ?? null);
   const manifest = await (asStored ? parseStored(text) : named());
+  // What a person asked for was looked at when it was asked for, and may be some of the files.
+  const isAsked = await hasOpenCommand(hub.db, { nodeId: node.id, checkpointId, kinds: READING_KINDS });
+  if (!isElsewhere && !isAsked) await refuseArchived(hub, checkpoint, { manifest, files: null });
   return { manifest, sha256, copies };
 }

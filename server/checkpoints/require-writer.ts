@@ -1,29 +1,31 @@
 import { Fault } from "#protocol/fault.ts";
 import type { Transaction } from "#prisma/open.ts";
+import { isOfEpoch } from "./is-writer.ts";
 
 /**
- * Only the node of the latest epoch writes, and only under that epoch. After a part of the record was lost, nobody does before
+ * Only the node of the latest epoch writes, or those of its group, and only under that epoch. After a part of the record was lost, nobody does before
  * the bucket was asked for later epochs.
  * @throws Fault EPOCH_OVER, NODE_REVOKED, HISTORY_UNREAD
  */
 export async function requireWriter(
-  tx: Pick<Transaction, "epoch">,
+  tx: Pick<Transaction, "epoch" | "epochMember" | "node">,
   claim: { run: string; epoch: number; nodeId: string },
 ): Promise<void> {
   const current = await tx.epoch.findFirst({
     where: { run: claim.run },
     orderBy: { epoch: "desc" },
-    include: { node: { select: { revokedAt: true } }, runRow: { select: { highestSeen: true } } },
+    include: { runRow: { select: { highestSeen: true } } },
   });
   if (current !== null && current.runRow.highestSeen === null) {
     throw new Fault("HISTORY_UNREAD", { subject: claim.run });
   }
-  if (current === null || current.epoch !== claim.epoch || current.nodeId !== claim.nodeId) {
+  if (current === null || current.epoch !== claim.epoch || !(await isOfEpoch(tx, current, claim.nodeId))) {
     const detail = current === null ? "no epoch was claimed" : `epoch ${claim.epoch}, now ${current.epoch}`;
     throw new Fault("EPOCH_OVER", { subject: claim.run, detail });
   }
   // The bucket knows of later ones that this record does not.
   if (current.epoch < (current.runRow.highestSeen ?? 0)) throw new Fault("EPOCH_OVER", { subject: claim.run });
   // It may have been revoked since its call was let in.
-  if (current.node.revokedAt !== null) throw new Fault("NODE_REVOKED");
+  const node = await tx.node.findUnique({ where: { id: claim.nodeId }, select: { revokedAt: true } });
+  if (node?.revokedAt !== null) throw new Fault("NODE_REVOKED");
 }

@@ -130,7 +130,8 @@ export async function getRun(hub: Hub, name: string): Promise<RunView> {
     orderBy: { epoch: "desc" },
   });
   const checkpoints = await hub.db.checkpoint.findMany({
-    where: { run: name },
+    // Pieces that were joined are part of another row.
+    where: { run: name, state: { not: "joined" } },
     include: { node: { select: { name: true } } },
     orderBy: [{ writerEpoch: "desc" }, { step: "desc" }, { announcedAt: "desc" }, { id: "desc" }],
     take: CHECKPOINTS_AT_FIRST,

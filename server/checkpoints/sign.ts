@@ -52,7 +52,10 @@ const placeOf = ({ checkpoint, copy }: Found): { profileId: string; id: string }
 async function findAttempt({ hub }: Batch, at: DataKey): Promise<Found | null> {
   const where = { run_attempt: { run: at.run, attempt: at.attempt } };
   const checkpoint = await hub.db.checkpoint.findUnique({ where });
-  if (checkpoint !== null) return { checkpoint, copy: null };
+  // What names the objects of a joined piece is the whole.
+  const whole =
+    checkpoint?.joinedId == null ? null : await hub.db.checkpoint.findUnique({ where: { id: checkpoint.joinedId } });
+  if (checkpoint !== null) return { checkpoint: whole ?? checkpoint, copy: null };
   const row = await hub.db.checkpointCopy.findUnique({ where, omit: WITHOUT_MANIFEST, include: { checkpoint: true } });
   return row === null ? null : { checkpoint: row.checkpoint, copy: row };
 }

@@ -49,3 +49,19 @@ test("an idle node is asked once for the newest, after the writer had its time",
   expect(await begun).toEqual({ isWanted: true });
   expect(run).toBe("llama");
 });
+
+test("one that is doubtful is copied too, after the newest whole one: it may be all that there is", async () => {
+  const { test: t, node, epoch, first, second } = stage;
+  const { checkpointId } = await makeSafe(t.hub, node, { epoch, step: 10 });
+  await t.hub.db.checkpoint.update({ where: { id: checkpointId }, data: { doubt: "a file is missing" } });
+  const idle = await addTestNode(t.hub, first, "gpu-2");
+  t.hub.live.nodes
+    .get(idle.nodeId)
+    ?.mailboxes.add({ messages: [], signal: createSignal(), credentialHash: null, isOver: false });
+  t.advance(6 * 60_000);
+  for (const who of [node, idle]) await callAs(t.hub, who.caller).node.progress(report(t.hub));
+  await assignCopies(t.hub, () => false);
+  const [asked] = await t.hub.db.command.findMany({ where: { kind: "copy" } });
+  expect(asked).toMatchObject({ nodeId: idle.nodeId, checkpointId });
+  expect(asked?.body).toContain(second);
+});

@@ -1,7 +1,7 @@
 import { isEnded } from "#protocol/transfer.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { isAdoptedRow } from "../adopt/is-adopted.ts";
-import { newestComplete } from "../checkpoints/newest.ts";
+import { doubtfulAfter, newestComplete } from "../checkpoints/newest.ts";
 import type { Hub } from "../hub.ts";
 import { stateOf } from "../live/live-node.ts";
 import { newId } from "../random-id.ts";
@@ -13,7 +13,7 @@ import { awayFor } from "./note-away.ts";
 
 /**
  * The node that wrote a checkpoint copies it from its own disk. When it is gone before that, or a home was added later, an idle
- * node reads the newest checkpoint of the run from one home and writes it to another. One at a time of each run; what cannot be
+ * node reads the newest checkpoint of the run from one home and writes it to another, and after it a later one that is doubtful. One at a time of each run; what cannot be
  * done now is looked at again at the next beat.
  */
 
@@ -64,16 +64,26 @@ export async function assignCopies(hub: Hub, isStopped: () => boolean): Promise<
   const runs = await hub.db.run.findMany({ where: { homes: { some: {} } }, select: { name: true } });
   for (const { name } of runs) {
     if (isStopped()) return;
-    const checkpoint = await newestComplete(hub.db, name);
-    if (checkpoint === null || isAdoptedRow(checkpoint) || checkpoint.damagedAt !== null) continue;
-    if (isLeftToWriter(hub, checkpoint)) continue;
-    const profileId = await nextHome(hub, checkpoint);
-    if (profileId === null || (await isUnderWay(hub, checkpoint))) continue;
-    const roomBytes = neededBytes(Number(checkpoint.sizeBytes));
-    const from = await profilesFor(hub.db, checkpoint);
-    const [node] = idleNodes(hub, { profileId: checkpoint.profileId, roomBytes, from });
-    if (node === undefined) continue;
-    const rest = { validMs: VALID_MS, actor: null };
-    await askCheck(hub, { requestId: newId(), kind: "copy", checkpoint, node, profileId, ...rest });
+    const newest = await newestComplete(hub.db, name);
+    // A later one that may not be whole is what a person may want more than any other, and the only one of some runs.
+    for (const checkpoint of [newest, await doubtfulAfter(hub.db, name, newest)])
+      if (checkpoint !== null && (await copyNext(hub, checkpoint))) break;
   }
+}
+
+/** Asks an idle node to copy a checkpoint to its next home. Returns whether one was asked, now or before. */
+async function copyNext(hub: Hub, checkpoint: Checkpoint): Promise<boolean> {
+  // Pieces of several nodes, and what is joined from them, stay where they were written.
+  if (isAdoptedRow(checkpoint) || checkpoint.damagedAt !== null || checkpoint.piece !== null) return false;
+  if (isLeftToWriter(hub, checkpoint)) return false;
+  const profileId = await nextHome(hub, checkpoint);
+  if (profileId === null) return false;
+  if (await isUnderWay(hub, checkpoint)) return true;
+  const roomBytes = neededBytes(Number(checkpoint.sizeBytes));
+  const from = await profilesFor(hub.db, checkpoint);
+  const [node] = idleNodes(hub, { profileId: checkpoint.profileId, roomBytes, from });
+  if (node === undefined) return false;
+  const rest = { validMs: VALID_MS, actor: null };
+  await askCheck(hub, { requestId: newId(), kind: "copy", checkpoint, node, profileId, ...rest });
+  return true;
 }

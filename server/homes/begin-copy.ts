@@ -30,6 +30,8 @@ export async function beginCopy(
   const isWanted = await hub.db.$transaction(async (tx) => {
     const checkpoint = await tx.checkpoint.findUnique({ where: { id: checkpointId } });
     if (checkpoint === null || checkpoint.state !== "complete" || isAdoptedRow(checkpoint)) return false;
+    // Pieces of several nodes stay where they were written, and so does what was joined from them.
+    if (checkpoint.piece !== null) return false;
     if (checkpoint.nodeId !== node.id && !(await mayRead(tx, node, checkpoint))) {
       throw new Fault("NOT_THIS_NODES", { op: "beginCopy", subject: checkpointId });
     }

@@ -97,6 +97,7 @@ async function forget({ hub, checkpoint, run }: Pick<Removal, "hub" | "checkpoin
     await tx.keepRecord.deleteMany({ where: { checkpointId: id, kind: { not: "tag" } } });
     await tx.owedWords.deleteMany({ where: { checkpointId: id } });
     await tx.checkpoint.delete({ where: { id } });
+    await tx.checkpoint.deleteMany({ where: { joinedId: id } });
     const about = { action: "checkpoint delete", subject: `step ${step} of ${run}`, subjectId: id };
     await tx.audit.create({ data: { at: new Date(now), actorKind: "hub", actor: "hub", ...about } });
     const text = `Step ${step} of ${run} was deleted from the bucket (${formatBytes(Number(sizeBytes))})`;
@@ -124,9 +125,16 @@ export async function removeCheckpoint(
       where: { checkpointId: checkpoint.id },
       omit: WITHOUT_MANIFEST,
     });
-    for (const { profileId, bucket, prefix, attempt } of [checkpoint, ...copies]) {
-      const own = { epoch: checkpoint.writerEpoch, attempt: attemptId.parse(attempt) };
-      const removal = { hub, store: await hub.stores.open(profileId), checkpoint, run, bucket, prefix, own };
+    // The objects of one that was joined from pieces lie where its pieces were written.
+    const pieces = await hub.db.checkpoint.findMany({ where: { joinedId: checkpoint.id } });
+    const places = [
+      ...[checkpoint, ...copies].map((place) => ({ place, of: checkpoint })),
+      ...pieces.map((piece) => ({ place: piece, of: piece })),
+    ];
+    for (const { place, of } of places) {
+      const { profileId, bucket, prefix } = place;
+      const own = { epoch: of.writerEpoch, attempt: attemptId.parse(place.attempt) };
+      const removal = { hub, store: await hub.stores.open(profileId), checkpoint: of, run, bucket, prefix, own };
       found.push({ removal, manifests: await findManifests(removal) });
     }
     const first = found.find(({ manifests }) => manifests.length > 0);

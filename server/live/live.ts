@@ -36,6 +36,13 @@ const LINGER_MS = 5_000;
 /** Of one session or API token. */
 const MOST_STREAMS = 20;
 
+/** Who writes a run: the node that opened its epoch, and those of its group that joined it. */
+interface Writer {
+  nodeId: string;
+  epoch: number;
+  others?: readonly string[];
+}
+
 export class Live {
   readonly nodes = new Map<string, LiveNode>();
   readonly transfers = new Map<string, LiveTransfer>();
@@ -45,7 +52,7 @@ export class Live {
    */
   readonly credentials = new Map<string, string>();
   /** Who writes each run now. */
-  readonly writers = new Map<string, { nodeId: string; epoch: number }>();
+  readonly writers = new Map<string, Writer>();
   readonly events: EventRow[] = [];
   readonly staleAt = new Map<StaleTopic, number>();
   readonly changed = createSignal();
@@ -164,10 +171,24 @@ export class Live {
     }
   }
 
-  /** The node that writes a run, if one does, asks anew where its bytes go and how. */
+  /** The nodes that write a run, if any do, ask anew where their bytes go and how. */
   refreshWriter(run: string): void {
     const writer = this.writers.get(run);
-    if (writer !== undefined) this.send(writer.nodeId, { type: "refresh" });
+    if (writer === undefined) return;
+    for (const nodeId of new Set([writer.nodeId, ...(writer.others ?? [])])) this.send(nodeId, { type: "refresh" });
+  }
+
+  /** Another node of a group writes an epoch together with the one that opened it. */
+  joinWriters(run: string, { nodeId, epoch }: { nodeId: string; epoch: number }): void {
+    const writer = this.writers.get(run);
+    if (writer?.epoch !== epoch || writer.nodeId === nodeId) return;
+    this.writers.set(run, { ...writer, others: [...(writer.others ?? []).filter((one) => one !== nodeId), nodeId] });
+  }
+
+  /** Whether a node may be the writer of a run, as far as is known: true where nobody is. */
+  mayWriteNow(run: string, nodeId: string): boolean {
+    const writer = this.writers.get(run);
+    return writer === undefined || writer.nodeId === nodeId || writer.others?.includes(nodeId) === true;
   }
 
   /** A browser watches from now on: nodes report every second. Call the returned function when it leaves. */

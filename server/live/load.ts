@@ -60,6 +60,7 @@ export async function loadLive(db: Database, now: number): Promise<Live> {
   live.adaptCadence(now);
   const epochs = await db.epoch.findMany({ orderBy: { epoch: "asc" } });
   for (const { run, epoch, nodeId } of epochs) live.writers.set(run, { nodeId, epoch });
+  for (const member of await db.epochMember.findMany()) live.joinWriters(member.run, member);
   const transfers = await db.transfer.findMany({ where: { state: { notIn: ENDED } }, include: { node: true } });
   for (const row of transfers) live.putTransfer(transferRowOf(row, row.node.name), { toWrite: "now" });
   const events = await db.event.findMany({ orderBy: { id: "desc" }, take: 50 });

@@ -17,11 +17,10 @@ function runViewsOf(live: Live, node: LiveNode, now: number): NodeRunView[] {
     const risk = risks[index] ?? addRisks([]);
     const work = workStateOf(run, riskTimeOf(node, now));
     const gone = state === "silent" || state === "revoked";
-    const writer = live.writers.get(run.run);
     return {
       run: run.run,
       writerEpoch: run.writerEpoch,
-      isWriter: writer === undefined || writer.nodeId === node.id,
+      isWriter: live.mayWriteNow(run.run, node.id),
       localStep: run.localStep,
       localAt: run.localAt,
       safeStep: run.safeStep,

@@ -6,6 +6,7 @@ import {
   findCheckpointInput,
   helloInput,
   listKeptInput,
+  openPiecesInput,
   rotateInput,
 } from "#protocol/hello.ts";
 import { beginCopyInput, commitCopyInput, runHomesInput } from "#protocol/homes.ts";
@@ -26,6 +27,7 @@ import { claimEpoch } from "../checkpoints/claim-epoch.ts";
 import { commit } from "../checkpoints/commit.ts";
 import { findCheckpoint } from "../checkpoints/find.ts";
 import { listKept } from "../checkpoints/list-kept.ts";
+import { openPieces } from "../checkpoints/open-pieces.ts";
 import { readCheckpoint } from "../checkpoints/read-checkpoint.ts";
 import { sign } from "../checkpoints/sign.ts";
 import { mayReallocate } from "../governor/may-reallocate.ts";
@@ -99,6 +101,7 @@ export const nodeRouter = router({
   tellSums: node.input(tellSumsInput).mutation(({ ctx, input }) => tellSums(ctx, input)),
   findCheckpoint: node.input(findCheckpointInput).query(({ ctx, input }) => findCheckpoint(ctx, input)),
   listKept: node.input(listKeptInput).query(({ ctx, input }) => listKept(ctx, input)),
+  openPieces: node.input(openPiecesInput).query(({ ctx, input }) => openPieces(ctx, input)),
   probeTarget: node.input(probeTargetInput).query(({ ctx, input }) => probeTarget(ctx, input)),
   probed: node.input(probeReport).mutation(({ ctx, input }) => recordProbe(ctx, input)),
   mayReallocate: node.input(reallocateInput).mutation(({ ctx, input }) => mayReallocate(ctx, input)),

@@ -27,6 +27,7 @@ export async function queueRestore(tx: Transaction, wanted: Wanted): Promise<Tra
   const transferId = newId();
   const order: Command = {
     kind: "restore",
+    mayLeaveOut: true,
     id: newId(),
     transferId,
     checkpointId: checkpoint.id,

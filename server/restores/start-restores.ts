@@ -15,6 +15,8 @@ import { chooseParts, type ChosenParts } from "./choose-tensors.ts";
 import { neededBytes } from "./plan.ts";
 import { queueRestore } from "./queue-restore.ts";
 import { refuseLocked } from "../sealing/refuse-locked.ts";
+import { readStored } from "../checkpoints/stored-manifest.ts";
+import { refuseArchived } from "./refuse-archived.ts";
 import { refuseDamaged } from "./refuse-damaged.ts";
 import { releaseRestores } from "./release-restores.ts";
 
@@ -22,7 +24,7 @@ type Input = z.infer<typeof startRestoresInput>;
 
 const wordsOf = ({ run, step }: Checkpoint): string => `step ${step} of ${run}`;
 
-/** A complete checkpoint and what of it is meant. @throws Fault NOT_FOUND, CHECKPOINT_INCOMPLETE, CHECKPOINT_DAMAGED, SEAL_KEY_MISSING, those of `chooseParts` */
+/** A complete checkpoint and what of it is meant. @throws Fault NOT_FOUND, CHECKPOINT_INCOMPLETE, CHECKPOINT_DAMAGED, OBJECT_ARCHIVED, SEAL_KEY_MISSING, those of `chooseParts` */
 export async function readWanted(
   hub: Hub,
   input: Pick<Input, "checkpointId" | "choice">,
@@ -41,6 +43,8 @@ export async function readWanted(
   });
   refuseDamaged(checkpoint, chosen.files);
   await refuseLocked(hub, checkpoint);
+  const manifest = await readStored({ manifest: text, files: content?.files ?? "[]" });
+  await refuseArchived(hub, checkpoint, { manifest, files: chosen.files });
   return { checkpoint, chosen };
 }
 

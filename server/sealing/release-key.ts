@@ -4,7 +4,8 @@ import { isSealed } from "#storage/sealing/open-manifest.ts";
 import type { Database } from "#prisma/open.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { hasOpenCommand } from "../checkpoints/assigned.ts";
-import { currentEpoch, newestComplete } from "../checkpoints/newest.ts";
+import { isWriter } from "../checkpoints/is-writer.ts";
+import { newestComplete } from "../checkpoints/newest.ts";
 import { parseStored } from "../checkpoints/stored-manifest.ts";
 import { audit } from "../events/audit.ts";
 import { profilesFor } from "../homes/homes-of.ts";
@@ -20,13 +21,12 @@ import { keyOfCheckpoint } from "./key-of-checkpoint.ts";
 const UNLOCKING = ["restore", "drill"];
 
 async function mayUnlock(
-  db: Pick<Database, "command" | "transfer" | "epoch" | "checkpoint">,
+  db: Pick<Database, "command" | "transfer" | "epoch" | "epochMember" | "checkpoint">,
   nodeId: string,
   checkpoint: Checkpoint,
 ): Promise<boolean> {
   if (await hasOpenCommand(db, { nodeId, checkpointId: checkpoint.id, kinds: UNLOCKING })) return true;
-  const writer = await currentEpoch(db, checkpoint.run);
-  if (writer?.nodeId !== nodeId) return false;
+  if ((await isWriter(db, checkpoint.run, nodeId)) !== true) return false;
   return (await newestComplete(db, checkpoint.run))?.id === checkpoint.id;
 }
 

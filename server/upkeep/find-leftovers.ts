@@ -32,7 +32,7 @@ export interface FoundLeftovers {
 }
 
 /** Checkpoints in these states hold their objects. */
-const HOLDING = ["uploading", "complete", "trashed"];
+const HOLDING = ["uploading", "complete", "trashed", "joined"];
 /** And copies in these. */
 const COPIES_HOLDING = ["copying", "complete"];
 

@@ -23,5 +23,6 @@ export async function showHistory(hub: Pick<Hub, "db" | "live" | "now">): Promis
   }
   const epochs = await hub.db.epoch.findMany({ orderBy: { epoch: "asc" } });
   for (const { run, epoch, nodeId } of epochs) hub.live.writers.set(run, { nodeId, epoch });
+  for (const member of await hub.db.epochMember.findMany()) hub.live.joinWriters(member.run, member);
   hub.live.markStale(["runs", "checkpoints", "transfers", "profiles"]);
 }

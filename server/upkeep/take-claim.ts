@@ -19,7 +19,7 @@ export const EPOCH_CLAIMS: HistoryKind = {
   take: async ({ db, store, run, now }, object) => {
     const parsed = epochClaim.safeParse(readJson(object));
     if (!parsed.success) throw refused(object, parsed.error.issues[0]?.message ?? "it is no claim");
-    const { epoch, parent, node, claimedAt, isChosen = false } = parsed.data;
+    const { epoch, parent, node, claimedAt, isChosen = false, groupOf = null } = parsed.data;
     if (parsed.data.run !== run || epochClaimKey(store.prefix, parsed.data) !== object.key) {
       throw refused(object, "it speaks of another epoch than its key");
     }
@@ -34,6 +34,7 @@ export const EPOCH_CLAIMS: HistoryKind = {
           nodeId: node.id,
           claimedAt: new Date(Math.min(Math.max(claimedAt, 0), now)),
           isChosen,
+          groupOf,
         },
       });
     });

@@ -8,6 +8,7 @@ import { isSealed } from "#storage/sealing/open-manifest.ts";
 import { isOwnKey } from "#storage/recognise/is-own-key.ts";
 import { recordAdoption } from "../adopt/record-adoption.ts";
 import { checkObjects, compareObjects } from "../checkpoints/check-manifest.ts";
+import { pieceToStore } from "../checkpoints/join-step.ts";
 import { placeToStore } from "../checkpoints/place-of-row.ts";
 import { WITHOUT_MANIFEST } from "../homes/homes-of.ts";
 import { weighObjects } from "../checkpoints/weigh-objects.ts";
@@ -40,14 +41,44 @@ function readManifest({ store, run }: HistoryScope, object: HistoryObject): Stor
     checkForeign(store.prefix, read, object);
     return read;
   }
-  const own = attemptPrefix(store.prefix, { run, epoch, attempt });
+  const attempts = read.joined?.pieces.map((piece) => piece.attempt) ?? [attempt];
+  const own = attempts.map((one) => attemptPrefix(store.prefix, { run, epoch, attempt: one }));
   for (const file of read.files) {
     for (const { key } of file.extents) {
       parseDataKey(store.prefix, key);
-      if (!key.startsWith(own)) throw refused(object, `it names ${key}, which belongs to another attempt`);
+      if (!own.some((prefix) => key.startsWith(prefix)))
+        throw refused(object, `it names ${key}, which belongs to another attempt`);
     }
   }
   return read;
+}
+
+/** The files of a manifest by the attempt that wrote them: of one that was joined from pieces there are several. */
+function byAttempt({ run, writerEpoch: epoch, attempt, joined, files }: Manifest, prefix: string) {
+  if (joined === undefined) return [{ attempt, files }];
+  const all = [...files, ...joined.pieces.flatMap(({ own }) => own ?? [])];
+  return joined.pieces.map((piece) => {
+    const own = attemptPrefix(prefix, { run, epoch, attempt: piece.attempt });
+    const isOwn = ({ extents }: Manifest["files"][number]) => extents.some(({ key }) => key.startsWith(own));
+    return { attempt: piece.attempt, files: all.filter(isOwn) };
+  });
+}
+
+/** Notes which rows are pieces of which, whichever of them was read first. */
+async function noteJoined(tx: Transaction, { id, run, writerEpoch, step, joined, piece }: Manifest): Promise<void> {
+  const ids = joined?.pieces.map(({ checkpointId }) => checkpointId) ?? [];
+  const isPiece = { id: { in: ids }, state: "complete" };
+  if (ids.length > 0) await tx.checkpoint.updateMany({ where: isPiece, data: { state: "joined", joinedId: id } });
+  if (piece === undefined) return;
+  const wholes = await tx.checkpoint.findMany({
+    where: { run, writerEpoch, step: BigInt(step), piece: { contains: '"nodes"' } },
+    select: { id: true, content: { select: { manifest: true } } },
+  });
+  for (const { id: wholeId, content } of wholes) {
+    // Only a manifest that names it has its id.
+    if (content?.manifest?.includes(`"${id}"`) !== true) continue;
+    await tx.checkpoint.update({ where: { id }, data: { state: "joined", joinedId: wholeId } });
+  }
 }
 
 /** An adopted checkpoint names what lies at its place, and nothing that is ours. @throws Fault BAD_INPUT */
@@ -119,7 +150,7 @@ async function recordManifest(
   const { id, attempt, writerEpoch, parent, node } = read;
   const known = await tx.checkpoint.findUnique({ where: { id } });
   // Of several manifests of one checkpoint the recorded one counts; what is in the trash stays there.
-  if (known !== null && (known.state === "complete" || known.state === "trashed")) {
+  if (known !== null && (known.state === "complete" || known.state === "trashed" || known.state === "joined")) {
     return known.profileId === store.profileId ? false : recordCopy(tx, { store, known, object, read });
   }
   if (known !== null && known.run !== run) throw refused(object, "its checkpoint belongs to another run");
@@ -159,6 +190,7 @@ async function recordManifest(
     role: read.role ?? null,
     place: placeToStore(read.place),
     doubt: read.doubt ?? null,
+    piece: pieceToStore(read),
     metrics: JSON.stringify(read.metrics),
     fileCount: read.files.length,
     sizeBytes: BigInt(read.sizeBytes),
@@ -178,6 +210,7 @@ async function recordManifest(
     update: content,
     create: { checkpointId: id, ...content },
   });
+  await noteJoined(tx, read);
   return true;
 }
 
@@ -190,7 +223,7 @@ export const MANIFESTS: HistoryKind = {
   },
   isKnown: async ({ db, run, store }, key) =>
     (await db.checkpoint.count({
-      where: { run, profileId: store.profileId, manifestKey: key, state: { in: ["complete", "trashed"] } },
+      where: { run, profileId: store.profileId, manifestKey: key, state: { in: ["complete", "trashed", "joined"] } },
     })) > 0 ||
     (await db.checkpointCopy.count({
       where: { run, profileId: store.profileId, manifestKey: key, state: "complete" },
@@ -203,7 +236,12 @@ export const MANIFESTS: HistoryKind = {
       await compareObjects(store, read, { bucket: store.access.bucket, prefix: read.origin.place });
       return scope.db.$transaction((tx) => recordForeign(tx, scope, { object, read }));
     }
-    await checkObjects(store, read, { ...place, run: read.run, writerEpoch: read.writerEpoch, attempt: read.attempt });
+    for (const { attempt, files } of byAttempt(read, store.prefix))
+      await checkObjects(
+        store,
+        { ...read, files },
+        { ...place, run: read.run, writerEpoch: read.writerEpoch, attempt },
+      );
     return scope.db.$transaction((tx) => recordManifest(tx, scope, { object, read }));
   },
   countMissing: async ({ db, store, run }, keys) => {

@@ -126,7 +126,10 @@ export function readRclone(sections: readonly Section[]): RcloneFound {
       const end = follow(section);
       // The name of the remote plays no part in it.
       const at = end === null ? null : remoteOf(`remote:${end.path}`);
-      if (end === null || at === null) ignored.push(`${section.name}: an alias of a remote that is not in the text`);
+      if (end === null && isLocalPath(section.values.get("remote") ?? ""))
+        ignored.push(`${section.name}: an alias of a folder of the machine it was written on, and of no store`);
+      else if (end === null || at === null)
+        ignored.push(`${section.name}: an alias of a remote that is not in the text`);
       else if (end.remote.read.bucket === null) {
         end.remote.read = { ...end.remote.read, bucket: at.bucket, prefix: at.prefix };
       } else if (at.bucket !== null && !has(remotes, { ...at, key: end.remote.read.accessKeyId })) {
@@ -141,6 +144,10 @@ export function readRclone(sections: readonly Section[]): RcloneFound {
   }
   return { remotes, ignored };
 }
+
+/** As rclone reads the remote of an alias: without a colon, or after a letter of a drive, it is a path. */
+const isLocalPath = (remote: string): boolean =>
+  remote !== "" && (!remote.includes(":") || /^[./~]|^[A-Za-z]:[\\/]/.test(remote));
 
 /** Whether there is one for the same place already. */
 const has = (

@@ -85,6 +85,10 @@ token = {"access_token":"ya29"}
       "a: an alias of a remote that is not in the text",
       "b: an alias of a remote that is not in the text",
     ]);
+    expect(readImport(`${alias("disk", "/data/models")}${alias("drive", "D:\\\\models")}`).ignored).toEqual([
+      "disk: an alias of a folder of the machine it was written on, and of no store",
+      "drive: an alias of a folder of the machine it was written on, and of no store",
+    ]);
     expect(
       readImport(`${S3}[sec]\ntype = crypt\nremote = s3:b/e\n[c]\ntype = chunker\nremote = s3:b\n`).ignored,
     ).toEqual([
@@ -126,6 +130,15 @@ describe("a variable in single quotes", () => {
     expect(one(text("'$ecret12345'")).credential?.secretAccessKey).toBe("$ecret12345");
     expect(readImport(text("$SECRET")).ignored).toEqual(["AWS_SECRET_ACCESS_KEY takes its value from elsewhere"]);
     expect(problemsOf(text("'$AWS_SECRET'"))).toMatch(/stand-in/);
+  });
+
+  it("has $$ for a $ in the environment of a compose service, and nowhere else", () => {
+    const secretOf = (text: string) => one(text).credential?.secretAccessKey;
+    const list = (lead: string, as: string) =>
+      `${lead}AWS_ACCESS_KEY_ID${as}AK\n${lead}AWS_SECRET_ACCESS_KEY${as}S$$x12345678\n`;
+    expect(secretOf(list("      - ", "="))).toBe("S$x12345678");
+    expect(secretOf(list("      ", ": "))).toBe("S$x12345678");
+    expect(secretOf(list("", "="))).toBe("S$$x12345678");
   });
 });
 

@@ -50,10 +50,19 @@ function bareValue(text: string): string | null {
 
 const isReference = (value: string): boolean => /^\$\{?[A-Za-z_(]|^%[A-Za-z_]+%$|^\{\{/.test(value);
 
-function assignmentOf(line: string): [name: string, value: string] | null {
-  for (const pattern of ASSIGNMENTS) {
+interface Assignment {
+  name: string;
+  value: string;
+  /** In the environment of a service, where `$$` stands for `$`. */
+  isCompose: boolean;
+}
+
+function assignmentOf(line: string): Assignment | null {
+  for (const [index, pattern] of ASSIGNMENTS.entries()) {
     const [, name, value] = pattern.exec(line) ?? [];
-    if (name !== undefined && value !== undefined) return [name.toUpperCase(), value];
+    if (name === undefined || value === undefined) continue;
+    const isCompose = index === ASSIGNMENTS.length - 1 || (index === 0 && /^- (?!-)/.test(line));
+    return { name: name.toUpperCase(), value, isCompose };
   }
   return null;
 }
@@ -88,14 +97,14 @@ function openSection(reading: Reading, name: string): void {
   else reading.isTooMuch = true;
 }
 
-function takeVariable(reading: Reading, [name, written]: [name: string, value: string]): void {
+function takeVariable(reading: Reading, { name, value: written, isCompose }: Assignment): void {
   const value = bareValue(written);
   // What a shell would not expand is no reference.
   const isLiteral = written.trim().startsWith("'");
   if (value === null || value.length > LONGEST_VALUE) reading.notUnderstood++;
   else if (!isLiteral && isReference(value)) reading.ignored.push(`${name} takes its value from elsewhere`);
   else if (reading.variables.size >= MOST_VARIABLES) reading.isTooMuch = true;
-  else reading.variables.set(name, value);
+  else reading.variables.set(name, isCompose ? value.replaceAll("$$", () => "$") : value);
 }
 
 function takeOption(reading: Reading, line: string): void {

@@ -51,6 +51,22 @@ function addDescribed(found: Found, about: { name: string; value: PickleValue })
   addTensor(found, { name, dtype, shape, sizeBytes: bytesOf(dtype, elementsOf(shape, name)) ?? 0, offset: null });
 }
 
+/** Returns the files that the metadata names with the bytes that it expects in each at least; empty where it cannot be read. */
+export function readDcpSizes(bytes: Uint8Array): Map<string, number> {
+  const sizes = new Map<string, number>();
+  try {
+    for (const [, info] of pairsOf(fieldOf(readPickle(bytes)?.value, "storage_data")) ?? []) {
+      const path = fieldOf(info, "relative_path");
+      const end = Number(fieldOf(info, "offset")) + Number(fieldOf(info, "length"));
+      if (typeof path !== "string" || path.length > 1_024 || !Number.isSafeInteger(end)) continue;
+      if (sizes.size < MOST_FILES || sizes.has(path)) sizes.set(path, Math.max(sizes.get(path) ?? 0, end));
+    }
+  } catch {
+    return sizes;
+  }
+  return sizes;
+}
+
 function readFiles(value: PickleValue, found: Found): void {
   const files = new Set<string>();
   for (const [, info] of pairsOf(fieldOf(value, "storage_data")) ?? []) {

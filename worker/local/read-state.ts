@@ -51,10 +51,34 @@ export async function readStatus(agent: Agent): Promise<LocalStatus> {
       ...uploadProgress(agent, up?.engine ?? null),
       ...agent.checker.progress(),
     ].slice(0, MOST_TRANSFERS),
-    doubtful: agent.doubtful.slice(-MOST_TRANSFERS),
+    doubtful: doubtfulOf(agent).slice(-MOST_TRANSFERS),
+    ...(await findOpenPieces(agent)),
     smallDisks: await findSmallDisks(agent),
     aside: await listAllAside(options.watches.map(({ folder }) => folder)),
   };
+}
+
+/** What is doubtful since this start, and what the hub had that is later than what the run goes on from. */
+function doubtfulOf({ doubtful, options, runs }: Agent): NonNullable<LocalStatus["doubtful"]> {
+  const before = options.watches.flatMap(({ run }) => {
+    const found = runs.get(run)?.claim?.doubtful;
+    const isKnown = doubtful.some((one) => one.run === run && one.step === found?.step);
+    return found === undefined || isKnown ? [] : [{ run, ...found }];
+  });
+  return [...before, ...doubtful];
+}
+
+/** What is missing of steps that several nodes write together, as the hub knows it. */
+async function findOpenPieces({ hub, options }: Agent): Promise<Pick<LocalStatus, "openPieces">> {
+  if (options.group === null || !hub.isUp) return {};
+  const found: NonNullable<LocalStatus["openPieces"]> = [];
+  for (const { run } of options.watches) {
+    const steps = await hub
+      .ask("openPieces", (client, signal) => client.node.openPieces.query({ run }, { signal }))
+      .catch(() => []);
+    found.push(...steps.map((one) => ({ run, ...one })));
+  }
+  return found.length === 0 ? {} : { openPieces: found };
 }
 
 async function findSmallDisks({ state, options }: Agent): Promise<NonNullable<LocalStatus["smallDisks"]>> {

@@ -48,7 +48,15 @@ export async function restoreHere(agent: Agent, input: Input): Promise<RestoreAn
   }
   const mayFallBack = input.fallback && input.step === undefined && input.role === undefined;
   const parts = input.tensors === undefined ? {} : { tensors: input.tensors };
-  const restored = await restoreNewest(agent, { run, found, pathOf: () => input.path, filesOf, mayFallBack, ...parts });
+  const restored = await restoreNewest(agent, {
+    run,
+    found,
+    pathOf: () => input.path,
+    filesOf,
+    mayFallBack,
+    mayLeaveOut: true,
+    ...parts,
+  });
   const { checkpointId, step, path } = restored;
   const passedOver = checkpointId === found.checkpointId ? null : found.step;
   const { origin } = restored;

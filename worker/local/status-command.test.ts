@@ -50,3 +50,29 @@ test("what was moved aside is listed with its size and its place, escaped", () =
   );
   expect(said[2]).not.toContain("\u001b");
 });
+
+test("a step of which a node's piece is missing is named, and so is a doubtful one with the way to choose it", () => {
+  const rates = { upBytesPerSecond: 0, downBytesPerSecond: 0, rttMs: null };
+  const rest = {
+    pending: 0,
+    error: null,
+    node: "gpu-1",
+    version: "0",
+    store: null,
+    transfers: [],
+    runs: [],
+    aside: [],
+  };
+  const said = sentencesOf({
+    ...rest,
+    ...rates,
+    hub: { url: "http://hub", isUp: true },
+    at: NOW,
+    openPieces: [{ run: "llama", step: 20, why: "the piece of node 1 (gpu-2) is missing" }],
+    doubtful: [{ run: "llama", step: 10, why: "a file is missing" }],
+  });
+  expect(said).toContain("llama step 20 is not whole yet: the piece of node 1 (gpu-2) is missing.");
+  expect(said).toContain(
+    "llama step 10 is kept as doubtful: a file is missing. `tidemark run --from 10` goes on from it all the same.",
+  );
+});

@@ -55,7 +55,11 @@ export function sentencesOf(status: LocalStatus): string[] {
     ...status.runs.map((run) => sentenceOfRun(run, status.at)),
     ...(error === null ? [] : [error]),
     ...(status.doubtful ?? []).map(
-      ({ run, step, why }) => `${shownName(run)} step ${formatCount(step)} is kept as doubtful: ${shownName(why)}.`,
+      ({ run, step, why }) =>
+        `${shownName(run)} step ${formatCount(step)} is kept as doubtful: ${shownName(why)}. \`tidemark run --from ${step}\` goes on from it all the same.`,
+    ),
+    ...(status.openPieces ?? []).map(
+      ({ run, step, why }) => `${shownName(run)} step ${formatCount(step)} is not whole yet: ${shownName(why)}.`,
     ),
     ...(status.smallDisks ?? []).map(({ says, fix }) => `${says.charAt(0).toUpperCase()}${says.slice(1)}. ${fix}`),
     // A worker of an earlier version says nothing of it.

@@ -31,6 +31,7 @@ export async function restoreNewest(
     filesOf?(found: Found): Promise<string[] | null>;
     tensors?: string[];
     mayFallBack: boolean;
+    mayLeaveOut?: true;
   },
 ): Promise<Found & { path: string; origin: Origin | null }> {
   const { run, pathOf, filesOf } = wanted;
@@ -46,6 +47,7 @@ export async function restoreNewest(
         targetPath: path,
         ...(files === null ? {} : { files }),
         ...(wanted.tensors === undefined ? {} : { tensors: wanted.tensors }),
+        ...(wanted.mayLeaveOut === true && { mayLeaveOut: true }),
       });
       return { ...found, path, origin };
     } catch (error) {

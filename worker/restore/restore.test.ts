@@ -11,7 +11,7 @@ import { createFakeHub } from "../link/fake-hub.ts";
 import { lookAt } from "../upload/look.ts";
 import { mendPlaces, placesOf } from "./put-in-place.ts";
 import { clearRestore, restore, type RestoreJob } from "./restore.ts";
-import { assertApart } from "./safe-place.ts";
+import { findImpossible } from "./safe-place.ts";
 import { manifestOf, restoreJobOf, STAGED_DATE_MS, stopOnceSure, storeFile } from "./stage-stored.ts";
 
 const MIB = 1024 * 1024;
@@ -168,12 +168,38 @@ test("names that lead out of the folder are refused before a byte is fetched", a
   });
 });
 
-test("names that differ in case alone are refused on a disk that takes them for one, and on no other", async () => {
-  const names = ["README", "readme", "sub/a"];
-  await assertApart(folder, names);
-  const folding = assertApart(folder, names, () => Promise.resolve(true));
-  await expect(folding).rejects.toMatchObject({ code: "HOSTILE_NAME", context: { subject: "README" } });
-  await assertApart(folder, ["a", "b"], () => Promise.reject(new Error("nobody asks")));
+test("names that differ in case alone, or that the disk refuses, are found where the disk says so, and it is asked for no others", async () => {
+  const nobody = () => Promise.reject(new Error("nobody asks"));
+  const names = ["README", "readme", "sub/a", "SUB", "a:b"];
+  expect(await findImpossible(folder, names)).toEqual([]);
+  const disk = {
+    foldsOn: () => Promise.resolve(true),
+    refuses: (_: string, name: string) => Promise.resolve(name === "a:b"),
+  };
+  expect((await findImpossible(folder, [...names, "x/a:b/y"], disk)).map(({ path }) => path)).toEqual([
+    "a:b",
+    "x/a:b/y",
+    "readme",
+  ]);
+  expect(await findImpossible(folder, ["a", "b"], { foldsOn: nobody, refuses: nobody })).toEqual([]);
+  expect(await readdir(folder)).not.toContainEqual(expect.stringContaining(".names."));
+});
+
+test("a name that the disk cannot hold is left out and named where a person asked for it, and refuses all of it else", async () => {
+  const [file] = manifest.files;
+  const name = file?.path ?? "";
+  const leftOut: string[] = [];
+  const disk = { foldsOn: () => Promise.resolve(false), refuses: () => Promise.resolve(true) };
+  const odd = { ...manifest, files: manifest.files.map((one) => (one === file ? { ...one, path: `${name}:b` } : one)) };
+  const job = { ...jobOf({ given: odd }), disk };
+  await expect(restore(store.engine(), job)).rejects.toMatchObject({ code: "HOSTILE_NAME" });
+  const asked = {
+    ...job,
+    command: { ...job.command, mayLeaveOut: true as const },
+    onLeftOut: (files: readonly { path: string }[]) => leftOut.push(...files.map(({ path }) => path)),
+  };
+  await restore(store.engine(), asked);
+  expect(leftOut).toEqual([`${name}:b`]);
 });
 
 test("too little room is said before anything is written", async () => {

@@ -5,6 +5,8 @@ import type { CheckpointRole } from "#protocol/checkpoint.ts";
 import type { Command } from "#protocol/commands.ts";
 import type { DamageReport } from "#protocol/damage.ts";
 import { Fault } from "#protocol/fault.ts";
+import { forNode } from "#protocol/join-pieces.ts";
+import type { GroupMember } from "#protocol/pieces.ts";
 import { mayBePickle } from "#protocol/pickle-files.ts";
 import { fileKeyOf } from "#storage/sealing/checkpoint-key.ts";
 import { giveAttributes, giveToOwner } from "./give-attributes.ts";
@@ -38,7 +40,7 @@ import { readCheckpoint } from "./read-checkpoint.ts";
 import { restorePacked, splitFiles, type SplitFiles } from "./restore-packed.ts";
 import { restoreTensors } from "./restore-tensors.ts";
 import { assertRoom } from "./room.ts";
-import { assertApart, makeParents, placeUnder, readTarget } from "./safe-place.ts";
+import { type AskedDisk, findImpossible, type Impossible, makeParents, placeUnder, readTarget } from "./safe-place.ts";
 import { tellSums } from "./tell-sums.ts";
 import { unlock } from "./unlock.ts";
 
@@ -65,6 +67,12 @@ export interface RestoreJob {
   afterPlaced?(target: string, layout: Layout): Promise<void>;
   /** What becomes of a folder of that name. */
   replaced: Replaced;
+  /** Which names the disk takes; left out: it is asked. */
+  disk?: AskedDisk;
+  /** Files that are not restored because the disk cannot hold their names, where the order allows that. */
+  onLeftOut?(files: readonly Impossible[]): void;
+  /** Which of the nodes that wrote the pieces it is for; left out: for any, with all of them. */
+  member?: GroupMember;
   /** What its manifest says of it. */
   onOrigin?(origin: Origin): void;
   /** Before anything is written. Faults: those of `assertPlace`. */
@@ -116,17 +124,20 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
   // Before anything that may have to wait: a kill between the two renames left the old folder under another name.
   await mendPlaces(places, job.replaced);
   await job.mayPlace?.(target);
-  const { manifest: whole, key } = await unlock(
+  const { manifest: read, key } = await unlock(
     engine.retrier.clock,
     job,
     job.manifest ?? (await readCheckpoint(engine.retrier.clock, job)).manifest,
   );
+  const whole = isAdopted(read) ? read : forNode(read, job.member ?? null);
   job.onOrigin?.(originOf(whole, command));
   if (command.tensors != null) {
     await prepareFolder(target);
     return restoreTensors(engine, job, { whole, key, places, journal: journalOf(job) });
   }
-  const chosen = chooseFiles(whole, command.isAlone === true ? await filesMissing(whole, target) : command.files);
+  const wanted = chooseFiles(whole, command.isAlone === true ? await filesMissing(whole, target) : command.files);
+  await prepareFolder(target);
+  const chosen = await leaveOut(job, wanted, dirname(target));
   const beside = command.files == null && command.isAlone !== true ? besideAt(whole, target) : null;
   const manifest = beside === null ? withoutBeside(chosen) : chosen;
   const layout = layoutOf(manifest, target);
@@ -135,11 +146,6 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
     place: placeUnder(places.staging, file.path),
     ...(key !== null && { fileKey: fileKeyOf(key, file.path) }),
   }));
-  await prepareFolder(target);
-  await assertApart(
-    dirname(target),
-    manifest.files.map(({ path }) => path),
-  );
   if (command.files != null && layout.kind === "folder") await assertFree(target, manifest.files);
   const tally = createTally(
     manifest.files.map(({ path, sizeBytes, extents }) => ({ path, sizeBytes, partCount: extents.length })),
@@ -204,6 +210,25 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
     whole.files.map(({ path }) => sums.get(path) ?? null),
   );
   return tally;
+}
+
+/** The manifest without files whose names the disk cannot hold. Faults: HOSTILE_NAME, where all of it is wanted or nothing else is left. */
+async function leaveOut<M extends Pick<StoredManifest, "files" | "sizeBytes">>(
+  job: RestoreJob,
+  manifest: M,
+  folder: string,
+): Promise<M> {
+  const paths = manifest.files.map(({ path }) => path);
+  const impossible = await findImpossible(folder, paths, job.disk);
+  const [first] = impossible;
+  if (first === undefined) return manifest;
+  const isAll = impossible.length === manifest.files.length;
+  if (job.command.mayLeaveOut !== true || isAll)
+    throw new Fault("HOSTILE_NAME", { op: "restore", subject: first.path, detail: first.why });
+  const out = new Set(impossible.map(({ path }) => path));
+  const files = manifest.files.filter(({ path }) => !out.has(path));
+  job.onLeftOut?.(impossible);
+  return { ...manifest, files, sizeBytes: files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) };
 }
 
 /** The manifest without what lies beside the checkpoint, which goes nowhere else. */

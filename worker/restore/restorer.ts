@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { Fault } from "#protocol/fault.ts";
 import { filePath, type RunName } from "#protocol/names.ts";
+import type { GroupMember } from "#protocol/pieces.ts";
 import type { TransferState } from "#protocol/transfer.ts";
 import type { Clock } from "../engine/clock.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -11,6 +12,7 @@ import type { Outbox } from "../link/outbox.ts";
 import { restoreFromCopies, type ReadParts } from "../homes/read-copies.ts";
 import { createTurns, type Turns } from "../moving/take-turns.ts";
 import { tellEnd, type ReadFrom } from "../moving/tell-end.ts";
+import type { Impossible } from "./safe-place.ts";
 import type { Replaced } from "./put-in-place.ts";
 import { clearRestore, restore, type Origin, type RestoreCommand, type RestoreJob } from "./restore.ts";
 
@@ -29,6 +31,8 @@ export interface Restorer extends Turns {
     tensors?: string[];
     /** Nothing is put beside it. */
     isAlone?: true;
+    /** Files whose names the disk cannot hold do not keep the others from their place. Fault then: NAMES_LEFT_OUT. */
+    mayLeaveOut?: true;
   }): Promise<Origin | null>;
 }
 
@@ -42,6 +46,8 @@ export interface RestorerParts {
   /** How to reach other homes; left out: there are none. */
   copies?: ReadParts;
   signal: AbortSignal;
+  /** Which of several nodes this one is: what it restores to train on is what it needs. */
+  member?: GroupMember | null;
   beforePlaced: RestoreJob["beforePlaced"];
   afterPlaced?: RestoreJob["afterPlaced"];
   replaced: Replaced;
@@ -66,6 +72,16 @@ type Ended = Pick<RestoreEnd, "fault" | "origin"> & { to: TransferState };
 type RestoreTaken = Taken & { command: RestoreCommand };
 const isRestore = (item: Taken): item is RestoreTaken => item.command.kind === "restore";
 
+/** So many are named. */
+const MOST_NAMED = 5;
+
+function leftOutFault(files: readonly Impossible[]): Fault {
+  const words = files.slice(0, MOST_NAMED).map(({ path, why }) => `${path} (${why})`);
+  const more = files.length > MOST_NAMED ? ` and ${files.length - MOST_NAMED} more` : "";
+  const subject = files.length === 1 ? "1 file" : `${files.length} files`;
+  return new Fault("NAMES_LEFT_OUT", { op: "restore", subject, detail: `${words.join(", ")}${more}` });
+}
+
 export function createRestorer(parts: RestorerParts): Restorer {
   const { memory, clock, signal, hub, journals, beforePlaced, replaced, mayPlace } = parts;
   /** Who waits for the end of a restore, by the id of its command. */
@@ -84,8 +100,10 @@ export function createRestorer(parts: RestorerParts): Restorer {
     lookMs: null,
     onStart: ({ command }) => parts.onStart(command),
     work: async ({ command }, { engine, turn, signal: until }) => {
+      const leftOut: Impossible[] = [];
       const job: RestoreJob = {
         command,
+        onLeftOut: (files) => void leftOut.splice(0, leftOut.length, ...files),
         hub,
         journals,
         signal: until,
@@ -95,6 +113,7 @@ export function createRestorer(parts: RestorerParts): Restorer {
         beforePlaced,
         ...(parts.afterPlaced !== undefined && { afterPlaced: parts.afterPlaced }),
         replaced,
+        ...(isOwn(command) && parts.member != null && { member: parts.member }),
         onOrigin: (origin) => void origins.set(command.id, origin),
         onDamage: (report) => {
           turn.damage ??= report;
@@ -103,7 +122,7 @@ export function createRestorer(parts: RestorerParts): Restorer {
       };
       if (parts.copies === undefined) await restore(engine, job);
       else read.set(command.id, await restoreFromCopies(engine, parts.copies, job));
-      return null;
+      return leftOut.length === 0 ? null : leftOutFault(leftOut);
     },
     clear: ({ command }) => clearRestore({ command, journals, replaced }),
     end: async (item, how) => {

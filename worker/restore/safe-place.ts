@@ -3,6 +3,7 @@ import { dirname, isAbsolute, normalize, sep } from "node:path";
 import { Fault } from "#protocol/fault.ts";
 import { findCollision, foldName, whyPathRefused } from "#protocol/names.ts";
 import { foldsNames } from "../disk/folds-names.ts";
+import { refusesName } from "../disk/refuses-name.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 
 /**
@@ -30,15 +31,59 @@ export function placeUnder(root: string, relative: string): string {
   return place;
 }
 
+export interface Impossible {
+  path: string;
+  why: string;
+}
+
+/** How a disk is asked; tests answer themselves. */
+export interface AskedDisk {
+  foldsOn(folder: string): Promise<boolean>;
+  refuses(folder: string, name: string): Promise<boolean>;
+}
+const DISK: AskedDisk = { foldsOn: foldsNames, refuses: refusesName };
+
 /**
- * Names that differ in case or accents alone lie beside each other on Linux, but not on every disk. `foldsOn` is asked only where there are
- * such names. @throws Fault HOSTILE_NAME where one would land on the other
+ * Returns the files that cannot lie on the disk: of names that differ in case or accents alone the later ones, where the disk takes
+ * them for one, and names that it refuses. The disk is asked only where there are such names.
  */
-export async function assertApart(folder: string, names: readonly string[], foldsOn = foldsNames): Promise<void> {
-  const collision = findCollision(names, foldName);
-  if (collision === null || !(await foldsOn(folder))) return;
-  const [subject, other] = collision;
-  throw new Fault("HOSTILE_NAME", { op: "restore", subject, detail: `on this disk it is the same file as ${other}` });
+export async function findImpossible(
+  folder: string,
+  paths: readonly string[],
+  disk: AskedDisk = DISK,
+): Promise<Impossible[]> {
+  const found: Impossible[] = [];
+  const isOdd = (name: string) => !USUAL_NAME.test(name) && !["", ".", ".."].includes(name);
+  const odd = new Set(paths.flatMap((path) => path.split("/").filter(isOdd)));
+  const refused = new Set<string>();
+  for (const name of odd) if (await disk.refuses(folder, name)) refused.add(name);
+  const possible = paths.filter((path) => {
+    if (!path.split("/").some((name) => refused.has(name))) return true;
+    found.push({ path, why: "the disk refuses its name" });
+    return false;
+  });
+  if (findCollision(possible, foldName) === null || !(await disk.foldsOn(folder))) return found;
+  const seen = new Map<string, string>();
+  for (const path of possible) {
+    const one = foldName(path);
+    const other = seen.get(one) ?? folderInWay(seen, one);
+    if (other === undefined) seen.set(one, path);
+    else found.push({ path, why: `on this disk it is the same file as ${other}` });
+  }
+  return found;
+}
+
+/** Every disk takes these. */
+const USUAL_NAME = /^[A-Za-z0-9._ -]{0,139}[A-Za-z0-9_-]$/;
+
+/** A file where a folder of this path would be. */
+function folderInWay(seen: ReadonlyMap<string, string>, path: string): string | undefined {
+  const segments = path.split("/");
+  for (let depth = 1; depth < segments.length; depth++) {
+    const file = seen.get(segments.slice(0, depth).join("/"));
+    if (file !== undefined) return file;
+  }
+  return undefined;
 }
 
 /** Makes the folders between `root` and `place`, refusing to pass through a link. Faults: HOSTILE_NAME, FOLDER_UNWRITABLE, NO_SPACE. */

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { basename, join } from "node:path";
 import { Fault, isFault, toFault } from "#protocol/fault.ts";
 import type { ClaimAnswer } from "#protocol/hello.ts";
@@ -59,8 +60,9 @@ async function prepareRun(agent: Agent, watch: Watch, startFrom: StartFrom): Pro
   const isAgain = prepared.has(run);
   const chosen: StartFrom = isAgain ? { kind: "newest" } : startFrom;
   const safeBefore = ledger.safe(run);
+  const start = randomUUID();
   for (let tries = 0; ; tries++) {
-    const { claim, isOld } = await claimPatiently(agent, { run, isAgain, chosen });
+    const { claim, isOld } = await claimPatiently(agent, { run, start, isAgain, chosen });
     const { newest } = claim;
     const isSameEpoch = epochsBefore.get(run) === claim.epoch || isAgain;
     const isFirstStart = epochsBefore.get(run) === null && !isAgain;
@@ -80,7 +82,8 @@ async function prepareRun(agent: Agent, watch: Watch, startFrom: StartFrom): Pro
       isFirstStart,
       since: Math.max(since, safeBefore?.at ?? 0),
       wish: resumeWishOf(chosen, claim, ledger.chosenEpoch(run)),
-      local,
+      // Of several nodes each has a piece: all of them go on from what was joined.
+      local: watch.group === undefined ? local : local.map((one) => asPiece(one, ledger.isRestored(one.path))),
     });
     // What has to be fetched only the hub can say.
     if (isOld && from.kind !== "local") {
@@ -109,6 +112,10 @@ async function prepareRun(agent: Agent, watch: Watch, startFrom: StartFrom): Pro
     return { run, path, step, ...(siblings !== undefined && { siblings }) };
   }
 }
+
+/** A piece by itself is nothing to go on from, unless it is the whole that was restored here. */
+const asPiece = (one: LocalCheckpoint, isRestored: boolean): LocalCheckpoint =>
+  isRestored || one.state === "torn" ? one : { ...one, state: "doubtful" };
 
 /** What lies beyond the chosen start is out of the way: from here on only what is of the new line counts. */
 async function beginLine({ ledger, runs }: Agent, claim: ClaimAnswer, run: RunName): Promise<void> {
@@ -197,12 +204,15 @@ function renewRecord({ stepRecords, narrator }: Agent, run: RunName): void {
  */
 export async function claimPatiently(
   { runs, narrator, signal }: Agent,
-  { run, isAgain, chosen }: { run: string; isAgain: boolean; chosen: StartFrom },
+  { run, start, isAgain, chosen }: { run: string; start?: string; isAgain: boolean; chosen: StartFrom },
 ): Promise<{ claim: ClaimAnswer; isOld: boolean }> {
   for (let tries = 0; ; tries++) {
     if (signal.aborted) throw new Fault("CANCELLED", { op: "run", subject: run });
     try {
-      return { claim: await claimFrom({ runs, narrator }, run, chosen), isOld: false };
+      return {
+        claim: await claimFrom({ runs, narrator }, { run, ...(start !== undefined && { start }) }, chosen),
+        isOld: false,
+      };
     } catch (error) {
       const fault = toFault(error, { op: "claimEpoch", subject: run });
       if (isFatal(fault) || !isFault(error) || fault.retry === "never") throw fault;

@@ -26,18 +26,18 @@ export function readStartFrom(text: string | null, watchedFolders: number): Star
 }
 
 /**
- * Claims the run, from where a person chose. Faults: NOT_FOUND (no complete checkpoint of that step), PROTOCOL_MISMATCH (the
+ * Claims the run, from where a person chose. `start`: of a program that starts, the same for each try. Faults: NOT_FOUND (no complete checkpoint of that step), PROTOCOL_MISMATCH (the
  * hub is too old to go back), those of the claim.
  */
 export async function claimFrom(
   { runs, narrator }: Pick<Agent, "runs" | "narrator">,
-  run: string,
+  { run, ...start }: { run: string; start?: string },
   from: StartFrom,
 ): Promise<ClaimAnswer> {
-  if (from.kind === "newest") return runs.askAnew(run);
+  if (from.kind === "newest") return runs.askAnew(run, start);
   const wanted = await wantedOf({ runs }, run, from);
-  if (wanted === null) return runs.askAnew(run);
-  const claim = await runs.askAnew(run, wanted);
+  if (wanted === null) return runs.askAnew(run, start);
+  const claim = await runs.askAnew(run, { from: wanted, ...start });
   if (claim.from === undefined) {
     const detail = "the hub is older than this worker and cannot start a run from a chosen step; update it first";
     throw new Fault("PROTOCOL_MISMATCH", { op: "run", subject: run, detail });

@@ -5,6 +5,7 @@ import { fileAttributes } from "#protocol/file-attributes.ts";
 import { faultData } from "#protocol/fault-data.ts";
 import { attemptId, filePath, id, runName, step, writerEpoch } from "#protocol/names.ts";
 import { measured } from "#protocol/measured.ts";
+import { pieceOf } from "#protocol/pieces.ts";
 import { checkpointPlace } from "#protocol/place.ts";
 import { transferState } from "#protocol/transfer.ts";
 import { fileIdentity } from "../engine/identity.ts";
@@ -42,6 +43,8 @@ export const capture = z.object({
   role: checkpointRole.optional(),
   /** Why it may not be whole; absent of one that is. */
   doubt: doubt.optional(),
+  /** The piece of this node of a checkpoint by several. */
+  piece: pieceOf.optional(),
   /** Where it lay in the watched folder; absent of what lay elsewhere, and in captures of older workers. */
   place: checkpointPlace.optional(),
   /** Modes and empty folders; absent in captures of older workers. */

@@ -29,6 +29,8 @@ export interface Candidate {
   isAlone?: boolean;
   /** Why it may not be whole, of one that is taken all the same. */
   doubt?: string;
+  /** It is the piece of one of several nodes: what the others wrote is not missing. */
+  isPiece?: boolean;
   /** `last.ckpt` beside it is likely to be written anew for it. */
   isAwaited?: boolean;
 }

@@ -17,6 +17,18 @@ export const CAPTURE_FLAGS = {
     notZero: "a checkpoint that is being written looks unfinished",
     says: "A checkpoint that looks unfinished (a file that its index names is missing) and has not changed for this long is kept safe as doubtful, with the reason. Nothing goes on from a doubtful one by itself; --from STEP does.",
   },
+  nodes: {
+    kind: "number",
+    commands: ["agent", "run"],
+    value: "N",
+    says: "So many nodes write the run together, each the pieces on its own disk (FSDP, PyTorch DCP, DeepSpeed). The hub joins the pieces of a step; every node is given the same --run and --nodes.",
+  },
+  "node-rank": {
+    kind: "number",
+    commands: ["agent", "run"],
+    value: "N",
+    says: "Which of the --nodes this one is, counted from 0, as torchrun's --node-rank.",
+  },
   "disk-budget": {
     kind: "size",
     commands: ["agent", "run"],

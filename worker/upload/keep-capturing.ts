@@ -14,7 +14,7 @@ import { createLastSettler, createSettler, createSettlerByNow, hasOpenWriter } f
 import { createRecogniser } from "./recognise.ts";
 import { takeCapture, type TakeParts } from "./take-capture.ts";
 import { untakenWords } from "./untaken.ts";
-import { createFinder } from "./walk-watched.ts";
+import { createFinder, type Finder } from "./walk-watched.ts";
 import { createRests, keepWatching, lookOnce, type Watch, type Watching } from "./watch.ts";
 
 /** From a name in a watched folder to a capture in the ledger. */
@@ -126,7 +126,10 @@ function watchingOf(capturing: Capturing): WatchingHere {
     const isMeant = refusal.fingerprint === fingerprint || OF_THE_DISK.has(refusal.code);
     return isMeant && clock.now() - refusal.at < TRY_AGAIN_MS;
   };
-  const newFinder = () => createFinder(watch.folder, watch.takes, watch.followsLinks);
+  const newFinder = () => {
+    const finder = createFinder(watch.folder, watch.takes, watch.followsLinks);
+    return watch.group === undefined ? finder : findPieces(finder);
+  };
   const isTaken: WatchingHere["isTaken"] = (path, fingerprint) => ledger.knows(path, fingerprint);
   const refuse = async (candidate: Candidate, about: { look: Look | null; fault: Fault }) => {
     const { look, fault } = about;
@@ -226,6 +229,16 @@ async function stepOfFinalModel({ watch, ledger, runs }: Capturing): Promise<num
   const captured = ledger.all().filter((item) => item.run === run && item.role === undefined);
   const known = [runs.get(run)?.seen?.step ?? 0, ledger.safe(run)?.step ?? 0, ...captured.map(({ step }) => step)];
   return (await readGlobalStep(folder)) ?? Math.max(...known);
+}
+
+/** What several nodes write together is in pieces. */
+function findPieces(finder: Finder): Finder {
+  const asPiece = (candidate: Candidate): Candidate => ({ ...candidate, isPiece: true });
+  return {
+    ...finder,
+    find: async () => (await finder.find()).map(asPiece),
+    findAnew: async () => (await finder.findAnew()).map(asPiece),
+  };
 }
 
 const MOST_NAMES = 3;

@@ -8,6 +8,7 @@ import { askDisk, type DiskCall, type DiskMood } from "../engine/ask-disk.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import { identityOf, type FileIdentity } from "../engine/identity.ts";
 import { isLabelName } from "#protocol/checkpoint-file-names.ts";
+import { whyPathRefused } from "#protocol/names.ts";
 import { isTemporaryInside } from "#protocol/checkpoint-layouts.ts";
 import type { Candidate } from "./find.ts";
 import { whyNotFollowed, type LinkRule } from "./link-rule.ts";
@@ -21,12 +22,18 @@ export interface Look {
   newestMs: number;
   /** Newest change of anything, including by a copy that keeps old dates, epoch ms. */
   touchedMs: number;
-  /** Names that are no UTF-8 text, which no bucket and no manifest can hold; what cannot be shown of them is replaced. */
-  leftOut: string[];
+  /** What no bucket and no manifest can hold, and why: names that are no UTF-8 text, or have control characters. */
+  leftOut: LeftOut[];
   /** Folders with nothing in them, relative. */
   emptyFolders: string[];
   /** The first name in it that says that it is still being written; null when none does. */
   temporary: string | null;
+}
+
+interface LeftOut {
+  /** What cannot be shown of it is replaced. */
+  name: string;
+  why: string;
 }
 
 export interface LookedFile {
@@ -40,14 +47,14 @@ export interface LookedFile {
 }
 
 /**
- * Null when it vanished meanwhile. A link to a file counts as that file. Faults: READ_FAILED, HOSTILE_NAME (a linked folder),
+ * Null when it vanished meanwhile. A link to a file counts as that file. Faults: READ_FAILED, HOSTILE_NAME (a linked folder; no name in it is possible),
  * LINK_REFUSED (by the rule of the watched folder).
  */
 export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names" | "links">): Promise<Look | null> {
   const files: LookedFile[] = [];
   let touchedMs = 0;
   let temporary: string | null = null;
-  const leftOut: string[] = [];
+  const leftOut: LeftOut[] = [];
   const emptyFolders: string[] = [];
   const wanted = candidate.names === undefined ? null : new Set(candidate.names);
   const root = folderOf(candidate);
@@ -60,8 +67,10 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names
     const own: Dirent[] = [];
     for (const entry of listed) {
       const isText = !entry.name.includes("\ufffd") || (await isThere(join(folder, entry.name)));
-      if (isText) own.push(entry);
-      else leftOut.push(relative === "" ? entry.name : `${relative}/${entry.name}`);
+      const name = relative === "" ? entry.name : `${relative}/${entry.name}`;
+      const why = isText ? whyPathRefused(name) : "its name is not UTF-8";
+      if (why === null) own.push(entry);
+      else leftOut.push({ name, why });
     }
     for (const seen of await askDisk(own, statCall(folder))) {
       const { entry, is, identity, mtimeMs, mode, ctimeMs, uid } = seen;
@@ -93,6 +102,9 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names
     if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return null;
     throw diskFault(error, { op: "read", subject: candidate.path, otherwise: "READ_FAILED" });
   }
+  const [impossible] = leftOut;
+  if (files.length === 0 && impossible !== undefined)
+    throw new Fault("HOSTILE_NAME", { op: "capture", subject: impossible.name, detail: impossible.why });
   files.sort((a, b) => (a.relative < b.relative ? -1 : 1));
   return {
     files,

@@ -1,4 +1,7 @@
 import { readFile } from "node:fs/promises";
+import { filePath } from "#protocol/names.ts";
+import { MOST_NEEDED, type NeededFile } from "#protocol/pieces.ts";
+import { readDcpSizes } from "#storage/inspect/read-dcp.ts";
 import type { LookedFile } from "./look.ts";
 
 /**
@@ -11,6 +14,25 @@ const DATA = /__\d+_\d+\.distcp/g;
 const PICKLE = 0x80;
 const STOP = 0x2e;
 const MOST_BYTES = 32 * 1024 * 1024;
+
+/** Returns what the `.metadata` files name, with the least size of each; null where there is none that can be read. */
+export async function findNeededByDcp(files: readonly LookedFile[]): Promise<NeededFile[] | null> {
+  const needed = new Map<string, NeededFile>();
+  let isThere = false;
+  for (const { relative, path, identity } of files) {
+    if (!METADATA.test(relative) || identity.sizeBytes > MOST_BYTES) continue;
+    const bytes = await readFile(path).catch(() => Buffer.alloc(0));
+    if (bytes[0] !== PICKLE || bytes.at(-1) !== STOP) continue;
+    isThere = true;
+    const folder = relative.slice(0, relative.lastIndexOf("/") + 1);
+    const sizes = readDcpSizes(bytes);
+    for (const name of [...sizes.keys(), ...(bytes.toString("latin1").match(DATA) ?? [])]) {
+      const at = filePath.safeParse(folder + name).data;
+      if (at !== undefined) needed.set(at, { path: at, sizeBytes: sizes.get(name) ?? 0 });
+    }
+  }
+  return isThere ? [...needed.values()].slice(0, MOST_NEEDED) : null;
+}
 
 /** What the `.metadata` files name has to be there: null, or a sentence that says what is not. Faults: none. */
 export async function findMissingInDcp(files: readonly LookedFile[]): Promise<string | null> {

@@ -289,7 +289,7 @@ describe("what programs in Python leave", () => {
     await mkdir(join(watched, "step_500/experts/empty"), { recursive: true });
     const look = await lookAt({ path: join(watched, "step_500"), kind: "folder" });
     expect(look?.files.map(({ relative }) => relative)).toEqual(["model.safetensors"]);
-    expect(look?.leftOut).toEqual(["caf\ufffd"]);
+    expect(look?.leftOut).toEqual([{ name: "caf\ufffd", why: "its name is not UTF-8" }]);
     expect(look?.emptyFolders).toEqual(["experts/empty"]);
   });
 });

@@ -206,9 +206,13 @@ async function hasTrainerBeside({ path, name }: Pick<Candidate, "path" | "name">
 
 /** Judges files that do not change any more. Reads headers and ends of files, never their contents. Never throws. */
 export async function readReadiness(
-  candidate: Pick<Candidate, "path" | "name" | "step" | "kind" | "role" | "lacks" | "isAlone" | "isAwaited">,
+  candidate: Pick<
+    Candidate,
+    "path" | "name" | "step" | "kind" | "role" | "lacks" | "isAlone" | "isAwaited" | "isPiece"
+  >,
   look: Judged,
 ): Promise<Readiness> {
+  if (candidate.isPiece === true && candidate.role === undefined) return judgePiece(look);
   if (candidate.lacks !== undefined) return { says: "unfinished", why: `${candidate.lacks} is missing` };
   const missing =
     findMissingShard(look.files) ??
@@ -236,6 +240,19 @@ export async function readReadiness(
   if (candidate.kind === "folder" || !isAllWhole) return UNSAID;
   if (candidate.isAwaited === true) return { says: "unsaid", isSlow: true, isWhole: true };
   return candidate.isAlone === true ? { says: "unsaid", isSlow: false, isWhole: true } : { says: "finished" };
+}
+
+/**
+ * Of a piece nobody on this node knows what the others wrote. The hub compares it with what the metadata names. The node that
+ * has the metadata of PyTorch DCP wrote it last.
+ */
+async function judgePiece(look: Judged): Promise<Readiness> {
+  for (const file of look.files) {
+    if ((await isWhole(file)) === "cut") return { says: "unfinished", why: `${file.relative} is cut short` };
+  }
+  const hasMetadata = has(look, SEEN.dcp) && findMissingMetadata(look) === null;
+  if (hasMetadata && !has(look, SEEN.trainer)) return { says: "finished" };
+  return { says: "unsaid", isSlow: true, isWhole: true };
 }
 
 /** `model-00002-of-00003.safetensors`: all of them, or a sentence that names one that is not there. */

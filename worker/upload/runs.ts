@@ -1,6 +1,7 @@
-import { isFault, type Fault } from "#protocol/fault.ts";
+import { Fault, isFault } from "#protocol/fault.ts";
 import type { ClaimAnswer, ClaimFrom } from "#protocol/hello.ts";
 import type { RunName } from "#protocol/names.ts";
+import type { GroupMember } from "#protocol/pieces.ts";
 import type { Hub } from "../link/hub.ts";
 
 /**
@@ -20,8 +21,11 @@ export interface Runs {
   get(name: string): Run | undefined;
   /** The epoch this node writes. Asks the hub the first time. Faults: EPOCH_OVER, HUB_UNREACHABLE and the hub's others. */
   epochOf(name: string): Promise<ClaimAnswer>;
-  /** The same, asked again: the newest checkpoint may be another one by now. `from`: where a person has it start. */
-  askAnew(name: string, from?: ClaimFrom): Promise<ClaimAnswer>;
+  /**
+   * The same, asked again: the newest checkpoint may be another one by now. `from`: where a person has it start. `start`: of the
+   * program that starts, where several nodes write the run together.
+   */
+  askAnew(name: string, wish?: { from?: ClaimFrom; start?: string }): Promise<ClaimAnswer>;
   /** Opens the next epoch, which starts at the beginning. An older hub goes on with the present one. */
   beginLine(name: string): Promise<ClaimAnswer>;
   /** The hub said EPOCH_OVER. */
@@ -30,7 +34,12 @@ export interface Runs {
 
 export function createRuns(
   names: readonly RunName[],
-  options: { hub: Hub; onOver: (run: Run) => void; onClaimed?: (run: Run, claim: ClaimAnswer) => Promise<void> },
+  options: {
+    hub: Hub;
+    group?: GroupMember | null;
+    onOver: (run: Run) => void;
+    onClaimed?: (run: Run, claim: ClaimAnswer) => Promise<void>;
+  },
 ): Runs {
   const runs = new Map<string, Run>(names.map((name) => [name, { name, claim: null, over: null, seen: null }]));
   const end = (name: string, fault: Fault) => {
@@ -45,12 +54,21 @@ export function createRuns(
     if (run.over !== null) throw run.over;
     return run;
   };
-  const ask = async (name: string, wish: { from?: ClaimFrom; isLine?: true }): Promise<ClaimAnswer> => {
+  const { group = null } = options;
+  const ask = async (
+    name: string,
+    { start, ...wish }: { from?: ClaimFrom; isLine?: true; start?: string },
+  ): Promise<ClaimAnswer> => {
     const run = runOf(name);
+    const together = group === null ? {} : { group: { ...group, ...(start !== undefined && { start }) } };
     try {
       const claim = await options.hub.ask("claimEpoch", (client, signal) =>
-        client.node.claimEpoch.mutate({ run: run.name, ...wish }, { signal }),
+        client.node.claimEpoch.mutate({ run: run.name, ...wish, ...together }, { signal }),
       );
+      if (group !== null && claim.groupOf !== group.of) {
+        const detail = "the hub is older than this worker and does not join pieces of several nodes; update it first";
+        throw new Fault("PROTOCOL_MISMATCH", { op: "claimEpoch", subject: name, detail });
+      }
       // The uploader and who prepares the run may ask at the same time; the later epoch counts, whichever answer comes last.
       if (run.claim !== null && claim.epoch < run.claim.epoch) return run.claim;
       if (claim.epoch > (run.claim?.epoch ?? 0)) run.over = null;
@@ -62,7 +80,7 @@ export function createRuns(
       throw error;
     }
   };
-  const askAnew: Runs["askAnew"] = (name, from) => ask(name, from === undefined ? {} : { from });
+  const askAnew: Runs["askAnew"] = (name, wish = {}) => ask(name, wish);
   return {
     beginLine: (name) => ask(name, { isLine: true }),
     all: () => [...runs.values()],

@@ -7,6 +7,7 @@ import { MAX_FILES } from "#protocol/checkpoint.ts";
 import { forEachOf } from "#protocol/for-each-of.ts";
 import type { StoreTraits } from "#protocol/operations.ts";
 import type { Packing } from "#protocol/packing.ts";
+import type { GroupMember } from "#protocol/pieces.ts";
 import type { CheckpointPlace } from "#protocol/place.ts";
 import { visibleStart, visibleText } from "#protocol/visible-text.ts";
 import { attributesOf } from "#protocol/file-attributes.ts";
@@ -22,6 +23,7 @@ import type { Capture, CapturedFile } from "./capture.ts";
 import { describeCheckpoint } from "./describe.ts";
 import type { Candidate } from "./find.ts";
 import { lookAt, type Look, type LookedFile } from "./look.ts";
+import { findNeededByDcp } from "./read-dcp-metadata.ts";
 import { findSiblings } from "./siblings.ts";
 import { copyFault, linkingOf, secureBytes, type Linking } from "./secure-bytes.ts";
 import { secureSmall } from "./secure-small.ts";
@@ -37,6 +39,8 @@ export interface SnapshotJob {
   root?: string | null;
   /** The hub keeps places, and what lies beside. Left out: it does not. */
   keepsPlace?: boolean;
+  /** Which of several nodes that write the run together took it; null or left out: one node writes it. */
+  group?: GroupMember | null;
   look: Look;
   run: RunName;
   epoch: number | null;
@@ -106,6 +110,7 @@ export async function takeSnapshot(job: SnapshotJob): Promise<Capture> {
       step: candidate.step,
       ...(candidate.role !== undefined && { role: candidate.role }),
       ...doubtOf(candidate, look),
+      ...(await pieceIn(job)),
       ...(attributes !== null && { attributes }),
       ...(placed.place !== null && { place: placed.place }),
       epoch: job.epoch,
@@ -132,13 +137,23 @@ export async function takeSnapshot(job: SnapshotJob): Promise<Capture> {
   }
 }
 
+/** A final model is whole by itself. */
+async function pieceIn({ candidate, look, group }: SnapshotJob): Promise<Pick<Capture, "piece">> {
+  if (group == null || candidate.role !== undefined) return {};
+  const needs = await findNeededByDcp(look.files);
+  return { piece: { ...group, ...(needs !== null && { needs }) } };
+}
+
 const MOST_DOUBT = 500;
 
 /** What may be missing, and what could not be taken. */
 function doubtOf({ doubt }: Candidate, { leftOut }: Look): Pick<Capture, "doubt"> {
   const [first] = leftOut;
   const more = leftOut.length > 1 ? ` and ${leftOut.length - 1} more` : "";
-  const names = first === undefined ? [] : [`${visibleText(first)}${more} is left out: a name that is not UTF-8`];
+  const names =
+    first === undefined
+      ? []
+      : [`${visibleText(first.name)}${more} ${leftOut.length > 1 ? "are" : "is"} left out: ${first.why}`];
   const all = [...(doubt === undefined ? [] : [doubt]), ...names];
   return all.length === 0 ? {} : { doubt: visibleStart(all.join("; "), MOST_DOUBT) };
 }
@@ -169,10 +184,6 @@ async function placeCandidate(
 function assertNames(candidate: Candidate, look: Look): void {
   if (look.files.length > MAX_FILES) {
     throw new Fault("TOO_LARGE", { op: "capture", subject: candidate.path, detail: `more than ${MAX_FILES} files` });
-  }
-  for (const { relative } of look.files) {
-    const why = whyPathRefused(relative);
-    if (why !== null) throw new Fault("HOSTILE_NAME", { op: "capture", subject: relative, detail: why });
   }
   const collision = findCollision(look.files.map(({ relative }) => relative));
   if (collision !== null) {

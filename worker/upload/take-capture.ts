@@ -2,6 +2,7 @@ import type { HubFeature } from "#protocol/hello.ts";
 import type { RunName } from "#protocol/names.ts";
 import type { StoreTraits } from "#protocol/operations.ts";
 import type { Packing } from "#protocol/packing.ts";
+import type { GroupMember } from "#protocol/pieces.ts";
 import { removeOwned } from "../disk/change-disk.ts";
 import type { Capture } from "./capture.ts";
 import type { Disk } from "./disk-budget.ts";
@@ -26,6 +27,8 @@ export interface TakeParts {
   wallNow(): number;
   /** What the hub said that it knows; null: it has said nothing yet. Left out: nothing. */
   hubKnows?(feature: HubFeature): boolean | null;
+  /** Which of several nodes that write the run together it is. */
+  group?: GroupMember | null;
 }
 
 /**
@@ -51,6 +54,7 @@ export async function takeCapture(
         run,
         root,
         keepsPlace: parts.hubKnows?.("place") === true,
+        group: parts.group ?? null,
         epoch: parts.runs.get(run)?.claim?.epoch ?? null,
         captures: parts.captures,
         traits: parts.traits(),

@@ -6,6 +6,7 @@ import type { ClaimAnswer, NodeStore } from "#protocol/hello.ts";
 import { dataKey } from "#protocol/keys.ts";
 import { nodeName, type NodeName } from "#protocol/names.ts";
 import type { Operation } from "#protocol/operations.ts";
+import { doubtOfPiece } from "#protocol/pieces.ts";
 import { plainBytesOf } from "#protocol/sealing.ts";
 import { hiddenPathOf, sealInside } from "#storage/sealing/checkpoint-key.ts";
 import { boundOf } from "#storage/sealing/open-manifest.ts";
@@ -252,6 +253,7 @@ function manifestOf(job: UploadJob, { files, seal }: { files: Manifest["files"];
     framework: capture.framework,
     ...(capture.role !== undefined && { role: capture.role }),
     ...(capture.doubt !== undefined && { doubt: seal?.hideNames === true ? HIDDEN_DOUBT : capture.doubt }),
+    ...(capture.piece !== undefined && { piece: capture.piece, doubt: capture.doubt ?? doubtOfPiece(capture.piece) }),
     ...(capture.place !== undefined && seal?.hideNames !== true && { place: capture.place }),
     ...(capture.attributes !== undefined && seal?.hideNames !== true && { attributes: capture.attributes }),
     metrics: capture.metrics,

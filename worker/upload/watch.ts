@@ -2,6 +2,7 @@ import { watch as watchFolder, type FSWatcher } from "node:fs";
 import { basename, resolve } from "node:path";
 import { Fault, isFault, toFault } from "#protocol/fault.ts";
 import { runName, type RunName } from "#protocol/names.ts";
+import type { GroupMember } from "#protocol/pieces.ts";
 import type { Clock } from "../engine/clock.ts";
 import { readGlob } from "../verbs/glob.ts";
 import type { Candidate, NamePattern } from "./find.ts";
@@ -23,6 +24,8 @@ export interface Watch {
   takes: NamePattern | null;
   /** Links are followed out of the folder to whatever they lead. */
   followsLinks?: boolean;
+  /** Several nodes write the run together, and what lies here are the pieces of this one. */
+  group?: GroupMember;
 }
 
 export interface Watching {

@@ -54,6 +54,36 @@ export function deletionsOf(verb: Verb, { sides, paired }: { sides: Sides; paire
   return extra;
 }
 
+/**
+ * Parts what is removed into what lies where a file or a folder of SRC is to go, which has to make room first, and the rest. Of a
+ * bucket nothing lies in another's way.
+ */
+export function splitInWay(
+  { to, scratch }: { to: Address; scratch: Sides["scratch"] },
+  { toCopy, toDelete }: { toCopy: Rows<Entry>; toDelete: Rows<Entry> },
+): { first: Rows<Entry>; rest: Rows<Entry> } {
+  const first = new Spool(entryForm, scratch);
+  if (to.kind !== "local" || toDelete.length === 0) return { first, rest: toDelete };
+  const names = new Set<string>();
+  const folders = new Set<string>();
+  for (const { relative } of toDelete) {
+    names.add(relative);
+    for (const above of foldersAbove(relative)) folders.add(above);
+  }
+  const roots = new Set<string>();
+  for (const { relative } of toCopy) {
+    if (folders.has(relative)) roots.add(relative);
+    for (const above of foldersAbove(relative)) if (names.has(above)) roots.add(above);
+  }
+  if (roots.size === 0) return { first, rest: toDelete };
+  const rest = new Spool(entryForm, scratch);
+  for (const entry of toDelete) {
+    const isInWay = [entry.relative, ...foldersAbove(entry.relative)].some((name) => roots.has(name));
+    (isInWay ? first : rest).add(entry);
+  }
+  return { first, rest };
+}
+
 function sayKept(terminal: Verb["terminal"], { count, behind }: { count: number; behind: ReadonlySet<string> }): void {
   const names = [...behind].slice(0, NAMED);
   const more = behind.size > NAMED ? ", …" : "";
@@ -103,6 +133,8 @@ export async function removeExtra(
   return failed;
 }
 
+const GONE: ReadonlySet<string> = new Set(["ENOTEMPTY", "ENOENT"]);
+
 async function removeFiles(
   folder: string,
   about: { entries: Iterable<Entry>; signal: AbortSignal },
@@ -119,7 +151,8 @@ async function removeFiles(
         await removeEmptyFolder("asked", at);
     } catch (error) {
       const fault = diskFault(error, { op: "rm", subject: path, otherwise: "WRITE_FAILED" });
-      if (fault.context.detail !== "ENOTEMPTY") failures.push({ name: relative, fault });
+      // What is gone already (the rest of an earlier copy, which this one went on with) need not be removed.
+      if (!GONE.has(fault.context.detail ?? "")) failures.push({ name: relative, fault });
     }
   }
   return failures;

@@ -7,7 +7,7 @@ import { mapRows, type Rows } from "../listing/rows.ts";
 import { sortRows } from "../listing/sort-rows.ts";
 import { Spool } from "../listing/spool.ts";
 import { compareContent } from "./compare.ts";
-import { deletionsOf, removeExtra } from "./delete-extra.ts";
+import { deletionsOf, removeExtra, splitInWay } from "./delete-extra.ts";
 import type { Entry, Failure, FileEntry } from "./entries.ts";
 import { asObject, entryForm } from "./entry-forms.ts";
 import { sayFailures, tellLeftOut } from "./follow.ts";
@@ -34,6 +34,7 @@ export function sync(verb: Verb): Promise<number> {
     const found = await copiesOf(verb, { sides, paired, failures });
     const toDelete = deletionsOf(verb, { sides, paired });
     const { toCopy, move } = await placed(verb, { ends, sides, found, failures });
+    const { first, rest } = splitInWay({ to: ends.to, scratch: sides.scratch }, { toCopy, toDelete });
     if (verb.config.isOn("dry-run")) {
       tellLeftOut(verb, leftOut);
       return sayPlan(verb, { toCopy, toDelete, failures });
@@ -52,14 +53,16 @@ export function sync(verb: Verb): Promise<number> {
     }
     // What a name of SRC could not become, or what was not seen of it, is no reason to keep what SRC certainly does not have.
     const before = failures.length;
+    const remove = (entries: Rows<Entry>) => removeExtra(verb, { to: ends.to, bench: sides.benches.to, entries });
+    const made = first.length === 0 ? EXIT.ok : await remove(first);
     if (toCopy.length === 0) tellLeftOut(verb, leftOut);
-    const code = toCopy.length === 0 ? sayFailures(verb, failures) : await move();
-    if (toDelete.length === 0) return code;
+    const code = (toCopy.length === 0 ? sayFailures(verb, failures) : await move()) || made;
+    if (rest.length === 0) return code;
     if (failures.length > before) {
       verb.terminal.say("Nothing was removed, because not everything could be copied.", { type: "kept" });
       return code;
     }
-    return (await removeExtra(verb, { to: ends.to, bench: sides.benches.to, entries: toDelete })) || code;
+    return (await remove(rest)) || code;
   });
 }
 

@@ -5,7 +5,7 @@ import { formatCount, formatDuration } from "#protocol/units.ts";
 import type { CheckpointView } from "#protocol/views.ts";
 import { SummedWords } from "../../../_adopt/summed-words.tsx";
 import { Age } from "../../../_hub/age.tsx";
-import { metricWords } from "../../../_runs/checkpoint-words.ts";
+import { metricWords, pieceWord } from "../../../_runs/checkpoint-words.ts";
 import { Copy } from "../../../_ui/copy.tsx";
 import { Panel } from "../../../_ui/panel.tsx";
 import { onDemand } from "../../../_ui/on-demand.tsx";
@@ -27,8 +27,17 @@ export function CheckpointFacts({ view }: { view: CheckpointView }) {
         <Fact name="Location">
           <Mono text={address} label="Copy s3:// address" />
         </Fact>
+        {view.piece?.nodes !== undefined && (
+          <Fact name="Pieces">
+            <span>
+              {view.piece.nodes.length} of {view.piece.of} nodes
+            </span>{" "}
+            <span className="text-soft">each wrote what it had on its own disk: {view.piece.nodes.join(", ")}</span>
+          </Fact>
+        )}
         {view.doubt !== null && (
-          <Fact name="Doubtful">
+          <Fact name={pieceWord(view) === null ? "Doubtful" : "Piece"}>
+            {pieceWord(view) !== null && <span>{pieceWord(view)}: </span>}
             <span className="text-risk">{visibleText(view.doubt)}.</span>{" "}
             <span className="text-soft">
               It is kept safe as it was found. Nothing goes on from it by itself; restore it, or use{" "}

@@ -1,0 +1,71 @@
+import { cpSync, mkdirSync, readFileSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { runName } from "#protocol/names.ts";
+import { unpackLayout } from "../layouts/unpack-layout.ts";
+import { openStage, type Stage } from "../stage/open-stage.ts";
+import { waitUntil } from "../stage/wait-until.ts";
+
+/** PyTorch DCP over two nodes with disks of their own: each has its data, and node 0 alone the metadata. */
+let stage: Stage;
+let layout: string;
+beforeAll(async () => {
+  stage = await openStage();
+  layout = join(stage.dir, "dcp");
+  unpackLayout("dcp", layout);
+});
+afterAll(() => stage.close());
+
+const OWN = [["__0_0.distcp", ".metadata"], ["__1_0.distcp"]] as const;
+const GROUP = (rank: number) => ["--nodes", "2", "--node-rank", String(rank), "--settle", "100ms"];
+const said = (worker: { lines: readonly string[] }) => worker.lines.join("\n");
+
+/** What one node writes of a step. */
+function writePiece(name: string, rank: 0 | 1, step: number): void {
+  const folder = join(stage.folderOf(name), `step_${step}`);
+  mkdirSync(folder, { recursive: true });
+  for (const file of OWN[rank]) cpSync(join(layout, `step_${step}`, file), join(folder, file));
+}
+
+const rowsOf = async (run: string) => {
+  const { checkpoints } = await stage.client.runs.get.query({ run: runName.parse(run) });
+  return checkpoints.filter(({ state }) => state === "complete");
+};
+const stepsOf = async (run: string) =>
+  (await rowsOf(run)).map(({ step, doubt, isNewest, piece }) => ({ step, doubt, isNewest, piece }));
+
+const show = ["sh", "-c", 'echo "goes on at $TIDEMARK_RESUME_STEP:" $(LC_ALL=C ls -A "$TIDEMARK_RESUME_PATH")'];
+
+test("of several nodes are joined into one checkpoint, which each of them goes on from", async () => {
+  const zero = await stage.startNode({ name: "zero", run: "fsdp", flags: GROUP(0) });
+  const one = await stage.startNode({ name: "one", run: "fsdp", flags: GROUP(1) });
+  writePiece("zero", 0, 10);
+  await waitUntil("the piece of node 0 is kept", async () => (await rowsOf("fsdp")).length === 1);
+  expect(await stepsOf("fsdp")).toEqual([
+    { step: 10, doubt: "the piece of node 1 is missing", isNewest: false, piece: { of: 2, rank: 0 } },
+  ]);
+  writePiece("one", 1, 10);
+  await waitUntil("they are joined", async () => (await stepsOf("fsdp"))[0]?.doubt === null);
+  expect(await stepsOf("fsdp")).toEqual([
+    { step: 10, doubt: null, isNewest: true, piece: { of: 2, nodes: ["zero", "one"] } },
+  ]);
+  // Of the next step one piece alone becomes safe before both machines are lost.
+  writePiece("one", 1, 20);
+  await waitUntil("the piece of node 1 is kept", async () => (await rowsOf("fsdp")).length === 2);
+  expect((await stepsOf("fsdp"))[0]?.doubt).toBe("the piece of node 0 (zero) is missing");
+  await Promise.all([zero.stop(), one.stop()]);
+
+  const again = await Promise.all(
+    [0, 1].map((rank) => stage.startNode({ name: `new-${rank}`, run: "fsdp", program: show, flags: GROUP(rank) })),
+  );
+  for (const worker of again) {
+    expect(await worker.exited).toMatchObject({ code: 0 });
+    expect(said(worker)).toContain("goes on at 10: .metadata __0_0.distcp __1_0.distcp");
+  }
+  for (const file of OWN.flat()) {
+    const restored = readFileSync(join(stage.folderOf("new-1"), "step_10", file));
+    expect(restored.equals(readFileSync(join(layout, "step_10", file)))).toBe(true);
+  }
+  expect(readdirSync(stage.folderOf("new-0"))).not.toContain("step_20");
+  expect(statSync(join(stage.folderOf("new-0"), "step_10")).isDirectory()).toBe(true);
+});
