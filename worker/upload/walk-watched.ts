@@ -20,11 +20,11 @@ export interface Finder {
   find(): Promise<Candidate[]>;
   /** The same, walked now: `find` may answer with what an earlier walk found. Faults: READ_FAILED. */
   findAnew(): Promise<Candidate[]>;
-  /** Returns the weights without a state to go on from that the last walk found below the folder itself. */
+  /** Returns the weights without a state to go on from that the last walk found below the folder, and the stripped ones in it. */
   finals(): readonly FinalBelow[];
 }
 
-/** Weights in a folder below the watched one, as `save_pretrained` leaves them, or stripped by their saver. */
+/** Weights in a folder below the watched one, as `save_pretrained` leaves them; or, there and in that folder itself, stripped by their saver. */
 export interface FinalBelow {
   path: string;
   names: readonly string[];
@@ -143,7 +143,8 @@ async function enter(walk: Walk, folder: string, level: number): Promise<void> {
   }
   listing.saved ??= savedAmong(walk, listing.files);
   const stripped = await addFiles(walk, folder, [...listing.saved, ...savedAmong(walk, linked)]);
-  if (folder !== walk.root) await addFinal(walk, folder, [...finalModelNames(listing.files), ...stripped]);
+  // The weights of `save_pretrained` in the watched folder itself are found without a walk (`findFinalModel`).
+  await addFinal(walk, folder, [...(folder === walk.root ? [] : finalModelNames(listing.files)), ...stripped]);
 }
 
 async function addFinal(walk: Walk, folder: string, names: readonly string[]): Promise<void> {
