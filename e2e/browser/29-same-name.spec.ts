@@ -49,9 +49,19 @@ test("a Lightning file is restored by hand and lies on the disk under its own na
   await page.getByRole("option", { name: /gpu-2/ }).click();
   await expect(path).toHaveValue(/gpu-2/);
   await expect(path).toHaveValue(new RegExp(`/${NAME.replaceAll(".", "\\.")}$`));
+  const put = dialog.getByText(/^the (file|folder) /);
+  await expect(put).toHaveText(new RegExp(`^the file ${NAME.replaceAll(".", "\\.")} in /.*gpu-2`));
+  for (const width of ["narrow", "wide"] as const) {
+    await showAs(page, width);
+    await expectSound(page, `the dialog that says where a file is put, dark and ${width}`);
+  }
   const target = join(stage.dir, "by-hand", NAME);
   mkdirSync(dirname(target), { recursive: true });
+  await path.fill(join(dirname(target), "best"));
+  await expect(put).toHaveText(`the folder best in ${dirname(target)}`);
+  await expect(dialog).toContainText(`with ${NAME} in it: the path has another name`);
   await path.fill(target);
+  await expect(put).toHaveText(`the file ${NAME} in ${dirname(target)}`);
   await path.press("Enter");
   await expect(dialog).toContainText("Restored and verified");
   expect(statSync(target).isFile()).toBe(true);

@@ -70,7 +70,7 @@ test.concurrent("what is written while a dead writer's silence is waited for is 
     writeCheckpoint({ folder: stage.folderOf(node), step, modelBytes: 4_096, optimizerBytes: 0, loss: 1 });
   const dead = await stage.startNode({ name: "dead", run: replaced });
   write("dead", 10);
-  await waitUntil("the dead one's is safe", async () => (await safeSteps().catch(() => [])).includes(10));
+  await waitUntil("the dead one's is safe", async () => (await safeSteps().catch((): number[] => [])).includes(10));
   await dead.stop("SIGKILL");
   const next = await stage.startNode({ name: "next", run: replaced, flags: ["--grace", "5m"] });
   write("next", 20);
