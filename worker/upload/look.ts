@@ -8,7 +8,7 @@ import { askDisk, type DiskCall, type DiskMood } from "../engine/ask-disk.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import { identityOf, type FileIdentity } from "../engine/identity.ts";
 import { isLabelName } from "#protocol/checkpoint-file-names.ts";
-import { isTemporaryInside } from "#protocol/checkpoint-layouts.ts";
+import { isLeftByNfs, isTemporaryInside } from "#protocol/checkpoint-layouts.ts";
 import type { Candidate } from "./find.ts";
 import { whyNotFollowed, type LinkRule } from "./link-rule.ts";
 
@@ -59,6 +59,7 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names
     if (entries.length === 0 && relative !== "") emptyFolders.push(relative);
     const own: Dirent[] = [];
     for (const entry of listed) {
+      if (isLeftByNfs(entry.name)) continue;
       const isText = !entry.name.includes("\ufffd") || (await isThere(join(folder, entry.name)));
       if (isText) own.push(entry);
       else leftOut.push(relative === "" ? entry.name : `${relative}/${entry.name}`);
