@@ -8,6 +8,36 @@ import { expect, expectSound, openSignedIn, seriousFaults, showAs, test } from "
 const NAME = "epoch=5-step=600.ckpt";
 const PLACE = `lightning_logs/version_0/checkpoints/${NAME}`;
 
+test("a run with checkpoints in two folders shows both lines, and which one is trained now", async ({
+  page,
+  stage,
+}) => {
+  test.setTimeout(300_000);
+  const folder = stage.folderOf("gpu-1");
+  for (const [version, step] of [
+    [0, 300],
+    [1, 20],
+  ]) {
+    const at = join(folder, `lightning_logs/version_${version}/checkpoints/epoch=0-step=${step}.ckpt`);
+    const save = `const fs = require("node:fs"), at = ${JSON.stringify(at)};
+      fs.mkdirSync(require("node:path").dirname(at), { recursive: true });
+      fs.writeFileSync(at, "state of ${step}");`;
+    const program = [process.execPath, "-e", save];
+    const worker = await stage.startNode({ name: "gpu-1", run: "two-lines", program, flags: ["--settle", "50ms"] });
+    expect(await worker.exited, worker.lines.join("\n")).toMatchObject({ code: 0 });
+  }
+  await openSignedIn(page, stage);
+  await page.goto(`${stage.hub.url}/runs/two-lines`);
+  const lines = page.getByRole("list", { name: "Lines" }).getByRole("listitem");
+  await expect(lines).toHaveText([
+    /version_1\/checkpoints.*step 20.*trained now/,
+    /version_0\/checkpoints.*step 300.*earlier/,
+  ]);
+  await expectSound(page, "a run with two lines, light and wide");
+  await showAs(page, "narrow");
+  await expectSound(page, "a run with two lines, dark and narrow");
+});
+
 test("a Lightning file is restored by hand and lies on the disk under its own name, as a file", async ({
   page,
   stage,
