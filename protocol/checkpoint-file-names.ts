@@ -1,4 +1,4 @@
-import { isTemporaryName } from "./checkpoint-layouts.ts";
+import { dateIn, isTemporaryName } from "./checkpoint-layouts.ts";
 
 /**
  * Reads what the name of a single file says about a checkpoint: its step, or that a saver always uses this name. Sources of
@@ -28,8 +28,6 @@ const ONLY = /^(ckpt|checkpoint|snapshot|resume|training_state|train_state|train
 const STEP = /(?:^|[^a-z])(?:global[-_]?)?step[=_-]?(\d{1,12})(?=$|[^0-9])/i;
 const STEPS = /(?:^|[^0-9.])(\d{1,12})[-_]?(?:global[-_]?)?steps?(?=$|[^a-z])/i;
 const BATCH = /(?:^|[^a-z])(?:ba|it|iter|iters|iteration|iterations)[-_=]?(\d{1,12})(?=$|[^0-9])/i;
-const DATE =
-  /(?:^|[^0-9])((?:19|20)\d{2})[-_]?([01]\d)[-_]?([0-3]\d)(?:[-_T]?([0-2]\d)[-_:]?([0-5]\d)[-_:]?([0-5]\d))?(?=$|[^0-9])/;
 const EPOCH = /(?:^|[^a-z])ep(?:och)?s?[-_=]?(\d{1,9})(?=$|[^0-9])|(?:^|[^0-9.])(\d{1,9})[-_]?epochs?(?=$|[^a-z])/i;
 const CHECKPOINT = /(?:checkpoint|ckpt)[-_=.]?v?(\d{1,12})(?=$|[^0-9])/i;
 /** A number by itself between separators, or behind the name of a part. `resnet50` and `fp16` are names, not steps. */
@@ -60,15 +58,6 @@ export function readFileName(name: string): FileName | null {
   const alone = [...withoutResults(stem).matchAll(ALONE)].at(-1)?.[1];
   if (alone !== undefined) return { step: Number(alone), from: "number", isSaverName: /checkpoint|ckpt/i.test(stem) };
   return { step: null, from: null, isSaverName: isLabel || /checkpoint|ckpt/i.test(stem) };
-}
-
-/** Seconds since 1970 of a date in a name, which is read as UTC; null without one. */
-function dateIn(stem: string): number | null {
-  const found = DATE.exec(stem);
-  if (found === null) return null;
-  const [, year, month, day, hour = "0", minute = "0", second = "0"] = found.map((part) => part as string | undefined);
-  const ms = Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second));
-  return Number.isFinite(ms) && Number(month) >= 1 && Number(month) <= 12 ? Math.floor(ms / 1000) : null;
 }
 
 /** Returns whether a file of this name may be a checkpoint without another one beside it. */

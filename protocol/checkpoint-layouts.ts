@@ -16,16 +16,42 @@ export const isTemporaryName = (name: string): boolean => TEMPORARY.test(name) |
 /** The same of a name inside a checkpoint, where a lock file or an editor's copy is a file like any other. */
 export const isTemporaryInside = (name: string): boolean => TEMPORARY_INSIDE.test(name);
 
-/** The training step a name speaks of, or null when it is not a checkpoint's name. */
+/** What NFS calls a file that was deleted while a process had it open: it is nobody's, and vanishes with that process. */
+export const isLeftByNfs = (name: string): boolean => /^\.nfs[0-9a-f]{16,}$/i.test(name);
+
+const DATE =
+  /(?:^|[^0-9])((?:19|20)\d{2})[-_]?([01]\d)[-_]?([0-3]\d)(?:[-_T]?([0-2]\d)[-_:]?([0-5]\d)[-_:]?([0-5]\d))?(?=$|[^0-9])/;
+
+/** Returns the seconds since 1970 of a date in a name, which is read as UTC; null without one. */
+export function dateIn(stem: string): number | null {
+  const found = DATE.exec(stem);
+  if (found === null) return null;
+  const [, year, month, day, hour = "0", minute = "0", second = "0"] = found.map((part) => part as string | undefined);
+  const ms = Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second));
+  return Number.isFinite(ms) && Number(month) >= 1 && Number(month) <= 12 ? Math.floor(ms / 1000) : null;
+}
+
+/** Folders of one start of a training, or of one of several: their numbers and times are no steps. */
+const START = /^(version|run|exp|experiment|trial|seed|fold|train)[-_]?\d+$|^\d\d[-_:.]\d\d[-_:.]\d\d$/i;
+const CALLED = /checkpoint|ckpt|snapshot/i;
+
+/** The training step a name speaks of, or null when it is not a checkpoint's name; of a dated checkpoint the seconds since 1970. */
 export function stepOf(name: string, kind: "folder" | "file"): number | null {
   if (isTemporaryName(name)) return null;
   if (kind === "file" && !FILE.test(name)) return null;
   const stem = kind === "file" ? name.replace(FILE, "") : name.replace(/\.ckpt$/i, "");
+  const step = /(?:^|[-_.])step[=_-]?(\d{1,12})(?=$|[-_.])/i.exec(stem)?.[1];
+  if (step !== undefined) return Number(step);
+  if (kind === "folder") {
+    if (START.test(stem)) return null;
+    const date = dateIn(stem);
+    // `outputs/2024-01-01` is a day on which something was started.
+    if (date !== null) return CALLED.test(stem) ? date : null;
+  }
   const digits =
-    /(?:^|[-_.])step[=_-]?(\d{1,12})(?=$|[-_.])/i.exec(stem)?.[1] ??
-    (kind === "folder"
+    kind === "folder"
       ? /(\d{1,12})$/.exec(stem)?.[1]
-      : /(?:checkpoint|ckpt|step|iter(?:ation)?|epoch)[-_=]?(\d{1,12})$/i.exec(stem)?.[1]);
+      : /(?:checkpoint|ckpt|step|iter(?:ation)?|epoch)[-_=]?(\d{1,12})$/i.exec(stem)?.[1];
   return digits === undefined ? null : Number(digits);
 }
 

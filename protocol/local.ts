@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { CommandDetail } from "./commands.ts";
 import { checkpointRole } from "./checkpoint.ts";
+import type { FolderLine } from "./folder-lines.ts";
 import { runName, step } from "./names.ts";
 import { rankOf } from "./restoring.ts";
 import { tensorPatterns } from "./tensor-choice.ts";
@@ -135,6 +136,8 @@ export interface LocalStatus extends LocalState {
   runs: LocalRun[];
   /** Those that have not ended, at most 64. */
   transfers: TransferProgress[];
+  /** The folders with checkpoints in each watched folder, what is trained now first; at most 64. A worker of an earlier version says nothing of it. */
+  lines?: (FolderLine & { run: string })[];
   /** What was moved out of the program's sight in watched folders, and waits for a person; at most 64. */
   aside: LocalAside[];
   /** What was kept safe since its start although it may not be whole, and why. A worker of an earlier version says nothing of it. */

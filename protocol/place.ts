@@ -91,5 +91,12 @@ export function placeOf({ step, role, files, origin }: Placed, place: ShownPlace
   return { path: filePath.parse(`checkpoint-${step}`), kind: "folder" };
 }
 
+/**
+ * Returns how a checkpoint lies at a target. What was one file or several is put there as such when the target has the name of
+ * the (first) file; under any other name the target is a folder with the files in it.
+ */
+export const kindAt = ({ path, kind }: Pick<ShownPlace, "path" | "kind">, target: string): ShownPlace["kind"] =>
+  nameOfPlace(path) === nameOfPlace(target) ? kind : "folder";
+
 /** Returns the last segment: what the checkpoint is called. */
 export const nameOfPlace = (path: string): string => path.slice(path.lastIndexOf("/") + 1);

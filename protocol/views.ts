@@ -309,6 +309,8 @@ export interface RestorePlan {
   suggestedNodeId: string | null;
   /** On that node. */
   suggestedPath: string;
+  /** Where it lay in the watched folder, or would lie by its step: a target of this name receives its files, any other one is a folder. */
+  place: ShownPlace;
 }
 
 export interface EventRow {

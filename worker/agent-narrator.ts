@@ -45,7 +45,7 @@ export interface Narrator extends OrphanNarrator {
   /** A program did not go on from the checkpoint that it was given. `from` null: it began at its beginning. */
   beganElsewhere(about: { run: string; given: number; from: number | null }): void;
   /** The framework makes a new folder at its next start, which nobody watches. */
-  writesElsewhere(about: { run: string; folder: string; above: string }): void;
+  writesElsewhere(about: { run: string; folder: string; above: string; next: string }): void;
   /** A checkpoint that the state of the newest one names is back too. */
   restoredToo(about: { run: string; step: number; path: string; why: "named" | "kept" }): void;
   /** Not all that are kept fit on the disk. `left`: how many stay in the bucket, `step` being the newest of them. */
@@ -284,10 +284,10 @@ export function createNarrator(terminal: Terminal): Narrator {
         `The program of ${run} was given step ${formatCount(given)} and began ${from === null ? "at the beginning" : `at step ${formatCount(from)}`}: it looks for its checkpoint somewhere else. TIDEMARK_RESUME_PATH says where the checkpoint is.`,
         { type: "began-elsewhere", run, given, from },
       ),
-    writesElsewhere: ({ run, folder, above }) =>
+    writesElsewhere: ({ run, folder, above, next }) =>
       terminal.say(
-        `The program of ${run} may write elsewhere from now on: its framework makes a new folder beside ${folder} when that is there. Watch ${above} instead.`,
-        { type: "writes-elsewhere", run, folder, above },
+        `The program of ${run} may write elsewhere from now on: because ${folder} is there, its framework makes a new folder in ${above} (${next}). Watch ${above} instead.`,
+        { type: "writes-elsewhere", run, folder, above, next },
       ),
     restoredToo: ({ run, step, path, why }) =>
       terminal.say(`Restored ${path} too: ${why === "named" ? `the state of ${run} names it` : "it is kept"}.`, {

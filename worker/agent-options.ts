@@ -74,7 +74,7 @@ export function readAgentOptions(config: Config): AgentOptions {
     name: wishedName(config.text("name")),
     watches: readWatches({
       folders: config.list("watch"),
-      run: config.text("run"),
+      runs: config.list("run"),
       patterns: config.list("pattern"),
       followsLinks: config.isOn("follow-links"),
     }).map((watch) => (group === null ? watch : { ...watch, group })),

@@ -93,10 +93,10 @@ export const FLAGS = {
     says: "Folder in which checkpoints appear. May be given several times.",
   },
   run: {
-    kind: "text",
+    kind: "list",
     commands: [...WORKING, "save"],
     value: "NAME",
-    says: "Run the watched folder (or the saved checkpoint) belongs to; the folder's name when left out.",
+    says: "Run the watched folder (or the saved checkpoint) belongs to; the folder's name when left out. May be given several times, for several watched folders in their order.",
   },
   step: {
     kind: "number",

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { shownPlace } from "#protocol/place.ts";
 import {
   askedChoice,
   costWords,
@@ -6,6 +7,7 @@ import {
   pathWrong,
   patternsOf,
   patternsWrong,
+  putWhere,
   wholeTimeMs,
 } from "./restore-choice.ts";
 
@@ -28,6 +30,28 @@ test("what it costs is said for all nodes, and what is left out of it", () => {
 test("a path is absolute and does not climb", () => {
   expect(pathWrong("/data/x")).toBeUndefined();
   for (const path of ["", "/", "data", "/data/../etc"]) expect(pathWrong(path)).toBeDefined();
+});
+
+test("the dialog says as what, under which name and where a restore puts it", () => {
+  const said = (place: { path: string; kind: "file" | "files" | "folder" }, target: string) => {
+    const put = putWhere({ place: shownPlace.parse(place) }, target);
+    return put === null ? null : `${put.what} ${put.name} in ${put.folder}; ${put.note}`;
+  };
+  const file = { path: "lightning_logs/version_0/checkpoints/epoch=5-step=600.ckpt", kind: "file" } as const;
+  expect(said(file, `/w/${file.path}`)).toBe(
+    "the file epoch=5-step=600.ckpt in /w/lightning_logs/version_0/checkpoints; the place where it lay",
+  );
+  expect(said(file, "/else/epoch=5-step=600.ckpt")).toBe("the file epoch=5-step=600.ckpt in /else; its own name");
+  expect(said(file, "/else/best/")).toBe(
+    "the folder best in /else; with epoch=5-step=600.ckpt in it: the path has another name",
+  );
+  expect(said({ path: "model_10.pt", kind: "files" }, "/model_10.pt")).toBe(
+    "the files of this step, first model_10.pt in /; its own name",
+  );
+  expect(said({ path: "step_200", kind: "folder" }, "/w/checkpoint-200")).toBe(
+    "the folder checkpoint-200 in /w; it was called step_200",
+  );
+  expect(said(file, "relative")).toBeNull();
 });
 
 test("patterns are lines, and what cannot be read is said", () => {

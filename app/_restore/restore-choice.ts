@@ -1,4 +1,5 @@
 import { compileTensorPattern } from "#protocol/tensor-pattern.ts";
+import { kindAt, nameOfPlace, type ShownPlace } from "#protocol/place.ts";
 import type { RestoreCandidate, RestorePlan } from "#protocol/views.ts";
 
 /** What the person changed; null keeps what was suggested. */
@@ -97,6 +98,35 @@ export function freeWords(cost: RestorePlan["cost"]): string {
     ...(free.timesStored > 0 ? [`${free.timesStored} times what is stored`] : []),
   ];
   return `; ${parts.join(" and ")} may leave for nothing`;
+}
+
+/** What lies at the target after a restore: as what, under which name, in which folder. */
+export interface PutWhere {
+  what: string;
+  name: string;
+  folder: string;
+  note: string;
+}
+
+/** Returns where exactly a restore puts the checkpoint; null while the path cannot be used. */
+export function putWhere({ place }: Pick<RestorePlan, "place">, targetPath: string): PutWhere | null {
+  if (pathWrong(targetPath) !== undefined) return null;
+  const path = targetPath.replace(/\/+$/, "");
+  const name = nameOfPlace(path);
+  const kind = kindAt(place, path);
+  return {
+    what: { folder: "the folder", file: "the file", files: "the files of this step, first" }[kind],
+    name,
+    folder: path.slice(0, path.length - name.length - 1) || "/",
+    note: noteOf(place, { path, name }),
+  };
+}
+
+function noteOf(place: ShownPlace, { path, name }: { path: string; name: string }): string {
+  if (path.endsWith(`/${place.path}`) && place.path.includes("/")) return "the place where it lay";
+  const own = nameOfPlace(place.path);
+  if (name === own) return "its own name";
+  return place.kind === "folder" ? `it was called ${own}` : `with ${own} in it: the path has another name`;
 }
 
 /** The nodes that were chosen, the first one first. */

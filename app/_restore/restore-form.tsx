@@ -21,7 +21,15 @@ import { checkpointNote } from "../_runs/checkpoint-words.ts";
 import { VerifiedNote } from "../_verifying/verified-note.tsx";
 import { FileChoice } from "./file-choice.tsx";
 import { PickList } from "./pick-list.tsx";
-import { chosenNodes, costWords, freeWords, planned, wholeTimeMs, type RestoreChoice } from "./restore-choice.ts";
+import {
+  chosenNodes,
+  costWords,
+  freeWords,
+  planned,
+  putWhere,
+  wholeTimeMs,
+  type RestoreChoice,
+} from "./restore-choice.ts";
 import { formatBytes } from "../_ui/sizes.ts";
 
 interface RestoreFormProps {
@@ -67,6 +75,7 @@ export function RestoreForm({
   const { checkpoint } = plan;
   const nodes = useNodes();
   const node = plan.candidates.find((candidate) => candidate.nodeId === nodeId);
+  const put = putWhere(plan, targetPath);
   const isUpperBound = choice.files !== null && planned(choice.files) === null;
   const others = plan.candidates.filter((candidate) => candidate.nodeId !== nodeId);
   const fitting = plan.candidates.filter((candidate) => candidate.whyNot === null).length;
@@ -150,6 +159,15 @@ export function RestoreForm({
         onFocus={() => onHold(targetPath)}
         onBlur={() => onHold(null)}
       />
+      {put !== null && (
+        <Line label="Put there">
+          <span className="min-w-0 break-all">
+            {put.what} <b className="font-mono text-12 font-mid">{visibleText(put.name)}</b> in{" "}
+            <span className="font-mono text-12 text-soft">{visibleText(put.folder)}</span>
+          </span>
+          <span className="ml-auto text-faint">{visibleText(put.note)}</span>
+        </Line>
+      )}
       <Line label="Files">
         <span className="nums">{fileWords(plan, choice)}</span>
         <Button size="small" onClick={() => onChange((old) => ({ ...old, files: old.files === null ? [] : null }))}>

@@ -8,6 +8,36 @@ import { expect, expectSound, openSignedIn, seriousFaults, showAs, test } from "
 const NAME = "epoch=5-step=600.ckpt";
 const PLACE = `lightning_logs/version_0/checkpoints/${NAME}`;
 
+test("a run with checkpoints in two folders shows both lines, and which one is trained now", async ({
+  page,
+  stage,
+}) => {
+  test.setTimeout(300_000);
+  const folder = stage.folderOf("gpu-1");
+  for (const [version, step] of [
+    [0, 300],
+    [1, 20],
+  ]) {
+    const at = join(folder, `lightning_logs/version_${version}/checkpoints/epoch=0-step=${step}.ckpt`);
+    const save = `const fs = require("node:fs"), at = ${JSON.stringify(at)};
+      fs.mkdirSync(require("node:path").dirname(at), { recursive: true });
+      fs.writeFileSync(at, "state of ${step}");`;
+    const program = [process.execPath, "-e", save];
+    const worker = await stage.startNode({ name: "gpu-1", run: "two-lines", program, flags: ["--settle", "50ms"] });
+    expect(await worker.exited, worker.lines.join("\n")).toMatchObject({ code: 0 });
+  }
+  await openSignedIn(page, stage);
+  await page.goto(`${stage.hub.url}/runs/two-lines`);
+  const lines = page.getByRole("list", { name: "Lines" }).getByRole("listitem");
+  await expect(lines).toHaveText([
+    /version_1\/checkpoints.*step 20.*trained now/,
+    /version_0\/checkpoints.*step 300.*earlier/,
+  ]);
+  await expectSound(page, "a run with two lines, light and wide");
+  await showAs(page, "narrow");
+  await expectSound(page, "a run with two lines, dark and narrow");
+});
+
 test("a Lightning file is restored by hand and lies on the disk under its own name, as a file", async ({
   page,
   stage,
@@ -49,9 +79,19 @@ test("a Lightning file is restored by hand and lies on the disk under its own na
   await page.getByRole("option", { name: /gpu-2/ }).click();
   await expect(path).toHaveValue(/gpu-2/);
   await expect(path).toHaveValue(new RegExp(`/${NAME.replaceAll(".", "\\.")}$`));
+  const put = dialog.getByText(/^the (file|folder) /);
+  await expect(put).toHaveText(new RegExp(`^the file ${NAME.replaceAll(".", "\\.")} in /.*gpu-2`));
+  for (const width of ["narrow", "wide"] as const) {
+    await showAs(page, width);
+    await expectSound(page, `the dialog that says where a file is put, dark and ${width}`);
+  }
   const target = join(stage.dir, "by-hand", NAME);
   mkdirSync(dirname(target), { recursive: true });
+  await path.fill(join(dirname(target), "best"));
+  await expect(put).toHaveText(`the folder best in ${dirname(target)}`);
+  await expect(dialog).toContainText(`with ${NAME} in it: the path has another name`);
   await path.fill(target);
+  await expect(put).toHaveText(`the file ${NAME} in ${dirname(target)}`);
   await path.press("Enter");
   await expect(dialog).toContainText("Restored and verified");
   expect(statSync(target).isFile()).toBe(true);

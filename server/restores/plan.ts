@@ -153,6 +153,7 @@ export async function planRestore(hub: Hub, input: z.infer<typeof planRestoreInp
     candidates,
     suggestedNodeId: best?.nodeId ?? null,
     suggestedPath: folderOn(hub, best, { run: row.run, place }),
+    place,
   };
 }
 

@@ -38,6 +38,16 @@ test("a part of a step is waited for", async () => {
   expect(await look()).toContain("warn: waits for model_30.pt as step 30 (2.0 KiB): optim_30.pt is missing");
 });
 
+test("where the framework goes on in another folder, that one is named", async () => {
+  await write("version_0/checkpoints/epoch=0-step=10.ckpt");
+  const watched = join(folder, "version_0/checkpoints");
+  expect((await checkWatch({ folder: watched, takes: null })).at(-1)).toMatchObject({
+    outcome: "warn",
+    says: `the framework makes a new folder in ${folder} at its next start (version_1), because ${watched} is there`,
+    fix: `Watch ${folder} instead.`,
+  });
+});
+
 test("an empty folder and one that is not there are no mistake", async () => {
   expect(await look()).toEqual([`ok: ${folder} holds no checkpoint yet`]);
   await rm(folder, { recursive: true });

@@ -9,6 +9,7 @@ import { createRecogniser, inOrderOfEvidence } from "../upload/recognise.ts";
 import { findUntaken, untakenWords } from "../upload/untaken.ts";
 import { findCandidates } from "../upload/walk-watched.ts";
 import type { Watch } from "../upload/watch.ts";
+import { nextPlace } from "../upload/writes-elsewhere.ts";
 import { doubtful, fine, type Finding } from "./finding.ts";
 
 const MOST_LINES = 50;
@@ -38,6 +39,14 @@ export async function checkWatch({ folder, takes }: Pick<Watch, "folder" | "take
   const untaken = await findUntaken(folder, candidates);
   if (untaken.files > 0)
     found.push(doubtful(check, { says: `leaves ${untakenWords(untaken)}: no checkpoint format`, fix: NAME_IT }));
+  const elsewhere = await nextPlace(folder);
+  if (elsewhere !== null)
+    found.push(
+      doubtful(check, {
+        says: `the framework makes a new folder in ${elsewhere.above} at its next start (${elsewhere.next}), because ${folder} is there`,
+        fix: `Watch ${elsewhere.above} instead.`,
+      }),
+    );
   if (found.length === 0) found.push(fine(check, `${folder} holds no checkpoint yet`));
   return found;
 }

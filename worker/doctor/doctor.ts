@@ -32,7 +32,7 @@ export async function examine(verb: Verb): Promise<number> {
   tell(findings);
   if (folder !== null) tell([await checkLock(folder)]);
   tell([await checkOpenFiles(), judgeVariables(config)]);
-  const watches = { folders: config.list("watch"), run: null, patterns: config.list("pattern") };
+  const watches = { folders: config.list("watch"), runs: [], patterns: config.list("pattern") };
   for (const watch of readWatches(watches)) {
     tell(await checkWatch(watch));
     if (folder !== null) tell(await checkDisks(folder, watch.folder));

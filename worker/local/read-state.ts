@@ -1,4 +1,6 @@
+import { relative } from "node:path";
 import { sentenceOf } from "#protocol/fault.ts";
+import { linesOf } from "#protocol/folder-lines.ts";
 import type { LocalRun, LocalState, LocalStatus, Sustain } from "#protocol/local.ts";
 import type { RunBacklog } from "#protocol/reports.ts";
 import { riskOf } from "#protocol/risk.ts";
@@ -6,6 +8,7 @@ import { PRODUCT_VERSION } from "#protocol/version.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { judgeStateDisk } from "../host/judge-state-disk.ts";
 import { listAllAside } from "../restore/set-aside.ts";
+import { readLocalCheckpoints } from "../run/local-checkpoints.ts";
 import { isUnsafe, readBacklog, uploadProgress } from "../upload/backlog.ts";
 import { sumAhead } from "../upload/sum-ahead.ts";
 
@@ -51,6 +54,7 @@ export async function readStatus(agent: Agent): Promise<LocalStatus> {
       ...uploadProgress(agent, up?.engine ?? null),
       ...agent.checker.progress(),
     ].slice(0, MOST_TRANSFERS),
+    lines: await findLines(agent),
     doubtful: doubtfulOf(agent).slice(-MOST_TRANSFERS),
     ...(await findOpenPieces(agent)),
     smallDisks: await findSmallDisks(agent),
@@ -79,6 +83,22 @@ async function findOpenPieces({ hub, options }: Agent): Promise<Pick<LocalStatus
     found.push(...steps.map((one) => ({ run, ...one })));
   }
   return found.length === 0 ? {} : { openPieces: found };
+}
+
+/** By what lies on the disk now. A folder that cannot be read has none. */
+async function findLines({ options, ledger, watchedSince }: Agent): Promise<NonNullable<LocalStatus["lines"]>> {
+  const { knows, isRestored } = ledger;
+  const lines: NonNullable<LocalStatus["lines"]> = [];
+  for (const watch of options.watches) {
+    const { run, folder } = watch;
+    const evidence = { knows, isRestored, watchedSince: watchedSince.get(run) ?? 0 };
+    const found = await readLocalCheckpoints(watch, evidence).catch(() => []);
+    const placed = found
+      .filter(({ state }) => state !== "torn")
+      .map(({ path, step, writtenAt }) => ({ path: relative(folder, path), step, at: Math.round(writtenAt) }));
+    lines.push(...linesOf(placed).map((line) => ({ run, ...line })));
+  }
+  return lines.slice(0, MOST_TRANSFERS);
 }
 
 async function findSmallDisks({ state, options }: Agent): Promise<NonNullable<LocalStatus["smallDisks"]>> {

@@ -31,6 +31,20 @@ test("where nothing waits, nothing is counted", () => {
   );
 });
 
+test("of checkpoints in several folders it is said which line is trained now", () => {
+  const line = (folder: string, step: number) => ({ run: "llama", folder, step, at: NOW, checkpoints: 2 });
+  const backlog = makeRunBacklog({ safeStep: 20, safeAt: NOW });
+  const runs = [{ ...backlog, risk: riskOf(backlog, NOW), etaMs: null, isHeld: false, sustain: null }];
+  const rates = { upBytesPerSecond: 0, downBytesPerSecond: 0, rttMs: null };
+  const rest = { pending: 0, error: null, node: "gpu-1", version: "0", store: null, transfers: [], aside: [] };
+  const status = { ...rest, ...rates, hub: { url: "http://hub", isUp: true }, at: NOW, runs };
+  const lines = [line("lightning_logs/version_1/checkpoints", 20), line("", 300)];
+  expect(sentencesOf({ ...status, lines })[2]).toBe(
+    "llama is trained in lightning_logs/version_1/checkpoints (step 20); earlier lines: the watched folder (step 300).",
+  );
+  expect(sentencesOf({ ...status, lines: lines.slice(0, 1) })).toHaveLength(2);
+});
+
 test("what was moved aside is listed with its size and its place, escaped", () => {
   const aside = [
     {

@@ -1,7 +1,9 @@
 import { join } from "node:path";
 import * as z from "zod";
 import { isFault } from "#protocol/fault.ts";
+import type { FolderLine } from "#protocol/folder-lines.ts";
 import type { LocalAside, LocalRun, LocalStatus } from "#protocol/local.ts";
+import { stepWords } from "#protocol/step-words.ts";
 import { formatBytes, formatCount, formatDuration, formatRate } from "#protocol/units.ts";
 import { stateFolder } from "../host/state-folder.ts";
 import { listAllAside } from "../restore/set-aside.ts";
@@ -53,6 +55,7 @@ export function sentencesOf(status: LocalStatus): string[] {
   return [
     `${node} -> ${place}, ${rates}; the hub ${hub.isUp ? "answers" : "is away"} (${hub.url}).`,
     ...status.runs.map((run) => sentenceOfRun(run, status.at)),
+    ...status.runs.flatMap(({ run }) => lineSentences(run, status.lines ?? [])),
     ...(error === null ? [] : [error]),
     ...(status.doubtful ?? []).map(
       ({ run, step, why }) =>
@@ -65,6 +68,15 @@ export function sentencesOf(status: LocalStatus): string[] {
     // A worker of an earlier version says nothing of it.
     ...asideSentences((status as Partial<LocalStatus>).aside ?? []),
   ];
+}
+
+/** Where a run has checkpoints in several folders: which one is trained now. */
+function lineSentences(run: string, all: NonNullable<LocalStatus["lines"]>): string[] {
+  const [now, ...earlier] = all.filter((line) => line.run === run);
+  if (now === undefined || earlier.length === 0) return [];
+  const words = ({ folder, step, stepFrom }: FolderLine) =>
+    `${folder === "" ? "the watched folder" : shownName(folder)} (${stepWords(step, stepFrom)})`;
+  return [`${shownName(run)} is trained in ${words(now)}; earlier lines: ${earlier.map(words).join(", ")}.`];
 }
 
 /** One line for each thing that was moved aside and that only a person removes. */

@@ -1,6 +1,6 @@
 import { basename, sep } from "node:path";
 import type { StoredManifest } from "#protocol/adopted.ts";
-import { isBeside, nameOfPlace, placeOf, type BesideFile, type CheckpointPlace } from "#protocol/place.ts";
+import { isBeside, kindAt, nameOfPlace, placeOf, type BesideFile, type CheckpointPlace } from "#protocol/place.ts";
 
 /** How a checkpoint lies at its target: as a folder of its own, or as files in a folder that may hold others. */
 export type Layout = {
@@ -14,15 +14,11 @@ export type Placed = Pick<StoredManifest, "step" | "files"> & {
   origin?: { place: string; kind: "folder" | "file" } | undefined;
 };
 
-/**
- * Returns how a checkpoint lies at `target`. What was one file or several is put there as such when the target has the name of
- * the (first) file; under any other name the target is a folder with the files in it.
- */
+/** Returns how a checkpoint lies at `target`, as `kindAt` says. */
 export function layoutOf(manifest: Placed, target: string): Layout {
-  const { path, kind } = placeOf(manifest, manifest.place);
-  const isNamed = nameOfPlace(path) === basename(target);
-  const isOwnName = isNamed && manifest.place !== undefined;
-  if (kind === "folder" || !isNamed) return { kind: "folder", isOwnName };
+  const place = placeOf(manifest, manifest.place);
+  const isOwnName = nameOfPlace(place.path) === basename(target) && manifest.place !== undefined;
+  if (kindAt(place, target) === "folder") return { kind: "folder", isOwnName };
   return { kind: "files", isOwnName, names: ownFiles(manifest.files).map((file) => file.path) };
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { lookAt } from "../upload/look.ts";
-import { keepAs, listAside, removeStoredAside, setAside } from "./set-aside.ts";
+import { keepAs, listAllAside, listAside, removeStoredAside, setAside } from "./set-aside.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -73,6 +73,22 @@ test("nothing is set aside inside the folder that accelerate lists whole, whiche
   const isStored = (path: string, print: string) => path === stored && print === fingerprint;
   expect(await removeStoredAside(checkpoints, isStored)).toEqual([join(outside, "checkpoint_1")]);
   expect(await readdir(outside)).toEqual(["checkpoint_3", "unfinished-checkpoint_2"]);
+});
+
+test("what is set aside deep below the watched folder is listed by its path, and removed when it is stored", async () => {
+  const deep = "lightning_logs/version_0";
+  const stored = await write(`${deep}/step_50`);
+  const fingerprint = (await lookAt({ path: stored, kind: "folder" }))?.fingerprint;
+  await setAside(stored, { isTorn: false });
+  await setAside(await write(`${deep}/project/checkpoints/checkpoint_2`), { isTorn: true });
+  await setAside(await write("checkpoint-60"), { isTorn: false });
+  expect((await listAllAside([folder])).map(({ name }) => name)).toEqual([
+    "checkpoint-60",
+    `${deep}/step_50`,
+    `${deep}/project/checkpoints/checkpoint_2`,
+  ]);
+  const removed = await removeStoredAside(folder, (path, print) => path === stored && print === fingerprint);
+  expect(removed).toEqual([join(folder, deep, ".set-aside-step_50")]);
 });
 
 test("a folder that is not there has nothing aside, and what is gone need not be moved", async () => {

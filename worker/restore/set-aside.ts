@@ -1,3 +1,4 @@
+import type { Dirent } from "node:fs";
 import { mkdir, readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { LocalAside } from "#protocol/local.ts";
@@ -80,35 +81,57 @@ const nameOf = (place: string): string =>
 
 const NOTHING_SEEN = { files: [], sizeBytes: 0, newestMs: 0, fingerprint: null };
 
-/** Returns what lies set aside in a folder, in the order of names; nothing where the folder does not exist. Faults: READ_FAILED. */
+/** Checkpoints are looked for as deep as this, so they are set aside as deep. */
+const MOST_LEVELS = 6;
+const MOST_FOLDERS = 2_000;
+
+/** Returns what lies set aside in a watched folder and below it, in the order of paths; nothing where it does not exist. Faults: READ_FAILED. */
 export async function listAside(folder: string): Promise<Aside[]> {
-  const beside = await listIn(folder, { prefix: ASIDE, below: "" });
-  const outside =
-    basename(folder) === LISTED_WHOLE
-      ? await listIn(join(dirname(folder), OUTSIDE), { prefix: "", below: "" })
-      : await listIn(join(folder, OUTSIDE), { prefix: "", below: `${LISTED_WHOLE}/` });
-  return [...beside, ...outside].sort((a, b) => (a.path < b.path ? -1 : 1));
+  const found: Aside[] = [];
+  let folders = 0;
+  const enter = async (at: string, below: string, level: number): Promise<void> => {
+    if (++folders > MOST_FOLDERS) return;
+    const entries = await readdir(at, { withFileTypes: true });
+    found.push(...(await asideAmong(entries, { at, below, prefix: ASIDE })));
+    for (const entry of entries) {
+      const path = join(at, entry.name);
+      if (entry.name === OUTSIDE) await addOutside(path, `${below}${LISTED_WHOLE}/`);
+      if (!entry.isDirectory() || entry.name.startsWith(".") || level === MOST_LEVELS) continue;
+      // One folder of many that is gone, or that nobody may read, hides none of the others.
+      await enter(path, `${below}${entry.name}/`, level + 1).catch(() => undefined);
+    }
+  };
+  const addOutside = async (at: string, below: string) => {
+    const entries = await readdir(at, { withFileTypes: true }).catch(() => []);
+    found.push(...(await asideAmong(entries, { at, below, prefix: "" })));
+  };
+  try {
+    if (basename(folder) === LISTED_WHOLE) await addOutside(join(dirname(folder), OUTSIDE), "");
+    await enter(folder, "", 0);
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw diskFault(error, { op: "run", subject: folder, otherwise: "READ_FAILED" });
+  }
+  return found.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
 /** `below`: what comes before the name where it was, from the watched folder. */
-async function listIn(folder: string, { prefix, below }: { prefix: string; below: string }): Promise<Aside[]> {
+async function asideAmong(
+  entries: readonly Dirent[],
+  { at, below, prefix }: { at: string; below: string; prefix: string },
+): Promise<Aside[]> {
   const found: Aside[] = [];
-  try {
-    for (const entry of await readdir(folder, { withFileTypes: true })) {
-      if (!entry.name.startsWith(prefix) || entry.name === OUTSIDE) continue;
-      const path = join(folder, entry.name);
-      const kind = entry.isDirectory() ? "folder" : "file";
-      const name = `${below}${nameOf(entry.name.slice(prefix.length))}`;
-      // What cannot be looked at (a link to another folder in it) is there all the same, and is never removed.
-      const look = await lookAt({ path, kind }).catch(() => NOTHING_SEEN);
-      if (look === null) continue;
-      const { files, sizeBytes, newestMs: writtenAt } = look;
-      // The fingerprint of a file contains its name, which is another one now.
-      const fingerprint = kind === "folder" ? look.fingerprint : null;
-      found.push({ path, name, sizeBytes, files: files.length, writtenAt, fingerprint });
-    }
-  } catch (error) {
-    if (codeOf(error) !== "ENOENT") throw diskFault(error, { op: "run", subject: folder, otherwise: "READ_FAILED" });
+  for (const entry of entries) {
+    if (!entry.name.startsWith(prefix) || entry.name === OUTSIDE) continue;
+    const path = join(at, entry.name);
+    const kind = entry.isDirectory() ? "folder" : "file";
+    const name = `${below}${nameOf(entry.name.slice(prefix.length))}`;
+    // What cannot be looked at (a link to another folder in it) is there all the same, and is never removed.
+    const look = await lookAt({ path, kind }).catch(() => NOTHING_SEEN);
+    if (look === null) continue;
+    const { files, sizeBytes, newestMs: writtenAt } = look;
+    // The fingerprint of a file contains its name, which is another one now.
+    const fingerprint = kind === "folder" ? look.fingerprint : null;
+    found.push({ path, name, sizeBytes, files: files.length, writtenAt, fingerprint });
   }
   return found;
 }

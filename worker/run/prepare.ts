@@ -13,11 +13,11 @@ import { restoreNewest } from "../restore/restore-newest.ts";
 import { findCandidates } from "../upload/walk-watched.ts";
 import { lookAt } from "../upload/look.ts";
 import type { Watch } from "../upload/watch.ts";
+import { nextPlace } from "../upload/writes-elsewhere.ts";
 import { reportLoss } from "../loss/report-loss.ts";
 import { removeStoredAside, setAside } from "../restore/set-aside.ts";
 import { chooseResume, type LocalCheckpoint, type Resume } from "./choose-resume.ts";
 import { restoreOthers, type RestoreWish } from "./restore-others.ts";
-import { folderToWatch } from "./writes-elsewhere.ts";
 import { claimFrom, resumeWishOf, type StartFrom } from "./start-from.ts";
 import { readLocalCheckpoints, writtenAt } from "./local-checkpoints.ts";
 
@@ -44,8 +44,8 @@ export async function prepareRuns(
   for (const watch of agent.options.watches) {
     const point = await prepareRun(agent, watch, startFrom);
     // Also at its first start: a framework makes a new folder because this one is there, whatever is in it.
-    const above = await folderToWatch(watch.folder);
-    if (above !== null) agent.narrator.writesElsewhere({ run: watch.run, folder: watch.folder, above });
+    const elsewhere = await nextPlace(watch.folder);
+    if (elsewhere !== null) agent.narrator.writesElsewhere({ run: watch.run, folder: watch.folder, ...elsewhere });
     if (point === null) continue;
     points.push(point);
     await restoreOthers(agent, { run: watch.run, folder: watch.folder, point }, wish);

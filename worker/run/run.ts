@@ -141,7 +141,7 @@ function readRestoreWish(text: string | null): RestoreWish {
 async function lookDry({ config, terminal }: RunCommand): Promise<number> {
   const watches = readWatches({
     folders: config.list("watch"),
-    run: config.text("run"),
+    runs: config.list("run"),
     patterns: config.list("pattern"),
   });
   for (const watch of watches) for (const finding of await checkWatch(watch)) showFinding(terminal, finding);

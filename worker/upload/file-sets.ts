@@ -52,8 +52,9 @@ export function fileSetsOf(files: readonly SavedFile[]): FileSet[] {
   const groups = numberedGroups(files);
   // `strip_optimizer` of ultralytics: nothing goes on from it.
   const unnumbered = files.filter(({ read, inside }) => read.step === null && inside !== FINAL);
-  // `train.bin` may be anything; a name of savers, or a format of weights, is needed to take it.
-  const models = unnumbered.filter(({ name, read, isModel }) => isModel && (read.isSaverName || isWeightsName(name)));
+  // `train.bin` may be anything; a name of savers, or a format of weights, is needed to take it. JSON is a model by its content.
+  const isWeights = (name: string) => isWeightsName(name) || /\.json$/i.test(name);
+  const models = unnumbered.filter(({ name, read, isModel }) => isModel && (read.isSaverName || isWeights(name)));
   const rest = models.filter((file) => !joinGroup(groups, file));
   if (groups.length === 0) {
     const state = stateOf(rest, unnumbered);

@@ -10,6 +10,8 @@ test.each([
   ["epoch=1-step=900.ckpt", 900],
   ["iter_0000100", 100],
   ["7", 7],
+  ["ckpt_20240102-000130", 1_704_153_690],
+  ["checkpoint-20240102-step=30", 30],
   ["lr-temp-step-500", 500],
   ["temp-0.7-step-500", 500],
   ["partial-freeze-step-500", 500],
@@ -37,6 +39,12 @@ test.each([
   "500.orbax-checkpoint-tmp-17",
   "runs",
   "latest",
+  "version_0",
+  "train2",
+  "seed_3",
+  "2024-01-01",
+  "2024-01-01_12-30-00",
+  "12-30-00",
 ])("%s is not a finished checkpoint's name", (name) => {
   expect(stepOf(name, "folder")).toBeNull();
 });

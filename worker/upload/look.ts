@@ -9,7 +9,7 @@ import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import { identityOf, type FileIdentity } from "../engine/identity.ts";
 import { isLabelName } from "#protocol/checkpoint-file-names.ts";
 import { whyPathRefused } from "#protocol/names.ts";
-import { isTemporaryInside } from "#protocol/checkpoint-layouts.ts";
+import { isLeftByNfs, isTemporaryInside } from "#protocol/checkpoint-layouts.ts";
 import type { Candidate } from "./find.ts";
 import { whyNotFollowed, type LinkRule } from "./link-rule.ts";
 
@@ -66,6 +66,7 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names
     if (entries.length === 0 && relative !== "") emptyFolders.push(relative);
     const own: Dirent[] = [];
     for (const entry of listed) {
+      if (isLeftByNfs(entry.name)) continue;
       const isText = !entry.name.includes("\ufffd") || (await isThere(join(folder, entry.name)));
       const name = relative === "" ? entry.name : `${relative}/${entry.name}`;
       const why = isText ? whyPathRefused(name) : "its name is not UTF-8";

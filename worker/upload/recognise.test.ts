@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { torchFile } from "#storage/testing/torch-file.ts";
 import { findCandidates } from "./walk-watched.ts";
 import { lookAt } from "./look.ts";
 import { createRecogniser, inOrderOfEvidence } from "./recognise.ts";
@@ -60,6 +61,67 @@ test("the names of home-made checkpoints count once the run is watched", async (
   expect(await taken({ watchedSince })).toEqual(["llama_200"]);
   // A copy that keeps old dates is made on this disk when it is made.
   expect(await taken({ watchedSince: Date.now() - 60_000 })).toEqual(["llama_100", "llama_200"]);
+});
+
+const XGBOOST = '{"learner":{"attributes":{}},"version":[3,4,1]}';
+
+test.each<[string, number | "inside" | "time", (string | Buffer)?]>([
+  ["ckpt.pt", "inside", torchFile({ iter_num: 250 })],
+  ["ckpt.pt", "time"],
+  ["last.pt", "time"],
+  ["best.pt", "inside", torchFile({ epoch: 7 })],
+  ["last.ckpt", "inside", torchFile({ epoch: 3, global_step: 600 })],
+  ["epoch=03-val_loss=0.21.ckpt", 3],
+  ["epoch=03-val_loss=0.21.ckpt", "inside", torchFile({ epoch: 3, global_step: 600 })],
+  ["model_0004999.pth", 4_999],
+  ["checkpoint-10.pth.tar", 10],
+  ["rl_model_10000_steps.zip", 10_000],
+  ["lora-000010.safetensors", 10, SAFETENSORS],
+  ["ep0-ba500-rank0.pt", 500],
+  ["5epoch.pth", 5],
+  ["checkpoint-250.gguf", 250],
+  ["weights.01-0.50.keras", 1],
+  ["epoch_003.weights.h5", 3],
+  ["step_40.h5", 40],
+  ["megatron-step=80.nemo", 80],
+  ["model.nemo", "time"],
+  ["step_60/__0_0.distcp", 60],
+  ["checkpoint_7.joblib", 7],
+  ["model_10.ubj", 10],
+  ["model_10.json", 10, XGBOOST],
+  ["model.json", "time", XGBOOST],
+])("%s is a checkpoint: its step is %s", async (path, step, content = TORCH) => {
+  await write(path, content, new Date());
+  const [candidate, another] = await findCandidates(folder);
+  expect(another).toBeUndefined();
+  expect(await taken()).toEqual([path.split("/")[0]]);
+  if (typeof step === "number") expect(candidate).toMatchObject({ step });
+  else expect(candidate?.stepFrom).toBe(step);
+});
+
+test.each([
+  ["images_512/0001.png", "pixels"],
+  ["outputs/2024-01-01/run.log", "log"],
+  ["version_0/hparams.yaml", "lr: 0.1"],
+  ["config_10.json", '{"hidden_size": 10}'],
+  ["resnet50.zip", "of a data set"],
+])("%s is no checkpoint", async (path, content) => {
+  await write(path, content, new Date());
+  expect(await taken()).toEqual([]);
+});
+
+test("folders of dates and versions are no steps: the files in them are", async () => {
+  await write("outputs/2024-01-01/model_10.pt", TORCH, new Date());
+  await write("lightning_logs/version_3/checkpoints/epoch=0-step=20.ckpt", TORCH, new Date());
+  expect(await taken()).toEqual(["model_10.pt", "epoch=0-step=20.ckpt"]);
+});
+
+test("dates in names order by date", async () => {
+  await write("ckpt_20250601-120000/model.pt", TORCH, new Date());
+  expect((await findCandidates(folder))[0]).toMatchObject({ step: 1_748_779_200, stepFrom: "time" });
+  await write("ckpt_20240102-000130.pt", TORCH, new Date());
+  await write("ckpt_20231231-235959.pt", TORCH, new Date());
+  expect(await taken()).toEqual(["ckpt_20231231-235959.pt", "ckpt_20240102-000130.pt", "ckpt_20250601-120000"]);
 });
 
 test("a framework's files need no word in the name", async () => {

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, symlink, utimes, writeFile } from "node:fs/promises
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { torchFile } from "#storage/testing/torch-file.ts";
 import { createFinder, findCandidates, restAfter } from "./walk-watched.ts";
 
 let folder: string;
@@ -110,6 +111,15 @@ test("weights without a state lie below the folder as a final model, those in a 
   expect(finder.finals()).toMatchObject([
     { path: join(folder, "outputs/run"), names: ["model.safetensors", "config.json"].toSorted() },
   ]);
+});
+
+test("weights that their saver stripped at its end are final also in the watched folder itself", async () => {
+  await write("epoch4.pt", "notes.txt");
+  for (const name of ["last.pt", "best.pt"])
+    await writeFile(join(folder, name), torchFile({ epoch: -1, optimizer: null }));
+  const finder = createFinder(folder, null);
+  expect((await finder.find()).map(({ name }) => name)).toEqual(["epoch4.pt"]);
+  expect(finder.finals()).toMatchObject([{ path: folder, names: ["best.pt", "last.pt"] }]);
 });
 
 test("one slow walk on a busy machine keeps no new checkpoint from being seen for long", () => {

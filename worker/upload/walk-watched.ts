@@ -3,11 +3,12 @@ import { readdir, realpath, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { isFrameworkFile, isWeightsName, nameEvidenceOf } from "#protocol/checkpoint-evidence.ts";
 import { isModelName, readFileName, type FileName } from "#protocol/checkpoint-file-names.ts";
-import { isTemporaryName, stepOf } from "#protocol/checkpoint-layouts.ts";
+import { dateIn, isTemporaryName, stepOf } from "#protocol/checkpoint-layouts.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import { FINAL, fileSetsOf, type SavedFile } from "./file-sets.ts";
 import { finalModelNames } from "./final-model.ts";
 import { stepOfNamed, type Candidate, type NamePattern } from "./find.ts";
+import { isModelJson } from "./is-model-json.ts";
 import { readGlobalStep } from "./read-global-step.ts";
 import { readStepInside } from "./read-step-inside.ts";
 
@@ -20,11 +21,11 @@ export interface Finder {
   find(): Promise<Candidate[]>;
   /** The same, walked now: `find` may answer with what an earlier walk found. Faults: READ_FAILED. */
   findAnew(): Promise<Candidate[]>;
-  /** Returns the weights without a state to go on from that the last walk found below the folder itself. */
+  /** Returns the weights without a state to go on from that the last walk found below the folder, and the stripped ones in it. */
   finals(): readonly FinalBelow[];
 }
 
-/** Weights in a folder below the watched one, as `save_pretrained` leaves them, or stripped by their saver. */
+/** Weights in a folder below the watched one, as `save_pretrained` leaves them; or, there and in that folder itself, stripped by their saver. */
 export interface FinalBelow {
   path: string;
   names: readonly string[];
@@ -72,7 +73,7 @@ export function restAfter(walks: readonly number[]): number {
 export function createFinder(folder: string, takes: NamePattern | null, followsAll = false): Finder {
   const links = { root: folder, followsAll };
   const listings = new Map<string, Listing>();
-  const insides = new Map<string, { key: string; step: number | null }>();
+  const insides = new Map<string, Inside>();
   let last: { found: Candidate[]; until: number } | null = null;
   let walks: number[] = [];
   let finals: readonly FinalBelow[] = [];
@@ -103,13 +104,20 @@ export function createFinder(folder: string, takes: NamePattern | null, followsA
   };
 }
 
+/** What was read out of a file; `key` is its size and time. */
+interface Inside {
+  key: string;
+  step: number | null;
+  isModel: boolean;
+}
+
 interface Walk {
   root: string;
   takes: NamePattern | null;
   found: Candidate[];
   finals: FinalBelow[];
   listings: Map<string, Listing>;
-  insides: Map<string, { key: string; step: number | null }>;
+  insides: Map<string, Inside>;
   /** Folders and files that are still there. */
   seen: Set<string>;
   folders: number;
@@ -143,7 +151,8 @@ async function enter(walk: Walk, folder: string, level: number): Promise<void> {
   }
   listing.saved ??= savedAmong(walk, listing.files);
   const stripped = await addFiles(walk, folder, [...listing.saved, ...savedAmong(walk, linked)]);
-  if (folder !== walk.root) await addFinal(walk, folder, [...finalModelNames(listing.files), ...stripped]);
+  // The weights of `save_pretrained` in the watched folder itself are found without a walk (`findFinalModel`).
+  await addFinal(walk, folder, [...(folder === walk.root ? [] : finalModelNames(listing.files)), ...stripped]);
 }
 
 async function addFinal(walk: Walk, folder: string, names: readonly string[]): Promise<void> {
@@ -213,7 +222,9 @@ async function addFolder(walk: Walk, { path, name }: { path: string; name: strin
     return false;
   }
   const judged = inside === null ? "both" : judgeFolder(name, inside);
-  if (judged !== "others") walk.found.push({ path, name, step, kind: "folder" });
+  const isDated = dateIn(name) === step;
+  if (judged !== "others")
+    walk.found.push({ path, name, step, kind: "folder", ...(isDated && { stepFrom: "time" as const }) });
   return judged !== "checkpoint";
 }
 
@@ -269,12 +280,13 @@ async function addFiles(
     const path = join(folder, name);
     const stats = await stat(path).catch(() => null);
     if (stats === null) continue;
+    const { step: inside, isModel } = await insideOf(walk, { path, stats, read });
     files.push({
       name,
       read,
-      isModel: walk.takes !== null || isModelName(name),
+      isModel: walk.takes !== null || isModelName(name) || isModel,
       mtimeMs: stats.mtimeMs,
-      inside: await insideOf(walk, { path, stats, read }),
+      inside,
     });
   }
   for (const { names: own, step, stepFrom, isSaverName, lacks, isAlone, isAwaited } of fileSetsOf(files)) {
@@ -304,17 +316,18 @@ function readWanted(takes: NamePattern | null, name: string): FileName | null {
   return { step, from: step === null ? null : "step", isSaverName: true };
 }
 
-/** The step that a file holds, where its name leaves it open; read once for each time that it is written. */
+/** What a file says itself where its name leaves it open: its step, and whether it is a model. Read once for each time that it is written. */
 async function insideOf(
   { insides, seen }: Walk,
   { path, stats, read }: { path: string; stats: Stats; read: FileName },
-): Promise<number | null> {
-  if (read.from !== null && read.from !== "epoch") return null;
+): Promise<Pick<Inside, "step" | "isModel">> {
   const key = `${stats.size} ${stats.mtimeMs}`;
   const known = insides.get(path);
   seen.add(path);
-  if (known?.key === key) return known.step;
-  const step = await readStepInside(path, stats.size);
-  insides.set(path, { key, step });
-  return step;
+  if (known?.key === key) return known;
+  const isOpen = read.from === null || read.from === "epoch";
+  const step = isOpen ? await readStepInside(path, stats.size) : null;
+  const inside = { key, step, isModel: await isModelJson(path) };
+  insides.set(path, inside);
+  return inside;
 }

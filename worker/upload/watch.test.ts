@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { runName } from "#protocol/names.ts";
 import { createRecogniser } from "./recognise.ts";
 import { createFinder } from "./walk-watched.ts";
-import { createRests, lookOnce, type Watching } from "./watch.ts";
+import { createRests, lookOnce, readWatches, type Watching } from "./watch.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -117,4 +117,20 @@ test("a step that an earlier walk read out of a file is asked for anew before th
   expect(taken).toEqual([]);
   await lookOnce(looking);
   expect(taken).toEqual([4]);
+});
+
+test("several watched folders belong to runs in their order, or to those of their own names, and never to one", () => {
+  const read = (folders: string[], runs: string[]) =>
+    readWatches({ folders, runs, patterns: [] }).map(({ folder: at, run }) => [at, run]);
+  expect(read(["/new/one", "/new/two"], ["model", "sampler"])).toEqual([
+    ["/new/one", "model"],
+    ["/new/two", "sampler"],
+  ]);
+  expect(read(["/data/model", "/data/sampler"], [])).toEqual([
+    ["/data/model", "model"],
+    ["/data/sampler", "sampler"],
+  ]);
+  expect(() => read(["/a/out", "/b/out"], [])).toThrow(/BAD_INPUT|name a run for each/);
+  expect(() => read(["/a/x", "/b/y"], ["out", "out"])).toThrow(/BAD_INPUT|name a run for each/);
+  expect(() => read(["/a/x", "/b/y"], ["out"])).toThrow(/BAD_INPUT|name one run for each/);
 });

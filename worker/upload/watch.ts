@@ -91,27 +91,31 @@ export function createRests(now: () => number): Rests {
   };
 }
 
-/** Which folder belongs to which run. @throws Fault BAD_INPUT */
+/**
+ * Which folder belongs to which run: by `runs` in the order of the folders, or else by the name of the folder. A checkpoint comes
+ * back below the folder of its run, wherever that lies on this machine. @throws Fault BAD_INPUT
+ */
 export function readWatches(given: {
   folders: readonly string[];
-  run: string | null;
+  runs: readonly string[];
   patterns: readonly string[];
   followsLinks?: boolean;
 }): Watch[] {
-  const { folders, run, followsLinks = false } = given;
+  const { folders, runs, followsLinks = false } = given;
   const takes = readPatterns(given.patterns);
-  if (run !== null && folders.length > 1) {
+  if (runs.length > 0 && folders.length > 0 && runs.length !== folders.length) {
     throw new Fault("BAD_INPUT", {
       op: "usage",
-      subject: `--run ${run}`,
-      detail: "it names the run of one watched folder, and several were given",
+      subject: `--run ${runs.join(" --run ")}`,
+      detail: `there are ${folders.length} watched folders and ${runs.length} runs; name one run for each, in their order`,
     });
   }
-  const watches = folders.map((folder) => {
+  const watches = folders.map((folder, at) => {
+    const run = runs[at];
     const wished = run ?? basename(resolve(folder)).replaceAll(/[^A-Za-z0-9._-]/g, "-");
     const parsed = runName.safeParse(wished);
     if (!parsed.success) {
-      const subject = run === null ? `--watch ${folder}` : `--run ${run}`;
+      const subject = run === undefined ? `--watch ${folder}` : `--run ${run}`;
       throw new Fault("BAD_INPUT", {
         op: "usage",
         subject,
@@ -125,7 +129,7 @@ export function readWatches(given: {
     throw new Fault("BAD_INPUT", {
       op: "usage",
       subject: `--watch ${twice.folder}`,
-      detail: `two watched folders would both be the run ${twice.run}`,
+      detail: `two watched folders would both be the run ${twice.run}; name a run for each with --run, in their order`,
     });
   }
   return watches;

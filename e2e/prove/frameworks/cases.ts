@@ -35,6 +35,8 @@ export interface Case {
   readonly labels?: RegExp;
   /** The program goes on elsewhere than what is watched: `run` has to say so. */
   readonly elsewhere?: RegExp;
+  /** The program looks at TIDEMARK_RESUME_PATH alone. Without Tidemark it is told the newest checkpoint on its disk. */
+  readonly isTold?: boolean;
   /** What is written into the program, where it is not "nothing". */
   readonly write?: string;
   /** What a reader has to know, for the page. */
@@ -164,6 +166,9 @@ export const CASES: readonly Case[] = [
     title: "Lightning, told by Tidemark",
     watches: "`dirpath`",
     args: ["resume-path"],
+    isTold: true,
+    // Lightning never removes the file that it went on from.
+    older: /step=(\d+)\.ckpt$/,
     write: '`ckpt_path=os.environ.get("TIDEMARK_RESUME_PATH") or None`',
   },
   {

@@ -20,6 +20,7 @@ import { CACHE, HERE } from "./environment.ts";
 import { type Folder, readFolder } from "./folders.ts";
 import type { Training } from "./judge.ts";
 import { endLife, type Journal, type Life, prepareLife } from "./life.ts";
+import { newestIn } from "./wait-until-safe.ts";
 
 /**
  * The same training without Tidemark: once without a stop, once killed at the same steps on one disk that stays. They say
@@ -123,7 +124,15 @@ export async function trainWithout(one: Case): Promise<Control> {
     for (const [at, until] of untils.entries()) {
       const root = join(dir, at === 0 ? "whole" : "killed");
       mkdirSync(root, { recursive: true });
-      const life = prepareLife({ one, root, journal: join(dir, `journal-${at}`), until, stopsAt: null });
+      const newest = one.isTold === true ? newestIn(one, readFolder(root)) : null;
+      const life = prepareLife({
+        one,
+        root,
+        journal: join(dir, `journal-${at}`),
+        until,
+        stopsAt: null,
+        ...(newest !== null && { resumePath: join(root, newest.path) }),
+      });
       journals.push(await live(life, { root, out: join(dir, `out-${at}`) }));
     }
     const [whole, ...lives] = journals;

@@ -37,10 +37,12 @@ interface LifeOptions {
   readonly until: number | null;
   /** Where it waits to be looked at before its first step. */
   readonly stopsAt: "beginning" | null;
+  /** What it is told to go on from, where nobody else tells it. */
+  readonly resumePath?: string;
 }
 
 /** Prepares a life; nothing is started. */
-export function prepareLife({ one, root, journal, until, stopsAt }: LifeOptions): Life {
+export function prepareLife({ one, root, journal, until, stopsAt, resumePath }: LifeOptions): Life {
   const beside = join(CACHE, "beside", one.name);
   for (const folder of [dirname(journal), dirname(beside)]) mkdirSync(folder, { recursive: true });
   if (one.script.startsWith("ultralytics")) mkdirSync(beside, { recursive: true });
@@ -52,7 +54,11 @@ export function prepareLife({ one, root, journal, until, stopsAt }: LifeOptions)
   const torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", String(one.processes)];
   return {
     command: [PYTHON, ...(one.processes === undefined ? [] : torchrun), ...args],
-    env: { ...PYTHON_ENV, JOURNAL: journal },
+    env: {
+      ...PYTHON_ENV,
+      JOURNAL: journal,
+      ...(resumePath !== undefined && { TIDEMARK_RESUME_PATH: resumePath }),
+    },
     read: () => readJournal(journal),
     release: () => rmSync(`${journal}.wait`, { force: true }),
     goOnTo: (step) => {

@@ -28,14 +28,18 @@ export async function rowsOf(stage: Stage, one: Case): Promise<Row[]> {
 export const describeRows = (rows: readonly Row[]): string =>
   rows.length === 0 ? "nothing" : rows.map(({ step, state }) => `step ${step} ${state}`).join(", ");
 
+/** Returns the path of what the program wrote last of what a checkpoint consists of, and when (epoch ms); null: it has not. */
+export function newestIn({ labels }: Case, folder: Folder): { path: string; writtenAt: number } | null {
+  let newest: { path: string; writtenAt: number } | null = null;
+  for (const [path, { kind, writtenAt }] of folder) {
+    if (kind !== "file" || !CONTENT.test(path) || labels?.test(path) === true) continue;
+    if (newest === null || writtenAt > newest.writtenAt) newest = { path, writtenAt };
+  }
+  return newest;
+}
+
 /** When the program last wrote what a checkpoint consists of, epoch ms; 0: it has not. */
-export const lastWrite = ({ labels }: Case, folder: Folder): number =>
-  Math.max(
-    0,
-    ...[...folder]
-      .filter(([path, { kind }]) => kind === "file" && CONTENT.test(path) && labels?.test(path) !== true)
-      .map(([, { writtenAt }]) => writtenAt),
-  );
+export const lastWrite = (one: Case, folder: Folder): number => newestIn(one, folder)?.writtenAt ?? 0;
 
 /** Times of files have fractions of a millisecond, those of checkpoints have none. */
 const ROUNDING_MS = 2;

@@ -13,6 +13,7 @@ import { useWhyNot } from "../../../_hub/person.tsx";
 import { drillsQuery, homesQuery, runQuery } from "../../../_hub/queries.ts";
 import { policyQuery, trashQuery } from "../../../_keeping/keeping-queries.ts";
 import { workWords } from "../../../_hub/risk-words.ts";
+import { FolderLines } from "../../../_runs/folder-lines.tsx";
 import { RunTide } from "../../../_runs/run-tide.tsx";
 import { lostIds } from "../../../_runs/step-lanes.ts";
 import { countCheckpoints, useCheckpointPages, type CheckpointFilter } from "../../../_runs/use-checkpoint-pages.ts";
@@ -147,6 +148,7 @@ function RunBody({ run }: { run: RunView }) {
                 epochs={run.epochs}
                 checkpoints={range === null ? run.checkpoints.filter(({ state }) => state !== "trashed") : rows}
               />
+              <FolderLines checkpoints={run.checkpoints} />
             </div>
           )}
         </div>

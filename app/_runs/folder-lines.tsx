@@ -1,0 +1,26 @@
+import { linesOf } from "#protocol/folder-lines.ts";
+import { stepWords } from "#protocol/step-words.ts";
+import type { CheckpointRow } from "#protocol/views.ts";
+import { visibleText } from "../_ui/visible-text.ts";
+
+/** The folders in which a run keeps its checkpoints, where there are several: the one that is trained now, then the earlier ones. */
+export function FolderLines({ checkpoints }: { checkpoints: readonly CheckpointRow[] }) {
+  const placed = checkpoints.flatMap(({ place, role, state, step, capturedAt }) =>
+    place === null || role !== null || state !== "complete" ? [] : [{ ...place, step, at: capturedAt }],
+  );
+  const lines = linesOf(placed);
+  if (lines.length < 2) return null;
+  return (
+    <ul aria-label="Lines" className="flex flex-col gap-1">
+      {lines.map(({ folder, step, stepFrom }, at) => (
+        <li key={folder} className="flex flex-wrap items-baseline gap-x-2">
+          <span className="min-w-0 font-mono text-12 break-all">
+            {folder === "" ? "the watched folder" : visibleText(folder)}
+          </span>
+          <span className="nums text-soft">{stepWords(step, stepFrom)}</span>
+          <span className="text-12 text-faint">{at === 0 ? "trained now" : "an earlier line"}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
