@@ -54,7 +54,14 @@ function learn(known: Set<string>, text: string): void {
     if (known.size < 400) known.add(word);
 }
 
-export async function fuzzRouter(stage: Stage, about: { seed: number; untilMs: number }): Promise<Fuzzed> {
+interface FuzzWish {
+  seed: number;
+  untilMs: number;
+  /** Asked again and again instead of ever new ones, once half of the time was used to learn what the hub knows. Empty: none. */
+  replay: readonly number[];
+}
+
+export async function fuzzRouter(stage: Stage, about: FuzzWish): Promise<Fuzzed> {
   const procedures = readProcedures();
   const known = new Set(["llama", stage.profileId]);
   const reached = new Set<string>();
@@ -67,13 +74,21 @@ export async function fuzzRouter(stage: Stage, about: { seed: number; untilMs: n
     largest: { path: "", bytes: 0 },
   };
   const say = (problem: string) => {
-    if (fuzzed.problems.length < MOST_NAMED && !fuzzed.problems.includes(problem)) fuzzed.problems.push(problem);
+    if (fuzzed.problems.length >= MOST_NAMED || fuzzed.problems.includes(problem)) return;
+    fuzzed.problems.push(problem);
+    console.log(`    ${new Date().toISOString()} after ${fuzzed.calls} calls: ${problem}`);
   };
   let callers: Callers = await makeCallers(stage);
   let seed = about.seed;
+  const learnUntilMs = (performance.now() + about.untilMs) / 2;
+  const nextSeed = (): number => {
+    const next = seed++;
+    if (about.replay.length === 0 || performance.now() < learnUntilMs) return next;
+    return about.replay[next % about.replay.length] ?? next;
+  };
 
   const askOnce = async (): Promise<void> => {
-    const own = seed++;
+    const own = nextSeed();
     const random = randomFrom(own);
     const procedure = procedures[Math.floor(random() * procedures.length)];
     if (procedure === undefined || NOT_ASKED.has(procedure.path)) return;
