@@ -127,7 +127,9 @@ export async function fuzzRouter(stage: Stage, about: FuzzWish): Promise<Fuzzed>
       await askOnce().catch((error: unknown) => say(error instanceof Error ? error.message : String(error)));
       if (fuzzed.calls % RENEW_EVERY === RENEW_EVERY - 1)
         callers = await makeCallers(stage).catch((error: unknown) => {
-          say(`nobody can join any more: ${error instanceof Error ? error.message : String(error)}`);
+          const text = error instanceof Error ? error.message : String(error);
+          // The fuzzer's own tries are throttled like everybody's.
+          if (!text.includes("TOO_MANY_TRIES")) say(`nobody can join any more: ${text}`);
           return callers;
         });
     }
