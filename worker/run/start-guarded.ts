@@ -26,6 +26,8 @@ export interface GuardedProgram extends Program {
 
 export interface Guarded {
   command: readonly string[];
+  /** Of the program, for people: `command` may begin with what starts it. */
+  name: string;
   options: ProgramOptions;
   policy: OrphanPolicy;
   /** Between TERM and KILL. */
@@ -50,7 +52,7 @@ export async function startGuarded(
     id: randomUUID(),
     place: await namespaceOf(),
     folders: options.watches.map(({ folder }) => folderKey(folder)),
-    name: basename(command[0] ?? ""),
+    name: basename(guarded.name),
     process: null,
   };
   await writeProgramRecord(state, record).catch(narrator.waitingFor);
