@@ -157,4 +157,5 @@ export async function settle(inner: StatementClient, onWrite?: (tookMs: number) 
 }
 
 /** Opens `url` (`file:/path` or `:memory:`) in this thread, which stands still during each statement. */
-export const connect = (url: string): Promise<SqlClient> => settle(new PrismaLibSql({ url }).createClient({ url }));
+export const connect = (url: string, onWrite?: (tookMs: number) => void): Promise<SqlClient> =>
+  settle(new PrismaLibSql({ url }).createClient({ url }), onWrite);

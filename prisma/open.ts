@@ -17,6 +17,8 @@ export interface OpenedDatabase {
 export interface OpenOptions {
   /** The committed ones unless a test brings its own. */
   migrations?: readonly Migration[];
+  /** The statements of a file run in this thread: a command that nobody waits for, or a test, saves the start of another one. */
+  inThisThread?: boolean;
   /** Hears how long (ms) each write or transaction took. */
   onWrite?: (tookMs: number) => void;
 }
@@ -57,10 +59,13 @@ async function openOn(
  * The statements of a file run in a thread of its own: a commit waits for the disk, and this thread must not.
  * @throws MigrationRefused
  */
-export async function openDatabase(url: string, { migrations, onWrite }: OpenOptions = {}): Promise<OpenedDatabase> {
+export async function openDatabase(
+  url: string,
+  { migrations, inThisThread = false, onWrite }: OpenOptions = {},
+): Promise<OpenedDatabase> {
   const file = url.startsWith("file:") ? url.slice("file:".length) : null;
-  const thread = file === null ? null : openThreadClient(url);
-  const client = await (thread === null ? connect(url) : settle(thread.client, onWrite));
+  const thread = file === null || inThisThread ? null : openThreadClient(url);
+  const client = await (thread === null ? connect(url, onWrite) : settle(thread.client, onWrite));
   const ready = async () => upgrade(client, file, migrations ?? (await readMigrations()));
   return openOn(client, { ready, last: [FOLD_LOG], ...(thread !== null && { ended: thread.ended }) });
 }
