@@ -1,11 +1,18 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
-import { folderForTests } from "#storage/testing/spawn-store.ts";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { connect, settle, type SqlClient } from "./connection.ts";
 import { openDatabase } from "./open.ts";
 import { openThreadClient } from "./thread-client.ts";
 
-const fileFor = async () => `file:${join(await folderForTests("tidemark-thread-"), "a.db")}`;
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tidemark-thread-"));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const fileUrl = () => `file:${join(folder, "a.db")}`;
 
 /** A thread's connection with the settings of every one, and its end. */
 async function openThread(url: string): Promise<{ client: SqlClient; close: () => Promise<void> }> {
@@ -22,7 +29,7 @@ async function openThread(url: string): Promise<{ client: SqlClient; close: () =
 const LONG = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000000) SELECT COUNT(*) FROM n`;
 
 test("the event loop turns while a statement runs", async () => {
-  const { client, close } = await openThread(await fileFor());
+  const { client, close } = await openThread(fileUrl());
   let turns = 0;
   let next = setImmediate(function count() {
     turns++;
@@ -35,7 +42,7 @@ test("the event loop turns while a statement runs", async () => {
 });
 
 test("a commit that waits for the lock of another holds up nothing here", async () => {
-  const url = await fileFor();
+  const url = fileUrl();
   const other = await connect(url);
   const { client, close } = await openThread(url);
   await client.execute("CREATE TABLE T (a)");
@@ -50,7 +57,7 @@ test("a commit that waits for the lock of another holds up nothing here", async 
 });
 
 test("answers what a connection of this thread answers: values, names, numbers of rows", async () => {
-  const url = await fileFor();
+  const url = fileUrl();
   const here = await connect(url);
   const { client: there, close } = await openThread(url);
   await there.execute("CREATE TABLE T (id INTEGER PRIMARY KEY, a TEXT, b REAL, c BLOB, d)");
@@ -71,7 +78,7 @@ test("answers what a connection of this thread answers: values, names, numbers o
 });
 
 test("errors have the codes by which Prisma knows them", async () => {
-  const { client, close } = await openThread(await fileFor());
+  const { client, close } = await openThread(fileUrl());
   await client.execute("CREATE TABLE T (a UNIQUE)");
   await client.execute("INSERT INTO T VALUES (1)");
   await expect(client.execute("INSERT INTO T VALUES (1)")).rejects.toMatchObject({
@@ -88,7 +95,7 @@ test("errors have the codes by which Prisma knows them", async () => {
 });
 
 test("what is asked after the end is refused, and what was asked before it is answered", async () => {
-  const { client, ended } = openThreadClient(await fileFor());
+  const { client, ended } = openThreadClient(fileUrl());
   const asked = client.execute("SELECT 7");
   client.close();
   await ended;
@@ -97,7 +104,7 @@ test("what is asked after the end is refused, and what was asked before it is an
 });
 
 test("the database of a hub waits for its disk elsewhere: this thread goes on during a long question", async () => {
-  const { db, close } = await openDatabase(await fileFor());
+  const { db, close } = await openDatabase(fileUrl());
   let turns = 0;
   let next = setImmediate(function count() {
     turns++;
