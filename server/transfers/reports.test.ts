@@ -158,6 +158,14 @@ describe("progress", () => {
     expect(rows[0]?.startedAt).toBeLessThanOrEqual(test.hub.now());
   });
 
+  it("whose start was written as no date before that was bounded is read by the next hub", async () => {
+    await send(await addTestNode(test.hub, profileId, "gpu"), progress());
+    await test.hub.db.$executeRaw`UPDATE "Transfer" SET "startedAt" = 8640000000000001`;
+    await test.stop();
+    await test.start();
+    expect((await list()).rows).toMatchObject([{ id: "transfer-0001" }]);
+  });
+
   it("marks the pieces that are tried again", async () => {
     const node = await addTestNode(test.hub, profileId, "gpu");
     await send(node, progress({ triedAgain: [1, 3] }));
