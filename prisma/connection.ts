@@ -13,6 +13,15 @@ type SqlTransaction = Awaited<ReturnType<SqlClient["transaction"]>>;
 type ResultSet = Awaited<ReturnType<SqlClient["execute"]>>;
 type Statement = Exclude<Parameters<SqlTransaction["execute"]>[0], string>;
 
+/** What this module asks of a connection, wherever its statements run. */
+export interface StatementClient {
+  execute(statement: Statement | string): Promise<ResultSet>;
+  executeMultiple(sql: string): Promise<void>;
+  close(): void;
+  readonly closed: boolean;
+  readonly protocol: string;
+}
+
 /** WAL so that readers never wait; synchronous FULL so that what was acknowledged survives a power cut. */
 const SETTINGS = [
   "PRAGMA busy_timeout = 5000",
@@ -49,8 +58,14 @@ function createTurns(): () => Promise<void> {
   };
 }
 
+/** Refuses what neither Prisma nor this product asks for. */
+const notHere = (name: string): Promise<never> => Promise.reject(new Error(`${name} is not there on one connection`));
+
 /** A client that runs everything, transactions included, on `inner`'s one connection. */
-export function onOneConnection(inner: SqlClient, onWrite: (tookMs: number) => void = () => undefined): SqlClient {
+export function onOneConnection(
+  inner: StatementClient,
+  onWrite: (tookMs: number) => void = () => undefined,
+): SqlClient {
   const turn = createTurns();
   const run = async (statement: Statement): Promise<ResultSet> => {
     await turn();
@@ -102,13 +117,15 @@ export function onOneConnection(inner: SqlClient, onWrite: (tookMs: number) => v
   return {
     execute: (statement: string | Statement, args?: Statement["args"]) =>
       execute(typeof statement === "string" ? { sql: statement, args: args ?? [] } : statement),
-    batch: inner.batch.bind(inner),
-    migrate: inner.migrate.bind(inner),
+    batch: () => notHere("batch"),
+    migrate: () => notHere("migrate"),
     transaction: begin,
-    executeMultiple: inner.executeMultiple.bind(inner),
-    sync: inner.sync.bind(inner),
-    reconnect: inner.reconnect.bind(inner),
-    close: inner.close.bind(inner),
+    executeMultiple: (sql) => inner.executeMultiple(sql),
+    sync: () => notHere("sync"),
+    reconnect: () => {
+      throw new Error("reconnect is not there on one connection");
+    },
+    close: () => inner.close(),
     get closed() {
       return inner.closed;
     },
@@ -132,9 +149,13 @@ export class OneConnectionAdapter extends PrismaLibSql {
   }
 }
 
-/** Opens `url` (`file:/path` or `:memory:`) and applies the settings. `onWrite` hears how long (ms) each write took. */
-export async function connect(url: string, onWrite?: (tookMs: number) => void): Promise<SqlClient> {
-  const client = onOneConnection(new PrismaLibSql({ url }).createClient({ url }), onWrite);
+/** Applies the settings of every connection. `onWrite` hears how long (ms) each write took. */
+export async function settle(inner: StatementClient, onWrite?: (tookMs: number) => void): Promise<SqlClient> {
+  const client = onOneConnection(inner, onWrite);
   for (const setting of SETTINGS) await client.execute(setting);
   return client;
 }
+
+/** Opens `url` (`file:/path` or `:memory:`) in this thread, which stands still during each statement. */
+export const connect = (url: string, onWrite?: (tookMs: number) => void): Promise<SqlClient> =>
+  settle(new PrismaLibSql({ url }).createClient({ url }), onWrite);

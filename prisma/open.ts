@@ -1,6 +1,7 @@
 import { PrismaClient } from "./client/client.ts";
-import { connect, OneConnectionAdapter, type SqlClient } from "./connection.ts";
+import { connect, OneConnectionAdapter, settle, type SqlClient } from "./connection.ts";
 import { findPending, migrate, MigrationRefused, readMigrations, type Migration } from "./migrate.ts";
+import { openThreadClient } from "./thread-client.ts";
 import { upgrade } from "./upgrade.ts";
 
 export type Database = PrismaClient;
@@ -16,6 +17,8 @@ export interface OpenedDatabase {
 export interface OpenOptions {
   /** The committed ones unless a test brings its own. */
   migrations?: readonly Migration[];
+  /** The statements of a file run in this thread: a command that nobody waits for, or a test, saves the start of another one. */
+  inThisThread?: boolean;
   /** Hears how long (ms) each write or transaction took. */
   onWrite?: (tookMs: number) => void;
 }
@@ -26,12 +29,13 @@ const FOLD_LOG = "PRAGMA wal_checkpoint(TRUNCATE)";
 /** The client on a connection that was made ready; one that could not be is closed. `last` is said before the end. */
 async function openOn(
   client: SqlClient,
-  { ready, last }: { ready: () => Promise<unknown>; last: readonly string[] },
+  { ready, last, ended }: { ready: () => Promise<unknown>; last: readonly string[]; ended?: Promise<void> },
 ): Promise<OpenedDatabase> {
   try {
     await ready();
   } catch (error) {
     client.close();
+    await ended;
     throw error;
   }
   const db = new PrismaClient({
@@ -45,19 +49,25 @@ async function openOn(
       for (const statement of last) await client.execute(statement);
       await db.$disconnect();
       client.close();
+      await ended;
     },
   };
 }
 
 /**
  * Opens the database at `url` (`file:/path` or `:memory:`) and brings its schema up to date, after a copy of what was there.
+ * The statements of a file run in a thread of its own: a commit waits for the disk, and this thread must not.
  * @throws MigrationRefused
  */
-export async function openDatabase(url: string, { migrations, onWrite }: OpenOptions = {}): Promise<OpenedDatabase> {
-  const client = await connect(url, onWrite);
+export async function openDatabase(
+  url: string,
+  { migrations, inThisThread = false, onWrite }: OpenOptions = {},
+): Promise<OpenedDatabase> {
   const file = url.startsWith("file:") ? url.slice("file:".length) : null;
+  const thread = file === null || inThisThread ? null : openThreadClient(url);
+  const client = await (thread === null ? connect(url, onWrite) : settle(thread.client, onWrite));
   const ready = async () => upgrade(client, file, migrations ?? (await readMigrations()));
-  return openOn(client, { ready, last: [FOLD_LOG] });
+  return openOn(client, { ready, last: [FOLD_LOG], ...(thread !== null && { ended: thread.ended }) });
 }
 
 /**

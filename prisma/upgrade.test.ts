@@ -153,7 +153,7 @@ describe("an upgrade", () => {
     const script = `import { openDatabase } from "#prisma/open.ts"; console.log("begins"); await (await openDatabase("file:" + process.argv[1])).close(); console.log("done");`;
     const root = join(import.meta.dirname, "..");
     for (const delayMs of [0, 15, 30, 60, 90, 130, 180]) {
-      const child = spawn(process.execPath, ["--input-type=module", "--eval", script, file], {
+      const child = spawn(process.execPath, ["--eval", script, file], {
         cwd: root,
         stdio: ["ignore", "pipe", "inherit"],
       });

@@ -14,7 +14,7 @@ import type { Where } from "./drivers/driver.ts";
 import type { Imds } from "./host/imds.ts";
 import { openStand, type Stand } from "./orders/stand.ts";
 import type { ProbeWishes } from "./probe/wishes.ts";
-import type { LocalDoor } from "./local/serve-local.ts";
+import type { LocalDoor, ProgramPlace } from "./local/serve-local.ts";
 import { openThrottle, type Throttle } from "./limits/throttle.ts";
 import type { Beginning } from "./loss/judge-beginning.ts";
 import { openStepRecords, type StepRecords } from "./loss/step-records.ts";
@@ -130,6 +130,8 @@ export interface AgentParts {
   home: string | null;
   /** What the uplink did when it was measured at this start, bytes per second; null when it was not. */
   probedUp: number | null;
+  /** Of a program that runs as another user. */
+  program: ProgramPlace | null;
   stopWithin(graceMs: number): void;
 }
 
@@ -165,7 +167,7 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
   const epochsBefore = new Map(options.watches.map(({ run }) => [run as string, ledger.writerEpoch(run)]));
   const watchedSince = new Map<string, number>();
   for (const { run } of options.watches) watchedSince.set(run, await ledger.runStartedAt(run));
-  const stepRecords = openStepRecords(join(state, "steps"));
+  const stepRecords = openStepRecords(join(beginning.program?.folder ?? state, "steps"), beginning.program);
   const ends = createEnds();
   const rateBefore = () => {
     const { store } = session;

@@ -20,7 +20,7 @@ import { connectHub, type Hub } from "./link/hub.ts";
 import { readCredential, type Held } from "./link/node-credential.ts";
 import { rotateCredential, takeOther } from "./link/rotate-credential.ts";
 import { answerLocal } from "./local/answer-local.ts";
-import { serveLocal } from "./local/serve-local.ts";
+import { serveLocal, type ProgramPlace } from "./local/serve-local.ts";
 import { deliver, keepDelivering, keepReporting } from "./link/report.ts";
 import { listen } from "./link/stream.ts";
 import { whereOf } from "./drivers/find-program.ts";
@@ -47,6 +47,8 @@ export interface AgentCommand {
   platform: PlatformFacts;
   /** Runs are put in place, by what goes on beside the worker, before anything of them is captured. */
   preparesRuns?: boolean;
+  /** Where a program that runs as another user reaches this worker. */
+  programPlace?(state: string): ProgramPlace | null;
   /** Called when the state folder is this worker's alone, before it speaks to the hub. Returns what is called at the end. */
   takePlace?(place: Place): Promise<() => Promise<void>>;
 }
@@ -150,7 +152,7 @@ export interface Life {
 
 async function live(
   command: AgentCommand,
-  beginning: Omit<AgentParts, "stopWithin"> & { end(): void },
+  beginning: Omit<AgentParts, "stopWithin" | "program"> & { end(): void },
   beside: Beside,
 ): Promise<void> {
   const { options, narrator } = beginning;
@@ -165,10 +167,12 @@ async function live(
     if (graceMs > 0) setTimeout(end, graceMs).unref();
     else end();
   };
-  const agent = await assemble({ ...beginning, stopWithin }, signal);
+  const program = command.programPlace?.(beginning.state) ?? null;
+  const agent = await assemble({ ...beginning, program, stopWithin }, signal);
   const { hub, outbox } = agent;
   agent.local.door = await serveLocal({
     state: agent.state,
+    program,
     port: options.localPort,
     answer: (request) => answerLocal(agent, request),
     signal,

@@ -316,7 +316,7 @@ export function rawKeysWarning(env: Environment): string | null {
 }
 
 /** What a program started by us may see: no secret of ours, and what we have to tell it. */
-export function programEnvironment(env: Environment, more: Readonly<Record<string, string>>): Environment {
+export function programEnvironment(env: Environment, more: Environment): Environment {
   const secrets = new Set(
     flagEntries
       .filter(([, { kind }]) => kind === "secret")

@@ -18,6 +18,7 @@ const PROGRAMS = {
   "upkeep/main": "server/upkeep/main.ts",
   "inspect/thread": "storage/inspect/inspector-thread.ts",
   "inputs/thread": "server/hub/input-thread.ts",
+  "database/thread": "prisma/database-thread.ts",
 };
 
 export const HUB_BUNDLE = join(OUT, "main.js");
@@ -40,6 +41,9 @@ const PLACES: Readonly<Record<string, readonly (readonly [source: string, bundle
     ['new URL("./input-thread.ts", import.meta.url)', JSON.stringify(join(OUT, "inputs/thread.js"))],
   ],
   "server/upkeep/schedule.ts": [['join(import.meta.dirname, "main.ts")', JSON.stringify(join(OUT, "upkeep/main.js"))]],
+  "prisma/thread-client.ts": [
+    ['new URL("./database-thread.ts", import.meta.url)', JSON.stringify(join(OUT, "database/thread.js"))],
+  ],
   "prisma/migrate.ts": [["import.meta.dirname", JSON.stringify(join(ROOT, "prisma"))]],
 };
 

@@ -26,7 +26,7 @@ export interface Options {
 
 export const HELP = `npm run prove [-- --class NAME] [--seed N] [--count N] [--direction up|down] [--lanes N] [--minutes N]
               [--only classes|measures] [--measure NAME] [--fresh] [--short]
-npm run prove -- images | peers | large-fleet | strangers [--minutes N] [--seed N] [--row N] [--only rows|holds|fuzz]
+npm run prove -- images | peers | large-fleet | strangers [--minutes N] [--seed N] [--replay SEED] [--row N] [--only rows|holds|fuzz]
 npm run prove -- frameworks | layouts [NAME...]
 npm run prove -- situations [ROOT...]
 npm run prove -- tls [--count N] [--seed N]

@@ -1,10 +1,11 @@
 import { extentSums, type AdoptionView } from "#protocol/adopted.ts";
 import { VERDICTS } from "#protocol/recognise.ts";
 import type { Adoption } from "#prisma/client/client.ts";
+import { readStored } from "../stored-json.ts";
 
 /** How an adopted checkpoint came here, for people. */
 export function adoptionView(row: Adoption): AdoptionView {
-  const sums = row.sums === null ? null : extentSums.parse(JSON.parse(row.sums));
+  const sums = readStored(row.sums, extentSums);
   return {
     place: row.place,
     verdict: VERDICTS.find((one) => one === row.verdict) ?? "unknown",

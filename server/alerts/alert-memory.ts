@@ -1,7 +1,9 @@
+import * as z from "zod";
 import { alertCondition, quietHours, severity, type AlertKind, type RuleDraft } from "#protocol/alerts.ts";
 import { scope } from "#protocol/scope.ts";
 import type { AlertRule } from "#prisma/client/client.ts";
 import type { Database } from "#prisma/open.ts";
+import { parseStored, readStored } from "../stored-json.ts";
 
 /**
  * What the evaluation of alerts remembers between two looks. Rules and what fires stand in the database as well and are
@@ -48,18 +50,37 @@ export const openKeyOf = (ruleId: string, subject: string): string => `${ruleId}
 
 const msOf = (at: Date | null): number | null => at?.getTime() ?? null;
 
-/** A rule as it was stored. */
+/**
+ * A rule as it was stored. One that cannot be read fails neither the list nor the start of the hub: it is shown as such, with the usual
+ * values of its kind, and is off until somebody saves it again.
+ */
 export function liveRuleOf(row: AlertRule): LiveRule {
+  const params = parseStored(row.params);
+  const condition = alertCondition.safeParse({ ...(typeof params === "object" ? params : null), kind: row.kind });
+  const parts = {
+    scope: readStored(row.scope, scope),
+    severity: severity.safeParse(row.severity).data,
+    channelIds: readStored(row.channels, z.string().array()),
+    quiet: readStored(row.quiet, quietHours),
+  };
+  const isWhole =
+    condition.success &&
+    typeof params === "object" &&
+    parts.scope !== null &&
+    parts.severity !== undefined &&
+    parts.channelIds !== null &&
+    (row.quiet === null || parts.quiet !== null);
   return {
     id: row.id,
     version: row.version,
-    name: row.name,
-    condition: alertCondition.parse({ ...(JSON.parse(row.params) as object), kind: row.kind }),
-    scope: scope.parse(JSON.parse(row.scope)),
-    severity: severity.parse(row.severity),
-    channelIds: JSON.parse(row.channels) as string[],
-    quiet: row.quiet === null ? null : quietHours.parse(JSON.parse(row.quiet)),
-    isEnabled: row.isEnabled,
+    name: isWhole ? row.name : `${row.name} (cannot be read)`,
+    condition:
+      condition.data ?? alertCondition.safeParse({ kind: row.kind }).data ?? alertCondition.parse({ kind: "silent" }),
+    scope: parts.scope ?? scope.parse({}),
+    severity: parts.severity ?? "warning",
+    channelIds: parts.channelIds ?? [],
+    quiet: parts.quiet,
+    isEnabled: isWhole && row.isEnabled,
     mutedUntil: msOf(row.mutedUntil),
     toldAt: msOf(row.toldAt),
   };

@@ -7,8 +7,9 @@ import {
   type BucketPlan,
   type PlanBucketJob,
 } from "#protocol/bucket-jobs.ts";
-import type { FaultData } from "#protocol/fault.ts";
 import type { JobProgress } from "./job-board.ts";
+import { storedFault } from "../events/event-row.ts";
+import { parseStored, readStored } from "../stored-json.ts";
 
 /** What was asked for; written by this hub. */
 export const askedOf = (row: Pick<BucketJob, "asked">): PlanBucketJob =>
@@ -19,7 +20,9 @@ export const MOST_FAULTS = 100;
 
 /** A job as people see it. What it found and what stayed was written by this hub and is only shown. */
 export function jobViewOf(row: BucketJob, live: JobProgress | undefined): BucketJobView {
-  const { from, target } = askedOf(row);
+  // A row that cannot be read is shown without them, as one that went wrong.
+  const asked = readStored(row.asked, planBucketJobInput);
+  const { from, target } = asked ?? { from: "", target: null };
   return {
     id: row.id,
     profileId: row.profileId,
@@ -29,13 +32,13 @@ export function jobViewOf(row: BucketJob, live: JobProgress | undefined): Bucket
     state: row.state as BucketJobState,
     from,
     target,
-    plan: row.plan === null ? null : (JSON.parse(row.plan) as BucketPlan),
+    plan: row.plan === null ? null : ((parseStored(row.plan) as BucketPlan | undefined) ?? null),
     foundObjects: live?.foundObjects ?? 0,
     doneObjects: row.doneObjects + (live?.doneObjects ?? 0),
     doneBytes: Number(row.doneBytes) + (live?.doneBytes ?? 0),
     failedObjects: row.failedObjects,
-    faults: JSON.parse(row.faults) as BucketJobView["faults"],
-    fault: live?.waitsFor ?? (row.fault === null ? null : (JSON.parse(row.fault) as FaultData)),
+    faults: (parseStored(row.faults) as BucketJobView["faults"] | undefined) ?? [],
+    fault: live?.waitsFor ?? (asked === null ? { code: "INTERNAL" } : storedFault(row.fault)),
     startedBy: row.startedBy,
     plannedAt: row.plannedAt.getTime(),
     startedAt: row.startedAt?.getTime() ?? null,

@@ -9,6 +9,7 @@ import type { Live } from "../live/live.ts";
 import { pieceOfRow } from "./join-step.ts";
 import { placeOfRow } from "./place-of-row.ts";
 import { readMetrics } from "./read-metrics.ts";
+import { readStored } from "../stored-json.ts";
 
 /** Bytes of each checkpoint that the store has acknowledged, from the uploads that move now. */
 export function bytesMoving(live: Pick<Live, "transfers">): ReadonlyMap<string, number> {
@@ -34,8 +35,9 @@ function metricsOf(stored: string, most: number): Record<string, number> {
 /** Written by this hub and only shown. */
 export function damageIn(row: Pick<Checkpoint, "damage" | "damagedAt">): CheckpointRow["damage"] {
   if (row.damagedAt === null || row.damage === null) return null;
-  const report = damageReport.safeParse(JSON.parse(row.damage));
-  return report.success ? { ...report.data, foundAt: row.damagedAt.getTime() } : null;
+  // A report that cannot be read is damage all the same.
+  const report = readStored(row.damage, damageReport) ?? { ranges: [], more: 0 };
+  return { ...report, foundAt: row.damagedAt.getTime() };
 }
 
 export interface RowContext {

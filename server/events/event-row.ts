@@ -4,12 +4,12 @@ import type { WorkState } from "#protocol/risk.ts";
 import type { EventKind } from "#protocol/event-kinds.ts";
 import type { EventRow } from "#protocol/views.ts";
 import type { Event } from "#prisma/client/client.ts";
+import { readStored } from "../stored-json.ts";
 
-/** A fault as it was stored. Text of another version that no longer fits the table is shown as INTERNAL. */
+/** A fault as it was stored. What is no fault, or one that the table no longer has, is shown as INTERNAL. */
 export function storedFault(text: string | null): FaultData | null {
   if (text === null) return null;
-  const parsed = faultData.safeParse(JSON.parse(text));
-  return parsed.success ? parsed.data : { code: "INTERNAL" };
+  return readStored(text, faultData) ?? { code: "INTERNAL" };
 }
 
 export const eventRowOf = (row: Event): EventRow => ({

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { connect } from "#prisma/connection.ts";
+import { lowerThread } from "#storage/lower-thread.ts";
 import { advise } from "../advice/advise.ts";
 import { sumTransfers } from "../bucket/sum-transfers.ts";
 import { condense, gather } from "./gather.ts";
@@ -15,6 +16,7 @@ import { createSeriesTable } from "./read-rows.ts";
 
 const port = parentPort;
 if (port === null) throw new Error("this is a thread of the hub: start server/main.ts");
+lowerThread();
 const client = await connect(String(workerData));
 await client.execute("PRAGMA query_only = ON");
 const series = createSeriesTable(client);

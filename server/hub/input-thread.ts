@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { parentPort } from "node:worker_threads";
 import { stopAtFirstIssue } from "#protocol/bounded.ts";
+import { lowerThread } from "#storage/lower-thread.ts";
 import { LARGE_INPUTS, schemaOf } from "./large-inputs.ts";
 import type { FromInputThread, ToInputThread } from "./input-messages.ts";
 import { takeApart } from "./take-apart.ts";
@@ -9,6 +10,7 @@ import { takeApart } from "./take-apart.ts";
 
 const port = parentPort;
 if (port === null) throw new Error("this is a thread: use createInputReader");
+lowerThread();
 for (const { schema } of LARGE_INPUTS.values()) stopAtFirstIssue(schema);
 
 const say = (message: FromInputThread): void => port.postMessage(message);

@@ -53,6 +53,8 @@ export interface HubParts {
   reach?: Reach;
   /** How long to wait for another hub to let go of the data folder. */
   lockWaitMs: number;
+  /** SQL runs in this thread, which stands still meanwhile: hundreds of hubs of tests save the start of a thread each. */
+  queriesHere?: boolean;
 }
 
 export interface OpenedHub {
@@ -89,7 +91,10 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
   await chmod(file, 0o600);
   const counters = createCounters();
   const onWrite = (tookMs: number) => addDuration(counters.dbWrites, tookMs / 1000);
-  const { db, close: closeDatabase } = await openDatabase(`file:${file}`, { onWrite });
+  const { db, close: closeDatabase } = await openDatabase(`file:${file}`, {
+    onWrite,
+    inThisThread: parts.queriesHere === true,
+  });
   const { keyVersion, rewrapped } = await checkMasterKey(db, keeper, now());
   if (rewrapped > 0)
     log.info({ keyVersion, rewrapped }, "everything is sealed with the new master key; the previous one may go");

@@ -73,6 +73,7 @@ export async function openTestHub(settings: Partial<HubSettings> = {}, reach?: R
       settings: { ...readSettings({ TIDEMARK_DATA: folder, TIDEMARK_NO_UI: "1", TIDEMARK_PORT: "0" }), ...settings },
       keeper,
       log: createLog("silent"),
+      queriesHere: true,
       now: () => Date.now() + aheadMs,
       passwordCost: 10,
       printSetupCode: (code) => printedCodes.push(code),

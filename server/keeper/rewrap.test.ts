@@ -111,7 +111,7 @@ async function changeAndDie(moment: string): Promise<void> {
     await rewrapSecrets(slow, watched, Date.now());
     process.exit(3);
   `;
-  const child = spawn(process.execPath, ["--input-type=module", "--eval", program], {
+  const child = spawn(process.execPath, ["--eval", program], {
     stdio: ["ignore", "ignore", "pipe"],
   });
   let said = "";

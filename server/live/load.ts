@@ -5,6 +5,7 @@ import { REAL_NODES } from "../adopt/foreign-node.ts";
 import { eventRowOf } from "../events/event-row.ts";
 import { transferRowOf } from "../transfers/transfer-row.ts";
 import { Live } from "./live.ts";
+import { parseStored } from "../stored-json.ts";
 
 const ENDED = ["done", "failed", "cancelled", "superseded"];
 
@@ -30,8 +31,8 @@ export async function loadLive(db: Database, now: number): Promise<Live> {
     orderBy: { name: "asc" },
   });
   for (const row of nodes) {
-    const report = row.lastReport === null ? null : progressReport.safeParse(JSON.parse(row.lastReport));
-    const facts = nodeFacts.safeParse(JSON.parse(row.facts));
+    const report = row.lastReport === null ? null : progressReport.safeParse(parseStored(row.lastReport));
+    const facts = nodeFacts.safeParse(parseStored(row.facts));
     live.addNode(
       {
         id: row.id,

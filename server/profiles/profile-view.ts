@@ -8,6 +8,7 @@ import type { Role } from "#protocol/requests.ts";
 import type { Hub } from "../hub.ts";
 import { sealingOf } from "../sealing/seal-keys.ts";
 import { draftOf } from "./open-store.ts";
+import { parseStored, readStored } from "../stored-json.ts";
 
 interface Counts {
   nodes: number;
@@ -19,7 +20,9 @@ interface Counts {
 /** Written by this hub and only shown; a test from before has less in it. */
 function lastTestOf(row: Pick<Profile, "lastTest">): ProfileTestView | null {
   if (row.lastTest === null) return null;
-  const test = JSON.parse(row.lastTest) as ProfileTestView;
+  const test = parseStored(row.lastTest) as ProfileTestView | undefined;
+  // Nobody can say what it found: as if it had not been tested.
+  if (!Array.isArray(test?.checks)) return null;
   const nothing = { rawCode: null, httpStatus: null, skippedBecause: null, note: null };
   const found = { checksum: null, conditionalWrites: null, foundAt: test.at };
   const checks = test.checks.map((check): ProfileCheck => ({ ...nothing, ...check }));
@@ -27,8 +30,7 @@ function lastTestOf(row: Pick<Profile, "lastTest">): ProfileTestView | null {
   return { ...whole, checks };
 }
 
-const pricesOf = (row: Pick<Profile, "prices">): ProfileAbout["prices"] =>
-  row.prices === null ? null : priceOverride.parse(JSON.parse(row.prices));
+const pricesOf = (row: Pick<Profile, "prices">): ProfileAbout["prices"] => readStored(row.prices, priceOverride);
 
 /** People's notes and prices as they are stored. */
 export const aboutColumns = ({ notes, prices, packing, tuning }: ProfileAbout) => ({

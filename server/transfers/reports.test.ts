@@ -7,6 +7,7 @@ import { profileForEach, profileId, test } from "../hub/profile-for-each.ts";
 import { addTestNode, callAs, facts, report, type TestNode } from "../hub/open-test-hub.ts";
 import { kindsTold } from "../events/kinds-told.ts";
 import { noticeSilence } from "../live/tick.ts";
+import { writeDown } from "../live/write-down.ts";
 import { newId } from "../random-id.ts";
 
 const run = runName.parse("llama");
@@ -142,6 +143,27 @@ describe("progress", () => {
       pieces: "##>..",
       etaMs: 4_000,
     });
+  });
+
+  it("that began when no date is any more, by its clock, leaves a row that can be read, also by the next hub", async () => {
+    const node = await addTestNode(test.hub, profileId, "gpu");
+    const transfers = [progress({ startedAt: 8_640_000_000_000_000 })];
+    await callAs(test.hub, node.caller).node.progress({ ...report(test.hub), at: 0, transfers });
+    await writeDown(test.hub, "everything");
+    const admin = callAs(test.hub, "operator");
+    await admin.transfers.act({ requestId: newId(), transferId: "transfer-0001", action: "pause" });
+    await test.restart();
+    const { rows } = await list();
+    expect(rows).toHaveLength(1);
+    expect(rows[0]?.startedAt).toBeLessThanOrEqual(test.hub.now());
+  });
+
+  it("whose start was written as no date before that was bounded is read by the next hub", async () => {
+    await send(await addTestNode(test.hub, profileId, "gpu"), progress());
+    await test.hub.db.$executeRaw`UPDATE "Transfer" SET "startedAt" = 8640000000000001`;
+    await test.stop();
+    await test.start();
+    expect((await list()).rows).toMatchObject([{ id: "transfer-0001" }]);
   });
 
   it("marks the pieces that are tried again", async () => {

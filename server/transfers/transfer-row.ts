@@ -52,7 +52,9 @@ export function withProgress(
   progress: TransferProgress,
   clock: { now: number; skewMs: number },
 ): TransferRow {
-  const startedAt = progress.startedAt === null ? null : progress.startedAt + clock.skewMs;
+  // Both clocks are a stranger's: a sum beyond what a date can be could never be read from the database again.
+  const startedAt =
+    progress.startedAt === null ? null : Math.min(clock.now, Math.max(0, progress.startedAt + clock.skewMs));
   const averageBytesPerSecond = averageOf(progress.bytesDone, startedAt, clock.now);
   const isRunning = progress.state === "running";
   const smooth =

@@ -4,6 +4,7 @@ import type { UpkeepRun } from "#prisma/client/client.ts";
 import { storedFault } from "../events/event-row.ts";
 import type { Hub } from "../hub.ts";
 import { doubtView } from "./may-delete.ts";
+import { parseStored, readStored } from "../stored-json.ts";
 
 const backupResult = z.object({ file: z.string(), sizeBytes: z.number() });
 
@@ -15,7 +16,7 @@ const newest = (hub: Pick<Hub, "db">, kind: string, profileId?: string) =>
 
 function backupView(row: UpkeepRun | null): BackupView | null {
   if (row === null) return null;
-  const result = row.result === null ? null : backupResult.parse(JSON.parse(row.result));
+  const result = readStored(row.result, backupResult);
   return {
     startedAt: row.startedAt.getTime(),
     endedAt: row.endedAt.getTime(),
@@ -40,8 +41,9 @@ export async function upkeepStatus(hub: Hub): Promise<UpkeepView> {
   const lastJanitor: JanitorReport[] = [];
   for (const { id } of profiles) {
     const result = (await newest(hub, "janitor", id))?.result ?? null;
-    // Written by this hub and only shown.
-    if (result !== null) lastJanitor.push(JSON.parse(result) as JanitorReport);
+    // Written by this hub and only shown; one that cannot be read is as none.
+    const report = result === null ? undefined : parseStored(result);
+    if (typeof report === "object" && report !== null) lastJanitor.push(report as JanitorReport);
   }
   const left = ({ objects, uploads, probes, removed }: JanitorReport): number =>
     Math.max(0, objects.bytes + uploads.bytes + probes.bytes - removed.bytes);

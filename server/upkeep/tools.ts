@@ -92,7 +92,7 @@ export async function openToolsAlone(wish: ToolsWish): Promise<Tools> {
   const unlock = await lockFolder(join(wish.dataFolder, "hub.lock"), LOCK_WAIT_MS);
   if (unlock === null) throw new Fault("FOLDER_IN_USE", { subject: wish.dataFolder });
   try {
-    const { db, close } = await openDatabase(`file:${join(wish.dataFolder, DATABASE)}`);
+    const { db, close } = await openDatabase(`file:${join(wish.dataFolder, DATABASE)}`, { inThisThread: true });
     const tools = assemble(wish, db, async () => {
       await close();
       await unlock();

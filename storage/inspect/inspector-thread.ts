@@ -1,6 +1,7 @@
 import { parentPort } from "node:worker_threads";
 import { Fault, isFault } from "#protocol/fault.ts";
 import { inspectFile } from "./inspect-file.ts";
+import { lowerThread } from "../lower-thread.ts";
 import type { FromThread, ToThread } from "./inspector-messages.ts";
 import type { ByteSource, OpenBeside } from "./source.ts";
 
@@ -11,6 +12,7 @@ import type { ByteSource, OpenBeside } from "./source.ts";
 
 const port = parentPort;
 if (port === null) throw new Error("this is a thread: use createInspector");
+lowerThread();
 
 class SourceFailed extends Error {}
 

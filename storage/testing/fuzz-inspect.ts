@@ -1,14 +1,15 @@
 import { isFault } from "#protocol/fault.ts";
 import { INSPECT_LIMITS } from "#protocol/inspect-limits.ts";
 import type { FileInspection } from "#protocol/inspect.ts";
+import { makeAmplified } from "./amplify-files.ts";
 import { inspectFile, readsBeside } from "../inspect/inspect-file.ts";
 import { type ByteSource, sourceOfBytes } from "../inspect/source.ts";
 import { ARCHIVES, readArchive } from "./real-files.ts";
 
 /**
  * Hostile files by seed: real ones that were bent, and garbage that begins as a format does. The same seed makes the same
- * file, so that what went wrong can be had again. What must hold of each: an answer comes, nothing but a Fault is thrown,
- * no byte past the file and none past the limits is asked for.
+ * file, so that what went wrong can be had again. One in nine describes much in little. What must hold of each: an answer comes, nothing
+ * but a Fault is thrown, no byte past the file and none past the limits is asked for, and the answer is no larger than one may be.
  */
 export interface Seeded {
   /** From 0 up to 1. */
@@ -31,6 +32,8 @@ export function createSeeded(seed: number): Seeded {
   return { next, below: (below) => Math.floor(next() * below) };
 }
 
+/** Of an answer as text: what a page shows of the largest real checkpoint is a third of it. */
+const MOST_TOLD = 16_000_000;
 const MOST_SEED_BYTES = 64 * 1024;
 
 interface Seed {
@@ -150,6 +153,10 @@ export function makeHostile(seed: number, seeds: readonly Seed[]): HostileFile {
   const random = createSeeded(seed);
   const pick = <T>(items: readonly T[], otherwise: T): T => items[random.below(items.length)] ?? otherwise;
   if (random.next() < 0.15) return makeGarbage(random);
+  if (random.next() < 0.1) {
+    const made = makeAmplified(random);
+    return { ...made, sizeBytes: made.bytes.length };
+  }
   const base = pick<Seed>(seeds, { path: "", bytes: Buffer.alloc(1), beside: new Map() });
   // What lies beside it is bent as often as itself.
   const [besides, bent] =
@@ -282,6 +289,8 @@ export async function tryHostile(file: HostileFile): Promise<{ problem: string |
     });
     if (read > INSPECT_LIMITS.readBytes) problem = `${read} bytes were read`;
     if (reads > INSPECT_LIMITS.reads) problem = `${reads} reads were made`;
+    const told = JSON.stringify(found).length;
+    if (told > MOST_TOLD) problem = `the answer has ${told} characters, of ${bytes.length} bytes`;
     return { problem: problem ?? problemIn(found), found };
   } catch (error) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);

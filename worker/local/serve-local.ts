@@ -1,5 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { chmod, writeFile } from "node:fs/promises";
+import { chmod, chown, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { join } from "node:path";
 import { Fault, sentenceOf, toFault } from "#protocol/fault.ts";
@@ -26,8 +26,17 @@ export interface LocalAnswer {
   text: string;
 }
 
+/** A folder of the worker's for a program that runs as another user: it enters it and gets what is its own there. */
+export interface ProgramPlace {
+  folder: string;
+  uid: number;
+  gid: number;
+}
+
 export interface LocalDoor {
   socket: string | null;
+  /** Of a program that runs as another user. */
+  programSocket: string | null;
   url: string | null;
   tokenFile: string | null;
   close(): Promise<void>;
@@ -36,6 +45,7 @@ export interface LocalDoor {
 export interface LocalParts {
   /** State folder. */
   state: string;
+  program?: ProgramPlace | null;
   /** 0: any free one; null: the socket alone. */
   port: number | null;
   answer(request: LocalRequest): Promise<LocalAnswer>;
@@ -50,15 +60,16 @@ export const socketOf = (state: string): string => join(state, "local.sock");
 
 /** @throws Fault PORT_IN_USE, FOLDER_UNWRITABLE */
 export async function serveLocal(parts: LocalParts): Promise<LocalDoor> {
-  const { state, port } = parts;
+  const { state, port, program = null } = parts;
   const servers: Server[] = [];
   const door: LocalDoor = {
     socket: null,
+    programSocket: null,
     url: null,
     tokenFile: null,
     close: async () => {
       await Promise.all(servers.map(close));
-      if (door.socket !== null) await removeOwned("state-file", door.socket);
+      for (const path of [door.socket, door.programSocket]) if (path !== null) await removeOwned("state-file", path);
     },
   };
   const socket = socketOf(state);
@@ -68,6 +79,14 @@ export async function serveLocal(parts: LocalParts): Promise<LocalDoor> {
     servers.push(await listen(parts, { path: socket, token: null }));
     await chmod(socket, 0o600);
     door.socket = socket;
+  }
+  if (program !== null) {
+    const path = socketOf(program.folder);
+    await removeOwned("state-file", path);
+    servers.push(await listen(parts, { path, token: null }));
+    await chmod(path, 0o600);
+    await chown(path, program.uid, program.gid);
+    door.programSocket = path;
   }
   if (port !== null) {
     const token = randomBytes(32).toString("base64url");

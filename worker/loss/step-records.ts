@@ -1,4 +1,4 @@
-import { closeSync, constants, mkdirSync, openSync, readSync, writeSync } from "node:fs";
+import { closeSync, constants, fchownSync, mkdirSync, openSync, readSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import type { RunName } from "#protocol/names.ts";
 import { removeOwnedNow, renameOwnedNow } from "../disk/change-disk.ts";
@@ -19,17 +19,19 @@ export interface StepRecords {
   read(run: string): StepRecord | null;
 }
 
-export function openStepRecords(folder: string): StepRecords {
+/** `owner`: of the files, where the program runs as another user than the worker; it enters the folder and does not list it. */
+export function openStepRecords(folder: string, owner: { uid: number; gid: number } | null = null): StepRecords {
   const pathOf = (run: string) => join(folder, `${run}.step`);
   const renew = (run: RunName): string => {
     const path = pathOf(run);
     try {
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      mkdirSync(folder, { recursive: true, mode: owner === null ? 0o700 : 0o711 });
       const fresh = `${path}.new`;
       removeOwnedNow("state-file", fresh);
       const fd = openSync(fresh, NEW_FILE, 0o600);
       try {
         writeSync(fd, newStepRecord(run));
+        if (owner !== null) fchownSync(fd, owner.uid, owner.gid);
       } finally {
         closeSync(fd);
       }

@@ -4,6 +4,7 @@ import { readCommandLine, readProcess, signalProcess, type ProcessEntry } from "
 import { chooseTold, isReader, lookAtProcess } from "./choose-told.ts";
 import { choosePrograms, seeProcesses } from "./find-orphans.ts";
 import type { ProgramRecord } from "./program-record.ts";
+import { becomeSubreaper } from "./subreaper.ts";
 import type { OrphanPolicy } from "./settle-orphans.ts";
 
 /**
@@ -45,7 +46,11 @@ const nameLeft = (all: readonly ProcessEntry[]): LeftProcess[] =>
   all.map(({ pid }) => ({ pid, name: basename(readCommandLine(pid)[0] ?? "") })).filter(({ name }) => name !== "");
 
 export function descendantsOf(record: Pick<ProgramRecord, "id" | "process">): Descendants {
-  const find = () => choosePrograms(seeProcesses(), { records: [record], folders: [], self: process.pid });
+  const reaper = becomeSubreaper();
+  const find = () => {
+    const adopted = reaper.adopted();
+    return choosePrograms(seeProcesses(), { records: [record], folders: [], self: process.pid, adopted });
+  };
   const keyOf = ({ pid, startedAt }: ProcessEntry): string => `${pid} ${startedAt}`;
   /** Those that were sent TERM. */
   const asked = new Set<string>();

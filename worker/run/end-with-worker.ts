@@ -1,24 +1,40 @@
 import { spawn } from "node:child_process";
-import { MARK } from "./program-record.ts";
+import { MARK, type OtherProcess } from "./program-record.ts";
 
 /**
  * Ends a program when its worker is gone. A shell outside the worker's process group waits for the end of a pipe that the
  * worker alone holds open; however the worker ends, the pipe does. It then sends TERM to every process that carries the
- * program's mark or is in its session, and KILL to those that are left when the patience is over. Two processes can be killed
+ * program's mark, is in its session, or was named to it, and KILL to those that are left when the patience is over. Two processes can be killed
  * at the same moment; then the next start of a worker ends the program (`settle-orphans`).
  */
 const SHELL = "/bin/sh";
 
-/** Arguments: mark, patience in seconds. On stdin: `session N`, `pid N`, and `over` when there is nothing left to end. */
-export const WATCHDOG = `mark=$1 patience=$2 pid= session=
+/**
+ * Arguments: mark, patience in seconds. On stdin: `session N`, `pid N`, `others PID:START:SESSION...` (when they started, as the kernel counts,
+ * because numbers are used again; no session: the worker's own), and `over` when there is nothing left to end.
+ */
+export const WATCHDOG = `mark=$1 patience=$2 pid= session= others=
 while read -r word value; do
-  case $word in over) exit 0 ;; pid) pid=$value ;; session) session=$value ;; esac
+  case $word in over) exit 0 ;; pid) pid=$value ;; session) session=$value ;; others) others=$value ;; esac
 done
 trap '' TERM INT HUP
+is_same() {
+  read -r line 2>/dev/null < "/proc/$1/stat" || return 1
+  start=$2
+  set -- \${line##*) }
+  case $1 in Z|X) return 1 ;; esac
+  [ "\${20}" = "$start" ]
+}
 members() {
   seen=" "
   files=$(grep -lsaF "$mark" /proc/[0-9]*/environ 2>/dev/null)
   [ -n "$session" ] && files="$files $(grep -lsE "^[0-9]+ \\(.*\\) [^ZX] [0-9]+ [0-9]+ $session " /proc/[0-9]*/stat 2>/dev/null)"
+  for one in $others; do
+    first=\${one%%:*} one=\${one#*:}
+    is_same "$first" "\${one%%:*}" && files="$files /proc/$first/stat"
+    one=\${one#*:}
+    [ -n "$one" ] && files="$files $(grep -lsE "^[0-9]+ \\(.*\\) [^ZX] [0-9]+ [0-9]+ $one " /proc/[0-9]*/stat 2>/dev/null)"
+  done
   for file in $files; do
     one=\${file#/proc/} one=\${one%%/*}
     [ "$one" != $$ ] || continue
@@ -47,6 +63,8 @@ const ENVIRONMENT: Record<string, string> = { PATH: "/usr/local/sbin:/usr/local/
 export interface Watchdog {
   /** The program that was started. `session` null: it is in the worker's own. */
   watch(program: { pid: number; session: number | null }): void;
+  /** Says which processes the mark and the session do not tell; each time all of them. */
+  watchOthers(others: readonly OtherProcess[]): void;
   /** The program has ended, and nothing of it is left to end. */
   over(): void;
 }
@@ -68,6 +86,8 @@ export function startWatchdog(id: string, patienceMs: number): Watchdog {
       if (session !== null) say(`session ${session}`);
       say(`pid ${pid}`);
     },
+    watchOthers: (others) =>
+      say(`others ${others.map(({ pid, startedAt, session }) => `${pid}:${startedAt}:${session ?? ""}`).join(" ")}`),
     over: () => {
       child.stdin.end("over\n");
     },

@@ -61,3 +61,16 @@ test("this process and those that started it never do", () => {
   const all = [seen(1), seen(30, { mark }), seen(31, { mark, parent: 30 }), seen(32, { mark, parent: 30 })];
   expect(pidsOf(all, { folders: ["aa"], self: 31 })).toEqual([32]);
 });
+
+test("what came to this process, and what the record says of such, belong to it with what they started and their session", () => {
+  const all = [seen(1), seen(70), seen(71, { parent: 70 }), seen(72, { session: 70 }), seen(80)];
+  expect(pidsOf(all, { adopted: [70] })).toEqual([70, 71]);
+  const others = [{ pid: 70, startedAt: "700", session: 70 }];
+  const found = { records: [{ id: ID, process: null, others }] };
+  expect(pidsOf(all, found)).toEqual([70, 71, 72]);
+  // Its parent has ended, and so has the first of its session.
+  expect(pidsOf([seen(1), seen(72, { session: 70 })], found)).toEqual([72]);
+  // The number is somebody else's now, and so is the session.
+  const another = [seen(1), seen(70, { startedAt: "9999" }), seen(72, { session: 70 })];
+  expect(pidsOf(another, found)).toEqual([]);
+});

@@ -31,6 +31,12 @@ export const RUN_FLAGS = {
     words: ["end", "wait", "refuse"],
     says: "A program whose worker was killed. end: it ends with its worker, and a start that still finds it sends TERM, and KILL after --grace. wait: it goes on, and the next start keeps its checkpoints safe and waits until it ends. refuse: it goes on, and the next start ends with an error. Two programs never write one run.",
   },
+  user: {
+    kind: "text",
+    commands: ["run"],
+    value: "USER",
+    says: "Start the program as this user, by name or number, with its groups and its HOME. It then cannot read the node's credential in the state folder, nor the memory of this worker. Needs root and setpriv (util-linux). Default: the user of this worker.",
+  },
   restart: {
     kind: "text",
     commands: ["run"],

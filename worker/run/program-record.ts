@@ -22,8 +22,11 @@ export const programRecord = z.object({
   name: z.string(),
   /** Null until it was started. `session` null: it shares the terminal, and the session, of the worker. */
   process: z.object({ pid: z.number(), startedAt: z.string(), session: z.number().nullable() }).nullable(),
+  /** Those that came to the worker when their parents had ended. `session` null: it is the worker's own. */
+  others: z.array(z.object({ pid: z.number(), startedAt: z.string(), session: z.number().nullable() })).optional(),
 });
 export type ProgramRecord = z.infer<typeof programRecord>;
+export type OtherProcess = NonNullable<ProgramRecord["others"]>[number];
 
 /** The variable that a program and its children carry. */
 export const MARK = "TIDEMARK_PROGRAM";

@@ -2,6 +2,7 @@ import { aborted, drain, runAgent, type AgentCommand, type Life, type Place } fr
 import type { Agent } from "../agent-assemble.ts";
 import { programEnvironment, type Environment } from "../config.ts";
 import { foldersOf, goOnBeside, takePlaceAlone, type Orphan } from "./take-place.ts";
+import { Fault } from "#protocol/fault.ts";
 import { canComeBack, comeBack, stepAside } from "../host/step-aside.ts";
 import { checkWatch } from "../doctor/check-watch.ts";
 import { showFinding } from "../doctor/finding.ts";
@@ -17,6 +18,7 @@ import { createProgressBars } from "./progress-bars.ts";
 import { createLogTail } from "./log-tail.ts";
 import { startSentinel, type GroupSentinel } from "./group-sentinel.ts";
 import { exitCodeOf, type ProgramEnd, type ProgramOptions } from "./program.ts";
+import { asUser, findProgram, programPlace, readProgramUser, userVariables } from "./program-user.ts";
 import { readRestartPolicy, restartAfter, type RestartPolicy } from "./restart-policy.ts";
 import { readStartFrom } from "./start-from.ts";
 import { endOrphans, findOrphans, ORPHAN_POLICIES } from "./settle-orphans.ts";
@@ -58,6 +60,9 @@ export async function runProgram(command: RunCommand): Promise<number> {
     patienceMs: command.config.durationMs("grace"),
     awaited: null,
   };
+  const user = readProgramUser(command.config.text("user"));
+  if (user !== null && findProgram(command.program[0] ?? "", command.env) === null)
+    throw new Fault("PROGRAM_NOT_FOUND", { op: "run", subject: command.program[0] ?? "" });
   const running: { program: GuardedProgram | null } = { program: null };
   const sentinel = command.sharesTerminal ? startSentinel() : null;
   command.onSignal((name) => void passOn(name, { sentinel, program: () => running.program }));
@@ -65,7 +70,8 @@ export async function runProgram(command: RunCommand): Promise<number> {
   const last: { end: ProgramEnd | null; isSafe: boolean } = { end: null, isSafe: true };
   const startedAt = Date.now();
   const takePlace = (place: Place) => takePlaceAlone(place, orphan, command.stopping);
-  await runAgent({ ...command, preparesRuns: true, takePlace }, async (agent, life) => {
+  const place = (state: string) => (user === null ? null : programPlace(state, user));
+  await runAgent({ ...command, preparesRuns: true, takePlace, programPlace: place }, async (agent, life) => {
     life.askedByHub.addEventListener("abort", () => running.program?.send("SIGTERM"), { once: true });
     // One that does not end in its time keeps nobody: the machine may be gone any moment.
     agent.signal.addEventListener("abort", () => endLate(agent, orphan, running.program));
@@ -81,14 +87,18 @@ export async function runProgram(command: RunCommand): Promise<number> {
         const bars = createProgressBars();
         agent.logTail = tail.text;
         agent.bars = bars;
-        const env = programEnvironment(command.env, variablesFor(agent, points));
+        const env = programEnvironment(command.env, {
+          ...variablesFor(agent, points),
+          ...(user !== null && userVariables(user)),
+        });
         const { out, err } = command;
         const onSaid = (chunk: Buffer) => {
           tail.add(chunk);
           bars.add(chunk);
         };
         const program = await startGuarded(agent, {
-          command: command.program,
+          command: user === null ? command.program : asUser(user, command.program),
+          name: command.program[0] ?? "",
           options: { env, out, err, onSaid, hasOwnSession: !command.sharesTerminal },
           ...orphan,
           onStart: () => mayLower && comeBack(),
@@ -247,15 +257,22 @@ async function tellEnd(agent: Agent, end: ProgramEnd & { ranMs: number }): Promi
 function variablesFor(agent: Agent, points: readonly ResumePoint[]): Record<string, string> {
   const { door } = agent.local;
   const [first] = points;
+  // A program of another user enters no folder of the worker's but its own.
+  if (door?.programSocket != null)
+    return { TIDEMARK_SOCKET: door.programSocket, TIDEMARK_STEP_RECORD: stepRecordFor(agent), ...resumeAt(first) };
   return {
     ...(door?.socket != null && { TIDEMARK_SOCKET: door.socket }),
     ...(door?.url != null && { TIDEMARK_LOCAL_URL: door.url }),
     ...(door?.tokenFile != null && { TIDEMARK_LOCAL_TOKEN_FILE: door.tokenFile }),
     TIDEMARK_STEP_RECORD: stepRecordFor(agent),
-    TIDEMARK_RESUME_PATH: first?.path ?? "",
-    TIDEMARK_RESUME_STEP: first === undefined ? "" : String(first.step),
+    ...resumeAt(first),
   };
 }
+
+const resumeAt = (first: ResumePoint | undefined): Record<string, string> => ({
+  TIDEMARK_RESUME_PATH: first?.path ?? "",
+  TIDEMARK_RESUME_STEP: first === undefined ? "" : String(first.step),
+});
 
 /** Of several runs the program has to say which one it means, and where to write is answered then. */
 function stepRecordFor({ options, stepRecords, narrator }: Agent): string {

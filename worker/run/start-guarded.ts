@@ -12,8 +12,10 @@ import {
   markOf,
   removeProgramRecord,
   writeProgramRecord,
+  type OtherProcess,
   type ProgramRecord,
 } from "./program-record.ts";
+import { becomeSubreaper } from "./subreaper.ts";
 import type { OrphanPolicy } from "./settle-orphans.ts";
 
 export interface GuardedProgram extends Program {
@@ -24,6 +26,8 @@ export interface GuardedProgram extends Program {
 
 export interface Guarded {
   command: readonly string[];
+  /** Of the program, for people: `command` may begin with what starts it. */
+  name: string;
   options: ProgramOptions;
   policy: OrphanPolicy;
   /** Between TERM and KILL. */
@@ -31,6 +35,9 @@ export interface Guarded {
   /** Called in the moment before the program is started. */
   onStart(): void;
 }
+
+/** For what its parents leave to this process. Of one that is left and loses its worker within this time nobody knows. */
+const LOOK_EVERY_MS = 250;
 
 /**
  * Starts a program so that it is never left alone: written down first, with a mark that all its processes carry, and, when it
@@ -45,10 +52,11 @@ export async function startGuarded(
     id: randomUUID(),
     place: await namespaceOf(),
     folders: options.watches.map(({ folder }) => folderKey(folder)),
-    name: basename(command[0] ?? ""),
+    name: basename(guarded.name),
     process: null,
   };
   await writeProgramRecord(state, record).catch(narrator.waitingFor);
+  becomeSubreaper();
   const watchdog = policy === "end" ? startWatchdog(record.id, patienceMs) : null;
   guarded.onStart();
   const env = { ...guarded.options.env, [MARK]: markOf(record) };
@@ -63,12 +71,32 @@ export async function startGuarded(
     await writeProgramRecord(state, { ...record, process: now }).catch(narrator.waitingFor);
   }
   const descendants = descendantsOf(known);
+  const reaper = becomeSubreaper();
+  let told = "[]";
+  const look = setInterval(() => {
+    // Read each time: what has ended of them is waited for.
+    const adopted = reaper.adopted();
+    if (adopted.length === 0 && told === "[]") return;
+    const own = readProcess(process.pid)?.session;
+    const others: OtherProcess[] = adopted.flatMap((pid) => {
+      const one = readProcess(pid);
+      // All of a terminal are in one session, whoever started them.
+      return one === null ? [] : { pid, startedAt: one.startedAt, session: one.session === own ? null : one.session };
+    });
+    const now = JSON.stringify(others);
+    if (now === told) return;
+    told = now;
+    watchdog?.watchOthers(others);
+    writeProgramRecord(state, { ...record, process: known.process, others }).catch(narrator.waitingFor);
+  }, LOOK_EVERY_MS);
+  look.unref();
   return {
     ...program,
     descendants,
     // Where nothing is known of processes, the one that we started.
     send: (signal) => (known.process === null ? program.send(signal) : descendants.tell(signal)),
     finish: async ({ code, isGone }) => {
+      clearInterval(look);
       if (code !== 0 && !isGone) return;
       watchdog?.over();
       await removeProgramRecord(state, record.id).catch(narrator.waitingFor);

@@ -46,17 +46,33 @@ export const readProcedures = (): Procedure[] =>
 /** Faults that say that an input was read and found to be right, or that nothing was looked at. */
 const isTaken = ({ status, code }: Asked): boolean => status === 200 || (code !== null && code !== "BAD_INPUT");
 
+const wordsIn = (text: string): string[] =>
+  [...text.matchAll(/"(?:id|run|nodeId|checkpointId|profileId|name|path|place)":"([^"\\]{1,128})"/g)].map(
+    ([, word = ""]) => word,
+  );
+
 /** Ids, runs and paths in what the hub answers, so that later questions are about what is there. */
-function learn(known: Set<string>, text: string): void {
-  for (const [, word = ""] of text.matchAll(
-    /"(?:id|run|nodeId|checkpointId|profileId|name|path|place)":"([^"\\]{1,128})"/g,
-  ))
-    if (known.size < 400) known.add(word);
+function learn(known: Set<string>, text: string, never: ReadonlySet<string>): void {
+  for (const word of wordsIn(text)) if (known.size < 400 && !never.has(word)) known.add(word);
 }
 
-export async function fuzzRouter(stage: Stage, about: { seed: number; untilMs: number }): Promise<Fuzzed> {
+/** Ids of the account that lets callers join: an admin may end it, and nobody could go on asking. */
+async function ownerIds({ client }: Stage): Promise<Set<string>> {
+  const found = [await client.users.list.query(), await client.sessions.list.query({})];
+  return new Set(wordsIn(JSON.stringify(found)));
+}
+
+interface FuzzWish {
+  seed: number;
+  untilMs: number;
+  /** Asked again and again instead of ever new ones, once half of the time was used to learn what the hub knows. Empty: none. */
+  replay: readonly number[];
+}
+
+export async function fuzzRouter(stage: Stage, about: FuzzWish): Promise<Fuzzed> {
   const procedures = readProcedures();
   const known = new Set(["llama", stage.profileId]);
+  const never = await ownerIds(stage);
   const reached = new Set<string>();
   const fuzzed: Fuzzed = {
     calls: 0,
@@ -67,13 +83,21 @@ export async function fuzzRouter(stage: Stage, about: { seed: number; untilMs: n
     largest: { path: "", bytes: 0 },
   };
   const say = (problem: string) => {
-    if (fuzzed.problems.length < MOST_NAMED && !fuzzed.problems.includes(problem)) fuzzed.problems.push(problem);
+    if (fuzzed.problems.length >= MOST_NAMED || fuzzed.problems.includes(problem)) return;
+    fuzzed.problems.push(problem);
+    console.log(`    ${new Date().toISOString()} after ${fuzzed.calls} calls: ${problem}`);
   };
   let callers: Callers = await makeCallers(stage);
   let seed = about.seed;
+  const learnUntilMs = (performance.now() + about.untilMs) / 2;
+  const nextSeed = (): number => {
+    const next = seed++;
+    if (about.replay.length === 0 || performance.now() < learnUntilMs) return next;
+    return about.replay[next % about.replay.length] ?? next;
+  };
 
   const askOnce = async (): Promise<void> => {
-    const own = seed++;
+    const own = nextSeed();
     const random = randomFrom(own);
     const procedure = procedures[Math.floor(random() * procedures.length)];
     if (procedure === undefined || NOT_ASKED.has(procedure.path)) return;
@@ -89,7 +113,7 @@ export async function fuzzRouter(stage: Stage, about: { seed: number; untilMs: n
     if (answer === null) return;
     fuzzed.calls++;
     if (isTaken(answer)) reached.add(procedure.path);
-    if (answer.status === 200) learn(known, answer.text);
+    if (answer.status === 200) learn(known, answer.text, never);
     if (answer.tookMs > fuzzed.slowest.tookMs)
       fuzzed.slowest = { path: procedure.path, tookMs: Math.round(answer.tookMs) };
     if (answer.bytes > fuzzed.largest.bytes) fuzzed.largest = { path: procedure.path, bytes: answer.bytes };
@@ -103,7 +127,9 @@ export async function fuzzRouter(stage: Stage, about: { seed: number; untilMs: n
       await askOnce().catch((error: unknown) => say(error instanceof Error ? error.message : String(error)));
       if (fuzzed.calls % RENEW_EVERY === RENEW_EVERY - 1)
         callers = await makeCallers(stage).catch((error: unknown) => {
-          say(`nobody can join any more: ${error instanceof Error ? error.message : String(error)}`);
+          const text = error instanceof Error ? error.message : String(error);
+          // The fuzzer's own tries are throttled like everybody's.
+          if (!text.includes("TOO_MANY_TRIES")) say(`nobody can join any more: ${text}`);
           return callers;
         });
     }
@@ -124,9 +150,21 @@ function callerFor({ who, needsSession }: Procedure, chance: number): CallerName
   return "admin";
 }
 
+/** A fuzzer's many tries are throttled for some minutes. */
+async function makeCallersInTime(stage: Stage): Promise<Callers> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await makeCallers(stage);
+    } catch (error) {
+      if (tries === 60) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 5_000));
+    }
+  }
+}
+
 /** Asks every query of the people once more, as admin, with a plain input. Returns those that fail inside. */
 export async function listsThatFail(stage: Stage): Promise<string[]> {
-  const { headersOf } = await makeCallers(stage);
+  const { headersOf } = await makeCallersInTime(stage);
   const problems: string[] = [];
   const known = ["llama", stage.profileId];
   for (const { path, type, who, input } of readProcedures()) {

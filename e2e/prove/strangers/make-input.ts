@@ -12,7 +12,7 @@ export interface JsonSchema {
   allOf?: readonly JsonSchema[];
   properties?: Readonly<Record<string, JsonSchema>>;
   required?: readonly string[];
-  items?: JsonSchema;
+  items?: JsonSchema | boolean;
   minItems?: number;
   maxItems?: number;
   additionalProperties?: JsonSchema | boolean;
@@ -90,8 +90,9 @@ function numberOf({ type, minimum = 0, maximum = 1e6 }: JsonSchema, random: Rand
 }
 
 /** Returns a value of the schema; deeper than a schema goes there is nothing. */
-export function makeValid(schema: JsonSchema, maker: Maker): unknown {
+export function makeValid(schema: JsonSchema | boolean, maker: Maker): unknown {
   const { random } = maker;
+  if (typeof schema === "boolean") return null;
   if ("const" in schema) return schema.const;
   if (schema.enum !== undefined) return pick(random, schema.enum);
   const branches = schema.anyOf ?? schema.oneOf;

@@ -128,7 +128,7 @@ async function foreignState(stage: Stage): Promise<string[]> {
   const args = ["agent", "--hub", stage.hub.url, "--name", "foreign", "--state", state, "--watch", stage.dir];
   const env = { TIDEMARK_TOKEN: stage.token };
   // One that is refused ends by itself; one that is not goes on until it is ended.
-  const { code } = await runOnce("worker/main.ts", [...args, "--local-port", "0"], { env, withinMs: 20_000 });
+  const { code } = await runOnce("worker/main.ts", [...args, "--local-port", "0"], { env, withinMs: 120_000 });
   const problems = code === null ? ["a state folder of another user that everybody may write to is used"] : [];
   if (existsSync(planted)) problems.push("a planted link in a state folder is written through");
   return problems;

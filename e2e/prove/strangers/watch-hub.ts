@@ -4,15 +4,24 @@ import type { AddressInfo } from "node:net";
 import { parentPort, Worker, workerData } from "node:worker_threads";
 
 /**
- * Watches a hub from a thread of its own: how long `/healthz` takes to answer, and how much memory the hub's process has. A server
- * in this thread is asked beside it: when that one is late too, the machine was busy and not the hub.
+ * Watches a hub from a thread of its own: how long `/healthz` takes to answer, and how much memory the hub's process has. The kernel
+ * says for how long the hub's thread was ready meanwhile and got no processor: other programs took that time, not the hub. A server
+ * in this thread is asked beside it: when that one is late too, nothing is said of the hub.
  */
+
+interface Late {
+  at: string;
+  tookMs: number;
+  /** In which the hub's thread computed, and in which it was ready and got no processor. */
+  ranMs: number;
+  queuedMs: number;
+}
 
 export interface Watched {
   asked: number;
   /** Answers that came later than allowed, while this machine itself was in time. */
-  late: readonly { at: string; tookMs: number }[];
-  /** The longest of them all, and of those in which the machine was in time, ms. */
+  late: readonly Late[];
+  /** The longest of them all; and of those in which the machine was in time, without the wait for a processor, ms. */
   slowestMs: number;
   slowestOwnMs: number;
   failed: number;
@@ -48,7 +57,7 @@ export function watchHub(about: { url: string; pid: number }): Watch {
 
 const nothing = () => ({
   asked: 0,
-  late: [] as Watched["late"][number][],
+  late: [] as Late[],
   slowestMs: 0,
   slowestOwnMs: 0,
   failed: 0,
@@ -74,6 +83,7 @@ async function watch({ url, pid }: { url: string; pid: number }): Promise<void> 
   let isWanted = false;
   parentPort?.on("message", () => (isWanted = true));
   for (;;) {
+    const before = readTimes(pid);
     const looking = timeOf(`${url}/healthz`);
     const state = { isOver: false };
     void looking.finally(() => (state.isOver = true));
@@ -87,8 +97,12 @@ async function watch({ url, pid }: { url: string; pid: number }): Promise<void> 
     else {
       seen.slowestMs = Math.max(seen.slowestMs, tookMs);
       if (busyMs < BUSY_MS) {
-        seen.slowestOwnMs = Math.max(seen.slowestOwnMs, tookMs);
-        if (tookMs > HEALTH_MS) seen.late.push({ at: new Date().toISOString(), tookMs: Math.round(tookMs) });
+        const after = readTimes(pid);
+        const [ranMs, queuedMs] = [after.ranMs - before.ranMs, after.queuedMs - before.queuedMs];
+        const ownMs = Math.max(0, tookMs - queuedMs);
+        seen.slowestOwnMs = Math.max(seen.slowestOwnMs, ownMs);
+        const at = new Date().toISOString();
+        if (tookMs > HEALTH_MS) seen.late.push({ at, tookMs, ranMs, queuedMs });
       }
     }
     const status = /VmRSS:\s+(\d+) kB/.exec(readStatus(pid));
@@ -99,6 +113,16 @@ async function watch({ url, pid }: { url: string; pid: number }): Promise<void> 
       [seen, isWanted] = [nothing(), false];
     }
     await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
+  }
+}
+
+/** Of the process's first thread, which has the event loop. */
+function readTimes(pid: number): { ranMs: number; queuedMs: number } {
+  try {
+    const [ran = 0, queued = 0] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ").map(Number);
+    return { ranMs: ran / 1e6, queuedMs: queued / 1e6 };
+  } catch {
+    return { ranMs: 0, queuedMs: 0 };
   }
 }
 

@@ -23,8 +23,9 @@ interface Known {
 const DAY_MS = 86_400_000;
 
 /** Returns the widest input of a schema: the largest numbers, no filter, the names that there are. */
-export function widestOf(schema: JsonSchema, named: Readonly<Record<string, unknown>>, name = ""): unknown {
+export function widestOf(schema: JsonSchema | boolean, named: Readonly<Record<string, unknown>>, name = ""): unknown {
   if (name in named) return named[name];
+  if (typeof schema === "boolean") return null;
   if ("const" in schema) return schema.const;
   if (schema.enum !== undefined) return schema.enum.at(-1);
   const branches = schema.anyOf ?? schema.oneOf;
