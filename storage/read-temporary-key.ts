@@ -18,7 +18,10 @@ const OF_THE_SERVICE: ReadonlySet<FaultCode> = new Set([
 ]);
 
 /** The key in an answer to `op` (AssumeRole, GetFederationToken). @throws Fault of the answer when it holds none, UNSUPPORTED where nobody makes keys */
-export function readTemporaryKey(answer: HttpAnswer, about: { op: string; subject: string }): Required<Credential> {
+export function readTemporaryKey(
+  answer: HttpAnswer,
+  about: { op: string; subject: string },
+): Credential & { sessionToken: string } {
   const refuse = (): Fault => {
     const fault = faultOfAnswer({ ...about, answer });
     if (answer.status === 200 || OF_THE_SERVICE.has(fault.code)) return fault;
@@ -33,5 +36,6 @@ export function readTemporaryKey(answer: HttpAnswer, about: { op: string; subjec
   const secretAccessKey = textOf(key, "SecretAccessKey");
   const sessionToken = textOf(key, "SessionToken");
   if (!accessKeyId || !secretAccessKey || !sessionToken) throw refuse();
-  return { accessKeyId, secretAccessKey, sessionToken };
+  const endsAt = Date.parse(textOf(key, "Expiration") ?? "");
+  return { accessKeyId, secretAccessKey, sessionToken, ...(Number.isNaN(endsAt) ? {} : { endsAt }) };
 }

@@ -11,7 +11,26 @@ export interface Credential {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly sessionToken?: string;
+  /** When a temporary key ends, epoch ms. Absent: it stays. */
+  readonly endsAt?: number;
 }
+
+/** Keys that are replaced while they are used: a role's, a session's. */
+export interface CredentialSource {
+  /** The key to sign with now; null while the last one has ended and `fresh` has to be awaited. Renews it ahead of its end. */
+  now(): Credential | null;
+  /** A key that has not ended. Faults: KEYS_REFUSED, KEYS_UNAVAILABLE. */
+  fresh(): Promise<Credential>;
+  /** Told that the store no longer takes the key of now. True where another one can be asked for, once for each key. */
+  ended(): boolean;
+}
+
+/** Returns a source of one key that stays. */
+export const fixedCredential = (credential: Credential): CredentialSource => ({
+  now: () => credential,
+  fresh: async () => credential,
+  ended: () => false,
+});
 
 export type QueryPairs = readonly (readonly [name: string, value: string])[];
 
