@@ -1,5 +1,6 @@
 import { createHmac, hash } from "node:crypto";
 import { createHmacKey, type HmacKey } from "./hmac.ts";
+import type { KeyRing } from "./key-ring.ts";
 
 /**
  * AWS Signature Version 4 for S3, and for the service that gives out temporary keys. Own code because a hub signs every part of every node: a signature here costs
@@ -15,15 +16,8 @@ export interface Credential {
   readonly endsAt?: number;
 }
 
-/** Keys that are replaced while they are used: a role's, a session's. */
-export interface CredentialSource {
-  /** The key to sign with now; null while the last one has ended and `fresh` has to be awaited. Renews it ahead of its end. */
-  now(): Credential | null;
-  /** A key that has not ended. Faults: KEYS_REFUSED, KEYS_UNAVAILABLE. */
-  fresh(): Promise<Credential>;
-  /** Told that the store no longer takes the key of now. True where another one can be asked for, once for each key. */
-  ended(): boolean;
-}
+/** Keys that are replaced while they are used: a role's, a session's. Faults: KEYS_REFUSED, KEYS_UNAVAILABLE. */
+export type CredentialSource = KeyRing<Credential>;
 
 /** Returns a source of one key that stays. */
 export const fixedCredential = (credential: Credential): CredentialSource => ({

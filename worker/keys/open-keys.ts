@@ -1,8 +1,11 @@
+import { createKeyRing } from "#storage/key-ring.ts";
 import { fixedCredential, type Credential, type CredentialSource } from "#storage/sigv4.ts";
 import type { Config } from "../config.ts";
 import { NO_KEYS } from "./key-facts.ts";
 import { usage } from "../verbs/verb.ts";
-import { createKeyRing } from "./key-ring.ts";
+
+/** As long as the SDK's own clients renew ahead. */
+const AHEAD_MS = 5 * 60_000;
 
 /** Opens the keys that a command signs with: those that were given, or those of whoever gives them out here. @throws Fault BAD_INPUT where there are none */
 export function openKeys(config: Config): CredentialSource {
@@ -13,7 +16,13 @@ export function openKeys(config: Config): CredentialSource {
     const { askProvider } = await import("./ask-provider.ts");
     return askProvider(keysFrom, region);
   };
-  return createKeyRing({ ask, says: keysFrom.says, now: Date.now });
+  return createKeyRing({
+    ask,
+    nameOf: ({ sessionToken, accessKeyId: id }) => sessionToken ?? id,
+    aheadMs: AHEAD_MS,
+    says: keysFrom.says,
+    now: Date.now,
+  });
 }
 
 function readCredential(config: Config): Credential {

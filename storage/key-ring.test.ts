@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Fault } from "#protocol/fault.ts";
-import type { Credential } from "#storage/sigv4.ts";
+import type { Credential } from "./sigv4.ts";
 import { createKeyRing } from "./key-ring.ts";
 
 const NOON = Date.UTC(2026, 0, 1, 12);
@@ -18,7 +18,16 @@ function rig(lifeMs: number | null) {
       ...(lifeMs === null ? {} : { endsAt: state.at + lifeMs }),
     };
   };
-  return { state, ring: createKeyRing({ ask, says: "the role of the profile a", now: () => state.at }) };
+  return {
+    state,
+    ring: createKeyRing({
+      ask,
+      nameOf: ({ accessKeyId }) => accessKeyId,
+      aheadMs: 300_000,
+      says: "the role of the profile a",
+      now: () => state.at,
+    }),
+  };
 }
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
