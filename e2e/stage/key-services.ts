@@ -16,7 +16,7 @@ export type KeyKind = (typeof KEY_KINDS)[number];
 
 export interface KeyServices {
   /** How keys are given out from now on. */
-  mode: "given" | "refused" | "held";
+  mode: "given" | "refused" | "held" | "away";
   /** Each key ends after this long. */
   lifeMs: number;
   /** How many keys were given out. */
@@ -75,6 +75,7 @@ export async function openKeyServices(store: RunningStore, folder: string): Prom
       response.writeHead(status, { "content-type": type }).end(text);
     if (pathname === "/latest/api/token") return void send(200, "imds-token", "text/plain");
     if (pathname === "/latest/meta-data/iam/security-credentials/") return void send(200, "node-role", "text/plain");
+    if (services.mode === "away") return void response.destroy();
     if (services.mode === "held") return void held.add(response);
     const isRefused = services.mode === "refused";
     const isSts = pathname === "/" && request.method === "POST";
