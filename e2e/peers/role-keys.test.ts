@@ -71,7 +71,12 @@ describe.skipIf("missing" in minio)("a role at MinIO", () => {
     ];
     writeFileSync(join(dir, ".aws/config"), config.join("\n"));
     writeFileSync(join(dir, "file"), "by role");
-    const env = { HOME: dir, AWS_PROFILE: "training", TIDEMARK_STATE: join(dir, "state") };
+    const env = {
+      HOME: dir,
+      AWS_PROFILE: "training",
+      AWS_ENDPOINT_URL_STS: server.endpoint,
+      TIDEMARK_STATE: join(dir, "state"),
+    };
     const at = `s3://${server.bucket}/by-role`;
     const sent = await runOnce(testedWorker(), ["cp", join(dir, "file"), at], { env });
     expect([sent.code, sent.stderr]).toEqual([0, expect.anything()]);

@@ -108,7 +108,7 @@ const signed = async (profileId: string) => {
 const put = async (profileId: string) => {
   const opened = await hub.hub.stores.open(profileId);
   const [request] = await opened.signForNode([
-    { op: "put", key: `runs/a/${asked.length}`, sizeBytes: 1, crc32: "e8b7be43", nonce: "n" },
+    { op: "put", key: `runs/a/${profileId}`, sizeBytes: 1, crc32: "e8b7be43", nonce: "n" },
   ]);
   const { "content-length": _, ...headers } = request?.headers ?? {};
   return (await fetch(request?.url ?? "", { method: "PUT", headers, body: "a" })).status;
