@@ -63,6 +63,16 @@ export const FAULTS = {
     says: "The temporary credentials have expired.",
     next: "Where they are renewed it goes on by itself; otherwise start it again with new ones: what was stored stays.",
   }),
+  KEYS_REFUSED: row("never", 403, {
+    exit: 4,
+    says: "The keys of the store could not be had: who gives them out refused.",
+    next: "Mend that at its source, then start the same command again; it goes on where it was.",
+  }),
+  KEYS_UNAVAILABLE: row("backoff", 503, {
+    exit: 5,
+    says: "The keys of the store could not be had: who gives them out did not answer.",
+    next: "It is tried again while the transfer runs; otherwise check that service and start the command again.",
+  }),
   SIGNATURE_EXPIRED: row("now", 403, {
     exit: 5,
     says: "The signature of this request has expired.",

@@ -4,7 +4,7 @@ import type { Tuning } from "./tuning.ts";
 import type { FoundTraits, ProfileAbout, ProviderPrices } from "./profiles.ts";
 import type { Sealing } from "./sealing.ts";
 import type { Provider } from "./provider.ts";
-import type { ProfileDraft } from "./requests.ts";
+import type { KeyBy, ProfileDraft } from "./requests.ts";
 
 /** What people see of buckets: presets, profiles, and what a test of one found. */
 
@@ -69,6 +69,8 @@ export interface ProfileView {
   profile: ProfileDraft;
   /** Last four characters of the access key id. The secret is never shown. */
   accessKeyHint: string;
+  /** How the key is used to ask for temporary ones; null: it signs itself. */
+  keyBy: KeyBy | null;
   createdAt: number;
   updatedAt: number;
   about: ProfileAbout & { packing: Packing; tuning: Tuning };

@@ -52,6 +52,33 @@ const prefix = z
     "'.' and '..' are not allowed",
   );
 
+/** The name of a role as AWS writes it. */
+export const roleArn = z
+  .string()
+  .max(512)
+  .regex(
+    /^arn:[a-z0-9-]+:iam::[A-Za-z0-9-]*:role\/[A-Za-z0-9+=,.@_/-]+$/,
+    "a role looks like arn:aws:iam::123456789012:role/tidemark",
+  );
+
+/**
+ * How the key of a profile is used: not itself, but to ask for keys that end by themselves. `sts`: a Security Token Service gives a
+ * role's (`roleArn` null: the user's own rights, as MinIO has it). `r2`: Cloudflare's API gives one of the access key; the secret is an API token.
+ */
+export const keyBy = z.discriminatedUnion("call", [
+  z.object({
+    call: z.literal("sts"),
+    endpoint,
+    roleArn: roleArn.nullable(),
+    externalId: z
+      .string()
+      .regex(/^[\w+=,.@:/-]{2,1224}$/, "an external id has letters, digits and +=,.@:/-")
+      .nullable(),
+  }),
+  z.object({ call: z.literal("r2"), url: z.url({ protocol: /^https?$/ }).max(512) }),
+]);
+export type KeyBy = z.infer<typeof keyBy>;
+
 /** A bucket profile as it is entered. The signature binds the host, so hub, workers and browsers may need endpoints of their own. */
 export const profileDraft = z.object({
   name: z.string().trim().min(1, "a profile needs a name").max(64),
@@ -86,6 +113,8 @@ export type KeySource = z.infer<typeof keySource>;
 export const createProfileInput = z.object({
   profile: profileDraft,
   credential: keySource,
+  /** Null or left out: the key signs itself. */
+  keyBy: keyBy.nullable().optional(),
   about: profileAbout.optional(),
 });
 /** `credential: null` keeps the stored one; `version` refuses an edit made on an old view. */
@@ -95,6 +124,8 @@ export const updateProfileInput = z.object({
   profile: profileDraft,
   credential: credentialDraft.nullable(),
   /** Left out: as it is. */
+  keyBy: keyBy.nullable().optional(),
+  /** Left out: as it is. */
   about: profileAbout.optional(),
 });
 /** Test a stored profile by id, or a draft before it is saved (`id` then lends its stored credential when none is typed). */
@@ -102,6 +133,8 @@ export const testProfileInput = z.object({
   id: id.nullable(),
   profile: profileDraft.nullable(),
   credential: keySource.nullable(),
+  /** Left out: as the stored profile has it; none of a draft. */
+  keyBy: keyBy.nullable().optional(),
 });
 
 export const createTokenInput = z.object({

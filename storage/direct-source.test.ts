@@ -3,6 +3,7 @@ import { createDirectSource } from "./direct-source.ts";
 import type { HttpAnswer } from "./faults.ts";
 import { traitsOf } from "./providers.ts";
 import type { StoreAccess } from "./signing.ts";
+import { fixedCredential } from "./sigv4.ts";
 import { s3Error } from "./testing/canned-server.ts";
 
 const NOON = Date.UTC(2026, 10, 21, 12);
@@ -130,7 +131,7 @@ test("keys are asked for at every signature, so that temporary ones can be renew
   let id = "ASIAFIRST";
   const source = createDirectSource({
     access,
-    credential: () => ({ ...credential, accessKeyId: id }),
+    credential: { ...fixedCredential(credential), now: () => ({ ...credential, accessKeyId: id }) },
     now: () => NOON,
   });
   expect((await urlOf(source)).searchParams.get("X-Amz-Credential")).toContain("ASIAFIRST/");

@@ -2,19 +2,19 @@ import type { Operation, SignedRequest } from "#protocol/operations.ts";
 import type { StoreAccess, RequestSource } from "./signing.ts";
 import { DEFAULT_LIFETIME_MS, presignOperation } from "./signing.ts";
 import { clockCorrectionMs, measureClock, sayClock, type ClockBounds } from "./clock-skew.ts";
-import { errorDocument, namedRegion, type HttpAnswer } from "./faults.ts";
+import { errorDocument, faultOfAnswer, namedRegion, type HttpAnswer } from "./faults.ts";
 import { endpointInRegion } from "./provider-hosts.ts";
-import type { Credential } from "./sigv4.ts";
+import { fixedCredential, type Credential, type CredentialSource } from "./sigv4.ts";
 import { textOf } from "./xml.ts";
 
 /**
  * Direct mode: the keys are here, so signing is a function call. The source learns from every answer it is shown: the
  * store's clock, and the region that the store names when it was asked in the wrong one. A region changes the host only
- * by the provider's own pattern (`s3.REGION.amazonaws.com`); what an answer says as a location is never followed, so
+ * by the provider's own pattern (`s3.REGION.amazonaws.com`); a temporary key that the store calls expired is replaced; what an answer says as a location is never followed, so
  * a signature can never go to a stranger.
  */
 export interface DirectSource extends RequestSource {
-  signNow(operation: Operation): SignedRequest;
+  signNow(operation: Operation): SignedRequest | null;
   /**
    * Shown every answer, with the times of its exchange by `Date.now`. "sign again": what was signed before this moment
    * is worth nothing (the clock was wrong, or the region), so a refusal is to be tried again at once with new signatures.
@@ -51,12 +51,13 @@ function dateOf(answer: HttpAnswer): string | undefined {
 
 export function createDirectSource(input: {
   access: StoreAccess;
-  /** Asked for every signature when it is a function, so that temporary keys can be renewed. */
-  credential: Credential | (() => Credential);
+  /** One key, or a source that renews temporary ones. */
+  credential: Credential | CredentialSource;
   now?: () => number;
   lifetimeMs?: number;
 }): DirectSource {
-  const { credential, now = Date.now, lifetimeMs = DEFAULT_LIFETIME_MS } = input;
+  const { now = Date.now, lifetimeMs = DEFAULT_LIFETIME_MS } = input;
+  const keys = "fresh" in input.credential ? input.credential : fixedCredential(input.credential);
   let { access } = input;
   const given = access.region;
   let clock: ClockBounds | null = null;
@@ -78,17 +79,26 @@ export function createDirectSource(input: {
     access = { ...access, region, endpoint: endpointInRegion(access.endpoint, region) ?? access.endpoint };
     return true;
   };
-  const signNow = (operation: Operation): SignedRequest => {
-    const key = typeof credential === "function" ? credential() : credential;
-    return presignOperation({ access, credential: key, operation, nowMs: now() + correctionMs, lifetimeMs });
-  };
+  const signWith = (credential: Credential, operation: Operation): SignedRequest =>
+    presignOperation({ access, credential, operation, nowMs: now() + correctionMs, lifetimeMs });
+  const isKeyOver = (answer: HttpAnswer): boolean =>
+    answer.status >= 400 &&
+    faultOfAnswer({ op: "sign", subject: "", answer }).code === "CREDENTIALS_EXPIRED" &&
+    keys.ended();
   return {
-    sign: async (operations) => operations.map(signNow),
-    signNow,
+    sign: async (operations) => {
+      const credential = keys.now() ?? (await keys.fresh());
+      return operations.map((operation) => signWith(credential, operation));
+    },
+    signNow: (operation) => {
+      const credential = keys.now();
+      return credential === null ? null : signWith(credential, operation);
+    },
     observe: (seen) => {
       const isNewClock = learnClock(seen);
       const isNewRegion = learnRegion(seen.answer);
-      return isNewClock || isNewRegion ? "sign again" : "as before";
+      const isNewKey = isKeyOver(seen.answer);
+      return isNewClock || isNewRegion || isNewKey ? "sign again" : "as before";
     },
     now: () => now() + correctionMs,
     aheadMs: () => (clock === null || (clock.leastMs <= 0 && clock.mostMs >= 0) ? 0 : clock.mostMs),

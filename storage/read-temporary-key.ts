@@ -18,10 +18,14 @@ const OF_THE_SERVICE: ReadonlySet<FaultCode> = new Set([
 ]);
 
 /** The key in an answer to `op` (AssumeRole, GetFederationToken). @throws Fault of the answer when it holds none, UNSUPPORTED where nobody makes keys */
-export function readTemporaryKey(answer: HttpAnswer, about: { op: string; subject: string }): Required<Credential> {
+export function readTemporaryKey(
+  answer: HttpAnswer,
+  about: { op: string; subject: string },
+): Credential & { sessionToken: string } {
   const refuse = (): Fault => {
     const fault = faultOfAnswer({ ...about, answer });
-    if (answer.status === 200 || OF_THE_SERVICE.has(fault.code)) return fault;
+    if (answer.status === 200) return fault;
+    if (OF_THE_SERVICE.has(fault.code)) return withWords(fault, answer);
     const { detail = `HTTP ${answer.status}` } = fault.context;
     return new Fault("UNSUPPORTED", { ...about, status: answer.status, detail });
   };
@@ -33,5 +37,15 @@ export function readTemporaryKey(answer: HttpAnswer, about: { op: string; subjec
   const secretAccessKey = textOf(key, "SecretAccessKey");
   const sessionToken = textOf(key, "SessionToken");
   if (!accessKeyId || !secretAccessKey || !sessionToken) throw refuse();
-  return { accessKeyId, secretAccessKey, sessionToken };
+  const endsAt = Date.parse(textOf(key, "Expiration") ?? "");
+  return { accessKeyId, secretAccessKey, sessionToken, ...(Number.isNaN(endsAt) ? {} : { endsAt }) };
+}
+
+/** A service says which right is missing for which role in its message, which a store's code alone does not tell. */
+function withWords(fault: Fault, answer: HttpAnswer): Fault {
+  const element = errorDocument(answer.body);
+  const words = element === null ? undefined : textOf(element, "Message");
+  const { detail = "" } = fault.context;
+  if (words === undefined || words === "" || detail.includes(words)) return fault;
+  return new Fault(fault.code, { ...fault.context, detail: [detail, words.slice(0, 300)].filter(Boolean).join(": ") });
 }

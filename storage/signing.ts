@@ -28,8 +28,8 @@ export interface StoreAccess {
 /** Gives one signed request per operation, in their order. Faults: those of the hub or of signing; never of the store. */
 export interface RequestSource {
   sign(operations: readonly Operation[]): Promise<SignedRequest[]>;
-  /** Where the keys are here: nothing has to be waited for. */
-  signNow?(operation: Operation): SignedRequest;
+  /** Where the keys are here: nothing has to be waited for. Null while the key has ended and `sign` gets another one. */
+  signNow?(operation: Operation): SignedRequest | null;
 }
 
 export interface UnsignedRequest {
@@ -250,7 +250,9 @@ export function presignOperation(input: PresignInput): SignedRequest {
     }
     if (!UNSIGNED_HEADERS.has(name)) signed[name] = value;
   }
-  const lifetimeMs = Math.min(input.lifetimeMs, MAX_LIFETIME_MS);
+  // A signature does not outlive the key that it was made with.
+  const leftMs = credential.endsAt === undefined ? Infinity : Math.max(1000, credential.endsAt - nowMs);
+  const lifetimeMs = Math.min(input.lifetimeMs, MAX_LIFETIME_MS, leftMs);
   const url = presign(
     { method, origin, path, query, headers: signed },
     { credential, region: access.region, nowMs, lifetimeMs },

@@ -1,5 +1,6 @@
 import { createHmac, hash } from "node:crypto";
 import { createHmacKey, type HmacKey } from "./hmac.ts";
+import type { KeyRing } from "./key-ring.ts";
 
 /**
  * AWS Signature Version 4 for S3, and for the service that gives out temporary keys. Own code because a hub signs every part of every node: a signature here costs
@@ -11,7 +12,19 @@ export interface Credential {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly sessionToken?: string;
+  /** When a temporary key ends, epoch ms. Absent: it stays. */
+  readonly endsAt?: number;
 }
+
+/** Keys that are replaced while they are used: a role's, a session's. Faults: KEYS_REFUSED, KEYS_UNAVAILABLE. */
+export type CredentialSource = KeyRing<Credential>;
+
+/** Returns a source of one key that stays. */
+export const fixedCredential = (credential: Credential): CredentialSource => ({
+  now: () => credential,
+  fresh: async () => credential,
+  ended: () => false,
+});
 
 export type QueryPairs = readonly (readonly [name: string, value: string])[];
 

@@ -1,7 +1,9 @@
 import { hash } from "node:crypto";
 import { Fault } from "#protocol/fault.ts";
+import type { KeyBy } from "#protocol/requests.ts";
 import type { StsWay, TemporaryWay } from "#protocol/bench/bench-key.ts";
 import { isBenchFolder } from "#protocol/keys.ts";
+import { pathOf } from "./signing.ts";
 import { encodeRfc3986, signHeaders, type Credential } from "./sigv4.ts";
 
 /**
@@ -83,19 +85,74 @@ export function askTemporaryKey(ask: TemporaryAsk, scope: { credential: Credenti
           ["RoleSessionName", NAME],
           ...(way.roleArn === null ? [] : [["RoleArn", way.roleArn] as const]),
         ];
-  const body = [
-    ["Version", "2011-06-15"] as const,
+  const form: Form = [
     ...asked,
-    ["DurationSeconds", String(Math.floor(lifetimeFor(ask) / 1000))] as const,
-    ["Policy", policyOf(ask)] as const,
-  ]
+    ["DurationSeconds", String(Math.floor(lifetimeFor(ask) / 1000))],
+    ["Policy", policyOf(ask)],
+  ];
+  return signCall({ endpoint: way.endpoint, region, form }, scope);
+}
+
+type Form = readonly (readonly [name: string, value: string])[];
+
+/** A call of a Security Token Service, signed. */
+function signCall(
+  call: { endpoint: string; region: string; form: Form },
+  scope: { credential: Credential; nowMs: number },
+): SignedCall {
+  const body = [["Version", "2011-06-15"] as const, ...call.form]
     .map(([name, value]) => `${name}=${encodeRfc3986(value)}`)
     .join("&");
-  const { origin } = new URL(way.endpoint);
+  const { origin } = new URL(call.endpoint);
+  const path = `${pathOf(call.endpoint)}/`;
   const headers = { "content-type": "application/x-www-form-urlencoded; charset=utf-8" };
   const signed = signHeaders(
-    { method: "POST", origin, path: "/", query: [], headers },
-    { ...scope, region, service: "sts", payloadHash: hash("sha256", body) },
+    { method: "POST", origin, path, query: [], headers },
+    { ...scope, region: call.region, service: "sts", payloadHash: hash("sha256", body) },
   );
-  return { url: `${origin}/`, headers: signed, body };
+  return { url: `${origin}${path}`, headers: signed, body };
+}
+
+/** What a hub asks for with the key of a profile that is used by role. */
+export interface SessionAsk {
+  keyBy: KeyBy;
+  region: string;
+  bucket: string;
+}
+
+/** How long a session lasts: what a role gives unless its owner allows less. */
+export const SESSION_MS = MOST_OF_A_ROLE_MS;
+const SESSION_NAME = "tidemark-hub";
+
+/** The call for a session that opens the profile's bucket at most, whatever the role opens. */
+export function askSessionKey(ask: SessionAsk, scope: { credential: Credential; nowMs: number }): SignedCall {
+  const { keyBy, region, bucket } = ask;
+  const seconds = Math.floor(SESSION_MS / 1000);
+  if (keyBy.call === "r2") {
+    const { accessKeyId, secretAccessKey } = scope.credential;
+    return {
+      url: keyBy.url,
+      headers: { authorization: `Bearer ${secretAccessKey}`, "content-type": "application/json" },
+      body: JSON.stringify({
+        bucket,
+        parentAccessKeyId: accessKeyId,
+        permission: "object-read-write",
+        ttlSeconds: seconds,
+      }),
+    };
+  }
+  const resource = `arn:${partitionOf(region)}:s3:::${bucket}`;
+  const policy = JSON.stringify({
+    Version: "2012-10-17",
+    Statement: [{ Effect: "Allow", Action: ["s3:*"], Resource: [resource, `${resource}/*`] }],
+  });
+  const form: Form = [
+    ["Action", "AssumeRole"],
+    ["RoleSessionName", SESSION_NAME],
+    ...(keyBy.roleArn === null ? [] : [["RoleArn", keyBy.roleArn] as const]),
+    ...(keyBy.externalId === null ? [] : [["ExternalId", keyBy.externalId] as const]),
+    ["DurationSeconds", String(seconds)],
+    ["Policy", policy],
+  ];
+  return signCall({ endpoint: keyBy.endpoint, region, form }, scope);
 }

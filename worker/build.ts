@@ -60,9 +60,12 @@ const sharedFault: Plugin = {
 };
 
 /** What needs the AWS SDK. Packed as one, so that it is there once. */
-const PACKED = ["worker/verbs/send-stdin.ts", "worker/doctor/try-store.ts", "worker/drivers/sdk-reference.ts"].map(
-  (path) => join(root, path),
-);
+const PACKED = [
+  "worker/verbs/send-stdin.ts",
+  "worker/doctor/try-store.ts",
+  "worker/drivers/sdk-reference.ts",
+  "worker/keys/ask-provider.ts",
+].map((path) => join(root, path));
 
 async function pack(): Promise<string> {
   const exported = PACKED.map((path) => `export * from ${JSON.stringify(path)};`).join("\n");

@@ -6,6 +6,7 @@ import type { Rule } from "./cli.ts";
 import type { CommandName } from "./commands.ts";
 import { envName, flagEntries, FLAGS, flagsOf, variablesOf, type FlagName, type FlagSpec } from "./flags.ts";
 import { unknownVariablesWarning } from "./host/unknown-variables.ts";
+import { readKeyFacts, type KeyFacts, type KeysFrom } from "./keys/key-facts.ts";
 import { closest } from "./suggest.ts";
 import { NO_LIMIT, parseTimetable, wallClockOf, type Timetable } from "./limits/schedule.ts";
 
@@ -41,8 +42,23 @@ export interface Config {
   number(name: FlagName): number | null;
   /** --include and --exclude in their order. From the environment: what is excluded first. */
   readonly rules: readonly Rule[];
+  /** Where the files of other tools lie, and who may give out keys on this machine. */
+  readonly keyFacts: KeyFacts;
+  /** How keys are had that are not written down; null where they are among the settings, or nobody gives any. */
+  readonly keysFrom: KeysFrom | null;
   /** What is said of variables of ours that nothing reads; null when there are none. */
   readonly unread: string | null;
+}
+
+/** Settings out of the files of other tools: `above` the environment, or `below` it. No values: not set, whatever the environment says. */
+export interface Layers {
+  above: ReadonlyMap<FlagName, LayerEntry>;
+  below: ReadonlyMap<FlagName, LayerEntry>;
+}
+
+export interface LayerEntry {
+  values: readonly string[];
+  source: string;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -53,6 +69,8 @@ export function resolveConfig(input: {
   flags: ReadonlyMap<FlagName, string[]>;
   rules?: readonly Rule[];
   env: Environment;
+  layers?: Layers;
+  keysFrom?: KeysFrom | null;
 }): Config {
   const settings = flagsOf(input.command).map(([name, spec]) => resolveOne({ name, spec }, input));
   const byName = new Map(settings.map((setting) => [setting.name, setting]));
@@ -89,6 +107,8 @@ export function resolveConfig(input: {
     share: (name) => reading(name, parseShare),
     number: (name) => reading(name, parseWhole),
     rules: [...fromElsewhere("exclude"), ...(input.rules ?? []), ...fromElsewhere("include")],
+    keyFacts: readKeyFacts(input.env),
+    keysFrom: input.keysFrom ?? null,
     unread: unknownVariablesWarning(input.env),
   };
   for (const { name, spec } of settings) readOnce(config, name, spec);
@@ -169,11 +189,13 @@ function parseCount(value: string): number {
 
 function resolveOne(
   flag: { name: FlagName; spec: FlagSpec },
-  from: { flags: ReadonlyMap<FlagName, string[]>; env: Environment },
+  from: { flags: ReadonlyMap<FlagName, string[]>; env: Environment; layers?: Layers },
 ): Setting {
   const { name, spec } = flag;
   const given = from.flags.get(name);
   if (given !== undefined) return { name, spec, values: given, source: `--${name}` };
+  const above = from.layers?.above.get(name);
+  if (above !== undefined) return { name, spec, ...above };
   const own = envName(name);
   for (const variable of variablesOf(name, spec)) {
     const value = from.env[variable];
@@ -186,6 +208,8 @@ function resolveOne(
       return { name, spec, values: [readSecret(file, `${variable}_FILE`)], source: `${variable}_FILE` };
     }
   }
+  const below = from.layers?.below.get(name);
+  if (below !== undefined) return { name, spec, ...below };
   return spec.default === undefined
     ? { name, spec, values: [], source: null }
     : { name, spec, values: [spec.default], source: "default" };

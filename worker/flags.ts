@@ -254,6 +254,21 @@ export const FLAGS = {
     alsoEnv: ["AWS_SESSION_TOKEN"],
     says: "Session token of temporary keys.",
   },
+  profile: {
+    kind: "text",
+    commands: KEYED,
+    value: "NAME",
+    alsoEnv: ["AWS_PROFILE", "AWS_DEFAULT_PROFILE"],
+    says: "Profile of ~/.aws/config and ~/.aws/credentials: its keys (also of a role, an SSO session or a credential_process), region and endpoint. bench without an address, on a node that has joined a hub: compare at this bucket profile of the hub (its name or id); the hub signs, lends other tools the profile's benchmark key where an admin gave one, tidies up, and keeps the result.",
+  },
+  addressing: {
+    kind: "text",
+    commands: KEYED,
+    value: "WAY",
+    default: "auto",
+    words: ["auto", "path", "virtual-host"],
+    says: "Where the bucket stands in an address: in the path, or before the host. auto: as the provider has it; of an address nobody knows it is found out.",
+  },
   provider: {
     kind: "text",
     commands: KEYED,

@@ -15,6 +15,7 @@ import {
 import type { CommandName } from "./commands.ts";
 import { freeCompilers } from "./host/keep-heap-small.ts";
 import { openInput } from "./host/read-input.ts";
+import { nameStore } from "./keys/named-store.ts";
 import { hideToken, takeToken } from "./run/hide-token.ts";
 import { reapAsFirst } from "./run/reap-as-first.ts";
 import { ERRAND_WORD } from "./drivers/errand-word.ts";
@@ -232,8 +233,11 @@ async function runStoppable(
   terminal: Terminal,
   work: (verb: Verb & { stopping: AbortSignal }) => Promise<number>,
 ): Promise<number> {
-  const { operands, command } = invocation;
-  const config = resolveConfig({ env: process.env, ...invocation });
+  const { command } = invocation;
+  const plain = resolveConfig({ env: process.env, ...invocation });
+  const named = nameStore(plain, invocation);
+  const config = named === null ? plain : resolveConfig({ env: process.env, ...invocation, ...named });
+  const operands = named === null ? invocation.operands : named.operands;
   const { signal, stopping, stoppedBy } = listenForSignals(terminal, timesOf(command, config));
   let code: number = command === "run" ? codeOfSignal("SIGTERM") : 0;
   try {

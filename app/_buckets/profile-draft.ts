@@ -2,7 +2,14 @@ import { DEFAULT_PACKING, MOST_PACKED_FILE_BYTES, type Packing } from "#protocol
 import { NO_TUNING, type Tuning } from "#protocol/tuning.ts";
 import { profileAbout, type ImportedDraft, type ImportedKey, type ProfileAbout } from "#protocol/profiles.ts";
 import type { Provider } from "#protocol/provider.ts";
-import { credentialDraft, profileDraft, type KeySource, type ProfileDraft } from "#protocol/requests.ts";
+import {
+  credentialDraft,
+  keyBy,
+  profileDraft,
+  type KeyBy,
+  type KeySource,
+  type ProfileDraft,
+} from "#protocol/requests.ts";
 import type { PresetView, ProfileView } from "#protocol/profile-views.ts";
 import { fillEndpoint, openPlaces } from "./endpoint-template.ts";
 
@@ -22,6 +29,12 @@ export interface ProfileForm {
   browserEndpoint: string;
   accessKeyId: string;
   secretAccessKey: string;
+  /** Whether the key signs itself, or asks for temporary ones. */
+  keyWay: "itself" | KeyBy["call"];
+  /** Where temporary keys are given out; empty: as the provider has it. */
+  keyService: string;
+  roleArn: string;
+  externalId: string;
   /** On edit: the stored key stays, the two fields are not asked. */
   keepKey: boolean;
   /** A key that was pasted and lies in the hub: the two fields are not asked either. */
@@ -48,6 +61,13 @@ const tuneForm = ({ partBytes, connections }: Tuning) => ({
   tuneConnections: connections === null ? "" : String(connections),
 });
 
+const keyWayForm = (keyBy: KeyBy | null): Pick<ProfileForm, "keyWay" | "keyService" | "roleArn" | "externalId"> => ({
+  keyWay: keyBy?.call ?? "itself",
+  keyService: keyBy === null ? "" : keyBy.call === "sts" ? keyBy.endpoint : keyBy.url,
+  roleArn: keyBy?.call === "sts" ? (keyBy.roleArn ?? "") : "",
+  externalId: keyBy?.call === "sts" ? (keyBy.externalId ?? "") : "",
+});
+
 const NOTHING_ABOUT = { notes: "", egressPerGb: "", storagePerGbMonth: "", per1000Requests: "" };
 
 export function emptyForm(preset: PresetView): ProfileForm {
@@ -65,6 +85,7 @@ export function emptyForm(preset: PresetView): ProfileForm {
     browserEndpoint: "",
     accessKeyId: "",
     secretAccessKey: "",
+    ...keyWayForm(null),
     keepKey: false,
     imported: null,
     ...NOTHING_ABOUT,
@@ -84,6 +105,7 @@ export function formOf(view: ProfileView): ProfileForm {
     browserEndpoint: profile.browserEndpoint ?? "",
     accessKeyId: "",
     secretAccessKey: "",
+    ...keyWayForm(view.keyBy),
     keepKey: true,
     imported: null,
     notes: about.notes,
@@ -162,7 +184,7 @@ const bytesOf = (kib: string): number => (/^\d{1,6}$/.test(kib.trim()) ? Number(
 
 export type FieldErrors = Partial<Record<keyof ProfileForm, string>>;
 export type ReadForm =
-  | { ok: true; profile: ProfileDraft; credential: KeySource | null; about: ProfileAbout }
+  | { ok: true; profile: ProfileDraft; credential: KeySource | null; keyBy: KeyBy | null; about: ProfileAbout }
   | { ok: false; errors: FieldErrors };
 
 const optional = (text: string): string | null => (text.trim() === "" ? null : text.trim());
@@ -177,6 +199,23 @@ function keyOf({ keepKey, imported, accessKeyId, secretAccessKey }: ProfileForm)
     return { success: true, data: { handle: imported.handle, index: imported.index }, error: undefined } as const;
   }
   return credentialDraft.safeParse({ accessKeyId, secretAccessKey });
+}
+
+/** How the key is used, as the hub takes it. */
+function keyByOf({ keyWay, keyService, roleArn, externalId }: ProfileForm) {
+  if (keyWay === "itself") return { success: true, data: null, error: undefined } as const;
+  return keyBy.safeParse(
+    keyWay === "r2"
+      ? { call: keyWay, url: keyService.trim() }
+      : { call: keyWay, endpoint: keyService.trim(), roleArn: optional(roleArn), externalId: optional(externalId) },
+  );
+}
+
+/** The service that the provider is known to have, for a form in which none was typed. */
+export function serviceFor(form: ProfileForm, preset: PresetView | undefined): string {
+  const template = preset?.temporaryKeys ?? null;
+  if (template === null) return "";
+  return template === "same" ? form.endpoint : fillEndpoint(template, form);
 }
 
 /** What the hub would say about each field, by the same rules, before it is asked. */
@@ -195,12 +234,17 @@ export function readForm(form: ProfileForm): ReadForm {
   });
   const key = keyOf(form);
   const about = profileAbout.safeParse(aboutOf(form));
-  if (profile.success && key.success && about.success && open.length === 0)
-    return { ok: true, profile: profile.data, credential: key.data, about: about.data };
+  const way = keyByOf(form);
+  if (profile.success && key.success && way.success && about.success && open.length === 0)
+    return { ok: true, profile: profile.data, credential: key.data, keyBy: way.data, about: about.data };
   const errors: FieldErrors = {};
   for (const issue of [...(profile.error?.issues ?? []), ...(key.error?.issues ?? [])]) {
     const field = issue.path.at(-1);
     if (typeof field === "string" && field in form) errors[field as keyof ProfileForm] ??= issue.message;
+  }
+  for (const { path, message } of way.error?.issues ?? []) {
+    const field = path.at(-1);
+    errors[field === "roleArn" || field === "externalId" ? field : "keyService"] ??= message;
   }
   for (const { path, code, message } of about.error?.issues ?? []) {
     const field = path.at(-1);

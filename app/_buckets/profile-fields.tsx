@@ -7,6 +7,7 @@ import { Select } from "../_ui/select.tsx";
 import { SecretField } from "../_ui/secret-field.tsx";
 import { AboutFields } from "./about-fields.tsx";
 import { AdvancedFields } from "./advanced-fields.tsx";
+import { KeyWayFields } from "./key-way-fields.tsx";
 import { needsAccount } from "./endpoint-template.ts";
 import { withPlace, withPreset, type FieldErrors, type ProfileForm } from "./profile-draft.ts";
 
@@ -89,6 +90,7 @@ export function ProfileFields({ form, errors, presets, edited, onChange }: Profi
         onChange={(value) => set({ prefix: value })}
       />
       <KeyFields form={form} errors={errors} edited={edited} set={set} />
+      <KeyWayFields form={form} errors={errors} preset={preset} set={set} />
       <AdvancedFields form={form} errors={errors} set={set} />
       <AboutFields form={form} errors={errors} preset={preset} set={set} />
     </>

@@ -59,12 +59,18 @@ function LoadedForm({
   const errors: FieldErrors = asked && !read.ok ? read.errors : {};
   const test = useAction(async () => {
     if (!read.ok) return null;
-    return hub.profiles.test.mutate({ id: edited?.id ?? null, profile: read.profile, credential: read.credential });
+    return hub.profiles.test.mutate({
+      id: edited?.id ?? null,
+      profile: read.profile,
+      credential: read.credential,
+      keyBy: read.keyBy,
+    });
   });
   const save = useAction(async () => {
     if (!read.ok) return null;
-    const { profile, credential, about } = read;
-    if (edited === null && credential !== null) return hub.profiles.create.mutate({ profile, credential, about });
+    const { profile, credential, keyBy, about } = read;
+    if (edited === null && credential !== null)
+      return hub.profiles.create.mutate({ profile, credential, keyBy, about });
     // Pasted keys are for new profiles: they are sealed for a row of their own.
     if (edited === null || (credential !== null && "handle" in credential)) return null;
     return hub.profiles.update.mutate({
@@ -72,6 +78,7 @@ function LoadedForm({
       version: edited.version,
       profile,
       credential,
+      keyBy,
       about,
     });
   });

@@ -104,7 +104,7 @@ const ROWS: readonly (readonly [line: string, says: string])[] = [
   ["bench s3://bucket/a --rounds 0", "1 to 256"],
   ["bench s3://bucket/a --time-limit 0", "nothing is done in no time"],
   ["bench s3://bucket/a --seed first", "a whole number"],
-  ["bench s3://bucket/a --profile east", "leave the address out"],
+  ["bench s3://bucket/a --profile east", "no profile of this name"],
   ["bench --profile east", "this machine has not joined a hub"],
   ["bench --profile east --region us-east-1", "with --profile the hub knows the store"],
   ["bench --profile east --rounds 21", "--rounds: The input is not valid (through a hub: Too big"],

@@ -3,6 +3,7 @@ import { readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { bundleProgram } from "../faults/bundle.ts";
 import { agentMemory } from "./agent-memory.ts";
+import { proveKeys } from "./keys.ts";
 import { largeFile, manyFiles } from "./extremes.ts";
 import { proveFrameworks } from "./frameworks/prove-frameworks.ts";
 import { recordLayouts } from "./frameworks/record-layouts.ts";
@@ -104,6 +105,7 @@ const OTHERS: Readonly<Record<string, (argv: readonly string[]) => Promise<numbe
   frameworks: proveFrameworks,
   layouts: recordLayouts,
   tls: proveTlsFaults,
+  keys: proveKeys,
   situations: proveSituations,
 };
 

@@ -30,6 +30,7 @@ npm run prove -- images | peers | large-fleet | strangers [--minutes N] [--seed 
 npm run prove -- frameworks | layouts [NAME...]
 npm run prove -- situations [ROOT...]
 npm run prove -- tls [--count N] [--seed N]
+npm run prove -- keys [--count N]
 
 Without anything: the full counts of the reliability bar, which take hours. Every trial is recorded as it ends, so a
 run that was stopped goes on where it was. Ends by writing docs/reliability.json and docs/reliability.md.
@@ -43,6 +44,7 @@ strangers: what nodes, tokens and unknown callers may send: known attacks, then 
 frameworks: real training frameworks, killed twice over three nodes: Python 3.12 (or PYTHON), 8 GB of disk. Writes docs/frameworks.md.
 layouts: records what each of them leaves in its folder for the process tests (e2e/layouts).
 tls: the executable copies to a store behind TLS and back while connections are reset, closed, held and damaged.
+keys: copies there and back with keys of each kind (role, SSO, program, web identity, container, instance) that end many times on the way.
 situations: every test that e2e/situations names, by root. Without a number it writes docs/situations.md.
 
 Classes: ${FAULT_CLASSES.map(({ name }) => name).join(", ")}`;

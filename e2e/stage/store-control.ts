@@ -92,3 +92,9 @@ export const addCredential = (
 
 export const removeCredential = (store: Controlled, accessKey: string): Promise<unknown> =>
   ask(store, { method: "DELETE", path: `/credentials/${accessKey}` });
+
+/** A key beside the store's own; a temporary one with a token and an end. */
+export const addKey = (
+  store: Controlled,
+  key: { accessKey: string; secretKey: string; sessionToken?: string; expiresAtMs?: number },
+): Promise<unknown> => ask(store, { method: "PUT", path: "/credentials", body: key });

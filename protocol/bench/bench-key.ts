@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { id } from "../names.ts";
-import { endpoint } from "../requests.ts";
+import { endpoint, roleArn } from "../requests.ts";
 
 /** The key that engines of other people work with at one bucket: given for that, or made by the store for each turn. */
 
@@ -12,14 +12,7 @@ export const stsWay = z.object({
   call: z.literal("sts"),
   endpoint,
   /** Of the role to take. Null: on AWS a federated user, elsewhere the user that asks. */
-  roleArn: z
-    .string()
-    .max(512)
-    .regex(
-      /^arn:[a-z0-9-]+:iam::[A-Za-z0-9-]*:role\/[A-Za-z0-9+=,.@_/-]+$/,
-      "a role looks like arn:aws:iam::123456789012:role/bench",
-    )
-    .nullable(),
+  roleArn: roleArn.nullable(),
 });
 export type StsWay = z.infer<typeof stsWay>;
 

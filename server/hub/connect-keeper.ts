@@ -65,6 +65,7 @@ export function connectKeeper(pipe: Duplex): Keeper {
     sign: (input) => ask({ call: "sign", input }, signOutput),
     signRequest: (input) => ask({ call: "signRequest", input }, signRequestOutput),
     askTemporary: (input) => ask({ call: "askTemporary", input }, askTemporaryOutput),
+    askSession: (input) => ask({ call: "askSession", input }, askTemporaryOutput),
     makeSealKey: (input) => ask({ call: "makeSealKey", input }, sealKeyOutput),
     importSealKey: (input) => ask({ call: "importSealKey", input }, sealKeyOutput),
     exportSealKey: (input) => ask({ call: "exportSealKey", input }, openTextOutput),

@@ -113,7 +113,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
     imports: createImports(keeper, now),
     keyUses,
     workloads: createWorkloads(settings, { now, reach }),
-    stores: createStores(db, keeper, { keyUses, reach, counters }),
+    stores: createStores(db, keeper, { keyUses, reach, counters, now }),
     reach,
     live: await loadLive(db, now()),
     setupCode: createSetupCode({ now, print: parts.printSetupCode }),

@@ -1,13 +1,13 @@
 import { Fault } from "#protocol/fault.ts";
-import { credentialDraft, type CredentialDraft } from "#protocol/requests.ts";
 import { signControlRequest } from "#storage/sign-control.ts";
 import { presignOperation } from "#storage/signing.ts";
-import { askTemporaryKey } from "#storage/temporary-key.ts";
+import type { Credential } from "#storage/sigv4.ts";
+import { askSessionKey, askTemporaryKey } from "#storage/temporary-key.ts";
 import { makeKeyPair, publicKeyOf } from "#storage/sealing/hpke.ts";
 import { unwrapCheckpointKey } from "#storage/sealing/checkpoint-key.ts";
 import { readExport, writeExport } from "./seal-key-text.ts";
 import { createMasterSecret, readMasterSecret, readPreviousSecret, type MasterKeySource } from "./master-key.ts";
-import { isSealKeyPlace, isTextPlace, type Keeper } from "./messages.ts";
+import { heldCredential, isSealKeyPlace, isTextPlace, type Keeper } from "./messages.ts";
 import { deriveMasterKey, keyVersionOf, refuseWeakSecret, seal, unseal, type MasterKey } from "./seal.ts";
 
 export const CANARY_PLACE = "Canary|1|sealed";
@@ -97,8 +97,14 @@ export function createKeeper(source: MasterKeySource, options: KeeperOptions = {
     const isOld = previous !== null && keyVersionOf(sealed) === previous.version;
     return unseal(isOld ? previous : current, place, sealed);
   };
-  const credentialAt = (input: { place: string; sealed: string }): CredentialDraft =>
-    credentialDraft.parse(JSON.parse(unsealAt(input)));
+  const credentialAt = (input: { place: string; sealed: string }): Credential => {
+    const { sessionToken, endsAt, ...key } = heldCredential.parse(JSON.parse(unsealAt(input)));
+    return {
+      ...key,
+      ...(sessionToken === undefined ? {} : { sessionToken }),
+      ...(endsAt === undefined ? {} : { endsAt }),
+    };
+  };
 
   const sealKeyAt = (place: string, privateKey: Buffer) => ({
     publicKey: publicKeyOf(privateKey).toString("base64url"),
@@ -140,6 +146,7 @@ export function createKeeper(source: MasterKeySource, options: KeeperOptions = {
       const scope = { credential: credentialAt(input), nowMs: now() };
       return askTemporaryKey(input.ask, scope);
     },
+    askSession: async (input) => askSessionKey(input.ask, { credential: credentialAt(input), nowMs: now() }),
     makeSealKey: async ({ place }) => {
       sealKeyIdOf(place);
       return sealKeyAt(place, makeKeyPair().privateKey);

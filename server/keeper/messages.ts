@@ -3,7 +3,7 @@ import { stsWay } from "#protocol/bench/bench-key.ts";
 import { faultData } from "#protocol/fault-data.ts";
 import { id as anyId } from "#protocol/names.ts";
 import { operation, SIGN_BATCH, signedRequest, storeAccess, type SignedRequest } from "#protocol/operations.ts";
-import { credentialDraft } from "#protocol/requests.ts";
+import { credentialDraft, keyBy } from "#protocol/requests.ts";
 import { key32 } from "#protocol/sealing.ts";
 
 /**
@@ -17,7 +17,8 @@ export const LONGEST_LINE = 8 * 1024 * 1024;
 
 /** Where a sealed text belongs: `table|rowId|field`. */
 const place = z.string().regex(/^[A-Za-z]{1,32}\|[A-Za-z0-9-]{1,64}\|[A-Za-z]{1,32}$/);
-const sealed = z.string().min(1).max(4096);
+/** A session token alone may have 4 KiB. */
+const sealed = z.string().min(1).max(16_384);
 const header = z.record(z.string().max(128), z.string().max(4096));
 
 const openInput = z.object({ canary: sealed.nullable() });
@@ -42,7 +43,13 @@ const unwrapInput = z.object({
   wrapped: z.string().max(256),
   at: z.object({ keyId: anyId, id: anyId, run: z.string().max(64), step: z.number().int() }),
 });
-const sealInput = z.object({ place, credential: credentialDraft });
+/** A key as it is sealed: of a session with its token and its end, epoch ms. */
+export const heldCredential = credentialDraft.extend({
+  sessionToken: z.string().max(8192).optional(),
+  endsAt: z.number().int().optional(),
+});
+export type HeldCredential = z.infer<typeof heldCredential>;
+const sealInput = z.object({ place, credential: heldCredential });
 const rewrapInput = z.object({ place, sealed });
 const signInput = z.object({
   place,
@@ -75,6 +82,12 @@ const askTemporaryInput = z.object({
   }),
 });
 
+const askSessionInput = z.object({
+  place,
+  sealed,
+  ask: z.object({ keyBy, region: z.string().max(64), bucket: z.string().max(64) }),
+});
+
 export const keeperCall = z.discriminatedUnion("call", [
   z.object({ id: z.number().int(), call: z.literal("open"), input: openInput }),
   z.object({ id: z.number().int(), call: z.literal("seal"), input: sealInput }),
@@ -84,6 +97,7 @@ export const keeperCall = z.discriminatedUnion("call", [
   z.object({ id: z.number().int(), call: z.literal("openText"), input: openTextInput }),
   z.object({ id: z.number().int(), call: z.literal("signRequest"), input: signRequestInput }),
   z.object({ id: z.number().int(), call: z.literal("askTemporary"), input: askTemporaryInput }),
+  z.object({ id: z.number().int(), call: z.literal("askSession"), input: askSessionInput }),
   z.object({ id: z.number().int(), call: z.literal("makeSealKey"), input: makeSealKeyInput }),
   z.object({ id: z.number().int(), call: z.literal("importSealKey"), input: importSealKeyInput }),
   z.object({ id: z.number().int(), call: z.literal("exportSealKey"), input: exportSealKeyInput }),
@@ -135,6 +149,8 @@ export interface Keeper {
    * @throws Fault BAD_INPUT for any other folder
    */
   askTemporary(input: z.infer<typeof askTemporaryInput>): Promise<z.infer<typeof askTemporaryOutput>>;
+  /** Signs the question for a session of a profile's role, which opens the profile's bucket at most. */
+  askSession(input: z.infer<typeof askSessionInput>): Promise<z.infer<typeof askTemporaryOutput>>;
   /** A new wrapping key for the id that the place names. */
   makeSealKey(input: z.infer<typeof makeSealKeyInput>): Promise<z.infer<typeof sealKeyOutput>>;
   /** The wrapping key of an export, for the id that the place names. @throws Fault BAD_INPUT when the text is no export of it */

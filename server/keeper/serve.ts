@@ -21,6 +21,8 @@ function ask(keeper: Keeper, call: KeeperCall): Promise<unknown> {
       return keeper.signRequest(call.input);
     case "askTemporary":
       return keeper.askTemporary(call.input);
+    case "askSession":
+      return keeper.askSession(call.input);
     case "makeSealKey":
       return keeper.makeSealKey(call.input);
     case "importSealKey":

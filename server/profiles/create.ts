@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { Fault } from "#protocol/fault.ts";
-import type { createProfileInput, ProfileDraft } from "#protocol/requests.ts";
+import type { createProfileInput, KeyBy, ProfileDraft } from "#protocol/requests.ts";
 import type { ProfileView } from "#protocol/profile-views.ts";
 import { audit } from "../events/audit.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
@@ -9,10 +9,12 @@ import type { Context } from "../trpc.ts";
 import { keyOf } from "./key-of.ts";
 import { aboutColumns, readProfile } from "./profile-view.ts";
 import { refuseEndpoint } from "./reach.ts";
+import { keyByColumn, serviceOf } from "./session-keys.ts";
 
 /** Every endpoint of a draft that somebody of ours will talk to. @throws Fault ENDPOINT_REFUSED */
-export async function refuseEndpoints(hub: Hub, profile: ProfileDraft): Promise<void> {
-  for (const endpoint of [profile.endpoint, profile.workerEndpoint, profile.browserEndpoint]) {
+export async function refuseEndpoints(hub: Hub, profile: ProfileDraft, keyBy: KeyBy | null): Promise<void> {
+  const service = keyBy === null ? null : serviceOf(keyBy);
+  for (const endpoint of [profile.endpoint, profile.workerEndpoint, profile.browserEndpoint, service]) {
     if (endpoint !== null) await refuseEndpoint(endpoint, hub.reach);
   }
 }
@@ -30,15 +32,25 @@ export async function refuseTakenName(hub: Hub, name: string, exceptId: string |
  */
 export async function createProfile(context: Context, input: z.infer<typeof createProfileInput>): Promise<ProfileView> {
   const { hub } = context;
-  const { profile, credential, about } = input;
-  await refuseEndpoints(hub, profile);
+  const { profile, credential, about, keyBy = null } = input;
+  await refuseEndpoints(hub, profile, keyBy);
   await refuseTakenName(hub, profile.name, null);
   const { rowId: id, accessKeyHint, ...sealed } = await keyOf(context, credential);
   const at = new Date(hub.now());
   const told = about === undefined ? {} : aboutColumns(about);
   const event = await hub.db.$transaction(async (tx) => {
     await tx.profile.create({
-      data: { id, version: 1, ...profile, ...told, accessKeyHint, createdAt: at, updatedAt: at, lastTest: null },
+      data: {
+        id,
+        version: 1,
+        ...profile,
+        ...told,
+        accessKeyHint,
+        keyBy: keyByColumn(keyBy),
+        createdAt: at,
+        updatedAt: at,
+        lastTest: null,
+      },
     });
     await tx.profileSecret.create({ data: { profileId: id, ...sealed, updatedAt: at } });
     const text = `The bucket profile ${profile.name} was added`;

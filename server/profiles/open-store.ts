@@ -16,6 +16,7 @@ import type { Keeper } from "../keeper/messages.ts";
 import { foundOf } from "./found-of.ts";
 import { secretPlace } from "../keeper/secret-place.ts";
 import { lookupFor, type Reach } from "./reach.ts";
+import { keyByOf, sealedNow, type SealedNow } from "./session-keys.ts";
 
 /**
  * A store as the hub reaches it. Control calls go to the profile's own endpoint; what is signed for a node carries the
@@ -86,7 +87,7 @@ export function createSealedClient(
   input: {
     access: StoreAccess;
     rowId: string;
-    sealed: string;
+    sealed: SealedNow;
     lookup: LookupFunction;
     limits?: ControlLimits;
     /** Before every signature. */
@@ -102,7 +103,7 @@ export function createSealedClient(
       sign: async (request) => {
         const place = secretPlace(rowId);
         await onUse?.();
-        const { headers } = await keeper.signRequest({ place, sealed, region: access.region, request });
+        const { headers } = await keeper.signRequest({ place, sealed: await sealed(), region: access.region, request });
         return { ...request, headers };
       },
     },
@@ -138,9 +139,9 @@ function classOf(error: unknown): string {
 export function createStores(
   db: Database,
   keeper: Keeper,
-  about: { keyUses: KeyUses; reach: Reach; counters: Pick<Counters, "storeCalls"> },
+  about: { keyUses: KeyUses; reach: Reach; counters: Pick<Counters, "storeCalls">; now: () => number },
 ): Stores {
-  const { keyUses, reach, counters } = about;
+  const { keyUses, reach, counters, now } = about;
   const opened = new Map<string, Promise<OpenStore>>();
 
   const openRow = (row: Profile & { secret: ProfileSecret }): OpenStore => {
@@ -150,7 +151,17 @@ export function createStores(
     const browserAccess = accessOf(draft, { side: "browser", found });
     const access = accessOf(draft, { side: "hub", found });
     const place = secretPlace(row.id);
-    const { sealed } = row.secret;
+    const sealed = sealedNow(
+      { keeper, reach, now },
+      {
+        rowId: row.id,
+        sealed: row.secret.sealed,
+        keyBy: keyByOf(row),
+        name: row.name,
+        bucket: row.bucket,
+        region: row.region,
+      },
+    );
     return {
       profileId: row.id,
       profileName: row.name,
@@ -168,14 +179,15 @@ export function createStores(
         counters,
       ),
       signForNode: async (operations) => {
-        const input = { place, sealed, access: workerAccess, operations: [...operations] };
+        const input = { place, sealed: await sealed(), access: workerAccess, operations: [...operations] };
         return (await keeper.sign({ ...input, lifetimeMs: DEFAULT_LIFETIME_MS })).requests;
       },
       signForBrowser: async (operations, { lifetimeMs, ifThere }) => {
         const { traits } = browserAccess;
         const conditionalWrites = traits.conditionalWrites && ifThere !== "replace";
         const terms = { ...browserAccess, traits: { ...traits, conditionalWrites } };
-        return (await keeper.sign({ place, sealed, access: terms, operations: [...operations], lifetimeMs })).requests;
+        const key = { place, sealed: await sealed() };
+        return (await keeper.sign({ ...key, access: terms, operations: [...operations], lifetimeMs })).requests;
       },
     };
   };

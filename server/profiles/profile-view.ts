@@ -9,6 +9,7 @@ import type { Hub } from "../hub.ts";
 import { sealingOf } from "../sealing/seal-keys.ts";
 import { draftOf } from "./open-store.ts";
 import { parseStored, readStored } from "../stored-json.ts";
+import { keyByOf } from "./session-keys.ts";
 
 interface Counts {
   nodes: number;
@@ -60,6 +61,7 @@ const viewOf = (row: Profile, counts: Counts): ProfileView => ({
   version: row.version,
   profile: draftOf(row),
   accessKeyHint: row.accessKeyHint,
+  keyBy: keyByOf(row),
   createdAt: row.createdAt.getTime(),
   updatedAt: row.updatedAt.getTime(),
   about: { notes: row.notes, prices: pricesOf(row), packing: packingOf(row), tuning: tuningOf(row) },

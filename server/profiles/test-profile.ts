@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import { Fault } from "#protocol/fault.ts";
 import type { FoundTraits } from "#protocol/profiles.ts";
-import type { KeySource, ProfileDraft, testProfileInput } from "#protocol/requests.ts";
+import type { KeyBy, KeySource, ProfileDraft, testProfileInput } from "#protocol/requests.ts";
 import type { ProfileTestView } from "#protocol/profile-views.ts";
 import { createAgentFetch } from "#storage/agent-fetch.ts";
 import { checkStore } from "#storage/check-store.ts";
@@ -16,6 +16,7 @@ import { foundOf } from "./found-of.ts";
 import { keyOf } from "./key-of.ts";
 import { lookupFor } from "./reach.ts";
 import { accessOf, createSealedClient, draftOf } from "./open-store.ts";
+import { isSameService, keyByOf, sealedNow } from "./session-keys.ts";
 
 /** Nobody vouched for what answers there. */
 const LIMITS = { answerMs: 5_000, mostAnswerBytes: 64 * 1024 };
@@ -36,20 +37,32 @@ async function sealedKeyOf(
 async function draftToTest(
   hub: Hub,
   input: z.infer<typeof testProfileInput>,
-): Promise<{ profile: ProfileDraft; version: number | null }> {
-  if (input.profile !== null) return { profile: input.profile, version: null };
+): Promise<{ profile: ProfileDraft; keyBy: KeyBy | null; version: number | null }> {
+  const { profile, keyBy } = input;
+  if (profile !== null && keyBy !== undefined) return { profile, keyBy, version: null };
   const row = input.id === null ? null : await hub.db.profile.findUnique({ where: { id: input.id } });
+  if (row === null && profile !== null) return { profile, keyBy: null, version: null };
   if (row === null) throw new Fault("NOT_FOUND", { subject: "this bucket profile" });
-  return { profile: draftOf(row), version: row.version };
+  const stored = keyBy === undefined ? keyByOf(row) : keyBy;
+  return profile === null
+    ? { profile: draftOf(row), keyBy: stored, version: row.version }
+    : { profile, keyBy: stored, version: null };
 }
 
 /**
  * A stored key may only be tried against the endpoint it was entered for: otherwise a draft could send its signatures
  * somewhere else.
  */
-async function refuseForeignEndpoint(hub: Hub, id: string, profile: ProfileDraft): Promise<void> {
+async function refuseForeignEndpoint(
+  hub: Hub,
+  id: string,
+  { profile, keyBy }: { profile: ProfileDraft; keyBy: KeyBy | null },
+): Promise<void> {
   const row = await hub.db.profile.findUnique({ where: { id } });
-  if (row !== null && new URL(row.endpoint).host !== new URL(profile.endpoint).host) {
+  if (row === null) return;
+  // A service is sent what the key itself signs; Cloudflare's even the secret.
+  const isOtherService = keyBy !== null && !isSameService(row, keyBy);
+  if (isOtherService || new URL(row.endpoint).host !== new URL(profile.endpoint).host) {
     throw new Fault("BAD_INPUT", {
       subject: "credential",
       detail: "type the key again to test it at another endpoint",
@@ -95,10 +108,13 @@ async function keepResult(
  */
 export async function testProfile(context: Context, input: z.infer<typeof testProfileInput>): Promise<ProfileTestView> {
   const { hub } = context;
-  const { profile, version } = await draftToTest(hub, input);
-  await refuseEndpoints(hub, profile);
-  if (input.credential === null && input.id !== null) await refuseForeignEndpoint(hub, input.id, profile);
-  const { rowId, sealed } = await sealedKeyOf(context, input);
+  const { profile, keyBy, version } = await draftToTest(hub, input);
+  await refuseEndpoints(hub, profile, keyBy);
+  if (input.credential === null && input.id !== null) await refuseForeignEndpoint(hub, input.id, { profile, keyBy });
+  const { rowId, sealed: own } = await sealedKeyOf(context, input);
+  const sealed = sealedNow(hub, { rowId, sealed: own, keyBy, ...profile });
+  // Who gives no keys is news of its own, and no check of the store.
+  await sealed();
   // By the provider's own traits, so that what was found before is found out anew.
   const access = accessOf(profile, { side: "hub", found: null });
   const place = secretPlace(rowId);
@@ -114,7 +130,13 @@ export async function testProfile(context: Context, input: z.infer<typeof testPr
       origin: context.origin,
       source: {
         sign: async (operations) => {
-          const wanted = { place, sealed, access, operations: [...operations], lifetimeMs: DEFAULT_LIFETIME_MS };
+          const wanted = {
+            place,
+            sealed: await sealed(),
+            access,
+            operations: [...operations],
+            lifetimeMs: DEFAULT_LIFETIME_MS,
+          };
           return (await hub.keeper.sign(wanted)).requests;
         },
       },

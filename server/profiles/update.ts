@@ -2,12 +2,14 @@ import type * as z from "zod";
 import { Fault } from "#protocol/fault.ts";
 import type { updateProfileInput } from "#protocol/requests.ts";
 import type { ProfileView } from "#protocol/profile-views.ts";
+import type { Profile } from "#prisma/client/client.ts";
 import { audit } from "../events/audit.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import { secretPlace } from "../keeper/secret-place.ts";
 import type { Context } from "../trpc.ts";
 import { refuseEndpoints, refuseTakenName } from "./create.ts";
 import { aboutColumns, readProfile } from "./profile-view.ts";
+import { isSameService, keyByColumn } from "./session-keys.ts";
 
 /** Runs that have, or had, a home in a profile. */
 const liesIn = (profileId: string) => ({
@@ -18,6 +20,16 @@ const liesIn = (profileId: string) => ({
   ],
 });
 
+/** A service is sent what the stored key signs, and Cloudflare's the secret itself: another one wants the key typed again. @throws Fault BAD_INPUT */
+function refuseForeignService(
+  before: Profile,
+  { keyBy, credential }: Pick<z.infer<typeof updateProfileInput>, "keyBy" | "credential">,
+): void {
+  if (keyBy === undefined || keyBy === null || credential !== null || isSameService(before, keyBy)) return;
+  const detail = "type the key again to use it at another service";
+  throw new Fault("BAD_INPUT", { subject: "credential", detail });
+}
+
 const PLACE = ["provider", "endpoint", "region"] as const;
 
 /**
@@ -26,11 +38,12 @@ const PLACE = ["provider", "endpoint", "region"] as const;
  */
 export async function updateProfile(context: Context, input: z.infer<typeof updateProfileInput>): Promise<ProfileView> {
   const { hub } = context;
-  const { id, version, profile, credential, about } = input;
+  const { id, version, profile, credential, about, keyBy } = input;
   const before = await hub.db.profile.findUnique({ where: { id } });
   if (before === null) throw new Fault("NOT_FOUND", { subject: "this bucket profile" });
-  await refuseEndpoints(hub, profile);
+  await refuseEndpoints(hub, profile, keyBy ?? null);
   await refuseTakenName(hub, profile.name, id);
+  refuseForeignService(before, { keyBy, credential });
   const moves = before.bucket !== profile.bucket || before.prefix !== profile.prefix;
   const told = about === undefined ? {} : aboutColumns(about);
   // What was found out was found out of another store.
@@ -49,6 +62,7 @@ export async function updateProfile(context: Context, input: z.infer<typeof upda
         ...profile,
         ...hint,
         ...told,
+        ...(keyBy === undefined ? {} : { keyBy: keyByColumn(keyBy) }),
         ...(isElsewhere && { found: null, lastTest: null }),
         version: version + 1,
         updatedAt: at,

@@ -34,7 +34,7 @@ async function findProfileId(tools: Tools, wish: { profile: ProfileDraft; creden
   const { sealed } = await tools.keeper.seal({ place: secretPlace(rowId), credential });
   const access = accessOf(profile, { side: "hub", found: null });
   const lookup = lookupFor(access.endpoint, tools.reach);
-  const client = createSealedClient(tools.keeper, { access, rowId, sealed, lookup });
+  const client = createSealedClient(tools.keeper, { access, rowId, sealed: async () => sealed, lookup });
   try {
     let looked = 0;
     const { bucket, prefix } = profile;

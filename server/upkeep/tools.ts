@@ -51,7 +51,7 @@ function assemble(wish: ToolsWish, db: Database, close: () => Promise<void>): To
   const { reach, now } = wish;
   const keeper = createKeeper(wish, { now });
   const keyUses = createKeyUses(db, now);
-  const stores = createStores(db, keeper, { keyUses, reach, counters: { storeCalls: new Map() } });
+  const stores = createStores(db, keeper, { keyUses, reach, counters: { storeCalls: new Map() }, now });
   return {
     db,
     keeper,

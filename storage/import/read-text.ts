@@ -4,12 +4,16 @@
  * left aside, and nothing of it is repeated, as it may be a key that was pasted alone. Pure.
  */
 
-/** More than anybody has; what is beyond is left aside and said. */
-const MOST_LINES = 4000;
-const MOST_SECTIONS = 64;
+/** More than anybody pastes; what is beyond is left aside and said. */
+const PASTED: TextLimits = { lines: 4000, sections: 64 };
 const MOST_VARIABLES = 500;
 const MOST_COMMANDS = 16;
 const LONGEST_VALUE = 4096;
+
+export interface TextLimits {
+  lines: number;
+  sections: number;
+}
 
 export interface Section {
   name: string;
@@ -83,6 +87,7 @@ function joinLines(text: string): string[] {
 }
 
 interface Reading extends TakenApart {
+  mostSections: number;
   section: Section | null;
   /** The key that indented lines belong to. */
   outer: string | null;
@@ -93,7 +98,7 @@ interface Reading extends TakenApart {
 function openSection(reading: Reading, name: string): void {
   reading.outer = null;
   reading.section = { name, values: new Map(), literal: new Map() };
-  if (reading.sections.length < MOST_SECTIONS) reading.sections.push(reading.section);
+  if (reading.sections.length < reading.mostSections) reading.sections.push(reading.section);
   else reading.isTooMuch = true;
 }
 
@@ -151,9 +156,10 @@ const unclosedIn = (sections: readonly Section[]): number =>
     .filter(({ literal }) => !literal.has("type"))
     .reduce((sum, { values, literal }) => sum + literal.size - values.size, 0);
 
-/** Takes a pasted text apart. Never throws. */
-export function takeApart(text: string): TakenApart {
+/** Takes a pasted text apart; with limits of their own, the files of this machine's user. Never throws. */
+export function takeApart(text: string, limits: TextLimits = PASTED): TakenApart {
   const reading: Reading = {
+    mostSections: limits.sections,
     sections: [],
     variables: new Map(),
     commands: [],
@@ -164,11 +170,11 @@ export function takeApart(text: string): TakenApart {
     isTooMuch: false,
   };
   const lines = joinLines(text);
-  for (const line of lines.slice(0, MOST_LINES)) takeLine(reading, line);
+  for (const line of lines.slice(0, limits.lines)) takeLine(reading, line);
   const { sections, variables, commands, ignored } = reading;
   const count = reading.notUnderstood + unclosedIn(sections);
   if (count > 0) ignored.push(`${count === 1 ? "1 line was" : `${count} lines were`} not understood`);
-  if (reading.isTooMuch || lines.length > MOST_LINES) {
+  if (reading.isTooMuch || lines.length > limits.lines) {
     ignored.push("the text holds more than is read at once; what is beyond was left aside");
   }
   return { sections, variables, commands, ignored };

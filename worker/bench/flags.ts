@@ -2,12 +2,6 @@ import type { FlagSpec } from "../flags.ts";
 
 /** The rows of the one table of flags that are about comparing engines. */
 export const BENCH_FLAGS = {
-  profile: {
-    kind: "text",
-    commands: ["bench"],
-    value: "NAME",
-    says: "On a node that has joined a hub: compare at this bucket profile of the hub (its name or id), in place of an address. The hub signs, lends other tools the profile's benchmark key where an admin gave one, tidies up, and keeps the result.",
-  },
   engines: {
     kind: "text",
     commands: ["bench"],

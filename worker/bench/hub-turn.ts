@@ -134,9 +134,7 @@ function openHubSide(taker: TurnTaker, turn: Turn, key: LentKey): { store: Store
     withRetry(engine.retrier, { signal, patience: createPatience(systemClock) }, work);
   const store: StoreSide = {
     access,
-    get credential() {
-      return key.now();
-    },
+    credential: async () => key.now(),
     get hub(): HubReach {
       return { base: taker.base, credential: taker.secret(), turnId, aheadMs };
     },

@@ -45,7 +45,7 @@ export async function runCase(stage: CaseStage, one: BenchCase & { found: Presen
     partBytes: stage.partBytes,
     connections: stage.connections,
     access: store.access,
-    credential: store.credential,
+    credential: await store.credential(),
     hub: store.hub,
     grant: stage.grant,
     url: engine === "aria2" ? await store.signedGet(key, payload.sizeBytes) : null,

@@ -22,8 +22,8 @@ import { sweepUploads } from "../verbs/sweep-uploads.ts";
 export interface StoreSide {
   /** As it is known now: the store may have named another region than was given. */
   readonly access: StoreAccess;
-  /** Null: engines that need a key do not run. */
-  readonly credential: Credential | null;
+  /** The key of now. Null: engines that need a key do not run. Faults: of its source. */
+  credential(): Promise<Credential | null>;
   /** Null: there is a key. */
   readonly hub: HubReach | null;
   /** Puts what downloads fetch, as a checkpoint is put: tried again until it is there. Faults: those of the store. */
@@ -43,7 +43,7 @@ export const directSide = (bench: Bench): StoreSide => ({
   get access() {
     return bench.access;
   },
-  credential: bench.credential,
+  credential: async () => bench.keys.now() ?? (await bench.keys.fresh()),
   hub: null,
   putReference: (about) =>
     putObject(bench.engine, { ...about, sweep: (lost) => sweepUploads(bench, { ...lost, signal: about.signal }) }),
@@ -53,7 +53,7 @@ export const directSide = (bench: Bench): StoreSide => ({
     presign(
       { method: "GET", ...locate(bench.access, key), query: [], headers: {} },
       {
-        credential: bench.credential,
+        credential: bench.keys.now() ?? (await bench.keys.fresh()),
         region: bench.access.region,
         nowMs: bench.now(),
         lifetimeMs: URL_LIFE_MS,

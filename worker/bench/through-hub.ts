@@ -18,10 +18,9 @@ import { readBenchWishes, type BenchWishes } from "./wishes.ts";
  * Faults: BAD_INPUT, ENGINE_MISSING for one that was named, PROFILE_NOT_THIS_NODES, BENCH_RUNNING, those of hub and store, CANCELLED.
  */
 export async function benchThroughHub(verb: Verb & { where: Where }): Promise<number> {
-  const { config, operands, terminal, signal, where } = verb;
+  const { config, terminal, signal, where } = verb;
   const named = config.text("profile") ?? "";
   const subject = `--profile ${named}`;
-  if (operands.length > 0) throw usage(subject, "it names the bucket already: leave the address out");
   const [own] = config.settings.filter(({ name, source }) => OF_THE_HUB.has(name) && source === `--${name}`);
   if (own !== undefined) throw usage(`--${own.name}`, "with --profile the hub knows the store and signs for it");
   const wishes = readBenchWishes(config);

@@ -1,3 +1,4 @@
+import { fixedCredential } from "#storage/sigv4.ts";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { readPut } from "#storage/answers.ts";
 import { callStore } from "../engine/engine.ts";
@@ -18,7 +19,7 @@ beforeAll(async () => {
 afterEach(() => store.disarm());
 afterAll(() => store.close());
 
-const from = () => ({ engine: store.engine(), access: store.access, credential: store.credential, now: Date.now });
+const from = () => ({ engine: store.engine(), access: store.access, keys: fixedCredential(store.credential), now: Date.now });
 const keysOf = (objects: readonly { key: string }[]) => objects.map(({ key }) => key);
 
 test("pages grow where the first one shall be short", async () => {

@@ -3,7 +3,7 @@ import { quoteEtag } from "#storage/check-range.ts";
 import { readerOfNames } from "#storage/decode-names.ts";
 import { faultOfAnswer, type HttpAnswer } from "#storage/faults.ts";
 import { locateBucket, type StoreAccess } from "#storage/signing.ts";
-import { presign, type Credential, type QueryPairs } from "#storage/sigv4.ts";
+import { presign, type Credential, type CredentialSource, type QueryPairs } from "#storage/sigv4.ts";
 import { childrenOf, integerOf, parseXml, textOf, type XmlElement } from "#storage/xml.ts";
 import { ask, warmUp, type Engine } from "../engine/engine.ts";
 import { createPatience, withRetry } from "../engine/retry.ts";
@@ -34,7 +34,7 @@ export interface ListedPage {
 interface From {
   engine: Engine;
   readonly access: StoreAccess;
-  credential: Credential;
+  readonly keys: CredentialSource;
   /** What signatures are dated by, epoch ms. */
   now(): number;
 }
@@ -64,7 +64,7 @@ export async function* listPages(
       const query: QueryPairs = [["list-type", "2"], ["encoding-type", "url"], ["prefix", below], ...rest];
       const request = {
         method: "GET",
-        url: urlOf(from, query),
+        url: urlOf(from, query, from.keys.now() ?? (await from.keys.fresh())),
         headers: {},
         expiresAt: from.now() + LIFETIME_MS,
       } as const;
@@ -163,8 +163,8 @@ const LIFETIME_MS = 600_000;
 const unexpected = (subject: string, detail: string): Fault =>
   new Fault("UNEXPECTED_ANSWER", { op: OP, subject, detail });
 
-function urlOf(from: From, query: QueryPairs): string {
-  const { access, credential } = from;
+function urlOf(from: From, query: QueryPairs, credential: Credential): string {
+  const { access } = from;
   return presign(
     { method: "GET", ...locateBucket(access), query, headers: {} },
     { credential, region: access.region, nowMs: from.now(), lifetimeMs: LIFETIME_MS },

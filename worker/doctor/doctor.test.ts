@@ -116,8 +116,8 @@ describe("of a bucket the doctor", () => {
   test("says that keys are missing, and still looks at the way there", async () => {
     const seen = await doctor(["s3://trial/x"], { AWS_ENDPOINT_URL: store.access.endpoint });
     expect(seen.code).toBe(FAULTS.BAD_INPUT.exit);
-    expect(seen.outcomes).toMatchObject({ "store connection": "ok", clock: "ok", permissions: "failed" });
-    expect(seen.of("permissions")?.says).toContain("AWS_ACCESS_KEY_ID");
+    expect(seen.outcomes).toMatchObject({ "store connection": "ok", clock: "ok", keys: "failed" });
+    expect(seen.of("keys")?.says).toContain("AWS_ACCESS_KEY_ID");
   });
 
   test("says that nothing listens there, and tries neither clock nor rights", async () => {

@@ -1,9 +1,11 @@
 import { Fault, isFault } from "#protocol/fault.ts";
 import { FAULTS } from "#protocol/fault-table.ts";
 import type { StoreAccess } from "#storage/signing.ts";
+import type { Credential } from "#storage/sigv4.ts";
 import type { Config } from "../config.ts";
 import { readHubAddress } from "../link/hub-address.ts";
-import { readAccess, readCredential } from "../verbs/bench.ts";
+import { openKeys } from "../keys/open-keys.ts";
+import { readAccess } from "../verbs/bench.ts";
 import { readWatches } from "../upload/watch.ts";
 import { EXIT, onePlace, type StorePlace, type Verb } from "../verbs/verb.ts";
 import { checkClock } from "./check-clock.ts";
@@ -88,10 +90,28 @@ async function examineRights(
     const fix = "Name a bucket, and a prefix under which it may write: tidemark doctor s3://bucket/prefix";
     return [skipped("permissions", { says: "no bucket was named", fix })];
   }
-  const credential = attempt(() => readCredential(config));
-  if (credential instanceof Fault) return [failed("permissions", credential.toData())];
+  const credential = await askKeys(config);
+  if (credential instanceof Fault) return [failed("keys", credential.toData())];
   const prefix = place.key === "" || place.key.endsWith("/") ? place.key : `${place.key}/`;
-  return checkPermissions({ access, credential, prefix });
+  return [judgeKeys(config, credential), ...(await checkPermissions({ access, credential, prefix }))];
+}
+
+async function askKeys(config: Config): Promise<Credential | Fault> {
+  try {
+    return await openKeys(config).fresh();
+  } catch (error) {
+    if (isFault(error)) return error;
+    throw error;
+  }
+}
+
+/** Says where the key is from and until when it holds. */
+function judgeKeys(config: Config, { endsAt }: Credential): Finding {
+  const written = config.settings.find(({ name }) => name === "access-key-id")?.source ?? "the settings";
+  const from = config.keysFrom?.says ?? written;
+  const until =
+    endsAt === undefined ? "" : `, until ${new Date(endsAt).toISOString()}; the next one is asked for ahead of that`;
+  return fine("keys", `the key is from ${from}${until}`);
 }
 
 /** What was set may be wrong; then that is the finding. */

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { readHead } from "#storage/answers.ts";
 import { createDirectSource } from "#storage/direct-source.ts";
+import { fixedCredential } from "#storage/sigv4.ts";
 import { Fault } from "#protocol/fault.ts";
 import type { AskObject } from "../copy/facts.ts";
 import { downloadFiles } from "../copy/download.ts";
@@ -70,7 +71,7 @@ function signerOf({ access, credential, hub }: AskedErrand, signal: AbortSignal)
         get access() {
           return source.access;
         },
-        credential: key,
+        keys: fixedCredential(key),
         now: source.now,
         aheadMs: source.aheadMs,
       },

@@ -214,7 +214,7 @@ export async function ask(
   }
   if (answer.status >= 300 && signedFor !== engine.store.signedFor) {
     const { op, subject } = exchange;
-    const detail = "it was signed by a wrong clock or for another region";
+    const detail = "it was signed by a wrong clock, for another region, or with a key that has ended";
     throw new Fault("SIGNATURE_EXPIRED", { op, subject, status: answer.status, detail });
   }
   return answer;

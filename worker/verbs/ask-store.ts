@@ -2,7 +2,7 @@ import { isFault } from "#protocol/fault.ts";
 import type { SignedRequest } from "#protocol/operations.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
 import { locate, locateBucket, pathOf } from "#storage/signing.ts";
-import { presign, type QueryPairs } from "#storage/sigv4.ts";
+import { presign, type Credential, type QueryPairs } from "#storage/sigv4.ts";
 import { ask, doubtSkew } from "../engine/engine.ts";
 import { createPatience, withRetry } from "../engine/retry.ts";
 import type { Bench } from "./bench.ts";
@@ -31,7 +31,7 @@ export function askStore<T>(bench: Bench, question: Question, read: (answer: Htt
   const patience = createPatience(engine.retrier.clock);
   return withRetry(engine.retrier, { signal, patience }, async () => {
     const { signedFor } = engine.store;
-    const request = signQuestion(bench, question);
+    const request = signQuestion(bench, question, bench.keys.now() ?? (await bench.keys.fresh()));
     const exchange = { signedFor, request, op, subject, signal, ...(body === undefined ? {} : { body }) };
     const answer = await ask(engine, exchange);
     try {
@@ -42,8 +42,8 @@ export function askStore<T>(bench: Bench, question: Question, read: (answer: Htt
   });
 }
 
-function signQuestion(bench: Bench, question: Question): SignedRequest {
-  const { access, credential } = bench;
+function signQuestion(bench: Bench, question: Question, credential: Credential): SignedRequest {
+  const { access } = bench;
   const { method, query = [], headers = {} } = question;
   const nowMs = bench.now();
   const url = presign(

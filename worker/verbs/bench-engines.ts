@@ -24,7 +24,9 @@ import { onePlace, shownPlace, usage, type StorePlace, type Verb } from "./verb.
  */
 export async function benchEngines(command: Verb & { platform: PlatformFacts }): Promise<number> {
   const verb = { ...command, where: whereOf(command.platform) };
-  if (verb.config.text("profile") === null) return benchPlace(verb);
+  // With an address, or out of a variable of AWS, it is a profile of the AWS files.
+  const source = verb.config.settings.find(({ name }) => name === "profile")?.source ?? "AWS";
+  if (verb.operands.length > 0 || source.startsWith("AWS")) return benchPlace(verb);
   const { benchThroughHub } = await import("../bench/through-hub.ts");
   return benchThroughHub(verb);
 }

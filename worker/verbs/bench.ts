@@ -7,9 +7,10 @@ import { formatDuration, formatRate } from "#protocol/units.ts";
 import { chooseStore } from "#storage/choose-store.ts";
 import { createDirectSource } from "#storage/direct-source.ts";
 import { locate, type StoreAccess } from "#storage/signing.ts";
-import type { Credential } from "#storage/sigv4.ts";
+import type { CredentialSource } from "#storage/sigv4.ts";
 import type { Config } from "../config.ts";
 import { systemClock } from "../engine/clock.ts";
+import { openKeys } from "../keys/open-keys.ts";
 import { createEngine, type Engine } from "../engine/engine.ts";
 import { createRetrier } from "../engine/retry.ts";
 import { LITTLE_BYTES, keepWithin } from "../host/keep-within.ts";
@@ -18,14 +19,14 @@ import { openMemory } from "../limits/learned.ts";
 import { readLimits } from "../limits/read-limits.ts";
 import { learnFrom, recollect } from "../limits/recollect.ts";
 import { openThrottle } from "../limits/throttle.ts";
-import { usage, type Verb } from "./verb.ts";
+import type { Verb } from "./verb.ts";
 
 /** A bucket, the keys to it, and what moves bytes to and from it. */
 export interface Bench {
   engine: Engine;
   /** As it is known now: the store may have named another region than was given. */
   readonly access: StoreAccess;
-  credential: Credential;
+  readonly keys: CredentialSource;
   /** What signatures are dated by: epoch ms by the store's clock. */
   now(): number;
   /** How far the store's clock is before this machine's, at most, ms; below 0 where it is behind. 0 where they may be the same. */
@@ -59,7 +60,7 @@ export async function withBench<T>(verb: Verb, about: Bound, work: (bench: Bench
   }
 }
 
-/** Keys that were given on the command line or in the environment stay what they are. */
+/** Keys that were given on the command line or in the environment stay what they are; others were asked for anew already. */
 const FIXED_KEYS: ReadonlyMap<FaultCode, string> = new Map([
   ["CREDENTIALS_EXPIRED", "give new keys and start the same command again; it goes on where it was"],
 ]);
@@ -75,8 +76,8 @@ async function openBench(verb: Verb, about: Bound): Promise<OpenBench> {
   const { config, terminal } = verb;
   const { bucket } = about;
   const direction = about.direction === "within" ? null : about.direction;
-  const credential = readCredential(config);
-  const source = createDirectSource({ access: readAccess(config, bucket), credential });
+  const keys = openKeys(config);
+  const source = createDirectSource({ access: readAccess(config, bucket), credential: keys });
   const { traits, endpoint } = source.access;
   const state = direction === null || about.memory === "none" ? null : await findState(verb);
   const memory = state === null ? null : await openMemory(state, Date.now);
@@ -113,13 +114,22 @@ async function openBench(verb: Verb, about: Bound): Promise<OpenBench> {
   engine.store.onSay = (sentence) => terminal.say(sentence, { type: "note", sentence });
   // The first connection is there by the time that the files have been looked at.
   if (direction === "up") engine.wire.warm(locate(source.access, "k").origin, 1);
+  try {
+    // Who gives no keys is found out before anything is read or written.
+    await keys.fresh();
+  } catch (error) {
+    stopWatch();
+    throttle.close();
+    await engine.close();
+    throw error;
+  }
   if (direction !== null) throttle.govern({ ...engine, direction, endpoint: () => source.access.endpoint });
   const bench: Bench = {
     engine,
     get access() {
       return source.access;
     },
-    credential,
+    keys,
     now: source.now,
     aheadMs: source.aheadMs,
   };
@@ -203,16 +213,6 @@ function createTrouble({ terminal, config }: Verb): (fault: Fault) => void {
   };
 }
 
-export function readCredential(config: Config): Credential {
-  const accessKeyId = config.text("access-key-id");
-  const secretAccessKey = config.text("secret-access-key");
-  if (accessKeyId === null || secretAccessKey === null) {
-    throw usage("keys", "they are missing: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY");
-  }
-  const sessionToken = config.text("session-token");
-  return { accessKeyId, secretAccessKey, ...(sessionToken === null ? {} : { sessionToken }) };
-}
-
 /**
  * The store that is meant, by all that was said of it. The verbs replace an existing object, as every `cp` does; the
  * checkpoints of the agent never do. Faults: BAD_INPUT.
@@ -223,5 +223,7 @@ export function readAccess(config: Config, bucket: string): StoreAccess {
     endpoint: config.text("endpoint"),
     region: config.text("region"),
   });
-  return { endpoint, region, bucket, addressing, traits: { ...traits, conditionalWrites: false } };
+  const wished = config.text("addressing");
+  const style = wished === "path" || wished === "virtual-host" ? wished : addressing;
+  return { endpoint, region, bucket, addressing: style, traits: { ...traits, conditionalWrites: false } };
 }

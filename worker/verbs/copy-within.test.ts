@@ -1,3 +1,4 @@
+import { fixedCredential } from "#storage/sigv4.ts";
 import { createHash, randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { readPut } from "#storage/answers.ts";
@@ -22,7 +23,7 @@ beforeAll(async () => {
   bench = {
     engine: store.engine({ patienceMs: 300 }),
     access: store.access,
-    credential: store.credential,
+    keys: fixedCredential(store.credential),
     now: Date.now,
     aheadMs: () => 0,
   };

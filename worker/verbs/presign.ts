@@ -1,6 +1,7 @@
 import { locate } from "#storage/signing.ts";
 import { MAX_LIFETIME_MS, presign } from "#storage/sigv4.ts";
-import { readAccess, readCredential } from "./bench.ts";
+import { openKeys } from "../keys/open-keys.ts";
+import { readAccess } from "./bench.ts";
 import { oneKey, usage, type Verb } from "./verb.ts";
 
 /** `tidemark presign`: a URL for one object. Computed here; no store is asked. Faults: BAD_INPUT, HOSTILE_NAME. */
@@ -9,15 +10,22 @@ export async function presignPlace(verb: Verb): Promise<number> {
   const { bucket, key } = oneKey(verb, "presign");
   const method = (config.text("method") ?? "GET").toUpperCase();
   if (method !== "GET" && method !== "PUT") throw usage(`--method ${config.text("method")}`, "GET or PUT");
-  const lifetimeMs = config.durationMs("expires");
-  if (lifetimeMs < 1000 || lifetimeMs > MAX_LIFETIME_MS) {
+  const wishedMs = config.durationMs("expires");
+  if (wishedMs < 1000 || wishedMs > MAX_LIFETIME_MS) {
     throw usage(`--expires ${config.text("expires")}`, "from one second to seven days; the protocol allows no more");
   }
   const access = readAccess(config, bucket);
+  const credential = await openKeys(config).fresh();
   const nowMs = Date.now();
+  // The URL ends with the key that it was made with.
+  const lifetimeMs = Math.min(wishedMs, credential.endsAt === undefined ? Infinity : credential.endsAt - nowMs);
+  if (lifetimeMs < wishedMs) {
+    const sentence = `The URL works until ${new Date(nowMs + lifetimeMs).toISOString()}: the key is a temporary one and ends then.`;
+    terminal.say(sentence, { type: "note", sentence });
+  }
   const url = presign(
     { method, ...locate(access, key), query: [], headers: {} },
-    { credential: readCredential(config), region: access.region, nowMs, lifetimeMs },
+    { credential, region: access.region, nowMs, lifetimeMs },
   );
   const expiresAt = new Date(Math.floor((nowMs + lifetimeMs) / 1000) * 1000).toISOString();
   terminal.result(url, { type: "url", url, method, expiresAt });

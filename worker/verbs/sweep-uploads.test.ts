@@ -1,3 +1,4 @@
+import { fixedCredential } from "#storage/sigv4.ts";
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readCreate } from "#storage/answers.ts";
@@ -14,7 +15,7 @@ beforeAll(async () => {
   bench = {
     engine: store.engine(),
     access: store.access,
-    credential: store.credential,
+    keys: fixedCredential(store.credential),
     now: Date.now,
     aheadMs: () => 0,
   };

@@ -1,0 +1,150 @@
+import { spawn } from "node:child_process";
+import { promisify } from "node:util";
+import { fromHttp } from "@aws-sdk/credential-provider-http";
+import { fromIni } from "@aws-sdk/credential-provider-ini";
+import { fromTokenFile } from "@aws-sdk/credential-provider-web-identity";
+import { externalDataInterceptor } from "@smithy/core/config";
+import { fromContainerMetadata, fromInstanceMetadata } from "@smithy/credential-provider-imds";
+import { Fault } from "#protocol/fault.ts";
+import type { Credential } from "#storage/sigv4.ts";
+import { NO_KEYS, type KeysFrom } from "./key-facts.ts";
+
+/**
+ * Asks who gives out keys on this machine, by the SDK's own providers. Each is asked by itself, not through the SDK's chain: a
+ * chain goes on to the next link when one fails, and says at its end only that there was nothing. Loaded when it is needed.
+ */
+
+/** Longer than the SDK's own tries, so that a service that is slow for once is no failure. */
+const ANSWER_MS = 20_000;
+const MOST_BYTES = 64 * 1024;
+
+type Provider = () => Promise<{
+  accessKeyId: string;
+  secretAccessKey: string;
+  sessionToken?: string | undefined;
+  expiration?: Date | undefined;
+}>;
+
+function providerOf({ kind, profile, configFile, credentialsFile }: KeysFrom, region: string | null): Provider {
+  const clientConfig = region === null ? {} : { region };
+  // Read anew each time: `aws sso login` and programs that write keys change these files while we run.
+  const files = {
+    ignoreCache: true,
+    ...(configFile === null ? {} : { configFilepath: configFile }),
+    ...(credentialsFile === null ? {} : { filepath: credentialsFile }),
+  };
+  switch (kind) {
+    case "profile":
+      return fromIni({ profile: profile ?? "default", clientConfig, ...files });
+    case "web identity":
+      return fromTokenFile({ clientConfig });
+    case "container":
+      return async () => {
+        const { env } = process;
+        return env["AWS_CONTAINER_CREDENTIALS_FULL_URI"] || env["AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"]
+          ? fromHttp()()
+          : fromContainerMetadata({ timeout: 2000, maxRetries: 2 })();
+      };
+    case "instance":
+      return fromInstanceMetadata({ timeout: 1000, maxRetries: 1 });
+  }
+}
+
+/** Faults: KEYS_REFUSED, KEYS_UNAVAILABLE; BAD_INPUT where nothing on this machine gives keys. */
+export async function askProvider(from: KeysFrom, region: string | null): Promise<Credential> {
+  const stop = new AbortController();
+  const timer = setTimeout(() => stop.abort(), ANSWER_MS);
+  // The SDK waits for a credential_process as long as that runs.
+  externalDataInterceptor.getTokenRecord()["exec"] = boundedExec(stop.signal);
+  try {
+    const found = await Promise.race([providerOf(from, region)(), whenStopped(stop.signal)]);
+    const { accessKeyId, secretAccessKey, sessionToken, expiration } = found;
+    return {
+      accessKeyId,
+      secretAccessKey,
+      ...(sessionToken === undefined ? {} : { sessionToken }),
+      ...(expiration === undefined ? {} : { endsAt: expiration.getTime() }),
+    };
+  } catch (error) {
+    throw faultOf(error, from);
+  } finally {
+    clearTimeout(timer);
+    stop.abort();
+  }
+}
+
+const TOO_LATE = "no answer within 20 s";
+
+const whenStopped = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error(TOO_LATE)), { once: true }));
+
+/** In place of `exec`: ends the program and all that it started when the time is over, and keeps what it says to itself. */
+function boundedExec(signal: AbortSignal): object {
+  const run = (command: string): Promise<{ stdout: string; stderr: string }> =>
+    new Promise((resolve, reject) => {
+      // A group of its own, so that what a shell started goes with it.
+      const child = spawn(command, { shell: true, detached: true, stdio: ["ignore", "pipe", "ignore"] });
+      const end = () => {
+        try {
+          if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+        } catch {
+          // It has ended.
+        }
+      };
+      signal.addEventListener("abort", end, { once: true });
+      let stdout = "";
+      child.stdout.setEncoding("utf8").on("data", (text: string) => {
+        stdout += text;
+        if (stdout.length > MOST_BYTES) end();
+      });
+      child.on("error", reject);
+      child.on("close", (code, killedBy) => {
+        if (code === 0) resolve({ stdout, stderr: "" });
+        else reject(new Error(`the program ended with ${code === null ? killedBy : `exit code ${code}`}`));
+      });
+    });
+  return Object.assign(() => undefined, { [promisify.custom]: run });
+}
+
+const AWAY = /^(?:ECONN|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EPIPE)/;
+
+const fieldOf = (error: unknown, name: string): unknown =>
+  typeof error === "object" && error !== null ? Reflect.get(error, name) : undefined;
+
+function statusOf(error: unknown): number {
+  const status = fieldOf(fieldOf(error, "$metadata"), "httpStatusCode") ?? fieldOf(error, "statusCode");
+  return typeof status === "number" ? status : 0;
+}
+
+/** A failure by what it says of itself; the SDK wraps causes. */
+function isAway(error: unknown): boolean {
+  const [code, name, message] = [fieldOf(error, "code"), fieldOf(error, "name"), fieldOf(error, "message")];
+  if (typeof code === "string" && AWAY.test(code)) return true;
+  if (name === "TimeoutError" || message === TOO_LATE) return true;
+  const status = statusOf(error);
+  return status === 429 || status >= 500;
+}
+
+/** One line, without what might be a key: its source may repeat what it was given. */
+function detailOf(error: unknown): string {
+  const message = fieldOf(error, "message");
+  const [line = ""] = typeof message === "string" ? message.split("\n") : [];
+  const bare = line.replace(/[A-Za-z0-9+/=_-]{40,}/g, "[left out]").trim();
+  const name = fieldOf(error, "name");
+  const code =
+    typeof name === "string" && !/^(?:Error|CredentialsProviderError|TokenProviderError)$/.test(name)
+      ? `${name}: `
+      : "";
+  return `${code}${bare}`.slice(0, 400) || "it said nothing";
+}
+
+function faultOf(error: unknown, from: KeysFrom): Fault {
+  const { kind, says } = from;
+  // Most machines have no such service, or one that knows of no role.
+  if (kind === "instance") {
+    const detail = `${NO_KEYS}; the service of this machine's cloud gives none (${detailOf(error)})`;
+    return new Fault("BAD_INPUT", { op: "usage", subject: "keys", detail, cause: error });
+  }
+  const context = { op: "keys", subject: says, detail: detailOf(error), cause: error };
+  return new Fault(isAway(error) ? "KEYS_UNAVAILABLE" : "KEYS_REFUSED", context);
+}

@@ -1,0 +1,110 @@
+import { readFileSync } from "node:fs";
+import { Fault } from "#protocol/fault.ts";
+import { takeApart } from "#storage/import/read-text.ts";
+import type { Credential } from "#storage/sigv4.ts";
+import type { KeyFacts } from "./key-facts.ts";
+
+/** One profile of `~/.aws/config` and `~/.aws/credentials`, as far as a transfer needs it. */
+export interface AwsProfile {
+  name: string;
+  endpoint: string | null;
+  region: string | null;
+  addressing: "path" | "virtual-host" | null;
+  /** A key that is written down. */
+  key: Credential | null;
+  /** The setting by which keys are had from elsewhere: `role_arn`. */
+  keysBy: string | null;
+}
+
+/** What the files of AWS hold by far at most: command lines write a profile for each account of an organization. */
+const LIMITS = { lines: 100_000, sections: 10_000 };
+const MOST_BYTES = 4 * 1024 * 1024;
+
+/** In the order in which the SDK asks for them. */
+const ELSEWHERE = [
+  "role_arn",
+  "web_identity_token_file",
+  "credential_process",
+  "sso_session",
+  "sso_start_url",
+  "login_session",
+];
+
+type Values = ReadonlyMap<string, string>;
+
+/** Nothing where there is no such file. @throws Fault BAD_INPUT where it cannot be read */
+export function readSettingsFile(path: string | null): string {
+  if (path === null) return "";
+  try {
+    const bytes = readFileSync(path);
+    if (bytes.length > MOST_BYTES) throw new Error("too large");
+    return bytes.toString("utf8");
+  } catch (error) {
+    const code: unknown = error instanceof Error ? Reflect.get(error, "code") : null;
+    if (code === "ENOENT" || code === "ENOTDIR") return "";
+    throw new Fault("BAD_INPUT", { op: "keys", subject: path, detail: "this file cannot be read", cause: error });
+  }
+}
+
+/** `profile NAME` in one file is `NAME` in the other; quotes stand around names with spaces. */
+const nameOf = (section: string): string => section.replace(/^profile\s+/, "").replace(/^(["'])(.*)\1$/, "$2");
+
+interface Files {
+  profiles: Map<string, Values>;
+  services: Map<string, Values>;
+}
+
+function readFiles({ configFile, credentialsFile }: Pick<KeyFacts, "configFile" | "credentialsFile">): Files {
+  const files: Files = { profiles: new Map(), services: new Map() };
+  const add = (name: string, values: Values) =>
+    files.profiles.set(name, new Map([...(files.profiles.get(name) ?? []), ...values]));
+  for (const { name, values } of takeApart(readSettingsFile(configFile), LIMITS).sections) {
+    const service = /^services\s+(.+)$/.exec(name)?.[1];
+    if (service !== undefined) files.services.set(nameOf(service), values);
+    else if (name === "default" || name.startsWith("profile ")) add(nameOf(name), values);
+  }
+  // The file of keys wins where both name the same.
+  for (const { name, values } of takeApart(readSettingsFile(credentialsFile), LIMITS).sections)
+    add(nameOf(name), values);
+  return files;
+}
+
+const MOST_NAMED = 8;
+
+/**
+ * Reads a profile; an empty one where nobody named it and there is no `default`.
+ * @throws Fault BAD_INPUT where a profile was named that is in neither file
+ */
+export function readAwsProfile(facts: KeyFacts, named: { name: string; source: string } | null): AwsProfile {
+  const { profiles, services } = readFiles(facts);
+  const name = named?.name ?? "default";
+  const found = profiles.get(name);
+  if (found === undefined && named !== null) {
+    const others = [...profiles.keys()].slice(0, MOST_NAMED).join(", ");
+    const where = [facts.configFile, facts.credentialsFile].filter((file) => file !== null).join(" or ");
+    const detail = `no profile of this name is in ${where || "~/.aws: this user has no home"}${others === "" ? "" : `; there are ${others}`}`;
+    throw new Fault("BAD_INPUT", { op: "usage", subject: `${named.source} ${name}`, detail });
+  }
+  const values = found ?? new Map<string, string>();
+  const text = (...keys: string[]): string | null =>
+    keys.map((key) => values.get(key)).find((value) => value !== undefined && value !== "") ?? null;
+  const service = services.get(text("services") ?? "");
+  const style = text("s3.addressing_style");
+  const [accessKeyId, secretAccessKey, sessionToken] = [
+    text("aws_access_key_id"),
+    text("aws_secret_access_key"),
+    text("aws_session_token"),
+  ];
+  // A role beside a key is taken with that key.
+  const hasKey = accessKeyId !== null && secretAccessKey !== null && text("role_arn") === null;
+  return {
+    name,
+    endpoint: facts.ignoresEndpoints
+      ? null
+      : (service?.get("s3.endpoint_url") ?? text("s3.endpoint_url", "endpoint_url")),
+    region: text("region"),
+    addressing: style === "path" ? "path" : style === "virtual" ? "virtual-host" : null,
+    key: hasKey ? { accessKeyId, secretAccessKey, ...(sessionToken === null ? {} : { sessionToken }) } : null,
+    keysBy: ELSEWHERE.find((key) => values.has(key)) ?? null,
+  };
+}
