@@ -73,7 +73,7 @@ interface Connection {
 
 function connected(about: { origin: Origin; ca: string | undefined; signal: AbortSignal }): Promise<Connection> {
   const { origin } = about;
-  const socket = openSocket(origin, { buffer: Buffer.alloc(1024), callback: () => true }, trust(about.ca));
+  const socket = openSocket(origin, { buffer: Buffer.alloc(1024), callback: () => true }, { tls: trust(about.ca) });
   const ready = new Promise<Connection>((resolve, reject) => {
     socket.once("error", reject);
     socket.once(origin.isTls ? "secureConnect" : "connect", () => resolve({ origin, tls: tlsOf(socket) }));
@@ -81,7 +81,7 @@ function connected(about: { origin: Origin; ca: string | undefined; signal: Abor
   return within(ready, { subject: origin.key, signal: about.signal }).finally(() => socket.destroy());
 }
 
-const trust = (ca: string | undefined) => ({ ca, tickets: new Map<string, Buffer>() });
+const trust = (ca: string | undefined) => ({ ca: () => ca, pin: null, tickets: new Map<string, Buffer>() });
 
 function tlsOf(socket: Socket): Connection["tls"] {
   if (!(socket instanceof TLSSocket)) return null;
