@@ -20,6 +20,9 @@ export interface ProfileForm {
   addressing: ProfileDraft["addressing"];
   workerEndpoint: string;
   browserEndpoint: string;
+  /** Authorities of the store's own, PEM; empty: none. */
+  trustCa: string;
+  trustPin: string;
   accessKeyId: string;
   secretAccessKey: string;
   /** On edit: the stored key stays, the two fields are not asked. */
@@ -63,6 +66,8 @@ export function emptyForm(preset: PresetView): ProfileForm {
     addressing: preset.addressing,
     workerEndpoint: "",
     browserEndpoint: "",
+    trustCa: "",
+    trustPin: "",
     accessKeyId: "",
     secretAccessKey: "",
     keepKey: false,
@@ -82,6 +87,8 @@ export function formOf(view: ProfileView): ProfileForm {
     endpointTyped: true,
     workerEndpoint: profile.workerEndpoint ?? "",
     browserEndpoint: profile.browserEndpoint ?? "",
+    trustCa: profile.trustCa ?? "",
+    trustPin: profile.trustPin ?? "",
     accessKeyId: "",
     secretAccessKey: "",
     keepKey: true,
@@ -191,6 +198,8 @@ export function readForm(form: ProfileForm): ReadForm {
     endpoint: form.endpoint.trim(),
     workerEndpoint: optional(form.workerEndpoint),
     browserEndpoint: optional(form.browserEndpoint),
+    trustCa: optional(form.trustCa),
+    trustPin: optional(form.trustPin),
     addressing: form.addressing,
   });
   const key = keyOf(form);

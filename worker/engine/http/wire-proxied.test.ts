@@ -1,14 +1,18 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, X509Certificate } from "node:crypto";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { afterEach, describe, expect, it } from "vitest";
 import { readNetwork, useNetwork } from "#storage/network/network.ts";
+import { pinOf } from "#storage/network/pin.ts";
 import { openProxy, type ProxyOptions } from "#storage/testing/open-proxy.ts";
 import { openPeer } from "./scripted-peer.ts";
-import { TRIAL_TLS } from "./trial-certificate.ts";
+import { TRIAL_TLS } from "#storage/testing/trial-certificate.ts";
 import { collect, faultOf, get, put, upload, wire } from "./wire-tester.ts";
 
 const closers: (() => Promise<void>)[] = [];
+const trusted = getCACertificates("default");
 afterEach(async () => {
   useNetwork();
+  setDefaultCACertificates(trusted);
   for (const close of closers.splice(0)) await close();
 });
 
@@ -136,3 +140,24 @@ async function writeCa(): Promise<string> {
   await writeFile(`${folder}/ca.pem`, TRIAL_TLS.cert);
   return `${folder}/ca.pem`;
 }
+
+describe.each(WAYS)("a store whose key is pinned, %s", (_, way) => {
+  it("is reached by that key and by no other", async () => {
+    const { server } = await store(TRIAL_TLS);
+    const pin = pinOf(new X509Certificate(ca).publicKey.export({ type: "spki", format: "der" }));
+    const sink = collect();
+    await wire({ ca, ...way, trust: { ca: null, pin } }).fetch({ ...get(server.url), sink });
+    expect(sink.bytesOf().equals(bytes)).toBe(true);
+    const other = `sha256/${"A".repeat(43)}=`;
+    const fault = await faultOf(wire({ ca, ...way, trust: { ca: null, pin: other } }).send(get(server.url)));
+    expect(fault).toMatchObject({ code: "TLS_FAILED" });
+    expect(fault.message).toContain(pin);
+  });
+  it("is trusted by an authority of its own", async () => {
+    const { server } = await store(TRIAL_TLS);
+    const sink = collect();
+    await wire({ ...way, trust: { ca, pin: null } }).fetch({ ...get(server.url), sink });
+    expect(sink.bytesOf().equals(bytes)).toBe(true);
+    expect(await faultOf(wire(way).send(get(server.url)))).toMatchObject({ code: "TLS_FAILED" });
+  });
+});
