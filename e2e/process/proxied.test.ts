@@ -64,7 +64,7 @@ describe("a copy there and back", () => {
     ["refuses", { refuseWith: 403 }, 4],
     ["says nothing", { hangs: true }, 5],
   ] as const)("ends with one sentence, without the password, when the proxy %s", async (_, options, code) => {
-    const proxy = await open(options);
+    const proxy = await open({ kind: "socks5", ...options });
     const outcome = await tidemark(["ls", `s3://${stage.store.bucket}/`, "--proxy", withLogin(proxy)], {
       TIDEMARK_NO_PROXY: "<-loopback>",
       TIDEMARK_RETRY_FOR: "1s",

@@ -51,42 +51,44 @@ function fail(done: Done, error: unknown): void {
 const connectInside = (options: object): Socket =>
   process.getBuiltinModule("node:tls").connect(options as ConnectionOptions);
 
-class RoutedTlsAgent extends TlsAgent {
-  readonly #reaching: Reaching;
+type Connect = (options: Asked, done: Done) => Duplex | null | undefined;
 
-  constructor(options: AgentOptions, reaching: Reaching) {
-    super(options);
-    this.#reaching = reaching;
-  }
-
-  override createConnection(
-    options: Parameters<TlsAgent["createConnection"]>[0],
-    done: Done,
-  ): Duplex | null | undefined {
+/** Agents are changed one by one and not by a class of ours: in the worker's one file the classes of Node are loaded when they are used. */
+function routeTls(agent: TlsAgent, { lookup }: Reaching): TlsAgent {
+  const direct = agent.createConnection.bind(agent) as Connect;
+  const connect: Connect = (options, done) => {
     const to = destinationOf(options, 443);
     const proxy = network().proxyFor?.({ ...to, isTls: true }) ?? null;
-    if (proxy === null) return super.createConnection(options, done);
-    refuseWhere(this.#reaching.lookup, to.host)
+    if (proxy === null) return direct(options, done);
+    refuseWhere(lookup, to.host)
       .then(() => openTunnel(proxy, to, CONNECT_MS).open)
       .then(
         (socket) => done(null, connectInside({ ...options, socket })),
         (error: unknown) => fail(done, error),
       );
     return undefined;
-  }
+  };
+  return Object.assign(agent, { createConnection: connect });
 }
 
 /** Plain http goes through an HTTP proxy as a whole request: most proxies connect to port 443 only. */
-class RoutedPlainAgent extends PlainAgent {
-  readonly #reaching: Reaching;
-
-  constructor(options: AgentOptions, reaching: Reaching) {
-    super(options);
-    this.#reaching = reaching;
-  }
-
-  /** Not in the types of Node; every client calls it with a request that has sent nothing yet. */
-  addRequest(request: ClientRequest, options: Asked): void {
+function routePlain(agent: PlainAgent, { lookup }: Reaching): PlainAgent {
+  const direct = agent.createConnection.bind(agent) as Connect;
+  const connect: Connect = (options, done) => {
+    const to = destinationOf(options, 80);
+    const proxy = network().proxyFor?.({ ...to, isTls: false }) ?? null;
+    if (proxy === null) return direct(options, done);
+    refuseWhere(lookup, to.host)
+      .then(() => (proxy.kind === "socks5" ? openTunnel(proxy, to, CONNECT_MS).open : connected(proxy)))
+      .then(
+        (socket) => done(null, socket),
+        (error: unknown) => fail(done, error),
+      );
+    return undefined;
+  };
+  // Not in the types of Node; every client calls it with a request that has sent nothing yet.
+  const add = (Reflect.get(agent, "addRequest") as (request: ClientRequest, options: Asked) => void).bind(agent);
+  const addRequest = (request: ClientRequest, options: Asked) => {
     const to = destinationOf(options, 80);
     const proxy = wholeRequestProxy(to);
     if (proxy !== null) {
@@ -95,25 +97,9 @@ class RoutedPlainAgent extends PlainAgent {
       const authorization = authorizationOf(proxy);
       if (authorization !== null) request.setHeader("proxy-authorization", authorization);
     }
-    const inherited = Reflect.get(PlainAgent.prototype, "addRequest") as (...rest: unknown[]) => void;
-    inherited.call(this, request, options);
-  }
-
-  override createConnection(
-    options: Parameters<PlainAgent["createConnection"]>[0],
-    done: Done,
-  ): Duplex | null | undefined {
-    const to = destinationOf(options, 80);
-    const proxy = network().proxyFor?.({ ...to, isTls: false }) ?? null;
-    if (proxy === null) return super.createConnection(options, done);
-    refuseWhere(this.#reaching.lookup, to.host)
-      .then(() => (proxy.kind === "socks5" ? openTunnel(proxy, to, CONNECT_MS).open : connected(proxy)))
-      .then(
-        (socket) => done(null, socket),
-        (error: unknown) => fail(done, error),
-      );
-    return undefined;
-  }
+    add(request, options);
+  };
+  return Object.assign(agent, { createConnection: connect, addRequest });
 }
 
 const wholeRequestProxy = (to: Destination): Proxy | null => {
@@ -144,5 +130,8 @@ export function createAgents(
     ...(ca !== undefined && { ca }),
     ...(pin !== null && { checkServerIdentity: pinnedIdentity(pin) }),
   };
-  return { httpAgent: new RoutedPlainAgent(common, reaching), httpsAgent: new RoutedTlsAgent(trusting, reaching) };
+  return {
+    httpAgent: routePlain(new PlainAgent(common), reaching),
+    httpsAgent: routeTls(new TlsAgent(trusting), reaching),
+  };
 }

@@ -20,7 +20,8 @@ export interface NetworkSettings {
 }
 
 const DIRECT: Network = { proxyFor: null, authorities: readAuthorities({ given: [], env: {} }) };
-let current: Network = DIRECT;
+/** Of the process and not of this module: the worker's one file carries parts that have a copy of it. */
+const PLACE = Symbol.for("tidemark.network");
 
 /** @throws Fault BAD_INPUT naming the flag or variable that cannot be read */
 export const readNetwork = ({ env, proxy, noProxy, authorities = [] }: NetworkSettings): Network => ({
@@ -30,7 +31,7 @@ export const readNetwork = ({ env, proxy, noProxy, authorities = [] }: NetworkSe
 
 /** From now on. Left out: as a process that was told nothing. */
 export function useNetwork(network: Network = DIRECT): void {
-  current = network;
+  Reflect.set(globalThis, PLACE, network);
 }
 
-export const network = (): Network => current;
+export const network = (): Network => (Reflect.get(globalThis, PLACE) as Network | undefined) ?? DIRECT;

@@ -48,7 +48,6 @@ export async function openProxy(options: ProxyOptions = {}): Promise<TestProxy> 
   server.on("connection", (socket: Socket) => {
     inside.sockets.add(socket);
     socket.on("error", () => undefined).on("close", () => inside.sockets.delete(socket));
-    if (options.hangs === true) socket.removeAllListeners("data").pause();
   });
   server.listen(0, options.listenOn ?? "127.0.0.1");
   await once(server, "listening");
@@ -74,6 +73,7 @@ function httpProxy(inside: Inside): Server {
   server.on("connect", (request: IncomingMessage, socket: Duplex) => {
     socket.on("error", () => undefined);
     inside.asked.push(`CONNECT ${request.url ?? ""}`);
+    if (options.hangs === true) return;
     const isIn = isLoggedIn(inside, request.headers["proxy-authorization"]);
     const status = isIn ? options.refuseWith : 407;
     if (status !== undefined) {
@@ -88,6 +88,7 @@ function httpProxy(inside: Inside): Server {
   server.on("request", (request, response) => {
     const url = new URL(request.url ?? "", "http://nowhere.invalid");
     inside.asked.push(`${request.method} ${url.origin}${url.pathname}`);
+    if (options.hangs === true) return;
     const isIn = isLoggedIn(inside, request.headers["proxy-authorization"]);
     const status = isIn ? options.refuseWith : 407;
     if (status !== undefined) {
