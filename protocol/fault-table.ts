@@ -108,6 +108,21 @@ export const FAULTS = {
     says: "The host name could not be resolved.",
     next: "Check the endpoint's spelling and the machine's DNS.",
   }),
+  PROXY_LOGIN: row("never", 502, {
+    exit: 4,
+    says: "The proxy asks for a user and a password, or does not accept those it was given.",
+    next: "Write them into its URL, for example HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT, with @ as %40 and : as %3A.",
+  }),
+  PROXY_REFUSED: row("never", 502, {
+    exit: 4,
+    says: "The proxy does not allow this destination.",
+    next: "Ask its operator to allow it, or name the destination in NO_PROXY where it can be reached without.",
+  }),
+  PROXY_FAILED: row("backoff", 502, {
+    exit: 5,
+    says: "The proxy made no connection.",
+    next: "Check the proxy's address and that it runs; it is tried again.",
+  }),
   TLS_FAILED: row("never", 502, {
     exit: 4,
     says: "The secure connection could not be established.",

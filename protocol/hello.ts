@@ -7,6 +7,7 @@ import { packing } from "./packing.ts";
 import { groupClaim } from "./pieces.ts";
 import type { ShownPlace } from "./place.ts";
 import { nodeSealing } from "./sealing.ts";
+import { storeTrust } from "./store-trust.ts";
 
 /** How a node comes to the hub: it enrols once with a join token, then says hello at every start with its own credential. */
 
@@ -82,6 +83,8 @@ export const nodeStore = z.object({
   endpoint: z.string(),
   prefix: z.string(),
   traits: storeTraits,
+  /** Left out: what is asked of every store's certificate. */
+  trust: storeTrust.optional(),
   /** Left out by a hub that knows nothing of packs. */
   packing: packing.optional(),
   /** Null or left out: files go as they are. */

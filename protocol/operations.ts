@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { storeTrust } from "./store-trust.ts";
 import { byteCount } from "./bounded.ts";
 import { crc32Hex, etag } from "./checkpoint.ts";
 import { storeChecksum } from "./store-checksum.ts";
@@ -114,4 +115,5 @@ export const storeAccess = z.object({
   bucket: z.string().max(255),
   addressing: z.enum(["path", "virtual-host"]),
   traits: storeTraits,
+  trust: storeTrust.optional(),
 });

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { storeTrust } from "./store-trust.ts";
 import { instant, rowNumber, rowVersion } from "./bounded.ts";
 import { FLEET, fleetName, id, runName } from "./names.ts";
 import { provider } from "./provider.ts";
@@ -97,6 +98,9 @@ export const profileDraft = z.object({
   /** As browsers reach the store; null: the same as `endpoint`. */
   browserEndpoint: endpoint.nullable(),
   addressing: z.enum(["path", "virtual-host"]),
+  /** See `storeTrust`. Left out: an update keeps what is there. */
+  trustCa: storeTrust.shape.ca.exactOptional(),
+  trustPin: storeTrust.shape.pin.exactOptional(),
 });
 export type ProfileDraft = z.infer<typeof profileDraft>;
 

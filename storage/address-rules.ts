@@ -79,7 +79,7 @@ const carriers: readonly (readonly [list: Networks, group: number])[] = [
 ];
 
 /** The eight groups of an IPv6 address, however it is written. */
-function groupsOf(address: string): number[] {
+export function groupsOf(address: string): number[] {
   const [start = "", end] = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::", 2);
   const read = (text: string | undefined): number[] =>
     text === undefined || text === "" ? [] : text.split(":").map((group) => Number.parseInt(group, 16));

@@ -1,16 +1,20 @@
 import { request as requestPlain, type IncomingMessage } from "node:http";
 import { request as requestOverTls } from "node:https";
 import type { LookupFunction } from "node:net";
+import { createAgents } from "./network/agents.ts";
+import type { StoreTrust } from "#protocol/store-trust.ts";
 import { Fault } from "#protocol/fault.ts";
 
 /**
  * A `fetch` whose connections are made with a lookup of ours, which the built-in one cannot be given. Follows no redirect,
- * goes through no proxy, waits and reads only up to its limits. For small requests of a known form: a URL as text, headers
+ * waits and reads only up to its limits. For small requests of a known form: a URL as text, headers
  * as an object, a body of text or bytes.
  */
 
 export interface AgentFetchOptions {
   lookup: LookupFunction;
+  /** See `Reaching`. */
+  trust?: StoreTrust | null | undefined;
   /** Longest time until connected, and then from the last byte sent to the last one received. */
   answerMs: number;
   /** What is longer is cut off with Fault UNEXPECTED_ANSWER. */
@@ -43,6 +47,7 @@ async function read(message: IncomingMessage, most: number): Promise<Response> {
 /** The answer is read as a whole before it is given back. Rejects with a Fault or an error of the network. */
 export function createAgentFetch(options: AgentFetchOptions): typeof globalThis.fetch {
   const { lookup, answerMs, mostAnswerBytes } = options;
+  const { httpAgent, httpsAgent } = createAgents({ keepAlive: false }, options);
   return (input, init = {}) =>
     new Promise((resolve, reject) => {
       const url = new URL(input instanceof Request ? input.url : input);
@@ -51,7 +56,7 @@ export function createAgentFetch(options: AgentFetchOptions): typeof globalThis.
         method: init.method ?? "GET",
         headers: Object.fromEntries(new Headers(init.headers).entries()),
         lookup,
-        agent: false,
+        agent: url.protocol === "https:" ? httpsAgent : httpAgent,
         ...(signal !== undefined && signal !== null && { signal }),
       });
       const late = (): void => void sent.destroy(new Fault("STALLED"));

@@ -41,6 +41,9 @@ const HOPELESS: ReadonlySet<FaultCode> = new Set<FaultCode>([
   "STALLED",
   "NAME_NOT_RESOLVED",
   "TLS_FAILED",
+  "PROXY_FAILED",
+  "PROXY_LOGIN",
+  "PROXY_REFUSED",
   "ENDPOINT_REFUSED",
   "INTERCEPTED",
 ]);

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import type { LookupFunction } from "node:net";
 import { S3Client, type S3ClientConfig } from "@aws-sdk/client-s3";
 import { PRODUCT_VERSION } from "#protocol/version.ts";
+import { createAgents } from "./network/agents.ts";
 import { guardAnswers } from "./guard.ts";
 import { signControlRequest, type ControlSigner } from "./sign-control.ts";
 import { isPathAddressed, type StoreAccess } from "./signing.ts";
@@ -95,12 +96,10 @@ export function createControlClient(input: ControlClientInput): S3Client {
   const { access } = input;
   const signer = "signer" in input ? input.signer : createLocalSigner(input);
   const { lookup, limits } = input;
-  const agent = {
-    keepAlive: true,
-    maxSockets: MOST_SOCKETS,
-    timeout: ANSWER_TIMEOUT_MS,
-    ...(lookup !== undefined && { lookup }),
-  };
+  const agents = createAgents(
+    { keepAlive: true, maxSockets: MOST_SOCKETS, timeout: ANSWER_TIMEOUT_MS },
+    { lookup, trust: access.trust ?? null },
+  );
   const client = new S3Client({
     endpoint: access.endpoint,
     region: access.region,
@@ -128,8 +127,7 @@ export function createControlClient(input: ControlClientInput): S3Client {
       requestTimeout: limits?.answerMs ?? ANSWER_TIMEOUT_MS,
       throwOnRequestTimeout: true,
       socketTimeout: SILENCE_TIMEOUT_MS,
-      httpAgent: agent,
-      httpsAgent: agent,
+      ...agents,
     },
   });
   guardAnswers(client, limits?.mostAnswerBytes ?? MAX_XML_BYTES);

@@ -53,7 +53,8 @@ function byStatus(status: number, op: string): FaultCode {
 /** An answer that cannot have a body (HEAD): the status is all there is. */
 function byBareStatus(status: number, op: string): FaultCode {
   if (status === 404) return op === "HeadBucket" ? "NO_SUCH_BUCKET" : "NO_SUCH_KEY";
-  if (status === 407 || status === 511 || (status >= 300 && status < 400 && status !== 304)) return "INTERCEPTED";
+  if (status === 407) return "PROXY_LOGIN";
+  if (status === 511 || (status >= 300 && status < 400 && status !== 304)) return "INTERCEPTED";
   // HEAD hides the code; 400 stands for many things, an expired token among them.
   if (status === 400) return "UNEXPECTED_ANSWER";
   return byStatus(status, op);
@@ -62,6 +63,7 @@ function byBareStatus(status: number, op: string): FaultCode {
 /** An error without S3 XML where there should be some. Only what cannot do harm is believed. */
 function byForeignAnswer(answer: PlainAnswer, op: string): FaultCode {
   const { status } = answer;
+  if (status === 407) return "PROXY_LOGIN";
   if (status === 429) return "THROTTLED";
   if (status === 511) return "INTERCEPTED";
   if (status === 501) return "UNSUPPORTED";

@@ -1,4 +1,5 @@
 import { Fault } from "#protocol/fault.ts";
+import type { StoreTrust } from "#protocol/store-trust.ts";
 import type { StoreChecksum } from "#protocol/store-checksum.ts";
 import type { Operation, SignedRequest, StoreTraits } from "#protocol/operations.ts";
 import { crc32ToBase64 } from "./crc32.ts";
@@ -23,6 +24,8 @@ export interface StoreAccess {
   readonly bucket: string;
   readonly addressing: "path" | "virtual-host";
   readonly traits: StoreTraits;
+  /** Left out: what is asked of every store's certificate is enough. */
+  readonly trust?: StoreTrust | undefined;
 }
 
 /** Gives one signed request per operation, in their order. Faults: those of the hub or of signing; never of the store. */

@@ -59,6 +59,7 @@ export function createBenches(parts: {
     const rest = {
       source,
       traits,
+      trust: store.trust,
       retrier,
       connections: options.connections,
       // Each direction its half.
@@ -135,8 +136,8 @@ const ASIDE_CONNECTIONS = 2;
 const ASIDE_MEMORY_BYTES = 4 * 1024 * 1024;
 
 /** Another one needs other engines. */
-const placeOf = ({ profileId, endpoint, bucket, traits }: NodeStore): string =>
-  JSON.stringify([profileId, endpoint, bucket, traits]);
+const placeOf = ({ profileId, endpoint, bucket, traits, trust }: NodeStore): string =>
+  JSON.stringify([profileId, endpoint, bucket, traits, trust]);
 
 const LOOK_EVERY_MS = 5_000;
 

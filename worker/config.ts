@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { Fault, isFault } from "#protocol/fault.ts";
 import { parseDuration, parseRate, parseSize } from "#protocol/read-units.ts";
+import type { NetworkSettings } from "#storage/network/network.ts";
 import type { Rule } from "./cli.ts";
 import type { CommandName } from "./commands.ts";
 import { envName, flagEntries, FLAGS, flagsOf, variablesOf, type FlagName, type FlagSpec } from "./flags.ts";
@@ -337,6 +338,19 @@ export function rawKeysWarning(env: Environment): string | null {
   if (set.length === 0) return null;
   const verb = set.length === 1 ? "is" : "are";
   return `${set.join(", ")} ${verb} set: the hub signs for this node, so Tidemark needs no key here, and whoever owns this machine can read it. Take it out unless the program uses it.`;
+}
+
+/** How this process reaches others. Faults: BAD_INPUT naming what cannot be read, without its value. */
+export function networkSettings(env: Environment, config?: Config): NetworkSettings {
+  const sourceOf = (name: FlagName) => config?.settings.find((one) => one.name === name)?.source ?? `--${name}`;
+  const proxy = config?.text("proxy") ?? null;
+  const noProxy = config?.text("no-proxy") ?? null;
+  return {
+    env,
+    ...(proxy !== null && { proxy: { text: proxy, source: sourceOf("proxy") } }),
+    ...(noProxy !== null && { noProxy }),
+    authorities: (config?.list("ca") ?? []).map((file) => ({ file, source: sourceOf("ca") })),
+  };
 }
 
 /** What a program started by us may see: no secret of ours, and what we have to tell it. */

@@ -219,6 +219,24 @@ export const FLAGS = {
     commands: [...WORKING, "save", "probe", "bench", "doctor"],
     says: "Speak to a hub over plain http on a network you trust.",
   },
+  proxy: {
+    kind: "secret",
+    commands: [...WORKING, "save", ...KEYED],
+    value: "URL",
+    says: "Proxy for every connection: http://, https:// or socks5://, with USER:PASSWORD@ where it asks. HTTPS_PROXY, HTTP_PROXY and ALL_PROXY when left out.",
+  },
+  "no-proxy": {
+    kind: "text",
+    commands: [...WORKING, "save", ...KEYED],
+    value: "LIST",
+    says: "Destinations that are reached without the proxy: hosts, domains, addresses, CIDR ranges, each with :PORT where only that is meant, or *. NO_PROXY when left out.",
+  },
+  ca: {
+    kind: "list",
+    commands: [...WORKING, "save", ...KEYED],
+    value: "FILE",
+    says: "Certificate authorities to trust beside the known ones, PEM. May be given several times. SSL_CERT_FILE, AWS_CA_BUNDLE and NODE_EXTRA_CA_CERTS hold too.",
+  },
   endpoint: {
     kind: "text",
     commands: KEYED,

@@ -2,11 +2,13 @@ import { once } from "node:events";
 import { setFlagsFromString, startupSnapshot } from "node:v8";
 import { sentenceOf, toFault, Fault } from "#protocol/fault.ts";
 import { FAULTS } from "#protocol/fault-table.ts";
+import { readNetwork, useNetwork } from "#storage/network/network.ts";
 import { PRODUCT_VERSION } from "#protocol/version.ts";
 import { parseCommandLine, type Invocation } from "./cli.ts";
 import {
   type Config,
   type Environment,
+  networkSettings,
   platformFacts,
   rawKeysWarning,
   resolveConfig,
@@ -238,6 +240,7 @@ async function runStoppable(
   const named = nameStore(plain, invocation);
   const config = named === null ? plain : resolveConfig({ env: process.env, ...invocation, ...named });
   const operands = named === null ? invocation.operands : named.operands;
+  useNetwork(readNetwork(networkSettings(process.env, config)));
   const { signal, stopping, stoppedBy } = listenForSignals(terminal, timesOf(command, config));
   let code: number = command === "run" ? codeOfSignal("SIGTERM") : 0;
   try {
@@ -253,6 +256,7 @@ async function runStoppable(
 
 /** A Tidemark that measures started this one: what it is to do comes in on stdin. */
 async function serveAsEngine(): Promise<number> {
+  useNetwork(readNetwork(networkSettings(process.env)));
   const { serveErrand } = await import("./drivers/serve-errand.ts");
   keepYoungSmall();
   const say = (line: string) => output(Buffer.from(`${line}\n`));

@@ -1,6 +1,6 @@
 "use client";
 import { DEFAULT_PACKING, PACK_FROM_FILES } from "#protocol/packing.ts";
-import { Field } from "../_ui/field.tsx";
+import { Field, TextArea } from "../_ui/field.tsx";
 import { TextField } from "../_ui/text-field.tsx";
 import { Select } from "../_ui/select.tsx";
 import { TuningFields } from "./tuning-fields.tsx";
@@ -20,13 +20,21 @@ export function AdvancedFields({ form, errors, set }: AdvancedFieldsProps) {
   const wrong =
     errors.workerEndpoint !== undefined ||
     errors.browserEndpoint !== undefined ||
+    errors.trustCa !== undefined ||
+    errors.trustPin !== undefined ||
     errors.packBelow !== undefined ||
     errors.tunePart !== undefined ||
     errors.tuneConnections !== undefined;
   const isUsual =
     Number(form.packBelow) * 1024 === DEFAULT_PACKING.belowBytes && form.packZstd === DEFAULT_PACKING.zstd;
   const isTuned = form.tunePart !== "" || form.tuneConnections !== "" || form.provider === "storj";
-  const used = form.workerEndpoint !== "" || form.browserEndpoint !== "" || isTuned || !isUsual;
+  const used =
+    form.workerEndpoint !== "" ||
+    form.browserEndpoint !== "" ||
+    form.trustCa !== "" ||
+    form.trustPin !== "" ||
+    isTuned ||
+    !isUsual;
   return (
     <details className="mt-1 border-t border-line pt-2" open={wrong || used ? true : undefined}>
       <summary className="w-fit py-1 text-soft hover:text-ink">Advanced</summary>
@@ -47,6 +55,30 @@ export function AdvancedFields({ form, errors, set }: AdvancedFieldsProps) {
         value={form.browserEndpoint}
         placeholder="the same as the endpoint"
         onChange={(value) => set({ browserEndpoint: value })}
+      />
+      <Field
+        label="Authority of the store"
+        hint="PEM of the certificate authority, when it is your own. Hub and nodes trust it for this bucket; browsers need it in their system."
+        error={errors.trustCa}
+      >
+        {(ids) => (
+          <TextArea
+            {...ids}
+            kind="code"
+            rows={3}
+            value={form.trustCa}
+            onChange={(event) => set({ trustCa: event.target.value })}
+          />
+        )}
+      </Field>
+      <TextField
+        label="Pinned key"
+        hint="sha256/… of the store's public key; several separated by commas. Connections to a store with another key are refused."
+        error={errors.trustPin}
+        kind="code"
+        value={form.trustPin}
+        placeholder="any key that an authority has signed"
+        onChange={(value) => set({ trustPin: value })}
       />
       <Field label="Addressing" hint="Where the bucket's name stands in a request.">
         {(ids) => (

@@ -27,6 +27,9 @@ export interface ProfileForm {
   addressing: ProfileDraft["addressing"];
   workerEndpoint: string;
   browserEndpoint: string;
+  /** Authorities of the store's own, PEM; empty: none. */
+  trustCa: string;
+  trustPin: string;
   accessKeyId: string;
   secretAccessKey: string;
   /** Whether the key signs itself, or asks for temporary ones. */
@@ -83,6 +86,8 @@ export function emptyForm(preset: PresetView): ProfileForm {
     addressing: preset.addressing,
     workerEndpoint: "",
     browserEndpoint: "",
+    trustCa: "",
+    trustPin: "",
     accessKeyId: "",
     secretAccessKey: "",
     ...keyWayForm(null),
@@ -103,6 +108,8 @@ export function formOf(view: ProfileView): ProfileForm {
     endpointTyped: true,
     workerEndpoint: profile.workerEndpoint ?? "",
     browserEndpoint: profile.browserEndpoint ?? "",
+    trustCa: profile.trustCa ?? "",
+    trustPin: profile.trustPin ?? "",
     accessKeyId: "",
     secretAccessKey: "",
     ...keyWayForm(view.keyBy),
@@ -230,6 +237,8 @@ export function readForm(form: ProfileForm): ReadForm {
     endpoint: form.endpoint.trim(),
     workerEndpoint: optional(form.workerEndpoint),
     browserEndpoint: optional(form.browserEndpoint),
+    trustCa: optional(form.trustCa),
+    trustPin: optional(form.trustPin),
     addressing: form.addressing,
   });
   const key = keyOf(form);

@@ -15,6 +15,7 @@ import { proveLargeFleet } from "./large-fleet.ts";
 import type { Measure } from "./measure.ts";
 import { memory } from "./memory.ts";
 import { HELP, type Options, readOptions } from "./options.ts";
+import { proveNetwork } from "./network.ts";
 import { overproduction } from "./overproduction.ts";
 import { provePeers } from "./peers.ts";
 import { probedLink } from "./probed-link.ts";
@@ -106,6 +107,7 @@ const OTHERS: Readonly<Record<string, (argv: readonly string[]) => Promise<numbe
   layouts: recordLayouts,
   tls: proveTlsFaults,
   keys: proveKeys,
+  network: proveNetwork,
   situations: proveSituations,
 };
 

@@ -31,6 +31,7 @@ npm run prove -- frameworks | layouts [NAME...]
 npm run prove -- situations [ROOT...]
 npm run prove -- tls [--count N] [--seed N]
 npm run prove -- keys [--count N]
+npm run prove -- network [--count N] [--class NAME]
 
 Without anything: the full counts of the reliability bar, which take hours. Every trial is recorded as it ends, so a
 run that was stopped goes on where it was. Ends by writing docs/reliability.json and docs/reliability.md.

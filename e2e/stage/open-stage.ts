@@ -11,7 +11,7 @@ import { startWorker, type WorkerOptions } from "./start-worker.ts";
 
 export const ADMIN = { email: "admin@stage.local", password: "a-long-enough-password" };
 
-type NodeOptions = Omit<WorkerOptions, "hubUrl" | "stateDir">;
+type NodeOptions = Omit<WorkerOptions, "hubUrl" | "stateDir"> & Partial<Pick<WorkerOptions, "hubUrl">>;
 
 /** A store, a hub with an account and a profile, and as many workers as a test asks for, in a temporary folder. */
 export interface Stage {

@@ -2,6 +2,7 @@ import { request as requestPlain } from "node:http";
 import type { LookupFunction } from "node:net";
 import { request as requestTls } from "node:https";
 import { Fault } from "#protocol/fault.ts";
+import { createAgents } from "#storage/network/agents.ts";
 import { lookupFor, refuseEndpoint, type Reach } from "../profiles/reach.ts";
 import type { OutgoingRequest } from "./write-request.ts";
 
@@ -53,7 +54,10 @@ function exchange(
 ): Promise<Answer> {
   const limit = AbortSignal.timeout(ANSWER_MS);
   const signal = AbortSignal.any([limit, closing]);
-  const send = url.protocol === "https:" ? requestTls : requestPlain;
+  const isTls = url.protocol === "https:";
+  const send = isTls ? requestTls : requestPlain;
+  // A connection of its own: nothing of one message reaches another.
+  const { httpAgent, httpsAgent } = createAgents({ keepAlive: false }, { lookup });
   return new Promise((resolve, reject) => {
     const fail = (error: Error) => {
       if (closing.aborted) return reject(new Fault("CANCELLED", { op: "alert" }));
@@ -65,8 +69,7 @@ function exchange(
       url,
       {
         method: "POST",
-        // A connection of its own: nothing of one message reaches another.
-        agent: false,
+        agent: isTls ? httpsAgent : httpAgent,
         lookup,
         signal,
         headers: { ...headers, "content-length": Buffer.byteLength(body), "user-agent": "Tidemark" },

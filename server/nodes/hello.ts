@@ -5,7 +5,7 @@ import { OLDEST_ACCEPTED_PROTOCOL, PROTOCOL_VERSION } from "#protocol/version.ts
 import type { Hub } from "../hub.ts";
 import type { LiveNode } from "../live/live-node.ts";
 import { foundOf } from "../profiles/found-of.ts";
-import { draftOf } from "../profiles/open-store.ts";
+import { draftOf, trustOf } from "../profiles/open-store.ts";
 import { nodeSealingInRun, nodeSealingOf } from "../sealing/seal-keys.ts";
 import { packingOf, tuningOf } from "../profiles/profile-view.ts";
 import { traitsFound } from "#storage/providers.ts";
@@ -16,7 +16,8 @@ import { hearCaller } from "./hear-caller.ts";
 export async function nodeStoreOf(hub: Hub, profileId: string, run?: string): Promise<NodeStore | null> {
   const row = await hub.db.profile.findUnique({ where: { id: profileId } });
   if (row === null) return null;
-  const { name, bucket, prefix, endpoint, workerEndpoint, provider } = draftOf(row);
+  const draft = draftOf(row);
+  const { name, bucket, prefix, endpoint, workerEndpoint, provider } = draft;
   return {
     profileId,
     profileName: name,
@@ -24,6 +25,7 @@ export async function nodeStoreOf(hub: Hub, profileId: string, run?: string): Pr
     endpoint: workerEndpoint ?? endpoint,
     prefix,
     traits: tuned(traitsFound(provider, foundOf(row)), tuningOf(row)),
+    ...trustOf(draft),
     packing: packingOf(row),
     sealing: await (run === undefined ? nodeSealingOf(hub, row) : nodeSealingInRun(hub, { run, profileId })),
   };

@@ -48,7 +48,11 @@ function askAll({ hub, store, profile, origin }: Place): Promise<PreflightView[]
   const access = { ...store.access, endpoint: profile.browserEndpoint ?? profile.endpoint };
   const key = `${store.prefix}${OWN_FOLDERS.checks}preflight`;
   const limits = { answerMs: PREFLIGHT_TIMEOUT_MS, mostAnswerBytes: MOST_ANSWER_BYTES };
-  const fetch = createAgentFetch({ lookup: lookupFor(access.endpoint, hub.reach), ...limits });
+  const fetch = createAgentFetch({
+    lookup: lookupFor(access.endpoint, hub.reach),
+    trust: access.trust ?? null,
+    ...limits,
+  });
   const ask = { access, key, origin, fetch, timeoutMs: PREFLIGHT_TIMEOUT_MS };
   return Promise.all(["PUT", "GET"].map((method) => askPreflight({ ...ask, method })));
 }

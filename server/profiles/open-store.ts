@@ -5,6 +5,7 @@ import type { Operation, SignedRequest } from "#protocol/operations.ts";
 import type { FoundTraits } from "#protocol/profiles.ts";
 import { provider } from "#protocol/provider.ts";
 import type { ProfileDraft } from "#protocol/requests.ts";
+import type { StoreTrust } from "#protocol/store-trust.ts";
 import { createControlClient, type ControlLimits } from "#storage/client.ts";
 import { traitsFound } from "#storage/providers.ts";
 import { DEFAULT_LIFETIME_MS, type StoreAccess } from "#storage/signing.ts";
@@ -47,7 +48,15 @@ export interface Stores {
 
 type Endpoints = Pick<
   ProfileDraft,
-  "endpoint" | "workerEndpoint" | "browserEndpoint" | "region" | "bucket" | "addressing" | "provider"
+  | "endpoint"
+  | "workerEndpoint"
+  | "browserEndpoint"
+  | "region"
+  | "bucket"
+  | "addressing"
+  | "provider"
+  | "trustCa"
+  | "trustPin"
 >;
 type Side = "hub" | "worker" | "browser";
 
@@ -66,7 +75,12 @@ export const accessOf = (
   bucket: profile.bucket,
   addressing: profile.addressing,
   traits: traitsFound(profile.provider, found),
+  ...trustOf(profile),
 });
+
+/** What is asked of the store's certificate; nothing where that is what is asked of all of them. */
+export const trustOf = ({ trustCa = null, trustPin = null }: Endpoints): { trust?: StoreTrust } =>
+  trustCa === null && trustPin === null ? {} : { trust: { ca: trustCa, pin: trustPin } };
 
 /** The columns of a profile as the draft they were entered as. */
 export const draftOf = (row: Profile): ProfileDraft => ({
@@ -79,6 +93,8 @@ export const draftOf = (row: Profile): ProfileDraft => ({
   workerEndpoint: row.workerEndpoint,
   browserEndpoint: row.browserEndpoint,
   addressing: row.addressing === "path" ? "path" : "virtual-host",
+  trustCa: row.trustCa,
+  trustPin: row.trustPin,
 });
 
 /** A control client whose every request is signed by the keeper with the key sealed for `rowId`, over checked addresses. */

@@ -140,7 +140,7 @@ export async function testProfile(context: Context, input: z.infer<typeof testPr
           return (await hub.keeper.sign(wanted)).requests;
         },
       },
-      fetch: createAgentFetch({ lookup, ...LIMITS }),
+      fetch: createAgentFetch({ lookup, trust: access.trust ?? null, ...LIMITS }),
       now: hub.now,
     });
     if (input.id !== null && version !== null) await keepResult(hub, { id: input.id, version }, view);

@@ -123,6 +123,7 @@ function openHubSide(taker: TurnTaker, turn: Turn, key: LentKey): { store: Store
   const engine = createEngine({
     source,
     traits: access.traits,
+    trust: access.trust,
     direction: "up",
     connections: null,
     limitBytesPerSecond: 0,

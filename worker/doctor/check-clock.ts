@@ -1,5 +1,6 @@
 import { formatDuration } from "#protocol/units.ts";
 import { clockCorrectionMs, clockOffsetMs, measureClock, sayClock } from "#storage/clock-skew.ts";
+import { networkFetch } from "#storage/network/fetch.ts";
 import { doubtful, fine, skipped, type Finding } from "./finding.ts";
 
 const LONGEST_MS = 8_000;
@@ -14,7 +15,7 @@ export async function checkClock(
   let date: string | null = null;
   try {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(LONGEST_MS)]);
-    const answer = await fetch(address, { method: "HEAD", redirect: "manual", signal: limit });
+    const answer = await networkFetch(address, { method: "HEAD", redirect: "manual", signal: limit });
     date = answer.headers.get("date");
   } catch {
     // Why it does not answer is said by the checks of the way to it.

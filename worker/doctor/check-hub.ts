@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { isFault, toFault } from "#protocol/fault.ts";
 import { PROTOCOL_VERSION } from "#protocol/version.ts";
+import { networkFetch } from "#storage/network/fetch.ts";
 import { assertWholeToken } from "../link/enrol.ts";
 import { connectHub, hubFault, notSaidByHub } from "../link/hub.ts";
 import { readCredential } from "../link/node-credential.ts";
@@ -42,7 +43,7 @@ export async function checkHub(asked: HubAsked, signal: AbortSignal): Promise<Fi
 
 async function readHealth(base: string, signal: AbortSignal): Promise<Health> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(LONGEST_MS)]);
-  const answer = await fetch(`${base}/healthz`, { redirect: "error", signal: limit });
+  const answer = await networkFetch(`${base}/healthz`, { redirect: "error", signal: limit });
   const parsed = health.safeParse(await answer.json().catch(() => null));
   if (parsed.success) return parsed.data;
   throw notSaidByHub(base, answer.status);

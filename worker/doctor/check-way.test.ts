@@ -1,8 +1,10 @@
 import { createServer as createTcp, type Server } from "node:net";
 import { createServer as createTls } from "node:tls";
 import { afterEach, describe, expect, test } from "vitest";
+import { readNetwork, useNetwork } from "#storage/network/network.ts";
+import { openProxy } from "#storage/testing/open-proxy.ts";
 import { originOf } from "../engine/http/open-socket.ts";
-import { TRIAL_TLS } from "../engine/http/trial-certificate.ts";
+import { TRIAL_TLS } from "#storage/testing/trial-certificate.ts";
 import { checkWay, judgeConnection } from "./check-way.ts";
 
 const calm = new AbortController().signal;
@@ -29,6 +31,7 @@ describe("a connection with TLS", () => {
     const found = await checkWay({ what: "hub", address: `https://127.0.0.1:${port}` }, calm);
     expect(found[1]).toMatchObject({ check: "hub connection", outcome: "failed", fault: { code: "TLS_FAILED" } });
     expect(found[1]?.fix).toContain("NODE_EXTRA_CA_CERTS");
+    expect(found[1]?.says).toContain('issued by "Tidemark test"');
   });
 
   test("to a trusted one says its version and until when it holds", async () => {
@@ -37,6 +40,7 @@ describe("a connection with TLS", () => {
     const found = await checkWay(way, calm);
     expect(found[1]).toMatchObject({ outcome: "ok" });
     expect(found[1]?.says).toMatch(/TLSv1\.3, its certificate until 2126-10-28/);
+    expect(found[1]?.says).toContain('issued by "Tidemark test", which is no public authority');
   });
 
   test("to a port that speaks something else fails as TLS", async () => {
@@ -63,4 +67,25 @@ test("plain http is doubted unless it stays on this machine", () => {
   expect(judge("http://store.example.com")).toMatchObject({ outcome: "warn" });
   expect(judge("http://[::1]:9000")).toMatchObject({ outcome: "ok" });
   expect(judge("http://127.0.0.1:9000")).toMatchObject({ outcome: "ok" });
+});
+
+describe("through a proxy", () => {
+  afterEach(() => useNetwork());
+
+  test("the proxy is named, the certificate is that of the store, and a login that is missing is said", async () => {
+    const port = await listen(createTls(TRIAL_TLS, (socket) => void socket.on("error", () => undefined)));
+    const proxy = await openProxy({ login: "me:secret" });
+    const look = async (login: string) => {
+      const url = proxy.url.replace("://", `://${login}`);
+      useNetwork(readNetwork({ env: { HTTPS_PROXY: url, NO_PROXY: "<-loopback>" } }));
+      return checkWay({ what: "store", address: `https://127.0.0.1:${port}`, ca: TRIAL_TLS.cert }, calm);
+    };
+    const found = await look("me:secret@");
+    expect(found[0]).toMatchObject({ check: "store proxy", says: expect.stringContaining(proxy.url) });
+    expect(found[1]).toMatchObject({ check: "store connection", outcome: "ok" });
+    const refused = await look("me:wrong@");
+    expect(refused[1]).toMatchObject({ outcome: "failed", fault: { code: "PROXY_LOGIN" } });
+    expect(JSON.stringify([...found, ...refused])).not.toMatch(/secret|wrong/);
+    await proxy.close();
+  });
 });

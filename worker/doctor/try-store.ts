@@ -2,6 +2,7 @@ import type { ProfileTestView } from "#protocol/profile-views.ts";
 import { checkStore } from "#storage/check-store.ts";
 import { createControlClient } from "#storage/client.ts";
 import { createDirectSource } from "#storage/direct-source.ts";
+import { storeFetch } from "#storage/network/fetch.ts";
 import { sendSigned } from "#storage/send.ts";
 import type { StoreAccess } from "#storage/signing.ts";
 import type { Credential } from "#storage/sigv4.ts";
@@ -29,11 +30,12 @@ const LONGEST_ANSWER_MS = 30_000;
 /** Never throws but for a mistake of ours. */
 export async function tryStore({ access, credential, prefix }: Trial): Promise<Tried> {
   const source = createDirectSource({ access, credential });
+  const ask = storeFetch({ trust: access.trust });
   for (let tries = 0; tries < 2; tries++) {
     const sentAtMs = Date.now();
     const [request] = await source.sign([{ op: "head", key: `${prefix}tidemark-check` }]);
     if (request === undefined) break;
-    const options = { fetch, op: "HeadObject", subject: access.bucket, timeoutMs: LONGEST_ANSWER_MS };
+    const options = { fetch: ask, op: "HeadObject", subject: access.bucket, timeoutMs: LONGEST_ANSWER_MS };
     // Why there is no answer shows in the first line of the test.
     const answer = await sendSigned(request, options).catch(() => null);
     if (answer === null || source.observe({ answer, sentAtMs, receivedAtMs: Date.now() }) === "as before") break;
@@ -41,7 +43,7 @@ export async function tryStore({ access, credential, prefix }: Trial): Promise<T
   const found = { access: source.access, now: source.now };
   const client = createControlClient({ ...found, credential });
   try {
-    const view = await checkStore({ ...found, client, source, fetch, prefix, timeoutMs: LONGEST_ANSWER_MS });
+    const view = await checkStore({ ...found, client, source, fetch: ask, prefix, timeoutMs: LONGEST_ANSWER_MS });
     return { view, region: source.access.region };
   } finally {
     client.destroy();

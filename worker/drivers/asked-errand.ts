@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { faultData } from "#protocol/fault-data.ts";
 import type { StoreTraits } from "#protocol/operations.ts";
+import { storeTrust } from "#protocol/store-trust.ts";
 
 /** What a second Tidemark is asked over its stdin, and what it answers with on stdout: keys are on no command line. */
 
@@ -16,6 +17,7 @@ export const askedErrand = z.object({
     addressing: z.enum(["path", "virtual-host"]),
     // Written by the process that reads it, a version of itself.
     traits: z.custom<StoreTraits>((value) => typeof value === "object" && value !== null),
+    trust: storeTrust.optional(),
   }),
   /** Null: a hub signs. */
   credential: z

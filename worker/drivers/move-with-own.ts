@@ -23,6 +23,7 @@ export async function moveWithOwn(asked: AskedErrand): Promise<void> {
   const engine = createEngine({
     source,
     traits: access.traits,
+    trust: access.trust,
     direction,
     connections: isTold ? asked.connections : null,
     limitBytesPerSecond: 0,

@@ -5,6 +5,7 @@ import { Upload } from "@aws-sdk/lib-storage";
 import { Fault } from "#protocol/fault.ts";
 import { BY_CODE } from "#storage/fault-codes.ts";
 import { faultOfNetwork } from "#storage/faults.ts";
+import { createAgents } from "#storage/network/agents.ts";
 import { isPathAddressed } from "#storage/signing.ts";
 import type { AskedErrand } from "./asked-errand.ts";
 import { BY_STATUS } from "./by-status.ts";
@@ -29,6 +30,7 @@ export async function moveWithSdk(asked: AskedErrand): Promise<void> {
     credentials: sessionToken === undefined ? key : { ...key, sessionToken },
     requestChecksumCalculation: "WHEN_REQUIRED",
     responseChecksumValidation: "WHEN_REQUIRED",
+    requestHandler: createAgents({ keepAlive: true, maxSockets: 50 }, { trust: access.trust ?? null }),
   });
   try {
     await (direction === "up" ? send(client, asked) : fetchRanges(client, asked));

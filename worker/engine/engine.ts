@@ -3,6 +3,7 @@ import type { FaultCode } from "#protocol/fault-table.ts";
 import type { ChecksumMemory } from "#protocol/store-checksum.ts";
 import type { Operation, SignedRequest, StoreTraits } from "#protocol/operations.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
+import type { StoreTrust } from "#protocol/store-trust.ts";
 import { S3_NAMES, type RequestSource } from "#storage/signing.ts";
 import { createBeats, type Beats } from "./beats.ts";
 import { systemClock, type Clock } from "./clock.ts";
@@ -55,6 +56,8 @@ export interface EngineOptions {
   /** Told of every answer where it wants to be: it may learn from them how to sign. */
   source: RequestSource & LearningSource;
   traits: StoreTraits;
+  /** What is asked of the store's certificate beyond the usual. */
+  trust?: StoreTrust | undefined;
   /** Which checksum this store took the last time. */
   keptChecksum?: ChecksumMemory | null;
   /** Of the bytes; "down" when left out. */
@@ -114,6 +117,7 @@ export function createEngine(options: EngineOptions): Engine {
     restMs: traits.keepAliveMs,
     onRoundTrip: () => helm.roundTrip(),
     sendsFiles: direction === "up",
+    trust: options.trust,
     ...(idleMs === undefined ? {} : { idleMs }),
   });
   const meter = createMeter(clock.now);

@@ -49,7 +49,7 @@ export function createPatience(clock: Clock): Patience {
 }
 
 /** Faults that say the way to the store is broken, as opposed to the store having an opinion. */
-const LINK_FAULTS: ReadonlySet<FaultCode> = new Set(["LINK_DOWN", "NAME_NOT_RESOLVED", "INTERCEPTED"]);
+const LINK_FAULTS: ReadonlySet<FaultCode> = new Set(["LINK_DOWN", "NAME_NOT_RESOLVED", "INTERCEPTED", "PROXY_FAILED"]);
 
 /** What a failure says of the way to the store. `ticket`: what the breaker gave; "free" where it was not asked. */
 export function tellLink(retrier: Retrier, fault: Fault, ticket: Ticket): void {

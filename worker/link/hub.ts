@@ -2,6 +2,8 @@ import { createTRPCClient, httpLink, httpSubscriptionLink, splitLink, TRPCClient
 import { EventSource } from "eventsource";
 import { faultData } from "#protocol/fault-data.ts";
 import { Fault, faultFrom, isFault } from "#protocol/fault.ts";
+import { FAULTS, type FaultCode } from "#protocol/fault-table.ts";
+import { networkFetch } from "#storage/network/fetch.ts";
 import type { HubRouter } from "#server/router.ts";
 import { codeOf } from "../engine/disk-fault.ts";
 
@@ -40,13 +42,13 @@ function createClient(base: string, credential: () => string | null) {
           EventSource,
           eventSourceOptions: {
             fetch: (address, init) =>
-              fetch(address, { ...init, redirect: "error", headers: { ...init.headers, ...headers() } }),
+              networkFetch(address, { ...init, redirect: "error", headers: { ...init.headers, ...headers() } }),
           },
         }),
         false: httpLink({
           url,
           headers,
-          fetch: async (address, init) => onlyJson(await fetch(address, asInit(init)), base),
+          fetch: async (address, init) => onlyJson(await networkFetch(address, asInit(init)), base),
         }),
       }),
     ],
@@ -120,7 +122,7 @@ export function connectHub(base: string, options: HubOptions): Hub {
 export function hubFault(error: unknown, about: { op: string; base: string }): Fault {
   const { op, base } = about;
   const own = faultInside(error);
-  if (own !== null) return own;
+  if (own !== null) return PROXY.has(own.code) ? unreachable(own, { op, base }) : own;
   const carried = error instanceof TRPCClientError ? faultData.safeParse(carriedFault(error)) : null;
   if (carried?.success === true) return faultFrom(carried.data, op);
   const status = statusOf(error);
@@ -129,6 +131,16 @@ export function hubFault(error: unknown, about: { op: string; base: string }): F
   }
   const detail = status === null ? networkCode(error) : `HTTP ${status}`;
   return new Fault("HUB_UNREACHABLE", { op, subject: base, ...(detail === null ? {} : { detail }), cause: error });
+}
+
+const PROXY: ReadonlySet<FaultCode> = new Set(["PROXY_LOGIN", "PROXY_REFUSED", "PROXY_FAILED"]);
+
+/** The proxy is what has to be mended; for whatever waits for the hub it is away all the same. */
+function unreachable(fault: Fault, { op, base }: { op: string; base: string }): Fault {
+  const { says } = FAULTS[fault.code];
+  const { detail = "" } = fault.context;
+  const why = `${says.replace(/\.$/, "").replace(/^The/, "the")}: ${detail}`;
+  return new Fault("HUB_UNREACHABLE", { op, subject: base, detail: why, cause: fault });
 }
 
 function faultInside(error: unknown): Fault | null {

@@ -35,6 +35,7 @@ export async function probeNodeLink(
     createEngine({
       source: createHubSource(hub),
       traits: store.traits,
+      trust: store.trust,
       direction,
       connections,
       ...(memoryBytes === null ? {} : { memoryBytes: Math.floor(memoryBytes / 2) }),

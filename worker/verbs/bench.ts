@@ -100,6 +100,7 @@ async function openBench(verb: Verb, about: Bound): Promise<OpenBench> {
   const engine = createEngine({
     source,
     traits,
+    trust: source.access.trust,
     direction: direction ?? "down",
     connections: connections === 0 ? null : connections,
     ...(memory === null || key === null ? {} : recollect(memory, key)),

@@ -1,7 +1,10 @@
 import type { Socket } from "node:net";
+import { proxyHandshake, type ProxyHandshake } from "#storage/network/proxy-handshake.ts";
+import type { Proxy } from "#storage/network/proxy.ts";
+import { connectProxy, openTunnel, readyEventOf, tunnelFault } from "#storage/network/tunnel.ts";
 import { directSocketOf, type DirectSocket } from "./move-directly.ts";
 import type { EncryptedSocket, Outlet } from "./encrypt-directly.ts";
-import { openSocket, type Origin } from "./open-socket.ts";
+import { encryptInside, isAskedOfProxy, openSocket, openToProxy, type Origin } from "./open-socket.ts";
 import { Tap } from "./tap.ts";
 import type { Shared } from "./task.ts";
 
@@ -30,6 +33,8 @@ export interface ChannelEvents {
  * bytes: their copy costs nothing beside the call, and the rest is read to where it belongs.
  */
 const FIRST_BYTES = 16 * 1024;
+/** An address that has not answered after so many round trips is dead, or not worth the wait. */
+const TRIPS_FOR_AN_ADDRESS = 4;
 
 type Way = "plain" | "encrypted here" | "encrypted by Node";
 
@@ -42,6 +47,9 @@ export class Channel {
   #encrypted: EncryptedSocket | null = null;
   #direct: DirectSocket | null = null;
   #isReady = false;
+  #address: string | null = null;
+  /** While the proxy has not said yet that it is through. */
+  #handshake: ProxyHandshake | null = null;
 
   constructor(origin: Origin, shared: Shared, events: ChannelEvents) {
     this.#origin = origin;
@@ -54,6 +62,11 @@ export class Channel {
 
   get tap(): Tap {
     return this.#tap;
+  }
+
+  /** Of the other side; null before it is connected, and behind a proxy. */
+  get address(): string | null {
+    return this.#address;
   }
 
   /** Null with TLS by Node, and before it is ready. */
@@ -77,33 +90,130 @@ export class Channel {
   }
 
   #open(way: Way): Socket {
-    const { now, scratch, tls, trips } = this.#shared;
-    let attemptedAt = now();
+    const { proxy } = this.#origin;
+    if (proxy === null) return this.#openDirectly(way);
+    if (proxy.kind !== "https" && way !== "encrypted by Node") return this.#openThrough(proxy, way);
+    return isAskedOfProxy(this.#origin) ? this.#openEncryptedProxy(proxy) : this.#openInside(proxy);
+  }
+
+  #onread() {
     // All of them read into the same one, in which nothing is meant to stay.
-    const first = scratch.subarray(0, FIRST_BYTES);
-    const came = (count: number): true => {
-      if (socket === this.#socket) this.#came(first, count);
+    const first = this.#shared.scratch.subarray(0, FIRST_BYTES);
+    const opened: { socket: Socket | null } = { socket: null };
+    const callback = (count: number): true => {
+      if (opened.socket === this.#socket) this.#came(first, count);
       return true;
     };
+    return { opened, onread: { buffer: first, callback } };
+  }
+
+  #openDirectly(way: Way): Socket {
+    const { addressesOf, now, tls, trips } = this.#shared;
+    let attemptedAt = now();
+    const { opened, onread } = this.#onread();
     const origin = way === "encrypted here" ? { ...this.#origin, isTls: false } : this.#origin;
-    const socket: Socket = openSocket(origin, { buffer: first, callback: came }, tls)
-      .on("connectionAttempt", () => (attemptedAt = now()))
+    const attempt = addressesOf(this.#origin)?.attempt() ?? null;
+    let trying: string | null = null;
+    const attemptMs = TRIPS_FOR_AN_ADDRESS * (trips.leastMs() ?? 0);
+    const socket: Socket = openSocket(origin, onread, { tls, attempt, attemptMs })
+      .on("connectionAttempt", (address: string) => {
+        attemptedAt = now();
+        trying = address;
+      })
+      .on("connectionAttemptFailed", (address: string) => attempt?.failed(address))
+      .on("connectionAttemptTimeout", (address: string) => attempt?.failed(address))
+      .on("close", () => {
+        if (this.#address === null && trying !== null) attempt?.failed(trying);
+        attempt?.ended();
+      })
       .on("connect", () => {
         trips.add(now() - attemptedAt);
-        if (way === "plain") this.#ready(directSocketOf(socket, this.#shared.straight));
-        else if (way === "encrypted here") this.#encrypt();
+        this.#address = socket.remoteAddress ?? trying;
+        if (this.#address !== null) attempt?.opened(this.#address);
+        this.#reached(socket, way);
       })
-      .on("secureConnect", () => this.#ready(null))
+      .on("secureConnect", () => this.#ready(null));
+    opened.socket = socket;
+    return this.#watch(socket, (error) => this.#events.onBroken(error));
+  }
+
+  /** By a proxy whose own connection is not encrypted: once it is through, the socket is like any other. */
+  #openThrough(proxy: Proxy, way: Way): Socket {
+    const { opened, onread } = this.#onread();
+    const isWhole = isAskedOfProxy(this.#origin);
+    const socket: Socket = openToProxy(proxy, onread).on("connect", () => {
+      this.#events.onAnew();
+      if (isWhole) return this.#reached(socket, way);
+      this.#handshake = proxyHandshake(proxy, this.#origin);
+      socket.write(this.#handshake.begin());
+    });
+    opened.socket = socket;
+    return this.#watch(socket, (error) => this.#events.onBroken(this.#isReady ? error : tunnelFault(proxy, error)));
+  }
+
+  #openEncryptedProxy(proxy: Proxy): Socket {
+    const socket = connectProxy(proxy);
+    socket
+      .once(readyEventOf(proxy), () => this.#ready(null))
+      .on("data", (bytes: Buffer) => this.#events.onBytes(bytes));
+    return this.#watch(socket, (error) => this.#events.onBroken(this.#isReady ? error : tunnelFault(proxy, error)));
+  }
+
+  /** TLS by Node, over a connection that a proxy makes first. */
+  #openInside(proxy: Proxy): Socket {
+    const { tls, connectMs } = this.#shared;
+    const tunnel = openTunnel(proxy, this.#origin, connectMs);
+    tunnel.open.then(
+      (through) => {
+        if (this.#socket !== through) return;
+        this.#events.onAnew();
+        const inside = encryptInside(this.#origin, through, tls);
+        inside.on("secureConnect", () => this.#ready(null)).on("data", (bytes: Buffer) => this.#events.onBytes(bytes));
+        this.#socket = this.#watch(inside, (error) => this.#events.onBroken(error));
+        this.#tap = this.#tapOf("encrypted by Node");
+      },
+      (fault: unknown) => this.#events.onBroken(fault),
+    );
+    // Its errors are those of the tunnel until then.
+    return this.#watch(tunnel.socket, () => undefined);
+  }
+
+  #watch(socket: Socket, onError: (error: unknown) => void): Socket {
+    return socket
       .on("end", () => {
-        if (socket === this.#socket) this.#events.onEnded();
+        if (socket === this.#socket) this.#ended();
       })
       .on("error", (error) => {
-        if (socket === this.#socket) this.#events.onBroken(error);
+        if (socket === this.#socket) onError(error);
       })
       .on("close", () => {
         if (socket === this.#socket) this.#closed();
       });
-    return socket;
+  }
+
+  #ended(): void {
+    const { proxy } = this.#origin;
+    if (this.#isReady || proxy === null) this.#events.onEnded();
+    else this.#events.onBroken(tunnelFault(proxy, new Error("it closed the connection")));
+  }
+
+  /** The socket's bytes reach the origin. */
+  #reached(socket: Socket, way: Way): void {
+    if (way === "plain") this.#ready(directSocketOf(socket, this.#shared.straight));
+    else if (way === "encrypted here") this.#encrypt();
+  }
+
+  #takeOfProxy(handshake: ProxyHandshake, bytes: Buffer): void {
+    try {
+      const next = handshake.take(bytes);
+      if (next === "more") return;
+      if (next !== "done") return void this.#socket.write(next);
+      this.#handshake = null;
+      this.#events.onAnew();
+      this.#reached(this.#socket, this.#origin.isTls ? "encrypted here" : "plain");
+    } catch (fault) {
+      this.#events.onBroken(fault);
+    }
   }
 
   #tapOf(way: Way): Tap {
@@ -143,6 +253,7 @@ export class Channel {
 
   #came(first: Buffer, count: number): void {
     const bytes = first.subarray(0, count);
+    if (this.#handshake !== null) return this.#takeOfProxy(this.#handshake, Buffer.from(bytes));
     const encrypted = this.#encrypted;
     if (encrypted === null) this.#events.onBytes(bytes);
     else if (!this.#isReady) this.#shake(bytes);
@@ -185,7 +296,8 @@ export class Channel {
   /** `isReset`: what the kernel still holds does not go over the link any more. TLS sockets of Node cannot do that. */
   close({ isReset }: { isReset: boolean }): void {
     const isByNode = this.#origin.isTls && this.#encrypted === null;
-    if (isReset && !isByNode) this.#socket.resetAndDestroy();
+    const isOverTls = this.#origin.proxy?.kind === "https";
+    if (isReset && !isByNode && !isOverTls) this.#socket.resetAndDestroy();
     else this.#socket.destroy();
   }
 }

@@ -59,6 +59,9 @@ export class Connection {
   /** The answer is whole, and the kernel's word on our last bytes is still to come. */
   #isOverWhenSent = false;
   #broughtBytes = 0;
+  /** Of the request that is on it: when it began, and what it brought so far. */
+  #beganAt = 0;
+  #movedBytes = 0;
   #freeAt = 0;
   /** An idle connection is used only until then. */
   idleUntil = 0;
@@ -133,6 +136,8 @@ export class Connection {
     this.#channel.ref();
     this.#silence.allow(idleMs);
     this.#isOverWhenSent = false;
+    this.#beganAt = now();
+    this.#movedBytes = 0;
     this.#askedAt = body === null ? now() : null;
     const receiving = new Receiving({
       method,
@@ -216,6 +221,7 @@ export class Connection {
       if (this.#sending === null && !flow.isAtTicks) trips.add(tookMs);
     }
     flow.came(count);
+    this.#movedBytes += count;
     try {
       if (first === null) receiving.take(count);
       else receiving.takeCopy(first);
@@ -275,11 +281,26 @@ export class Connection {
       this.#failed(new Fault("UNEXPECTED_ANSWER", { detail: "it answered before it had the whole body" }));
       return;
     }
+    this.#tellMoved(task);
     const mayRest = isSent && receiving.isClean && receiving.isDelimited && this.#channel.isQuiet;
     const restMs = mayRest ? restAfter(head, this.#shared.restMs) : 0;
     if (restMs === 0) this.#leave(null);
     else this.#rest(this.#shared.now() + restMs);
     task.done(receiving.answer);
+  }
+
+  #tellMoved({ body }: Task): void {
+    const { address } = this.#channel;
+    if (address === null) return;
+    const sentBytes = body === null ? 0 : Buffer.isBuffer(body) ? body.length : body.lengthBytes;
+    const took = { bytes: this.#movedBytes + sentBytes, ms: this.#shared.now() - this.#beganAt };
+    this.#shared.addressesOf(this.origin)?.moved(address, took);
+  }
+
+  /** Other addresses of its origin are so much faster that its place is worth more with them. */
+  get isSurplus(): boolean {
+    const { address } = this.#channel;
+    return address !== null && this.#shared.addressesOf(this.origin)?.isSurplus(address) === true;
   }
 
   /** Idle again. */
@@ -379,7 +400,12 @@ export class Connection {
     if (silentMs === null) return;
     const seconds = Math.round(silentMs / 1000);
     if (this.#state === "connecting") {
-      this.#broken(new Fault("LINK_DOWN", { detail: `no connection within ${seconds} s` }));
+      const { proxy } = this.origin;
+      const fault =
+        proxy === null
+          ? new Fault("LINK_DOWN", { detail: `no connection within ${seconds} s` })
+          : new Fault("PROXY_FAILED", { detail: `${proxy.shown}: no answer for ${seconds} s` });
+      this.#broken(fault);
     } else if (this.#state === "busy") this.#failed(new Fault("STALLED", { detail: `no byte for ${seconds} s` }));
   }
 }

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import { constants } from "node:os";
+import { network } from "#storage/network/network.ts";
 import {
   descriptorOf,
   directSocketOf,
@@ -37,21 +38,27 @@ export interface Outlet {
 const RECORD_BYTES = 16 * 1024;
 const AGAIN = -constants.errno.EAGAIN;
 
-export function createEncryption(about: { ca: string | undefined; straight: () => Straight | null }): Encryption {
-  const { ca, straight } = about;
+/** `isPinned`: a key is asked for, which Node compares. */
+export function createEncryption(about: {
+  ca: () => string | undefined;
+  isPinned: boolean;
+  straight: () => Straight | null;
+}): Encryption {
+  const { ca, isPinned, straight } = about;
   const byNode = new Set<string>();
   const tickets = new Map<string, TlsTicket>();
   const drop = (ticket: TlsTicket | undefined) => {
     if (ticket !== undefined) opensslCalls()?.dropTicket(ticket);
   };
   return {
-    isFor: ({ isTls, key }) => isTls && !byNode.has(key) && straight() !== null && opensslCalls() !== null,
+    isFor: ({ isTls, key }) => isTls && !isPinned && !byNode.has(key) && straight() !== null && opensslCalls() !== null,
     leaveToNode: ({ key }) => void byNode.add(key),
     begin: (socket, { host, key }) => {
       const descriptor = descriptorOf(socket);
       const direct = directSocketOf(socket, straight);
       if (descriptor === null || direct === null) return null;
-      const client = opensslCalls()?.client(descriptor(), { host, ca, resume: tickets.get(key) ?? null });
+      network().authorities.prepare();
+      const client = opensslCalls()?.client(descriptor(), { host, ca: ca(), resume: tickets.get(key) ?? null });
       if (client == null) return null;
       const keep = (ticket: TlsTicket) => {
         drop(tickets.get(key));

@@ -122,9 +122,12 @@ export function lengthOf(body: Exchange["body"]): number | null {
 }
 
 /** The head of a request. Faults: BAD_INPUT for a header that could not be sent as it is. */
-export function writeHead({ request, body, headers, op, subject }: Exchange, { host, path }: Target): string {
+export function writeHead(
+  { request, body, headers, op, subject }: Exchange,
+  { host, path, proxyLines }: Target,
+): string {
   const { method } = request;
-  let head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n`;
+  let head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n${proxyLines}`;
   const all = headers === undefined ? request.headers : { ...request.headers, ...headers };
   for (const [name, value] of Object.entries(all)) {
     if (!TOKEN.test(name) || !VALUE.test(value)) {

@@ -1,27 +1,59 @@
-import { connect } from "node:net";
-import type { Origin } from "./open-socket.ts";
+import { connect, type Socket } from "node:net";
+import { connectProxy, openTunnel, readyEventOf } from "#storage/network/tunnel.ts";
+import { isAskedOfProxy, type Origin } from "./open-socket.ts";
 
-/** The middle of `tries` TCP handshakes, one after the other, ms; null when one of them fails or takes longer than `mostMs`. */
+/** Milliseconds of one handshake; null when it fails or takes longer than `mostMs`. */
+export async function timeHandshake(origin: Origin, mostMs: number): Promise<number | null> {
+  const { host, port, proxy } = origin;
+  let startedAt = performance.now();
+  const socket = proxy === null ? connect({ host, port, noDelay: true }) : null;
+  // Looking up the name is not the link.
+  socket?.on("connectionAttempt", () => (startedAt = performance.now()));
+  const isThere =
+    socket === null ? await isThrough(origin, mostMs) : await isReady(socket, { event: "connect", mostMs });
+  return isThere ? performance.now() - startedAt : null;
+}
+
+/** Whether the proxy reached the destination; of one that is asked with whole requests, whether it answers. */
+async function isThrough(origin: Origin, mostMs: number): Promise<boolean> {
+  const { proxy } = origin;
+  if (proxy === null) return false;
+  if (isAskedOfProxy(origin)) return isReady(connectProxy(proxy), { event: readyEventOf(proxy), mostMs });
+  const tunnel = openTunnel(proxy, origin, mostMs);
+  tunnel.socket.unref();
+  return tunnel.open.then(
+    (socket) => {
+      socket.destroy();
+      return true;
+    },
+    () => false,
+  );
+}
+
+const isReady = (socket: Socket, { event, mostMs }: { event: string; mostMs: number }): Promise<boolean> =>
+  new Promise((resolve) => {
+    const end = (answer: boolean) => {
+      resolve(answer);
+      socket.destroy();
+    };
+    socket
+      .unref()
+      .setTimeout(mostMs)
+      .once(event, () => end(true))
+      .once("timeout", () => end(false))
+      .once("error", () => end(false));
+  });
+
+/** The middle of `tries` handshakes, one after the other, ms; null when one of them fails or takes longer than `mostMs`. */
 export async function measureRtt(
-  { host, port }: Pick<Origin, "host" | "port">,
+  origin: Origin,
   { mostMs, tries }: { mostMs: number; tries: number },
 ): Promise<number | null> {
   const trips: number[] = [];
   while (trips.length < tries) {
-    const startedAt = performance.now();
-    const isThere = await new Promise<boolean>((resolve) => {
-      const socket = connect({ host, port, timeout: mostMs }).unref();
-      const end = (answer: boolean) => {
-        resolve(answer);
-        socket.destroy();
-      };
-      socket
-        .once("connect", () => end(true))
-        .once("timeout", () => end(false))
-        .once("error", () => end(false));
-    });
-    if (!isThere) return null;
-    trips.push(performance.now() - startedAt);
+    const tookMs = await timeHandshake(origin, mostMs);
+    if (tookMs === null) return null;
+    trips.push(tookMs);
   }
   return trips.sort((a, b) => a - b)[Math.floor(tries / 2)] ?? null;
 }

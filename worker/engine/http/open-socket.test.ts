@@ -32,8 +32,7 @@ test.each([
   const text = `http://store.example:9000${rest}`;
   const read = (from: string) => {
     try {
-      const { origin, host, path } = createTargets()(from);
-      return { origin, host, path };
+      return createTargets()(from);
     } catch {
       return "no URL";
     }

@@ -105,7 +105,8 @@ export function createPool(input: {
       else wanted.use(connection, { isNew: true });
     },
     onFree: (connection: Connection) => {
-      if (all.size > most) {
+      if (all.size > most || connection.isSurplus) {
+        // Who waits gets a new one.
         connection.drop();
         return;
       }

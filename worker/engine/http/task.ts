@@ -5,7 +5,8 @@ import type { Buffers } from "./buffers.ts";
 import type { Encryption } from "./encrypt-directly.ts";
 import type { About, HeldBody, Sink, UploadBody } from "./exchange.ts";
 import type { Straight } from "./move-directly.ts";
-import type { TlsMemory } from "./open-socket.ts";
+import type { Addresses } from "./addresses.ts";
+import type { Origin, TlsMemory } from "./open-socket.ts";
 import type { Pace, Pacer } from "./pace.ts";
 import type { Trips } from "./trips.ts";
 
@@ -42,6 +43,8 @@ export interface Shared {
   trips: Trips;
   tls: TlsMemory;
   encryption: Encryption;
+  /** The addresses of an origin; null where there is nothing to choose: an address, or a proxy that chooses. */
+  addressesOf: (origin: Origin) => Addresses | null;
   now: () => number;
   idleMs: number;
   connectMs: number;

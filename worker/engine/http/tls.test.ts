@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { TLSSocket } from "node:tls";
 import { describe, expect, it, vi } from "vitest";
 import { codeOf, collect, faultOf, get, OK, peer, put, slowly, upload, wire } from "./wire-tester.ts";
-import { TRIAL_TLS } from "./trial-certificate.ts";
+import { TRIAL_TLS } from "#storage/testing/trial-certificate.ts";
 
 const ca = TRIAL_TLS.cert;
 const bytes = randomBytes(2_000_000);

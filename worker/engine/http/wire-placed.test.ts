@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { answering, codeOf, get, never, peer, slowly, wire } from "./wire-tester.ts";
-import { TRIAL_TLS } from "./trial-certificate.ts";
+import { TRIAL_TLS } from "#storage/testing/trial-certificate.ts";
 import { systemCalls } from "./system-calls.ts";
 import type { Sink } from "./wire.ts";
 

@@ -1,9 +1,14 @@
 import { Fault } from "#protocol/fault.ts";
+import { isIP } from "node:net";
 import type { HttpAnswer } from "#storage/answers.ts";
+import type { StoreTrust } from "#protocol/store-trust.ts";
+import { network } from "#storage/network/network.ts";
 import { diskSense, type DiskSense } from "../at-once.ts";
 import { createBeats, type Beats } from "../beats.ts";
 import { reasonOf } from "../clock.ts";
 import { createBuffers, type Buffers } from "./buffers.ts";
+import { createAddresses, type Addresses } from "./addresses.ts";
+import type { Resolving } from "./resolve-addresses.ts";
 import { createEncryption } from "./encrypt-directly.ts";
 import type { Exchange, Sink } from "./exchange.ts";
 import { Exchanging } from "./exchanging.ts";
@@ -52,6 +57,8 @@ export interface Wire {
   readonly grown: number;
   /** Drops every connection; requests under way fail with CANCELLED. */
   close(): Promise<void>;
+  /** Connections that stand, by address, of the origins that have several. */
+  readonly spread: ReadonlyMap<string, number>;
 }
 
 export interface WireOptions {
@@ -64,8 +71,12 @@ export interface WireOptions {
   /** Longest an idle connection is used again, ms, where the store does not say. */
   restMs?: number;
   now?: () => number;
-  /** Certificates to trust instead of the system's, PEM. */
+  /** Certificates to trust instead of all others, PEM. */
   ca?: string;
+  /** Left out: what is asked of every store's certificate. */
+  trust?: StoreTrust | undefined;
+  /** How names become addresses, where not as the system says. */
+  naming?: { resolver: Resolving };
   /** A round trip was measured. */
   onRoundTrip?: () => void;
   beats?: Beats;
@@ -123,7 +134,16 @@ export function createWire(options: WireOptions): Wire {
     }
     return straight;
   };
-  const encryption = createEncryption({ ca: options.ca, straight: straightOnce });
+  const byOrigin = new Map<string, Addresses>();
+  const addressesOf = ({ key, host, proxy }: Origin): Addresses | null => {
+    if (proxy !== null || isIP(host) !== 0) return null;
+    const known = byOrigin.get(key) ?? createAddresses(host, { now, ...options.naming });
+    byOrigin.set(key, known);
+    return known;
+  };
+  const ca = () => options.ca ?? network().authorities.forStore(options.trust?.ca ?? null);
+  const pin = options.trust?.pin ?? null;
+  const encryption = createEncryption({ ca, isPinned: pin !== null, straight: straightOnce });
   const pool = createPool({
     connections,
     beats,
@@ -135,8 +155,9 @@ export function createWire(options: WireOptions): Wire {
       disk: options.disk ?? diskSense,
       straight: straightOnce,
       trips,
-      tls: { ca: options.ca, tickets: new Map() },
+      tls: { ca, pin, tickets: new Map() },
       encryption,
+      addressesOf,
       now,
       idleMs,
       connectMs,
@@ -175,6 +196,9 @@ export function createWire(options: WireOptions): Wire {
     },
     get open() {
       return pool.open;
+    },
+    get spread() {
+      return new Map([...byOrigin.values()].flatMap(({ open }) => [...open]));
     },
     close: async () => {
       isClosed = true;

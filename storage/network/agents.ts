@@ -1,0 +1,137 @@
+import { Agent as PlainAgent, type AgentOptions, type ClientRequest } from "node:http";
+import { Agent as TlsAgent } from "node:https";
+import { isIP, type LookupFunction, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { ConnectionOptions } from "node:tls";
+import { isFault } from "#protocol/fault.ts";
+import type { StoreTrust } from "#protocol/store-trust.ts";
+import { network } from "./network.ts";
+import type { Destination } from "./no-proxy.ts";
+import { connectProxy, openTunnel, readyEventOf, tunnelFault } from "./tunnel.ts";
+import { pinnedIdentity } from "./pin.ts";
+import { authorizationOf, type Proxy } from "./proxy.ts";
+
+/** How the clients of `node:http` reach one kind of destination. */
+export interface Reaching {
+  /** How names become addresses where that must be checked. Behind a proxy a name that it refuses is refused too. */
+  lookup?: LookupFunction | undefined;
+  /** What is asked of a store's certificate; null: what is asked of any store's. Left out: it is no store. */
+  trust?: StoreTrust | null | undefined;
+}
+
+const CONNECT_MS = 8_000;
+
+type Done = (error: Error | null, socket: Duplex) => void;
+interface Asked {
+  host?: string | null | undefined;
+  port?: string | number | null | undefined;
+}
+
+const destinationOf = ({ host, port }: Asked, usual: number): Destination => ({
+  host: host ?? "localhost",
+  port: Number(port ?? usual),
+});
+
+/** A name that this machine can look up must not lead where it may not; one that it cannot is the proxy's to resolve. */
+async function refuseWhere(lookup: LookupFunction | undefined, host: string): Promise<void> {
+  if (lookup === undefined || isIP(host) !== 0) return;
+  await new Promise<void>((resolve, reject) => {
+    lookup(host, { all: true }, (error) => {
+      if (error !== null && isFault(error) && error.code === "ENDPOINT_REFUSED") reject(error);
+      else resolve();
+    });
+  });
+}
+
+function fail(done: Done, error: unknown): void {
+  // The type asks for a socket, which nobody looks at beside an error.
+  (done as (error: unknown) => void)(error);
+}
+
+const connectInside = (options: object): Socket =>
+  process.getBuiltinModule("node:tls").connect(options as ConnectionOptions);
+
+type Connect = (options: Asked, done: Done) => Duplex | null | undefined;
+
+/** Agents are changed one by one and not by a class of ours: in the worker's one file the classes of Node are loaded when they are used. */
+function routeTls(agent: TlsAgent, { lookup }: Reaching): TlsAgent {
+  const direct = agent.createConnection.bind(agent) as Connect;
+  const connect: Connect = (options, done) => {
+    const to = destinationOf(options, 443);
+    const proxy = network().proxyFor?.({ ...to, isTls: true }) ?? null;
+    if (proxy === null) return direct(options, done);
+    refuseWhere(lookup, to.host)
+      .then(() => openTunnel(proxy, to, CONNECT_MS).open)
+      .then(
+        (socket) => done(null, connectInside({ ...options, socket })),
+        (error: unknown) => fail(done, error),
+      );
+    return undefined;
+  };
+  return Object.assign(agent, { createConnection: connect });
+}
+
+/** Plain http goes through an HTTP proxy as a whole request: most proxies connect to port 443 only. */
+function routePlain(agent: PlainAgent, { lookup }: Reaching): PlainAgent {
+  const direct = agent.createConnection.bind(agent) as Connect;
+  const connect: Connect = (options, done) => {
+    const to = destinationOf(options, 80);
+    const proxy = network().proxyFor?.({ ...to, isTls: false }) ?? null;
+    if (proxy === null) return direct(options, done);
+    refuseWhere(lookup, to.host)
+      .then(() => (proxy.kind === "socks5" ? openTunnel(proxy, to, CONNECT_MS).open : connected(proxy)))
+      .then(
+        (socket) => done(null, socket),
+        (error: unknown) => fail(done, error),
+      );
+    return undefined;
+  };
+  // Not in the types of Node; every client calls it with a request that has sent nothing yet.
+  const add = (Reflect.get(agent, "addRequest") as (request: ClientRequest, options: Asked) => void).bind(agent);
+  const addRequest = (request: ClientRequest, options: Asked) => {
+    const to = destinationOf(options, 80);
+    const proxy = wholeRequestProxy(to);
+    if (proxy !== null) {
+      const authority = `${isIP(to.host) === 6 ? `[${to.host}]` : to.host}${to.port === 80 ? "" : `:${to.port}`}`;
+      request.path = `http://${authority}${request.path}`;
+      const authorization = authorizationOf(proxy);
+      if (authorization !== null) request.setHeader("proxy-authorization", authorization);
+    }
+    add(request, options);
+  };
+  return Object.assign(agent, { createConnection: connect, addRequest });
+}
+
+const wholeRequestProxy = (to: Destination): Proxy | null => {
+  const proxy = network().proxyFor?.({ ...to, isTls: false }) ?? null;
+  return proxy === null || proxy.kind === "socks5" ? null : proxy;
+};
+
+const connected = (proxy: Proxy): Promise<Socket> =>
+  new Promise((resolve, reject) => {
+    const socket = connectProxy(proxy);
+    const failed = (error: unknown) => reject(tunnelFault(proxy, error));
+    socket.once("error", failed).once(readyEventOf(proxy), () => resolve(socket.off("error", failed)));
+  });
+
+/** The two agents of one client. Direct connections are made as the options say. */
+export function createAgents(
+  options: AgentOptions,
+  reaching: Reaching = {},
+): { httpAgent: PlainAgent; httpsAgent: TlsAgent } {
+  const { authorities } = network();
+  authorities.prepare();
+  const { lookup, trust } = reaching;
+  const ca = trust === undefined ? undefined : authorities.forStore(trust?.ca ?? null);
+  const pin = trust?.pin ?? null;
+  const common = { ...options, ...(lookup !== undefined && { lookup }) };
+  const trusting = {
+    ...common,
+    ...(ca !== undefined && { ca }),
+    ...(pin !== null && { checkServerIdentity: pinnedIdentity(pin) }),
+  };
+  return {
+    httpAgent: routePlain(new PlainAgent(common), reaching),
+    httpsAgent: routeTls(new TlsAgent(trusting), reaching),
+  };
+}

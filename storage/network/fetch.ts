@@ -1,0 +1,84 @@
+import { request as requestPlain, type IncomingMessage } from "node:http";
+import { request as requestOverTls } from "node:https";
+import { Readable } from "node:stream";
+import { Fault } from "#protocol/fault.ts";
+import { createAgents, type Reaching } from "./agents.ts";
+import { network } from "./network.ts";
+import type { Destination } from "./no-proxy.ts";
+
+/**
+ * `fetch` as this process reaches others: Node's own where no proxy leads there, else the same over `node:http`, which can be given
+ * the proxy. For requests with a URL as text, plain headers, and a body of text or bytes. Answers are streamed.
+ */
+export const networkFetch: typeof globalThis.fetch = (input, init = {}) => {
+  const url = new URL(input instanceof Request ? input.url : input);
+  const { proxyFor, authorities } = network();
+  const proxy = proxyFor?.(destinationOf(url)) ?? null;
+  if (url.protocol === "https:") authorities.prepare();
+  return proxy === null ? fetch(input, init) : fetchOver(url, init, sharedAgents());
+};
+
+/** As `networkFetch`, for a store with authorities or a pin of its own. */
+export function storeFetch(reaching: Reaching): typeof globalThis.fetch {
+  const trust = reaching.trust ?? null;
+  if (network().authorities.forStore(trust?.ca ?? null) === undefined && (trust?.pin ?? null) === null)
+    return networkFetch;
+  const agents = createAgents({ keepAlive: false }, { ...reaching, trust });
+  return (input, init = {}) => fetchOver(new URL(input instanceof Request ? input.url : input), init, agents);
+}
+
+export function destinationOf(url: URL): Destination & { isTls: boolean } {
+  const isTls = url.protocol === "https:";
+  const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
+  return { host, port: url.port === "" ? (isTls ? 443 : 80) : Number(url.port), isTls };
+}
+
+type Agents = ReturnType<typeof createAgents>;
+let shared: { of: ReturnType<typeof network>; agents: Agents } | null = null;
+
+function sharedAgents(): Agents {
+  if (shared?.of !== network()) shared = { of: network(), agents: createAgents({ keepAlive: true }) };
+  return shared.agents;
+}
+
+const isEmpty = (status: number): boolean => status === 204 || status === 205 || status === 304;
+
+function answerOf(message: IncomingMessage): Response {
+  const status = message.statusCode ?? 0;
+  if (status < 200 || status > 599) throw new Fault("UNEXPECTED_ANSWER", { status });
+  const headers = Object.entries(message.headersDistinct).flatMap(([name, values = []]) =>
+    values.map((value): [string, string] => [name, value]),
+  );
+  if (isEmpty(status)) message.resume();
+  const body = isEmpty(status) ? null : (Readable.toWeb(message) as ReadableStream<Uint8Array>);
+  return new Response(body, { status, headers });
+}
+
+function fetchOver(url: URL, init: RequestInit, { httpAgent, httpsAgent }: Agents): Promise<Response> {
+  const { body, signal, redirect = "follow" } = init;
+  return new Promise((resolve, reject) => {
+    const isTls = url.protocol === "https:";
+    const sent = (isTls ? requestOverTls : requestPlain)(url, {
+      method: init.method ?? "GET",
+      headers: Object.fromEntries(new Headers(init.headers).entries()),
+      agent: isTls ? httpsAgent : httpAgent,
+      ...(signal !== undefined && signal !== null && { signal }),
+    });
+    sent.on("error", (error) => reject(signal?.aborted === true ? (signal.reason as Error) : error));
+    sent.on("response", (message) => {
+      const isRedirect =
+        (message.statusCode ?? 0) >= 300 && (message.statusCode ?? 0) < 400 && message.headers.location !== undefined;
+      if (isRedirect && redirect === "error") {
+        message.destroy();
+        reject(new TypeError("the answer is a redirect, which is not followed"));
+        return;
+      }
+      try {
+        resolve(answerOf(message));
+      } catch (error) {
+        reject(error as Error);
+      }
+    });
+    sent.end(typeof body === "string" || body instanceof Uint8Array ? body : undefined);
+  });
+}

@@ -1,0 +1,177 @@
+import { isIP, type LookupFunction } from "node:net";
+import { Fault } from "#protocol/fault.ts";
+import { whyRefused } from "./why-refused.ts";
+import { SYSTEM_RESOLVER, UNKNOWN_TTL_MS, type Resolving } from "./resolve-addresses.ts";
+
+/**
+ * The addresses of one origin, and how connections are spread over them. A name is looked up once for all connections, and again when its
+ * time to live is over. A new connection goes to the address with the fewest for its speed, the others follow in case it is dead.
+ * An address that did not answer is left for a while. Decision 64.
+ */
+export interface Addresses {
+  /** For one new connection. */
+  attempt(): Attempt;
+  /** It moved so many bytes in so many milliseconds. */
+  moved(address: string, took: { bytes: number; ms: number }): void;
+  /** Whether an idle connection there is one too many: others are so much faster that its place is worth more with them. */
+  isSurplus(address: string): boolean;
+  /** Connections that stand, by address. */
+  readonly open: ReadonlyMap<string, number>;
+}
+
+/** One connection, from the choice of its address to its end. */
+export interface Attempt {
+  /** For `net.connect`: the addresses that may be tried, in the order in which to try. */
+  readonly lookup: LookupFunction;
+  /** It stands. */
+  opened(address: string): void;
+  /** An address did not answer, or refused: others are tried first for a while. */
+  failed(address: string): void;
+  /** It is gone, or never came to be. */
+  ended(): void;
+}
+
+interface Known {
+  /** Connections that stand, and those that are being made. */
+  open: number;
+  /** Bytes a millisecond of one connection, smoothed; null until enough was seen. */
+  rate: number | null;
+  seen: number;
+  failures: number;
+  leftUntil: number;
+}
+
+/** A name has many addresses; more than these are not tried for one connection. */
+const MOST_TRIED = 4;
+const LEFT_MS = 30_000;
+const MOST_LEFT_MS = 300_000;
+/** Less than this says more of round trips than of the address. */
+const LEAST_BYTES = 256 * 1024;
+const LEAST_SEEN = 3;
+const SMOOTHING = 0.25;
+/** A slow address keeps so much of its share: it has to be seen when it becomes fast again. */
+const LEAST_WEIGHT = 0.125;
+/** Differences below this are noise. */
+const CLEARLY_SLOWER = 0.6;
+
+export function createAddresses(host: string, about: { now: () => number; resolver?: Resolving }): Addresses {
+  const { now, resolver = SYSTEM_RESOLVER } = about;
+  const known = new Map<string, Known>();
+  const open = new Map<string, number>();
+  let current: { addresses: readonly string[]; until: number } | null = null;
+  let asking: Promise<readonly string[]> | null = null;
+  const of = (address: string): Known => {
+    const found = known.get(address) ?? { open: 0, rate: null, seen: 0, failures: 0, leftUntil: -Infinity };
+    known.set(address, found);
+    return found;
+  };
+  const ask = (): Promise<readonly string[]> => {
+    asking ??= resolver
+      .lookup(host)
+      .then((addresses) => {
+        current = { addresses, until: now() + UNKNOWN_TTL_MS };
+        // Nobody waits for the time to live.
+        void resolver.refine(host, addresses).then(({ addresses, ttlMs }) => {
+          current = { addresses, until: now() + ttlMs };
+        });
+        for (const [address, { open: count }] of known)
+          if (count === 0 && !addresses.includes(address)) known.delete(address);
+        return addresses;
+      })
+      .finally(() => (asking = null));
+    return asking;
+  };
+  const listed = (): Promise<readonly string[]> => {
+    if (current === null) return ask();
+    // The old ones serve until the answer is there, and when there is none.
+    if (current.until <= now()) ask().catch(() => undefined);
+    return Promise.resolve(current.addresses);
+  };
+  const fastest = (): number =>
+    Math.max(0, ...[...known.values()].map(({ rate, open: count }) => (count > 0 ? (rate ?? 0) : 0)));
+  const weightOf = ({ rate, seen }: Known): number => {
+    const best = fastest();
+    if (rate === null || seen < LEAST_SEEN || best === 0 || rate / best > CLEARLY_SLOWER) return 1;
+    return Math.max(LEAST_WEIGHT, rate / best);
+  };
+  const isLeft = (address: string): boolean => of(address).leftUntil > now();
+  const order = (addresses: readonly string[]): string[] => {
+    const load = (address: string) => {
+      const one = of(address);
+      return (one.open + 1) / weightOf(one);
+    };
+    const sorted = addresses.toSorted((a, b) => Number(isLeft(a)) - Number(isLeft(b)) || load(a) - load(b));
+    const tried = sorted.slice(0, MOST_TRIED);
+    // Where one family leads nowhere, the other one is among them.
+    const family = isIP(tried[0] ?? "");
+    const other = sorted.find((address) => isIP(address) !== family);
+    if (other !== undefined && !tried.includes(other)) tried[tried.length - 1] = other;
+    return tried;
+  };
+  const failed = (address: string): void => {
+    const one = of(address);
+    one.failures++;
+    one.leftUntil = now() + Math.min(MOST_LEFT_MS, LEFT_MS * 2 ** (one.failures - 1));
+    // The name may lead somewhere else by now.
+    if (current !== null) current = { ...current, until: Math.min(current.until, now()) };
+  };
+  const attempt = (): Attempt => {
+    /** Where it counts: connections that are made at once shall not all go to the same address. */
+    let counted: Known | null = null;
+    let standsAt: string | null = null;
+    const countAt = (address: string | null) => {
+      if (counted !== null) counted.open--;
+      counted = address === null ? null : of(address);
+      if (counted !== null) counted.open++;
+    };
+    const stand = (address: string | null) => {
+      if (standsAt !== null) open.set(standsAt, (open.get(standsAt) ?? 1) - 1);
+      standsAt = address;
+      if (address !== null) open.set(address, (open.get(address) ?? 0) + 1);
+      countAt(address);
+    };
+    return {
+      failed,
+      lookup: (_host, options, callback) => {
+        const fail = (error: Error): void => process.nextTick(callback, error, "", 0);
+        listed().then((addresses) => {
+          const refused = addresses.map(whyRefused).find((why) => why !== null) ?? null;
+          if (refused !== null)
+            return fail(new Fault("ENDPOINT_REFUSED", { subject: host, cause: new Error(refused) }));
+          const wanted = options.family === 4 || options.family === 6 ? options.family : null;
+          const fitting = addresses.filter((address) => wanted === null || isIP(address) === wanted);
+          const found = order(fitting).map((address) => ({ address, family: isIP(address) }));
+          const [first] = found;
+          if (first === undefined) return fail(new Fault("NAME_NOT_RESOLVED", { subject: host }));
+          countAt(first.address);
+          if (options.all === true) return process.nextTick(callback, null, found);
+          return process.nextTick(callback, null, first.address, first.family);
+        }, fail);
+      },
+      opened: (address) => {
+        stand(address);
+        Object.assign(of(address), { failures: 0, leftUntil: -Infinity });
+      },
+      ended: () => stand(null),
+    };
+  };
+  return {
+    open,
+    attempt,
+    moved: (address, { bytes, ms }) => {
+      if (bytes < LEAST_BYTES || ms <= 0) return;
+      const one = of(address);
+      const rate = bytes / ms;
+      one.rate = one.rate === null ? rate : one.rate + (rate - one.rate) * SMOOTHING;
+      one.seen++;
+    },
+    isSurplus: (address) => {
+      const one = known.get(address);
+      if (one === undefined || one.open < 2 || weightOf(one) === 1) return false;
+      const all = [...known.values()].filter((other) => other.open > 0);
+      const total = all.reduce((sum, other) => sum + other.open, 0);
+      const weights = all.reduce((sum, other) => sum + weightOf(other), 0);
+      return one.open > Math.max(1, Math.ceil((total * weightOf(one)) / weights));
+    },
+  };
+}
