@@ -4,6 +4,8 @@ import { LIMIT_FLAGS } from "./limits/flags.ts";
 import { RESTORE_FLAGS } from "./restore/flags.ts";
 import { RUN_FLAGS } from "./run/flags.ts";
 import { CAPTURE_FLAGS } from "./upload/flags.ts";
+import { NETWORK_FLAGS } from "./link/network-flags.ts";
+import { KEY_FLAGS } from "./keys/flags.ts";
 import { PROBE_FLAGS } from "./probe/flags.ts";
 import { BENCH_FLAGS } from "./bench/flags.ts";
 
@@ -177,6 +179,8 @@ export const FLAGS = {
     says: "Leave the link to the people at home: slow down as soon as their connections would have to wait. With a share, for example 20%, that much is never taken.",
   },
   ...LIMIT_FLAGS,
+  ...NETWORK_FLAGS,
+  ...KEY_FLAGS,
   ...PROBE_FLAGS,
   ...BENCH_FLAGS,
   concurrency: {
@@ -219,24 +223,6 @@ export const FLAGS = {
     commands: [...WORKING, "save", "probe", "bench", "doctor"],
     says: "Speak to a hub over plain http on a network you trust.",
   },
-  proxy: {
-    kind: "secret",
-    commands: [...WORKING, "save", ...KEYED],
-    value: "URL",
-    says: "Proxy for every connection: http://, https:// or socks5://, with USER:PASSWORD@ where it asks. HTTPS_PROXY, HTTP_PROXY and ALL_PROXY when left out.",
-  },
-  "no-proxy": {
-    kind: "text",
-    commands: [...WORKING, "save", ...KEYED],
-    value: "LIST",
-    says: "Destinations that are reached without the proxy: hosts, domains, addresses, CIDR ranges, each with :PORT where only that is meant, or *. NO_PROXY when left out.",
-  },
-  ca: {
-    kind: "list",
-    commands: [...WORKING, "save", ...KEYED],
-    value: "FILE",
-    says: "Certificate authorities to trust beside the known ones, PEM. May be given several times. SSL_CERT_FILE, AWS_CA_BUNDLE and NODE_EXTRA_CA_CERTS hold too.",
-  },
   endpoint: {
     kind: "text",
     commands: KEYED,
@@ -271,21 +257,6 @@ export const FLAGS = {
     value: "TOKEN",
     alsoEnv: ["AWS_SESSION_TOKEN"],
     says: "Session token of temporary keys.",
-  },
-  profile: {
-    kind: "text",
-    commands: KEYED,
-    value: "NAME",
-    alsoEnv: ["AWS_PROFILE", "AWS_DEFAULT_PROFILE"],
-    says: "Profile of ~/.aws/config and ~/.aws/credentials: its keys (also of a role, an SSO session or a credential_process), region and endpoint. bench without an address, on a node that has joined a hub: compare at this bucket profile of the hub (its name or id); the hub signs, lends other tools the profile's benchmark key where an admin gave one, tidies up, and keeps the result.",
-  },
-  addressing: {
-    kind: "text",
-    commands: KEYED,
-    value: "WAY",
-    default: "auto",
-    words: ["auto", "path", "virtual-host"],
-    says: "Where the bucket stands in an address: in the path, or before the host. auto: as the provider has it; of an address nobody knows it is found out.",
   },
   provider: {
     kind: "text",

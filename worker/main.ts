@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { setFlagsFromString, startupSnapshot } from "node:v8";
 import { sentenceOf, toFault, Fault } from "#protocol/fault.ts";
 import { FAULTS } from "#protocol/fault-table.ts";
-import { readNetwork, useNetwork } from "#storage/network/network.ts";
+import { readNetwork, setNetwork } from "#storage/network/network.ts";
 import { PRODUCT_VERSION } from "#protocol/version.ts";
 import { parseCommandLine, type Invocation } from "./cli.ts";
 import {
@@ -240,7 +240,7 @@ async function runStoppable(
   const named = nameStore(plain, invocation);
   const config = named === null ? plain : resolveConfig({ env: process.env, ...invocation, ...named });
   const operands = named === null ? invocation.operands : named.operands;
-  useNetwork(readNetwork(networkSettings(process.env, config)));
+  setNetwork(readNetwork(networkSettings(process.env, config)));
   const { signal, stopping, stoppedBy } = listenForSignals(terminal, timesOf(command, config));
   let code: number = command === "run" ? codeOfSignal("SIGTERM") : 0;
   try {
@@ -256,7 +256,7 @@ async function runStoppable(
 
 /** A Tidemark that measures started this one: what it is to do comes in on stdin. */
 async function serveAsEngine(): Promise<number> {
-  useNetwork(readNetwork(networkSettings(process.env)));
+  setNetwork(readNetwork(networkSettings(process.env)));
   const { serveErrand } = await import("./drivers/serve-errand.ts");
   keepYoungSmall();
   const say = (line: string) => output(Buffer.from(`${line}\n`));

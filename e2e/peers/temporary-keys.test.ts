@@ -47,7 +47,12 @@ describe.skipIf("missing" in minio)("a temporary key", () => {
     server = await startMinio(minio.program);
     owner = plainClient(server);
     const { accessKeyId, secretAccessKey, sessionToken } = await makeKey(server);
-    lent = plainClient({ ...server, accessKey: accessKeyId, secretKey: secretAccessKey, ...(sessionToken === undefined ? {} : { sessionToken }) });
+    lent = plainClient({
+      ...server,
+      accessKey: accessKeyId,
+      secretKey: secretAccessKey,
+      ...(sessionToken === undefined ? {} : { sessionToken }),
+    });
   });
   afterAll(async () => {
     owner?.destroy();

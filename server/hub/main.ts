@@ -1,7 +1,7 @@
 import { Socket } from "node:net";
 import { join } from "node:path";
 import { format, stripVTControlCharacters } from "node:util";
-import { readNetwork, useNetwork } from "#storage/network/network.ts";
+import { readNetwork, setNetwork } from "#storage/network/network.ts";
 import { explainStart } from "../boxed.ts";
 import { receiveSecrets } from "../receive-secrets.ts";
 import { startUpkeep } from "../upkeep/schedule.ts";
@@ -41,7 +41,7 @@ function logTheConsole(log: Log): void {
 
 async function start(): Promise<void> {
   const settings = readSettings({ ...process.env, ...(await receiveSecrets()) });
-  useNetwork(readNetwork({ env: process.env }));
+  setNetwork(readNetwork({ env: process.env }));
   process.umask(0o077);
   const log = createLog(settings.logLevel);
   logTheConsole(log);

@@ -48,7 +48,6 @@ export const heldCredential = credentialDraft.extend({
   sessionToken: z.string().max(8192).optional(),
   endsAt: z.number().int().optional(),
 });
-export type HeldCredential = z.infer<typeof heldCredential>;
 const sealInput = z.object({ place, credential: heldCredential });
 const rewrapInput = z.object({ place, sealed });
 const signInput = z.object({

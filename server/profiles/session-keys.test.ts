@@ -1,4 +1,4 @@
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import type { KeyBy } from "#protocol/requests.ts";
@@ -23,7 +23,7 @@ beforeAll(async () => {
     "--control",
     CONTROL,
   ]);
-  server = createServer(async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
     let body = "";
     for await (const chunk of request) body += String(chunk);
     asked.push({ authorization: request.headers.authorization ?? "", form: new URLSearchParams(body), body });
@@ -58,7 +58,8 @@ beforeAll(async () => {
     response.end(
       `<AssumeRoleResponse><AssumeRoleResult><Credentials>${xml}</Credentials></AssumeRoleResult></AssumeRoleResponse>`,
     );
-  });
+  };
+  server = createServer((request, response) => void answer(request, response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   service = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 });

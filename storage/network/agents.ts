@@ -43,9 +43,15 @@ async function refuseWhere(lookup: LookupFunction | undefined, host: string): Pr
   });
 }
 
-function fail(done: Done, error: unknown): void {
+/** Tells an agent when a connection stands, or why it does not. */
+async function tell(done: Done, open: () => Promise<Duplex>): Promise<void> {
+  const opened = await open().then(
+    (socket) => ({ socket }),
+    (error: unknown) => ({ error }),
+  );
+  if ("socket" in opened) done(null, opened.socket);
   // The type asks for a socket, which nobody looks at beside an error.
-  (done as (error: unknown) => void)(error);
+  else (done as (error: unknown) => void)(opened.error);
 }
 
 const connectInside = (options: object): Socket =>
@@ -55,17 +61,15 @@ type Connect = (options: Asked, done: Done) => Duplex | null | undefined;
 
 /** Agents are changed one by one and not by a class of ours: in the worker's one file the classes of Node are loaded when they are used. */
 function routeTls(agent: TlsAgent, { lookup }: Reaching): TlsAgent {
-  const direct = agent.createConnection.bind(agent) as Connect;
+  const direct: Connect = agent.createConnection.bind(agent);
   const connect: Connect = (options, done) => {
     const to = destinationOf(options, 443);
     const proxy = network().proxyFor?.({ ...to, isTls: true }) ?? null;
     if (proxy === null) return direct(options, done);
-    refuseWhere(lookup, to.host)
-      .then(() => openTunnel(proxy, to, CONNECT_MS).open)
-      .then(
-        (socket) => done(null, connectInside({ ...options, socket })),
-        (error: unknown) => fail(done, error),
-      );
+    void tell(done, async () => {
+      await refuseWhere(lookup, to.host);
+      return connectInside({ ...options, socket: await openTunnel(proxy, to, CONNECT_MS).open });
+    });
     return undefined;
   };
   return Object.assign(agent, { createConnection: connect });
@@ -73,17 +77,15 @@ function routeTls(agent: TlsAgent, { lookup }: Reaching): TlsAgent {
 
 /** Plain http goes through an HTTP proxy as a whole request: most proxies connect to port 443 only. */
 function routePlain(agent: PlainAgent, { lookup }: Reaching): PlainAgent {
-  const direct = agent.createConnection.bind(agent) as Connect;
+  const direct: Connect = agent.createConnection.bind(agent);
   const connect: Connect = (options, done) => {
     const to = destinationOf(options, 80);
     const proxy = network().proxyFor?.({ ...to, isTls: false }) ?? null;
     if (proxy === null) return direct(options, done);
-    refuseWhere(lookup, to.host)
-      .then(() => (proxy.kind === "socks5" ? openTunnel(proxy, to, CONNECT_MS).open : connected(proxy)))
-      .then(
-        (socket) => done(null, socket),
-        (error: unknown) => fail(done, error),
-      );
+    void tell(done, async () => {
+      await refuseWhere(lookup, to.host);
+      return proxy.kind === "socks5" ? openTunnel(proxy, to, CONNECT_MS).open : connected(proxy);
+    });
     return undefined;
   };
   // Not in the types of Node; every client calls it with a request that has sent nothing yet.

@@ -11,7 +11,7 @@ import { TRIAL_TLS } from "../testing/trial-certificate.ts";
 import { createAgentFetch } from "../agent-fetch.ts";
 import { readAuthorities } from "./authorities.ts";
 import { networkFetch, storeFetch } from "./fetch.ts";
-import { readNetwork, useNetwork } from "./network.ts";
+import { readNetwork, setNetwork } from "./network.ts";
 import { pinOf } from "./pin.ts";
 
 const before = getCACertificates("default");
@@ -24,7 +24,7 @@ beforeEach(async () => {
 });
 let server: Server | null = null;
 afterEach(async () => {
-  useNetwork();
+  setNetwork();
   setDefaultCACertificates(before);
   server?.close();
   server = null;
@@ -95,7 +95,7 @@ describe("a client that asks a store with an authority of its own", () => {
     await expect(createAgentFetch({ ...limits, trust: null })(url)).rejects.toThrow();
     expect(await (await storeFetch({ trust: trusting })(url)).text()).toBe("said");
     expect(await (await createAgentFetch({ ...limits, trust: trusting })(url)).text()).toBe("said");
-    useNetwork(readNetwork({ env: {}, authorities: given() }));
+    setNetwork(readNetwork({ env: {}, authorities: given() }));
     expect(await (await networkFetch(url)).text()).toBe("said");
   });
 

@@ -76,7 +76,7 @@ function fetchOver(url: URL, init: RequestInit, { httpAgent, httpsAgent }: Agent
       try {
         resolve(answerOf(message));
       } catch (error) {
-        reject(error as Error);
+        reject(error);
       }
     });
     sent.end(typeof body === "string" || body instanceof Uint8Array ? body : undefined);

@@ -30,7 +30,7 @@ export const readNetwork = ({ env, proxy, noProxy, authorities = [] }: NetworkSe
 });
 
 /** From now on. Left out: as a process that was told nothing. */
-export function useNetwork(network: Network = DIRECT): void {
+export function setNetwork(network: Network = DIRECT): void {
   Reflect.set(globalThis, PLACE, network);
 }
 

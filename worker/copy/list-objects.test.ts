@@ -19,7 +19,12 @@ beforeAll(async () => {
 afterEach(() => store.disarm());
 afterAll(() => store.close());
 
-const from = () => ({ engine: store.engine(), access: store.access, keys: fixedCredential(store.credential), now: Date.now });
+const from = () => ({
+  engine: store.engine(),
+  access: store.access,
+  keys: fixedCredential(store.credential),
+  now: Date.now,
+});
 const keysOf = (objects: readonly { key: string }[]) => objects.map(({ key }) => key);
 
 test("pages grow where the first one shall be short", async () => {

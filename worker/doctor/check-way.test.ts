@@ -1,7 +1,7 @@
 import { createServer as createTcp, type Server } from "node:net";
 import { createServer as createTls } from "node:tls";
 import { afterEach, describe, expect, test } from "vitest";
-import { readNetwork, useNetwork } from "#storage/network/network.ts";
+import { readNetwork, setNetwork } from "#storage/network/network.ts";
 import { openProxy } from "#storage/testing/open-proxy.ts";
 import { originOf } from "../engine/http/open-socket.ts";
 import { TRIAL_TLS } from "#storage/testing/trial-certificate.ts";
@@ -70,14 +70,14 @@ test("plain http is doubted unless it stays on this machine", () => {
 });
 
 describe("through a proxy", () => {
-  afterEach(() => useNetwork());
+  afterEach(() => setNetwork());
 
   test("the proxy is named, the certificate is that of the store, and a login that is missing is said", async () => {
     const port = await listen(createTls(TRIAL_TLS, (socket) => void socket.on("error", () => undefined)));
     const proxy = await openProxy({ login: "me:secret" });
     const look = async (login: string) => {
       const url = proxy.url.replace("://", `://${login}`);
-      useNetwork(readNetwork({ env: { HTTPS_PROXY: url, NO_PROXY: "<-loopback>" } }));
+      setNetwork(readNetwork({ env: { HTTPS_PROXY: url, NO_PROXY: "<-loopback>" } }));
       return checkWay({ what: "store", address: `https://127.0.0.1:${port}`, ca: TRIAL_TLS.cert }, calm);
     };
     const found = await look("me:secret@");

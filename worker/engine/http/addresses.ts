@@ -11,10 +11,10 @@ import { SYSTEM_RESOLVER, UNKNOWN_TTL_MS, type Resolving } from "./resolve-addre
 export interface Addresses {
   /** For one new connection. */
   attempt(): Attempt;
-  /** It moved so many bytes in so many milliseconds. */
-  moved(address: string, took: { bytes: number; ms: number }): void;
+  /** A connection moved so many bytes in so many milliseconds. `address`: null before it stands. */
+  moved(address: string | null, took: { bytes: number; ms: number }): void;
   /** Whether an idle connection there is one too many: others are so much faster that its place is worth more with them. */
-  isSurplus(address: string): boolean;
+  isSurplus(address: string | null): boolean;
   /** Connections that stand, by address. */
   readonly open: ReadonlyMap<string, number>;
 }
@@ -159,14 +159,14 @@ export function createAddresses(host: string, about: { now: () => number; resolv
     open,
     attempt,
     moved: (address, { bytes, ms }) => {
-      if (bytes < LEAST_BYTES || ms <= 0) return;
+      if (address === null || bytes < LEAST_BYTES || ms <= 0) return;
       const one = of(address);
       const rate = bytes / ms;
       one.rate = one.rate === null ? rate : one.rate + (rate - one.rate) * SMOOTHING;
       one.seen++;
     },
     isSurplus: (address) => {
-      const one = known.get(address);
+      const one = address === null ? undefined : known.get(address);
       if (one === undefined || one.open < 2 || weightOf(one) === 1) return false;
       const all = [...known.values()].filter((other) => other.open > 0);
       const total = all.reduce((sum, other) => sum + other.open, 0);

@@ -1,9 +1,9 @@
 import { Fault, isFault } from "#protocol/fault.ts";
 import { faultOfNetwork } from "#storage/faults.ts";
 import { Channel, type ChannelEvents } from "./channel.ts";
-import { HeldBody, type UploadBody } from "./exchange.ts";
+import { HeldBody, lengthOf, type UploadBody } from "./exchange.ts";
 import { Flow } from "./flow.ts";
-import type { Origin } from "./open-socket.ts";
+import { notConnected, type Origin } from "./open-socket.ts";
 import { restAfter } from "./parse-answer.ts";
 import { Receiving, type ReceivingEvents } from "./receiving.ts";
 import { SendingHeld } from "./sending-held.ts";
@@ -281,7 +281,11 @@ export class Connection {
       this.#failed(new Fault("UNEXPECTED_ANSWER", { detail: "it answered before it had the whole body" }));
       return;
     }
-    this.#tellMoved(task);
+    const took = {
+      bytes: this.#movedBytes + (lengthOf(task.body ?? undefined) ?? 0),
+      ms: this.#shared.now() - this.#beganAt,
+    };
+    this.#shared.addressesOf(this.origin)?.moved(this.#channel.address, took);
     const mayRest = isSent && receiving.isClean && receiving.isDelimited && this.#channel.isQuiet;
     const restMs = mayRest ? restAfter(head, this.#shared.restMs) : 0;
     if (restMs === 0) this.#leave(null);
@@ -289,18 +293,9 @@ export class Connection {
     task.done(receiving.answer);
   }
 
-  #tellMoved({ body }: Task): void {
-    const { address } = this.#channel;
-    if (address === null) return;
-    const sentBytes = body === null ? 0 : Buffer.isBuffer(body) ? body.length : body.lengthBytes;
-    const took = { bytes: this.#movedBytes + sentBytes, ms: this.#shared.now() - this.#beganAt };
-    this.#shared.addressesOf(this.origin)?.moved(address, took);
-  }
-
   /** Other addresses of its origin are so much faster that its place is worth more with them. */
   get isSurplus(): boolean {
-    const { address } = this.#channel;
-    return address !== null && this.#shared.addressesOf(this.origin)?.isSurplus(address) === true;
+    return this.#shared.addressesOf(this.origin)?.isSurplus(this.#channel.address) === true;
   }
 
   /** Idle again. */
@@ -399,13 +394,7 @@ export class Connection {
     const silentMs = this.#silence.tooLongMs();
     if (silentMs === null) return;
     const seconds = Math.round(silentMs / 1000);
-    if (this.#state === "connecting") {
-      const { proxy } = this.origin;
-      const fault =
-        proxy === null
-          ? new Fault("LINK_DOWN", { detail: `no connection within ${seconds} s` })
-          : new Fault("PROXY_FAILED", { detail: `${proxy.shown}: no answer for ${seconds} s` });
-      this.#broken(fault);
-    } else if (this.#state === "busy") this.#failed(new Fault("STALLED", { detail: `no byte for ${seconds} s` }));
+    if (this.#state === "connecting") this.#broken(notConnected(this.origin, seconds));
+    else if (this.#state === "busy") this.#failed(new Fault("STALLED", { detail: `no byte for ${seconds} s` }));
   }
 }

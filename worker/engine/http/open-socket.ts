@@ -1,5 +1,6 @@
 import { connect as connectTcp, isIP, type OnReadOpts, type Socket, type TcpNetConnectOpts } from "node:net";
 import type { ConnectionOptions, SecureContext, TLSSocket } from "node:tls";
+import { Fault } from "#protocol/fault.ts";
 import { network } from "#storage/network/network.ts";
 import { pinnedIdentity } from "#storage/network/pin.ts";
 import { authorizationOf, type Proxy } from "#storage/network/proxy.ts";
@@ -17,6 +18,12 @@ export interface Origin {
   port: number;
   /** What leads there; null: nothing is between. */
   proxy: Proxy | null;
+}
+
+/** Why no connection stands after so many seconds. */
+export function notConnected({ proxy }: Origin, seconds: number): Fault {
+  if (proxy !== null) return new Fault("PROXY_FAILED", { detail: `${proxy.shown}: no answer for ${seconds} s` });
+  return new Fault("LINK_DOWN", { detail: `no connection within ${seconds} s` });
 }
 
 export function originOf(url: URL): Origin {

@@ -1,7 +1,7 @@
 import { randomBytes, X509Certificate } from "node:crypto";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { afterEach, describe, expect, it } from "vitest";
-import { readNetwork, useNetwork } from "#storage/network/network.ts";
+import { readNetwork, setNetwork } from "#storage/network/network.ts";
 import { pinOf } from "#storage/network/pin.ts";
 import { openProxy, type ProxyOptions } from "#storage/testing/open-proxy.ts";
 import { openPeer } from "./scripted-peer.ts";
@@ -11,7 +11,7 @@ import { collect, faultOf, get, put, upload, wire } from "./wire-tester.ts";
 const closers: (() => Promise<void>)[] = [];
 const trusted = getCACertificates("default");
 afterEach(async () => {
-  useNetwork();
+  setNetwork();
   setDefaultCACertificates(trusted);
   for (const close of closers.splice(0)) await close();
 });
@@ -42,7 +42,7 @@ async function behind(options: ProxyOptions, login = "") {
   const proxy = await openProxy(options);
   closers.push(proxy.close);
   const url = proxy.url.replace("://", `://${login}`);
-  useNetwork(readNetwork({ env: { HTTPS_PROXY: url, HTTP_PROXY: url, NO_PROXY: "<-loopback>" } }));
+  setNetwork(readNetwork({ env: { HTTPS_PROXY: url, HTTP_PROXY: url, NO_PROXY: "<-loopback>" } }));
   return proxy;
 }
 
@@ -115,7 +115,7 @@ it("asks an encrypted proxy, whose certificate is checked", async () => {
   const { code } = await faultOf(wire({ ca }).send(get(server.url)));
   expect(code).toBe("PROXY_FAILED");
   const file = await writeCa();
-  useNetwork(
+  setNetwork(
     readNetwork({
       env: { ALL_PROXY: proxy.url, NO_PROXY: "<-loopback>" },
       authorities: [{ file, source: "--ca" }],
