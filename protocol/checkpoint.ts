@@ -77,9 +77,10 @@ export const manifestFile = z.object({
 });
 export type ManifestFile = z.infer<typeof manifestFile>;
 
+const MOST_PIECES = 1_024;
 /** A piece in the checkpoint that it was joined into. */
 const joinedPiece = z.object({
-  rank: z.number().int().min(0),
+  rank: z.number().int().min(0).max(MOST_PIECES),
   node: z.object({ id, name: nodeName }),
   checkpointId: id,
   attempt: attemptId,
@@ -87,7 +88,10 @@ const joinedPiece = z.object({
   own: z.array(manifestFile).max(50_000).optional(),
 });
 export type JoinedPiece = z.infer<typeof joinedPiece>;
-const joined = z.object({ of: z.number().int().min(2), pieces: z.array(joinedPiece).min(1).max(1_024) });
+const joined = z.object({
+  of: z.number().int().min(2).max(MOST_PIECES),
+  pieces: z.array(joinedPiece).min(1).max(MOST_PIECES),
+});
 
 /** A place where the objects lie. `prefix` is what the keys already start with, repeated for people and for rebuilds. */
 export const home = z.object({ profileId: id, bucket: z.string().min(1).max(255), prefix: z.string().max(512) });
@@ -211,7 +215,7 @@ export const epochClaim = z.object({
   parent: z.object({ epoch: anyEpoch, step }).nullable(),
   node: z.object({ id, name: nodeName }),
   /** How many nodes write this epoch together; absent: one. */
-  groupOf: z.number().int().min(2).optional(),
+  groupOf: z.number().int().min(2).max(MOST_PIECES).optional(),
   claimedAt: z.number().int(),
   /** A person chose the parent: what is newer than it was abandoned. */
   isChosen: z.literal(true).optional(),

@@ -1,4 +1,5 @@
 import { row, type FaultRow } from "./fault-row.ts";
+import { ENGINE_FAULTS } from "./fault-table-engines.ts";
 import { HUB_FAULTS } from "./fault-table-hub.ts";
 
 /**
@@ -380,26 +381,7 @@ export const FAULTS = {
     says: "There is more inside the file than is looked at.",
     next: "The file may be right all the same; restore it to look at it whole.",
   }),
-  ENGINE_MISSING: row("never", 404, {
-    exit: 3,
-    says: "The engine cannot be had on this machine.",
-    next: "Install it, or leave it out of the comparison.",
-  }),
-  ENGINE_FAILED: row("never", 502, {
-    exit: 1,
-    says: "The engine's program ended with an error of its own.",
-    next: "Its last words are in the log of the case.",
-  }),
-  ENGINE_TIME_LIMIT: row("never", 504, {
-    exit: 5,
-    says: "The engine took longer than a case may take, and was ended.",
-    next: "Give it more time, or less to move.",
-  }),
-  ENGINE_MEMORY_LIMIT: row("never", 507, {
-    exit: 5,
-    says: "The engine took more memory than a case may take, and was ended.",
-    next: "Use smaller parts or fewer connections, or allow more.",
-  }),
+  ...ENGINE_FAULTS,
   ...HUB_FAULTS,
   INTERNAL: row("never", 500, {
     exit: 1,

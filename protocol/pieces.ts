@@ -12,7 +12,7 @@ const MOST_GROUP_NODES = 1_024;
 
 /** Which of the nodes of a run a node is, counted from 0. */
 export const groupMember = z
-  .object({ rank: z.number().int().min(0), of: z.number().int().min(2).max(MOST_GROUP_NODES) })
+  .object({ rank: z.number().int().min(0).max(MOST_GROUP_NODES), of: z.number().int().min(2).max(MOST_GROUP_NODES) })
   .refine(({ rank, of }) => rank < of, "a node's number is less than the number of nodes");
 export type GroupMember = z.infer<typeof groupMember>;
 

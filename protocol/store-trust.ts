@@ -13,6 +13,6 @@ export const storeTrust = z.object({
     .regex(PEM, "certificates in PEM form, from BEGIN CERTIFICATE to END CERTIFICATE, and nothing else")
     .nullable(),
   /** Keys of which its certificate must have one; null: any. As curl writes them, separated by commas. */
-  pin: z.string().regex(PINS, "a pin is sha256/ and 44 characters of base64").nullable(),
+  pin: z.string().max(500).regex(PINS, "a pin is sha256/ and 44 characters of base64").nullable(),
 });
 export type StoreTrust = z.infer<typeof storeTrust>;

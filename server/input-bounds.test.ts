@@ -12,7 +12,8 @@ import { BARE_MANIFEST } from "./checkpoints/bare-manifest.ts";
 
 const LONGEST_TEXT = 16_384;
 /** What may be longer: an encrypted list of 50,000 sums and names, a pasted configuration. */
-const LONG_TEXTS = /^(node\.(commit|commitCopy)\.manifest\.transform\|2\.inside|profiles\.readImport\.text)$/;
+const LONG_TEXTS =
+  /^(node\.(commit|commitCopy)\.manifest\.transform\|2\.inside|profiles\.readImport\.text|profiles\.\w+\.profile\.trustCa)$/;
 const MOST_ELEMENTS = 50_000;
 const MOST_ENTRIES = 256;
 

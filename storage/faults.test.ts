@@ -85,10 +85,16 @@ describe("S3 error codes", () => {
 });
 
 describe("answers that no S3 server wrote", () => {
-  test.each([200, 302, 400, 401, 403, 404, 407, 410, 412, 511])("%i with a page is an interception", (status) => {
+  test.each([200, 302, 400, 401, 403, 404, 410, 412, 511])("%i with a page is an interception", (status) => {
     expect(codeOf("PutObject", answer(status, String(PORTAL.body), { "content-type": "text/html" }))).toBe(
       "INTERCEPTED",
     );
+  });
+
+  test("407 is a proxy that wants a login, with a page or without", () => {
+    for (const given of [answer(407), answer(407, String(PORTAL.body), { "content-type": "text/html" })]) {
+      expect(codeOf("PutObject", given)).toBe("PROXY_LOGIN");
+    }
   });
 
   test.each([400, 403, 404, 410])("%i without a word is not believed either", (status) => {
@@ -120,7 +126,7 @@ describe("HEAD, which has no body to explain itself", () => {
     [412, "OBJECT_CHANGED"],
     [503, "STORE_UNAVAILABLE"],
     [302, "INTERCEPTED"],
-    [407, "INTERCEPTED"],
+    [407, "PROXY_LOGIN"],
   ])("%i is %s", (status, expected) => {
     expect(codeOf("HeadObject", answer(status))).toBe(expected);
   });

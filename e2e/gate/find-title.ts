@@ -5,7 +5,9 @@ import { ROOT } from "./run-step.ts";
 /** Finds the longest title of a test in the file with which the text begins, or null. */
 export function findTitle(file: string, text: string): string | null {
   const source = readFileSync(join(ROOT, file), "utf8");
-  const titles = [...source.matchAll(/\b(?:it|test)(?:\.each)?\(\s*"((?:[^"\\]|\\.)+)"|\)\(\s*"((?:[^"\\]|\\.)+)",/g)];
+  const titles = [
+    ...source.matchAll(/\b(?:it|test)(?:\.each|\.concurrent)?\(\s*"((?:[^"\\]|\\.)+)"|\)\(\s*"((?:[^"\\]|\\.)+)",/g),
+  ];
   return (
     titles
       .map(([, one, other]) => one ?? other ?? "")

@@ -92,7 +92,9 @@ async function lendKey(
   }
   const { way } = key;
   const credentialEndsAt = hub.now() + lifetimeFor({ way, lifetimeMs });
-  return { credential: await makeTemporaryKey(hub, profile, { way, folder, lifetimeMs }), credentialEndsAt };
+  // Its end is reckoned by the hub's clock, not by that of the service.
+  const { endsAt: _, ...credential } = await makeTemporaryKey(hub, profile, { way, folder, lifetimeMs });
+  return { credential, credentialEndsAt };
 }
 
 const heard = (hub: Hub) => ({ heardAt: new Date(hub.now()) });

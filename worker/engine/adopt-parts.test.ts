@@ -86,7 +86,10 @@ const resumed = (job: SendJob, first: SendJob): SendJob => ({
 });
 
 const timesSent = async (key: string) =>
-  (await store.count("UploadPart")).filter((target) => target.key === key).map(({ requests }) => requests);
+  (await store.count("UploadPart"))
+    .filter((target) => target.key === key)
+    .toSorted((a, b) => (a.partNumber ?? 0) - (b.partNumber ?? 0))
+    .map(({ requests }) => requests);
 
 const sums = new Map<number, PartSums>(
   Array.from({ length: COUNT }, (_, index) => {
@@ -118,6 +121,16 @@ test("a part of the same length and other bytes is sent again", async () => {
   await sendFile(store.engine(), resumed(job, first.job));
   expect(kept.toSorted((a, b) => a - b)).toEqual([1, 3, 4]);
   expect(await timesSent(key)).toEqual([1, 2, 1, 1]);
+});
+
+test("an upload that was completed before the journal had its parts is whole, with the sums of its parts", async () => {
+  const key = `adopted/${++serial}.bin`;
+  const first = await prepare({ key });
+  const wanted = await sendFile(store.engine(), first.job);
+  const { job, kept } = await prepare({ key });
+  expect(await sendFile(store.engine(), resumed(job, first.job))).toEqual(wanted);
+  expect(kept.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4]);
+  expect(await timesSent(key)).toEqual([1, 1, 1, 1]);
 });
 
 describe("a store that keeps no CRC32", () => {

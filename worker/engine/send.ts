@@ -4,7 +4,7 @@ import type { FaultCode } from "#protocol/fault-table.ts";
 import { forEachOf } from "#protocol/for-each-of.ts";
 import type { Operation } from "#protocol/operations.ts";
 import { completeBody, readAbort, readComplete, readCreate } from "#storage/answers.ts";
-import { adoptParts } from "./adopt-parts.ts";
+import { adoptObject, adoptParts } from "./adopt-parts.ts";
 import { callSummed } from "./call-summed.ts";
 import { callStore, warmUp, type Engine } from "./engine.ts";
 import { findOurs, lookForOurs, verifySent } from "./find-ours.ts";
@@ -136,8 +136,11 @@ async function sendParts(engine: Engine, job: SendJob, source: SendSource): Prom
       if (!isFault(error) || error.code !== "NO_SUCH_UPLOAD" || uploads >= MOST_UPLOADS) throw error;
       // The Complete may have been done by an earlier life of this process, or by a request whose answer was lost.
       const etag = await lookForOurs(engine, job);
-      if (etag !== null) return etag;
-      await beginUpload(engine, job);
+      if (etag === null) await beginUpload(engine, job);
+      else {
+        await adoptObject(engine, { job, source, ahead }, etag);
+        return etag;
+      }
     } finally {
       await ahead.stop();
     }

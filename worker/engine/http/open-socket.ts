@@ -108,7 +108,8 @@ export function openSocket(
 ): Socket | TLSSocket {
   const { host, port } = origin;
   const place = attempt === null ? pinHost(host, whyRefused) : { host, lookup: attempt.lookup };
-  const autoSelectFamilyAttemptTimeout = Math.min(MOST_ATTEMPT_MS, Math.max(LEAST_ATTEMPT_MS, attemptMs));
+  // Node takes whole numbers only.
+  const autoSelectFamilyAttemptTimeout = Math.round(Math.min(MOST_ATTEMPT_MS, Math.max(LEAST_ATTEMPT_MS, attemptMs)));
   const common = { ...place, port, onread, autoSelectFamily: true, autoSelectFamilyAttemptTimeout };
   return origin.isTls ? encrypt(origin, common, tls) : openPlain(common);
 }

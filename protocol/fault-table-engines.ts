@@ -1,0 +1,25 @@
+import { row, type FaultRow } from "./fault-row.ts";
+
+/** The rows of fault-table.ts about the engines that a benchmark compares. */
+export const ENGINE_FAULTS = {
+  ENGINE_MISSING: row("never", 404, {
+    exit: 3,
+    says: "The engine cannot be had on this machine.",
+    next: "Install it, or leave it out of the comparison.",
+  }),
+  ENGINE_FAILED: row("never", 502, {
+    exit: 1,
+    says: "The engine's program ended with an error of its own.",
+    next: "Its last words are in the log of the case.",
+  }),
+  ENGINE_TIME_LIMIT: row("never", 504, {
+    exit: 5,
+    says: "The engine took longer than a case may take, and was ended.",
+    next: "Give it more time, or less to move.",
+  }),
+  ENGINE_MEMORY_LIMIT: row("never", 507, {
+    exit: 5,
+    says: "The engine took more memory than a case may take, and was ended.",
+    next: "Use smaller parts or fewer connections, or allow more.",
+  }),
+} as const satisfies Record<string, FaultRow>;
