@@ -47,7 +47,7 @@ export const HUB_FAULTS = {
   MASTER_KEY_WEAK: row("never", 500, {
     exit: 2,
     says: "TIDEMARK_SECRET is too short or easy to guess.",
-    next: "Use at least 32 random characters, for example from: openssl rand -base64 32",
+    next: "Use at least 32 random characters: openssl rand -base64 32",
   }),
   ENDPOINT_REFUSED: row("never", 400, {
     exit: 4,
@@ -72,7 +72,7 @@ export const HUB_FAULTS = {
   CHECKPOINT_KEPT: row("never", 409, {
     exit: 4,
     says: "This checkpoint stays.",
-    next: "Take away what keeps it first, where that can be done: a pin, a tag, a restore that is under way.",
+    next: "Take away what keeps it first: a pin, a tag, a restore that is under way.",
   }),
   CHECKPOINT_TRASHED: row("never", 409, {
     exit: 4,
@@ -153,7 +153,7 @@ export const HUB_FAULTS = {
   SEAL_REQUIRED: row("backoff", 409, {
     exit: 4,
     says: "This bucket takes encrypted checkpoints only, and this one came without encryption.",
-    next: "It is tried again; if that does not help, update the worker on this node. Nothing was written to the bucket.",
+    next: "It is tried again; else update the worker on this node.",
   }),
   SEAL_BROKEN: row("never", 409, {
     exit: 5,

@@ -18,7 +18,7 @@ export const FAULTS = {
   LINK_REFUSED: row("never", 403, {
     exit: 4,
     says: "The link is not followed.",
-    next: "Put the files into the watched folder, or start the worker with --follow-links if you trust the program that writes there.",
+    next: "Put the files into the watched folder, or start the worker with --follow-links if you trust its program.",
   }),
   // The worker's state folder.
   FOLDER_NOT_OWN: row("never", 403, {
@@ -46,8 +46,8 @@ export const FAULTS = {
   }),
   NAMES_LEFT_OUT: row("never", 409, {
     exit: 8,
-    says: "This disk cannot hold files of these names; all others are in place, every byte verified.",
-    next: "Restore to a disk that takes such names.",
+    says: "This disk cannot hold files of these names; all others are in place.",
+    next: "Use another disk.",
   }),
   OBJECT_ARCHIVED: row("never", 403, {
     exit: 4,
@@ -62,17 +62,17 @@ export const FAULTS = {
   CREDENTIALS_EXPIRED: row("now", 403, {
     exit: 4,
     says: "The temporary credentials have expired.",
-    next: "Where they are renewed it goes on by itself; otherwise start it again with new ones: what was stored stays.",
+    next: "Where they are renewed it goes on; otherwise start it again with new ones: what was stored stays.",
   }),
   KEYS_REFUSED: row("never", 403, {
     exit: 4,
-    says: "The keys of the store could not be had: who gives them out refused.",
-    next: "Mend that at its source, then start the same command again; it goes on where it was.",
+    says: "The service that gives out keys refused.",
+    next: "Mend that there and start the command again; it goes on where it was.",
   }),
   KEYS_UNAVAILABLE: row("backoff", 503, {
     exit: 5,
-    says: "The keys of the store could not be had: who gives them out did not answer.",
-    next: "It is tried again while the transfer runs; otherwise check that service and start the command again.",
+    says: "The service that gives out keys did not answer.",
+    next: "It is tried again while the transfer runs; else start the command again.",
   }),
   SIGNATURE_EXPIRED: row("now", 403, {
     exit: 5,
@@ -111,13 +111,13 @@ export const FAULTS = {
   }),
   PROXY_LOGIN: row("never", 502, {
     exit: 4,
-    says: "The proxy asks for a user and a password, or does not accept those it was given.",
-    next: "Write them into its URL, for example HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT, with @ as %40 and : as %3A.",
+    says: "The proxy asks for another user or password.",
+    next: "Write them into its URL: http://USER:PASSWORD@HOST:PORT, with @ as %40 and : as %3A.",
   }),
   PROXY_REFUSED: row("never", 502, {
     exit: 4,
     says: "The proxy does not allow this destination.",
-    next: "Ask its operator to allow it, or name the destination in NO_PROXY where it can be reached without.",
+    next: "Ask its operator to allow it, or name the destination in NO_PROXY.",
   }),
   PROXY_FAILED: row("backoff", 502, {
     exit: 5,
@@ -173,12 +173,12 @@ export const FAULTS = {
   SOURCE_CHANGED: row("never", 409, {
     exit: 1,
     says: "The file changed while it was being read.",
-    next: "Nothing of it is used. A copy can be started again; of a checkpoint the next finished one is taken.",
+    next: "Start a copy again; of a checkpoint the next finished one is taken.",
   }),
   NOT_FINISHED: row("never", 409, {
     exit: 1,
     says: "The checkpoint is not finished.",
-    next: "It is taken when its program has written the rest, or kept as doubtful when it has not changed for --unfinished-after.",
+    next: "It is taken when it is whole, or kept as doubtful when it has not changed for --unfinished-after.",
   }),
   NO_CHECKPOINT: row("never", 409, {
     exit: 1,
@@ -203,7 +203,7 @@ export const FAULTS = {
   DISK_BUDGET: row("never", 507, {
     exit: 7,
     says: "It would take more of the disk than captures may.",
-    next: "Allow more (--disk-budget), or save less often than the uplink can carry; it is looked at again.",
+    next: "Allow more (--disk-budget), or save less often; it is looked at again.",
   }),
   FOLDER_UNWRITABLE: row("never", 500, {
     exit: 1,
@@ -244,12 +244,12 @@ export const FAULTS = {
   RUN_IN_USE: row("backoff", 503, {
     exit: 4,
     says: "Another node writes this run and was heard a moment ago.",
-    next: "It is tried again, and goes on by itself when that node is silent or has stopped; an operator can hand the run over on its page.",
+    next: "It goes on by itself when that node is silent or has stopped; an operator can hand the run over on its page.",
   }),
   RUN_NOT_ALLOWED: row("never", 403, {
     exit: 4,
     says: "This node may not write this run.",
-    next: "Let it on its page at the hub (Runs), hand the run over to it, or enrol it with a token for this run.",
+    next: "Hand the run over to it on the run's page, or enrol it with a token for this run.",
   }),
   PROGRAM_RUNS_STILL: row("never", 409, {
     exit: 4,
@@ -334,7 +334,7 @@ export const FAULTS = {
   PLACE_REFUSED: row("never", 409, {
     exit: 4,
     says: "Nothing is put there.",
-    next: "Choose another folder on the node, for example one inside the folder that is watched.",
+    next: "Choose another folder, for example one inside the watched folder.",
   }),
   TARGET_EXISTS: row("never", 409, {
     exit: 4,

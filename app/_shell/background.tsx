@@ -1,10 +1,25 @@
 "use client";
+import { useEffect, useRef } from "react";
 import { ResumeUploads } from "../_browser-transfers/resume-uploads.tsx";
+import { useLiveState } from "../_hub/live.tsx";
+import { say } from "../_ui/toast.tsx";
 import { Announcer } from "./announcer.tsx";
 import { PlacesAhead } from "./places-ahead.tsx";
 
+/** Says once when the link is lost and once when it is back; the banner stays in between. */
+function useLinkWords(): void {
+  const state = useLiveState();
+  const before = useRef(state);
+  useEffect(() => {
+    if (before.current === "stale" && state === "live") say("safe", "Live again.");
+    if (before.current === "live" && state === "stale") say("risk", "The page is not live any more.");
+    before.current = state;
+  }, [state]);
+}
+
 /** What every page does besides what it shows. */
 export function Background() {
+  useLinkWords();
   return (
     <>
       <ResumeUploads />

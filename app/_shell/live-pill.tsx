@@ -1,13 +1,7 @@
 "use client";
-import { useEffect, useRef } from "react";
 import { formatDuration } from "#protocol/units.ts";
-import { useLiveness, useLiveState } from "../_hub/live.tsx";
+import { useLiveness } from "../_hub/live.tsx";
 import { Mark } from "../_ui/mark.tsx";
-import { onItsWay } from "../_ui/on-demand.tsx";
-import { say } from "../_ui/toast.tsx";
-
-// At once: it is shown when the hub is away.
-const SilentBanner = onItsWay(() => import("./silent-banner.tsx").then((module) => module.SilentBanner));
 
 /** How old the numbers are: "live, 0.4 s ago". */
 export function LivePill() {
@@ -31,16 +25,4 @@ export function LivePill() {
       )}
     </span>
   );
-}
-
-/** Says once when the link is lost and once when it is back; the banner stays in between. */
-export function StaleBanner() {
-  const state = useLiveState();
-  const before = useRef(state);
-  useEffect(() => {
-    if (before.current === "stale" && state === "live") say("safe", "Live again.");
-    if (before.current === "live" && state === "stale") say("risk", "The page is not live any more.");
-    before.current = state;
-  }, [state]);
-  return state === "stale" && <SilentBanner />;
 }

@@ -9,10 +9,12 @@ import { Skeleton, SkeletonRows } from "../_ui/skeleton.tsx";
 import { Crumbs } from "./crumbs.tsx";
 import { DialogsProvider } from "./dialogs.tsx";
 import { useKeys } from "./keys.ts";
-import { LivePill, StaleBanner } from "./live-pill.tsx";
+import { LivePill } from "./live-pill.tsx";
 import { BottomNav, SideNav } from "./nav.tsx";
-import { onDemand } from "../_ui/on-demand.tsx";
+import { onDemand, onItsWay } from "../_ui/on-demand.tsx";
 
+// At once: it is shown when the hub is away.
+const SilentBanner = onItsWay(() => import("./silent-banner.tsx").then((module) => module.SilentBanner));
 const Background = onDemand(() => import("./background.tsx").then((module) => module.Background));
 const Palette = onDemand(() => import("./palette.tsx").then((module) => module.Palette));
 const KeyHelp = onDemand(() => import("./key-help.tsx").then((module) => module.KeyHelp));
@@ -66,7 +68,7 @@ export function Shell({ children }: { children: ReactNode }) {
             data-stale={state === "stale"}
             className="mx-auto flex w-full max-w-[1720px] flex-col gap-5 p-4 outline-none md:p-6"
           >
-            <StaleBanner />
+            {state === "stale" && <SilentBanner />}
             <Fragment key={words}>{children}</Fragment>
           </main>
         </div>

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, realpathSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -94,6 +94,8 @@ async function main(): Promise<number> {
   const [program = "", ...args] = process.argv.slice(2);
   // Short: sockets lie below it, whose paths may have 107 bytes.
   const folder = realpathSync(mkdtempSync(join(tmpdir(), `tm-${process.pid}-`)));
+  // Programs of other users find what a test puts there for them, and list nothing.
+  chmodSync(folder, 0o711);
   const child = spawn(process.execPath, [program, ...args], {
     stdio: "inherit",
     env: { ...process.env, TMPDIR: folder, GATE_SUPERVISOR: String(process.pid) },

@@ -205,18 +205,21 @@ test("a store that is away and a hub whose procedures crash say nothing they sho
   });
   await change("profiles.test", JSON.stringify({ id: stage.profileId, profile: null, credential: null }));
   keepLines();
-  await stage.killHub();
-  const database = new DatabaseSync(join(stage.dir, "hub", "hub.db"));
-  database.exec(`UPDATE Profile SET lastTest = '{"not": json' WHERE name = 'moved'`);
+  // A row that cannot be read fails no list: a column that is gone does.
+  const database = new DatabaseSync(join(stage.dir, "hub", "hub.db"), { timeout: 60_000 });
+  database.exec("ALTER TABLE Profile RENAME COLUMN prices TO lost");
+  expect(await ask("/api/trpc/profiles.list", { headers: { cookie: stage.cookie } })).toBe(500);
+  await waitUntil("the crash was logged", async () => stage.hub.lines.some((line) => line.includes("a call failed")));
+  keepLines();
+  database.exec("ALTER TABLE Profile RENAME COLUMN lost TO prices");
   database.exec(`UPDATE ProfileSecret SET sealed = 'tm1.1.a.b.c.d' WHERE profileId = '${stage.profileId}'`);
   database.close();
+  await stage.killHub();
   await stage.startHubAgain();
-  expect(await ask("/api/trpc/profiles.list", { headers: { cookie: stage.cookie } })).toBe(500);
   const operations = { operations: [{ op: "head", key: "x" }] };
   const headers = { authorization: `Bearer ${rogue.credential}`, cookie: "" };
   expect(await change("node.sign", JSON.stringify(operations), headers)).toBeGreaterThanOrEqual(400);
   await change("profiles.test", JSON.stringify({ id: stage.profileId, profile: null, credential: null }));
-  await waitUntil("the crash was logged", async () => stage.hub.lines.some((line) => line.includes("a call failed")));
 });
 
 const stateFolder = () => join(stage.dir, "nodes", "gpu-1", "state");

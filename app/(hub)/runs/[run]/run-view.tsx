@@ -13,7 +13,6 @@ import { useWhyNot } from "../../../_hub/person.tsx";
 import { drillsQuery, homesQuery, runQuery } from "../../../_hub/queries.ts";
 import { policyQuery, trashQuery } from "../../../_keeping/keeping-queries.ts";
 import { workWords } from "../../../_hub/risk-words.ts";
-import { FolderLines } from "../../../_runs/folder-lines.tsx";
 import { RunTide } from "../../../_runs/run-tide.tsx";
 import { lostIds } from "../../../_runs/step-lanes.ts";
 import { countCheckpoints, useCheckpointPages, type CheckpointFilter } from "../../../_runs/use-checkpoint-pages.ts";
@@ -30,6 +29,9 @@ import { Skeleton, SkeletonRows } from "../../../_ui/skeleton.tsx";
 import { Tag } from "../../../_ui/tag.tsx";
 import { visibleText } from "../../../_ui/visible-text.ts";
 import { formatBytes } from "../../../_ui/sizes.ts";
+
+/** Few runs have several folders of checkpoints, so their list is no part of what the page waits for. */
+const FolderLines = onItsWay(() => import("../../../_runs/folder-lines.tsx").then((module) => module.FolderLines));
 
 const StepTimeline = onItsWay(
   () => import("../../../_runs/step-timeline.tsx").then((part) => part.StepTimeline),
