@@ -85,7 +85,7 @@ test("who gives no answer is given up within half a minute, whoever it is", asyn
     ),
   );
   expect(ends.map(({ code }) => code)).toEqual([5, 5, 5, 5, 5, 2]);
-  for (const { stderr } of ends.slice(0, 5)) expect(stderr).toMatch(/did not answer.*check that service/);
+  for (const { stderr } of ends.slice(0, 5)) expect(stderr).toMatch(/did not answer.*start the command again/);
 });
 
 describe("what is said explicitly", () => {

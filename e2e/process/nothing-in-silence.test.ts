@@ -132,9 +132,10 @@ test("a log that grows while it is sent is sent as it was, it is said, and --del
   const path = write("src/train.log", Buffer.alloc(6 * MIB, "line\n"));
   const begun = async () =>
     (await readCounters(store, "CreateMultipartUpload")).targets.some(({ key }) => key === `t${round}/g/train.log`);
-  await armFault(store, { op: "CreateMultipartUpload", times: 1, action: { kind: "delay", ms: 1_500 } });
+  // An operation is counted when it was answered: the parts are on their way then.
+  await armFault(store, { op: "UploadPart", times: 2, action: { kind: "delay", ms: 4_000 } });
   const synced = start(["sync", "--delete", "--part-size", "5MiB", join(here, "src"), `${at}/g`]);
-  await waitUntil("the upload is being begun", begun);
+  await waitUntil("the upload is begun", begun);
   appendFileSync(path, "more\n");
   const outcome = await synced.ended;
   await clearFaults(store);

@@ -39,6 +39,14 @@ interface Copying {
   during?: () => Promise<void>;
 }
 
+/** The environment without what a machine says of its own network: a trial says it for itself. */
+const bareEnvironment = (): NodeJS.ProcessEnv =>
+  Object.fromEntries(
+    Object.entries(process.env).filter(
+      ([name]) => !/^(?:\w+_proxy|AWS_CA_BUNDLE|SSL_CERT_\w+|NODE_EXTRA_CA_CERTS)$/i.test(name),
+    ),
+  ) as NodeJS.ProcessEnv;
+
 /** One run of the executable: its exit code, and what it said. */
 function tidemark(place: Place, args: readonly string[], { endpoint, env, flags = [], under = [] }: Copying) {
   const { store, executable, dir } = place;
@@ -48,7 +56,7 @@ function tidemark(place: Place, args: readonly string[], { endpoint, env, flags 
   const child = spawn(program, rest, {
     cwd: ROOT,
     stdio: ["ignore", "ignore", "pipe"],
-    env: { ...process.env, ...keys, ...env },
+    env: { ...bareEnvironment(), ...keys, ...env },
   });
   let said = "";
   child.stderr.on("data", (bytes: Buffer) => (said += bytes.toString()));

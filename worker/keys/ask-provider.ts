@@ -121,6 +121,8 @@ function isAway(error: unknown): boolean {
   const [code, name, message] = [fieldOf(error, "code"), fieldOf(error, "name"), fieldOf(error, "message")];
   if (typeof code === "string" && AWAY.test(code)) return true;
   if (name === "TimeoutError" || message === TOO_LATE) return true;
+  // A provider that wraps the failure of another keeps its words alone.
+  if (typeof message === "string" && /^TimeoutError\b|socket hang up/.test(message)) return true;
   const status = statusOf(error);
   return status === 429 || status >= 500;
 }
