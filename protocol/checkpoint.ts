@@ -3,7 +3,7 @@ import { byteCount, instant, metricValue, MOST_ISSUES, MOST_METRICS, recordOf } 
 import { fileAttributes } from "./file-attributes.ts";
 import { anyEpoch, attemptId, filePath, findCollision, id, nodeName, runName, step, writerEpoch } from "./names.ts";
 import { MOST_PACKED_FILE_BYTES } from "./packing.ts";
-import { pieceOf } from "./pieces.ts";
+import { MOST_GROUP_NODES, pieceOf } from "./pieces.ts";
 import { checkpointPlace } from "./place.ts";
 import { isSealedLength, plainBytesOf, sealedTransform, SEGMENT_BYTES } from "./sealing.ts";
 
@@ -77,10 +77,9 @@ export const manifestFile = z.object({
 });
 export type ManifestFile = z.infer<typeof manifestFile>;
 
-const MOST_PIECES = 1_024;
 /** A piece in the checkpoint that it was joined into. */
 const joinedPiece = z.object({
-  rank: z.number().int().min(0).max(MOST_PIECES),
+  rank: z.number().int().min(0).max(MOST_GROUP_NODES),
   node: z.object({ id, name: nodeName }),
   checkpointId: id,
   attempt: attemptId,
@@ -89,8 +88,8 @@ const joinedPiece = z.object({
 });
 export type JoinedPiece = z.infer<typeof joinedPiece>;
 const joined = z.object({
-  of: z.number().int().min(2).max(MOST_PIECES),
-  pieces: z.array(joinedPiece).min(1).max(MOST_PIECES),
+  of: z.number().int().min(2).max(MOST_GROUP_NODES),
+  pieces: z.array(joinedPiece).min(1).max(MOST_GROUP_NODES),
 });
 
 /** A place where the objects lie. `prefix` is what the keys already start with, repeated for people and for rebuilds. */
@@ -215,7 +214,7 @@ export const epochClaim = z.object({
   parent: z.object({ epoch: anyEpoch, step }).nullable(),
   node: z.object({ id, name: nodeName }),
   /** How many nodes write this epoch together; absent: one. */
-  groupOf: z.number().int().min(2).max(MOST_PIECES).optional(),
+  groupOf: z.number().int().min(2).max(MOST_GROUP_NODES).optional(),
   claimedAt: z.number().int(),
   /** A person chose the parent: what is newer than it was abandoned. */
   isChosen: z.literal(true).optional(),

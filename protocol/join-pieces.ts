@@ -120,6 +120,13 @@ function unite(pieces: readonly PieceManifest[]): Union {
   return union;
 }
 
+/** Returns a path and all folders that it lies in. */
+function withFoldersAbove(path: string): string[] {
+  const found = [path];
+  for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) found.push(path.slice(0, end));
+  return found;
+}
+
 /** Returns the manifest of the whole; null where files of several nodes cannot lie in one folder. */
 export function joinPieces(
   pieces: readonly PieceManifest[],
@@ -130,9 +137,11 @@ export function joinPieces(
   if (first === undefined) return null;
   const { files, modes, emptyFolders, pieces: joinedPieces } = unite(ordered);
   if (findCollision(files.map(({ path }) => path)) !== null) return null;
-  const paths = new Set<string>(files.map(({ path }) => path));
-  const isFree = (folder: string) => !paths.has(folder) && !files.some(({ path }) => path.startsWith(`${folder}/`));
-  const attributes = attributesOf(modes, [...emptyFolders].filter(isFree));
+  const taken = new Set(files.flatMap(({ path }) => withFoldersAbove(path)));
+  const attributes = attributesOf(
+    modes,
+    [...emptyFolders].filter((folder) => !taken.has(folder)),
+  );
   const { piece, doubt: _, attributes: __, ...rest } = first;
   return {
     ...rest,

@@ -8,7 +8,7 @@ import { filePath, id } from "./names.ts";
  */
 
 /** Most nodes that write one run together. */
-const MOST_GROUP_NODES = 1_024;
+export const MOST_GROUP_NODES = 1_024;
 
 /** Which of the nodes of a run a node is, counted from 0. */
 export const groupMember = z

@@ -1,7 +1,7 @@
-import { request as requestPlain, type IncomingMessage } from "node:http";
-import { request as requestOverTls } from "node:https";
+import type { IncomingMessage } from "node:http";
 import type { LookupFunction } from "node:net";
 import { createAgents } from "./network/agents.ts";
+import { beginRequest, endRequest, headOf } from "./network/request.ts";
 import type { StoreTrust } from "#protocol/store-trust.ts";
 import { Fault } from "#protocol/fault.ts";
 
@@ -21,8 +21,6 @@ export interface AgentFetchOptions {
   mostAnswerBytes: number;
 }
 
-const isEmpty = (status: number): boolean => status === 204 || status === 205 || status === 304;
-
 async function collect(body: AsyncIterable<Uint8Array>, most: number): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
   let total = 0;
@@ -35,30 +33,18 @@ async function collect(body: AsyncIterable<Uint8Array>, most: number): Promise<U
 }
 
 async function read(message: IncomingMessage, most: number): Promise<Response> {
-  const status = message.statusCode ?? 0;
-  if (status < 200 || status > 599) throw new Fault("UNEXPECTED_ANSWER", { status });
-  const headers = Object.entries(message.headersDistinct).flatMap(([name, values = []]) =>
-    values.map((value): [string, string] => [name, value]),
-  );
+  const { isEmpty, init } = headOf(message);
   const bytes = await collect(message, most);
-  return new Response(isEmpty(status) ? null : bytes, { status, headers });
+  return new Response(isEmpty ? null : bytes, init);
 }
 
 /** The answer is read as a whole before it is given back. Rejects with a Fault or an error of the network. */
 export function createAgentFetch(options: AgentFetchOptions): typeof globalThis.fetch {
-  const { lookup, answerMs, mostAnswerBytes } = options;
-  const { httpAgent, httpsAgent } = createAgents({ keepAlive: false }, options);
+  const { answerMs, mostAnswerBytes } = options;
+  const agents = createAgents({ keepAlive: false }, options);
   return (input, init = {}) =>
     new Promise((resolve, reject) => {
-      const url = new URL(input instanceof Request ? input.url : input);
-      const { body, signal } = init;
-      const sent = (url.protocol === "https:" ? requestOverTls : requestPlain)(url, {
-        method: init.method ?? "GET",
-        headers: Object.fromEntries(new Headers(init.headers).entries()),
-        lookup,
-        agent: url.protocol === "https:" ? httpsAgent : httpAgent,
-        ...(signal !== undefined && signal !== null && { signal }),
-      });
+      const sent = beginRequest(new URL(input instanceof Request ? input.url : input), init, agents);
       const late = (): void => void sent.destroy(new Fault("STALLED"));
       let timer = setTimeout(late, answerMs);
       sent.on("socket", (socket) => socket.on("connect", () => clearTimeout(timer)));
@@ -74,6 +60,6 @@ export function createAgentFetch(options: AgentFetchOptions): typeof globalThis.
           reject(error instanceof Error ? error : new Error("the answer broke off", { cause: error }));
         });
       });
-      sent.end(typeof body === "string" || body instanceof Uint8Array ? body : undefined);
+      endRequest(sent, init);
     });
 }

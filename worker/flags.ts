@@ -1,3 +1,4 @@
+import { KEYED, STORE, WORKING } from "./command-groups.ts";
 import type { CommandName } from "./commands.ts";
 import { IDENTITY_FLAGS } from "./link/flags.ts";
 import { LIMIT_FLAGS } from "./limits/flags.ts";
@@ -53,13 +54,8 @@ export interface FlagSpec {
   says: string;
 }
 
-/** They speak to the store with keys of their own. */
-const STORE = ["cp", "sync", "check", "ls", "cat", "inspect", "rm", "presign"] as const;
-const KEYED = [...STORE, "probe", "bench", "doctor"] as const;
 /** They move plain objects. */
 const COPYING = ["cp", "sync"] as const;
-/** They keep checkpoints safe. */
-const WORKING = ["agent", "run"] as const;
 /** They speak to the worker of this machine. */
 const ASKING = ["save", "restore", "status", "pause", "resume", "retry", "cancel"] as const;
 const MOVING = [...WORKING, ...COPYING] as const;

@@ -100,7 +100,7 @@ export function freeWords(cost: RestorePlan["cost"]): string {
   return `; ${parts.join(" and ")} may leave for nothing`;
 }
 
-/** What lies at the target after a restore: as what, under which name, in which folder. */
+/** Says how a restore puts the checkpoint down: as what, under which name, in which folder. */
 export interface PutWhere {
   what: string;
   name: string;

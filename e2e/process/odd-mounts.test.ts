@@ -20,7 +20,7 @@ afterAll(() => stage.close());
 const READ_ONLY = [
   "mount --bind / /",
   "mount -o remount,ro,bind /",
-  // What is mounted below stays as it is otherwise.
+  // Mounts below it stay as they are.
   "for at in /tmp /var /root /home /work /run /builds; do mountpoint -q $at && mount -o remount,ro,bind $at; done",
 ];
 /** In place of `/tmp`, where this project itself may lie. */

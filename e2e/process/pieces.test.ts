@@ -20,7 +20,7 @@ const OWN = [["__0_0.distcp", ".metadata"], ["__1_0.distcp"]] as const;
 const GROUP = (rank: number) => ["--nodes", "2", "--node-rank", String(rank), "--settle", "100ms"];
 const said = (worker: { lines: readonly string[] }) => worker.lines.join("\n");
 
-/** What one node writes of a step. */
+/** Writes one node's files of a step. */
 function writePiece(name: string, rank: 0 | 1, step: number): void {
   const folder = join(stage.folderOf(name), `step_${step}`);
   mkdirSync(folder, { recursive: true });

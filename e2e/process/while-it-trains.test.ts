@@ -5,7 +5,7 @@ import { runName } from "#protocol/names.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 
-/** What programs do to their checkpoints while they are captured, and where several watched folders of one start come back. */
+/** Programs change their checkpoints while these are captured; several watched folders of one start come back each to its own. */
 let stage: Stage;
 beforeAll(async () => {
   stage = await openStage();

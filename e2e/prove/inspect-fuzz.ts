@@ -5,7 +5,7 @@ const FILES = 120_000;
 const MOST_NAMED = 20;
 /** Processor time that the hub's thread for files may take for one of these; its own deadline is ten times as long. */
 const MOST_MS = 3_000;
-/** Of shorter ones the start takes more than their bytes do. */
+/** Below this size the start of an inspection takes longer than its bytes do. */
 const LEAST_BYTES = 256;
 
 /** Files that were made to do harm to those who look inside; the first of them are in the unit tests too. */

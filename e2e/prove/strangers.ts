@@ -92,7 +92,7 @@ async function withWatchedHub(title: string, work: (stage: Stage) => Promise<str
     for (const { at, tookMs, ranMs, queuedMs } of seen.late) {
       const [took, ran, queued] = [tookMs, ranMs, queuedMs].map(Math.round);
       const late = `/healthz took ${took} ms at ${at}: the hub's thread ran for ${ran} ms and got no processor for ${queued} ms`;
-      // What the machine kept from the hub is none of its own time.
+      // The time in which the hub waited for a processor is the machine's.
       if (tookMs - queuedMs > HEALTH_MS) problems.push(late);
       else console.log(`    ${late}`);
     }

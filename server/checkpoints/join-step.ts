@@ -10,6 +10,7 @@ import type { Transaction } from "#prisma/open.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
 import { storedTextOf } from "../parsed-elsewhere.ts";
+import { readStored } from "../stored-json.ts";
 import { hashOf } from "../random-id.ts";
 import { placeToStore } from "./place-of-row.ts";
 import { parseStored } from "./stored-manifest.ts";
@@ -30,8 +31,7 @@ const pieceColumn = z.object({
 });
 type PieceColumn = z.infer<typeof pieceColumn>;
 
-export const pieceOfRow = ({ piece }: Pick<Checkpoint, "piece">): PieceColumn | null =>
-  piece === null ? null : (pieceColumn.safeParse(JSON.parse(piece)).data ?? null);
+export const pieceOfRow = ({ piece }: Pick<Checkpoint, "piece">): PieceColumn | null => readStored(piece, pieceColumn);
 
 /** What a manifest says of pieces, for the row. */
 export function pieceToStore({ piece, joined }: Pick<Manifest, "piece" | "joined">): string | null {
@@ -203,26 +203,19 @@ const MOST_OPEN = 16;
 async function openSteps(
   { db }: Pick<Hub, "db">,
   where: { run: string; writerEpoch?: number; step?: { lt: bigint } },
-): Promise<StepOf[]> {
-  const rows = await db.checkpoint.findMany({
+): Promise<(StepOf & Pick<Checkpoint, "doubt">)[]> {
+  return db.checkpoint.findMany({
     where: { ...where, role: null, ...openOnes },
     distinct: ["writerEpoch", "step"],
     orderBy: [{ writerEpoch: "desc" }, { step: "desc" }],
     take: MOST_OPEN,
-    select: { run: true, writerEpoch: true, step: true },
+    select: { run: true, writerEpoch: true, step: true, doubt: true },
   });
-  return rows;
 }
 
 /** Steps of the newest epoch of which not all pieces are there, the newest first, with what is missing. */
-export async function readOpenPieces({ db }: Pick<Hub, "db">, run: string): Promise<OpenPieces[]> {
-  const rows = await db.checkpoint.findMany({
-    where: { run, role: null, ...openOnes },
-    distinct: ["writerEpoch", "step"],
-    orderBy: [{ writerEpoch: "desc" }, { step: "desc" }],
-    take: MOST_OPEN,
-    select: { step: true, writerEpoch: true, doubt: true },
-  });
+export async function readOpenPieces(hub: Pick<Hub, "db">, run: string): Promise<OpenPieces[]> {
+  const rows = await openSteps(hub, { run });
   const newest = rows[0]?.writerEpoch;
   return rows
     .filter(({ writerEpoch }) => writerEpoch === newest)

@@ -19,8 +19,13 @@ type Restored = Pick<Checkpoint, "id" | "profileId" | "bucket">;
 
 /** Folders that hold all the keys, none inside of another. */
 function foldersOf(keys: ReadonlySet<string>): string[] {
-  const folders = [...new Set([...keys].map((key) => key.slice(0, key.lastIndexOf("/") + 1)))].toSorted();
-  return folders.filter((folder, index) => !folders.slice(0, index).some((above) => folder.startsWith(above)));
+  const found: string[] = [];
+  // In their order everything in a folder follows it.
+  for (const folder of [...new Set([...keys].map((key) => key.slice(0, key.lastIndexOf("/") + 1)))].toSorted()) {
+    const last = found.at(-1);
+    if (last === undefined || !folder.startsWith(last)) found.push(folder);
+  }
+  return found;
 }
 
 async function readArchived(store: OpenStore, bucket: string, keys: ReadonlySet<string>): Promise<readonly string[]> {

@@ -1,10 +1,9 @@
-import { request as requestPlain, type IncomingMessage } from "node:http";
-import { request as requestOverTls } from "node:https";
+import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
-import { Fault } from "#protocol/fault.ts";
 import { createAgents, type Reaching } from "./agents.ts";
 import { network } from "./network.ts";
 import type { Destination } from "./no-proxy.ts";
+import { type Agents, beginRequest, endRequest, headOf } from "./request.ts";
 
 /**
  * `fetch` as this process reaches others: Node's own where no proxy leads there, else the same over `node:http`, which can be given
@@ -33,7 +32,6 @@ export function destinationOf(url: URL): Destination & { isTls: boolean } {
   return { host, port: url.port === "" ? (isTls ? 443 : 80) : Number(url.port), isTls };
 }
 
-type Agents = ReturnType<typeof createAgents>;
 let shared: { of: ReturnType<typeof network>; agents: Agents } | null = null;
 
 function sharedAgents(): Agents {
@@ -41,29 +39,16 @@ function sharedAgents(): Agents {
   return shared.agents;
 }
 
-const isEmpty = (status: number): boolean => status === 204 || status === 205 || status === 304;
-
 function answerOf(message: IncomingMessage): Response {
-  const status = message.statusCode ?? 0;
-  if (status < 200 || status > 599) throw new Fault("UNEXPECTED_ANSWER", { status });
-  const headers = Object.entries(message.headersDistinct).flatMap(([name, values = []]) =>
-    values.map((value): [string, string] => [name, value]),
-  );
-  if (isEmpty(status)) message.resume();
-  const body = isEmpty(status) ? null : (Readable.toWeb(message) as ReadableStream<Uint8Array>);
-  return new Response(body, { status, headers });
+  const { isEmpty, init } = headOf(message);
+  if (isEmpty) message.resume();
+  return new Response(isEmpty ? null : (Readable.toWeb(message) as ReadableStream<Uint8Array>), init);
 }
 
-function fetchOver(url: URL, init: RequestInit, { httpAgent, httpsAgent }: Agents): Promise<Response> {
-  const { body, signal, redirect = "follow" } = init;
+function fetchOver(url: URL, init: RequestInit, agents: Agents): Promise<Response> {
+  const { signal, redirect = "follow" } = init;
   return new Promise((resolve, reject) => {
-    const isTls = url.protocol === "https:";
-    const sent = (isTls ? requestOverTls : requestPlain)(url, {
-      method: init.method ?? "GET",
-      headers: Object.fromEntries(new Headers(init.headers).entries()),
-      agent: isTls ? httpsAgent : httpAgent,
-      ...(signal !== undefined && signal !== null && { signal }),
-    });
+    const sent = beginRequest(url, init, agents);
     sent.on("error", (error) => reject(signal?.aborted === true ? (signal.reason as Error) : error));
     sent.on("response", (message) => {
       const isRedirect =
@@ -79,6 +64,6 @@ function fetchOver(url: URL, init: RequestInit, { httpAgent, httpsAgent }: Agent
         reject(error);
       }
     });
-    sent.end(typeof body === "string" || body instanceof Uint8Array ? body : undefined);
+    endRequest(sent, init);
   });
 }

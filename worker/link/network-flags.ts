@@ -1,22 +1,8 @@
+import { KEYED, WORKING } from "../command-groups.ts";
 import type { FlagSpec } from "../flags.ts";
 
 /** They open connections. */
-const CONNECTING = [
-  "agent",
-  "run",
-  "save",
-  "cp",
-  "sync",
-  "check",
-  "ls",
-  "cat",
-  "inspect",
-  "rm",
-  "presign",
-  "probe",
-  "bench",
-  "doctor",
-] as const;
+const CONNECTING = [...WORKING, "save", ...KEYED] as const;
 
 /** The rows of the one table of flags that are about proxies and authorities. */
 export const NETWORK_FLAGS = {

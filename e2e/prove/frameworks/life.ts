@@ -37,7 +37,7 @@ interface LifeOptions {
   readonly until: number | null;
   /** Where it waits to be looked at before its first step. */
   readonly stopsAt: "beginning" | null;
-  /** What it is told to go on from, where nobody else tells it. */
+  /** The checkpoint that the program is told to go on from, where nothing else tells it. */
   readonly resumePath?: string;
 }
 

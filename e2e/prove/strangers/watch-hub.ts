@@ -116,7 +116,7 @@ async function watch({ url, pid }: { url: string; pid: number }): Promise<void> 
   }
 }
 
-/** Of the process's first thread, which has the event loop. */
+/** Numbers of the process's first thread, which runs the event loop. */
 function readTimes(pid: number): { ranMs: number; queuedMs: number } {
   try {
     const [ran = 0, queued = 0] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ").map(Number);
