@@ -151,3 +151,16 @@ test("a node gets all pieces where names do not tell who reads them, else its ow
 test("a file of one node with the name of a folder of another cannot be joined", () => {
   expect(joinPieces([piece(0, { model: "x" }), piece(1, { "model/a": "x" })], about)).toBeNull();
 });
+
+test("a folder that is empty with one node stays in the whole unless another has something in it", () => {
+  const attributes = {
+    mode: 0o644,
+    others: [],
+    emptyFolders: ["states", "states/deep", "logs"].map((path) => filePath.parse(path)),
+  };
+  const whole = joinPieces([piece(0, { "model.pt": "m" }, { attributes }), piece(1, { "states/deep/rank1.pt": "s" })], {
+    id: "whole-checkpoint",
+    attempt: attemptOf(9),
+  });
+  expect(whole?.attributes?.emptyFolders).toEqual(["logs"]);
+});
