@@ -52,8 +52,8 @@ export default defineConfig({
           ...ON_STAGE,
           ...filesOf("process"),
           ...PATIENCE,
-          // Four at a time: a third of a test is waiting for programs to start and to end.
-          maxWorkers: 4,
+          // Six at a time: half of a test is waiting for programs to start, to settle and to end.
+          maxWorkers: 6,
         },
       },
       {

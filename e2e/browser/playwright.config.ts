@@ -10,7 +10,7 @@ process.env["GATE_HUB"] ??= join(import.meta.dirname, "../../.tools/hub/main.js"
 process.env["GATE_WORKER"] ??= join(import.meta.dirname, "../../dist/tidemark.mjs");
 
 /**
- * Numbered stories, three at a time: half of a story is waiting. Where nobody is there to tell it again (CI) a story that
+ * Numbered stories, four at a time: more than half of a story is waiting. Where nobody is there to tell it again (CI) a story that
  * failed is told once more, and the gate names each that needed it, with the reason: those are mended, not lived with.
  */
 export default defineConfig({
@@ -23,7 +23,7 @@ export default defineConfig({
     { name: "others", testIgnore: LONG },
   ],
   outputDir: "../../test-results",
-  workers: 3,
+  workers: 4,
   retries: ci ? 1 : 0,
   forbidOnly: ci,
   timeout: 300_000,

@@ -7,11 +7,11 @@ import { FAULT_CLASSES } from "./table.ts";
 import { NOTHING_SHOWN, runTrial, type TrialResult } from "./trial.ts";
 
 /**
- * Every class of faults a few times, with short waits. The full counts: `npm run prove`. What failed is told with the
+ * Every class of faults once in each direction, with short waits. The full counts: `npm run prove`. What failed is told with the
  * command that does the same again.
  */
 
-const SEEDS = [1, 2];
+const SEED = 1;
 let program: string;
 let rigs: RigPool;
 
@@ -36,15 +36,11 @@ describe.concurrent("a transfer is right, or says in one sentence why not, when"
   );
   test.for(cases)("$title", async ({ faultClass, direction }) => {
     await rigs.use(faultClass, async (rig) => {
-      const problems: string[] = [];
-      for (const seed of SEEDS) {
-        const trial = () => runTrial(rig, { faultClass, direction, seed, scale: "short" });
-        const result = await trial();
-        // Its transfer has a second in which it is disturbed; what was over before is made once more.
-        const isShown = result.problems.join() !== NOTHING_SHOWN;
-        problems.push(...told(isShown ? result : await trial()));
-      }
-      expect(problems).toEqual([]);
+      const trial = () => runTrial(rig, { faultClass, direction, seed: SEED, scale: "short" });
+      const result = await trial();
+      // Its transfer has a second in which it is disturbed; what was over before is made once more.
+      const isShown = result.problems.join() !== NOTHING_SHOWN;
+      expect(told(isShown ? result : await trial())).toEqual([]);
     });
   });
 });

@@ -6,18 +6,23 @@ import { readTimes } from "./times.ts";
 
 /** Files that take longest, for the first run on a machine, which has no times yet. */
 const LONG = [
-  "server/main.test.ts",
-  "e2e/process/verbs-sync-check.test.ts",
-  "e2e/process/commands.test.ts",
+  "e2e/process/recorded-layouts.test.ts",
   "e2e/process/homes.test.ts",
+  "e2e/process/foreign-folders.test.ts",
+  "e2e/process/commands.test.ts",
   "e2e/process/providers.test.ts",
-  "e2e/process/hub-backup.test.ts",
-  "e2e/process/alert-once.test.ts",
+  "server/main.test.ts",
+  "e2e/process/keys.test.ts",
   "e2e/process/bench-engines.test.ts",
+  "e2e/process/hub-backup.test.ts",
   "e2e/process/nothing-left.test.ts",
-  "e2e/process/fleet-bench.test.ts",
-  "e2e/process/sealed-homes.test.ts",
+  "e2e/process/alert-once.test.ts",
+  "e2e/process/same-place.test.ts",
+  "e2e/process/takeover.test.ts",
+  "e2e/process/run-resume.test.ts",
+  "e2e/process/long-lists.test.ts",
   "e2e/process/probe.test.ts",
+  "e2e/process/sealed-homes.test.ts",
 ];
 
 /** Begins with the files that took longest in the last run, so that no long one is left for the end on one core. */

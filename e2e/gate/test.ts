@@ -23,7 +23,7 @@ const TITLES = {
   unit: "unit tests: functions and components alone",
   conformance: "conformance: one table of S3 behavior over the embedded store and a real server",
   process: "process tests: stores, hubs and workers as real programs",
-  faults: "fault classes: transfers through seeded faults, a few trials each",
+  faults: "fault classes: transfers through seeded faults, one trial each way",
   browser: "browser stories: the pages of a real hub in Chromium",
 } as const;
 

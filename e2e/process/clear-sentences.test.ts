@@ -12,6 +12,7 @@ import { type Outcome, runOnce } from "../stage/run-once.ts";
 import { waitComplete } from "../stage/wait-complete.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { writeCheckpoint } from "../stage/write-checkpoint.ts";
+import { testedHub } from "../stage/start-hub.ts";
 import { testedWorker } from "../stage/start-worker.ts";
 
 /** What goes wrong on a first day gets one clear sentence, an exit code, and leaves nothing half done. */
@@ -87,7 +88,7 @@ describe("the worker", () => {
 
 describe("the hub", () => {
   const start = (env: Record<string, string>) =>
-    runOnce("server/main.ts", [], {
+    runOnce(testedHub(), [], {
       env: { TIDEMARK_HOST: "127.0.0.1", TIDEMARK_NO_UI: "1", TIDEMARK_PORT: "0", ...env },
     });
 

@@ -6,7 +6,7 @@ import { setTimeout } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 import { addProfile } from "../stage/provision.ts";
 import { createHubClient, signIn } from "../stage/hub-client.ts";
-import { type RunningHub, startHub } from "../stage/start-hub.ts";
+import { type RunningHub, startHub, testedHub } from "../stage/start-hub.ts";
 import { startProcess } from "../stage/start-process.ts";
 import { type RunningStore, startStore } from "../stage/start-store.ts";
 
@@ -65,7 +65,7 @@ test(
       const env = { TIDEMARK_DATA: dataDir, TIDEMARK_PORT: "0", TIDEMARK_NO_UI: "1" };
       const hub = await startProcess({
         title: "hub",
-        entry: "server/main.ts",
+        entry: testedHub(),
         env: { ...env, TIDEMARK_SECRET: OLD, TIDEMARK_SECRET_PREVIOUS: NEW },
       });
       await setTimeout(tookMs * share);

@@ -36,13 +36,13 @@ function holding(name: string): string {
   return `'${process.execPath}' '${TRAIN}' '${folder}' 100`;
 }
 
-/** Notes its number and each signal; ends at the first TERM or INT when it is told to. */
+/** Takes signals, then notes its number and each signal; ends at the first TERM or INT when it is told to. */
 const NOTES = `const fs = require("fs"), [log, ends] = process.argv.slice(1);
-  fs.appendFileSync(log, "pid " + process.pid + "\\n");
   for (const name of ["SIGTERM", "SIGINT", "SIGUSR1"]) process.on(name, () => {
     fs.appendFileSync(log, name + "\\n");
     if (ends === "ends" && name !== "SIGUSR1") setTimeout(() => process.exit(0), 300);
   });
+  fs.appendFileSync(log, "pid " + process.pid + "\\n");
   setInterval(() => {}, 1000);`;
 const notes = (name: string, ends: "ends" | "stays") =>
   `'${process.execPath}' -e '${NOTES.replaceAll("\n", " ")}' '${logOf(name)}' ${ends}`;
