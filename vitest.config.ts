@@ -52,7 +52,8 @@ export default defineConfig({
           ...ON_STAGE,
           ...filesOf("process"),
           ...PATIENCE,
-          // Six at a time: half of a test is waiting for programs to start, to settle and to end.
+          // As above. Six at a time: half of a test is waiting for programs to start, to settle and to end.
+          isolate: false,
           maxWorkers: 6,
         },
       },

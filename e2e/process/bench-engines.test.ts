@@ -1,6 +1,6 @@
 import { chmodSync, readdirSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
-import { beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { ENGINE_NAMES, type EngineName } from "#protocol/bench/engines.ts";
 import { installEngines } from "../servers/install-engines.ts";
 import { armFault, clearFaults } from "../stage/store-control.ts";
@@ -16,8 +16,10 @@ let able: readonly EngineName[] = [];
 beforeAll(async () => {
   const engines = await installEngines();
   able = engines.able;
-  Object.assign(process.env, engines.env);
+  for (const [name, value] of Object.entries(engines.env)) vi.stubEnv(name, value);
 }, INSTALL_LIMIT_MS);
+// Other files run in this process.
+afterAll(() => void vi.unstubAllEnvs());
 
 beforeEach(() => clearFaults(store));
 
