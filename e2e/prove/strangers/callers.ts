@@ -1,5 +1,6 @@
 import { createHubClient } from "../../stage/hub-client.ts";
 import { type Stage } from "../../stage/open-stage.ts";
+import { addProfile, addToken } from "../../stage/provision.ts";
 import { enrolRogue, type RogueNode } from "../../stage/rogue-node.ts";
 
 /** Everybody who may call a hub: nobody, the three roles, a node, and a program with an API token. */
@@ -39,7 +40,10 @@ export async function makeCallers(stage: Stage): Promise<Callers> {
   };
   const owner = createHubClient(stage.hub.url, cookies.operator);
   const { token } = await owner.apiTokens.create.mutate({ name: "fuzz", role: "operator", validMs: 86_400_000 });
-  const rogue = await enrolRogue(stage, { name: `rogue-${round}` });
+  // The stage's own token lets a hundred nodes in, and its profile may have been removed.
+  const profileId = await addProfile(stage.client, { name: "stage bucket", store: stage.store });
+  const own = await addToken(stage.client, { profileId, maxUses: 1 });
+  const rogue = await enrolRogue(stage, { name: `rogue-${round}`, token: own });
   const origin = { origin: stage.hub.url };
   const headers: Record<CallerName, Record<string, string>> = {
     nobody: origin,
