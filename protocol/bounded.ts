@@ -28,6 +28,16 @@ export const rowNumber = z
 /** The value of a metric. Large enough for what training counts, small enough to be added up. */
 export const metricValue = z.number().min(-1e100).max(1e100);
 
+/**
+ * A text that goes into the address of a request to a store, such as a key or the id of an upload. JavaScript strings can hold one
+ * half of a surrogate pair, which no address can.
+ */
+export const addressText = (mostLength: number): z.ZodString =>
+  z
+    .string()
+    .max(mostLength)
+    .refine((text) => text.isWellFormed(), "it is not valid Unicode");
+
 export const MOST_METRICS = 256;
 export const MOST_LABELS = 64;
 

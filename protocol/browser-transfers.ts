@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { byteCount } from "./bounded.ts";
+import { addressText, byteCount } from "./bounded.ts";
 import { crc32Hex, etag } from "./checkpoint.ts";
 import type { FaultData } from "./fault.ts";
 import { filePath, id } from "./names.ts";
@@ -32,7 +32,7 @@ const newKey = z
     const why = whyKeyRefused(key);
     if (why !== null) context.addIssue({ code: "custom", message: `the key was refused: ${why}` });
   });
-const anyKey = z.string().min(1).max(1024);
+const anyKey = addressText(1024).min(1);
 
 /** Most files begun, completed or looked at in one call. */
 export const FILES_PER_CALL = 50;
@@ -90,7 +90,7 @@ export const signReadsInput = z.object({
 });
 /** A prefix of a bucket, or the files of a checkpoint. */
 export const listFolderInput = z.union([
-  z.object({ profileId: id, prefix: z.string().max(1024), cursor: z.string().max(1024).nullable() }),
+  z.object({ profileId: id, prefix: addressText(1024), cursor: addressText(1024).nullable() }),
   /** Left out: all files of it. */
   z.object({ checkpointId: id, path: filePath.optional() }),
 ]);

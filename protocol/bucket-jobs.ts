@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { addressText } from "./bounded.ts";
 import { bucketPrefix, objectKey, type Protection } from "./bucket.ts";
 import type { FaultData } from "./fault.ts";
 import { id } from "./names.ts";
@@ -60,7 +61,7 @@ export const planBucketJobInput = z.object({
       z.union([
         z.object({ key: objectKey }).strict(),
         z.object({ prefix: bucketPrefix }).strict(),
-        z.object({ key: objectKey, versionId: z.string().min(1).max(1024) }).strict(),
+        z.object({ key: objectKey, versionId: addressText(1024).min(1) }).strict(),
       ]),
     )
     .min(1)

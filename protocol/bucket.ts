@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { addressText } from "./bounded.ts";
 import { id } from "./names.ts";
 
 /**
@@ -15,7 +16,7 @@ const text = z
   .refine((value) => value.isWellFormed() && fits(value), "a key has at most 1,024 bytes of valid Unicode");
 export const bucketPrefix = text;
 export const objectKey = text.min(1, "the key is missing");
-const cursor = z.string().min(1).max(8192).nullable();
+const cursor = addressText(8192).min(1).nullable();
 
 /** Rows of one answer. */
 export const MOST_ROWS = 1000;
@@ -152,7 +153,7 @@ export const MOST_ORPHANS = 100;
 export const abortOrphansInput = z.object({
   profileId: id,
   uploads: z
-    .array(z.object({ key: objectKey, uploadId: z.string().min(1).max(2048) }))
+    .array(z.object({ key: objectKey, uploadId: addressText(2048).min(1) }))
     .min(1)
     .max(MOST_ORPHANS),
 });

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { byteCount, instant, metricValue, MOST_ISSUES, MOST_METRICS, recordOf } from "./bounded.ts";
+import { addressText, byteCount, instant, metricValue, MOST_ISSUES, MOST_METRICS, recordOf } from "./bounded.ts";
 import { fileAttributes } from "./file-attributes.ts";
 import { anyEpoch, attemptId, filePath, findCollision, id, nodeName, runName, step, writerEpoch } from "./names.ts";
 import { MOST_PACKED_FILE_BYTES } from "./packing.ts";
@@ -50,11 +50,11 @@ export const doubt = z.string().min(1).max(500);
 /** CRC32 (ISO-HDLC, as zlib) as eight lower-case hex digits. */
 export const crc32Hex = z.string().regex(/^[0-9a-f]{8}$/);
 export const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/);
-export const etag = z.string().min(1).max(256);
+export const etag = addressText(256).min(1);
 
 /** A run of bytes of a file: `length` bytes at `offset` of object `key`. The extents of a file, in order, are the file. */
 export const extent = z.object({
-  key: z.string().min(1).max(1024),
+  key: addressText(1024).min(1),
   offset: byteCount,
   length: byteCount.min(1),
   crc32: crc32Hex,
@@ -93,7 +93,7 @@ const joined = z.object({
 });
 
 /** A place where the objects lie. `prefix` is what the keys already start with, repeated for people and for rebuilds. */
-export const home = z.object({ profileId: id, bucket: z.string().min(1).max(255), prefix: z.string().max(512) });
+export const home = z.object({ profileId: id, bucket: addressText(255).min(1), prefix: addressText(512) });
 
 export const MAX_FILES = 50_000;
 

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { FaultData } from "./fault.ts";
-import { byteCount } from "./bounded.ts";
+import { addressText, byteCount } from "./bounded.ts";
 import { etag } from "./checkpoint.ts";
 import { filePath, id } from "./names.ts";
 
@@ -160,7 +160,7 @@ export interface Comparison {
   warnings: string[];
 }
 
-const key = z.string().min(1).max(1024);
+const key = addressText(1024).min(1);
 export const inspectPlace = z.union([
   z.object({ checkpointId: id, path: filePath }).strict(),
   z.object({ profileId: id, key, etag: etag.nullable().default(null) }).strict(),

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { storeTrust } from "./store-trust.ts";
-import { byteCount } from "./bounded.ts";
+import { addressText, byteCount } from "./bounded.ts";
 import { crc32Hex, etag } from "./checkpoint.ts";
 import { storeChecksum } from "./store-checksum.ts";
 
@@ -10,8 +10,8 @@ import { storeChecksum } from "./store-checksum.ts";
  * sees a key. The engine cannot tell the difference.
  */
 
-const key = z.string().min(1).max(1024);
-const uploadId = z.string().min(1).max(2048);
+const key = addressText(1024).min(1);
+const uploadId = addressText(2048).min(1);
 const partNumber = z.number().int().min(1).max(10_000);
 const md5Hex = z.string().regex(/^[0-9a-f]{32}$/);
 
@@ -20,7 +20,7 @@ const checksum = storeChecksum.optional();
 
 export const operation = z.discriminatedUnion("op", [
   /** CreateMultipartUpload. `nonce` goes into the object's metadata, so that a Complete whose answer was lost can be recognised. */
-  z.object({ op: z.literal("create"), key, nonce: z.string().max(64), checksum }),
+  z.object({ op: z.literal("create"), key, nonce: addressText(64), checksum }),
   /**
    * UploadPart of exactly `sizeBytes` bytes; `crc32` is sent along where the store accepts it, `md5` in its place where
    * the checksum is md5.
@@ -43,7 +43,7 @@ export const operation = z.discriminatedUnion("op", [
     crc32: crc32Hex,
     md5: md5Hex.optional(),
     checksum,
-    nonce: z.string().max(64),
+    nonce: addressText(64),
   }),
   /** ListParts, after part number `after`. */
   z.object({ op: z.literal("parts"), key, uploadId, after: z.number().int().min(0).max(10_000) }),

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { addressText } from "./bounded.ts";
 import { id } from "./names.ts";
 
 /**
@@ -55,8 +56,8 @@ export interface RecognisedPage extends Recognised {
 export const recogniseInput = z.object({
   profileId: id,
   /** Of the bucket; empty: all of it. */
-  prefix: z.string().max(1024),
-  cursor: z.string().max(1024).nullable(),
+  prefix: addressText(1024),
+  cursor: addressText(1024).nullable(),
   /** Objects listed for one answer, at most. */
   limit: z.number().int().min(1_000).max(200_000).default(20_000),
 });

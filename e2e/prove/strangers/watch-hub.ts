@@ -1,19 +1,22 @@
 import { readFileSync } from "node:fs";
 import { createServer, get } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { parentPort, Worker, workerData } from "node:worker_threads";
 
 /**
  * Watches a hub from a thread of its own: how long `/healthz` takes to answer, and how much memory the hub's process has. The kernel
  * says for how long the hub's thread was ready meanwhile and got no processor: other programs took that time, not the hub. A server
- * in this thread is asked beside it: when that one is late too, nothing is said of the hub.
+ * in this thread is asked beside it: when that one is late too, or this thread itself got no processor, nothing is said of the hub,
+ * unless its thread computed for that long.
  */
 
 interface Late {
   at: string;
   tookMs: number;
-  /** In which the hub's thread computed, and in which it was ready and got no processor. */
+  /** In which the hub's thread computed. */
   ranMs: number;
+  /** In which the hub's thread was ready and got no processor. */
   queuedMs: number;
 }
 
@@ -25,6 +28,8 @@ export interface Watched {
   slowestMs: number;
   slowestOwnMs: number;
   failed: number;
+  /** Of which nothing is said, because this machine itself was late. */
+  unjudged: number;
   mostBytes: number;
 }
 
@@ -35,6 +40,7 @@ export interface Watch {
 }
 
 const EVERY_MS = 50;
+const ASK_EVERY_MS = 20;
 export const HEALTH_MS = 200;
 /** Of the machine's own answer: slower than that, nothing is said of the hub. */
 const BUSY_MS = 60;
@@ -61,6 +67,7 @@ const nothing = () => ({
   slowestMs: 0,
   slowestOwnMs: 0,
   failed: 0,
+  unjudged: 0,
   mostBytes: 0,
 });
 
@@ -83,27 +90,33 @@ async function watch({ url, pid }: { url: string; pid: number }): Promise<void> 
   let isWanted = false;
   parentPort?.on("message", () => (isWanted = true));
   for (;;) {
-    const before = readTimes(pid);
+    const before = readTimes(hubThread(pid));
+    const ownBefore = readTimes(OWN_THREAD);
     const looking = timeOf(`${url}/healthz`);
     const state = { isOver: false };
     void looking.finally(() => (state.isOver = true));
-    // The machine is asked as long as the hub takes.
+    // The machine is asked as long as the hub takes, and not all the time: this thread must not wait for its own turns.
     let busyMs = 0;
-    do busyMs = Math.max(busyMs, (await timeOf(ownUrl)) ?? 0);
-    while (!state.isOver);
+    for (;;) {
+      busyMs = Math.max(busyMs, (await timeOf(ownUrl)) ?? 0);
+      if (state.isOver) break;
+      await Promise.race([looking, sleep(ASK_EVERY_MS)]);
+      if (state.isOver) break;
+    }
     const tookMs = await looking;
     seen.asked++;
     if (tookMs === null) seen.failed++;
     else {
       seen.slowestMs = Math.max(seen.slowestMs, tookMs);
-      if (busyMs < BUSY_MS) {
-        const after = readTimes(pid);
-        const [ranMs, queuedMs] = [after.ranMs - before.ranMs, after.queuedMs - before.queuedMs];
-        const ownMs = Math.max(0, tookMs - queuedMs);
-        seen.slowestOwnMs = Math.max(seen.slowestOwnMs, ownMs);
+      const after = readTimes(hubThread(pid));
+      const [ranMs, queuedMs] = [after.ranMs - before.ranMs, after.queuedMs - before.queuedMs];
+      const ownQueuedMs = readTimes(OWN_THREAD).queuedMs - ownBefore.queuedMs;
+      const isInTime = busyMs < BUSY_MS && ownQueuedMs < BUSY_MS;
+      if (isInTime || ranMs > HEALTH_MS) {
+        seen.slowestOwnMs = Math.max(seen.slowestOwnMs, ranMs, isInTime ? tookMs - queuedMs : 0);
         const at = new Date().toISOString();
         if (tookMs > HEALTH_MS) seen.late.push({ at, tookMs, ranMs, queuedMs });
-      }
+      } else seen.unjudged++;
     }
     const status = /VmRSS:\s+(\d+) kB/.exec(readStatus(pid));
     seen.mostBytes = Math.max(seen.mostBytes, Number(status?.[1] ?? 0) * 1024);
@@ -112,14 +125,17 @@ async function watch({ url, pid }: { url: string; pid: number }): Promise<void> 
       parentPort?.postMessage(seen);
       [seen, isWanted] = [nothing(), false];
     }
-    await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
+    await sleep(EVERY_MS);
   }
 }
 
-/** Numbers of the process's first thread, which runs the event loop. */
-function readTimes(pid: number): { ranMs: number; queuedMs: number } {
+/** The process's first thread, which runs the event loop. */
+const hubThread = (pid: number): string => `${pid}/task/${pid}`;
+const OWN_THREAD = "thread-self";
+
+function readTimes(thread: string): { ranMs: number; queuedMs: number } {
   try {
-    const [ran = 0, queued = 0] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ").map(Number);
+    const [ran = 0, queued = 0] = readFileSync(`/proc/${thread}/schedstat`, "utf8").split(" ").map(Number);
     return { ranMs: ran / 1e6, queuedMs: queued / 1e6 };
   } catch {
     return { ranMs: 0, queuedMs: 0 };
