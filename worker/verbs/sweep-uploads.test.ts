@@ -48,6 +48,16 @@ test.each([
   expect(await leftOf(key)).toEqual([uploadId]);
 });
 
+test("beside one whose name XML cannot carry it is ended all the same", async () => {
+  const key = "lost beside";
+  const uploadId = await begin(key, 0);
+  await begin(key, 6_000);
+  await begin(`${key}\u0001+`, 0);
+  await sweepUploads(bench, { key, uploadId, withinMs: 8_000, signal });
+  const left = await listUploads(bench, { prefix: key, signal });
+  expect(left.map((upload) => upload.key)).toEqual([key, `${key}\u0001+`]);
+});
+
 test.each([
   { what: "of an earlier time", withinMs: 8_000, afterMs: -60_000, more: "" },
   { what: "of a later time", withinMs: 8_000, afterMs: 60_000, more: "" },
