@@ -74,6 +74,12 @@ export const root = {
       test: "worker/engine/disk-fault.test.ts > where no more files may be opened (%s) the limit is named, and not the disk alone",
     },
     {
+      situation:
+        "The program is a script whose interpreter is not there: a first line that ends as on Windows, another image.",
+      outcome: "The sentence names the interpreter, and the line ends where they are the cause. Exit code 126.",
+      test: "e2e/process/run-program.test.ts > a script whose interpreter is not there is named with it",
+    },
+    {
       situation: "No folder at all may be written.",
       outcome: "One sentence that names --state.",
       test: "e2e/process/odd-machines.test.ts > is told which flag helps where no folder at all may be written",

@@ -4,7 +4,7 @@ import type { FileIdentity } from "./identity.ts";
 /**
  * When a file was written, as far as its disk can be trusted with that. Disks of other machines (NFS, SMB, FUSE, Gluster, Lustre) may tell
  * another time of a file that nobody touched: out of a cache or not, rounded to 1 s or 2 s, by the clock of another server. This is the one
- * rule for all places that ask whether a file changed.
+ * rule ([decision 70](docs/decisions/0070-times-of-remote-disks-may-wobble.md)) for all places that ask whether a file changed.
  */
 
 /** Coarsest unit of a file system, and more than servers of one volume are apart. */
