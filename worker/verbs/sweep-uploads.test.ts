@@ -54,7 +54,8 @@ test("uploads whose names XML cannot carry are asked for percent-encoded, and th
     `<Upload><Key>${key}</Key><UploadId>u</UploadId><Initiated>2026-01-01T00:00:00.000Z</Initiated></Upload>`;
   await using odd = await serveCanned(({ query }) => {
     const isEncoded = query.get("encoding-type") === "url";
-    const names = isEncoded ? ["a+b%2B%01", "a+caf%E9"] : ["a b+\u0001"];
+    // As stores written in Go do with what XML has no place for.
+    const names = isEncoded ? ["a+b%2B%01", "a+caf%E9"] : ["a b+\ufffd", "a caf\ufffd"];
     const rows = names.map(upload).join("");
     const said = isEncoded ? "<EncodingType>url</EncodingType>" : "";
     return { body: `<ListMultipartUploadsResult>${said}${rows}</ListMultipartUploadsResult>` };
