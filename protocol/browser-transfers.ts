@@ -166,6 +166,8 @@ export interface FolderFile {
 export interface FolderPage {
   name: string;
   files: FolderFile[];
+  /** Names that are not valid UTF-8, for people: no request can ask for them. One may be on two pages. */
+  unreadable: string[];
   cursor: string | null;
 }
 

@@ -54,7 +54,7 @@ export interface FolderPage {
 }
 
 /** How far one call of a walk may go; the page of a listing that reaches `matches` is still told whole. */
-export const WALK_LIMITS = { requests: 25, ms: 2_500, matches: 500 } as const;
+export const WALK_LIMITS = { requests: 25, ms: 2_500, matches: 500, unreadable: 10 } as const;
 
 export const walkInput = z.object({
   profileId: id,
@@ -72,8 +72,8 @@ export interface WalkPage {
   looked: { objects: number; bytes: number; requests: number };
   /** Sums of what matches. */
   matching: { objects: number; bytes: number };
-  /** Names that are not valid UTF-8, in this call: they are in no sum. */
-  unreadable: number;
+  /** Names that are not valid UTF-8, in this call, and the first of them as those of `FolderPage`: they are in no sum. */
+  unreadable: { count: number; first: string[] };
   /** The last key that was looked at; null when there was none. */
   through: string | null;
   /** Null when everything below the prefix has been looked at. */
@@ -99,6 +99,8 @@ export interface VersionsPage {
   isSupported: boolean;
   folders: string[];
   versions: ObjectVersion[];
+  /** As those of `FolderPage`; one may be on two pages. */
+  unreadable: string[];
   nextCursor: string | null;
 }
 
@@ -144,6 +146,8 @@ export interface OrphanUpload {
 
 export interface OrphansPage {
   uploads: OrphanUpload[];
+  /** As those of `FolderPage`; one may be on two pages. */
+  unreadable: string[];
   nextCursor: string | null;
 }
 

@@ -26,6 +26,14 @@ const KEEPER_SECRETS = ["TIDEMARK_SECRET", "TIDEMARK_SECRET_PREVIOUS"];
 /** For the hub alone. */
 const HUB_SECRETS = ["TIDEMARK_ADMIN_PASSWORD", "TIDEMARK_METRICS_TOKEN"];
 
+// Whoever sets a port so would wonder why it is another one.
+if (process.argv.length > 2) {
+  process.stderr.write(
+    `The hub takes no arguments (${process.argv[2]}). It is set by variables, such as TIDEMARK_PORT and TIDEMARK_DATA.\n`,
+  );
+  process.exit(2);
+}
+
 // Before anything else is started or done: whoever runs as the same user reads what this process was started with.
 const { values: secrets, isHidden } = takeSecrets([...KEEPER_SECRETS, ...HUB_SECRETS]);
 if (!isHidden) {

@@ -106,6 +106,59 @@ describe("versions", () => {
   });
 });
 
+/** Answers as a listing that writes names percent-encoded. */
+const encoded = (root: string, inner: string): Canned =>
+  xml(root, `<EncodingType>url</EncodingType><IsTruncated>false</IsTruncated>${inner}`);
+
+describe("names that are no UTF-8", () => {
+  const day = "<LastModified>2026-01-01T00:00:00.000Z</LastModified>";
+  const version = (key: string) => `<Version><Key>${key}</Key><VersionId>v</VersionId><Size>1</Size>${day}</Version>`;
+  const marker = (key: string) => `<DeleteMarker><Key>${key}</Key><VersionId>m</VersionId>${day}</DeleteMarker>`;
+  const upload = (key: string) => `<Upload><Key>${key}</Key><UploadId>u</UploadId></Upload>`;
+
+  it("harm no other version and no other upload, and are told apart", async () => {
+    const client = await clientOf((seen) =>
+      seen.query.has("uploads")
+        ? encoded("ListMultipartUploadsResult", upload("p/caf%E9") + upload("p/b%01"))
+        : encoded(
+            "ListVersionsResult",
+            `${version("p/caf%E9")}${version("p/b")}${marker("p/d%FF")}${marker("p/c")}<CommonPrefixes><Prefix>p/%FE/</Prefix></CommonPrefixes>`,
+          ),
+    );
+    const page = await versionsPage(client, at("p/"));
+    expect(page.versions.map(({ key }) => key)).toEqual(["p/b", "p/c"]);
+    expect([page.folders, page.unreadable]).toEqual([[], ["p/caf\ufffd", "p/d\ufffd", "p/\ufffd/"]]);
+    const { uploads, unreadable } = await uploadsPage(client, at("p/"));
+    expect([uploads.map(({ key }) => key), unreadable]).toEqual([["p/b\u0001"], ["p/caf\ufffd"]]);
+  });
+
+  it("at the end of a page do not keep the next one from being asked for", async () => {
+    const client = await clientOf((seen) =>
+      seen.query.has("key-marker")
+        ? encoded("ListMultipartUploadsResult", upload("p/caf%E9") + upload("p/z"))
+        : xml(
+            "ListMultipartUploadsResult",
+            `<EncodingType>url</EncodingType><IsTruncated>true</IsTruncated><NextKeyMarker>p/caf%E9</NextKeyMarker><NextUploadIdMarker>u</NextUploadIdMarker>${upload("p/a")}${upload("p/caf%E9")}`,
+          ),
+    );
+    const first = await uploadsPage(client, at("p/"));
+    const second = await uploadsPage(client, { ...at("p/"), from: first.next });
+    expect([...first.uploads, ...second.uploads].map(({ key }) => key)).toEqual(["p/a", "p/z"]);
+    expect(server.seen.at(-1)?.query.has("upload-id-marker")).toBe(false);
+  });
+
+  it("a plus sign is asked for where it would be: among uploads and versions, which no listing of objects shows", async () => {
+    const client = await clientOf((seen) => {
+      if (seen.query.has("list-type")) return encoded("ListBucketResult", "");
+      return seen.query.has("uploads")
+        ? encoded("ListMultipartUploadsResult", upload("p/a+b"))
+        : encoded("ListVersionsResult", marker("p/a+b"));
+    });
+    expect((await uploadsPage(client, at("p/"))).uploads.map(({ key }) => key)).toEqual(["p/a+b"]);
+    expect((await versionsPage(client, at("p/"))).versions.map(({ key }) => key)).toEqual(["p/a+b"]);
+  });
+});
+
 describe("unfinished uploads", () => {
   it("of other prefixes, which some stores list all the same, are left out", async () => {
     const upload = (key: string) => `<Upload><Key>${key}</Key><UploadId>u</UploadId></Upload>`;

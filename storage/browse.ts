@@ -6,9 +6,9 @@ import {
   type S3Client,
 } from "@aws-sdk/client-s3";
 import type { BucketObject, ObjectVersion } from "#protocol/bucket.ts";
-import { Fault } from "#protocol/fault.ts";
+import { Fault, isFault } from "#protocol/fault.ts";
 import { quoteEtag } from "./check-range.ts";
-import { readerOfNames, type ReadName, unreadableName } from "./decode-names.ts";
+import { markerBefore, type NameReader, PLAIN_NAMES, readerOfNames } from "./decode-names.ts";
 import { faultOfSdk } from "./faults.ts";
 import { isArchive } from "./storage-class.ts";
 
@@ -18,7 +18,7 @@ import { isArchive } from "./storage-class.ts";
  * key may have; a store that does not do that says so by not repeating the wish.
  */
 
-interface Asked {
+export interface Asked {
   bucket: string;
   prefix: string;
   /** Empty: no grouping. */
@@ -26,7 +26,7 @@ interface Asked {
   /** Where the page begins, as the page before said; null: at the beginning. */
   from: string | null;
   limit: number;
-  signal: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 const unexpected = (op: string, subject: string, detail: string): Fault =>
@@ -35,37 +35,27 @@ const unexpected = (op: string, subject: string, detail: string): Fault =>
 interface NamedPage {
   encoding: string | undefined;
   names: readonly (string | undefined)[];
-  op: string;
 }
 
-/** Reads the names of one answer; null for one that is no UTF-8. `isThere` as that of `readerOfNames`. */
-async function reader(page: NamedPage, isThere: (key: string) => Promise<boolean>): Promise<ReadName> {
-  if (page.encoding !== "url") return (name) => name;
+/** Reads the names of one answer. `isThere` as that of `readerOfNames`. */
+async function readerOf(page: NamedPage, isThere: (key: string) => Promise<boolean>): Promise<NameReader> {
+  if (page.encoding !== "url") return PLAIN_NAMES;
   return readerOfNames(
     page.names.filter((name) => name !== undefined),
     isThere,
   );
 }
 
-/** The same where every name counts. Faults: UNEXPECTED_ANSWER for an encoding that is none. */
-async function decoder(page: NamedPage, isThere: (key: string) => Promise<boolean>): Promise<(name: string) => string> {
-  const read = await reader(page, isThere);
-  return (name) => {
-    const key = read(name);
-    if (key === null) throw unexpected(page.op, "a name in the listing", "it is not percent-encoded UTF-8");
+/** Tells names that are no UTF-8 apart: `read` returns null for such a one, and `unreadable` has it for people then. */
+function collecting(names: NameReader): { read: (name: string) => string | null; unreadable: string[] } {
+  const unreadable: string[] = [];
+  const read = (name: string): string | null => {
+    const key = names.read(name);
+    if (key === null) unreadable.push(names.bytesOf(name).toString("utf8"));
     return key;
   };
+  return { read, unreadable };
 }
-
-/** Asks the store whether there is a key that begins so. */
-const asks =
-  (client: S3Client, { bucket, signal }: { bucket: string; signal: AbortSignal }) =>
-  async (key: string): Promise<boolean> => {
-    const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: key, MaxKeys: 1, EncodingType: "url" });
-    const about = { op: "ListObjectsV2", subject: `${bucket}/${key}`, signal };
-    const { Contents: found = [] } = await answered(client.send(command, { abortSignal: signal }), about);
-    return found.length > 0;
-  };
 
 const namesIn = (...lists: (readonly { Key?: string | undefined; Prefix?: string | undefined }[] | undefined)[]) =>
   lists.flatMap((list) => (list ?? []).map(({ Key, Prefix }) => Key ?? Prefix));
@@ -75,12 +65,20 @@ const under = (key: string, about: { prefix: string; op: string }): string => {
   return key;
 };
 
-async function answered<T>(call: Promise<T>, about: { op: string; subject: string; signal: AbortSignal }): Promise<T> {
+interface About {
+  op: string;
+  subject: string;
+  signal: AbortSignal | undefined;
+}
+
+const withSignal = (signal: AbortSignal | undefined) => (signal === undefined ? {} : { abortSignal: signal });
+
+async function answered<T>(call: Promise<T>, about: About): Promise<T> {
   const { op, subject, signal } = about;
   try {
     return await call;
   } catch (error) {
-    if (signal.aborted) throw new Fault("CANCELLED", { op, subject });
+    if (signal?.aborted === true) throw new Fault("CANCELLED", { op, subject });
     throw faultOfSdk(error, { op, subject });
   }
 }
@@ -105,17 +103,19 @@ export async function listPage(
     ...(delimiter !== "" && { Delimiter: delimiter }),
     ...(from !== null ? { ContinuationToken: from } : startAfter !== null && { StartAfter: startAfter }),
   });
-  const page = await answered(client.send(command, { abortSignal: signal }), about);
-  const names = namesIn(page.Contents, page.CommonPrefixes);
-  const named = { encoding: page.EncodingType, names, op };
-  const readAll = await reader(named, asks(client, { bucket, signal }));
-  const unreadable: string[] = [];
+  const page = await answered(client.send(command, withSignal(signal)), about);
+  const named = { encoding: page.EncodingType, names: namesIn(page.Contents, page.CommonPrefixes) };
+  const isThere = async (key: string): Promise<boolean> => {
+    const one = new ListObjectsV2Command({ Bucket: bucket, Prefix: key, MaxKeys: 1, EncodingType: "url" });
+    const { Contents: found = [] } = await answered(client.send(one, withSignal(signal)), about);
+    return found.length > 0;
+  };
+  const { read: readAny, unreadable } = collecting(await readerOf(named, isThere));
   const read = (name: string): string | null => {
-    const key = readAll(name);
+    const key = readAny(name);
     if (key !== null) return under(key, { prefix, op });
-    if (input.mayName !== true) throw unexpected(op, "a name in the listing", "it is not percent-encoded UTF-8");
-    unreadable.push(unreadableName(name));
-    return null;
+    if (input.mayName === true) return null;
+    throw unexpected(op, "a name in the listing", "it is not percent-encoded UTF-8");
   };
   if (page.IsTruncated === undefined) throw unexpected(op, about.subject, "no IsTruncated in the answer");
   if (page.Name !== undefined && page.Name !== bucket)
@@ -148,22 +148,28 @@ function splitMarkers(from: string | null): { key: string | undefined; second: s
 /** Null behind the last page. Faults: UNEXPECTED_ANSWER for a page that does not say, or that leads to itself. */
 function nextMarkers(
   page: { IsTruncated: boolean | undefined; NextKeyMarker: string | undefined; second: string | undefined },
-  about: { op: string; subject: string; from: string | null; read: (name: string) => string },
+  about: { op: string; subject: string; from: string | null; names: NameReader },
 ): string | null {
+  const { names } = about;
   const refuse = (detail: string) => unexpected(about.op, about.subject, detail);
   if (page.IsTruncated === undefined) throw refuse("no IsTruncated in the answer");
   if (!page.IsTruncated) return null;
   if (page.NextKeyMarker === undefined) throw refuse("a page that does not say where the next one starts");
-  const next = joinMarkers(about.read(page.NextKeyMarker), page.second);
+  const key = names.read(page.NextKeyMarker);
+  const next =
+    key === null ? joinMarkers(markerBefore(names.bytesOf(page.NextKeyMarker)), "") : joinMarkers(key, page.second);
   if (next === about.from) throw refuse("a page that leads to itself");
   return next;
 }
 
-/** One page of ListObjectVersions. Faults: UNSUPPORTED where the store has none, CANCELLED, those of the store. */
+/**
+ * One page of ListObjectVersions. Names that are no UTF-8, which no request can ask for, are told apart, perhaps on two pages.
+ * Faults: UNSUPPORTED where the store has none, CANCELLED, those of the store.
+ */
 export async function versionsPage(
   client: S3Client,
   input: Asked,
-): Promise<{ folders: string[]; versions: ObjectVersion[]; next: string | null }> {
+): Promise<{ folders: string[]; versions: ObjectVersion[]; unreadable: string[]; next: string | null }> {
   const op = "ListObjectVersions";
   const { bucket, prefix, delimiter, from, limit, signal } = input;
   const about = { op, subject: `${bucket}/${prefix}`, signal };
@@ -177,50 +183,77 @@ export async function versionsPage(
     VersionIdMarker: markers.second,
     ...(delimiter !== "" && { Delimiter: delimiter }),
   });
-  const page = await answered(client.send(command, { abortSignal: signal }), about);
-  const names = namesIn(page.Versions, page.DeleteMarkers, page.CommonPrefixes);
-  const read = await decoder({ encoding: page.EncodingType, names, op }, asks(client, { bucket, signal }));
+  const page = await answered(client.send(command, withSignal(signal)), about);
+  // An object that was deleted is in no other listing.
+  const isThere = async (key: string): Promise<boolean> => {
+    const one = new ListObjectVersionsCommand({ Bucket: bucket, Prefix: key, MaxKeys: 1, EncodingType: "url" });
+    const found = await answered(client.send(one, withSignal(signal)), about);
+    return (found.Versions ?? []).length + (found.DeleteMarkers ?? []).length > 0;
+  };
+  const named = namesIn(page.Versions, page.DeleteMarkers, page.CommonPrefixes);
+  const names = await readerOf({ encoding: page.EncodingType, names: named }, isThere);
+  const { read, unreadable } = collecting(names);
   const { IsTruncated, NextKeyMarker, NextVersionIdMarker: second } = page;
-  const next = nextMarkers({ IsTruncated, NextKeyMarker, second }, { ...about, from, read });
-  const whole = (page.Versions ?? []).map(({ Key, VersionId, IsLatest, Size, ETag, LastModified }): ObjectVersion => {
+  const next = nextMarkers({ IsTruncated, NextKeyMarker, second }, { ...about, from, names });
+  const whole = (page.Versions ?? []).flatMap((row): ObjectVersion[] => {
+    const { Key, VersionId, IsLatest, Size, ETag, LastModified } = row;
     if (Key === undefined || LastModified === undefined)
       throw unexpected(op, about.subject, "a version without a key or date");
-    return {
-      key: under(read(Key), { prefix, op }),
-      versionId: VersionId ?? "null",
-      isLatest: IsLatest ?? false,
-      isDeleteMarker: false,
-      sizeBytes: Size ?? 0,
-      etag: ETag === undefined ? null : quoteEtag(ETag),
-      modifiedAt: LastModified.getTime(),
-    };
+    const key = read(Key);
+    if (key === null) return [];
+    return [
+      {
+        key: under(key, { prefix, op }),
+        versionId: VersionId ?? "null",
+        isLatest: IsLatest ?? false,
+        isDeleteMarker: false,
+        sizeBytes: Size ?? 0,
+        etag: ETag === undefined ? null : quoteEtag(ETag),
+        modifiedAt: LastModified.getTime(),
+      },
+    ];
   });
-  const markersOf = (page.DeleteMarkers ?? []).map(({ Key, VersionId, IsLatest, LastModified }): ObjectVersion => {
+  const markersOf = (page.DeleteMarkers ?? []).flatMap((row): ObjectVersion[] => {
+    const { Key, VersionId, IsLatest, LastModified } = row;
     if (Key === undefined || LastModified === undefined)
       throw unexpected(op, about.subject, "a delete marker without a key or date");
-    return {
-      key: under(read(Key), { prefix, op }),
-      versionId: VersionId ?? "null",
-      isLatest: IsLatest ?? false,
-      isDeleteMarker: true,
-      sizeBytes: 0,
-      etag: null,
-      modifiedAt: LastModified.getTime(),
-    };
+    const key = read(Key);
+    if (key === null) return [];
+    return [
+      {
+        key: under(key, { prefix, op }),
+        versionId: VersionId ?? "null",
+        isLatest: IsLatest ?? false,
+        isDeleteMarker: true,
+        sizeBytes: 0,
+        etag: null,
+        modifiedAt: LastModified.getTime(),
+      },
+    ];
   });
   // The SDK parts them; the store lists them by key, newest first.
   const versions = [...whole, ...markersOf].toSorted((a, b) =>
     a.key === b.key ? b.modifiedAt - a.modifiedAt || Number(b.isLatest) - Number(a.isLatest) : a.key < b.key ? -1 : 1,
   );
-  const folders = (page.CommonPrefixes ?? []).map(({ Prefix = "" }) => under(read(Prefix), { prefix, op }));
-  return { folders, versions, next };
+  const folders = (page.CommonPrefixes ?? []).flatMap(({ Prefix = "" }) => {
+    const key = read(Prefix);
+    return key === null ? [] : [under(key, { prefix, op })];
+  });
+  return { folders, versions, unreadable: [...new Set(unreadable)], next };
 }
 
-/** One page of ListMultipartUploads. Faults: CANCELLED, those of the store. */
+export interface ListedUpload {
+  key: string;
+  uploadId: string;
+  /** Epoch ms by the store's clock; 0 where it does not say. */
+  startedAt: number;
+}
+
+/** One page of ListMultipartUploads; names as those of `versionsPage`. Faults: CANCELLED, those of the store. */
 export async function uploadsPage(
   client: S3Client,
   input: Omit<Asked, "delimiter">,
-): Promise<{ uploads: { key: string; uploadId: string; startedAt: number }[]; next: string | null }> {
+): Promise<{ uploads: ListedUpload[]; unreadable: string[]; next: string | null }> {
   const op = "ListMultipartUploads";
   const { bucket, prefix, from, limit, signal } = input;
   const about = { op, subject: `${bucket}/${prefix}`, signal };
@@ -233,19 +266,32 @@ export async function uploadsPage(
     KeyMarker: markers.key,
     UploadIdMarker: markers.second,
   });
-  const page = await answered(client.send(command, { abortSignal: signal }), about);
-  const names = namesIn(page.Uploads);
-  const read = await decoder({ encoding: page.EncodingType, names, op }, asks(client, { bucket, signal }));
+  const page = await answered(client.send(command, withSignal(signal)), about);
+  // No listing of objects shows it.
+  const isThere = async (key: string): Promise<boolean> => {
+    const one = new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: key, MaxUploads: 1, EncodingType: "url" });
+    try {
+      const { Uploads: found = [] } = await answered(client.send(one, withSignal(signal)), about);
+      return found.some((upload) => upload.Key !== undefined);
+    } catch (error) {
+      // Some stores list uploads only below folders.
+      if (isFault(error) && error.code === "UNSUPPORTED") return false;
+      throw error;
+    }
+  };
+  const names = await readerOf({ encoding: page.EncodingType, names: namesIn(page.Uploads) }, isThere);
+  const { read, unreadable } = collecting(names);
   const { IsTruncated, NextKeyMarker, NextUploadIdMarker: second } = page;
-  const next = nextMarkers({ IsTruncated, NextKeyMarker, second }, { ...about, from, read });
+  const next = nextMarkers({ IsTruncated, NextKeyMarker, second }, { ...about, from, names });
   const uploads = (page.Uploads ?? []).flatMap(({ Key, UploadId, Initiated }) => {
     if (Key === undefined || UploadId === undefined)
       throw unexpected(op, about.subject, "an upload without a key or id");
     const key = read(Key);
     // Some stores list more than they were asked for.
-    return key.startsWith(prefix) ? [{ key, uploadId: UploadId, startedAt: Initiated?.getTime() ?? 0 }] : [];
+    if (key?.startsWith(prefix) !== true) return [];
+    return [{ key, uploadId: UploadId, startedAt: Initiated?.getTime() ?? 0 }];
   });
-  return { uploads, next };
+  return { uploads, unreadable: [...new Set(unreadable)], next };
 }
 
 export interface DescribedObject {
@@ -271,7 +317,7 @@ export async function describeObject(
   const { bucket, key, signal, withChecksums } = input;
   const mode = withChecksums === "asked for" ? { ChecksumMode: "ENABLED" as const } : {};
   const command = new HeadObjectCommand({ Bucket: bucket, Key: key, ...mode });
-  const answer = await answered(client.send(command, { abortSignal: signal }), { op, subject: key, signal });
+  const answer = await answered(client.send(command, withSignal(signal)), { op, subject: key, signal });
   if (answer.ContentLength === undefined || answer.ETag === undefined)
     throw unexpected(op, key, "no size or no ETag in the answer");
   const sums: [string, string | undefined][] = [

@@ -267,3 +267,15 @@ describe("faultOfSdk", () => {
     });
   });
 });
+
+test("a right that lacks on a key of the bucket is named", () => {
+  const denied = (message: string) =>
+    faultOfAnswer({
+      op: "GetObject",
+      answer: answer(403, `<Error><Code>AccessDenied</Code><Message>${message}</Message></Error>`),
+    });
+  const message = "User: x is not authorized to perform: kms:Decrypt on the resource associated with this ciphertext";
+  expect(denied(message)).toMatchObject({ code: "ACCESS_DENIED" });
+  expect(denied(message).message).toContain("AccessDenied: kms:Decrypt on the key by which the bucket is encrypted");
+  expect(denied("Access Denied").message).not.toContain("kms");
+});

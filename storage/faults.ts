@@ -176,6 +176,9 @@ function detailOf(answer: PlainAnswer, element: XmlElement | null, code: FaultCo
   // the request could hold a signature and is left out.
   const message = element === null ? undefined : textOf(element, "Message");
   const known = s3Code !== undefined && Object.hasOwn(BY_CODE, s3Code);
+  // A right on the bucket does not help against a right that lacks on the key that encrypts it.
+  const right = s3Code === "AccessDenied" ? /\bkms:[A-Za-z]{1,40}\b/.exec(message ?? "")?.[0] : undefined;
+  if (right !== undefined) parts.push(`${right} on the key by which the bucket is encrypted`);
   const isCondition = s3Code === "PreconditionFailed";
   if (!known && !isCondition && message !== undefined && message !== "" && !/x-amz-/i.test(message))
     parts.push(message.slice(0, 300));

@@ -81,6 +81,23 @@ describe("listObjects", () => {
     expect(seen[0]?.query.get("start-after")).toBe("runs/a");
   });
 
+  test("reads names that XML cannot carry, and tells those apart that are no UTF-8", async () => {
+    const unreadable: string[] = [];
+    const encoded = page([{ key: "runs/a%01%2B+b" }, { key: "runs/caf%E9" }, { key: "runs/z" }], null);
+    const body = String(encoded.body).replace("<Name>", "<EncodingType>url</EncodingType><Name>");
+    const { items, seen, error } = await collect(
+      () => ({ ...encoded, body }),
+      (client) => {
+        const onUnreadable = (name: string) => void unreadable.push(name);
+        return listObjects(client, { bucket: "training", prefix: "runs/", onUnreadable });
+      },
+    );
+    expect(error).toBeNull();
+    expect(items.map(({ key }) => key)).toEqual(["runs/a\u0001+ b", "runs/z"]);
+    expect(unreadable).toEqual(["runs/caf\ufffd"]);
+    expect(seen.map(({ query }) => query.get("encoding-type"))).toEqual(["url"]);
+  });
+
   test("knows a truly empty bucket", async () => {
     expect(await objectsOf(() => page([], null))).toMatchObject({ items: [], error: null });
   });
@@ -126,7 +143,7 @@ describe("listUploads", () => {
     collect(answer, (client) => listUploads(client, { bucket: "training", prefix: "runs/" }));
 
   test("gives every open upload of every page", async () => {
-    const { items, error } = await uploadsOf(({ query }) =>
+    const { items, seen, error } = await uploadsOf(({ query }) =>
       query.get("key-marker") === "runs/a" && query.get("upload-id-marker") === "1"
         ? uploads(upload("runs/b", "2"), "<IsTruncated>false</IsTruncated>")
         : uploads(
@@ -135,6 +152,7 @@ describe("listUploads", () => {
           ),
     );
     expect(error).toBeNull();
+    expect(seen.map(({ query }) => query.get("encoding-type"))).toEqual(["url", "url"]);
     expect(items).toEqual([
       { key: "runs/a", uploadId: "1", startedAt: Date.UTC(2026, 10, 21, 12) },
       { key: "runs/b", uploadId: "2", startedAt: Date.UTC(2026, 10, 21, 12) },

@@ -317,6 +317,11 @@ export const FLAGS = {
     commands: ["sync", "check"],
     says: "Files of the same size are the same; nothing is read.",
   },
+  "unsteady-times": {
+    kind: "switch",
+    commands: [...COPYING, "check", "agent", "run"],
+    says: "On disks of other machines (NFS, SMB, FUSE) take times of a file that differ by up to 2 s for the same. When left out: once such a disk was seen to take a time back.",
+  },
   download: {
     kind: "switch",
     commands: ["check"],

@@ -15,6 +15,7 @@ import {
   terminalWishes,
 } from "./config.ts";
 import type { CommandName } from "./commands.ts";
+import { fileTimes } from "./engine/file-times.ts";
 import { freeCompilers } from "./host/keep-heap-small.ts";
 import { openInput } from "./host/read-input.ts";
 import { nameStore } from "./keys/named-store.ts";
@@ -241,6 +242,7 @@ async function runStoppable(
   const config = named === null ? plain : resolveConfig({ env: process.env, ...invocation, ...named });
   const operands = named === null ? invocation.operands : named.operands;
   setNetwork(readNetwork(networkSettings(process.env, config)));
+  if (config.isOn("unsteady-times")) fileTimes.expectWobble();
   const { signal, stopping, stoppedBy } = listenForSignals(terminal, timesOf(command, config));
   let code: number = command === "run" ? codeOfSignal("SIGTERM") : 0;
   try {

@@ -4,6 +4,7 @@ import { formatCount } from "#protocol/units.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { Empty } from "../_ui/panel.tsx";
 import { SkeletonRows } from "../_ui/skeleton.tsx";
+import { UnreadableNames } from "../_ui/unreadable-names.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import type { BucketRow, Folder, FolderState } from "./folder.ts";
 import { ObjectGrid, type RowHandling } from "./object-grid.tsx";
@@ -34,7 +35,7 @@ export function FolderList({ folder, state, place, ...handling }: FolderListProp
       </div>
     );
   if (count === 0 && !isComplete) return <SkeletonRows rows={8} label="Loading the folder" />;
-  if (count === 0 && state.unreadable.length > 0) return <Unreadable names={state.unreadable} />;
+  if (count === 0 && state.unreadable.length > 0) return <UnreadableNames first={state.unreadable} />;
   if (count === 0)
     return place.filter === "" ? (
       <Empty title={place.folder === "" ? "The bucket is empty" : "Nothing is in this folder"} />
@@ -57,28 +58,13 @@ export function FolderList({ folder, state, place, ...handling }: FolderListProp
         openKey={place.key}
       />
       <FolderFoot state={state} isSorted={isSorted} sort={place.sort} />
-      {state.unreadable.length > 0 && <Unreadable names={state.unreadable} />}
+      <UnreadableNames first={state.unreadable} />
       {fault !== null && (
         <div className="border-t border-line p-3">
           <FaultNote fault={fault} onRetry={folder.retry} />
         </div>
       )}
     </>
-  );
-}
-
-const MOST_NAMED = 3;
-
-/** Names that no request can ask for are said, and have no row. */
-function Unreadable({ names }: { names: readonly string[] }) {
-  const first = names.slice(0, MOST_NAMED).map(visibleText).join(", ");
-  const more = names.length > MOST_NAMED ? ` and ${formatCount(names.length - MOST_NAMED)} more` : "";
-  const many = names.length === 1 ? "1 name is" : `${formatCount(names.length)} names are`;
-  return (
-    <p className="border-t border-line px-4 py-2 text-12 text-risk">
-      {many} not valid UTF-8 and cannot be shown as a row: {first}
-      {more}
-    </p>
   );
 }
 

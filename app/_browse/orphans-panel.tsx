@@ -11,6 +11,7 @@ import { useWhyNot } from "../_hub/person.tsx";
 import { Button } from "../_ui/button.tsx";
 import { Empty } from "../_ui/panel.tsx";
 import { Cell, Row, Table, type Column } from "../_ui/table.tsx";
+import { UnreadableNames } from "../_ui/unreadable-names.tsx";
 import { shortText, visibleText } from "../_ui/visible-text.ts";
 import { ProtectedWords } from "./protected-words.tsx";
 import { formatBytes } from "../_ui/sizes.ts";
@@ -39,6 +40,7 @@ export function OrphansPanel({ profileId, prefix }: { profileId: string; prefix:
     retry: false,
   });
   const rows = list.data?.pages.flatMap((page) => page.uploads) ?? null;
+  const unreadable = [...new Set(list.data?.pages.flatMap((page) => page.unreadable))];
   const uploads = rows ?? [];
   const free = uploads.filter(({ protection }) => protection === null);
   const bytes = uploads.reduce((sum, { sizeBytes }) => sum + (sizeBytes ?? 0), 0);
@@ -110,6 +112,7 @@ export function OrphansPanel({ profileId, prefix }: { profileId: string; prefix:
           </>
         )}
       </Listed>
+      <UnreadableNames first={unreadable} />
       {aborting.length > 0 && (
         <ConfirmDialog
           title={aborting.length === 1 ? "Abort this upload?" : `Abort ${formatCount(aborting.length)} uploads?`}

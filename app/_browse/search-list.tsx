@@ -3,6 +3,7 @@ import { formatCount } from "#protocol/units.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { Button } from "../_ui/button.tsx";
 import { Empty } from "../_ui/panel.tsx";
+import { UnreadableNames } from "../_ui/unreadable-names.tsx";
 import { shortText, visibleText } from "../_ui/visible-text.ts";
 import { ObjectGrid, type RowHandling } from "./object-grid.tsx";
 import { useWalk, type Walked } from "./use-walk.ts";
@@ -19,7 +20,7 @@ const NOTHING = (): void => undefined;
 /** What was found below a folder, as it is found, and how far was looked. */
 export function SearchList({ profileId, place, ...handling }: SearchListProps) {
   const { walked, stop, goOn } = useWalk({ profileId, prefix: place.folder, words: place.words });
-  const { objects, state, fault } = walked;
+  const { objects, state, fault, unreadable } = walked;
   return (
     <>
       <div className="flex flex-wrap items-center gap-3 border-b border-line px-4 py-2">
@@ -56,6 +57,7 @@ export function SearchList({ profileId, place, ...handling }: SearchListProps) {
       ) : (
         state === "done" && <Empty title={`No name below has “${visibleText(place.words)}” in it`} />
       )}
+      <UnreadableNames {...unreadable} />
     </>
   );
 }

@@ -2,13 +2,14 @@
 import { formatCount } from "#protocol/units.ts";
 import { FaultDetails } from "../_hub/fault-note.tsx";
 import { Button } from "../_ui/button.tsx";
+import { unreadableWords } from "#protocol/unreadable-names.ts";
 import { useWalk } from "./use-walk.ts";
 import { formatBytes } from "../_ui/sizes.ts";
 
 /** Objects and bytes of everything below a folder, counted by listing all of it: as long as that takes, or until it is stopped. */
 export function SumUp({ profileId, folder, onClose }: { profileId: string; folder: string; onClose: () => void }) {
   const { walked, stop, goOn } = useWalk({ profileId, prefix: folder, words: "" });
-  const { looked, state, fault } = walked;
+  const { looked, state, fault, unreadable } = walked;
   const end = {
     walking: "so far…",
     stopped: "until it was stopped",
@@ -21,6 +22,9 @@ export function SumUp({ profileId, folder, onClose }: { profileId: string; folde
       <output className="nums block min-w-0 flex-1 basis-64 text-soft">
         Below here: {formatCount(looked.objects)} objects, {formatBytes(looked.bytes)} {end} (
         {formatCount(looked.requests)} requests)
+        {unreadable.count > 0 && (
+          <span className="text-risk"> {unreadableWords(unreadable.first, unreadable.count)}, and in no sum.</span>
+        )}
         {fault !== null && <FaultDetails fault={fault} />}
       </output>
       {state === "walking" ? (

@@ -1,6 +1,6 @@
 "use client";
 import { useEffect, useRef, useState } from "react";
-import type { BucketObject } from "#protocol/bucket.ts";
+import { WALK_LIMITS, type BucketObject } from "#protocol/bucket.ts";
 import type { FaultData } from "#protocol/fault.ts";
 import { hub } from "../_hub/client.ts";
 import { faultOf } from "../_hub/fault-of.ts";
@@ -10,6 +10,8 @@ export interface Walked {
   objects: readonly BucketObject[];
   looked: { objects: number; bytes: number; requests: number };
   matching: { objects: number; bytes: number };
+  /** Names that are not valid UTF-8, and the first of them: they are in no sum. */
+  unreadable: { count: number; first: readonly string[] };
   through: string | null;
   state: "walking" | "stopped" | "paused" | "done" | "failed";
   fault: FaultData | null;
@@ -23,6 +25,7 @@ const NOTHING: Walked = {
   objects: [],
   looked: { objects: 0, bytes: 0, requests: 0 },
   matching: { objects: 0, bytes: 0 },
+  unreadable: { count: 0, first: [] },
   through: null,
   state: "walking",
   fault: null,
@@ -68,6 +71,10 @@ export function useWalk(at: { profileId: string; prefix: string; words: string }
           matching: {
             objects: old.matching.objects + page.matching.objects,
             bytes: old.matching.bytes + page.matching.bytes,
+          },
+          unreadable: {
+            count: old.unreadable.count + page.unreadable.count,
+            first: [...old.unreadable.first, ...page.unreadable.first].slice(0, WALK_LIMITS.unreadable),
           },
           through: page.through ?? old.through,
           state,

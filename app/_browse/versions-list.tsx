@@ -14,6 +14,7 @@ import { onDemand } from "../_ui/on-demand.tsx";
 import { Empty } from "../_ui/panel.tsx";
 import { Cell, Row, Table, type Column } from "../_ui/table.tsx";
 import { Tag } from "../_ui/tag.tsx";
+import { UnreadableNames } from "../_ui/unreadable-names.tsx";
 import { shortText, visibleText } from "../_ui/visible-text.ts";
 import { formatBytes } from "../_ui/sizes.ts";
 import { countOf } from "./job-words.ts";
@@ -73,6 +74,7 @@ export function VersionsList({
   const pages = list.data?.pages ?? [];
   const folders = pages.flatMap((page) => page.folders);
   const versions = pages.flatMap((page) => page.versions);
+  const unreadable = [...new Set(pages.flatMap((page) => page.unreadable))];
   const hidden = versions.filter(isHiding).slice(0, MOST_CHOSEN);
   return (
     <>
@@ -163,6 +165,7 @@ export function VersionsList({
           </Table>
         )}
       </Listed>
+      <UnreadableNames first={unreadable} />
       {asked !== null && (
         <PlanDialog
           profileId={profileId}

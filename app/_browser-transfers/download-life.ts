@@ -1,5 +1,5 @@
 import { Fault, toFault, type FaultData } from "#protocol/fault.ts";
-import type { FolderFile, ObjectFacts } from "#protocol/browser-transfers.ts";
+import type { FolderFile, FolderPage, ObjectFacts } from "#protocol/browser-transfers.ts";
 import type { SignedRequest } from "#protocol/operations.ts";
 import { askHub } from "./ask-hub.ts";
 import { hub } from "../_hub/client.ts";
@@ -32,6 +32,8 @@ export interface DownloadView {
   bytesPerSecond: number;
   filesTotal: number;
   filesDone: number;
+  /** Names of the folder that no request can ask for: they are left out. */
+  unreadable: readonly string[];
   /** Of which the checksum was on record, and agreed. */
   verifiedBytes: number;
   retries: number;
@@ -52,7 +54,13 @@ interface Parts {
   onChange: () => void;
 }
 
-async function listFiles(wanted: Wanted): Promise<{ files: FolderFile[]; kept: ObjectFacts["sum"] }> {
+interface ListedFiles {
+  files: FolderFile[];
+  kept: ObjectFacts["sum"];
+  unreadable: string[];
+}
+
+async function listFiles(wanted: Wanted): Promise<ListedFiles> {
   switch (wanted.kind) {
     case "object": {
       const { profileId, key } = wanted;
@@ -61,27 +69,27 @@ async function listFiles(wanted: Wanted): Promise<{ files: FolderFile[]; kept: O
       const { sizeBytes, etag, modifiedAt, sum, sums } = found;
       const known = sums.length > 0 ? sums : [{ offset: 0, length: sizeBytes, crc32: null }];
       const pieces = sizeBytes === 0 ? [] : known.map((one) => ({ key, etag, ...one }));
-      return { files: [{ path: key, profileId, sizeBytes, modifiedAt, pieces }], kept: sum };
+      return { files: [{ path: key, profileId, sizeBytes, modifiedAt, pieces }], kept: sum, unreadable: [] };
     }
     case "checkpoint":
     case "checkpoint file": {
       const { checkpointId } = wanted;
       const path = wanted.kind === "checkpoint" ? {} : { path: wanted.path };
       const { files } = await askHub(hub.browserTransfers.folder.query({ checkpointId, ...path }));
-      return { files, kept: null };
+      return { files, kept: null, unreadable: [] };
     }
     case "prefix": {
       const { profileId, prefix } = wanted;
       const files: FolderFile[] = [];
+      const unreadable = new Set<string>();
       let cursor: string | null = null;
       do {
-        const page: { files: FolderFile[]; cursor: string | null } = await askHub(
-          hub.browserTransfers.folder.query({ profileId, prefix, cursor }),
-        );
+        const page: FolderPage = await askHub(hub.browserTransfers.folder.query({ profileId, prefix, cursor }));
         files.push(...page.files);
+        for (const name of page.unreadable) unreadable.add(name);
         ({ cursor } = page);
       } while (cursor !== null);
-      return { files, kept: null };
+      return { files, kept: null, unreadable: [...unreadable] };
     }
   }
 }
@@ -89,6 +97,7 @@ async function listFiles(wanted: Wanted): Promise<{ files: FolderFile[]; kept: O
 export class DownloadLife {
   readonly #parts: Parts;
   #files: FolderFile[] = [];
+  #unreadable: readonly string[] = [];
   #groups: RangeGroup[] = [];
   readonly #written = new Map<number, string>();
   #state: DownloadView["state"] = "listing";
@@ -115,7 +124,8 @@ export class DownloadLife {
     this.#fault = null;
     try {
       if (this.#files.length === 0) {
-        const { files, kept } = await listFiles(wanted);
+        const { files, kept, unreadable } = await listFiles(wanted);
+        this.#unreadable = unreadable;
         if (files.length === 0) throw new Fault("NOT_FOUND", { op: "download", detail: "there are no files" });
         this.#files = files;
         if (!this.#isFolder) this.#groups = planRanges(files[0]?.pieces ?? [], kept);
@@ -274,6 +284,7 @@ export class DownloadLife {
       bytesPerSecond: isRunning ? Math.max(0, (moved.reduce((sum, { bytes }) => sum + bytes, 0) / span) * 1000) : 0,
       filesTotal: this.#files.length,
       filesDone: this.#filesDone,
+      unreadable: this.#unreadable,
       verifiedBytes: this.#verifiedBytes,
       retries: this.#retries,
       pieces: this.#state === "done" ? "" : this.#pieces(),

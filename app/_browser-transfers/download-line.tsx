@@ -3,6 +3,7 @@ import { formatCount, formatEta, formatRate, type RateUnit } from "#protocol/uni
 import { useRateUnit } from "../_hub/choices.ts";
 import { Button } from "../_ui/button.tsx";
 import type { Tone } from "../_ui/mark.tsx";
+import { unreadableWords } from "#protocol/unreadable-names.ts";
 import { visibleText } from "../_ui/visible-text.ts";
 import { CorsOffer } from "./cors-offer.tsx";
 import type { DownloadView } from "./download-life.ts";
@@ -34,11 +35,12 @@ function verdictOf({ verifiedBytes, bytesTotal }: DownloadView): string {
 }
 
 function factsOf(view: DownloadView): string {
-  const { state, bytesDone, bytesTotal, filesTotal, filesDone, retries, mode } = view;
+  const { state, bytesDone, bytesTotal, filesTotal, filesDone, unreadable, retries, mode } = view;
   return [
     state === "done" ? formatBytes(bytesTotal) : `${formatBytes(bytesDone)} of ${formatBytes(bytesTotal)}`,
     ...(filesTotal > 1 ? [`${formatCount(filesDone)} of ${formatCount(filesTotal)} files`] : []),
     ...(state === "done" ? [verdictOf(view)] : []),
+    ...(unreadable.length > 0 ? [`left out: ${unreadableWords(unreadable)}`] : []),
     ...(retries > 0 ? [`${formatCount(retries)} ${retries === 1 ? "retry" : "retries"}`] : []),
     MODE_WORDS[mode],
   ].join(" · ");

@@ -4,6 +4,8 @@ import { createControlClient } from "#storage/client.ts";
 import { deleteObject, putObjectText } from "#storage/objects.ts";
 import { traitsOf } from "#storage/providers.ts";
 import type { Stage } from "../stage/open-stage.ts";
+import { serveOdd } from "../stage/odd-objects.ts";
+import { addProfile } from "../stage/provision.ts";
 import { expect, overflow, seriousFaults, openSignedIn, test } from "./story.ts";
 
 /** A bucket from the inside: large, hostile, looked at, searched, and changed with the effect shown first. */
@@ -120,6 +122,42 @@ test("an object is looked at beside the list, and search says how far it looked"
   });
   await page.reload();
   await expect(page.getByText("a/config.json", { exact: true })).toBeVisible();
+});
+
+test("names that are not UTF-8 have no row, and are counted and named on every list", async ({ page, stage }) => {
+  test.setTimeout(300_000);
+  await putAll(stage, { "u/caf@": "x", "u/fine": "x" });
+  await startUpload(stage, "u/caf@");
+  await startUpload(stage, "u/fine");
+  // As Ceph writes a key that was put with a byte of Latin-1.
+  const odd = await serveOdd(stage.store, (answer) =>
+    answer.body.includes("caf%40")
+      ? { ...answer, body: Buffer.from(answer.body.toString().replaceAll("caf%40", "caf%E9")) }
+      : answer,
+  );
+  try {
+    const profileId = await addProfile(stage.client, {
+      name: "odd names",
+      store: { ...stage.store, endpoint: odd.endpoint },
+    });
+    await openSignedIn(page, stage);
+    const said = page.getByText(/1 name is not valid UTF-8: u\/caf\ufffd/);
+    await page.goto(`${stage.hub.url}/buckets/${profileId}?in=u/`);
+    await expect(page.getByText("fine", { exact: true })).toBeVisible();
+    await expect(said).toHaveCount(1);
+    await page.getByRole("button", { name: "Sum up" }).click();
+    await expect(page.getByText(/1 objects, 1 B in all/)).toContainText("1 name is not valid UTF-8");
+    await page.getByRole("button", { name: "Close", exact: true }).click();
+    await page.getByLabel("Search all names below this folder").fill("fine");
+    await expect(page.getByText(/: all of it\./)).toBeVisible();
+    await expect(said).toHaveCount(1);
+    await page.goto(`${stage.hub.url}/buckets/${profileId}?in=u/&show=uploads`);
+    await expect(page.getByText("u/fine", { exact: true })).toBeVisible();
+    await expect(said).toHaveCount(1);
+    expect(await seriousFaults(page)).toEqual([]);
+  } finally {
+    await odd.close();
+  }
 });
 
 test("hostile names are shown as what they are, wide and narrow", async ({ page, stage }) => {

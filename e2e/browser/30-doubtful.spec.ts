@@ -59,3 +59,44 @@ test("a doubtful checkpoint is told from a whole one on the pages of its run, it
   await page.goto(`${stage.hub.url}/nodes`);
   await page.screenshot({ path: "test-results/doubtful-nodes.png" });
 });
+
+test("a piece says on the pages of its run and its own which node's piece is missing, and becomes the whole when that is there", async ({
+  page,
+  stage,
+}) => {
+  test.setTimeout(300_000);
+  const write = (node: string): void => {
+    const path = join(stage.folderOf(node), "step_10");
+    mkdirSync(path, { recursive: true });
+    writeSafetensors(join(path, `model_${node}.safetensors`), layersOf(64 * 1024));
+  };
+  const start = (name: string, rank: number) =>
+    stage.startNode({
+      name,
+      run: "fsdp",
+      flags: ["--nodes", "2", "--node-rank", String(rank), "--settle", "200ms"],
+    });
+  await start("zero", 0);
+  await start("one", 1);
+  write("zero");
+  const rows = async () =>
+    (await stage.client.runs.get.query({ run: runName.parse("fsdp") })).checkpoints.filter(
+      ({ state }) => state === "complete",
+    );
+  const piece = await waitUntil("the piece of node 0 is safe", async () => (await rows())[0]);
+  const why = "the piece of node 1 is missing";
+  await openSignedIn(page, stage);
+  await page.goto(`${stage.hub.url}/runs/fsdp`);
+  const table = page.getByRole("table", { name: "Checkpoints" });
+  await expect(table.getByRole("row").filter({ hasText: why })).toContainText("piece of node 0 of 2");
+  await page.goto(`${stage.hub.url}/checkpoints/${piece.id}`);
+  await expect(page.getByRole("region", { name: "Facts" })).toContainText(`piece of node 0 of 2: ${why}.`);
+  await expectSound(page, "the piece of a checkpoint");
+  write("one");
+  const whole = await waitUntil("they are joined", async () => (await rows()).find(({ doubt }) => doubt === null));
+  await page.goto(`${stage.hub.url}/checkpoints/${whole.id}`);
+  await expect(page.getByRole("region", { name: "Facts" })).toContainText("2 of 2 nodes");
+  await expect(page.getByRole("region", { name: "Facts" })).toContainText("zero, one");
+  await page.goto(`${stage.hub.url}/runs/fsdp`);
+  await expect(table.getByRole("row").filter({ hasText: "missing" })).toHaveCount(0);
+});

@@ -103,6 +103,11 @@ describe("the hub", () => {
     expect(outcome.stderr + outcome.stdout).toContain(port);
   });
 
+  test("with arguments says that it takes none, and how it is set", async () => {
+    const { code, stderr } = await runOnce("server/main.ts", ["--port", "8080"], {});
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/takes no arguments \(--port\).*TIDEMARK_PORT/)]);
+  });
+
   test("with a data folder that cannot be made says so", async () => {
     const file = join(stage.dir, "a-file");
     writeFileSync(file, "");

@@ -8,8 +8,10 @@ import { keysInEnv } from "../stage/keys-in-env.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { runOnce } from "../stage/run-once.ts";
 import { ROOT } from "../stage/start-process.ts";
+import { waitComplete } from "../stage/wait-complete.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { testedWorker } from "../stage/start-worker.ts";
+import { hashFolder, writeCheckpoint } from "../stage/write-checkpoint.ts";
 
 /** Each code of the table, from a command that ends with it. */
 let stage: Stage;
@@ -88,6 +90,38 @@ test("a full disk ends with 7", async () => {
     if (mounted) spawnSync("umount", [small]);
     rmSync(small, { recursive: true, force: true });
   }
+});
+
+/** A disk that refuses colons, as exFAT does: what Node makes new there fails as it does on such a one. */
+const WITHOUT_COLONS = `
+  import promises from "node:fs/promises";
+  import { syncBuiltinESMExports } from "node:module";
+  import { basename } from "node:path";
+  const { writeFile } = promises;
+  promises.writeFile = async (path, ...rest) => {
+    if (basename(String(path)).includes(":")) throw Object.assign(new Error("EINVAL"), { code: "EINVAL" });
+    return writeFile(path, ...rest);
+  };
+  syncBuiltinESMExports();
+`;
+
+test("a restore ends with 8 where the disk cannot hold a name, with all other files in place", async () => {
+  const { folderOf, dir } = stage;
+  const hook = join(dir, "without-colons.mjs");
+  writeFileSync(hook, WITHOUT_COLONS);
+  mkdirSync(folderOf("old"), { recursive: true });
+  const source = writeCheckpoint({ folder: folderOf("old"), step: 4, modelBytes: 4, optimizerBytes: 4, loss: 1 });
+  writeFileSync(join(source, "at 12:30.txt"), "x");
+  await stage.startNode({ name: "old", run: "old", env: { NODE_OPTIONS: `--import ${hook}` } });
+  await waitComplete(stage, "old");
+  const target = join(dir, "back");
+  const state = join(dir, "nodes/old/state");
+  const { code, stderr } = await runOnce(testedWorker(), ["restore", "old", target, "--state", state]);
+  expect({ code, stderr }).toMatchObject({ code: 8 });
+  expect(stderr).toContain("at 12:30.txt (the disk refuses its name)");
+  const { "at 12:30.txt": leftOut, ...others } = hashFolder(source);
+  expect(leftOut).toBeDefined();
+  expect(hashFolder(target)).toEqual(others);
 });
 
 test("no code of the table is left out", () => {

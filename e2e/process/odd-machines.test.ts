@@ -87,6 +87,20 @@ describe.runIf(process.getuid?.() === 0)("a user without passwd entry", () => {
     expect(output.match(new RegExp(`in ${temporary}/tidemark-${NOBODY}: .*--state`, "g"))).toHaveLength(1);
   });
 
+  test("with the home of another user copies with the keys that it was given, and is told of a file that it was told to read", async () => {
+    const home = join(stage.dir, "home-of-another");
+    mkdirSync(join(home, ".aws"), { recursive: true });
+    writeFileSync(join(home, ".aws/config"), "[default]\nregion = eu-west-1\n");
+    chmodSync(home, 0o700);
+    const file = join(openFolder("files"), "c.bin");
+    writeFileSync(file, "c", { mode: 0o644 });
+    const env = { ...keysInEnv(stage.store), TMPDIR: openFolder("temporary"), HOME: home };
+    const copy = ["cp", file, `s3://${stage.store.bucket}/odd/c.bin`];
+    expect(await asNobody(copy, env)).toMatchObject({ code: 0 });
+    const { code, output } = await asNobody(copy, { ...env, AWS_CONFIG_FILE: join(home, ".aws/config") });
+    expect([code, output]).toEqual([2, expect.stringContaining("this file cannot be read")]);
+  });
+
   test("is told which flag helps where no folder at all may be written", async () => {
     const file = join(openFolder("files"), "b.bin");
     writeFileSync(file, "b", { mode: 0o644 });

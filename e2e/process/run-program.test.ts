@@ -139,6 +139,20 @@ test("a program that is not there is said, with the code that shells give it", a
   expect(said(worker)).toContain("no-such-program-anywhere: The program was not found");
 });
 
+test("a script whose interpreter is not there is named with it", async () => {
+  const started = async (name: string, firstLine: string) => {
+    const script = join(stage.dir, `${name}.sh`);
+    writeFileSync(script, `${firstLine}\necho never\n`, { mode: 0o755 });
+    const worker = await stage.startNode({ name, run: name, program: [script] });
+    expect(await worker.exited).toMatchObject({ code: 126 });
+    return said(worker);
+  };
+  expect(await started("windows", "#!/bin/sh\r")).toMatch(/interpreter \/bin\/sh\\u000d.*lines end as on Windows/);
+  expect(await started("lost", "#! /opt/no/python3 -u")).toMatch(
+    /interpreter \/opt\/no\/python3, which is not there\)/,
+  );
+});
+
 test("without a program or a folder it says what is missing", async () => {
   const worker = await stage.startNode({ name: "empty", run: "empty", program: [] });
   expect(await worker.exited).toMatchObject({ code: 2 });

@@ -33,6 +33,18 @@ test.each(CODED)("an object stored as %s comes as it is stored, by cp, sync and 
   expect((await does(["cat", `${at}/e/log`])).out.equals(bytes)).toBe(true);
 });
 
+test("an object that is a web page is no answer of somebody else: cp, sync and cat give it", async () => {
+  const body = "<!doctype html><html><body>a report</body></html>";
+  await putOdd(store, `t${round}/h/report.html`, { Body: body, ContentType: "text/html" });
+  await does(["cp", `${at}/h/report.html`, join(here, "report.html")]);
+  await does(["sync", `${at}/h`, join(here, "h")]);
+  expect([readFileSync(join(here, "report.html"), "utf8"), tree(join(here, "h"))]).toEqual([
+    body,
+    { "report.html": body },
+  ]);
+  expect((await does(["cat", `${at}/h/report.html`])).out.toString()).toBe(body);
+});
+
 test("an object that its store calls aws-chunked comes as it is stored", async () => {
   const body = Buffer.alloc(300_000, "chunk");
   await putOdd(store, `t${round}/c/log`, { Body: body });

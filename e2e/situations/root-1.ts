@@ -48,6 +48,12 @@ export const root = {
       test: "e2e/process/pieces.test.ts > of several nodes are joined into one checkpoint, which each of them goes on from",
     },
     {
+      situation: "Pieces by several nodes for a bucket that wants encryption, or for a run that has further homes.",
+      outcome:
+        "The claim is refused with the bucket's name before a byte is written; so are further homes and encryption while the nodes write.",
+      test: "server/checkpoints/claim-for-group.test.ts > is refused at the first claim where the bucket wants encryption, before a byte is written",
+    },
+    {
       situation: "One of these nodes starts again, and trains a step for the second time that others have a piece of.",
       outcome:
         "Pieces of two trainings are never joined: all nodes go on from the same checkpoint, in an epoch of their own.",

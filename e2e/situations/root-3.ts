@@ -53,6 +53,13 @@ export const root = {
       test: "storage/browse.test.ts > tells names that are no UTF-8 apart where somebody looks, and refuses them where all objects are meant",
     },
     {
+      situation:
+        "A version, a deleted object, an unfinished upload, or an object in a searched or downloaded folder whose key is not valid UTF-8",
+      outcome:
+        "It is counted and named below the list, in the sums, the search and the download; all others are shown, also where a page of the listing ends with it.",
+      test: "server/bucket/unreadable-names.test.ts > versions and unfinished uploads are listed without them, and they are said",
+    },
+    {
       situation: "A listing that names a key twice",
       outcome: "It counts once.",
       test: "e2e/process/odd-names.test.ts > a listing that names a key twice is read as if it named it once",

@@ -15,6 +15,16 @@ export const root = {
       test: "e2e/process/stored-bytes.test.ts > an object that its store calls aws-chunked comes as it is stored",
     },
     {
+      situation: "An object that is a web page (`Content-Type: text/html`)",
+      outcome: "It is no answer of somebody else: `cp`, `sync` and `cat` give it.",
+      test: "e2e/process/stored-bytes.test.ts > an object that is a web page is no answer of somebody else: cp, sync and cat give it",
+    },
+    {
+      situation: "An object that the bucket encrypts with a key (SSE-KMS) which the access key may not use",
+      outcome: "It is named with the right that lacks (`kms:Decrypt`); all others are fetched. Exit code 8.",
+      test: "storage/faults.test.ts > a right that lacks on a key of the bucket is named",
+    },
+    {
       situation: "An object with an encoding, downloaded by a browser, which would undo it",
       outcome: "The store is asked not to say it, and the bytes come as they are stored.",
       test: "app/_browser-transfers/engine/download-file.test.ts > that is stored with an encoding comes as it is stored, though the browser would undo it",

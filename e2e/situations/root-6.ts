@@ -63,6 +63,23 @@ export const root = {
       test: "e2e/process/odd-machines.test.ts > %s copies a file, and is told once where its journal is",
     },
     {
+      situation:
+        "HOME is that of another user, who lets nobody in (sudo, a container with a user of its own), and keys are given.",
+      outcome: "`~/.aws` counts as not there. A file that AWS_CONFIG_FILE names has to be readable.",
+      test: "e2e/process/odd-machines.test.ts > with the home of another user copies with the keys that it was given, and is told of a file that it was told to read",
+    },
+    {
+      situation: "The limit of open files is small (`ulimit -n 64`), or the machine's is reached.",
+      outcome: "Each file that could not be opened is named with that limit and how it is raised.",
+      test: "worker/engine/disk-fault.test.ts > where no more files may be opened (%s) the limit is named, and not the disk alone",
+    },
+    {
+      situation:
+        "The program is a script whose interpreter is not there: a first line that ends as on Windows, another image.",
+      outcome: "The sentence names the interpreter, and the line ends where they are the cause. Exit code 126.",
+      test: "e2e/process/run-program.test.ts > a script whose interpreter is not there is named with it",
+    },
+    {
       situation: "No folder at all may be written.",
       outcome: "One sentence that names --state.",
       test: "e2e/process/odd-machines.test.ts > is told which flag helps where no folder at all may be written",
@@ -92,6 +109,19 @@ export const root = {
       situation: "The state folder is on a small root disk, and checkpoints on a large volume.",
       outcome: "`doctor`, `status` and the first capture say so with both numbers and the flag that helps.",
       test: "worker/host/judge-state-disk.test.ts > a small root disk beside a large volume is said, with both numbers and the flag that helps",
+    },
+    {
+      situation:
+        "A network disk that tells other times of files that nobody wrote (caches, rounding to 1 or 2 s, servers whose clocks differ).",
+      outcome:
+        "On such disks a time that goes back by up to 2 s is no write, and from then on neither is one that goes forth; where bytes hang on it they are compared. Checkpoints are taken once, copies and `sync` work; where a time only goes forth, the sentence names --unsteady-times.",
+      test: "e2e/process/unsteady-times.test.ts > checkpoints on it become safe, each once, and are known after a restart",
+    },
+    {
+      situation: "A network disk whose clock is ahead of or behind the machine's.",
+      outcome:
+        "What is quiet by our own clock is taken, also at the end of the program; what came while we watched is of this run, whatever its date.",
+      test: "worker/upload/unsteady-times.test.ts > by a clock that is behind, what came while we watched is of this run all the same",
     },
     {
       situation: "Values from a file of variables with quotes, a carriage return or a byte order mark around them.",

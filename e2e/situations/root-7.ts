@@ -45,6 +45,17 @@ export const root = {
       test: "storage/import/read-import.test.ts > is what stands there, also with a $ at its beginning; without them it comes from elsewhere",
     },
     {
+      situation:
+        'Variables as PowerShell (`$Env:`), cmd (`set "X=y"`), fish, csh, a quoted list of compose or a terminal with its prompt write them',
+      outcome: "They are read, with the quotes that belong to the shell left out.",
+      test: "storage/import/read-import.test.ts > is read as %s writes it",
+    },
+    {
+      situation: "A Secret of Kubernetes",
+      outcome: "Its values are decoded from base64 below `data`, and taken as they stand below `stringData`.",
+      test: "storage/import/read-import.test.ts > is read from a Secret of Kubernetes as it stands below stringData, and left out where data is no base64",
+    },
+    {
       situation: "A compose file with `S$$x` as a key: `$$` stands for `$` there",
       outcome: "It is read as compose reads it, and as it stands in any other file of variables.",
       test: "storage/import/read-import.test.ts > has $$ for a $ in the environment of a compose service, and nowhere else",

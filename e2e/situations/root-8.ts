@@ -25,6 +25,11 @@ export const root = {
       test: "storage/inspect/hostile.test.ts > that begins empty and goes on with its metadata is named for what it is",
     },
     {
+      situation: "A safetensors file that is a pointer of Git LFS, a sign-in page, JSON or gzip",
+      outcome: "It is named for what it is.",
+      test: "storage/inspect/hostile.test.ts > that is %s under the name of a safetensors file is named as that",
+    },
+    {
       situation: "In a bucket of another tool: a step without optimizer",
       outcome: "It is called weights only. Registered, it is no step to go on from: the one before it is.",
       test: "server/adopt/adopt.test.ts > of weights alone is not what a run goes on from: the step before it is, also after a rebuild",

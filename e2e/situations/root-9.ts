@@ -42,6 +42,11 @@ export const root = {
       test: "server/watch-database.test.ts > a log that is not folded in is said once, and once when it is short again",
     },
     {
+      situation: "The hub is started with arguments (`--port 8080`)",
+      outcome: "It says that it takes none and by which variables it is set, and does not start.",
+      test: "e2e/process/clear-sentences.test.ts > with arguments says that it takes none, and how it is set",
+    },
+    {
       situation: "A chart over the days on which clocks are put on and back",
       outcome: "Each day has one tick, at its midnight.",
       test: "app/_ui/chart-scale.test.ts > %s: each day has one tick, at its midnight",

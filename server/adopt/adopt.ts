@@ -2,6 +2,7 @@ import type * as z from "zod";
 import { ADOPTED_EPOCH, type AdoptAnswer, type adoptInput, type AdoptedManifest } from "#protocol/adopted.ts";
 import { Fault } from "#protocol/fault.ts";
 import { attemptId } from "#protocol/names.ts";
+import { unreadableWords } from "#protocol/unreadable-names.ts";
 import { writeManifest } from "../checkpoints/write-manifest.ts";
 import { audit } from "../events/audit.ts";
 import { emit } from "../events/record-event.ts";
@@ -34,8 +35,9 @@ export async function adopt(
   return hub.locks.run(`adopt ${profileId}`, async () => {
     const known = await knownAdoption(hub, input);
     if (known !== null) return { checkpointId: known };
-    const objects = await findObjects(hub, { store, place, kind, signal });
+    const { objects, unreadable } = await findObjects(hub, { store, place, kind, signal });
     const judged = await judgePlace(hub, { store, place, objects, signal });
+    if (unreadable.length > 0) judged.reason += `; left out: ${unreadableWords(unreadable)}`;
     if (judged.verdict === "incomplete")
       throw new Fault("CHECKPOINT_INCOMPLETE", { op: "adopt", subject: place, detail: judged.reason });
     if (judged.verdict !== input.verdict)

@@ -13,19 +13,22 @@ const refuse = (place: string, detail: string): Fault =>
 
 /**
  * The objects of a checkpoint that another tool left, by its place: those that its names say belong to it and, where only its
- * files tell that the folder is a model, what else lies directly in it (configuration, tokenizer).
+ * files tell that the folder is a model, what else lies directly in it (configuration, tokenizer). Names below it that are not valid UTF-8,
+ * which no request can ask for, are told apart.
  * @throws Fault BAD_INPUT when it is Tidemark's own, or too much; NO_SUCH_KEY when nothing is there; those of the listing
  */
 export async function findObjects(
   hub: Pick<Hub, "db">,
   { store, place, kind, signal }: { store: OpenStore; place: string; kind: "folder" | "file"; signal: AbortSignal },
-): Promise<ListedObject[]> {
+): Promise<{ objects: ListedObject[]; unreadable: string[] }> {
   const { bucket } = store.access;
   const prefixes = await hub.db.profile.findMany({ where: { bucket }, select: { prefix: true } });
   const found: ListedObject[] = [];
   const all: ListedObject[] = [];
+  const unreadable: string[] = [];
+  const onUnreadable = (name: string) => void unreadable.push(name);
   let isWhole = false;
-  for await (const object of listObjects(store.client, { bucket, prefix: place })) {
+  for await (const object of listObjects(store.client, { bucket, prefix: place, onUnreadable })) {
     if (signal.aborted) throw new Fault("CANCELLED", { op: "adopt" });
     if (all.length >= MOST_LISTED) throw refuse(place, `more than ${MOST_LISTED} objects begin with this name`);
     if (kind === "folder" && isOrbaxFolder(object.key.slice(place.length))) isWhole = true;
@@ -39,7 +42,7 @@ export async function findObjects(
     found.push(object);
   }
   if (found.length === 0) throw new Fault("NO_SUCH_KEY", { op: "adopt", subject: place });
-  return found;
+  return { objects: found, unreadable: kind === "file" ? [] : unreadable };
 }
 
 /** Orbax has the folder to itself, with names below it that tell nothing: of arrays, of items. */

@@ -49,7 +49,7 @@ async function listCheckpoint(
     const { sizeBytes, mtimeMs, extents } = file;
     return { path: file.path, profileId: row.profileId, sizeBytes, modifiedAt: mtimeMs, pieces: extents };
   });
-  return { name: `${committed.run}-step-${committed.step}`, files, cursor: null };
+  return { name: `${committed.run}-step-${committed.step}`, files, unreadable: [], cursor: null };
 }
 
 async function listPrefix(
@@ -60,14 +60,16 @@ async function listPrefix(
   const { client, access } = await hub.stores.open(profileId);
   const start = cursor === null ? {} : { startAfter: cursor };
   const files: FolderFile[] = [];
+  const unreadable: string[] = [];
   let last: string | null = null;
   const name = prefix.split("/").findLast((segment) => segment !== "") ?? access.bucket;
   for await (const { key, sizeBytes, etag, modifiedAt } of listObjects(client, {
     bucket: access.bucket,
     prefix,
+    onUnreadable: (name) => void unreadable.push(name),
     ...start,
   })) {
-    if (files.length >= PAGE) return { name, files, cursor: last };
+    if (files.length >= PAGE) return { name, files, unreadable, cursor: last };
     last = key;
     // What consoles make to show an empty folder.
     if (key.endsWith("/") && sizeBytes === 0) continue;
@@ -76,5 +78,5 @@ async function listPrefix(
     const pieces = sizeBytes === 0 ? [] : [piece];
     files.push({ path: key.slice(folder.length).replace(/^\/+/, ""), profileId, sizeBytes, modifiedAt, pieces });
   }
-  return { name, files, cursor: null };
+  return { name, files, unreadable, cursor: null };
 }

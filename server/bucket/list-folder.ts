@@ -46,10 +46,10 @@ export async function listVersions(
   const { bucket } = store.access;
   try {
     const page = await versionsPage(store.client, { bucket, prefix, delimiter: "/", from, limit, signal });
-    const { folders, versions, next } = page;
-    return { isSupported: true, folders, versions, nextCursor: sealed(of, next) };
+    const { folders, versions, unreadable, next } = page;
+    return { isSupported: true, folders, versions, unreadable, nextCursor: sealed(of, next) };
   } catch (error) {
     if (!isFault(error) || error.code !== "UNSUPPORTED") throw error;
-    return { isSupported: false, folders: [], versions: [], nextCursor: null };
+    return { isSupported: false, folders: [], versions: [], unreadable: [], nextCursor: null };
   }
 }

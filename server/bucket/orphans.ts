@@ -43,7 +43,7 @@ export async function listOrphans(
     upload.sizeBytes = await uploadedBytes(store.client, { bucket, key, uploadId });
     upload.protection = await guard.explain(key);
   });
-  return { uploads, nextCursor: page.next === null ? null : sealCursor(of, page.next) };
+  return { uploads, unreadable: page.unreadable, nextCursor: page.next === null ? null : sealCursor(of, page.next) };
 }
 
 /**

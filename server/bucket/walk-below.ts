@@ -21,12 +21,13 @@ export async function walkBelow(hub: Hub, input: z.infer<typeof walkInput>, sign
   const looked = { objects: 0, bytes: 0, requests: 0 };
   const matching = { objects: 0, bytes: 0 };
   let through: string | null = null;
-  let unreadable = 0;
+  const unreadable = { count: 0, first: new Array<string>() };
   for (;;) {
     const asked = { bucket, prefix, delimiter: "" as const, startAfter: null, limit: MOST_ROWS, signal };
     const page = await listPage(store.client, { ...asked, from, mayName: true });
     looked.requests++;
-    unreadable += page.unreadable.length;
+    unreadable.count += page.unreadable.length;
+    unreadable.first.push(...page.unreadable.slice(0, WALK_LIMITS.unreadable - unreadable.first.length));
     for (const object of page.objects) {
       looked.objects++;
       looked.bytes += object.sizeBytes;

@@ -14,6 +14,7 @@ import { hearCaller } from "../nodes/hear-caller.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
 import type { GroupClaim } from "#protocol/pieces.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
+import { requireJoinable } from "../homes/require-joinable.ts";
 import { homesOf } from "../homes/homes-of.ts";
 import { abandonNewer } from "./abandon-newer.ts";
 import { chooseStart } from "./choose-start.ts";
@@ -21,7 +22,6 @@ import { addMember, findGroupPlace, joinEpoch } from "./claim-for-group.ts";
 import { joinOpen } from "./join-step.ts";
 import { notingRefusal, requireAllowed, requireFree, requireSameWay, type Claimant } from "./may-claim.ts";
 import { nothingFound, readRun } from "../upkeep/read-run.ts";
-import { sealingOf } from "../sealing/seal-keys.ts";
 import { showHistory } from "../upkeep/show-history.ts";
 import { currentEpoch, doubtfulAfter, newestComplete, newestOfStep } from "./newest.ts";
 import { placeIn } from "./place-of-row.ts";
@@ -247,7 +247,7 @@ async function claimTogether(
 ): Promise<ClaimAnswer> {
   const { hub, run } = claimant;
   const { highestSeen, group, from } = about;
-  await requirePlain(hub, run);
+  await requireJoinable(hub, run);
   await joinOpen(hub, run);
   const chosen = from === undefined ? ("as it is" as const) : await chooseStart(hub.db, run, from);
   const isNew = chosen !== "as it is";
@@ -264,14 +264,6 @@ async function claimTogether(
   const isAtStart = place === "join" || group.start !== undefined;
   const newest = isAtStart ? await parentCheckpoint(hub, last) : await newestComplete(hub.db, run);
   return withDoubtful(hub, run, { ...answerOf(last, newest), ...said });
-}
-
-/** Each piece would have a key of its own, which no manifest of the whole can name. @throws Fault BAD_INPUT */
-async function requirePlain(hub: Hub, run: RunName): Promise<void> {
-  const of = await hub.db.run.findUnique({ where: { name: run }, include: { profile: true } });
-  if (of === null || sealingOf(of.profile) === "off") return;
-  const detail = `pieces by several nodes cannot be encrypted, and ${of.profile.name} wants everything encrypted`;
-  throw new Fault("BAD_INPUT", { op: "claimEpoch", subject: run, detail });
 }
 
 /** The checkpoint that an epoch goes on from. */

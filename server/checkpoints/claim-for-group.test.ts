@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { callAs, type TestNode } from "../hub/open-test-hub.ts";
+import { addTestProfile, callAs, type TestNode } from "../hub/open-test-hub.ts";
 import { fault } from "../hub/match-fault.ts";
+import { ALERT_SETTLE_MS } from "#protocol/alerts.ts";
 import { doubtOfPiece } from "#protocol/pieces.ts";
+import { evaluate } from "../alerts/evaluate.ts";
 import { removeCheckpoint } from "../keeping/remove-checkpoint.ts";
 import { newId } from "../random-id.ts";
 import { announce, manifestOf, run, upload, type StagedFile } from "./stage-checkpoint.ts";
@@ -128,5 +130,76 @@ describe("pieces of one step", () => {
     expect(await test.hub.db.checkpoint.count()).toBe(0);
     expect(await keysOf(test.hub, profileId, "team/runs/")).toEqual([]);
     expect(await keysOf(test.hub, profileId, "team/manifests/")).toEqual([]);
+  });
+});
+
+describe("what cannot be joined", () => {
+  const admin = () => callAs(test.hub, "admin");
+  const members = () => test.hub.db.epochMember.count();
+
+  it("is refused at the first claim where the bucket wants encryption, before a byte is written", async () => {
+    await admin().sealing.set({ id: profileId, sealing: "content", understood: true });
+    await expect(start(node, 0)).rejects.toThrow(
+      /pieces by several nodes cannot be encrypted, and .* wants everything encrypted/,
+    );
+    expect([await members(), await keysOf(test.hub, profileId, "team/")]).toEqual([0, []]);
+  });
+
+  it("is refused when encryption is switched on while the nodes write, and not once they have ended", async () => {
+    await start(node, 0);
+    await start(other, 1);
+    const seal = () => admin().sealing.set({ id: profileId, sealing: "content", understood: true });
+    await expect(seal()).rejects.toThrow(/2 nodes write .* together, and pieces cannot be encrypted/);
+    await commitPiece(node, { rank: 0, epoch: 1, step: 10 });
+    await commitPiece(other, { rank: 1, epoch: 1, step: 10 });
+    expect((await listed())[0]).toMatchObject({ doubt: null, isNewest: true });
+    for (const live of test.hub.live.nodes.values()) live.leftAt = test.hub.now();
+    expect(await seal()).toMatchObject({ sealing: "content" });
+  });
+
+  it("is refused as a further home, and so is the claim of a run that has one", async () => {
+    const second = await addTestProfile(test.hub, store.endpoint, { name: "second", prefix: "second/" });
+    const homes = (profileIds: string[]) => callAs(test.hub, "operator").homes.set({ run, profileIds, copies: null });
+    await start(node, 0);
+    await expect(homes([profileId, second])).rejects.toThrow(
+      /2 nodes write it together: pieces by several nodes lie in one bucket/,
+    );
+    expect(await claim(node, { rank: 0, of: 2 })).toMatchObject({ epoch: 1, groupOf: 2 });
+    await test.hub.db.runHome.createMany({
+      data: [profileId, second].map((id, position) => ({
+        run,
+        profileId: id,
+        position,
+        addedAt: new Date(),
+        addedBy: "",
+      })),
+    });
+    await expect(start(other, 1)).rejects.toThrow(
+      /pieces by several nodes lie in one bucket, and this run has 2: .*, second/,
+    );
+    await homes([profileId]);
+    expect(await start(other, 1)).toMatchObject({ epoch: 1 });
+  });
+});
+
+describe("a piece that is missing", () => {
+  it("is said by an alert with the node that has to bring it, until it is there", async () => {
+    const { alerts } = callAs(test.hub, "admin");
+    const told = async () => {
+      await evaluate(test.hub);
+      test.advance(ALERT_SETTLE_MS);
+      await evaluate(test.hub);
+      return (await alerts.active({})).rows.flatMap(({ text }) => (text.includes("step 10") ? [text] : []));
+    };
+    await start(node, 0);
+    await start(other, 1);
+    await commitPiece(node, { rank: 0, epoch: 1, step: 10 });
+    expect(await told()).toEqual([]);
+    test.advance(11 * 60_000);
+    expect(await told()).toEqual([
+      `kept step 10 of ${run}, which may not be whole: the piece of node 1 (gpu-2) is missing`,
+    ]);
+    await commitPiece(other, { rank: 1, epoch: 1, step: 10 });
+    expect(await told()).toEqual([]);
   });
 });

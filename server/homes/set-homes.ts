@@ -11,6 +11,7 @@ import type { Context, PersonCaller } from "../trpc.ts";
 import { ensureClaim } from "./ensure-claim.ts";
 import { homesOf } from "./homes-of.ts";
 import { readHomes } from "./read-homes.ts";
+import { refuseHomesOfPieces } from "./require-joinable.ts";
 
 /** Two profiles of one place would be two names for one copy. @throws Fault CONFLICT */
 function refuseSamePlace(profiles: readonly Profile[]): void {
@@ -58,7 +59,7 @@ async function claimThere(hub: Hub, run: RunName, profileId: string): Promise<vo
 /**
  * Says in which buckets a run lies, in their order. What lies in one that is left out stays there, is read from it and deleted
  * with its checkpoint; only nothing new goes there. Nodes that write the run hear of it at once.
- * @throws Fault NOT_FOUND, CONFLICT, those of the store of a bucket that is added
+ * @throws Fault NOT_FOUND, CONFLICT, BAD_INPUT when several nodes write it together, those of the store of a bucket that is added
  */
 export async function setHomes(
   { hub, caller }: Context & { caller: PersonCaller },
@@ -77,6 +78,7 @@ export async function setHomes(
     return row;
   });
   refuseSamePlace(profiles);
+  await refuseHomesOfPieces(hub, { run, homes: profiles });
   const added = profiles.filter(({ id }) => !before.profileIds.includes(id));
   for (const profile of added) await refuseForeignRun(hub, { run, profile });
   const at = new Date(hub.now());

@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import { Fault, isFault } from "#protocol/fault.ts";
 import type { Recognised, recogniseInput, RecognisedPage } from "#protocol/recognise.ts";
+import { unreadableWords } from "#protocol/unreadable-names.ts";
 import { listObjects } from "#storage/listing.ts";
 import { getObjectText } from "#storage/objects.ts";
 import { createRecogniser, type Recogniser } from "#storage/recognise/recognise.ts";
@@ -29,7 +30,9 @@ export async function recogniseBucket(
   const store = await hub.stores.open(input.profileId);
   const recogniser = createRecogniser(store.prefix);
   const warnings: string[] = [];
-  const cursor = await listInto(recogniser, { store, input, signal, warnings });
+  const unreadable = new Set<string>();
+  const cursor = await listInto(recogniser, { store, input, signal, warnings, unreadable });
+  if (unreadable.size > 0) warnings.push(`left out: ${unreadableWords([...unreadable])}`);
   await readWanted(hub, { recogniser, store, signal, warnings });
   const found = recogniser.end();
   return { ...found, adopted: await adoptedAmong(hub, input.profileId, found), cursor, warnings };
@@ -51,11 +54,12 @@ interface Listing {
   input: z.infer<typeof recogniseInput>;
   signal: AbortSignal;
   warnings: string[];
+  unreadable: Set<string>;
 }
 
 /** Returns the key after which the next page begins; null when there is none. */
 async function listInto(recogniser: Recogniser, about: Listing): Promise<string | null> {
-  const { store, input, signal, warnings } = about;
+  const { store, input, signal, warnings, unreadable } = about;
   const { bucket } = store.access;
   const startAfter = input.cursor === null ? {} : { startAfter: input.cursor };
   let [count, isSorted] = [0, true];
@@ -66,6 +70,7 @@ async function listInto(recogniser: Recogniser, about: Listing): Promise<string 
   for await (const { key, sizeBytes, modifiedAt, storageClass } of listObjects(store.client, {
     bucket,
     prefix: input.prefix,
+    onUnreadable: (name) => void unreadable.add(name),
     ...startAfter,
   })) {
     if (signal.aborted) throw new Fault("CANCELLED", { op: "recognise" });

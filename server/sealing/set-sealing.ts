@@ -2,6 +2,7 @@ import type * as z from "zod";
 import { Fault } from "#protocol/fault.ts";
 import type { setSealingInput, SealingView } from "#protocol/sealing.ts";
 import { audit } from "../events/audit.ts";
+import { refuseSealingOfPieces } from "../homes/require-joinable.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import { sealKeyPlace } from "../keeper/secret-place.ts";
 import { newId } from "../random-id.ts";
@@ -19,7 +20,7 @@ const WORDS = {
 /**
  * Switches encryption of new checkpoints on or off. What was written before stays as it is, and opens with the key it was
  * written under. Nodes hear of it at once. The first time, a key is made.
- * @throws Fault NOT_FOUND, BAD_INPUT when it is switched on and nobody said to have understood what losing the key means
+ * @throws Fault NOT_FOUND, BAD_INPUT when several nodes write pieces there now, or it is switched on and nobody said to have understood what losing the key means
  */
 export async function setSealing(context: Context, input: z.infer<typeof setSealingInput>): Promise<SealingView> {
   const { hub } = context;
@@ -30,6 +31,7 @@ export async function setSealing(context: Context, input: z.infer<typeof setSeal
     const detail = "say that you understood: whoever loses this hub and the exported key loses the checkpoints";
     throw new Fault("BAD_INPUT", { op: "encryption", subject: "understood", detail });
   }
+  if (sealing !== "off") await refuseSealingOfPieces(hub, id);
   if (sealing !== "off" && before.sealKeyId === null) await makeKey(context, { profileId: id });
   await hub.db.profile.update({ where: { id }, data: { sealing } });
   await tell(context, { id, name: before.name, action: `encryption ${sealing}`, text: WORDS[sealing] });

@@ -132,6 +132,35 @@ describe("a variable in single quotes", () => {
     expect(problemsOf(text("'$AWS_SECRET'"))).toMatch(/stand-in/);
   });
 
+  it.each([
+    ["PowerShell", (name: string, value: string) => `$Env:${name} = "${value}"`],
+    ["cmd", (name: string, value: string) => `set "${name}=${value}"`],
+    ["a quoted list", (name: string, value: string) => `      - "${name}=${value}"`],
+    ["fish", (name: string, value: string) => `set -gx ${name} '${value}'`],
+    ["csh", (name: string, value: string) => `setenv ${name} ${value}`],
+    ["a terminal, with its prompt", (name: string, value: string) => `$ export ${name}=${value}`],
+    ["a Secret of Kubernetes", (name: string, value: string) => `  ${name}: ${btoa(`${value}\n`)}`],
+  ])("is read as %s writes it", (_, lineOf) => {
+    const isSecret = lineOf("A", "a").startsWith("  A");
+    const lines = [
+      lineOf("AWS_ACCESS_KEY_ID", "AKIAEXAMPLE"),
+      lineOf("AWS_SECRET_ACCESS_KEY", "SK123456"),
+      lineOf("AWS_ENDPOINT_URL", "https://s3.example.com"),
+    ].join("\n");
+    const { made } = readImport(isSecret ? `apiVersion: v1\ndata:\n${lines}\nkind: Secret\n` : lines);
+    expect(made).toHaveLength(1);
+    expect(made[0]?.credential).toMatchObject({ accessKeyId: "AKIAEXAMPLE", secretAccessKey: "SK123456" });
+    expect(made[0]?.draft.profile.endpoint).toBe("https://s3.example.com");
+  });
+
+  it("is read from a Secret of Kubernetes as it stands below stringData, and left out where data is no base64", () => {
+    const keys = "  AWS_ACCESS_KEY_ID: AKIAEXAMPLE\n  AWS_SECRET_ACCESS_KEY: SK123456\n";
+    const { made } = readImport(`kind: Secret\nstringData:\n${keys}`);
+    expect(made[0]?.credential).toMatchObject({ accessKeyId: "AKIAEXAMPLE", secretAccessKey: "SK123456" });
+    const other = readImport(`kind: Secret\ndata:\n${keys.replace("SK123456", "no base64!")}`);
+    expect(other.made[0]?.credential ?? null).toBeNull();
+  });
+
   it("has $$ for a $ in the environment of a compose service, and nowhere else", () => {
     const secretOf = (text: string) => one(text).credential?.secretAccessKey;
     const list = (lead: string, as: string) =>

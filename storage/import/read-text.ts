@@ -34,9 +34,12 @@ export interface TakenApart {
 const SECTION = /^\[([^[\]]{1,128})\]$/;
 const COMMAND = /^(?:\$ |# |> )?(?:sudo |time |nohup )?(?:\.\/|\/(?:[\w.-]{1,64}\/){1,8})?rclone(?:\.exe)?(?: |$)/;
 const ASSIGNMENTS: readonly RegExp[] = [
-  /^(?:export |set |ENV |env |- |-e |--env )?"?([A-Z][A-Z0-9_]{1,100})=(.*)$/,
-  /^\$env:([A-Za-z][A-Za-z0-9_]{1,100})\s*=\s*(.*)$/,
-  /^(?:setx|ENV) ([A-Z][A-Z0-9_]{1,100}) (.*)$/,
+  // Quotes around the name too: cmd, lists of compose, JSON.
+  /^(?:set |- |-e |--env )?"([A-Z][A-Z0-9_]{1,100})=([^"]*)",?$/,
+  /^(?:\$ )?(?:export |set |ENV |env |- |-e |--env )?([A-Z][A-Z0-9_]{1,100})=(.*)$/,
+  /^\$env:([A-Za-z][A-Za-z0-9_]{1,100})\s*=\s*(.*)$/i,
+  // Windows, Docker, csh and fish.
+  /^(?:\$ )?(?:setx|ENV|setenv|set (?:-[A-Za-z]+ |--[a-z]+ ){1,4}) ?([A-Z][A-Z0-9_]{1,100}) (.*)$/,
   /^(?:- )?"?([A-Z][A-Z0-9_]{1,100})"?\s*:\s+(.*)$/,
 ];
 const OPTION = /^([A-Za-z][A-Za-z0-9_-]{0,64})\s*=(.*)$/;
@@ -54,6 +57,13 @@ function bareValue(text: string): string | null {
 
 const isReference = (value: string): boolean => /^\$\{?[A-Za-z_(]|^%[A-Za-z_]+%$|^\{\{/.test(value);
 
+/** A value in base64; null where it is none, or no text. */
+function decodedValue(text: string): string | null {
+  if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text)) return null;
+  const value = atob(text).trimEnd();
+  return /^[\x20-\x7e]*$/.test(value) ? value : null;
+}
+
 interface Assignment {
   name: string;
   value: string;
@@ -65,7 +75,7 @@ function assignmentOf(line: string): Assignment | null {
   for (const [index, pattern] of ASSIGNMENTS.entries()) {
     const [, name, value] = pattern.exec(line) ?? [];
     if (name === undefined || value === undefined) continue;
-    const isCompose = index === ASSIGNMENTS.length - 1 || (index === 0 && /^- (?!-)/.test(line));
+    const isCompose = index === ASSIGNMENTS.length - 1 || (index < 2 && /^- (?!-)/.test(line));
     return { name: name.toUpperCase(), value, isCompose };
   }
   return null;
@@ -87,6 +97,9 @@ function joinLines(text: string): string[] {
 }
 
 interface Reading extends TakenApart {
+  /** A Secret of Kubernetes, and whether its values are in base64 here: below `data`, and not below `stringData`. */
+  isSecret: boolean;
+  isEncoded: boolean;
   mostSections: number;
   section: Section | null;
   /** The key that indented lines belong to. */
@@ -103,7 +116,8 @@ function openSection(reading: Reading, name: string): void {
 }
 
 function takeVariable(reading: Reading, { name, value: written, isCompose }: Assignment): void {
-  const value = bareValue(written);
+  const bare = bareValue(written);
+  const value = bare !== null && reading.isEncoded ? decodedValue(bare) : bare;
   // What a shell would not expand is no reference.
   const isLiteral = written.trim().startsWith("'");
   if (value === null || value.length > LONGEST_VALUE) reading.notUnderstood++;
@@ -143,6 +157,7 @@ function takeLine(reading: Reading, raw: string): void {
     reading.notUnderstood++;
     return;
   }
+  if (reading.isSecret && /^\w+:/.test(line)) reading.isEncoded = text === "data:";
   const section = SECTION.exec(text)?.[1];
   const assignment = assignmentOf(text);
   if (section !== undefined) openSection(reading, section.trim());
@@ -159,6 +174,8 @@ const unclosedIn = (sections: readonly Section[]): number =>
 /** Takes a pasted text apart; with limits of their own, the files of this machine's user. Never throws. */
 export function takeApart(text: string, limits: TextLimits = PASTED): TakenApart {
   const reading: Reading = {
+    isSecret: /^kind:[ \t]*["']?Secret\b/m.test(text),
+    isEncoded: false,
     mostSections: limits.sections,
     sections: [],
     variables: new Map(),

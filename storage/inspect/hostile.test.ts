@@ -58,6 +58,26 @@ describe("a pickle", () => {
 });
 
 describe("a header", () => {
+  it.each([
+    [
+      "a pointer of Git LFS",
+      "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n",
+      /never fetched \(git lfs pull\)/,
+    ],
+    ["a page", "<!doctype html><html><title>Sign in</title></html>", /page or an answer of a server/],
+    ["JSON", '{"error":"not authorized"}', /it is JSON/],
+    ["gzip", Buffer.from("1f8b0800000000000003abe60200d0a6f1a502000000", "hex"), /compressed with gzip/],
+  ])("that is %s under the name of a safetensors file is named as that", async (_, bytes, says) => {
+    const { fault } = await inspect("model.safetensors", Buffer.from(bytes));
+    expect(fault).toMatchObject({ code: "MALFORMED", detail: expect.stringMatching(says) });
+  });
+
+  it.each(["\ufeff", " "])("behind %j is read by no library", async (before) => {
+    const header = `${before}{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`;
+    const { fault } = await inspect("a.safetensors", safetensors(header, Buffer.alloc(4)));
+    expect(fault).toMatchObject({ detail: expect.stringContaining("does not begin with {") });
+  });
+
   it("that is longer than is read costs nothing", async () => {
     const length = Buffer.alloc(8);
     length.writeBigUInt64LE(50_000_000n);

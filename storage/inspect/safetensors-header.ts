@@ -31,11 +31,28 @@ export interface HeaderTensor {
   expectedBytes: number | null;
 }
 
+/** What comes under this name where something went wrong before, by its first bytes. */
+const OTHERS: readonly (readonly [RegExp, string])[] = [
+  [/^version /, "a pointer of Git LFS: the file itself was never fetched (git lfs pull)"],
+  [/^\s*<(?:!doc|html|head|\?xml)/i, "a page or an answer of a server that was saved in its place"],
+  [/^\s*\{"/, "JSON"],
+];
+const OPENING_BRACE = 0x7b;
+const [GZIP, ZSTD] = [0x8b1f, 0xb528];
+function otherThan(start: Uint8Array): string | null {
+  const magic = new DataView(start.buffer, start.byteOffset, LENGTH_BYTES).getUint16(0, true);
+  if (magic === GZIP || magic === ZSTD) return `compressed with ${magic === GZIP ? "gzip" : "zstd"}`;
+  const text = String.fromCharCode(...start);
+  return OTHERS.find(([pattern]) => pattern.test(text))?.[1] ?? null;
+}
+
 /** Faults: MALFORMED, TOO_MUCH_INSIDE, those of the source. */
 export async function readHeader(source: BoundedSource): Promise<SafetensorsHeader> {
   if (source.sizeBytes < LENGTH_BYTES) throw malformed("it is shorter than the length of its own header");
   const start = await source.read(0, LENGTH_BYTES);
   const headerBytes = new DataView(start.buffer, start.byteOffset, LENGTH_BYTES).getBigUint64(0, true);
+  const other = otherThan(start);
+  if (other !== null && headerBytes > BigInt(source.sizeBytes)) throw malformed(`it is ${other}, and no safetensors`);
   if (headerBytes > BigInt(MOST_HEADER_BYTES))
     throw malformed(`its header claims ${headerBytes} bytes; the format allows 100 MB`);
   const header = Number(headerBytes);
@@ -49,6 +66,7 @@ export async function readHeader(source: BoundedSource): Promise<SafetensorsHead
     );
   const parsed = parseJson(bytes);
   if (!isRecord(parsed)) throw malformed("its header is no JSON object");
+  if (bytes[0] !== OPENING_BRACE) throw malformed("its header does not begin with {, so no library reads it");
   const metadata = Object.hasOwn(parsed, "__metadata__") ? parsed["__metadata__"] : undefined;
   if (metadata !== undefined && !isRecord(metadata)) throw malformed("its __metadata__ is no JSON object");
   const entries = Object.entries(parsed).filter(([name]) => name !== "__metadata__");

@@ -1,6 +1,6 @@
 import { Fault } from "#protocol/fault.ts";
 import { quoteEtag } from "#storage/check-range.ts";
-import { readerOfNames } from "#storage/decode-names.ts";
+import { PLAIN_NAMES, readerOfNames } from "#storage/decode-names.ts";
 import { faultOfAnswer, type HttpAnswer } from "#storage/faults.ts";
 import { locateBucket, type StoreAccess } from "#storage/signing.ts";
 import { presign, type Credential, type CredentialSource, type QueryPairs } from "#storage/sigv4.ts";
@@ -201,7 +201,7 @@ async function decodePage(
 ): Promise<ListedPage> {
   const { subject, prefix, isThere } = about;
   const names = [...page.objects.map(({ key }) => key), ...page.folders];
-  const read = page.isEncoded ? await readerOfNames(names, isThere) : (name: string) => name;
+  const { read } = page.isEncoded ? await readerOfNames(names, isThere) : PLAIN_NAMES;
   const unreadable: string[] = [];
   const readOne = (name: string): string | null => {
     const key = read(name);

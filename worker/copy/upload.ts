@@ -91,7 +91,7 @@ export async function uploadFiles<F extends FileToUpload>(engine: Engine, job: U
       const key = keyOf(file);
       const plan = planParts(sizeOf(file));
       if (plan.parts.length <= 1) await remember(fileIndex);
-      const about = { key, identity, partBytes: plan.partBytes, abandon: abandon(key) };
+      const about = { key, path, identity, partBytes: plan.partBytes, abandon: abandon(key) };
       const { memory, nonce } = await journal.file(about);
       // Of many that are done nothing has to be waited for.
       while (memory.sentEtag !== null && isTurnOver()) await nextTurn();

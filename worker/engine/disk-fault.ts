@@ -1,13 +1,19 @@
 import { Fault, isFault } from "#protocol/fault.ts";
 import type { FaultCode } from "#protocol/fault-table.ts";
 
+/** Of these the disk and its permissions are not the cause. */
+const WORDS: Readonly<Record<string, string>> = {
+  EMFILE: "EMFILE: this process may not open more files at once; raise its limit with ulimit -n",
+  ENFILE: "ENFILE: this machine may not open more files at once; raise fs.file-max",
+};
+
 /** An error of the file system as a Fault: a full disk is NO_SPACE, anything else what the caller says. */
 export function diskFault(error: unknown, about: { op: string; subject: string; otherwise: FaultCode }): Fault {
   if (isFault(error)) return error;
   const code = codeOf(error);
   const full = code === "ENOSPC" || code === "EDQUOT";
   const { op, subject } = about;
-  const rest = full || code === null ? {} : { detail: code };
+  const rest = full || code === null ? {} : { detail: WORDS[code] ?? code };
   return new Fault(full ? "NO_SPACE" : about.otherwise, { op, subject, ...rest, cause: error });
 }
 

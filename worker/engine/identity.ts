@@ -4,6 +4,7 @@ import * as z from "zod";
 import { Fault } from "#protocol/fault.ts";
 import { statFile } from "./at-once.ts";
 import { diskFault } from "./disk-fault.ts";
+import { fileTimes } from "./file-times.ts";
 
 /** Which file it is and whether it was touched: device and inode, size, time of the last change. Text, because the numbers exceed 2^53. */
 export const fileIdentity = z.object({ dev: z.string(), ino: z.string(), sizeBytes: z.number(), mtimeNs: z.string() });
@@ -25,8 +26,12 @@ export async function readIdentity(path: string): Promise<FileIdentity> {
   }
 }
 
-export const isSameFile = (a: FileIdentity, b: FileIdentity): boolean =>
-  a.dev === b.dev && a.ino === b.ino && a.sizeBytes === b.sizeBytes && a.mtimeNs === b.mtimeNs;
+/** Whether the file at `path` is the one that it was before, and nobody wrote to it: by the rule of `file-times` for its time. */
+export const isSameFile = (now: FileIdentity, before: FileIdentity, path: string): boolean =>
+  now.dev === before.dev &&
+  now.ino === before.ino &&
+  now.sizeBytes === before.sizeBytes &&
+  fileTimes.isSame(now, before, path);
 
 /** Whether it is the same file, and what was there is there: of a log, what was written since comes behind. */
 export const hasGrown = (now: FileIdentity, before: FileIdentity): boolean =>
@@ -39,18 +44,33 @@ export interface ExpectedFile {
   onGrown?: (() => void) | undefined;
 }
 
+/** A time that goes back where it was says that the disk does not keep it. */
+const MORE_LOOKS = 8;
+const LOOK_AGAIN_MS = 250;
+
 /** @throws Fault SOURCE_CHANGED when the open file is no longer what it was. */
 export async function assertUnchanged({ fd }: { fd: number }, expected: ExpectedFile): Promise<void> {
   const { path, identity, onGrown } = expected;
-  const now = identityOf(await statFile(fd));
-  if (isSameFile(now, identity)) return;
+  let now = identityOf(await statFile(fd));
+  if (isSameFile(now, identity, path)) return;
+  const mayBeWobble = now.ino === identity.ino && fileTimes.mayBeWobble(now, identity, path);
+  for (let looks = mayBeWobble ? MORE_LOOKS : 0; looks > 0; looks--) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+    const last = now;
+    now = identityOf(await statFile(fd));
+    // That it went back is remembered of its disk, also where it is the expected time again.
+    fileTimes.isSame(now, last, path);
+    if (isSameFile(now, identity, path)) return;
+  }
   if (onGrown !== undefined && hasGrown(now, identity)) {
     onGrown();
     return;
   }
   const detail =
-    now.sizeBytes === identity.sizeBytes
-      ? "it was written again"
-      : `its size went from ${identity.sizeBytes} to ${now.sizeBytes} bytes`;
+    now.sizeBytes !== identity.sizeBytes
+      ? `its size went from ${identity.sizeBytes} to ${now.sizeBytes} bytes`
+      : mayBeWobble
+        ? "it was written again, by its time; where its disk tells other times of what nobody wrote, --unsteady-times helps"
+        : "it was written again";
   throw new Fault("SOURCE_CHANGED", { op: "read", subject: path, detail });
 }

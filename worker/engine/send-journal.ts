@@ -1,10 +1,13 @@
 import { randomUUID } from "node:crypto";
+import { constants } from "node:fs";
 import * as z from "zod";
 import { crc32Hex, etag } from "#protocol/checkpoint.ts";
 import { storeChecksum, type StoreChecksum } from "#protocol/store-checksum.ts";
 import { removeOwned } from "../disk/change-disk.ts";
+import { closeFile, openFile } from "./at-once.ts";
 import { fileIdentity, isSameFile, type FileIdentity } from "./identity.ts";
 import { openJournal } from "./journal.ts";
+import { checksumSlice } from "./read-part.ts";
 import { SentPlaces } from "./sent-places.ts";
 import type { BegunUpload, SendMemory, SentPart } from "./send-job.ts";
 
@@ -49,6 +52,8 @@ interface Remembered {
 
 interface FileAbout {
   key: string;
+  /** Where it is read from; left out: its identity is all that tells it. */
+  path?: string;
   identity: FileIdentity;
   partBytes: number;
 }
@@ -103,10 +108,10 @@ export async function openSendJournal(path: string): Promise<SendJournal> {
     await journal.append(line);
   };
   return {
-    file: async ({ key, identity, partBytes, abandon }) => {
+    file: async ({ key, path, identity, partBytes, abandon }) => {
       const known = files.get(key) ?? recall(key);
       if (known !== undefined) files.set(key, known);
-      const isKnown = known !== undefined && isSameFile(known.identity, identity) && known.partBytes === partBytes;
+      const isKnown = known?.partBytes === partBytes && (await isAsSent(known, { identity, path }));
       if (!isKnown) {
         if (known !== undefined && known.uploadId !== null && known.sentEtag === null) await abandon?.(known.uploadId);
         await write(newFile({ key, identity, partBytes }));
@@ -131,6 +136,27 @@ export async function openSendJournal(path: string): Promise<SendJournal> {
       await removeOwned("journal", path);
     },
   };
+}
+
+/** Whether what was sent is what the file holds. Where only its disk may have told another time, what was sent is compared with it. */
+async function isAsSent(
+  { identity: before, parts, partBytes, sentEtag }: Remembered,
+  { identity, path }: { identity: FileIdentity; path: string | undefined },
+): Promise<boolean> {
+  if (identity.mtimeNs === before.mtimeNs) return isSameFile(identity, before, path ?? "");
+  if (path === undefined || !isSameFile(identity, before, path)) return false;
+  if (sentEtag !== null && parts.size < Math.ceil(identity.sizeBytes / partBytes)) return false;
+  const fd = await openFile(path, constants.O_RDONLY);
+  try {
+    for (const [number, { crc32 }] of parts) {
+      const offset = (number - 1) * partBytes;
+      const length = Math.min(partBytes, identity.sizeBytes - offset);
+      if ((await checksumSlice({ fd, path, offset, length })) !== crc32) return false;
+    }
+    return true;
+  } finally {
+    await closeFile(fd);
+  }
 }
 
 /**

@@ -110,7 +110,7 @@ function readWhole({ path, identity, onGrown }: SendJob, into: Buffer): boolean 
       }
       // Asked afterwards: what was read is what it was when it was listed.
       const now = identityOf(fstatSync(fd, { bigint: true }));
-      if (isSameFile(now, identity)) return true;
+      if (isSameFile(now, identity, path)) return true;
       if (onGrown === undefined || !hasGrown(now, identity)) return false;
       onGrown();
       return true;

@@ -6,6 +6,8 @@ export interface KeyFacts {
   /** `~/.aws/config` and `~/.aws/credentials`, or where the environment puts them; null without a home. */
   configFile: string | null;
   credentialsFile: string | null;
+  /** The environment names one of these files: somebody means it. */
+  areFilesNamed: boolean;
   /** Looked for in this order. */
   rcloneFiles: readonly string[];
   /** `RCLONE_CONFIG_NAME_OPTION`: remotes without a file. */
@@ -33,6 +35,7 @@ export function readKeyFacts(env: Environment): KeyFacts {
   return {
     configFile: read("AWS_CONFIG_FILE") ?? below(".aws", "config"),
     credentialsFile: read("AWS_SHARED_CREDENTIALS_FILE") ?? below(".aws", "credentials"),
+    areFilesNamed: read("AWS_CONFIG_FILE") !== null || read("AWS_SHARED_CREDENTIALS_FILE") !== null,
     rcloneFiles:
       read("RCLONE_CONFIG") === null
         ? rclone.filter((file) => file !== null)

@@ -1,8 +1,9 @@
+import { accessSync, constants } from "node:fs";
 import { Fault } from "#protocol/fault.ts";
 import type { Config, LayerEntry, Layers } from "../config.ts";
 import type { FlagName } from "../flags.ts";
 import { readAwsProfile, type AwsProfile } from "./aws-profile.ts";
-import type { KeysFrom } from "./key-facts.ts";
+import type { KeyFacts, KeysFrom } from "./key-facts.ts";
 import { readRclonePlace, readRcloneStore } from "./rclone-remote.ts";
 
 /**
@@ -37,7 +38,9 @@ export function nameStore(config: Config, asked: { command: string; operands: re
   const named =
     profile.name === null || profile.source === null ? null : { name: profile.name, source: profile.source };
   // A variable that is left over from elsewhere does not stop a command that has its keys.
-  const read = readAwsProfile(keyFacts, hasKey && named !== null && !hasProfile(config, named) ? null : named);
+  // Neither does a home that is another user's (sudo, a container with a user of its own).
+  const facts = hasKey && !keyFacts.areFilesNamed ? withReadable(keyFacts) : keyFacts;
+  const read = readAwsProfile(facts, hasKey && named !== null && !hasProfile(facts, named) ? null : named);
   const below = placeOf(config, read);
   if (hasKey) return below.size === 0 ? null : { operands, layers: { above: new Map(), below }, keysFrom: null };
   // Half a key is a mistake, and is refused as that.
@@ -50,9 +53,23 @@ export function nameStore(config: Config, asked: { command: string; operands: re
   return { operands, layers, keysFrom: elsewhere(config, { read, named }) };
 }
 
-function hasProfile(config: Config, named: { name: string; source: string }): boolean {
+/** Without the files that this user may not read. */
+function withReadable(facts: KeyFacts): KeyFacts {
+  const readable = (path: string | null): string | null => {
+    if (path === null) return null;
+    try {
+      accessSync(path, constants.R_OK);
+      return path;
+    } catch {
+      return null;
+    }
+  };
+  return { ...facts, configFile: readable(facts.configFile), credentialsFile: readable(facts.credentialsFile) };
+}
+
+function hasProfile(facts: KeyFacts, named: { name: string; source: string }): boolean {
   try {
-    readAwsProfile(config.keyFacts, named);
+    readAwsProfile(facts, named);
     return true;
   } catch {
     return false;

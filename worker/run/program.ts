@@ -1,7 +1,9 @@
 import { spawn, type ChildProcess } from "node:child_process";
+import { closeSync, openSync, readSync } from "node:fs";
 import { constants } from "node:os";
 import type { Writable } from "node:stream";
 import { Fault } from "#protocol/fault.ts";
+import { visibleText } from "#protocol/visible-text.ts";
 import { codeOf } from "../engine/disk-fault.ts";
 import { passOutput } from "./pass-output.ts";
 
@@ -71,10 +73,35 @@ export function startProgram(command: readonly string[], options: ProgramOptions
 
 function startFault(error: unknown, file: string): Fault {
   const code = codeOf(error);
+  const interpreter = code === "ENOENT" ? interpreterOf(file) : null;
+  if (interpreter !== null) {
+    const why = interpreter.endsWith("\r") ? ", because its lines end as on Windows (CR LF)" : "";
+    const detail = `its first line names the interpreter ${visibleText(interpreter)}, which is not there${why}`;
+    return new Fault("PROGRAM_NOT_EXECUTABLE", { op: "run", subject: file, detail });
+  }
   const isThere = code === "EACCES" || code === "ENOEXEC" || code === "EISDIR";
   return new Fault(isThere ? "PROGRAM_NOT_EXECUTABLE" : "PROGRAM_NOT_FOUND", {
     op: "run",
     subject: file,
     ...(code === null ? {} : { detail: code }),
   });
+}
+
+const MOST_LINE_BYTES = 256;
+
+/** The interpreter of a script that is named by its path; null of all else. */
+function interpreterOf(file: string): string | null {
+  if (!file.includes("/")) return null;
+  try {
+    const fd = openSync(file, "r");
+    try {
+      const bytes = Buffer.alloc(MOST_LINE_BYTES);
+      const [line = ""] = bytes.toString("latin1", 0, readSync(fd, bytes)).split("\n");
+      return /^#! *([^ ]+)/.exec(line)?.[1] ?? null;
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    return null;
+  }
 }

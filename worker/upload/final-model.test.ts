@@ -69,6 +69,8 @@ test("below the folder the newest weights count, when they are newer than the ne
   expect(finalModelBelow([fetched], about)).toBeNull();
   expect(finalModelBelow([fetched, saved], { ...about, newestCheckpointMs: null })).toBeNull();
   expect(finalModelBelow([saved], { ...about, quietMs: 2_000 })).toBeNull();
+  // At the end of the program, with the clock of the disk ahead of ours.
+  expect(finalModelBelow([saved], { ...about, now: saved.writtenMs - 60_000, quietMs: 0 })).not.toBeNull();
 });
 
 test("a folder that is not there has none", async () => {

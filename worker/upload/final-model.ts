@@ -40,7 +40,8 @@ export function finalModelBelow(
   const { newestCheckpointMs, now, quietMs } = about;
   const [newest] = finals.toSorted((a, b) => b.writtenMs - a.writtenMs);
   if (newest === undefined || newestCheckpointMs === null || newest.writtenMs <= newestCheckpointMs) return null;
-  if (now - newest.writtenMs < quietMs) return null;
+  // At the end of the program nothing is waited for, also where the clock of the disk is ahead.
+  if (quietMs > 0 && now - newest.writtenMs < quietMs) return null;
   const { path, names } = newest;
   return { path, name: basename(path), kind: "folder", role: "final-model", names: names.toSorted() };
 }

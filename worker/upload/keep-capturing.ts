@@ -177,6 +177,7 @@ function watchingOf(capturing: Capturing): WatchingHere {
     signal: until,
     rests: createRests(clock.now),
     isTaken,
+    recall: ledger.recall,
     knows: (path, fingerprint) => isTaken(path, fingerprint) || isResting(path, fingerprint),
     takesDoubtful: () => capturing.hubKnows?.("doubt") === true,
     isLeft: (path, fingerprint) => capturing.isLeft?.(path, fingerprint) === true,

@@ -1,9 +1,10 @@
 import { dirname } from "node:path";
 import { Fault, type FaultData } from "#protocol/fault.ts";
 import { mayMove, type MoveBy, type TransferState } from "#protocol/transfer.ts";
+import { MOST_WOBBLE_MS } from "../engine/file-times.ts";
 import { openJournal, readJournal } from "../engine/journal.ts";
 import type { Capture } from "./capture.ts";
-import { fingerprintWithoutLabels, type Look } from "./look.ts";
+import { fingerprintWithoutLabels, looseFingerprint, type Look, type LooseFingerprint } from "./look.ts";
 import { apply, emptyBooks, ledgerLine, linesOf, type Line, type SafePoint } from "./ledger-books.ts";
 
 /**
@@ -13,6 +14,9 @@ import { apply, emptyBooks, ledgerLine, linesOf, type Line, type SafePoint } fro
  */
 /** Behind a path: what is known of its files without labels. */
 const UNLABELED = "#unlabeled";
+
+/** Behind a path: the names and the newest time of its files, where its disk may tell other times after a restart. */
+const LOOSE = "#loose";
 
 /** In place of a run's name: all of them. */
 export const EVERY_RUN = "*";
@@ -46,7 +50,9 @@ export interface Ledger {
   remember(path: string, fingerprint: string): Promise<void>;
   knows(path: string, fingerprint: string): boolean;
   /** The same of a set of files, also once its labels have gone to the next step. */
-  rememberSet(path: string, look: Pick<Look, "files" | "fingerprint">): Promise<void>;
+  rememberSet(path: string, look: Pick<Look, "files" | "fingerprint" | "newestMs">): Promise<void>;
+  /** At the first look of this process: remembers what is known but for times that only its disk changed (see `file-times`). */
+  recall(path: string, look: Pick<Look, "files" | "fingerprint" | "newestMs">): Promise<void>;
   /** Exactly this content of this path is in the bucket: its capture became safe, or it was restored from there. */
   isStored(path: string, fingerprint: string): boolean;
   noteStored(path: string, fingerprint: string): Promise<void>;
@@ -69,6 +75,8 @@ export interface Ledger {
   intervalMs(run: string): number | null;
   close(): Promise<void>;
 }
+
+const looseText = ({ names, newestMs }: LooseFingerprint): string => `${names} ${newestMs}`;
 
 interface Change {
   by: MoveBy;
@@ -105,6 +113,8 @@ export async function openLedger(
     }
   };
   const writeSometime = (record: Line) => write(record).catch(() => undefined);
+  /** Paths that were looked at by this process. */
+  const recalled = new Set<string>();
   const mustGet = (id: string): Capture => {
     const found = books.captures.get(id);
     if (found === undefined) throw new Fault("INTERNAL", { op: "ledger", detail: `no capture ${id}` });
@@ -148,6 +158,20 @@ export async function openLedger(
       const own = fingerprintWithoutLabels(look);
       if (own !== null && books.known.get(path + UNLABELED) !== own)
         await write({ t: "known", path: path + UNLABELED, fingerprint: own });
+      const loose = looseFingerprint(look);
+      recalled.add(path);
+      if (loose !== null) await write({ t: "known", path: path + LOOSE, fingerprint: looseText(loose) });
+    },
+    recall: async (path, look) => {
+      // Once: what is written again while this process runs is another checkpoint, however soon.
+      if (recalled.has(path)) return;
+      recalled.add(path);
+      const known = books.known.get(path + LOOSE);
+      const loose = known === undefined || books.known.get(path) === look.fingerprint ? null : looseFingerprint(look);
+      if (loose === null) return;
+      const [names, newestMs] = known?.split(" ") ?? [];
+      if (names !== loose.names || Math.abs(Number(newestMs) - loose.newestMs) > MOST_WOBBLE_MS) return;
+      await write({ t: "known", path, fingerprint: look.fingerprint });
     },
     knows: (known, fingerprint) =>
       books.known.get(known) === fingerprint || books.known.get(known + UNLABELED) === fingerprint,

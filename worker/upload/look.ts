@@ -6,6 +6,7 @@ import { Fault } from "#protocol/fault.ts";
 import { isThere } from "../disk/is-there.ts";
 import { askDisk, type DiskCall, type DiskMood } from "../engine/ask-disk.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
+import { fileTimes } from "../engine/file-times.ts";
 import { identityOf, type FileIdentity } from "../engine/identity.ts";
 import { isLabelName } from "#protocol/checkpoint-file-names.ts";
 import { whyPathRefused } from "#protocol/names.ts";
@@ -26,6 +27,8 @@ export interface Look {
   leftOut: LeftOut[];
   /** Folders with nothing in them, relative. */
   emptyFolders: string[];
+  /** A disk on which a file that was written to a moment ago may look as one that was not (see `file-times`). */
+  wobbles: boolean;
   /** The first name in it that says that it is still being written; null when none does. */
   temporary: string | null;
 }
@@ -74,7 +77,7 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names
       else leftOut.push({ name, why });
     }
     for (const seen of await askDisk(own, statCall(folder))) {
-      const { entry, is, identity, mtimeMs, mode, ctimeMs, uid } = seen;
+      const { entry, is, mode, ctimeMs, uid } = seen;
       const below = relative === "" ? entry.name : `${relative}/${entry.name}`;
       const path = join(folder, entry.name);
       if (isTemporaryInside(entry.name)) temporary ??= below;
@@ -84,7 +87,7 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names
       }
       if (links !== undefined && entry.isSymbolicLink()) await assertFollowed(path, links, uid);
       if (is === "folder") await enter(below);
-      else if (is === "file") files.push({ relative: below, path, identity, mtimeMs, mode });
+      else if (is === "file") files.push({ relative: below, path, ...steadily(seen, path), mode });
     }
   };
   try {
@@ -93,11 +96,13 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names
     if (candidate.kind !== "file") {
       await enter("");
     } else {
-      const { identity, mtimeMs, mode, ctimeMs, uid } = factsOf(await stat(candidate.path, { bigint: true }));
+      const seen = factsOf(await stat(candidate.path, { bigint: true }));
+      const { mode, ctimeMs, uid } = seen;
       if (links !== undefined && (await lstat(candidate.path)).isSymbolicLink())
         await assertFollowed(candidate.path, links, uid);
       touchedMs = ctimeMs;
-      files.push({ relative: basename(candidate.path), path: candidate.path, identity, mtimeMs, mode });
+      const { path } = candidate;
+      files.push({ relative: basename(path), path, ...steadily(seen, path), mode });
     }
   } catch (error) {
     if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return null;
@@ -115,6 +120,7 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names
     touchedMs,
     leftOut,
     emptyFolders,
+    wobbles: files.some(({ identity }) => fileTimes.wobbles(identity)),
     temporary,
   };
 }
@@ -134,6 +140,23 @@ export function fingerprintWithoutLabels({ files }: Pick<Look, "files">): string
   return own.length === files.length || own.length === 0 ? null : fingerprintOf(own);
 }
 
+/**
+ * Names, sizes, and the newest time: what is left of a fingerprint on a disk of another machine, which may tell other times when it is
+ * asked anew. Null on disks of this machine.
+ */
+export function looseFingerprint({ files, newestMs }: Pick<Look, "files" | "newestMs">): LooseFingerprint | null {
+  const [file] = files;
+  if (file === undefined || !fileTimes.isRemote(file.identity.dev, file.path)) return null;
+  const hash = createHash("sha256");
+  for (const { relative, identity } of files) hash.update(`${relative}\0${identity.sizeBytes}\n`);
+  return { names: hash.digest("hex").slice(0, 32), newestMs };
+}
+
+export interface LooseFingerprint {
+  names: string;
+  newestMs: number;
+}
+
 /** Returns the folder to which the names of its files are relative. */
 export const folderOf = ({ path, kind }: Pick<Candidate, "path" | "kind">): string =>
   kind === "folder" ? path : dirname(path);
@@ -147,6 +170,18 @@ const factsOf = (stats: BigIntStats) => ({
   ctimeMs: Number(stats.ctimeMs),
   uid: Number(stats.uid),
 });
+/** With the time that was told of it before, where the disk tells another one of what nobody wrote. */
+function steadily(
+  { identity, mtimeMs }: Pick<Facts, "identity" | "mtimeMs">,
+  path: string,
+): Pick<Facts, "identity" | "mtimeMs"> {
+  const steady = fileTimes.steady(identity, path);
+  return steady === identity
+    ? { identity, mtimeMs }
+    : { identity: steady, mtimeMs: Math.max(0, Math.floor(Number(steady.mtimeNs) / 1e6)) };
+}
+
+type Facts = ReturnType<typeof factsOf>;
 type Seen = ReturnType<typeof factsOf> & { entry: Dirent };
 
 const mood: DiskMood = { later: 0 };

@@ -134,7 +134,7 @@ function readNow({ file, offset, into }: Stretch): void {
   try {
     const fd = openSync(file.path, "r");
     try {
-      if (!isSameFile(identityOf(fstatSync(fd, { bigint: true })), file.identity)) throw rewritten(file);
+      if (!isSameFile(identityOf(fstatSync(fd, { bigint: true })), file.identity, file.path)) throw rewritten(file);
       for (let filled = 0; filled < into.length;) {
         const bytesRead = readSync(fd, into, filled, into.length - filled, offset + filled);
         if (bytesRead === 0) throw shorter(file);
@@ -153,7 +153,8 @@ async function fillLater(stretches: readonly Stretch[]): Promise<void> {
     try {
       const handle = await open(file.path, "r");
       try {
-        if (!isSameFile(identityOf(await handle.stat({ bigint: true })), file.identity)) throw rewritten(file);
+        if (!isSameFile(identityOf(await handle.stat({ bigint: true })), file.identity, file.path))
+          throw rewritten(file);
         for (let filled = 0; filled < into.length;) {
           const { bytesRead } = await handle.read(into, filled, into.length - filled, offset + filled);
           if (bytesRead === 0) throw shorter(file);

@@ -12,6 +12,7 @@ import {
   sequenceOf,
   whyNoCheckpoint,
 } from "#protocol/checkpoint-evidence.ts";
+import { fileTimes } from "../engine/file-times.ts";
 import type { Candidate } from "./find.ts";
 import { isModelJson } from "./is-model-json.ts";
 import type { Look, LookedFile } from "./look.ts";
@@ -49,10 +50,16 @@ export interface Recogniser {
 
 export function createRecogniser({ isNamed, watchedSince, knows, isRestored }: RecogniseOptions): Recogniser {
   const verdicts = new Map<string, Verdict & { sequence: string | null }>();
+  /** What was there at the first look; null before it. */
+  let before: ReadonlySet<string> | null = null;
+  /** Came while we watched. Where the clock of a disk is not ours, no date of a file says that. */
+  const isNew = (path: string, [file]: readonly LookedFile[]): boolean =>
+    file !== undefined && before?.has(path) === false && fileTimes.isRemote(file.identity.dev, file.path);
   return {
     verdictOf: (path) => verdicts.get(path),
     keepOnly: (present) => {
       const there = new Set(present.map(({ path }) => path));
+      before ??= there;
       for (const path of verdicts.keys()) if (!there.has(path)) verdicts.delete(path);
     },
     judge: async (candidate, look) => {
@@ -70,7 +77,8 @@ export function createRecogniser({ isNamed, watchedSince, knows, isRestored }: R
         isBesideOthers: [...verdicts].some(
           ([other, one]) => one.sequence !== null && one.sequence !== sequence && dirname(other) === folder,
         ),
-        isOfThisRun: (await appearedAt(path, look)) >= watchedSince || knows(path, look.fingerprint),
+        isOfThisRun:
+          (await appearedAt(path, look)) >= watchedSince || knows(path, look.fingerprint) || isNew(path, look.files),
       });
       const verdict = { why, content, writtenMs: look.newestMs };
       const isEvidence = why === null && evidence === "word" && !isRestored(path);

@@ -175,7 +175,8 @@ export function openSealedPack(files: readonly PackedToSeal[]): SendSource {
     try {
       const handle = await open(file.path, "r");
       try {
-        if (!isSameFile(identityOf(await handle.stat({ bigint: true })), file.identity)) throw changed(file.path);
+        if (!isSameFile(identityOf(await handle.stat({ bigint: true })), file.identity, file.path))
+          throw changed(file.path);
         const bytes = sealWhole(file.fileKey, await readFile(handle));
         if (bytes.length !== file.length || crc32Hex(bytes) !== file.crc32) throw changed(file.path);
         return { bytes, start: starts[index] ?? 0 };

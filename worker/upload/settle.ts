@@ -1,5 +1,6 @@
 import { readdir, readFile, readlink, realpath } from "node:fs/promises";
 import { sep } from "node:path";
+import { MOST_WOBBLE_MS } from "../engine/file-times.ts";
 import type { Candidate } from "./find.ts";
 import { folderOf, type Look } from "./look.ts";
 import { readReadiness, type Readiness } from "./readiness.ts";
@@ -57,7 +58,7 @@ export function createSettler(options: SettleOptions): Settler {
   const isDone = (readiness: Readiness, about: { look: Look; before: Seen | null }): boolean => {
     if (readiness.says === "unfinished") return false;
     if (readiness.says === "finished" && about.before !== null) return true;
-    const waitMs = waitOf(readiness, options.settleMs);
+    const waitMs = waitOf(readiness, options.settleMs) + wobbleMs(about.look);
     if (about.before !== null && options.now() - about.before.since >= waitMs) return true;
     // Seen for the first time, but untouched for long: the worker was started later than the program wrote it.
     return options.wallNow() - about.look.touchedMs > Math.max(waitMs, 1000);
@@ -96,6 +97,9 @@ export function createSettler(options: SettleOptions): Settler {
 const waitOf = (readiness: Readiness, settleMs: number): number =>
   readiness.says === "unsaid" && readiness.isSlow ? settleMs * LONGER : settleMs;
 
+/** On such a disk what is being written may look unchanged for so long. */
+const wobbleMs = ({ wobbles }: Look): number => (wobbles ? MOST_WOBBLE_MS : 0);
+
 /** For a look at what is finished by now, while its program goes on. */
 export interface SettlerByNow extends Settler {
   /** Until the next of those that were quiet at their first look has been quiet for long enough; 0 when there is none. */
@@ -107,7 +111,7 @@ export interface SettlerByNow extends Settler {
  * what was untouched for the settle time is taken; what is written to after the first look is not of now.
  */
 export function createSettlerByNow(options: Omit<SettleOptions, "now" | "unfinishedAfterMs">): SettlerByNow {
-  const first = new Map<string, string>();
+  const first = new Map<string, { fingerprint: string; at: number }>();
   const dueAt = new Map<string, number>();
   return {
     forget: () => undefined,
@@ -119,14 +123,18 @@ export function createSettlerByNow(options: Omit<SettleOptions, "now" | "unfinis
     },
     isSettled: async (candidate, look) => {
       const { path } = candidate;
-      if (!first.has(path)) first.set(path, look.fingerprint);
+      const before = first.get(path) ?? { fingerprint: look.fingerprint, at: options.wallNow() };
+      first.set(path, before);
+      const isSame = before.fingerprint === look.fingerprint;
       dueAt.delete(path);
       if (look.files.length === 0 || look.temporary !== null) return false;
       const readiness = await readReadiness(candidate, look);
       if (readiness.says === "unfinished" || (await options.hasWriter(candidate))) return false;
-      const quietAt = look.touchedMs + Math.max(waitOf(readiness, options.settleMs), 1000);
+      // By our own clock where we saw it: that of a disk may be ahead.
+      const touchedMs = isSame ? Math.min(look.touchedMs, before.at) : look.touchedMs;
+      const quietAt = touchedMs + Math.max(waitOf(readiness, options.settleMs), 1000) + wobbleMs(look);
       if (readiness.says === "finished" || options.wallNow() >= quietAt) return true;
-      if (first.get(path) === look.fingerprint) dueAt.set(path, quietAt);
+      if (isSame) dueAt.set(path, quietAt);
       return false;
     },
   };

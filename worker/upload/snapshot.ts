@@ -14,9 +14,10 @@ import { attributesOf } from "#protocol/file-attributes.ts";
 import { cutEvenly, planParts } from "#storage/plan.ts";
 import { removeOwned } from "../disk/change-disk.ts";
 import { diskFault } from "../engine/disk-fault.ts";
-import { isSameFile, readIdentity } from "../engine/identity.ts";
+import { readIdentity } from "../engine/identity.ts";
 import { sumSlice } from "../engine/read-part.ts";
 import { readRoom } from "../restore/room.ts";
+import { assertAsLooked } from "./assert-as-looked.ts";
 import { assignPacks, choosePacked } from "./assign-packs.ts";
 import { findBeside } from "./beside.ts";
 import type { Capture, CapturedFile } from "./capture.ts";
@@ -222,11 +223,10 @@ async function secure(job: SnapshotJob, about: ToSecure): Promise<CapturedFile> 
     const secured = await secureSmall(file, { at, zstd: job.packing.zstd }).catch((error: unknown) => {
       throw copyFault(error, file.path);
     });
-    await assertAsLooked(file);
+    await assertAsLooked(file, secured);
     return secured;
   }
   await secureBytes(file.path, at, { canCopy, linking });
-  await assertAsLooked(file);
   const { sizeBytes } = file.identity;
   const { partBytes, parts } = isPacked
     ? // Of what lies in a pack one sum is wanted.
@@ -250,6 +250,7 @@ async function secure(job: SnapshotJob, about: ToSecure): Promise<CapturedFile> 
   } finally {
     await handle.close();
   }
+  await assertAsLooked(file, { partBytes, sums });
   const identity = await readIdentity(at);
   return {
     path: filePath.parse(file.relative),
@@ -261,12 +262,4 @@ async function secure(job: SnapshotJob, about: ToSecure): Promise<CapturedFile> 
     sums,
     ...(md5s.length > 0 && { md5s }),
   };
-}
-
-/** After the bytes: a write during the copy shows in the source's time of change. Faults: SOURCE_CHANGED. */
-async function assertAsLooked(file: LookedFile): Promise<void> {
-  const source = await readIdentity(file.path).catch(() => null);
-  if (source !== null && isSameFile(source, file.identity)) return;
-  const detail = "it changed while it was captured";
-  throw new Fault("SOURCE_CHANGED", { op: "capture", subject: file.path, detail });
 }

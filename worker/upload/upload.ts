@@ -159,7 +159,7 @@ async function prepareSend(
   const { name, path, identity, plan, members, isPack, open } = outgoing;
   const { run, attempt } = capture;
   const key = dataKey(store.prefix, { run, epoch: claim.epoch, attempt, path: name });
-  const { memory, nonce } = await about.journal.file({ key, identity, partBytes: plan.partBytes });
+  const { memory, nonce } = await about.journal.file({ key, path, identity, partBytes: plan.partBytes });
   const known = isPack && memory.sentEtag === null ? await sumsForStore(engine, outgoing) : null;
   return {
     path,

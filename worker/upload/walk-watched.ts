@@ -5,6 +5,7 @@ import { isFrameworkFile, isWeightsName, nameEvidenceOf } from "#protocol/checkp
 import { isModelName, readFileName, type FileName } from "#protocol/checkpoint-file-names.ts";
 import { dateIn, isTemporaryName, stepOf } from "#protocol/checkpoint-layouts.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
+import { fileTimes } from "../engine/file-times.ts";
 import { FINAL, fileSetsOf, type SavedFile } from "./file-sets.ts";
 import { finalModelNames } from "./final-model.ts";
 import { stepOfNamed, type Candidate, type NamePattern } from "./find.ts";
@@ -45,6 +46,11 @@ const ORBAX_ITEM = /^(default|state|params|items|train_state|d|ocdbt\.process_\d
 /** The names in a folder, by kind. */
 interface Listing {
   changedMs: number;
+  /** When it was read, and when we first saw that time of the folder, by our own clock. */
+  readMs: number;
+  sinceMs: number;
+  /** What comes later gives the folder another time. */
+  isLasting: boolean;
   folders: readonly string[];
   files: readonly string[];
   links: readonly string[];
@@ -170,20 +176,29 @@ async function enterBelow(walk: Walk, path: string, level: number): Promise<void
 }
 
 async function list(walk: Walk, folder: string): Promise<Listing> {
-  const { mtimeMs } = await stat(folder);
+  const { mtimeMs, dev } = await stat(folder);
   const known = walk.listings.get(folder);
   walk.seen.add(folder);
-  const listing = known?.changedMs === mtimeMs ? known : await readListing(folder, mtimeMs);
+  const isSame = known?.changedMs === mtimeMs;
+  const listing = isSame && known.isLasting ? known : await readListing(folder, mtimeMs);
+  if (isSame) listing.sinceMs = known.sinceMs;
   walk.names += listing.folders.length + listing.files.length + listing.links.length;
-  if (Date.now() - mtimeMs > COARSE_CLOCK_MS) walk.listings.set(folder, listing);
+  // A clock that is behind ours makes a change of now look old, and the next one may get the same time.
+  const changedAtMs = fileTimes.isRemote(String(dev), folder) ? listing.sinceMs : mtimeMs;
+  listing.isLasting ||= listing.readMs - changedAtMs > COARSE_CLOCK_MS;
+  walk.listings.set(folder, listing);
   return listing;
 }
 
 async function readListing(folder: string, changedMs: number): Promise<Listing> {
+  const readMs = Date.now();
   const entries = await readdir(folder, { withFileTypes: true });
   const named = (isIt: (entry: Dirent) => boolean) => entries.filter(isIt).map(({ name }) => name);
   return {
     changedMs,
+    readMs,
+    sinceMs: readMs,
+    isLasting: false,
     folders: named((entry) => entry.isDirectory()),
     files: named((entry) => entry.isFile()),
     links: named((entry) => entry.isSymbolicLink()),

@@ -38,6 +38,7 @@ function watchingWith(lookMs: number) {
     isLeft: () => false,
     takesDoubtful: () => true,
     knows: (path) => known.has(path),
+    recall: () => Promise.resolve(),
     onFinished: async ({ path }) => void known.add(path),
     onPassedOver: async () => undefined,
     onRefused: async () => undefined,

@@ -36,6 +36,8 @@ export interface Watching {
   clock: Clock;
   signal: AbortSignal;
   knows(path: string, fingerprint: string): boolean;
+  /** As that of `Ledger`. */
+  recall(path: string, look: Look): Promise<void>;
   /** It is neither seen nor taken while it stays as it is. */
   isLeft(path: string, fingerprint: string): boolean;
   rests: Rests;
@@ -215,6 +217,7 @@ async function lookAtFinalModel(watching: Watching): Promise<boolean> {
   const candidate = { ...found, step: 0 };
   const look = await lookOrRefuse(watching, candidate);
   if (look === null) return false;
+  await watching.recall(candidate.path, look);
   if (watching.knows(candidate.path, look.fingerprint)) {
     rests.rest(candidate.path, clock.now() - startedAt);
     return false;
@@ -262,6 +265,7 @@ async function lookAtCheckpoints(watching: Watching): Promise<boolean> {
     const startedAt = clock.now();
     const look = await lookOrRefuse(watching, candidate);
     if (look === null) continue;
+    await watching.recall(candidate.path, look);
     if (watching.isLeft(candidate.path, look.fingerprint)) {
       rests.rest(candidate.path, clock.now() - startedAt);
       continue;

@@ -125,7 +125,7 @@ async function* readFilePieces(file: FileEntry, signal: AbortSignal): AsyncGener
   } finally {
     await handle.close();
   }
-  if (!isSameFile(await readIdentity(file.path), file.identity)) throw new Fault("SOURCE_CHANGED", about);
+  if (!isSameFile(await readIdentity(file.path), file.identity, file.path)) throw new Fault("SOURCE_CHANGED", about);
 }
 
 async function digestFile(file: FileEntry, digests: readonly PartDigest[], signal: AbortSignal): Promise<string[]> {

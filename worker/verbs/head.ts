@@ -1,7 +1,7 @@
 import { Fault, isFault } from "#protocol/fault.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
 import { checkRange, quoteEtag } from "#storage/check-range.ts";
-import { faultOfAnswer } from "#storage/faults.ts";
+import { faultOfAnswer, isFromStore } from "#storage/faults.ts";
 import { CHECKSUM_HEADER, NONCE_HEADER, NOT_FOR_ALL, SUM_WANTED } from "#storage/signing.ts";
 import { looksLikeHtml } from "#storage/xml.ts";
 import { callStore } from "../engine/engine.ts";
@@ -78,7 +78,8 @@ export async function partBytesOf(bench: Bench, at: { key: string; signal: Abort
 
 function readHead(answer: HttpAnswer, key: string): ObjectHead {
   const { status, headers } = answer;
-  if (status !== 200 || looksLikeHtml(headers["content-type"], answer.body)) {
+  // An object may be a page itself.
+  if (status !== 200 || (looksLikeHtml(headers["content-type"], answer.body) && !isFromStore(headers))) {
     throw faultOfAnswer({ op: OP, subject: key, answer });
   }
   const length = headers["content-length"]?.trim() ?? "";

@@ -1,4 +1,5 @@
 import type { HttpAnswer } from "#storage/answers.ts";
+import { PLAIN_NAMES, readerOfNames } from "#storage/decode-names.ts";
 import { faultOfAnswer } from "#storage/faults.ts";
 import { childrenOf, parseXml, textOf } from "#storage/xml.ts";
 import { askStore } from "./ask-store.ts";
@@ -14,29 +15,40 @@ export interface OpenUpload {
   beganAtMs: number;
 }
 
-/** The first thousand below a prefix. Faults: those of the store, UNEXPECTED_ANSWER, CANCELLED. */
-export function listUploads(bench: Bench, about: { prefix: string; signal: AbortSignal }): Promise<OpenUpload[]> {
+/** The first thousand below a prefix, without those whose names are not valid UTF-8. Faults: those of the store, UNEXPECTED_ANSWER, CANCELLED. */
+export async function listUploads(bench: Bench, about: { prefix: string; signal: AbortSignal }): Promise<OpenUpload[]> {
   const { prefix, signal } = about;
   const query = [
+    // XML cannot carry every character that a key may have.
+    ["encoding-type", "url"],
     ["max-uploads", "1000"],
     ["prefix", prefix],
     ["uploads", ""],
   ] as const;
-  return askStore(bench, { op: OP, method: "GET", at: "bucket", query, signal }, (answer) =>
+  const listed = await askStore(bench, { op: OP, method: "GET", at: "bucket", query, signal }, (answer) =>
     readUploads(answer, prefix),
   );
+  const names = listed.uploads.map(({ key }) => key);
+  // All of them begin with the prefix, which says what a plus sign is.
+  const isThere = (key: string) => Promise.resolve(key.startsWith(prefix));
+  const { read } = listed.isEncoded ? await readerOfNames(names, isThere) : PLAIN_NAMES;
+  return listed.uploads.flatMap(({ key: name, ...upload }) => {
+    const key = read(name);
+    return key?.startsWith(prefix) === true ? [{ key, ...upload }] : [];
+  });
 }
 
-function readUploads(answer: HttpAnswer, prefix: string): OpenUpload[] {
+/** With names as the store wrote them. */
+function readUploads(answer: HttpAnswer, prefix: string): { uploads: OpenUpload[]; isEncoded: boolean } {
   const parsed = answer.status === 200 ? parseXml(answer.body) : null;
   if (parsed === null || parsed.root !== "ListMultipartUploadsResult") {
     throw faultOfAnswer({ op: OP, subject: prefix, answer });
   }
-  return childrenOf(parsed.element, "Upload").flatMap((row) => {
+  const uploads = childrenOf(parsed.element, "Upload").flatMap((row) => {
     const key = textOf(row, "Key") ?? "";
     const uploadId = textOf(row, "UploadId")?.trim() ?? "";
     const beganAtMs = Date.parse(textOf(row, "Initiated")?.trim() ?? "");
-    if (!key.startsWith(prefix) || uploadId === "" || Number.isNaN(beganAtMs)) return [];
-    return [{ key, uploadId, beganAtMs }];
+    return uploadId === "" || Number.isNaN(beganAtMs) ? [] : [{ key, uploadId, beganAtMs }];
   });
+  return { uploads, isEncoded: textOf(parsed.element, "EncodingType")?.trim() === "url" };
 }

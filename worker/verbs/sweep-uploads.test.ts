@@ -2,6 +2,7 @@ import { fixedCredential } from "#storage/sigv4.ts";
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readCreate } from "#storage/answers.ts";
+import { serveCanned } from "#storage/testing/canned-server.ts";
 import { callStore } from "../engine/engine.ts";
 import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
 import type { Bench } from "./bench.ts";
@@ -46,6 +47,22 @@ test.each([
   await begin(key, afterMs);
   await sweepUploads(bench, { key, uploadId, withinMs: 8_000, signal });
   expect(await leftOf(key)).toEqual([uploadId]);
+});
+
+test("uploads whose names XML cannot carry are asked for percent-encoded, and those that are no UTF-8 are left out", async () => {
+  const upload = (key: string) =>
+    `<Upload><Key>${key}</Key><UploadId>u</UploadId><Initiated>2026-01-01T00:00:00.000Z</Initiated></Upload>`;
+  await using odd = await serveCanned(({ query }) => {
+    const isEncoded = query.get("encoding-type") === "url";
+    // As stores written in Go do with what XML has no place for.
+    const names = isEncoded ? ["a+b%2B%01", "a+caf%E9"] : ["a b+\ufffd", "a caf\ufffd"];
+    const rows = names.map(upload).join("");
+    const said = isEncoded ? "<EncodingType>url</EncodingType>" : "";
+    return { body: `<ListMultipartUploadsResult>${said}${rows}</ListMultipartUploadsResult>` };
+  });
+  const there = { ...bench, access: { ...store.access, endpoint: odd.endpoint } };
+  const found = await listUploads(there, { prefix: "a ", signal });
+  expect(found.map(({ key }) => key)).toEqual(["a b+\u0001"]);
 });
 
 test.each([
