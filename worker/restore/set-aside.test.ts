@@ -91,6 +91,47 @@ test("what is set aside deep below the watched folder is listed by its path, and
   expect(removed).toEqual([join(folder, deep, ".set-aside-step_50")]);
 });
 
+/** Writes files of one folder and returns what the ledger keeps of them: the path of the first, and the fingerprint of all. */
+async function writeFiles(...names: string[]): Promise<{ path: string; fingerprint: string | undefined }> {
+  for (const name of names) await writeFile(join(folder, name), `${name} trained`);
+  const path = join(folder, names[0] ?? "");
+  return { path, fingerprint: (await lookAt({ path, kind: "files", names }))?.fingerprint };
+}
+
+test("a file that is in the bucket byte for byte is removed as a folder is, and no other one", async () => {
+  const stored = await writeFiles("ckpt_50.pt");
+  const look = await lookAt({ path: stored.path, kind: "file" });
+  expect(look?.fingerprint).toBe(stored.fingerprint);
+  await setAside(stored.path, { isTorn: false });
+  await writeFile(stored.path, "other bytes of another length");
+  await setAside(stored.path, { isTorn: false });
+  await writeFiles("ckpt_60.pt");
+  await setAside(join(folder, "ckpt_60.pt"), { isTorn: true });
+  const isStored = (path: string, print: string) => path === stored.path && print === stored.fingerprint;
+  expect(await removeStoredAside(folder, isStored)).toEqual([join(folder, ".set-aside-ckpt_50.pt")]);
+  expect((await readdir(folder)).toSorted()).toEqual([
+    ".set-aside-ckpt_50.pt.again-2",
+    ".set-aside-unfinished-ckpt_60.pt",
+  ]);
+});
+
+test("files that are one checkpoint are removed together, and none of them while one differs", async () => {
+  const names = ["model_50.pt", "optim_50.pt"];
+  const stored = await writeFiles(...names);
+  const isStored = (path: string, print: string) => path === stored.path && print === stored.fingerprint;
+  const asideAll = async () => {
+    for (const name of names) await setAside(join(folder, name), { isTorn: false });
+  };
+  await asideAll();
+  await writeFiles(...names);
+  await writeFile(join(folder, "optim_50.pt"), "half");
+  await asideAll();
+  expect(await removeStoredAside(folder, isStored)).toEqual(names.map((name) => join(folder, `.set-aside-${name}`)));
+  const kept = names.map((name) => `.set-aside-${name}.again-2`);
+  expect(await readdir(folder)).toEqual(kept);
+  expect(await removeStoredAside(folder, isStored)).toEqual([]);
+});
+
 test("a folder that is not there has nothing aside, and what is gone need not be moved", async () => {
   expect(await listAside(join(folder, "nowhere"))).toEqual([]);
   await setAside(join(folder, "checkpoint-1"), { isTorn: true });
