@@ -217,5 +217,5 @@ function setsAmong(all: readonly Aside[]): { first: string; members: Aside[]; fi
 function savedFile(name: string, file: LookedFile | undefined): SavedFile[] {
   const read = readFileName(name);
   if (read === null || file === undefined) return [];
-  return [{ name, read, isModel: isModelName(name), mtimeMs: file.mtimeMs, inside: null }];
+  return [{ name, read, isModel: isModelName(name), mtimeMs: file.mtimeMs, inside: null, isKnown: isModelName(name) }];
 }

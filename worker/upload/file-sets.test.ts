@@ -12,6 +12,7 @@ function file(name: string, about: { seconds?: number; inside?: number } = {}): 
     name,
     read,
     isModel: isModelName(name),
+    isKnown: false,
     mtimeMs: AT + (about.seconds ?? 0) * 1000,
     inside: about.inside ?? null,
   };

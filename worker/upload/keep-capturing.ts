@@ -157,10 +157,10 @@ function watchingOf(capturing: Capturing): WatchingHere {
   const findFinal: WatchingHere["findFinal"] = async (finder, quietMs) => {
     if (capturing.hubKnows?.("final-model") === false) return null;
     const newestCheckpointMs = runs.get(watch.run)?.seen?.at ?? ledger.safe(watch.run)?.at ?? null;
-    return (
-      (await findFinalModel(watch.folder)) ??
-      finalModelBelow(finder.finals(), { newestCheckpointMs, now: wallNow(), quietMs })
-    );
+    const own = await findFinalModel(watch.folder);
+    // The program goes on from it: it is a checkpoint.
+    const isState = own?.names?.some((name) => finder.holds(join(watch.folder, name))) === true;
+    return (isState ? null : own) ?? finalModelBelow(finder.finals(), { newestCheckpointMs, now: wallNow(), quietMs });
   };
   return {
     watch,
