@@ -128,11 +128,8 @@ test("a model without a word of its saver is a state by time where there is no c
   await utimes(at("data.joblib"), long, long);
   await utimes(at("notes.bin"), long, long);
   const finder = createFinder(folder, null);
-  const states = (await finder.find()).map(({ name, stepFrom, kind }) => [name, stepFrom, kind]);
-  expect(states.toSorted()).toEqual([
-    ["forest.joblib", "time", "file"],
-    ["model.h5", "time", "file"],
-  ]);
+  const states = (await finder.find()).map(({ name, stepFrom, kind }) => `${name} ${stepFrom} ${kind}`);
+  expect(states.toSorted()).toEqual(["forest.joblib time file", "model.h5 time file"]);
   expect(finder.finals()).toEqual([]);
   expect(finder.holds(at("net/model.h5"))).toBe(true);
   await write("checkpoint-10/model.pt");
