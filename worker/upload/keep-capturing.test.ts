@@ -239,6 +239,18 @@ describe("what was refused", () => {
     expect(told).toEqual(["samples_2026", "weights.dat"]);
   });
 
+  test("is nothing of a model that Keras writes in place: it is a checkpoint by time, and no final model as well", async () => {
+    await mkdir(watched, { recursive: true });
+    await writeFile(join(watched, "model.h5"), "state");
+    const refused: string[] = [];
+    const about = { hubKnows: () => true, onRefused: (_: unknown, { code }: Fault) => refused.push(code) };
+    await watchWith(about, async (ms) => ms < 30_000);
+    expect(ledger.all().map(({ role, place }) => [role, place?.path, place?.stepFrom])).toEqual([
+      [undefined, "model.h5", "time"],
+    ]);
+    expect(refused).toEqual([]);
+  });
+
   test("beside a checkpoint is named once: settings that are too large, or too many", async () => {
     const said: string[] = [];
     const about: Partial<Capturing> = {
