@@ -31,6 +31,24 @@ it("tells where a node wrote its newest checkpoint of a run, and in how many oth
   expect(await lines(other)).toEqual([]);
 });
 
+it("looks at the newest checkpoints of a run, however many there are", async () => {
+  await claim(node);
+  const backlog = makeRunBacklog({ run, writerEpoch: 1 });
+  await callAs(test.hub, node.caller).node.progress({ ...report(test.hub), runs: [backlog] });
+  await saved(1, "old/ckpt_1.pt", 1_000);
+  const row = await test.hub.db.checkpoint.findFirstOrThrow({ where: { run } });
+  const many = Array.from({ length: 40 }, (_, index) => ({
+    ...row,
+    id: `later-${index}`,
+    attempt: `attempt-${index}`,
+    step: BigInt(10 + index),
+    place: JSON.stringify({ path: `new/ckpt_${10 + index}.pt`, kind: "file" }),
+    capturedAt: new Date(2_000 + index),
+  }));
+  await test.hub.db.checkpoint.createMany({ data: many });
+  expect(await lines()).toEqual([{ run, folder: "new", others: 0 }]);
+});
+
 it("passes over a place that cannot be read", async () => {
   await claim(node);
   const backlog = makeRunBacklog({ run, writerEpoch: 1 });

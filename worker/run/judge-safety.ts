@@ -11,6 +11,8 @@ export interface NothingTaken {
   run: RunName;
   folder: string;
   untaken: Untaken;
+  /** Some of it looked like a checkpoint, and was refused. */
+  isRefused: boolean;
 }
 
 /**
@@ -25,11 +27,14 @@ export async function tellNothingTaken(
   const found: NothingTaken[] = [];
   for (const { run, folder, takes } of options.watches) {
     if (savedRuns.has(run) || ledger.all().some((item) => item.run === run)) continue;
-    const candidates = await findCandidates(folder, takes).catch(() => []);
-    const untaken = await findUntaken(folder, candidates, startedAt);
+    // What looked like a checkpoint and was not captured is as little safe as the rest.
+    const untaken = await findUntaken(folder, [], startedAt);
     if (untaken.files === 0) continue;
-    found.push({ run, folder, untaken });
-    narrator.nothingTaken({ run, folder, untaken });
+    const candidates = await findCandidates(folder, takes).catch(() => []);
+    const isRefused = (await findUntaken(folder, candidates, startedAt)).files < untaken.files;
+    const nothing = { run, folder, untaken, isRefused };
+    found.push(nothing);
+    narrator.nothingTaken(nothing);
     const path = join(folder, untaken.largest[0]?.path ?? "");
     const detail = `the program ended and nothing that it wrote is safe (${untakenWords(untaken)})`;
     const fault = new Fault("NO_CHECKPOINT", { op: ENDED_UNSAFE, subject: path, detail });

@@ -33,6 +33,15 @@ test("a step that lacks what the others have is named", () => {
   expect(fileSetsOf(names.map((name) => file(name))).at(-1)).toMatchObject({ step: 30, lacks: "optim_30.pt" });
 });
 
+test("a rank whose file is missing is named, until the run goes on with fewer ranks", () => {
+  const names = [0, 1].flatMap((rank) => [10, 20].map((step) => `ep0-ba${step}-rank${rank}.pt`));
+  const lacks = (...more: string[]) =>
+    fileSetsOf([...names, ...more].map((name) => file(name))).map((set) => set.lacks);
+  expect(lacks("ep0-ba30-rank0.pt")).toEqual([null, null, "ep30-ba30-rank1.pt"]);
+  expect(lacks("ep0-ba30-rank0.pt", "ep0-ba30-rank1.pt")).toEqual([null, null, null]);
+  expect(lacks("ep0-ba30-rank0.pt", "ep0-ba40-rank0.pt")).toEqual([null, null, null, null]);
+});
+
 test("what is written only sometimes is not asked for", () => {
   const names = ["ckpt_10.pt", "best_10.pt", "ckpt_20.pt", "ckpt_30.pt"];
   expect(fileSetsOf(names.map((name) => file(name))).map(({ lacks }) => lacks)).toEqual([null, null, null]);
