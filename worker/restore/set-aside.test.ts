@@ -2,6 +2,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { crc32Hex } from "#storage/crc32.ts";
+import { contentOf } from "../upload/ledger-books.ts";
 import { lookAt } from "../upload/look.ts";
 import { keepAs, listAllAside, listAside, removeStoredAside, setAside } from "./set-aside.ts";
 
@@ -113,6 +115,17 @@ test("a file that is in the bucket byte for byte is removed as a folder is, and 
     ".set-aside-ckpt_50.pt.again-2",
     ".set-aside-unfinished-ckpt_60.pt",
   ]);
+});
+
+test("a pointer is removed when the bucket has its bytes, whenever they were written", async () => {
+  for (const text of ["global_step50", "global_step90"]) {
+    await writeFile(join(folder, "latest"), text);
+    await setAside(join(folder, "latest"), { isTorn: false });
+  }
+  const stored = contentOf(crc32Hex("global_step50"), "global_step50".length);
+  const isStored = (path: string, print: string) => path === join(folder, "latest") && print === stored;
+  expect(await removeStoredAside(folder, isStored)).toEqual([join(folder, ".set-aside-latest")]);
+  expect(await readdir(folder)).toEqual([".set-aside-latest.again-2"]);
 });
 
 test("files that are one checkpoint are removed together, and none of them while one differs", async () => {

@@ -1,10 +1,13 @@
 import type { Dirent } from "node:fs";
-import { mkdir, readdir } from "node:fs/promises";
+import { mkdir, readdir, readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { LocalAside } from "#protocol/local.ts";
 import { removeEmptyFolder, removeOwned, renameOwned } from "../disk/change-disk.ts";
 import { isThere } from "../disk/is-there.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
+import { isPointerName } from "#protocol/place.ts";
+import { crc32Hex } from "#storage/crc32.ts";
+import { contentOf } from "../upload/ledger-books.ts";
 import { fileSetsOf, type SavedFile } from "../upload/file-sets.ts";
 import { fingerprintOf, lookAt, type LookedFile } from "../upload/look.ts";
 import { isModelName, readFileName } from "#protocol/checkpoint-file-names.ts";
@@ -83,6 +86,13 @@ async function freePlace(wished: string): Promise<string> {
 const nameOf = (place: string): string =>
   (place.startsWith(UNFINISHED) ? place.slice(UNFINISHED.length) : place).replace(/\.again-\d+$/, "");
 
+const MOST_POINTER_BYTES = 64 * 1024;
+
+async function pointerContent(path: string): Promise<string> {
+  const bytes = await readFile(path);
+  return contentOf(crc32Hex(bytes), bytes.length);
+}
+
 const NOTHING_SEEN = { files: [], sizeBytes: 0, newestMs: 0, fingerprint: null };
 
 /** Checkpoints are looked for as deep as this, so they are set aside as deep. */
@@ -140,7 +150,9 @@ async function asideAmong(
     else {
       // The fingerprint of a file contains its name, which is another one now.
       const file = { ...first, relative: basename(name) };
-      found.push({ ...shown, fingerprint: fingerprintOf([file]), file });
+      const isPointer = isPointerName(file.relative) && sizeBytes <= MOST_POINTER_BYTES;
+      const content = isPointer ? await pointerContent(path).catch(() => null) : null;
+      found.push({ ...shown, fingerprint: content ?? fingerprintOf([file]), file });
     }
   }
   return found;

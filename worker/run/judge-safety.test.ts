@@ -27,8 +27,9 @@ async function ended(...paths: string[]) {
   const events: NodeEventBody[] = [];
   const agent = {
     options: { watches: [{ run, folder, takes: null }] },
-    ledger: { all: () => [], safe: () => null },
-    savedRuns: new Set(),
+    ledger: { all: () => [], safe: () => null, knows: () => false, isRestored: () => false },
+    savedRuns: new Set<string>(),
+    watchedSince: new Map(),
     outbox: { add: async (event: NodeEventBody) => void events.push(event) },
     narrator: { nothingTaken: (about: NothingTaken) => void said.push(about) },
     session: { knows: () => true },
@@ -46,10 +47,30 @@ test.each([
   const { nothing, ops, agent } = await ended(...about.wrote);
   expect(nothing).toMatchObject([{ run, isRefused: about.isRefused, untaken: { files: about.wrote.length } }]);
   expect(ops).toEqual([ENDED_UNSAFE]);
-  expect(isAllSafe(agent, nothing)).toBe(false);
+  expect(await isAllSafe(agent, { nothingTaken: nothing, startedAt: 0 })).toBe(false);
 });
 
 test("a program that wrote text alone, or nothing, is no news", async () => {
   expect((await ended()).nothing).toEqual([]);
   expect((await ended("config.json", "train.log")).nothing).toEqual([]);
+});
+
+test("a checkpoint that was refused is not safe although an earlier one is; what lay there before is not asked for", async () => {
+  await write("ckpt_10.pt");
+  const agentWith = (knows: (path: string) => boolean) =>
+    ({
+      options: { watches: [{ run, folder, takes: null }] },
+      ledger: { all: () => [], safe: () => null, knows, isRestored: () => false },
+      savedRuns: new Set([run]),
+      watchedSince: new Map(),
+    }) as unknown as Agent;
+  const judge = (knows: boolean, startedAt: number) =>
+    isAllSafe(
+      agentWith(() => knows),
+      { nothingTaken: [], startedAt },
+    );
+  const before = Date.now() - 60_000;
+  expect(await judge(true, before)).toBe(true);
+  expect(await judge(false, before)).toBe(false);
+  expect(await judge(false, Date.now() + 60_000)).toBe(true);
 });

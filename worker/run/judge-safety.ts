@@ -5,6 +5,8 @@ import { join } from "node:path";
 import type { Agent } from "../agent-assemble.ts";
 import { findUntaken, untakenWords, type Untaken } from "../upload/untaken.ts";
 import { findCandidates } from "../upload/walk-watched.ts";
+import type { Watch } from "../upload/watch.ts";
+import { readLocalCheckpoints } from "./local-checkpoints.ts";
 
 /** A watched folder of which nothing was captured, with the files that the program left there. */
 export interface NothingTaken {
@@ -46,13 +48,15 @@ export async function tellNothingTaken(
 }
 
 /**
- * Returns whether all that the program left is safe: every capture ended as safe, and there is a checkpoint that is safe, or
- * a folder that it wrote nothing to.
+ * Returns whether all that the program left is safe: every capture ended as safe, no checkpoint that it wrote was refused, and there is a
+ * checkpoint that is safe, or a folder that it wrote nothing to.
  */
-export function isAllSafe(
-  { options, ledger, savedRuns }: Pick<Agent, "options" | "ledger" | "savedRuns">,
-  nothingTaken: readonly NothingTaken[],
-): boolean {
+export async function isAllSafe(
+  agent: Pick<Agent, "options" | "ledger" | "savedRuns" | "watchedSince">,
+  { nothingTaken, startedAt }: { nothingTaken: readonly NothingTaken[]; startedAt: number },
+): Promise<boolean> {
+  const { options, ledger, savedRuns } = agent;
+  for (const watch of options.watches) if (await hasRefused(agent, watch, startedAt)) return false;
   return options.watches.every(({ run }) => {
     if (nothingTaken.some((one) => one.run === run)) return false;
     // A capture that is safe, or that was superseded, leaves the queue a moment later.
@@ -60,4 +64,20 @@ export function isAllSafe(
       return false;
     return savedRuns.has(run) || ledger.safe(run) !== null;
   });
+}
+
+/** Returns whether a checkpoint of this start lies there that was neither captured nor passed over for a newer one (a full disk). */
+async function hasRefused(
+  { ledger, watchedSince }: Pick<Agent, "ledger" | "watchedSince">,
+  watch: Watch,
+  startedAt: number,
+): Promise<boolean> {
+  const evidence = {
+    knows: ledger.knows,
+    isRestored: ledger.isRestored,
+    watchedSince: watchedSince.get(watch.run) ?? 0,
+  };
+  // What cannot be read was refused, and said.
+  const local = await readLocalCheckpoints(watch, evidence).catch(() => []);
+  return local.some(({ isKnown, writtenAt, content }) => !isKnown && content !== "empty" && writtenAt >= startedAt);
 }
