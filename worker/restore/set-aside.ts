@@ -1,16 +1,16 @@
 import type { Dirent } from "node:fs";
 import { mkdir, readdir, readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { isModelName, readFileName } from "#protocol/checkpoint-file-names.ts";
 import type { LocalAside } from "#protocol/local.ts";
+import { isPointerName } from "#protocol/place.ts";
+import { crc32Hex } from "#storage/crc32.ts";
 import { removeEmptyFolder, removeOwned, renameOwned } from "../disk/change-disk.ts";
 import { isThere } from "../disk/is-there.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
-import { isPointerName } from "#protocol/place.ts";
-import { crc32Hex } from "#storage/crc32.ts";
-import { contentOf } from "../upload/ledger-books.ts";
 import { fileSetsOf, type SavedFile } from "../upload/file-sets.ts";
+import { contentOf } from "../upload/ledger-books.ts";
 import { fingerprintOf, lookAt, type LookedFile } from "../upload/look.ts";
-import { isModelName, readFileName } from "#protocol/checkpoint-file-names.ts";
 
 /**
  * Moves a folder or file out of a program's sight without deleting it: hidden, beside where it was. A person removes it;
