@@ -128,7 +128,12 @@ test("the pointer that was captured with what became safe is known by its bytes,
   const identity = { dev: "1", ino: "2", sizeBytes: 14, mtimeNs: "3" };
   const files = ["latest", "config.yaml"].map((name) => ({
     path: filePath.parse(`.tidemark-beside/${name}`),
-    ...{ sizeBytes: 14, mtimeMs: 1, at: "/state/x", identity, partBytes: 100, sums: [crc32Hex.parse("0a0b0c0d")] },
+    sizeBytes: 14,
+    mtimeMs: 1,
+    at: "/state/x",
+    identity,
+    partBytes: 100,
+    sums: [crc32Hex.parse("0a0b0c0d")],
   }));
   const ledger = await open();
   const sourcePath = "/train/runs/checkpoint-100";
