@@ -61,5 +61,9 @@ test("text alone is no checkpoint", () => {
 test("the parts of a step keep their names", () => {
   expect(partOf("model_step_10.pt")).toBe(partOf("model_step_20.pt"));
   expect(partOf("model_step_10.pt")).not.toBe(partOf("optim_step_10.pt"));
+  expect(partOf("ep0-ba500-rank0.pt")).toBe(partOf("ep1-ba900-rank0.pt"));
+  expect(partOf("ep0-ba500-rank0.pt")).not.toBe(partOf("ep0-ba500-rank1.pt"));
+  expect(partOf("model_step10-00001-of-00002.pt")).not.toBe(partOf("model_step10-00002-of-00002.pt"));
+  expect(partOf("gpu0_step5_tp1.pt")).toBe("gpu0_step#_tp1.pt");
   expect(partOf("epoch=3-val_loss=0.58.ckpt")).toBe(partOf("epoch=4-val_loss=0.6.ckpt"));
 });

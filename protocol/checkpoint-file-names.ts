@@ -66,6 +66,16 @@ export const isModelName = (name: string): boolean => MODEL_ENDING.test(name);
 /** Returns whether the name is that of the newest or the best checkpoint (`last.ckpt`, `best.pt`), which goes with a step. */
 export const isLabelName = (name: string): boolean => LABEL.test(name.replace(ENDING, ""));
 
-/** The name with its numbers and results taken out: what the files of one step are told apart by. */
-export const partOf = (name: string): string =>
-  withoutResults(name.replace(ENDING, "")).replaceAll(/\d+/g, "#") + (ENDING.exec(name)?.[0] ?? "");
+/** The number of one of several processes, or of one of several files: it is the same at each step. */
+const SHARE =
+  /(?:^|[^a-z])(?:(?:mp_|tp_|pp_|dp_|zero_pp_)?ranks?|shard|part|worker|proc(?:ess)?|gpu|device|node|host|tp|pp|dp|mp)[-_]?\d+(?=$|[^0-9])|\d+[-_]of[-_]\d+/gi;
+
+/** The name with its numbers and results taken out, except the number of a process: what the files of one step are told apart by. */
+export const partOf = (name: string): string => {
+  const stem = withoutResults(name.replace(ENDING, ""));
+  const shares = stem.match(SHARE) ?? [];
+  const rest = stem.replaceAll(SHARE, "\0").replaceAll(/\d+/g, "#");
+  return (
+    rest.split("\0").reduce((text, piece, at) => text + (shares[at - 1] ?? "") + piece) + (ENDING.exec(name)?.[0] ?? "")
+  );
+};

@@ -69,6 +69,15 @@ export interface NodeRunView {
   risk: Risk;
 }
 
+/** The line of a run that a node writes: where its newest checkpoint lay. */
+export interface NodeLine {
+  run: string;
+  /** Below the watched folder; "" is that folder itself. */
+  folder: string;
+  /** Other folders in which this node wrote checkpoints of the run before. */
+  others: number;
+}
+
 export interface NodeRow {
   id: string;
   name: string;

@@ -16,6 +16,7 @@ const EXPECTED: Record<Who, string[]> = {
     "nodes.list",
     "nodes.get",
     "nodes.samples",
+    "nodes.lines",
     "nodes.words",
     "profiles.list",
     "profiles.presets",

@@ -52,7 +52,7 @@ export interface Narrator extends OrphanNarrator {
   keptNotAll(about: { run: string; step: number; left: number; neededBytes: number; freeBytes: number }): void;
   keptUnknown(about: { run: string }): void;
   /** The program ended, and nothing of what it wrote there was captured. */
-  nothingTaken(about: { run: string; folder: string; untaken: Untaken }): void;
+  nothingTaken(about: { run: string; folder: string; untaken: Untaken; isRefused: boolean }): void;
   /** A program counts from a lower step again than the run had reached. */
   lineBegun(about: { run: string; step: number; after: number; epoch: number }): void;
   /** The program failed at once. `before`: the complete step before the one it was given; null: there is none. */
@@ -307,9 +307,9 @@ export function createNarrator(terminal: Terminal): Narrator {
         `Only the newest checkpoint of ${run} and those that its state names come back: the hub is too old to list what is kept. Update it.`,
         { type: "kept-unknown", run },
       ),
-    nothingTaken: ({ run, folder, untaken }) =>
+    nothingTaken: ({ run, folder, untaken, isRefused }) =>
       terminal.say(
-        `Nothing that the program wrote to ${folder} is safe: ${untakenWords(untaken)} ${untaken.files === 1 ? "is in" : "are in"} no checkpoint format. Where it is a checkpoint, name it with --pattern, or save it with \`tidemark save\`; \`tidemark doctor --watch ${folder}\` shows what would be taken.`,
+        `Nothing that the program wrote to ${folder} is safe: ${untakenWords(untaken)} ${untaken.files === 1 ? "is" : "are"} ${isRefused ? "not taken" : "in no checkpoint format"}. Where it is a checkpoint, name it with --pattern, or save it with \`tidemark save\`; \`tidemark doctor --watch ${folder}\` shows what would be taken.`,
         { type: "nothing-taken", run, folder, files: untaken.files, bytes: untaken.bytes },
       ),
     lineBegun: ({ run, step, after, epoch }) =>

@@ -36,6 +36,14 @@ test("a run with checkpoints in two folders shows both lines, and which one is t
   await expectSound(page, "a run with two lines, light and wide");
   await showAs(page, "narrow");
   await expectSound(page, "a run with two lines, dark and narrow");
+  await showAs(page, "wide");
+  await page.goto(`${stage.hub.url}/nodes`);
+  await page.getByRole("link", { name: "gpu-1" }).first().click();
+  const row = page.getByRole("table", { name: "Runs of this node" }).getByRole("row", { name: /two-lines/ });
+  await expect(row).toContainText(", in lightning_logs/version_1/checkpoints");
+  await expectSound(page, "a node that writes the second of two lines, dark and wide");
+  await showAs(page, "narrow");
+  await expectSound(page, "a node that writes the second of two lines, dark and narrow");
 });
 
 test("a Lightning file is restored by hand and lies on the disk under its own name, as a file", async ({

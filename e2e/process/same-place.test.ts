@@ -174,6 +174,24 @@ test("a file that is restored over another one keeps it aside", async () => {
   expect(read(third)).toEqual({ "ckpt_50.pt": "trained", ".set-aside-ckpt_50.pt": "of another program" });
 });
 
+test("from the beginning, nothing of a step stays where the program would find it, and what is in the bucket goes", async () => {
+  const node = "none-1";
+  const folder = stage.folderOf(node);
+  const files = { "model_step_10.pt": "m", "optim_step_10.pt": "o", "last.pt": "l" };
+  await runTo(node, "none", writer(folder, files));
+  const again = async (flags: string[]) => {
+    const worker = await stage.startNode({ name: node, run: "none", program: PRINT_RESUME, flags });
+    expect((await worker.exited).code, said(worker)).toBe(0);
+    return worker;
+  };
+  const worker = await again(["--from", "none"]);
+  expect(said(worker)).toContain("resumes at []");
+  const aside = Object.fromEntries(Object.entries(files).map(([name, text]) => [`.set-aside-${name}`, text]));
+  expect(read(folder)).toEqual(aside);
+  await again([]);
+  expect(read(folder)).toEqual({});
+});
+
 test("training that begins anew in the same folder is kept safe, and the next node goes on from it", async () => {
   const node = "anew-1";
   const folder = stage.folderOf(node);

@@ -70,6 +70,16 @@ describe("a policy", () => {
     expect(await stepsIn(test, "trashed")).toEqual([100, 300]);
   });
 
+  it("never takes the newest one before training began anew, and only that one of its line", async () => {
+    await set({ ...LAST_TWO, last: 1 });
+    await test.hub.db.epoch.create({
+      data: { run, epoch: 2, nodeId: node.nodeId, claimedAt: new Date(test.hub.now()) },
+    });
+    await makeSafe(test.hub, node, { epoch: 2, step: 30 });
+    await beat();
+    expect(await stepsIn(test, "complete")).toEqual([30, 500]);
+  });
+
   it("is applied by the clock of the hub", async () => {
     await set(LAST_TWO);
     const upkeep = startUpkeep(test.hub);

@@ -45,6 +45,7 @@ import { enrol } from "./enrol.ts";
 import { goodbye } from "./goodbye.ts";
 import { hello } from "./hello.ts";
 import { listNodes, readNode } from "./list.ts";
+import { readLines } from "./read-lines.ts";
 import { readWords } from "./read-words.ts";
 import { record } from "./record.ts";
 import { revokeNode } from "./revoke.ts";
@@ -63,6 +64,7 @@ const signInput = z.object({
 export const nodesRouter = router({
   list: viewer.query(({ ctx }) => listNodes(ctx.hub)),
   get: viewer.input(byId).query(({ ctx, input }) => readNode(ctx.hub, input.id)),
+  lines: viewer.input(byId).query(({ ctx, input }) => readLines(ctx.hub, input.id)),
   words: viewer.input(byId).query(({ ctx, input }) => readWords(ctx.hub, input.id)),
   samples: viewer
     .input(z.object({ id, minutes }))

@@ -32,6 +32,23 @@ test("what would be taken is listed with its step and place, what would be left 
   ]);
 });
 
+test("a model without a word of its saver is a state by time, and the final model beside checkpoints", async () => {
+  await write("model.h5");
+  await write("notes.bin", "\u0001".repeat(5_000));
+  expect(await look()).toEqual([
+    expect.stringMatching(
+      /^ok: takes model\.h5 as the state of .* \(2\.0 KiB\); a restore puts it back at the same place$/,
+    ),
+    "warn: leaves notes.bin (4.9 KiB): no checkpoint format",
+  ]);
+  await write("ckpt_5.pt");
+  expect(await look()).toEqual([
+    "ok: takes ckpt_5.pt as step 5 (2.0 KiB); a restore puts it back at the same place",
+    "ok: takes model.h5 as the final model of the run; nothing goes on from it",
+    "warn: leaves notes.bin (4.9 KiB): no checkpoint format",
+  ]);
+});
+
 test("a part of a step is waited for", async () => {
   for (const step of [10, 20]) for (const part of ["model", "optim"]) await write(`${part}_${step}.pt`);
   await write("model_30.pt");

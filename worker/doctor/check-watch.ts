@@ -1,7 +1,8 @@
-import { relative } from "node:path";
+import { join, relative } from "node:path";
 import { stepWords } from "#protocol/step-words.ts";
 import { formatBytes, formatCount } from "#protocol/units.ts";
 import { isThere } from "../disk/is-there.ts";
+import { findFinalModel } from "../upload/final-model.ts";
 import type { Candidate } from "../upload/find.ts";
 import { lookAt } from "../upload/look.ts";
 import { readReadiness } from "../upload/readiness.ts";
@@ -34,7 +35,13 @@ export async function checkWatch({ folder, takes }: Pick<Watch, "folder" | "take
     if (found.length >= MOST_LINES) break;
     found.push(await judge(candidate, { folder, recogniser }));
   }
-  const more = candidates.length - found.length;
+  const final = await findFinalModel(folder).catch(() => null);
+  const isState = final?.names?.some((name) => candidates.some(({ path }) => path === join(folder, name))) === true;
+  if (final !== null && !isState)
+    found.push(
+      fine(check, `takes ${(final.names ?? []).join(", ")} as the final model of the run; nothing goes on from it`),
+    );
+  const more = candidates.length - Math.min(candidates.length, MOST_LINES);
   if (more > 0) found.push(fine(check, `and ${formatCount(more)} more like these`));
   const untaken = await findUntaken(folder, candidates);
   if (untaken.files > 0)

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Fault } from "#protocol/fault.ts";
 import { runName } from "#protocol/names.ts";
+import { ENDED_UNSAFE } from "#protocol/reports.ts";
 import { systemClock } from "../engine/clock.ts";
 import { createFakeHub } from "./fake-hub.ts";
 import { openOutbox, type Outbox } from "./outbox.ts";
@@ -135,6 +136,17 @@ test("the same refusal again and again, while the hub is away, is one", async ()
   // They may have arrived: what comes now is news.
   await refused("story", "NO_SPACE", "/checkpoints/51");
   expect(numbers(outbox)).toEqual([1, 2, 3, 4]);
+  await outbox.close();
+});
+
+test("that a program ended with nothing safe is told beside a file that was not taken, also while the hub is away", async () => {
+  const outbox = await open();
+  await outbox.meet(0);
+  for (const op of ["capture", ENDED_UNSAFE, ENDED_UNSAFE]) {
+    const fault = new Fault("NO_CHECKPOINT", { op }).toData();
+    await outbox.add({ type: "capture-refused", run: runName.parse("story"), path: "/w/notes.bin", fault });
+  }
+  expect(outbox.next().map((one) => one.type === "capture-refused" && one.fault.op)).toEqual(["capture", ENDED_UNSAFE]);
   await outbox.close();
 });
 

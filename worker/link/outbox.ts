@@ -132,4 +132,6 @@ const saysSame = (event: NodeEvent, body: NodeEventBody): boolean =>
   event.type === "capture-refused" &&
   body.type === "capture-refused" &&
   event.run === body.run &&
+  // The end of a program is other news than a file that was not taken while it ran.
+  event.fault.op === body.fault.op &&
   event.fault.code === body.fault.code;

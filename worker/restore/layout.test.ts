@@ -6,6 +6,7 @@ import { checkpointPlace, type CheckpointPlace } from "#protocol/place.ts";
 import { filePath } from "#protocol/names.ts";
 import { besideAt, layoutOf, type Placed } from "./layout.ts";
 import { putBeside, splitBeside } from "./put-beside.ts";
+import { lookAt } from "../upload/look.ts";
 import { placesOf, putFilesInPlace } from "./put-in-place.ts";
 
 const TRANSFER = "transfer-id-1";
@@ -69,6 +70,23 @@ test("files take their places beside others, and what they replace is kept", asy
   ]);
   expect(await readFile(target, "utf8")).toBe("restored model_10.pt");
   expect(kept).toEqual([join(folder, ".set-aside-model_10.pt")]);
+});
+
+test("a file that makes way is removed when it is in the bucket byte for byte, under the name that it had", async () => {
+  const target = join(folder, "ckpt_50.pt");
+  await write("ckpt_50.pt", "the same");
+  const stored = (await lookAt({ path: target, kind: "file" }))?.fingerprint;
+  const restore = async () => {
+    const places = placesOf(target, TRANSFER);
+    await mkdir(places.staging, { recursive: true });
+    await writeFile(join(places.staging, "ckpt_50.pt"), "restored, of another length");
+    const isStored = (path: string, print: string) => path === target && print === stored;
+    await putFilesInPlace(places, { names: ["ckpt_50.pt"], transferId: TRANSFER }, { isStored });
+  };
+  await restore();
+  expect(await readdir(folder)).toEqual(["ckpt_50.pt"]);
+  await restore();
+  expect((await readdir(folder)).toSorted()).toEqual([".set-aside-ckpt_50.pt", "ckpt_50.pt"]);
 });
 
 /** Puts these files and links beside a checkpoint that was restored to `step_600`. */

@@ -4,7 +4,7 @@ import { removeOwned, renameOwned } from "../disk/change-disk.ts";
 import { setFileDate } from "../engine/at-once.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import { syncFolder } from "../engine/journal.ts";
-import { lookAt } from "../upload/look.ts";
+import { fingerprintOf, lookAt } from "../upload/look.ts";
 import { keepAs } from "./set-aside.ts";
 
 /**
@@ -100,10 +100,15 @@ export async function clearPlaces(places: Places, replaced: Replaced): Promise<v
 
 /** Removes what was replaced when that loses nothing, and keeps it under another name otherwise. */
 async function settleOld({ target, aside }: Places, { isStored, onKept }: Replaced): Promise<void> {
-  const kind = (await lstat(aside)).isDirectory() ? "folder" : "file";
+  const stats = await lstat(aside);
+  const kind = stats.isDirectory() ? "folder" : "file";
   // What cannot be looked at is not known to be stored.
-  const look = kind === "file" ? null : await lookAt({ path: aside, kind }).catch(() => null);
-  if (look !== null && isStored?.(target, look.fingerprint) === true) {
+  const look = stats.isSymbolicLink() ? null : await lookAt({ path: aside, kind }).catch(() => null);
+  const relative = basename(target);
+  // A file was looked at under the name that it had.
+  const asBefore =
+    kind === "folder" ? look?.fingerprint : look && fingerprintOf(look.files.map((file) => ({ ...file, relative })));
+  if (typeof asBefore === "string" && isStored?.(target, asBefore) === true) {
     await removeOwned("replaced", aside);
     return;
   }

@@ -53,6 +53,8 @@ test("arrives complete, with its dates, and leaves nothing beside it", async () 
   await restore(store.engine(), jobOf());
   expect((await readFile(join(target, "deep/model.safetensors"))).equals(model)).toBe(true);
   expect((await stat(join(target, "deep/model.safetensors"))).mtimeMs).toBe(STAGED_DATE_MS);
+  // A program that looks for the newest folder goes by these.
+  for (const path of [target, join(target, "deep")]) expect((await stat(path)).mtimeMs).toBe(STAGED_DATE_MS);
   expect((await stat(join(target, "empty.txt"))).size).toBe(0);
   expect(await readdir(join(folder, "out"))).toEqual(["checkpoint-500"]);
   expect(await readdir(join(folder, "journals"))).toEqual([]);

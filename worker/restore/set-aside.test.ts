@@ -2,6 +2,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { crc32Hex } from "#storage/crc32.ts";
+import { contentOf } from "../upload/ledger-books.ts";
 import { lookAt } from "../upload/look.ts";
 import { keepAs, listAllAside, listAside, removeStoredAside, setAside } from "./set-aside.ts";
 
@@ -89,6 +91,58 @@ test("what is set aside deep below the watched folder is listed by its path, and
   ]);
   const removed = await removeStoredAside(folder, (path, print) => path === stored && print === fingerprint);
   expect(removed).toEqual([join(folder, deep, ".set-aside-step_50")]);
+});
+
+/** Writes files of one folder and returns what the ledger keeps of them: the path of the first, and the fingerprint of all. */
+async function writeFiles(...names: string[]): Promise<{ path: string; fingerprint: string | undefined }> {
+  for (const name of names) await writeFile(join(folder, name), `${name} trained`);
+  const path = join(folder, names[0] ?? "");
+  return { path, fingerprint: (await lookAt({ path, kind: "files", names }))?.fingerprint };
+}
+
+test("a file that is in the bucket byte for byte is removed as a folder is, and no other one", async () => {
+  const stored = await writeFiles("ckpt_50.pt");
+  const look = await lookAt({ path: stored.path, kind: "file" });
+  expect(look?.fingerprint).toBe(stored.fingerprint);
+  await setAside(stored.path, { isTorn: false });
+  await writeFile(stored.path, "other bytes of another length");
+  await setAside(stored.path, { isTorn: false });
+  await writeFiles("ckpt_60.pt");
+  await setAside(join(folder, "ckpt_60.pt"), { isTorn: true });
+  const isStored = (path: string, print: string) => path === stored.path && print === stored.fingerprint;
+  expect(await removeStoredAside(folder, isStored)).toEqual([join(folder, ".set-aside-ckpt_50.pt")]);
+  expect((await readdir(folder)).toSorted()).toEqual([
+    ".set-aside-ckpt_50.pt.again-2",
+    ".set-aside-unfinished-ckpt_60.pt",
+  ]);
+});
+
+test("a pointer is removed when the bucket has its bytes, whenever they were written", async () => {
+  for (const text of ["global_step50", "global_step90"]) {
+    await writeFile(join(folder, "latest"), text);
+    await setAside(join(folder, "latest"), { isTorn: false });
+  }
+  const stored = contentOf(crc32Hex("global_step50"), "global_step50".length);
+  const isStored = (path: string, print: string) => path === join(folder, "latest") && print === stored;
+  expect(await removeStoredAside(folder, isStored)).toEqual([join(folder, ".set-aside-latest")]);
+  expect(await readdir(folder)).toEqual([".set-aside-latest.again-2"]);
+});
+
+test("files that are one checkpoint are removed together, and none of them while one differs", async () => {
+  const names = ["model_50.pt", "optim_50.pt"];
+  const stored = await writeFiles(...names);
+  const isStored = (path: string, print: string) => path === stored.path && print === stored.fingerprint;
+  const asideAll = async () => {
+    for (const name of names) await setAside(join(folder, name), { isTorn: false });
+  };
+  await asideAll();
+  await writeFiles(...names);
+  await writeFile(join(folder, "optim_50.pt"), "half");
+  await asideAll();
+  expect(await removeStoredAside(folder, isStored)).toEqual(names.map((name) => join(folder, `.set-aside-${name}`)));
+  const kept = names.map((name) => `.set-aside-${name}.again-2`);
+  expect(await readdir(folder)).toEqual(kept);
+  expect(await removeStoredAside(folder, isStored)).toEqual([]);
 });
 
 test("a folder that is not there has nothing aside, and what is gone need not be moved", async () => {

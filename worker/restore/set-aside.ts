@@ -1,11 +1,16 @@
 import type { Dirent } from "node:fs";
-import { mkdir, readdir } from "node:fs/promises";
+import { mkdir, readdir, readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { isModelName, readFileName } from "#protocol/checkpoint-file-names.ts";
 import type { LocalAside } from "#protocol/local.ts";
+import { isPointerName } from "#protocol/place.ts";
+import { crc32Hex } from "#storage/crc32.ts";
 import { removeEmptyFolder, removeOwned, renameOwned } from "../disk/change-disk.ts";
 import { isThere } from "../disk/is-there.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
-import { lookAt } from "../upload/look.ts";
+import { fileSetsOf, type SavedFile } from "../upload/file-sets.ts";
+import { contentOf } from "../upload/ledger-books.ts";
+import { fingerprintOf, lookAt, type LookedFile } from "../upload/look.ts";
 
 /**
  * Moves a folder or file out of a program's sight without deleting it: hidden, beside where it was. A person removes it;
@@ -25,8 +30,10 @@ const OUTSIDE = `${ASIDE}${LISTED_WHOLE}`;
 
 /** Something that was moved out of a program's sight. */
 export interface Aside extends LocalAside {
-  /** As it was under its first name; null of a file. */
+  /** As it was under its first name; null of what cannot be looked at, and of a link. */
   fingerprint: string | null;
+  /** Of a file: what was looked at, under its first name. */
+  file?: LookedFile;
 }
 
 /** Returns the new path. Faults: WRITE_FAILED, NO_SPACE. */
@@ -79,6 +86,13 @@ async function freePlace(wished: string): Promise<string> {
 const nameOf = (place: string): string =>
   (place.startsWith(UNFINISHED) ? place.slice(UNFINISHED.length) : place).replace(/\.again-\d+$/, "");
 
+const MOST_POINTER_BYTES = 64 * 1024;
+
+async function pointerContent(path: string): Promise<string> {
+  const bytes = await readFile(path);
+  return contentOf(crc32Hex(bytes), bytes.length);
+}
+
 const NOTHING_SEEN = { files: [], sizeBytes: 0, newestMs: 0, fingerprint: null };
 
 /** Checkpoints are looked for as deep as this, so they are set aside as deep. */
@@ -129,9 +143,17 @@ async function asideAmong(
     const look = await lookAt({ path, kind }).catch(() => NOTHING_SEEN);
     if (look === null) continue;
     const { files, sizeBytes, newestMs: writtenAt } = look;
-    // The fingerprint of a file contains its name, which is another one now.
-    const fingerprint = kind === "folder" ? look.fingerprint : null;
-    found.push({ path, name, sizeBytes, files: files.length, writtenAt, fingerprint });
+    const shown = { path, name, sizeBytes, files: files.length, writtenAt };
+    const [first] = files;
+    if (kind === "folder") found.push({ ...shown, fingerprint: look.fingerprint });
+    else if (first === undefined || !entry.isFile()) found.push({ ...shown, fingerprint: null });
+    else {
+      // The fingerprint of a file contains its name, which is another one now.
+      const file = { ...first, relative: basename(name) };
+      const isPointer = isPointerName(file.relative) && sizeBytes <= MOST_POINTER_BYTES;
+      const content = isPointer ? await pointerContent(path).catch(() => null) : null;
+      found.push({ ...shown, fingerprint: content ?? fingerprintOf([file]), file });
+    }
   }
   return found;
 }
@@ -150,16 +172,26 @@ export async function listAllAside(folders: Iterable<string>): Promise<LocalAsid
 }
 
 /**
- * Removes folders that an earlier start set aside and that are in the bucket byte for byte. `isStored`: whether this content
- * of this path became safe, or was restored from there. Returns the removed paths. Faults: READ_FAILED, WRITE_FAILED.
+ * Removes folders and files that an earlier start set aside and that are in the bucket byte for byte. `isStored`: whether this
+ * content of this path became safe, or was restored from there. Files of one step are stored together, so they are removed
+ * together. Returns the removed paths. Faults: READ_FAILED, WRITE_FAILED.
  */
 export async function removeStoredAside(
   folder: string,
   isStored: (path: string, fingerprint: string) => boolean,
 ): Promise<string[]> {
+  const all = await listAside(folder);
+  const isWhole = ({ name, files, fingerprint }: Aside) =>
+    files > 0 && fingerprint !== null && isStored(join(folder, name), fingerprint);
+  const inSets = new Set(
+    setsAmong(all).flatMap(({ first, members, fingerprint }) =>
+      isStored(join(folder, first), fingerprint) ? members : [],
+    ),
+  );
   const removed: string[] = [];
-  for (const { path, name, files, fingerprint } of await listAside(folder)) {
-    if (files === 0 || fingerprint === null || !isStored(join(folder, name), fingerprint)) continue;
+  for (const one of all) {
+    const { path } = one;
+    if (!isWhole(one) && !inSets.has(one)) continue;
     try {
       await removeOwned("set-aside", path);
       const outside = dirname(path);
@@ -170,4 +202,32 @@ export async function removeStoredAside(
     removed.push(path);
   }
   return removed;
+}
+
+/** Returns the files that were one checkpoint under their first names, where there are several. */
+function setsAmong(all: readonly Aside[]): { first: string; members: Aside[]; fingerprint: string }[] {
+  const together = Map.groupBy(
+    all.filter(({ file }) => file !== undefined),
+    // What was set aside twice has a number behind its name.
+    ({ path, name }) => JSON.stringify([dirname(path), dirname(name), /\.again-\d+$/.exec(path)?.[0] ?? ""]),
+  );
+  return [...together.values()].flatMap((members) => {
+    const byName = new Map(members.map((one) => [basename(one.name), one]));
+    const sets = fileSetsOf([...byName].flatMap(([name, { file }]) => savedFile(name, file)));
+    return sets.flatMap(({ names }) => {
+      const [first, second] = names;
+      const own = names.flatMap((name) => byName.get(name) ?? []);
+      const files = own.flatMap(({ file }) => file ?? []).toSorted((a, b) => (a.relative < b.relative ? -1 : 1));
+      const shown = first === undefined ? undefined : byName.get(first);
+      return second === undefined || shown === undefined
+        ? []
+        : [{ first: shown.name, members: own, fingerprint: fingerprintOf(files) }];
+    });
+  });
+}
+
+function savedFile(name: string, file: LookedFile | undefined): SavedFile[] {
+  const read = readFileName(name);
+  if (read === null || file === undefined) return [];
+  return [{ name, read, isModel: isModelName(name), mtimeMs: file.mtimeMs, inside: null, isKnown: isModelName(name) }];
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { chooseResume, type LocalCheckpoint, type ResumeInput } from "./choose-resume.ts";
+import { chooseResume, movedWith, type LocalCheckpoint, type ResumeInput } from "./choose-resume.ts";
 
 const newest = { checkpointId: "safe-500", step: 500, capturedAt: 7_000 };
 const at = (step: number, about: Partial<LocalCheckpoint> = {}): LocalCheckpoint => ({
@@ -161,5 +161,21 @@ describe("where a person chooses", () => {
     const { from, setAside } = choose({ wish: { kind: "bucket" }, newest: chosen, local });
     expect(from).toEqual({ kind: "restore", ...chosen });
     expect(setAside).toEqual(local);
+  });
+});
+
+describe("several files that are one checkpoint", () => {
+  const names = ["model_600.pt", "optim_600.pt", "last.pt", "best.pt"];
+  const set = at(600, { names });
+
+  test("are moved together, and a label with them where the program begins anew or gets another one", () => {
+    expect(movedWith(set, "start")).toEqual(names);
+    expect(movedWith(set, "restore")).toEqual(["model_600.pt", "optim_600.pt", "last.pt"]);
+    expect(movedWith(set, "local")).toEqual(["model_600.pt", "optim_600.pt"]);
+    expect(movedWith(at(600), "start")).toBeNull();
+  });
+
+  test("a label by itself is moved wherever the program goes on from", () => {
+    expect(movedWith(at(600, { names: ["last.pt", "best.pt"] }), "local")).toEqual(["last.pt"]);
   });
 });

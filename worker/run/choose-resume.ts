@@ -1,4 +1,5 @@
 import { isKnownFormat, type ContentEvidence } from "#protocol/checkpoint-evidence.ts";
+import { isLabelName } from "#protocol/checkpoint-file-names.ts";
 import type { ShownPlace } from "#protocol/place.ts";
 
 /**
@@ -22,6 +23,8 @@ export interface LocalCheckpoint {
   appearedAt: number;
   /** It was captured or restored here, and has not changed since. */
   isKnown: boolean;
+  /** Of several files of one folder: their names. */
+  names?: readonly string[];
 }
 
 /** A person's choice (`--from`), where it differs from the newest: a step, the bucket's newest, or the beginning. */
@@ -75,6 +78,17 @@ export function chooseResume(input: ResumeInput): Resume {
     setAside: above.filter((one) => isOfThisRun(one, since)),
     left: above.filter((one) => !isOfThisRun(one, since)),
   };
+}
+
+/**
+ * Returns the files of a checkpoint that are moved with it; null of a folder or a single file. Half of one must not stay: a program
+ * that looks for `optim_50.pt`, or for `last.ckpt`, would go on from it. Pure.
+ */
+export function movedWith({ names }: LocalCheckpoint, from: Resume["from"]["kind"]): readonly string[] | null {
+  if (names === undefined || from === "start") return names ?? null;
+  // On the same disk the labels may be of the one that the program goes on from; the best one so far is of any step.
+  const stays = (name: string) => isLabelName(name) && (from === "local" || /best/i.test(name));
+  return names.filter((name, at) => at === 0 || !stays(name));
 }
 
 function chooseFrom({ newest, isSameEpoch, isFirstStart, wish, local }: ResumeInput): Resume["from"] {

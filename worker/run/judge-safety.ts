@@ -5,12 +5,16 @@ import { join } from "node:path";
 import type { Agent } from "../agent-assemble.ts";
 import { findUntaken, untakenWords, type Untaken } from "../upload/untaken.ts";
 import { findCandidates } from "../upload/walk-watched.ts";
+import type { Watch } from "../upload/watch.ts";
+import { readLocalCheckpoints } from "./local-checkpoints.ts";
 
 /** A watched folder of which nothing was captured, with the files that the program left there. */
 export interface NothingTaken {
   run: RunName;
   folder: string;
   untaken: Untaken;
+  /** Some of it looked like a checkpoint, and was refused. */
+  isRefused: boolean;
 }
 
 /**
@@ -25,11 +29,14 @@ export async function tellNothingTaken(
   const found: NothingTaken[] = [];
   for (const { run, folder, takes } of options.watches) {
     if (savedRuns.has(run) || ledger.all().some((item) => item.run === run)) continue;
-    const candidates = await findCandidates(folder, takes).catch(() => []);
-    const untaken = await findUntaken(folder, candidates, startedAt);
+    // What looked like a checkpoint and was not captured is as little safe as the rest.
+    const untaken = await findUntaken(folder, [], startedAt);
     if (untaken.files === 0) continue;
-    found.push({ run, folder, untaken });
-    narrator.nothingTaken({ run, folder, untaken });
+    const candidates = await findCandidates(folder, takes).catch(() => []);
+    const isRefused = (await findUntaken(folder, candidates, startedAt)).files < untaken.files;
+    const nothing = { run, folder, untaken, isRefused };
+    found.push(nothing);
+    narrator.nothingTaken(nothing);
     const path = join(folder, untaken.largest[0]?.path ?? "");
     const detail = `the program ended and nothing that it wrote is safe (${untakenWords(untaken)})`;
     const fault = new Fault("NO_CHECKPOINT", { op: ENDED_UNSAFE, subject: path, detail });
@@ -41,13 +48,15 @@ export async function tellNothingTaken(
 }
 
 /**
- * Returns whether all that the program left is safe: every capture ended as safe, and there is a checkpoint that is safe, or
- * a folder that it wrote nothing to.
+ * Returns whether all that the program left is safe: every capture ended as safe, no checkpoint that it wrote was refused, and there is a
+ * checkpoint that is safe, or a folder that it wrote nothing to.
  */
-export function isAllSafe(
-  { options, ledger, savedRuns }: Pick<Agent, "options" | "ledger" | "savedRuns">,
-  nothingTaken: readonly NothingTaken[],
-): boolean {
+export async function isAllSafe(
+  agent: Pick<Agent, "options" | "ledger" | "savedRuns" | "watchedSince">,
+  { nothingTaken, startedAt }: { nothingTaken: readonly NothingTaken[]; startedAt: number },
+): Promise<boolean> {
+  const { options, ledger, savedRuns } = agent;
+  for (const watch of options.watches) if (await hasRefused(agent, watch, startedAt)) return false;
   return options.watches.every(({ run }) => {
     if (nothingTaken.some((one) => one.run === run)) return false;
     // A capture that is safe, or that was superseded, leaves the queue a moment later.
@@ -55,4 +64,20 @@ export function isAllSafe(
       return false;
     return savedRuns.has(run) || ledger.safe(run) !== null;
   });
+}
+
+/** Returns whether a checkpoint of this start lies there that was neither captured nor passed over for a newer one (a full disk). */
+async function hasRefused(
+  { ledger, watchedSince }: Pick<Agent, "ledger" | "watchedSince">,
+  watch: Watch,
+  startedAt: number,
+): Promise<boolean> {
+  const evidence = {
+    knows: ledger.knows,
+    isRestored: ledger.isRestored,
+    watchedSince: watchedSince.get(watch.run) ?? 0,
+  };
+  // What cannot be read was refused, and said.
+  const local = await readLocalCheckpoints(watch, evidence).catch(() => []);
+  return local.some(({ isKnown, writtenAt, content }) => !isKnown && content !== "empty" && writtenAt >= startedAt);
 }

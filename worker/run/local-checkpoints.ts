@@ -44,7 +44,17 @@ export async function readLocalCheckpoints(
     const writtenAt = isEmpty ? await changedAt(path) : look.newestMs;
     const { fingerprint } = look;
     const appeared = await appearedAt(path, { newestMs: writtenAt });
-    found.push({ path, step, fingerprint, state, content, isKnown, writtenAt, appearedAt: appeared });
+    found.push({
+      path,
+      step,
+      fingerprint,
+      state,
+      content,
+      isKnown,
+      writtenAt,
+      appearedAt: appeared,
+      ...(candidate.names !== undefined && { names: candidate.names }),
+    });
   }
   found.sort((a, b) => a.step - b.step);
   return found.map((one) => {

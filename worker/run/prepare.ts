@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { Fault, isFault, toFault } from "#protocol/fault.ts";
 import type { ClaimAnswer } from "#protocol/hello.ts";
 import type { RunName } from "#protocol/names.ts";
@@ -16,7 +16,7 @@ import type { Watch } from "../upload/watch.ts";
 import { nextPlace } from "../upload/writes-elsewhere.ts";
 import { reportLoss } from "../loss/report-loss.ts";
 import { removeStoredAside, setAside } from "../restore/set-aside.ts";
-import { chooseResume, type LocalCheckpoint, type Resume } from "./choose-resume.ts";
+import { chooseResume, movedWith, type LocalCheckpoint, type Resume } from "./choose-resume.ts";
 import { restoreOthers, type RestoreWish } from "./restore-others.ts";
 import { claimFrom, resumeWishOf, type StartFrom } from "./start-from.ts";
 import { readLocalCheckpoints, writtenAt } from "./local-checkpoints.ts";
@@ -92,8 +92,10 @@ async function prepareRun(agent: Agent, watch: Watch, startFrom: StartFrom): Pro
     }
     await removeStoredAside(folder, ledger.isStored);
     for (const one of unwanted) {
-      const place = await setAside(one.path, { isTorn: one.state === "torn" });
-      narrator.setAside({ ...one, place });
+      const how = { isTorn: one.state === "torn" };
+      const names = movedWith(one, from.kind) ?? [basename(one.path)];
+      for (const path of names.map((name) => join(dirname(one.path), name)))
+        narrator.setAside({ path, state: one.state, place: await setAside(path, how) });
     }
     if (claim.isChosen === true && ledger.chosenEpoch(run) !== claim.epoch) await beginLine(agent, claim, run);
     for (const { path, fingerprint } of left) agent.leftInPlace.set(path, fingerprint);

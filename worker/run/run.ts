@@ -117,11 +117,11 @@ export async function runProgram(command: RunCommand): Promise<number> {
     await life.endCaptures(end.code === 0 ? "done" : "crashed");
     const nothingTaken = await tellNothingTaken(agent, startedAt);
     await drain(agent);
-    last.isSafe = isAllSafe(agent, nothingTaken);
+    last.isSafe = !command.config.isOn("require-safe") || (await isAllSafe(agent, { nothingTaken, startedAt }));
     life.end();
   }).finally(() => sentinel?.close());
   const code = exitCodeOf(last.end ?? { code: null, signal: "SIGTERM" });
-  return code === 0 && !last.isSafe && command.config.isOn("require-safe") ? EXIT_UNSAFE : code;
+  return code === 0 && !last.isSafe ? EXIT_UNSAFE : code;
 }
 
 /** What the terminal sent to the program too is not sent again. */

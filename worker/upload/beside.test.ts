@@ -84,4 +84,7 @@ test("of very many files the pointers are kept first, and no more than sixteen",
   const found = await kept(folderCandidate("step_1", 1));
   expect(Object.keys(found)).toHaveLength(16);
   expect(found["latest"]).toBe("step_1");
+  const { entries, left } = await findBeside(folder, folderCandidate("step_1", 1), join(folder, "..", "scratch"));
+  expect(left).toHaveLength(31 - entries.length);
+  expect(left).not.toContain("latest");
 });

@@ -20,6 +20,8 @@ export interface Beside {
   entries: BesideFile[];
   /** The files to secure; their names in the checkpoint are those of `entries`. */
   files: LookedFile[];
+  /** Files of this kind that are not kept, below the root: they are larger than others may be, or there are too many. */
+  left: string[];
 }
 
 const MOST_FILE_BYTES = 1024 * 1024;
@@ -30,6 +32,7 @@ interface Found {
   rank: 0 | 1;
   entry: BesideFile;
   file: LookedFile | null;
+  isLarge?: boolean;
 }
 
 /** Returns what lies beside a candidate. `scratch`: a folder for what has to be written anew. No faults: what cannot be read is left out. */
@@ -47,8 +50,13 @@ export async function findBeside(root: string, candidate: Candidate, scratch: st
     if (isOwn) found.push(...(await findIn({ root, real, folder: hydra, candidate, scratch })));
     if (folder === root) break;
   }
-  const kept = found.toSorted((a, b) => a.rank - b.rank).slice(0, MOST_BESIDE);
-  return { entries: kept.map(({ entry }) => entry), files: kept.flatMap(({ file }) => file ?? []) };
+  const small = found.filter(({ isLarge }) => isLarge !== true).toSorted((a, b) => a.rank - b.rank);
+  const kept = new Set(small.slice(0, MOST_BESIDE));
+  return {
+    entries: [...kept].map(({ entry }) => entry),
+    files: [...kept].flatMap(({ file }) => file ?? []),
+    left: found.flatMap((one) => (kept.has(one) ? [] : [one.entry.path])),
+  };
 }
 
 const isBelow = (path: string, root: string): boolean => path === root || path.startsWith(root + sep);
@@ -113,7 +121,7 @@ async function readFileEntry(looking: Looking, name: string): Promise<Found | nu
       await writeFile(source, text);
     }
     const stats = await lstat(source, { bigint: true });
-    if (!stats.isFile() || stats.size > MOST_FILE_BYTES) return null;
+    if (!stats.isFile()) return null;
     const file = {
       relative: inside,
       path: source,
@@ -124,6 +132,7 @@ async function readFileEntry(looking: Looking, name: string): Promise<Found | nu
       rank: isPointerName(name) ? 0 : 1,
       entry: { path: filePath.parse(path), file: filePath.parse(inside) },
       file,
+      ...(stats.size > MOST_FILE_BYTES && { isLarge: true }),
     };
   } catch {
     return null;

@@ -12,6 +12,7 @@ function file(name: string, about: { seconds?: number; inside?: number } = {}): 
     name,
     read,
     isModel: isModelName(name),
+    isKnown: false,
     mtimeMs: AT + (about.seconds ?? 0) * 1000,
     inside: about.inside ?? null,
   };
@@ -30,6 +31,15 @@ test("files of one step are one checkpoint", () => {
 test("a step that lacks what the others have is named", () => {
   const names = ["model_10.pt", "optim_10.pt", "model_20.pt", "optim_20.pt", "model_30.pt"];
   expect(fileSetsOf(names.map((name) => file(name))).at(-1)).toMatchObject({ step: 30, lacks: "optim_30.pt" });
+});
+
+test("a rank whose file is missing is named, until the run goes on with fewer ranks", () => {
+  const names = [0, 1].flatMap((rank) => [10, 20].map((step) => `ep0-ba${step}-rank${rank}.pt`));
+  const lacks = (...more: string[]) =>
+    fileSetsOf([...names, ...more].map((name) => file(name))).map((set) => set.lacks);
+  expect(lacks("ep0-ba30-rank0.pt")).toEqual([null, null, "ep30-ba30-rank1.pt"]);
+  expect(lacks("ep0-ba30-rank0.pt", "ep0-ba30-rank1.pt")).toEqual([null, null, null]);
+  expect(lacks("ep0-ba30-rank0.pt", "ep0-ba40-rank0.pt")).toEqual([null, null, null, null]);
 });
 
 test("what is written only sometimes is not asked for", () => {

@@ -11,6 +11,8 @@ export interface SavedFile {
   read: FileName;
   /** It may be a checkpoint by itself: by its ending, or because a person named it. */
   isModel: boolean;
+  /** Its content is that of a model, whatever it is called. */
+  isKnown: boolean;
   /** Epoch ms. */
   mtimeMs: number;
   /** The step that the file itself holds; null: it holds none, or was not read. */
@@ -52,9 +54,10 @@ export function fileSetsOf(files: readonly SavedFile[]): FileSet[] {
   const groups = numberedGroups(files);
   // `strip_optimizer` of ultralytics: nothing goes on from it.
   const unnumbered = files.filter(({ read, inside }) => read.step === null && inside !== FINAL);
-  // `train.bin` may be anything; a name of savers, or a format of weights, is needed to take it. JSON is a model by its content.
-  const isWeights = (name: string) => isWeightsName(name) || /\.json$/i.test(name);
-  const models = unnumbered.filter(({ name, read, isModel }) => isModel && (read.isSaverName || isWeights(name)));
+  // `train.bin` and `data.h5` may be anything: a name of savers, a format of weights, or the content of a model is needed.
+  const models = unnumbered.filter(
+    ({ name, read, isModel, isKnown }) => isModel && (read.isSaverName || isWeightsName(name) || isKnown),
+  );
   const rest = models.filter((file) => !joinGroup(groups, file));
   if (groups.length === 0) {
     const state = stateOf(rest, unnumbered);

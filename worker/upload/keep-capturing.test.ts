@@ -208,6 +208,67 @@ describe("what was refused", () => {
     expect(takenAt - finishedAt).toBeLessThan(10_000);
   });
 
+  test("as no checkpoint is said within two minutes and once, also when it is written again without a rest", async () => {
+    await mkdir(join(watched, "samples_2026"), { recursive: true });
+    const names = ["weights.dat", "samples_2026/faces.dat"];
+    const said: { name: string; ms: number }[] = [];
+    let now = 0;
+    const told: string[] = [];
+    // The hub takes each at once.
+    outbox.onAdd = () => {
+      const event = outbox.next().at(-1);
+      if (event?.type === "capture-refused") told.push(event.path.slice(watched.length + 1));
+    };
+    await watchWith(
+      {
+        hubKnows: () => true,
+        wallNow: () => Date.now(),
+        onRefused: ({ path }, { code }) => said.push({ name: `${code} ${path.slice(watched.length + 1)}`, ms: now }),
+      },
+      async (ms) => {
+        now = ms;
+        for (const name of names) await writeFile(join(watched, name), "x".repeat(2_000 + ms / 250));
+        return ms < 400_000;
+      },
+    );
+    expect(said.map(({ name }) => name).toSorted()).toEqual([
+      "NO_CHECKPOINT samples_2026",
+      "NO_CHECKPOINT weights.dat",
+    ]);
+    expect(Math.max(...said.map(({ ms }) => ms))).toBeLessThanOrEqual(120_000);
+    expect(told).toEqual(["samples_2026", "weights.dat"]);
+  });
+
+  test("is nothing of a model that Keras writes in place: it is a checkpoint by time, and no final model as well", async () => {
+    await mkdir(watched, { recursive: true });
+    await writeFile(join(watched, "model.h5"), "state");
+    const refused: string[] = [];
+    const about = { hubKnows: () => true, onRefused: (_: unknown, { code }: Fault) => refused.push(code) };
+    await watchWith(about, async (ms) => ms < 30_000);
+    expect(ledger.all().map(({ role, place }) => [role, place?.path, place?.stepFrom])).toEqual([
+      [undefined, "model.h5", "time"],
+    ]);
+    expect(refused).toEqual([]);
+  });
+
+  test("beside a checkpoint is named once: settings that are too large, or too many", async () => {
+    const said: string[] = [];
+    const about: Partial<Capturing> = {
+      hubKnows: () => true,
+      onRefused: ({ path }, { context: { detail } }) => said.push(`${path.slice(watched.length + 1)}: ${detail}`),
+    };
+    await write(60);
+    await writeFile(join(watched, "tokenizer.json"), "x".repeat(1024 * 1024 + 1));
+    await writeFile(join(watched, "config.yaml"), "lr: 1");
+    await watchWith(about, async () => captured().length === 0);
+    const first = ledger.all().map(({ place }) => place?.beside?.map(({ path }) => path));
+    expect(first).toEqual([["config.yaml"]]);
+    expect(said).toEqual([
+      "tokenizer.json: settings beside a checkpoint are kept up to 1 MiB each and 16 in all, and this is beyond it",
+    ]);
+    expect(outbox.next().map(({ type }) => type)).toEqual(["capture-refused"]);
+  });
+
   /** No room until it is made. */
   function tightDisk() {
     const room = { isThere: false };

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { basename, join } from "node:path";
 import { Fault } from "#protocol/fault.ts";
 import type { RunName } from "#protocol/names.ts";
+import { MOST_BESIDE } from "#protocol/place.ts";
 import type { NodeEventBody } from "#protocol/reports.ts";
 import { systemClock, type Clock } from "../engine/clock.ts";
 import type { Outbox } from "../link/outbox.ts";
@@ -54,6 +55,10 @@ const FOR_GOOD: ReadonlySet<string> = new Set(["HOSTILE_NAME", "TOO_LARGE"]);
 const TRY_AGAIN_MS = 60_000;
 /** What is no checkpoint may become one while it is written: nothing is said before so many settle times without a change. */
 const QUIET_TIMES = 30;
+/** What never rests is said after this time: within two minutes somebody knows of it. */
+const MOST_UNSAID_MS = 55_000;
+/** Names of a program that makes ever new ones. */
+const MOST_REMEMBERED = 1_000;
 /** Of these it does not matter what exactly was refused. */
 const OF_THE_DISK: ReadonlySet<string> = new Set(["NO_SPACE"]);
 
@@ -119,6 +124,7 @@ function watchingOf(capturing: Capturing): WatchingHere {
     hasWriter: hasOpenWriter,
   });
 
+  const isSayable = sayableOf(capturing, clock);
   const isResting = (path: string, fingerprint: string) => {
     const refusal = refusals.get(path);
     // What is not finished may be at any moment, by a file beside it too.
@@ -157,10 +163,10 @@ function watchingOf(capturing: Capturing): WatchingHere {
   const findFinal: WatchingHere["findFinal"] = async (finder, quietMs) => {
     if (capturing.hubKnows?.("final-model") === false) return null;
     const newestCheckpointMs = runs.get(watch.run)?.seen?.at ?? ledger.safe(watch.run)?.at ?? null;
-    return (
-      (await findFinalModel(watch.folder)) ??
-      finalModelBelow(finder.finals(), { newestCheckpointMs, now: wallNow(), quietMs })
-    );
+    const own = await findFinalModel(watch.folder);
+    // The program goes on from it: it is a checkpoint.
+    const isState = own?.names?.some((name) => finder.holds(join(watch.folder, name))) === true;
+    return (isState ? null : own) ?? finalModelBelow(finder.finals(), { newestCheckpointMs, now: wallNow(), quietMs });
   };
   return {
     watch,
@@ -185,17 +191,20 @@ function watchingOf(capturing: Capturing): WatchingHere {
     findFinal,
     stepOfFinalModel: () => stepOfFinalModel(capturing),
     onOther: async (candidate, { look, why }) => {
-      if (wallNow() - look.touchedMs < QUIET_TIMES * capturing.settleMs) return;
+      const when = isSayable(candidate.path, look.touchedMs);
+      if (when === "later") return;
       const detail = `${why} (${namesOf(look)})`;
       await refuse(candidate, {
-        look,
+        // One that never rests is said once, whatever it becomes.
+        look: when === "quiet" ? look : null,
         fault: new Fault("NO_CHECKPOINT", { op: "capture", subject: candidate.path, detail }),
       });
     },
     onUntaken: async (untaken) => {
       const [largest] = untaken.largest;
-      if (largest === undefined || wallNow() - untaken.newestMs < QUIET_TIMES * capturing.settleMs) return;
+      if (largest === undefined) return;
       const path = join(watch.folder, largest.path);
+      if (isSayable(path, untaken.newestMs) === "later") return;
       const detail = `no checkpoint format and no checkpoint beside it (${untakenWords(untaken)})`;
       const fault = new Fault("NO_CHECKPOINT", { op: "capture", subject: path, detail });
       await refuse({ path, name: basename(path), step: 0, kind: "file" }, { look: null, fault });
@@ -218,8 +227,16 @@ function watchingOf(capturing: Capturing): WatchingHere {
     onFinished: async (candidate, look) => {
       if (capturing.isClosed?.() === true) return;
       await capturing.onBefore?.(candidate, look);
-      const taken = await takeCapture(capturing, { candidate, look, run: watch.run, root: watch.folder });
-      if (taken !== null) capturing.onCaptured(taken);
+      const left: string[] = [];
+      const parts = { ...capturing, onBesideLeft: (names: readonly string[]) => void left.push(...names) };
+      const taken = await takeCapture(parts, { candidate, look, run: watch.run, root: watch.folder });
+      if (taken === null) return;
+      capturing.onCaptured(taken);
+      const [first] = left;
+      if (first === undefined) return;
+      const path = join(watch.folder, first);
+      const fault = new Fault("NO_CHECKPOINT", { op: "capture", subject: path, detail: besideLeftWords(left) });
+      await refuse({ path, name: basename(path), step: 0, kind: "file" }, { look: null, fault });
     },
   };
 }
@@ -240,6 +257,28 @@ function findPieces(finder: Finder): Finder {
     find: async () => (await finder.find()).map(asPiece),
     findAnew: async () => (await finder.findAnew()).map(asPiece),
   };
+}
+
+/** Returns whether that something is no checkpoint is said now: because it rests, because it never does, or later. */
+function sayableOf(
+  { settleMs, wallNow }: Capturing,
+  clock: Clock,
+): (path: string, changedMs: number) => "quiet" | "busy" | "later" {
+  const seenSince = new Map<string, number>();
+  const saidBusy = new Set<string>();
+  return (path, changedMs) => {
+    if (seenSince.size > MOST_REMEMBERED) seenSince.clear();
+    const since = seenSince.get(path) ?? clock.now();
+    seenSince.set(path, since);
+    const isBusy = wallNow() - changedMs < QUIET_TIMES * settleMs;
+    if (isBusy && clock.now() - since >= MOST_UNSAID_MS) saidBusy.add(path);
+    return saidBusy.has(path) ? "busy" : isBusy ? "later" : "quiet";
+  };
+}
+
+function besideLeftWords(left: readonly string[]): string {
+  const more = left.length > 1 ? ` (and ${left.length - 1} more)` : "";
+  return `settings beside a checkpoint are kept up to 1 MiB each and ${MOST_BESIDE} in all, and this is beyond it${more}`;
 }
 
 const MOST_NAMES = 3;

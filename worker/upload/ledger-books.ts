@@ -1,6 +1,8 @@
+import { basename, join, sep } from "node:path";
 import * as z from "zod";
 import { byNewest } from "#protocol/checkpoint.ts";
 import { faultData } from "#protocol/fault-data.ts";
+import { isPointerName } from "#protocol/place.ts";
 import { transferState } from "#protocol/transfer.ts";
 import { capture, type Capture } from "./capture.ts";
 
@@ -168,12 +170,31 @@ function applyMove(books: Books, record: Extract<Line, { t: "move" }>): void {
   if (record.to === "running") item.startedAt ??= record.at;
   if (record.to !== "done") return;
   if (item.fingerprint !== undefined && item.role === undefined) books.stored.set(item.sourcePath, item.fingerprint);
+  for (const [path, content] of pointersOf(item)) books.stored.set(path, content);
   // Nothing goes on from a final model, or by itself from what may not be whole.
   if (item.role !== undefined || item.doubt !== undefined) return;
   const before = books.safe.get(item.run);
   const point = pointOf({ ...item, at: item.capturedAt });
   if (before === undefined || isNewerPoint(point, before)) books.safe.set(item.run, point);
 }
+
+/** Returns the pointers that were captured with a checkpoint, by the paths where they lay, with their content. */
+function pointersOf({ place, sourcePath, files }: Capture): [path: string, content: string][] {
+  if (place?.beside === undefined) return [];
+  const below = sep + place.path.replaceAll("/", sep);
+  if (!sourcePath.endsWith(below)) return [];
+  const root = sourcePath.slice(0, -below.length);
+  return place.beside.flatMap((entry) => {
+    if (!("file" in entry) || !isPointerName(basename(entry.path))) return [];
+    const { sizeBytes, sums } = files.find(({ path }) => path === entry.file) ?? { sizeBytes: 0, sums: [] };
+    const [crc32, ...more] = sums;
+    if (crc32 === undefined || more.length > 0) return [];
+    return [[join(root, entry.path), contentOf(crc32, sizeBytes)]];
+  });
+}
+
+/** What is kept of a small file that is known by its bytes alone: a pointer is written anew with each checkpoint. */
+export const contentOf = (crc32: string, sizeBytes: number): string => `crc32 ${crc32} ${sizeBytes}`;
 
 const pointOf = ({ step, at, sizeBytes, epoch }: SafePoint): SafePoint => ({ step, at, sizeBytes, epoch });
 

@@ -3,9 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Fault } from "#protocol/fault.ts";
-import { attemptId, runName } from "#protocol/names.ts";
+import { crc32Hex } from "#protocol/checkpoint.ts";
+import { attemptId, filePath, runName } from "#protocol/names.ts";
+import { checkpointPlace } from "#protocol/place.ts";
 import { openJournal } from "../engine/journal.ts";
 import type { Capture } from "./capture.ts";
+import { contentOf } from "./ledger-books.ts";
 import { EVERY_RUN, nextToUpload, openLedger, overtakenBy, readLedger, supersededBy } from "./ledger.ts";
 
 let folder: string;
@@ -113,6 +116,37 @@ test("exactly the content that became safe is known to be in the bucket, also af
   expect(after.isStored("/train/checkpoint-100", "written again")).toBe(false);
   expect(after.isStored("/train/restored", "of the bucket")).toBe(true);
   await after.close();
+});
+
+test("the pointer that was captured with what became safe is known by its bytes, and no settings or links are", async () => {
+  const beside = [
+    { path: "latest", file: ".tidemark-beside/latest" },
+    { path: "config.yaml", file: ".tidemark-beside/config.yaml" },
+    { path: "latest_checkpoint.txt", link: "checkpoint-100" },
+  ];
+  const place = checkpointPlace.parse({ path: "runs/checkpoint-100", kind: "folder", beside });
+  const identity = { dev: "1", ino: "2", sizeBytes: 14, mtimeNs: "3" };
+  const files = ["latest", "config.yaml"].map((name) => ({
+    path: filePath.parse(`.tidemark-beside/${name}`),
+    sizeBytes: 14,
+    mtimeMs: 1,
+    at: "/state/x",
+    identity,
+    partBytes: 100,
+    sums: [crc32Hex.parse("0a0b0c0d")],
+  }));
+  const ledger = await open();
+  const sourcePath = "/train/runs/checkpoint-100";
+  await ledger.add(captureOf(100, { fingerprint: "print", sourcePath, place, files }), "print");
+  const content = contentOf("0a0b0c0d", 14);
+  expect(ledger.isStored("/train/latest", content)).toBe(false);
+  await ledger.move("checkpoint-100", "running", { by: "node", at: 1 });
+  await ledger.move("checkpoint-100", "done", { by: "node", at: 2 });
+  const stored = ["latest", "config.yaml", "latest_checkpoint.txt"].filter((name) =>
+    ledger.isStored(`/train/${name}`, content),
+  );
+  expect(stored).toEqual(["latest"]);
+  await ledger.close();
 });
 
 test("the newest safe one is that of the highest epoch, then of the highest step, as for the hub", async () => {

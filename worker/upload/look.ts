@@ -211,8 +211,8 @@ function statCall(folder: string): DiskCall<Dirent, Seen> {
   };
 }
 
-/** Names, sizes and times of change; survives a rename of the folder and a restart. */
-function fingerprintOf(files: readonly LookedFile[]): string {
+/** Returns the hash of names, sizes and times of change; it survives a rename of the folder and a restart. `files` in the order of names. */
+export function fingerprintOf(files: readonly Pick<LookedFile, "relative" | "identity">[]): string {
   const hash = createHash("sha256");
   for (const { relative, identity } of files) hash.update(`${relative}\0${identity.sizeBytes}\0${identity.mtimeNs}\n`);
   return hash.digest("hex").slice(0, 32);

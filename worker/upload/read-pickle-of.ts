@@ -1,8 +1,8 @@
-import { open, type FileHandle } from "node:fs/promises";
+import { open, stat, type FileHandle } from "node:fs/promises";
 import { readPickle, type PickleValue } from "#storage/inspect/read-pickle.ts";
 import { findDataPickle } from "#storage/inspect/read-torch.ts";
 import { readEntryStart, readZipDirectory } from "#storage/inspect/read-zip.ts";
-import { boundSource } from "#storage/inspect/source.ts";
+import { boundSource, type BoundedSource } from "#storage/inspect/source.ts";
 
 /** A description of tensors that is larger is not read: it would hold up the worker's thread. */
 const MOST_PICKLE_BYTES = 2 * 1024 * 1024;
@@ -11,9 +11,26 @@ const MOST_PICKLE_BYTES = 2 * 1024 * 1024;
  * Returns what a file of `torch.save` says beside its tensors, as notes; null where it is torn, of another format, or larger
  * inside than is looked at. Nothing in the file is executed. No faults.
  */
-export async function readPickleOf(path: string, sizeBytes: number): Promise<PickleValue | null> {
+export const readPickleOf = (path: string, sizeBytes: number): Promise<PickleValue | null> =>
+  withFileSource(
+    path,
+    async (source) => {
+      const pickle = findDataPickle(await readZipDirectory(source));
+      if (pickle === undefined || pickle.packedBytes > MOST_PICKLE_BYTES) return null;
+      return readPickle(await readEntryStart(source, pickle, pickle.packedBytes))?.value ?? null;
+    },
+    sizeBytes,
+  );
+
+/** Returns what `read` finds in a file within the limits of looking into files; null where it cannot be read. No faults. */
+export async function withFileSource<T>(
+  path: string,
+  read: (source: BoundedSource) => Promise<T | null>,
+  knownBytes?: number,
+): Promise<T | null> {
   let handle: FileHandle | null = null;
   try {
+    const sizeBytes = knownBytes ?? (await stat(path)).size;
     handle = await open(path, "r");
     const file = handle;
     const source = boundSource({
@@ -23,9 +40,7 @@ export async function readPickleOf(path: string, sizeBytes: number): Promise<Pic
         return buffer.subarray(0, bytesRead);
       },
     });
-    const pickle = findDataPickle(await readZipDirectory(source));
-    if (pickle === undefined || pickle.packedBytes > MOST_PICKLE_BYTES) return null;
-    return readPickle(await readEntryStart(source, pickle, pickle.packedBytes))?.value ?? null;
+    return await read(source);
   } catch {
     return null;
   } finally {

@@ -63,6 +63,8 @@ test("the names of home-made checkpoints count once the run is watched", async (
   expect(await taken({ watchedSince: Date.now() - 60_000 })).toEqual(["llama_100", "llama_200"]);
 });
 
+/** As a pickle of scikit-learn begins, of protocol 2. */
+const ESTIMATOR = "\u0080\u0002csklearn.linear_model._logistic\nLogisticRegression\nq\u0000";
 const XGBOOST = '{"learner":{"attributes":{}},"version":[3,4,1]}';
 
 test.each<[string, number | "inside" | "time", (string | Buffer)?]>([
@@ -90,6 +92,10 @@ test.each<[string, number | "inside" | "time", (string | Buffer)?]>([
   ["model_10.ubj", 10],
   ["model_10.json", 10, XGBOOST],
   ["model.json", "time", XGBOOST],
+  ["model.ubj", "time"],
+  ["model.h5", "time"],
+  ["net.weights.h5", "time"],
+  ["model.joblib", "time", ESTIMATOR],
 ])("%s is a checkpoint: its step is %s", async (path, step, content = TORCH) => {
   await write(path, content, new Date());
   const [candidate, another] = await findCandidates(folder);

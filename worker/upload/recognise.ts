@@ -14,7 +14,7 @@ import {
 } from "#protocol/checkpoint-evidence.ts";
 import { fileTimes } from "../engine/file-times.ts";
 import type { Candidate } from "./find.ts";
-import { isModelJson } from "./is-model-json.ts";
+import { isModelContent } from "./is-model-content.ts";
 import type { Look, LookedFile } from "./look.ts";
 
 export interface RecogniseOptions {
@@ -125,8 +125,8 @@ export async function readContent(files: readonly LookedFile[]): Promise<Content
   const sizes = sizesOf(files);
   const byNames = contentEvidenceOf(sizes);
   if (isKnownFormat(byNames)) return byNames;
-  for (const { path } of byNames === "text" ? files.slice(0, MOST_READ_FILES) : [])
-    if (await isModelJson(path)) return "weights";
+  for (const { path } of byNames === "text" || byNames === "container" ? files.slice(0, MOST_READ_FILES) : [])
+    if (await isModelContent(path)) return "weights";
   const open = files.filter(({ relative }) => isAmbiguous(relative)).slice(0, MOST_READ_FILES);
   const torch = new Set<string>();
   for (const { relative, path } of open) if (await hasTorchMagic(path)) torch.add(relative);

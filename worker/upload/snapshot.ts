@@ -40,6 +40,8 @@ export interface SnapshotJob {
   root?: string | null;
   /** The hub keeps places, and what lies beside. Left out: it does not. */
   keepsPlace?: boolean;
+  /** Of small files beside it these, below the root, are not kept. */
+  onBesideLeft?(left: readonly string[]): void;
   /** Which of several nodes that write the run together took it; null or left out: one node writes it. */
   group?: GroupMember | null;
   look: Look;
@@ -161,14 +163,15 @@ function doubtOf({ doubt }: Candidate, { leftOut }: Look): Pick<Capture, "doubt"
 
 /** Where it lies in the watched folder, and the files beside it that are kept with it. */
 async function placeCandidate(
-  { candidate, root, keepsPlace }: SnapshotJob,
+  { candidate, root, keepsPlace, onBesideLeft }: SnapshotJob,
   scratch: string,
 ): Promise<{ place: CheckpointPlace | null; files: LookedFile[] }> {
   const { path, kind, stepFrom, role } = candidate;
   const below = root == null || role !== undefined ? "" : relative(root, path);
   if (root == null || below.startsWith("..") || whyPathRefused(below) !== null) return { place: null, files: [] };
-  const { entries, files } =
-    keepsPlace === true ? await findBeside(root, candidate, scratch) : { entries: [], files: [] };
+  const { entries, files, left } =
+    keepsPlace === true ? await findBeside(root, candidate, scratch) : { entries: [], files: [], left: [] };
+  if (left.length > 0) onBesideLeft?.(left);
   const siblings = await findSiblings(candidate);
   return {
     place: {

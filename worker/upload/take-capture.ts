@@ -27,6 +27,8 @@ export interface TakeParts {
   wallNow(): number;
   /** What the hub said that it knows; null: it has said nothing yet. Left out: nothing. */
   hubKnows?(feature: HubFeature): boolean | null;
+  /** Small files around the checkpoint that are not kept with it, by their paths below the watched folder. */
+  onBesideLeft?(left: readonly string[]): void;
   /** Which of several nodes that write the run together it is. */
   group?: GroupMember | null;
 }
@@ -54,6 +56,7 @@ export async function takeCapture(
         run,
         root,
         keepsPlace: parts.hubKnows?.("place") === true,
+        ...(parts.onBesideLeft !== undefined && { onBesideLeft: parts.onBesideLeft }),
         group: parts.group ?? null,
         epoch: parts.runs.get(run)?.claim?.epoch ?? null,
         captures: parts.captures,

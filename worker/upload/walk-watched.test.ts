@@ -113,6 +113,31 @@ test("weights without a state lie below the folder as a final model, those in a 
   ]);
 });
 
+/** As scikit-learn's own pickles begin. */
+const ESTIMATOR =
+  "\u0080\u0004\u0095\u008c\u0018sklearn.ensemble._forest\u0094\u008c\u0016RandomForestClassifier\u0094\u0093";
+
+test("a model without a word of its saver is a state by time where there is no checkpoint, and no step beside one", async () => {
+  const at = (name: string) => join(folder, name);
+  await writeFile(at("forest.joblib"), ESTIMATOR, "latin1");
+  await writeFile(at("data.joblib"), "\u0080\u0004 of numbers", "latin1");
+  await mkdir(at("net"));
+  await write("net/model.h5");
+  await writeFile(at("notes.bin"), "x".repeat(5_000));
+  const long = new Date(2020, 0, 1);
+  await utimes(at("data.joblib"), long, long);
+  await utimes(at("notes.bin"), long, long);
+  const finder = createFinder(folder, null);
+  const states = (await finder.find()).map(({ name, stepFrom, kind }) => `${name} ${stepFrom} ${kind}`);
+  expect(states.toSorted()).toEqual(["forest.joblib time file", "model.h5 time file"]);
+  expect(finder.finals()).toEqual([]);
+  expect(finder.holds(at("net/model.h5"))).toBe(true);
+  await write("checkpoint-10/model.pt");
+  expect((await finder.findAnew()).map(({ name }) => name)).toEqual(["checkpoint-10"]);
+  expect(finder.finals()).toMatchObject([{ path: at("net"), names: ["model.h5"] }]);
+  expect(finder.holds(at("net/model.h5"))).toBe(false);
+});
+
 test("weights that their saver stripped at its end are final also in the watched folder itself", async () => {
   await write("epoch4.pt", "notes.txt");
   for (const name of ["last.pt", "best.pt"])

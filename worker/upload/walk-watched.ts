@@ -9,7 +9,7 @@ import { fileTimes } from "../engine/file-times.ts";
 import { FINAL, fileSetsOf, type SavedFile } from "./file-sets.ts";
 import { finalModelNames } from "./final-model.ts";
 import { stepOfNamed, type Candidate, type NamePattern } from "./find.ts";
-import { isModelJson } from "./is-model-json.ts";
+import { isModelContent } from "./is-model-content.ts";
 import { readGlobalStep } from "./read-global-step.ts";
 import { readStepInside } from "./read-step-inside.ts";
 
@@ -24,6 +24,8 @@ export interface Finder {
   findAnew(): Promise<Candidate[]>;
   /** Returns the weights without a state to go on from that the last walk found below the folder, and the stripped ones in it. */
   finals(): readonly FinalBelow[];
+  /** Returns whether the last walk took this file for a checkpoint, or for the first file of one. */
+  holds(path: string): boolean;
 }
 
 /** Weights in a folder below the watched one, as `save_pretrained` leaves them; or, there and in that folder itself, stripped by their saver. */
@@ -86,9 +88,20 @@ export function createFinder(folder: string, takes: NamePattern | null, followsA
   const findAnew = async () => {
     const startedAt = performance.now();
     const bounds = { seen: new Set<string>(), folders: 0, names: 0 };
-    const walk: Walk = { root: folder, takes, found: [], finals: [], listings, insides, ...bounds };
+    const walk: Walk = {
+      root: folder,
+      takes,
+      found: [],
+      finals: [],
+      keras: [],
+      states: [],
+      listings,
+      insides,
+      ...bounds,
+    };
     try {
       await enter(walk, folder, 0);
+      await addStates(walk);
     } catch (error) {
       const fault = diskFault(error, { op: "watch", subject: folder, otherwise: "READ_FAILED" });
       if (fault.context.detail !== "ENOENT") throw fault;
@@ -105,6 +118,7 @@ export function createFinder(folder: string, takes: NamePattern | null, followsA
   };
   return {
     finals: () => finals,
+    holds: (path) => last?.found.some((one) => one.path === path) === true,
     findAnew,
     find: async () => (last !== null && performance.now() < last.until ? last.found : findAnew()),
   };
@@ -122,6 +136,10 @@ interface Walk {
   takes: NamePattern | null;
   found: Candidate[];
   finals: FinalBelow[];
+  /** Folders with files of `model.save()` of Keras, which are a state or a final model. */
+  keras: { folder: string; names: readonly string[] }[];
+  /** Files that their content alone shows to be models. */
+  states: Candidate[];
   listings: Map<string, Listing>;
   insides: Map<string, Inside>;
   /** Folders and files that are still there. */
@@ -157,8 +175,30 @@ async function enter(walk: Walk, folder: string, level: number): Promise<void> {
   }
   listing.saved ??= savedAmong(walk, listing.files);
   const stripped = await addFiles(walk, folder, [...listing.saved, ...savedAmong(walk, linked)]);
+  const keras = listing.files.filter((name) => KERAS_STATE.test(name));
+  if (keras.length > 0 && walk.takes === null) walk.keras.push({ folder, names: keras });
   // The weights of `save_pretrained` in the watched folder itself are found without a walk (`findFinalModel`).
   await addFinal(walk, folder, [...(folder === walk.root ? [] : finalModelNames(listing.files)), ...stripped]);
+}
+
+/** `model.save("model.h5")` of Keras, with its optimizer, or weights alone. */
+const KERAS_STATE = /^model(\.weights)?\.h5$/;
+
+/**
+ * Adds `model.h5` and `model.joblib`, written again and again in place, where there is no checkpoint at all: then they are what a
+ * program goes on from. Beside checkpoints they are the final model, or a part of the program (a scaler), and no step.
+ */
+async function addStates(walk: Walk): Promise<void> {
+  if (walk.found.length > 0) return;
+  walk.found.push(...walk.states);
+  for (const { folder, names } of walk.keras) {
+    const saved = names.flatMap((name) => {
+      const read = readFileName(name);
+      return read === null ? [] : [{ name, read }];
+    });
+    await addFiles(walk, folder, saved);
+    walk.finals = walk.finals.filter(({ path }) => path !== folder);
+  }
 }
 
 async function addFinal(walk: Walk, folder: string, names: readonly string[]): Promise<void> {
@@ -300,6 +340,7 @@ async function addFiles(
       name,
       read,
       isModel: walk.takes !== null || isModelName(name) || isModel,
+      isKnown: isModel,
       mtimeMs: stats.mtimeMs,
       inside,
     });
@@ -307,7 +348,11 @@ async function addFiles(
   for (const { names: own, step, stepFrom, isSaverName, lacks, isAlone, isAwaited } of fileSetsOf(files)) {
     const [first, second] = own;
     if (first === undefined) continue;
-    walk.found.push({
+    const isShownByName =
+      walk.takes !== null ||
+      isSaverName ||
+      own.some((name) => isWeightsName(name) || readFileName(name)?.step !== null);
+    (isShownByName ? walk.found : walk.states).push({
       path: join(folder, first),
       name: first,
       step,
@@ -342,7 +387,9 @@ async function insideOf(
   if (known?.key === key) return known;
   const isOpen = read.from === null || read.from === "epoch";
   const step = isOpen ? await readStepInside(path, stats.size) : null;
-  const inside = { key, step, isModel: await isModelJson(path) };
+  // What a number or an ending says need not be read.
+  const isModel = (read.from === null || !isModelName(path)) && (await isModelContent(path));
+  const inside = { key, step, isModel };
   insides.set(path, inside);
   return inside;
 }

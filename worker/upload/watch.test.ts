@@ -111,6 +111,7 @@ test("a step that an earlier walk read out of a file is asked for anew before th
     find: async () => [walked],
     findAnew: async () => [(walked = at(4))],
     finals: () => [],
+    holds: () => false,
   };
   const onFinished = async ({ step }: { step: number }) => void taken.push(step);
   const looking = { ...watching, finder, onFinished };

@@ -1,6 +1,8 @@
 "use client";
+import { useQuery } from "@tanstack/react-query";
 import { formatCount, formatDuration } from "#protocol/units.ts";
-import type { NodeRow, NodeRunView } from "#protocol/views.ts";
+import type { NodeLine, NodeRow, NodeRunView } from "#protocol/views.ts";
+import { hub } from "../../../_hub/client.ts";
 import { useHubNow } from "../../../_hub/live.tsx";
 import { backlogAge, tideOf, tideWords, workWords } from "../../../_hub/risk-words.ts";
 import { Panel } from "../../../_ui/panel.tsx";
@@ -22,6 +24,12 @@ const COLUMNS: readonly Column[] = [
 
 /** The runs this node writes or wrote, each with its tide line. */
 export function NodeRuns({ node }: { node: NodeRow }) {
+  const lines = useQuery({
+    queryKey: ["node", node.id, "lines"],
+    queryFn: () => hub.nodes.lines.query({ id: node.id }),
+    refetchInterval: 30_000,
+    enabled: node.runs.length > 0,
+  });
   return (
     <Panel title="Runs">
       {node.runs.length === 0 ? (
@@ -31,7 +39,7 @@ export function NodeRuns({ node }: { node: NodeRow }) {
       ) : (
         <Table label="Runs of this node" columns={COLUMNS}>
           {node.runs.map((run) => (
-            <NodeRunRow key={run.run} run={run} />
+            <NodeRunRow key={run.run} run={run} line={lines.data?.find((line) => line.run === run.run)} />
           ))}
         </Table>
       )}
@@ -39,10 +47,17 @@ export function NodeRuns({ node }: { node: NodeRow }) {
   );
 }
 
-function NodeRunRow({ run }: { run: NodeRunView }) {
+/** Of a single folder that is the watched one itself there is nothing to say. */
+function lineWords(line: NodeLine | undefined): string {
+  if (line === undefined || (line.folder === "" && line.others === 0)) return "";
+  return `, in ${line.folder === "" ? "the watched folder" : visibleText(line.folder)}`;
+}
+
+function NodeRunRow({ run, line }: { run: NodeRunView; line: NodeLine | undefined }) {
   const now = useHubNow(1000);
   const tide = tideOf(run);
   const age = backlogAge(run.risk, now);
+  const where = (run.writerEpoch === null ? "no epoch yet" : `epoch ${run.writerEpoch}`) + lineWords(line);
   const state = run.isWriter
     ? workWords(run.work, run.risk)
     : ({ tone: "quiet", text: "taken over by another node" } as const);
@@ -51,7 +66,7 @@ function NodeRunRow({ run }: { run: NodeRunView }) {
       <Cell className="max-w-0 w-[30%] max-sm:w-3/5">
         <TwoLines
           first={<RowLink href={`/runs/${encodeURIComponent(run.run)}`}>{visibleText(run.run)}</RowLink>}
-          second={run.writerEpoch === null ? "no epoch yet" : `epoch ${run.writerEpoch}`}
+          second={<span title={where}>{where}</span>}
         />
       </Cell>
       <Cell from="sm" className="w-[22%] min-w-28">
