@@ -234,18 +234,7 @@ async function openStage(settings: LinkSettings, isRealTime: boolean): Promise<F
       await far.events();
       const { costs, why } = await measure(command, { netns: clientNetns, resolv, scratch, limitMs: LIMIT_MS, signal });
       const startedMs = (costs?.startedSeconds ?? 0) * 1000;
-      const evs = await far.events();
-      if (process.env.TL)
-        console.log(
-          evs
-            .map((e) =>
-              "atMs" in e
-                ? `${e.kind}${"request" in e ? ":" + e.request : ""}@${(e.atMs - startedMs - 60).toFixed(0)}`
-                : "",
-            )
-            .join(" "),
-        );
-      const first = firstByteOf(evs, { startedMs, rttMs: settings.rttMs, direction });
+      const first = firstByteOf(await far.events(), { startedMs, rttMs: settings.rttMs, direction });
       if (first !== null && why === null) return { failure: null, ...first };
       return { failure: why ?? "no payload was seen", firstPacketMs: null, firstByteMs: null, before: [] };
     },

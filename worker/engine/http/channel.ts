@@ -108,7 +108,7 @@ export class Channel {
   }
 
   #openDirectly(way: Way): Socket {
-    const { addressesOf, now, tls, trips } = this.#shared;
+    const { addressesOf, now, tls, trips, encryption } = this.#shared;
     let attemptedAt = now();
     const { opened, onread } = this.#onread();
     const origin = way === "encrypted here" ? { ...this.#origin, isTls: false } : this.#origin;
@@ -119,6 +119,8 @@ export class Channel {
       .on("connectionAttempt", (address: string) => {
         attemptedAt = now();
         trying = address;
+        // While the other side's answer is on its way.
+        if (way === "encrypted here") setImmediate(encryption.prepare);
       })
       .on("connectionAttemptFailed", (address: string) => attempt?.failed(address))
       .on("connectionAttemptTimeout", (address: string) => attempt?.failed(address))
