@@ -1,4 +1,5 @@
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { LinkSettings } from "#e2e/link/emulator.ts";
@@ -41,6 +42,7 @@ const HELP = `npm run bench -- first-byte [--rounds N] [--tools a,b] [--rtt MS] 
 const PAGE = join(ROOT, "docs/first-byte.md");
 const USUAL: readonly ToolName[] = [
   "tidemark",
+  "again",
   "s5cmd",
   "s5cmd-plain",
   "rclone",
@@ -103,7 +105,10 @@ export async function benchFirstByte(args: readonly string[]): Promise<void> {
   const { names, other, rounds, rttMs, save, isRealTime } = wanted;
   const link = { rttMs, upMbit: 500, downMbit: 500 };
   const machine = await describeMachine({ congestion: CONGESTION, link, server: "versitygw" });
-  const { ready, missing } = await findTools({ names, otherBuild: other, stateFolder: "" });
+  const stateFolder = await mkdtemp(join(tmpdir(), "tidemark-first-byte-"));
+  await using undo = new AsyncDisposableStack();
+  undo.defer(() => rm(stateFolder, { recursive: true, force: true }));
+  const { ready, missing } = await findTools({ names, otherBuild: other, stateFolder });
   for (const [name, why] of missing) console.log(`${name} is not measured: ${why}`);
   const runs = await measureAll(ready, { link, rounds, isRealTime });
   const result: FirstByteResult = {
@@ -133,6 +138,8 @@ async function measureAll(
     for (const direction of DIRECTIONS) {
       await stage.empty();
       if (direction === "down") await stage.fill(bytes);
+      // What knows the store has to have been there.
+      for (const { tool } of tools) if (tool.name === "again") await stage.run(tool, { direction, bytes });
       for (let round = 1; round <= rounds; round++) {
         for (const { tool } of tools) {
           const found = await stage.run(tool, { direction, bytes });

@@ -82,13 +82,14 @@ export function firstBytePage(result: FirstByteResult): string {
 
 Made by \`npm run bench -- first-byte\` from \`bench/results/first-byte.json\`; do not edit.
 
-How long each tool takes from the start of its process to the first byte of the file on the wire, over TLS to a store ${link.rttMs} ms away
-(${link.upMbit} up / ${link.downMbit} down Mbit/s). All tools have their turns in one run. Numbers are medians.
+How long each tool takes from the start of its process to the first byte of the file that the other end can read, over TLS to a store
+${link.rttMs} ms away (${link.upMbit} up / ${link.downMbit} down Mbit/s). All tools have their turns in one run. Numbers are medians.
 
-The name of the store is known only to a resolver at the far end, and no tool remembers an earlier run, so each pays one round trip of
-${link.rttMs} ms for the lookup, one for TCP, one for TLS 1.3, and one for each request that the first byte of the file waits for. A process in front of the
+The name of the store is known only to a resolver at the far end, and no tool remembers an earlier run but "store known", so each pays one round
+trip of ${link.rttMs} ms for the lookup, one for TCP, one for TLS 1.3, and one for each request that the first byte of the file waits for. A process in front of the
 store notes when each of them arrives, by the clock that started the tool; half a round trip is added or taken off to get the moment at the tool.
-"First packet" is the lookup: what comes before it is the start of the program.${isRealTime ? REAL_TIME : ""}
+"First packet" comes first of all packets, mostly the lookup: what is before it is the start of the program. "Store known" begins at the
+addresses that the name led to in the run before, over TLS only, while it is looked up ([network](network.md)).${isRealTime ? REAL_TIME : ""}
 
 ${sections.join("\n")}
 ${tools.map(({ title, version }) => `* ${title}: ${version}`).join("\n")}

@@ -61,6 +61,8 @@ export interface EngineOptions {
   trust?: StoreTrust | undefined;
   /** How names become addresses, where not as the system says. */
   resolver?: Resolving;
+  /** Where a name led in an earlier run. */
+  rememberedOf?: (host: string) => readonly string[];
   /** Which checksum this store took the last time. */
   keptChecksum?: ChecksumMemory | null;
   /** Of the bytes; "down" when left out. */
@@ -121,6 +123,7 @@ export function createEngine(options: EngineOptions): Engine {
     onRoundTrip: () => helm.roundTrip(),
     sendsFiles: direction === "up",
     trust: options.trust,
+    ...(options.rememberedOf === undefined ? {} : { rememberedOf: options.rememberedOf }),
     ...(options.resolver === undefined ? {} : { naming: { resolver: options.resolver } }),
     ...(idleMs === undefined ? {} : { idleMs }),
   });

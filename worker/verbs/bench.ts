@@ -104,6 +104,7 @@ async function openBench(verb: Verb, about: Bound): Promise<OpenBench> {
     traits,
     trust: source.access.trust,
     resolver,
+    rememberedOf: (host) => memory?.recallAddresses(host) ?? [],
     direction: direction ?? "down",
     connections: connections === 0 ? null : connections,
     ...(memory === null || key === null ? {} : recollect(memory, key)),
@@ -143,6 +144,9 @@ async function openBench(verb: Verb, about: Bound): Promise<OpenBench> {
       if (memory === null || key === null) return;
       const wasFree = connections === 0 && engine.limiter.bytesPerSecond === 0 && limits.shareForOthers === null;
       await learnFrom(memory, key, { engine, wasFree, wallNowMs: Date.now() });
+      const { origin } = locate(source.access, "k");
+      if (origin.startsWith("https:"))
+        await memory.learnAddresses(new URL(origin).hostname, engine.wire.addressesOf(origin));
     },
     close: async () => {
       stopWatch();
