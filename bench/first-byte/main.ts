@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +9,7 @@ import { installServer } from "#e2e/servers/install.ts";
 import { ROOT } from "#e2e/stage/start-process.ts";
 import { BenchError } from "../bench-error.ts";
 import { DIRECTIONS, type Direction } from "../cases.ts";
-import { type Command, measure } from "../measure/measure.ts";
+import { measure } from "../measure/measure.ts";
 import { readCount } from "../read-count.ts";
 import { describeMachine } from "../report/describe-machine.ts";
 import { commandOf } from "../report/measured-with.ts";
@@ -35,7 +36,7 @@ const HELP = `npm run bench -- first-byte [--rounds N] [--tools a,b] [--rtt MS] 
   --tools a,b   only these
   --rtt MS      round trip of the link (120)
   --other FILE  another build (tidemark.mjs or the executable), for the tool "other"
-  --real-time   each tool goes before all else that the machine does, for one that is not quiet
+  --real-time   link, far end and tools go before all else that the machine does, for one that is not quiet
   --save        keep the results in bench/results/first-byte.json and write docs/first-byte.md
   --report      only write docs/first-byte.md again`;
 
@@ -104,13 +105,14 @@ export async function benchFirstByte(args: readonly string[]): Promise<void> {
   if (wanted.report) return writePage();
   const { names, other, rounds, rttMs, save, isRealTime } = wanted;
   const link = { rttMs, upMbit: 500, downMbit: 500 };
+  if (isRealTime) goFirst();
   const machine = await describeMachine({ congestion: CONGESTION, link, server: "versitygw" });
   const stateFolder = await mkdtemp(join(tmpdir(), "tidemark-first-byte-"));
   await using undo = new AsyncDisposableStack();
   undo.defer(() => rm(stateFolder, { recursive: true, force: true }));
   const { ready, missing } = await findTools({ names, otherBuild: other, stateFolder });
   for (const [name, why] of missing) console.log(`${name} is not measured: ${why}`);
-  const runs = await measureAll(ready, { link, rounds, isRealTime });
+  const runs = await measureAll(ready, { link, rounds });
   const result: FirstByteResult = {
     ...machine,
     command: commandOf("first-byte", args),
@@ -128,9 +130,9 @@ export async function benchFirstByte(args: readonly string[]): Promise<void> {
 
 async function measureAll(
   tools: readonly ReadyTool[],
-  { link, rounds, isRealTime }: { link: LinkSettings; rounds: number; isRealTime: boolean },
+  { link, rounds }: { link: LinkSettings; rounds: number },
 ): Promise<FirstByteRun[]> {
-  await using stage = await openStage(link, isRealTime);
+  await using stage = await openStage(link);
   const runs: FirstByteRun[] = [];
   for (const bytes of SIZES) {
     await rm(stage.source, { force: true });
@@ -173,14 +175,10 @@ interface FirstByteStage {
   [Symbol.asyncDispose]: () => Promise<void>;
 }
 
-/** chrt is of the same package as nsenter. */
-const inRealTime = ({ program, args, env }: Command): Command => ({
-  program: "chrt",
-  args: ["--fifo", "1", program, ...args],
-  env,
-});
+/** For this process and all that it starts: link, far end and tools alike. chrt is of the same package as nsenter. */
+const goFirst = (): void => void execFileSync("chrt", ["--rr", "--all-tasks", "--pid", "1", String(process.pid)]);
 
-async function openStage(settings: LinkSettings, isRealTime: boolean): Promise<FirstByteStage> {
+async function openStage(settings: LinkSettings): Promise<FirstByteStage> {
   await using undo = new AsyncDisposableStack();
   const folder = await makeFolder();
   undo.defer(() => rm(folder, { recursive: true, force: true }));
@@ -235,9 +233,8 @@ async function openStage(settings: LinkSettings, isRealTime: boolean): Promise<F
       if (measured?.why !== null) throw new BenchError(`The store could not be filled: ${measured?.why}.`);
     },
     run: async (tool, { direction, bytes }) => {
-      const plain = await tool.command(await errandOf(direction, bytes));
-      if (plain === null) return null;
-      const command = isRealTime ? inRealTime(plain) : plain;
+      const command = await tool.command(await errandOf(direction, bytes));
+      if (command === null) return null;
       await far.events();
       const { costs, why } = await measure(command, { netns: clientNetns, resolv, scratch, limitMs: LIMIT_MS, signal });
       const startedMs = (costs?.startedSeconds ?? 0) * 1000;

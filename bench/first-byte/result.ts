@@ -20,7 +20,7 @@ export type FirstByteRun = z.infer<typeof firstByteRun>;
 
 const firstByteResult = machineFacts.extend({
   link: z.object({ rttMs: z.number(), upMbit: z.number(), downMbit: z.number() }),
-  /** Each tool went before all else that the machine did. */
+  /** Link, far end and tools went before all else that the machine did. */
   isRealTime: z.boolean(),
   tools: z.array(
     z.object({ name: z.string(), title: z.string(), role: z.enum(["own", "peer", "ceiling"]), version: z.string() }),

@@ -71,7 +71,7 @@ function section(result: FirstByteResult, which: Which): string[] {
   ];
 }
 
-const REAL_TIME = " Each tool ran with real-time priority, because the\nmachine did other things meanwhile.";
+const REAL_TIME = " All of it ran with real-time\npriority, because the machine did other things meanwhile.";
 
 /** The whole page. */
 export function firstBytePage(result: FirstByteResult): string {
