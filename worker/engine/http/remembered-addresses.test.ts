@@ -23,7 +23,9 @@ async function store(tls?: typeof TRIAL_TLS_BY_NAME) {
 /** Whoever has the address 127.0.0.2 by now. */
 async function stranger(port: number, serve: (socket: Socket) => void) {
   const open = new Set<Socket>();
+  const met = { count: 0 };
   const server = createServer((socket) => {
+    met.count++;
     open.add(socket);
     serve(socket.on("error", () => undefined));
   }).listen(port, "127.0.0.2");
@@ -32,6 +34,7 @@ async function stranger(port: number, serve: (socket: Socket) => void) {
     for (const socket of open) socket.destroy();
     return new Promise<void>((resolve) => server.close(() => resolve()));
   });
+  return met;
 }
 
 const ca = TRIAL_TLS_BY_NAME.cert;
@@ -48,12 +51,12 @@ describe("addresses of an earlier run", () => {
   });
 
   it("are not used without TLS: nobody proves there who he is", async () => {
-    const { url } = await store();
+    const { url, port } = await store();
+    const met = await stranger(port, (socket) => void socket.end());
     const { resolver, answer } = resolverOf();
     answer(["127.0.0.1"]);
-    const one = wireOf(resolver, ["127.0.0.9"]);
-    expect((await one.send(get(url))).status).toBe(200);
-    expect([...one.spread.keys()]).toEqual(["127.0.0.1"]);
+    expect((await wireOf(resolver, ["127.0.0.2"]).send(get(url))).status).toBe(200);
+    expect(met.count).toBe(0);
   });
 
   it("are left for what the look-up finds when nobody is there any more", async () => {
@@ -78,6 +81,16 @@ describe("addresses of an earlier run", () => {
       const one = wire({ ca, naming: { resolver }, rememberedOf: () => ["127.0.0.2"], ...way });
       expect((await one.send(get(url))).status).toBe(200);
     }
+  });
+
+  it("are not asked once more by Node when a handshake failed there", async () => {
+    const { url, port } = await store(TRIAL_TLS_BY_NAME);
+    const { resolver, answer } = resolverOf();
+    const met = await stranger(port, (socket) => {
+      socket.on("close", () => answer(["127.0.0.1"])).end("HTTP/1.1 400 Bad Request\r\n\r\n");
+    });
+    expect((await wireOf(resolver, ["127.0.0.2"]).send(get(url))).status).toBe(200);
+    expect(met.count).toBe(1);
   });
 
   it("count for nothing once the name was found to lead there: then the store fails as always", async () => {
