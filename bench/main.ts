@@ -14,6 +14,7 @@ import { benchBrowser } from "./browser/main.ts";
 import { describeMachine } from "./report/describe-machine.ts";
 import { readResults, type Result, RESULTS, type Run, writeResult } from "./report/results.ts";
 import { benchmarksPage, resultTable } from "./report/write-markdown.ts";
+import { benchFirstByte } from "./first-byte/main.ts";
 import { benchFleet } from "./fleet/main.ts";
 import { benchLinks } from "./links/main.ts";
 import { benchLists } from "./lists/main.ts";
@@ -203,6 +204,7 @@ async function benchAll(options: Options): Promise<void> {
 /** What is not a transfer, and has options of its own. */
 const OTHERS: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
   browser: benchBrowser,
+  "first-byte": benchFirstByte,
   fleet: benchFleet,
   [HISTORY_CASE]: runHistory,
   links: benchLinks,

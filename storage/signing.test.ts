@@ -198,6 +198,27 @@ describe("locate", () => {
 });
 
 describe("presignOperation", () => {
+  test.each(["path", "virtual-host"] as const)(
+    "signs the path of an endpoint below which a store answers (%s)",
+    (style) => {
+      const signed = (endpoint: string) => {
+        const below: StoreAccess = { ...access, endpoint, addressing: style };
+        const { url } = presignOperation({
+          access: below,
+          credential,
+          operation: OPERATIONS.head,
+          nowMs: 0,
+          lifetimeMs: 1000,
+        });
+        return new URL(url);
+      };
+      const { origin, pathname, searchParams } = signed("https://abc.supabase.co/storage/v1/s3");
+      expect([origin, pathname]).toEqual(["https://abc.supabase.co", `/storage/v1/s3/training/${key}`]);
+      const other = signed("https://abc.supabase.co/storage/v2/s3").searchParams;
+      expect(searchParams.get("X-Amz-Signature")).not.toBe(other.get("X-Amz-Signature"));
+    },
+  );
+
   test.each(["n\nx-amz-acl:public-read", "n\r\n", "né", "n\u0000"])("refuses %j in a header", (hostile) => {
     const create = { op: "create" as const, key, nonce: hostile };
     const get = { op: "get" as const, key, offset: 0, length: 1, etag: hostile };

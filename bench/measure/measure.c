@@ -1,9 +1,10 @@
 /*
  * Runs one program and writes what it and everything it started cost, as one line of JSON:
  * wall time from before the start to after the end, user and system time of the whole process tree, and the largest
- * resident set that any process of it had at its highest (what the kernel keeps as VmHWM).
+ * resident set that any process of it had at its highest (what the kernel keeps as VmHWM). startedSeconds is when it was
+ * started, by CLOCK_MONOTONIC. RESOLV_FILE takes the place of /etc/resolv.conf for the program.
  *
- *   measure RESULT_FILE NETNS_FILE|- PROGRAM [ARGUMENT...]
+ *   measure RESULT_FILE NETNS_FILE|- RESOLV_FILE|- PROGRAM [ARGUMENT...]
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -32,13 +34,19 @@ static int fail(const char *what) {
 }
 
 int main(int count, char **words) {
-  if (count < 4) {
-    fprintf(stderr, "usage: measure RESULT_FILE NETNS_FILE|- PROGRAM [ARGUMENT...]\n");
+  if (count < 5) {
+    fprintf(stderr, "usage: measure RESULT_FILE NETNS_FILE|- RESOLV_FILE|- PROGRAM [ARGUMENT...]\n");
     return 2;
   }
   if (strcmp(words[2], "-") != 0) {
     int netns = open(words[2], O_RDONLY | O_CLOEXEC);
     if (netns < 0 || setns(netns, CLONE_NEWNET) != 0) return fail(words[2]);
+  }
+  if (strcmp(words[3], "-") != 0) {
+    /* In a mount namespace of its own, or every process of the machine would get it. */
+    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount(words[3], "/etc/resolv.conf", NULL, MS_BIND, NULL) != 0)
+      return fail(words[3]);
   }
   /* What outlives its parent is handed to this process, and counts as well. */
   prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -46,8 +54,8 @@ int main(int count, char **words) {
   pid_t child = fork();
   if (child < 0) return fail("fork");
   if (child == 0) {
-    execvp(words[3], words + 3);
-    _exit(fail(words[3]));
+    execvp(words[4], words + 4);
+    _exit(fail(words[4]));
   }
   int status = 0, ended = 0;
   double wall = 0;
@@ -63,7 +71,7 @@ int main(int count, char **words) {
   getrusage(RUSAGE_CHILDREN, &used);
   FILE *result = fopen(words[1], "w");
   if (result == NULL) return fail(words[1]);
-  fprintf(result, "{\"wallSeconds\":%.6f,\"userSeconds\":%.6f,\"systemSeconds\":%.6f,\"peakRssKib\":%ld,\"exit\":%d}\n", wall,
+  fprintf(result, "{\"startedSeconds\":%.6f,\"wallSeconds\":%.6f,\"userSeconds\":%.6f,\"systemSeconds\":%.6f,\"peakRssKib\":%ld,\"exit\":%d}\n", started, wall,
           seconds(used.ru_utime), seconds(used.ru_stime), used.ru_maxrss,
           WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
   fclose(result);

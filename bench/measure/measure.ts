@@ -14,6 +14,8 @@ export interface Command {
 }
 
 const costs = z.object({
+  /** When it was started, by the machine's monotonic clock. */
+  startedSeconds: z.number(),
   /** From before the start to after the end. */
   wallSeconds: z.number(),
   userSeconds: z.number(),
@@ -27,6 +29,8 @@ export type Costs = z.infer<typeof costs>;
 export interface MeasureOptions {
   /** Namespace file to run in, or null for this one. */
   netns: string | null;
+  /** File that the program finds in the place of /etc/resolv.conf. */
+  resolv?: string;
   /** Folder for the result. */
   scratch: string;
   limitMs: number;
@@ -47,11 +51,15 @@ export async function measure(command: Command, options: MeasureOptions): Promis
   const result = join(options.scratch, "costs.json");
   await rm(result, { force: true });
   // A process group of its own: it is killed as a whole, and Ctrl-C reaches it through us.
-  const child = spawn(program, [result, options.netns ?? "-", command.program, ...command.args], {
-    env: { ...command.env } as NodeJS.ProcessEnv,
-    stdio: ["ignore", "pipe", "pipe"],
-    detached: true,
-  });
+  const child = spawn(
+    program,
+    [result, options.netns ?? "-", options.resolv ?? "-", command.program, ...command.args],
+    {
+      env: { ...command.env } as NodeJS.ProcessEnv,
+      stdio: ["ignore", "pipe", "pipe"],
+      detached: true,
+    },
+  );
   let tail = "";
   const collect = (chunk: Buffer): void => {
     tail = (tail + chunk.toString()).slice(-TAIL_CHARACTERS);

@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
+import { isIP } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { BenchError } from "../bench-error.ts";
@@ -15,10 +16,10 @@ export interface Certificate {
 }
 
 /**
- * Makes an authority and a certificate of it for one address, good for a day. P-256, as public stores use.
+ * Makes an authority and a certificate of it for one address or name, good for a day. P-256, as public stores use.
  * @throws BenchError without openssl
  */
-export async function makeCertificate(inside: string, address: string): Promise<Certificate> {
+export async function makeCertificate(inside: string, host: string): Promise<Certificate> {
   const folder = join(inside, "certificate");
   await mkdir(folder, { mode: 0o700 });
   const at = (name: string): string => join(folder, name);
@@ -43,8 +44,11 @@ export async function makeCertificate(inside: string, address: string): Promise<
     "-subj",
     "/CN=benchmark authority",
   );
-  await openssl("req", ...key, "-keyout", at("private.key"), "-out", at("server.csr"), "-subj", `/CN=${address}`);
-  await writeFile(at("server.ext"), `subjectAltName=IP:${address}\nextendedKeyUsage=serverAuth\n`);
+  await openssl("req", ...key, "-keyout", at("private.key"), "-out", at("server.csr"), "-subj", `/CN=${host}`);
+  await writeFile(
+    at("server.ext"),
+    `subjectAltName=${isIP(host) === 0 ? "DNS" : "IP"}:${host}\nextendedKeyUsage=serverAuth\n`,
+  );
   const authority = ["-CA", at("ca.pem"), "-CAkey", at("ca.key"), "-CAcreateserial"];
   await openssl(
     "x509",

@@ -11,6 +11,8 @@ const MIB = 1 << 20;
 const TRANSFERS = 64;
 const RCLONE_ONE_FILE =
   "--s3-upload-concurrency 10 --s3-chunk-size 10Mi --s3-upload-cutoff 0 --multi-thread-streams 10 --multi-thread-cutoff 10Mi --multi-thread-chunk-size 10Mi";
+/** With `--s3-upload-cutoff 0` it would begin a multipart upload for a file of one part. */
+const ONE_PART_BYTES = 10 * MIB;
 const RCLONE_MANY_FILES = `--transfers ${TRANSFERS} --checkers ${TRANSFERS}`;
 
 async function versionOf(tool: InstalledTool, ...args: string[]): Promise<{ version: string } | { missing: string }> {
@@ -56,7 +58,11 @@ export function rclone(installed: InstalledTool): Tool {
           `--s3-endpoint=${errand.endpoint}`,
           `--s3-region=${errand.region}`,
           ...(errand.caFile === null ? [] : ["--ca-cert", errand.caFile]),
-          ...(isFolder ? RCLONE_MANY_FILES : RCLONE_ONE_FILE).split(" "),
+          ...(isFolder
+            ? RCLONE_MANY_FILES.split(" ")
+            : errand.bytes > ONE_PART_BYTES
+              ? RCLONE_ONE_FILE.split(" ")
+              : []),
         ],
         env: baseEnvironment(errand),
       };

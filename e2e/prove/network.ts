@@ -10,6 +10,7 @@ import { parseArgs } from "node:util";
 import { openProxy, type ProxyOptions } from "#storage/testing/open-proxy.ts";
 import { build } from "../gate/build.ts";
 import { executableBeside } from "../faults/bundle.ts";
+import { runStep } from "../gate/run-step.ts";
 import { whyNoNamespace } from "../link/proxied-namespace.ts";
 import { keysInEnv } from "../stage/keys-in-env.ts";
 import { ROOT } from "../stage/start-process.ts";
@@ -18,7 +19,7 @@ import { startStore, type RunningStore } from "../stage/start-store.ts";
 /**
  * `npm run prove -- network [--count N] [--class NAME]`: the executable copies a file to a store and back, again and again, in the networks
  * that people have: proxies that ask for a login, cut connections or are slow; certificates of an authority of one's own; names with
- * many addresses of which one is dead, slow, or changes. Every copy ends as it has to, and each file is what was sent.
+ * many addresses of which one is dead, slow, or changes; and workers do the main job where only a proxy leads out. Every copy ends as it has to, and each file is what was sent.
  */
 
 const FILE_BYTES = 24_000_007;
@@ -210,6 +211,16 @@ const manyAddresses =
     }
   };
 
+const MAIN_JOB = "in a network out of which only a proxy leads";
+
+/** The main job: two workers enrol, one uploads and commits, the other restores, in a network namespace. It is the test of that name. */
+const namespace: Trial = async () => {
+  const which = ["--project", "process", "e2e/process/proxied.test.ts", "-t", MAIN_JOB];
+  const { ok, output } = await runStep({ title: "namespace", command: ["vitest", "run", ...which] });
+  if (!ok) return output.trim().split("\n").slice(-20).join("\n");
+  return /Tests\s+1 passed/.test(output) ? null : `no test is called "${MAIN_JOB}"`;
+};
+
 const CLASSES: Readonly<Record<string, { trial: Trial; needsRoot?: true }>> = {
   "proxy-login": { trial: behind({ login: LOGIN }) },
   "proxy-login-socks": { trial: behind({ kind: "socks5", login: LOGIN }) },
@@ -233,6 +244,7 @@ const CLASSES: Readonly<Record<string, { trial: Trial; needsRoot?: true }>> = {
     }),
     needsRoot: true,
   },
+  namespace: { trial: namespace, needsRoot: true },
 };
 
 /** Returns the exit code. */

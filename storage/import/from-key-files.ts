@@ -1,4 +1,4 @@
-import { emptyStore, type ReadStore } from "./make-draft.ts";
+import { emptyStore, type ReadStore } from "./read-store.ts";
 import type { Section } from "./read-text.ts";
 
 /** Keys out of files that hold little else: s3cmd's, the CSV of the AWS console, and the JSON of command lines and services. Pure. */

@@ -1,5 +1,5 @@
 import type { Provider } from "#protocol/provider.ts";
-import { emptyStore, type ReadStore } from "./make-draft.ts";
+import { emptyStore, type ReadStore } from "./read-store.ts";
 import { remoteOf } from "./read-command.ts";
 import type { Section } from "./read-text.ts";
 

@@ -3,48 +3,15 @@ import type { Provider } from "#protocol/provider.ts";
 import { credentialDraft, profileDraft, type CredentialDraft } from "#protocol/requests.ts";
 import { providerOfHost, regionOfHost } from "../provider-hosts.ts";
 import { PRESETS } from "../providers.ts";
+import type { ReadStore } from "./read-store.ts";
 
 /** What was read of one store, as a draft of a profile: only what the form itself would take, and a sentence for the rest. */
-
-export interface ReadStore {
-  /** Where it was read. */
-  from: string;
-  /** What the text calls the provider; null when it does not say. */
-  provider: Provider | null;
-  endpoint: string | null;
-  region: string | null;
-  bucket: string | null;
-  prefix: string;
-  accessKeyId: string | null;
-  secretAccessKey: string | null;
-  sessionToken: string | null;
-  /** R2: the endpoint is made of it. */
-  account: string | null;
-  addressing: "path" | "virtual-host" | null;
-  problems: string[];
-}
 
 export interface MadeDraft {
   draft: ImportedDraft;
   /** Null when the text has no whole key. */
   credential: CredentialDraft | null;
 }
-
-/** Nothing read yet. */
-export const emptyStore = (from: string): ReadStore => ({
-  from,
-  provider: null,
-  endpoint: null,
-  region: null,
-  bucket: null,
-  prefix: "",
-  accessKeyId: null,
-  secretAccessKey: null,
-  sessionToken: null,
-  account: null,
-  addressing: null,
-  problems: [],
-});
 
 interface Place {
   endpoint: string | null;

@@ -4,7 +4,8 @@ import { readAws, readRclone, type RcloneRemote } from "./from-sections.ts";
 import { isS3cmd, readKeyFile, readS3cmd } from "./from-key-files.ts";
 import { flagsOf, readVariables, sectionsOf } from "./from-variables.ts";
 import { lintRclone } from "./lint-rclone.ts";
-import { emptyStore, makeDraft, type MadeDraft, type ReadStore } from "./make-draft.ts";
+import { makeDraft, type MadeDraft } from "./make-draft.ts";
+import { emptyStore, type ReadStore } from "./read-store.ts";
 import { readCommand, remoteOf, type RcloneCommand } from "./read-command.ts";
 import { takeApart, type Section } from "./read-text.ts";
 

@@ -19,6 +19,7 @@ import { createMeter, type Meter } from "./meter.ts";
 import { createRetrier, type Retrier } from "./retry.ts";
 import { createSilences, type Silences } from "./silences.ts";
 import { createSignatures, type Signatures } from "./signatures.ts";
+import type { Resolving } from "./http/resolve-addresses.ts";
 import { createWire, type Exchange, type Sink, type Wire } from "./http/wire.ts";
 
 /**
@@ -58,6 +59,10 @@ export interface EngineOptions {
   traits: StoreTraits;
   /** What is asked of the store's certificate beyond the usual. */
   trust?: StoreTrust | undefined;
+  /** How names become addresses, where not as the system says. */
+  resolver?: Resolving;
+  /** Where a name led in an earlier run. */
+  rememberedOf?: (host: string) => readonly string[];
   /** Which checksum this store took the last time. */
   keptChecksum?: ChecksumMemory | null;
   /** Of the bytes; "down" when left out. */
@@ -118,6 +123,8 @@ export function createEngine(options: EngineOptions): Engine {
     onRoundTrip: () => helm.roundTrip(),
     sendsFiles: direction === "up",
     trust: options.trust,
+    ...(options.rememberedOf === undefined ? {} : { rememberedOf: options.rememberedOf }),
+    ...(options.resolver === undefined ? {} : { naming: { resolver: options.resolver } }),
     ...(idleMs === undefined ? {} : { idleMs }),
   });
   const meter = createMeter(clock.now);

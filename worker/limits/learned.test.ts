@@ -72,3 +72,22 @@ test("where nothing can be written it is known until the end of the process, and
   expect(memory.recall(key("runs"))?.connections).toBe(32);
   expect(await readdir(folder)).toEqual([]);
 });
+
+test("where a name led is known for an hour, and written again only when it is old or wrong", async () => {
+  const at = (ms: number) => openMemory(folder, () => NOW + ms);
+  const MINUTE = 60_000;
+  await (await at(0)).learnAddresses("store.example", ["10.0.0.1", "::1"]);
+  expect((await at(59 * MINUTE)).recallAddresses("store.example")).toEqual(["10.0.0.1", "::1"]);
+  expect((await at(61 * MINUTE)).recallAddresses("store.example")).toEqual([]);
+  const written = await readFile(join(folder, "names.json"), "utf8");
+  await (await at(9 * MINUTE)).learnAddresses("store.example", ["10.0.0.7", "10.0.0.1"]);
+  expect(await readFile(join(folder, "names.json"), "utf8")).toBe(written);
+  await (await at(9 * MINUTE)).learnAddresses("store.example", ["10.0.0.8"]);
+  expect((await at(9 * MINUTE)).recallAddresses("store.example")).toEqual(["10.0.0.8"]);
+});
+
+test("what is no address is not remembered", async () => {
+  const entries = { "store.example": { addresses: ["elsewhere.example"], at: NOW } };
+  await writeFile(join(folder, "names.json"), JSON.stringify({ version: 1, entries }));
+  expect((await openMemory(folder, wallNow)).recallAddresses("store.example")).toEqual([]);
+});

@@ -12,6 +12,7 @@ import type { Config } from "../config.ts";
 import { systemClock } from "../engine/clock.ts";
 import { openKeys } from "../keys/open-keys.ts";
 import { createEngine, type Engine } from "../engine/engine.ts";
+import { lookAhead } from "../engine/http/look-ahead.ts";
 import { createRetrier } from "../engine/retry.ts";
 import { LITTLE_BYTES, keepWithin } from "../host/keep-within.ts";
 import { stateFolder, temporaryState, unusualState } from "../host/state-folder.ts";
@@ -79,6 +80,7 @@ async function openBench(verb: Verb, about: Bound): Promise<OpenBench> {
   const keys = openKeys(config);
   const source = createDirectSource({ access: readAccess(config, bucket), credential: keys });
   const { traits, endpoint } = source.access;
+  const resolver = lookAhead(locate(source.access, "k").origin);
   const state = direction === null || about.memory === "none" ? null : await findState(verb);
   const memory = state === null ? null : await openMemory(state, Date.now);
   const key = direction === null ? null : { endpoint, bucket, direction };
@@ -101,6 +103,8 @@ async function openBench(verb: Verb, about: Bound): Promise<OpenBench> {
     source,
     traits,
     trust: source.access.trust,
+    resolver,
+    rememberedOf: (host) => memory?.recallAddresses(host) ?? [],
     direction: direction ?? "down",
     connections: connections === 0 ? null : connections,
     ...(memory === null || key === null ? {} : recollect(memory, key)),
@@ -140,6 +144,9 @@ async function openBench(verb: Verb, about: Bound): Promise<OpenBench> {
       if (memory === null || key === null) return;
       const wasFree = connections === 0 && engine.limiter.bytesPerSecond === 0 && limits.shareForOthers === null;
       await learnFrom(memory, key, { engine, wasFree, wallNowMs: Date.now() });
+      const { origin } = locate(source.access, "k");
+      if (origin.startsWith("https:"))
+        await memory.learnAddresses(new URL(origin).hostname, engine.wire.addressesOf(origin));
     },
     close: async () => {
       stopWatch();

@@ -9,8 +9,10 @@ import { SYSTEM_RESOLVER, UNKNOWN_TTL_MS, type Resolving } from "./resolve-addre
  * An address that did not answer is left for a while. Decision 64.
  */
 export interface Addresses {
-  /** For one new connection. */
-  attempt(): Attempt;
+  /** For one new connection. `onOther`: see `Attempt.isOther`; it has been so for a while, and the connection may still not stand. */
+  attempt(onOther?: () => void): Attempt;
+  /** As the name was looked up last; none before that. */
+  readonly lookedUp: readonly string[];
   /** A connection moved so many bytes in so many milliseconds. `address`: null before it stands. */
   moved(address: string | null, took: { bytes: number; ms: number }): void;
   /** Whether an idle connection there is one too many: others are so much faster that its place is worth more with them. */
@@ -27,6 +29,11 @@ export interface Attempt {
   opened(address: string): void;
   /** An address did not answer, or refused: others are tried first for a while. */
   failed(address: string): void;
+  /**
+   * Whether it went to an address of an earlier run that the name does not lead to any more, as far as is known. Then the next attempt
+   * waits for what the name leads to now: whatever this one met says nothing about the store.
+   */
+  isOther(): boolean;
   /** It is gone, or never came to be. */
   ended(): void;
 }
@@ -43,6 +50,8 @@ interface Known {
 
 /** A name has many addresses; more than these are not tried for one connection. */
 const MOST_TRIED = 4;
+/** Many names lead to other addresses each time, and the earlier ones serve all the same: one that answers within this does. */
+const EARLY_MS = 250;
 const LEFT_MS = 30_000;
 const MOST_LEFT_MS = 300_000;
 /** Less than this says more of round trips than of the address. */
@@ -54,11 +63,22 @@ const LEAST_WEIGHT = 0.125;
 /** Differences below this are noise. */
 const CLEARLY_SLOWER = 0.6;
 
-export function createAddresses(host: string, about: { now: () => number; resolver?: Resolving }): Addresses {
-  const { now, resolver = SYSTEM_RESOLVER } = about;
+/**
+ * `remembered`: where the name led in an earlier run. They serve until the name has been looked up. Only for origins that prove who they
+ * are: somebody else may have such an address by now.
+ */
+export function createAddresses(
+  host: string,
+  about: { now: () => number; resolver?: Resolving; remembered?: readonly string[] },
+): Addresses {
+  const { now, resolver = SYSTEM_RESOLVER, remembered = [] } = about;
   const known = new Map<string, Known>();
   const open = new Map<string, number>();
-  let current: { addresses: readonly string[]; until: number } | null = null;
+  let current: { addresses: readonly string[]; until: number } | null =
+    remembered.length === 0 ? null : { addresses: remembered, until: -Infinity };
+  let lookedUp: readonly string[] = [];
+  /** Connections that are being made to addresses of an earlier run. */
+  const early = new Set<() => void>();
   let asking: Promise<readonly string[]> | null = null;
   const of = (address: string): Known => {
     const found = known.get(address) ?? { open: 0, rate: null, seen: 0, failures: 0, leftUntil: -Infinity };
@@ -70,6 +90,9 @@ export function createAddresses(host: string, about: { now: () => number; resolv
       .lookup(host)
       .then((addresses) => {
         current = { addresses, until: now() + UNKNOWN_TTL_MS };
+        lookedUp = addresses;
+        for (const look of early) look();
+        early.clear();
         // Nobody waits for the time to live.
         void resolver.refine(host, addresses).then(({ addresses, ttlMs }) => {
           current = { addresses, until: now() + ttlMs };
@@ -115,7 +138,14 @@ export function createAddresses(host: string, about: { now: () => number; resolv
     // The name may lead somewhere else by now.
     if (current !== null) current = { ...current, until: Math.min(current.until, now()) };
   };
-  const attempt = (): Attempt => {
+  const attempt = (onOther?: () => void): Attempt => {
+    /** Addresses of an earlier run that it may have gone to. */
+    let byMemory: readonly string[] = [];
+    const isElsewhere = () => byMemory.length > 0 && !byMemory.some((address) => lookedUp.includes(address));
+    let timer: NodeJS.Timeout | null = null;
+    const look = () => {
+      if (isElsewhere() && onOther !== undefined) timer = setTimeout(onOther, EARLY_MS).unref();
+    };
     /** Where it counts: connections that are made at once shall not all go to the same address. */
     let counted: Known | null = null;
     let standsAt: string | null = null;
@@ -141,6 +171,11 @@ export function createAddresses(host: string, about: { now: () => number; resolv
           const wanted = options.family === 4 || options.family === 6 ? options.family : null;
           const fitting = addresses.filter((address) => wanted === null || isIP(address) === wanted);
           const found = order(fitting).map((address) => ({ address, family: isIP(address) }));
+          if (addresses === remembered) {
+            byMemory = addresses;
+            if (lookedUp.length === 0) early.add(look);
+            else look();
+          }
           const [first] = found;
           if (first === undefined) return fail(new Fault("NAME_NOT_RESOLVED", { subject: host }));
           countAt(first.address);
@@ -148,16 +183,29 @@ export function createAddresses(host: string, about: { now: () => number; resolv
           return process.nextTick(callback, null, first.address, first.family);
         }, fail);
       },
+      isOther: () => {
+        if (!isElsewhere()) return false;
+        // Not to be tried once more by somebody else.
+        if (lookedUp.length === 0) current = null;
+        return true;
+      },
       opened: (address) => {
         stand(address);
         Object.assign(of(address), { failures: 0, leftUntil: -Infinity });
       },
-      ended: () => stand(null),
+      ended: () => {
+        early.delete(look);
+        if (timer !== null) clearTimeout(timer);
+        stand(null);
+      },
     };
   };
   return {
     open,
     attempt,
+    get lookedUp() {
+      return lookedUp;
+    },
     moved: (address, { bytes, ms }) => {
       if (address === null || bytes < LEAST_BYTES || ms <= 0) return;
       const one = of(address);

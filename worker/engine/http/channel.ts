@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import { proxyHandshake, type ProxyHandshake } from "#storage/network/proxy-handshake.ts";
 import type { Proxy } from "#storage/network/proxy.ts";
 import { connectProxy, openTunnel, readyEventOf, tunnelFault } from "#storage/network/tunnel.ts";
+import type { Attempt } from "./addresses.ts";
 import { directSocketOf, type DirectSocket } from "./move-directly.ts";
 import type { EncryptedSocket, Outlet } from "./encrypt-directly.ts";
 import { encryptInside, isAskedOfProxy, openSocket, openToProxy, type Origin } from "./open-socket.ts";
@@ -46,8 +47,10 @@ export class Channel {
   #tap: Tap;
   #encrypted: EncryptedSocket | null = null;
   #direct: DirectSocket | null = null;
+  #way: Way;
   #isReady = false;
   #address: string | null = null;
+  #attempt: Attempt | null = null;
   /** While the proxy has not said yet that it is through. */
   #handshake: ProxyHandshake | null = null;
 
@@ -56,6 +59,7 @@ export class Channel {
     this.#shared = shared;
     this.#events = events;
     const way: Way = !origin.isTls ? "plain" : shared.encryption.isFor(origin) ? "encrypted here" : "encrypted by Node";
+    this.#way = way;
     this.#socket = this.#open(way);
     this.#tap = this.#tapOf(way);
   }
@@ -108,22 +112,26 @@ export class Channel {
   }
 
   #openDirectly(way: Way): Socket {
-    const { addressesOf, now, tls, trips } = this.#shared;
+    const { addressesOf, now, tls, trips, encryption } = this.#shared;
     let attemptedAt = now();
     const { opened, onread } = this.#onread();
     const origin = way === "encrypted here" ? { ...this.#origin, isTls: false } : this.#origin;
-    const attempt = addressesOf(this.#origin)?.attempt() ?? null;
+    const attempt =
+      addressesOf(this.#origin)?.attempt(() => void (this.#address === null && this.#openElsewhere())) ?? null;
+    this.#attempt = attempt;
     let trying: string | null = null;
     const attemptMs = TRIPS_FOR_AN_ADDRESS * (trips.leastMs() ?? 0);
     const socket: Socket = openSocket(origin, onread, { tls, attempt, attemptMs })
       .on("connectionAttempt", (address: string) => {
         attemptedAt = now();
         trying = address;
+        // While the other side's answer is on its way.
+        if (way === "encrypted here") setImmediate(encryption.prepare);
       })
       .on("connectionAttemptFailed", (address: string) => attempt?.failed(address))
       .on("connectionAttemptTimeout", (address: string) => attempt?.failed(address))
       .on("close", () => {
-        if (this.#address === null && trying !== null) attempt?.failed(trying);
+        if (attempt === this.#attempt && this.#address === null && trying !== null) attempt?.failed(trying);
         attempt?.ended();
       })
       .on("connect", () => {
@@ -134,7 +142,27 @@ export class Channel {
       })
       .on("secureConnect", () => this.#ready(null));
     opened.socket = socket;
-    return this.#watch(socket, (error) => this.#events.onBroken(error));
+    return this.#watch(socket, (error) => {
+      if (!this.#openElsewhere()) this.#events.onBroken(error);
+    });
+  }
+
+  /** Begins anew where it went to an address that the name led to earlier, and whoever is there now is not the store. */
+  #openElsewhere(): boolean {
+    if (this.#isReady || this.#attempt?.isOther() !== true) return false;
+    this.#openAnew(this.#way);
+    return true;
+  }
+
+  #openAnew(way: Way): void {
+    const [left, encrypted] = [this.#socket, this.#encrypted];
+    this.#encrypted = null;
+    this.#address = null;
+    this.#way = way;
+    this.#socket = this.#open(way);
+    this.#tap = this.#tapOf(way);
+    left.on("close", () => encrypted?.free()).destroy();
+    this.#events.onAnew();
   }
 
   /** By a proxy whose own connection is not encrypted: once it is through, the socket is like any other. */
@@ -193,6 +221,7 @@ export class Channel {
 
   #ended(): void {
     const { proxy } = this.#origin;
+    if (!this.#isReady && proxy === null && this.#openElsewhere()) return;
     if (this.#isReady || proxy === null) this.#events.onEnded();
     else this.#events.onBroken(tunnelFault(proxy, new Error("it closed the connection")));
   }
@@ -238,17 +267,10 @@ export class Channel {
   #shake(bytes: Buffer | null): void {
     const outcome = this.#encrypted?.shake(bytes) ?? "failed";
     if (outcome === "done") this.#ready(this.#encrypted);
-    else if (outcome === "failed") this.#leaveToNode();
-  }
-
-  #leaveToNode(): void {
-    const [left, encrypted] = [this.#socket, this.#encrypted];
-    this.#shared.encryption.leaveToNode(this.#origin);
-    this.#encrypted = null;
-    this.#socket = this.#open("encrypted by Node");
-    this.#tap = this.#tapOf("encrypted by Node");
-    left.on("close", () => encrypted?.free()).destroy();
-    this.#events.onAnew();
+    else if (outcome === "failed" && !this.#openElsewhere()) {
+      this.#shared.encryption.leaveToNode(this.#origin);
+      this.#openAnew("encrypted by Node");
+    }
   }
 
   #came(first: Buffer, count: number): void {

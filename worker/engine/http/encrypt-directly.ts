@@ -22,6 +22,8 @@ import { opensslCalls, type TlsClient, type TlsTicket } from "./openssl-calls.ts
 export interface Encryption {
   /** Whether connections to it are encrypted here; otherwise Node does it. */
   isFor(origin: Origin): boolean;
+  /** Does ahead of the first connection what `begin` would do between its handshakes: reading the authorities takes 15 ms. */
+  prepare(): void;
   /** Of a connected socket. Null: it is left to Node. */
   begin(socket: Socket, origin: Origin): EncryptedSocket | null;
   /** A handshake failed: from now on Node makes them, and says why. */
@@ -36,6 +38,13 @@ export interface Outlet {
 
 /** The most that one record holds. */
 const RECORD_BYTES = 16 * 1024;
+/**
+ * A new connection may send ten packets before the first of them is acknowledged, and nobody can read a record before all of it is there:
+ * in a record of full length the first bytes of a request would come a round trip later.
+ */
+const FIRST_RECORD_BYTES = 4 * 1024;
+/** So many bytes of each request go in such records. */
+const FIRST_BYTES = 2 * FIRST_RECORD_BYTES;
 const AGAIN = -constants.errno.EAGAIN;
 
 /** `isPinned`: a key is asked for, which Node compares. */
@@ -53,6 +62,14 @@ export function createEncryption(about: {
   return {
     isFor: ({ isTls, key }) => isTls && !isPinned && !byNode.has(key) && straight() !== null && opensslCalls() !== null,
     leaveToNode: ({ key }) => void byNode.add(key),
+    prepare: () => {
+      try {
+        network().authorities.prepare();
+        opensslCalls()?.prepare(ca());
+      } catch {
+        // A file that cannot be read is told when the connection is there.
+      }
+    },
     begin: (socket, { host, key }) => {
       const descriptor = descriptorOf(socket);
       const direct = directSocketOf(socket, straight);
@@ -91,6 +108,8 @@ export class EncryptedSocket implements DirectSocket, Encrypter {
   /** Who waits for room in the kernel. */
   #goOn: (() => void) | null = null;
   #isTicketKept = false;
+  /** Of the request that goes out now, as far as its records are short. */
+  #begunBytes = 0;
   #isFree = false;
   hasMore = false;
   readonly encrypter = this;
@@ -168,7 +187,7 @@ export class EncryptedSocket implements DirectSocket, Encrypter {
    */
   write(bytes: Buffer): number {
     if (this.#waiting.length > 0 || !this.#isOpen) return 0;
-    const taken = this.#options.client.encrypt(bytes);
+    const taken = this.encrypt(bytes);
     this.flush();
     return taken;
   }
@@ -178,7 +197,17 @@ export class EncryptedSocket implements DirectSocket, Encrypter {
   }
 
   encrypt(bytes: Buffer): number {
-    return this.#isOpen ? this.#options.client.encrypt(bytes) : 0;
+    if (!this.#isOpen) return 0;
+    const { client } = this.#options;
+    let done = 0;
+    while (this.#begunBytes < FIRST_BYTES && done < bytes.length) {
+      const record = bytes.subarray(done, done + FIRST_RECORD_BYTES);
+      const taken = client.encrypt(record);
+      done += taken;
+      this.#begunBytes += taken;
+      if (taken < record.length) return done;
+    }
+    return done === bytes.length ? done : done + client.encrypt(done === 0 ? bytes : bytes.subarray(done));
   }
 
   flush(): void {
@@ -206,7 +235,7 @@ export class EncryptedSocket implements DirectSocket, Encrypter {
     for (;;) {
       const [first] = this.#waiting;
       if (first === undefined || !this.#isOpen) return;
-      const taken = this.#options.client.encrypt(first.bytes);
+      const taken = this.encrypt(first.bytes);
       this.flush();
       if (taken < first.bytes.length) {
         first.bytes = first.bytes.subarray(taken);
@@ -221,6 +250,7 @@ export class EncryptedSocket implements DirectSocket, Encrypter {
 
   /** A request is over: what came with its answer may serve to resume. */
   rest(): void {
+    this.#begunBytes = 0;
     if (this.#isTicketKept || !this.#isOpen) return;
     const ticket = this.#options.client.ticket();
     if (ticket === null) return;

@@ -37,6 +37,8 @@ export interface TlsClient {
 export type TlsTicket = number & { readonly ticket: unique symbol };
 
 export interface OpensslCalls {
+  /** Makes what all connections with these authorities share, so that the first of them finds it. */
+  prepare(ca: string | undefined): void;
   /** The client's side of a connected socket that does not wait. Null: it cannot be had. */
   client(socketFd: number, about: { host: string; ca: string | undefined; resume: TlsTicket | null }): TlsClient | null;
   dropTicket(ticket: TlsTicket): void;
@@ -196,6 +198,7 @@ function callsOf(koffi: Koffi, f: Functions): OpensslCalls {
     return context;
   };
   return {
+    prepare: (ca) => void contextFor(ca),
     client: (socketFd, { host, ca, resume }) => {
       const context = contextFor(ca);
       if (context === null) return null;

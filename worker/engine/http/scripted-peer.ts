@@ -28,6 +28,7 @@ export interface Link {
 export async function openPeer(
   serve: (link: Link) => Promise<void> | void,
   tls?: { key: string; cert: string },
+  host = "127.0.0.1",
 ): Promise<Peer> {
   const sockets = new Set<Socket>();
   let connections = 0;
@@ -39,11 +40,11 @@ export async function openPeer(
   };
   const server: Server = tls === undefined ? createTcpServer({ noDelay: true }, accept) : createTlsServer(tls, accept);
   server.on("tlsClientError", () => undefined);
-  server.listen(0, "127.0.0.1");
+  server.listen(0, host);
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   return {
-    url: `${tls === undefined ? "http" : "https"}://127.0.0.1:${port}`,
+    url: `${tls === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${port}`,
     get connections() {
       return connections;
     },

@@ -1,7 +1,10 @@
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { connect, createServer, type AddressInfo } from "node:net";
 import { TLSSocket } from "node:tls";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { codeOf, collect, faultOf, get, OK, peer, put, slowly, upload, wire } from "./wire-tester.ts";
+import { setNetwork } from "#storage/network/network.ts";
 import { TRIAL_TLS } from "#storage/testing/trial-certificate.ts";
 
 const ca = TRIAL_TLS.cert;
@@ -137,4 +140,59 @@ describe.each([
     expect(sink.bytesOf().equals(bytes.subarray(0, 300_000))).toBe(true);
     await vi.waitFor(() => expect(one.buffers.lent).toBe(0), 20_000);
   });
+});
+
+/** Passes a connection on to `port`, and keeps what goes there. */
+async function listener(port: number) {
+  const heard: Buffer[] = [];
+  const server = createServer((socket) => {
+    const onward = connect(port, "127.0.0.1");
+    socket.on("data", (chunk) => void heard.push(chunk));
+    socket.pipe(onward).pipe(socket);
+    for (const end of [socket, onward]) end.on("error", () => [socket, onward].map((one) => one.destroy()));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => new Promise<void>((resolve) => server.close(() => resolve())));
+  return { port: (server.address() as AddressInfo).port, heard };
+}
+
+const APPLICATION_DATA = 23;
+
+/** Lengths of the records that carry requests. */
+function recordsIn(bytes: Buffer): number[] {
+  const lengths: number[] = [];
+  for (let at = 0; at + 5 <= bytes.length; at += 5 + bytes.readUInt16BE(at + 3)) {
+    if (bytes[at] === APPLICATION_DATA) lengths.push(bytes.readUInt16BE(at + 3));
+  }
+  return lengths;
+}
+
+it("the first bytes of each request go in records that fit into what a new connection may send at once", async () => {
+  const { port } = new URL((await storing({ resumed: [], got: [] })).url);
+  const between = await listener(Number(port));
+  const url = `https://127.0.0.1:${between.port}/key`;
+  const one = wire({ ca });
+  for (let turn = 1; turn <= 2; turn++) {
+    between.heard.length = 0;
+    await one.send(put(url, upload(bytes)));
+    const records = recordsIn(Buffer.concat(between.heard)).filter((length) => length > 100);
+    // The head, and the first of the body.
+    expect(records[0]).toBeLessThan(4_500);
+    expect(records[1]).toBeLessThan(4_500);
+    // The rest costs as little as before.
+    expect(records.length).toBeLessThan(bytes.length / 16_384 + 10);
+  }
+});
+
+it("the authorities are read while a connection is made", async () => {
+  const asked = vi.fn(() => undefined);
+  setNetwork({ proxyFor: null, authorities: { prepare: () => undefined, forStore: asked, sources: [] } });
+  onTestFinished(() => setNetwork());
+  const closed = createServer().listen(0, "127.0.0.1");
+  await once(closed, "listening");
+  const { port } = closed.address() as AddressInfo;
+  await new Promise((resolve) => closed.close(resolve));
+  // Nobody is there to begin a handshake with.
+  await faultOf(wire().send(get(`https://127.0.0.1:${port}/key`)));
+  await vi.waitFor(() => expect(asked).toHaveBeenCalled());
 });

@@ -59,6 +59,8 @@ export interface Wire {
   close(): Promise<void>;
   /** Connections that stand, by address, of the origins that have several. */
   readonly spread: ReadonlyMap<string, number>;
+  /** The addresses that the name of `url` was found to have; none where it was not looked up. */
+  addressesOf(url: string): readonly string[];
 }
 
 export interface WireOptions {
@@ -77,6 +79,8 @@ export interface WireOptions {
   trust?: StoreTrust | undefined;
   /** How names become addresses, where not as the system says. */
   naming?: { resolver: Resolving };
+  /** Where a name led in an earlier run. */
+  rememberedOf?: (host: string) => readonly string[];
   /** A round trip was measured. */
   onRoundTrip?: () => void;
   beats?: Beats;
@@ -135,9 +139,10 @@ export function createWire(options: WireOptions): Wire {
     return straight;
   };
   const byOrigin = new Map<string, Addresses>();
-  const addressesOf = ({ key, host, proxy }: Origin): Addresses | null => {
+  const addressesOf = ({ key, host, proxy, isTls }: Origin): Addresses | null => {
     if (proxy !== null || isIP(host) !== 0) return null;
-    const known = byOrigin.get(key) ?? createAddresses(host, { now, ...options.naming });
+    const remembered = isTls ? (options.rememberedOf?.(host) ?? []) : [];
+    const known = byOrigin.get(key) ?? createAddresses(host, { now, remembered, ...options.naming });
     byOrigin.set(key, known);
     return known;
   };
@@ -197,6 +202,7 @@ export function createWire(options: WireOptions): Wire {
     get open() {
       return pool.open;
     },
+    addressesOf: (url) => byOrigin.get(targetOf(url).origin.key)?.lookedUp ?? [],
     get spread() {
       return new Map([...byOrigin.values()].flatMap(({ open }) => [...open]));
     },
