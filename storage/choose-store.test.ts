@@ -36,6 +36,16 @@ describe("a store", () => {
     });
   });
 
+  test.each([
+    "https://oss-cn-shanghai.aliyuncs.com",
+    "https://cos.ap-beijing.myqcloud.com",
+    "https://obs.ap-southeast-1.myhuaweicloud.com",
+    "https://tos-s3-cn-beijing.volces.com",
+  ])("that takes no bucket in the path is asked before its host: %s", (endpoint) => {
+    expect(choose({ endpoint })).toMatchObject({ provider: "other", addressing: "virtual-host" });
+    expect(choose({ endpoint: `${endpoint}.evil.example` }).addressing).toBe("path");
+  });
+
   test("is what the person says, whatever its host", () => {
     const said = choose({ provider: "minio", endpoint: "https://s3.us-west-004.backblazeb2.com", region: "here" });
     expect(said).toMatchObject({ provider: "minio", region: "here", traits: { checksum: "crc32" } });

@@ -113,6 +113,41 @@ describe("a wrong region", () => {
   });
 });
 
+describe("a store that takes no bucket in the path", () => {
+  const forbidden = (code: string) => seen({ status: 403, body: Buffer.from(String(s3Error(403, code).body)) });
+  const other = { endpoint: "https://store.example:9000", addressing: "path" } as const;
+
+  test.each([
+    "SecondLevelDomainForbidden",
+    "PathStyleDomainForbidden",
+    "VirtualHostDomainRequired",
+    "InvalidPathAccess",
+  ])("is asked before its host once it said so with %s, and is told once", async (code) => {
+    const source = open(other);
+    expect(source.styleSentence()).toBeNull();
+    expect(source.observe(forbidden(code))).toBe("sign again");
+    const url = await urlOf(source);
+    expect([url.host, url.pathname]).toEqual(["training.store.example:9000", "/a"]);
+    expect(source.styleSentence()).toBe(
+      "the store takes the bucket before its host only, as in training.store.example",
+    );
+    expect(source.observe(forbidden(code))).toBe("as before");
+  });
+
+  test("is asked as before where no other address is possible, and after any other refusal", async () => {
+    for (const more of [
+      { endpoint: "https://192.0.2.7" },
+      { endpoint: "https://store.example/s3" },
+      { bucket: "a.b" },
+    ]) {
+      const source = open({ ...other, ...more });
+      expect(source.observe(forbidden("SecondLevelDomainForbidden"))).toBe("as before");
+      expect((await urlOf(source)).pathname).toMatch(/\/(training|a\.b)\/a$/);
+    }
+    expect(open(other).observe(forbidden("AccessDenied"))).toBe("as before");
+  });
+});
+
 test("says how far the store's clock is ahead, and nothing where both may be the same", () => {
   const source = open();
   expect(source.aheadMs()).toBe(0);

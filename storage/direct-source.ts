@@ -1,35 +1,38 @@
 import type { Operation, SignedRequest } from "#protocol/operations.ts";
 import type { StoreAccess, RequestSource } from "./signing.ts";
-import { DEFAULT_LIFETIME_MS, presignOperation } from "./signing.ts";
+import { DEFAULT_LIFETIME_MS, isPathAddressed, locateBucket, presignOperation } from "./signing.ts";
 import { clockCorrectionMs, measureClock, sayClock, type ClockBounds } from "./clock-skew.ts";
-import { errorDocument, faultOfAnswer, namedRegion, type HttpAnswer } from "./faults.ts";
+import { errorDocument, faultOfAnswer, namedRegion, refusesPath, type HttpAnswer } from "./faults.ts";
 import { endpointInRegion } from "./provider-hosts.ts";
 import { fixedCredential, type Credential, type CredentialSource } from "./sigv4.ts";
 import { textOf } from "./xml.ts";
 
 /**
  * Direct mode: the keys are here, so signing is a function call. The source learns from every answer it is shown: the
- * store's clock, and the region that the store names when it was asked in the wrong one. A region changes the host only
- * by the provider's own pattern (`s3.REGION.amazonaws.com`); a temporary key that the store calls expired is replaced; what an answer says as a location is never followed, so
- * a signature can never go to a stranger.
+ * store's clock, the region that the store names when it was asked in the wrong one, and that it takes no bucket in the path.
+ * A region changes the host only by the provider's own pattern (`s3.REGION.amazonaws.com`), and a bucket stands before the host
+ * that was given; a temporary key that the store calls expired is replaced. What an answer says as a location is never followed,
+ * so a signature can never go to a stranger.
  */
 export interface DirectSource extends RequestSource {
   signNow(operation: Operation): SignedRequest | null;
   /**
    * Shown every answer, with the times of its exchange by `Date.now`. "sign again": what was signed before this moment
-   * is worth nothing (the clock was wrong, or the region), so a refusal is to be tried again at once with new signatures.
+   * is worth nothing (the clock was wrong, the region, or the style of addresses), so a refusal is to be tried again at once with new signatures.
    */
   observe(seen: ObservedAnswer): "as before" | "sign again";
   /** The store's time, epoch ms: what signatures are dated by and expire by. */
   now(): number;
   /** How far the store's clock is before this machine's, at most, ms; below 0 where it is behind. 0 where they may be the same. */
   aheadMs(): number;
-  /** Where requests go now: `access` with the region and endpoint that were found out. */
+  /** Where requests go now: `access` with the region, endpoint and style that were found out. */
   readonly access: StoreAccess;
   /** `this machine's clock is 2 h ahead of the store's`, or null. */
   clockSentence(): string | null;
   /** `the bucket is in the region eu-west-1, not in us-east-1`, or null. */
   regionSentence(): string | null;
+  /** `the store takes the bucket before its host only, as in training.s3.example.com`, or null. */
+  styleSentence(): string | null;
 }
 
 export interface ObservedAnswer {
@@ -79,6 +82,14 @@ export function createDirectSource(input: {
     access = { ...access, region, endpoint: endpointInRegion(access.endpoint, region) ?? access.endpoint };
     return true;
   };
+  const learnStyle = (answer: HttpAnswer): boolean => {
+    if (!refusesPath(answer) || !isPathAddressed(access)) return false;
+    const asHost: StoreAccess = { ...access, addressing: "virtual-host" };
+    // An address of digits, and a bucket with dots under TLS, have no other style.
+    if (isPathAddressed(asHost)) return false;
+    access = asHost;
+    return true;
+  };
   const signWith = (credential: Credential, operation: Operation): SignedRequest =>
     presignOperation({ access, credential, operation, nowMs: now() + correctionMs, lifetimeMs });
   const isKeyOver = (answer: HttpAnswer): boolean =>
@@ -97,8 +108,9 @@ export function createDirectSource(input: {
     observe: (seen) => {
       const isNewClock = learnClock(seen);
       const isNewRegion = learnRegion(seen.answer);
+      const isNewStyle = learnStyle(seen.answer);
       const isNewKey = isKeyOver(seen.answer);
-      return isNewClock || isNewRegion || isNewKey ? "sign again" : "as before";
+      return isNewClock || isNewRegion || isNewStyle || isNewKey ? "sign again" : "as before";
     },
     now: () => now() + correctionMs,
     aheadMs: () => (clock === null || (clock.leastMs <= 0 && clock.mostMs >= 0) ? 0 : clock.mostMs),
@@ -108,5 +120,9 @@ export function createDirectSource(input: {
     clockSentence: () => sayClock(clock),
     regionSentence: () =>
       access.region === given ? null : `the bucket is in the region ${access.region}, not in ${given}`,
+    styleSentence: () =>
+      access.addressing === input.access.addressing
+        ? null
+        : `the store takes the bucket before its host only, as in ${new URL(locateBucket(access).origin).hostname}`,
   };
 }

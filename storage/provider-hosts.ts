@@ -107,3 +107,11 @@ export function endpointInRegion(endpoint: string, region: string): string | nul
   if (providerOfHost(host) !== found.rule.provider) return null;
   return `${url.protocol}//${host}${url.port === "" ? "" : `:${url.port}`}`;
 }
+
+/** Hosts of Alibaba OSS, Tencent COS, Huawei OBS and Volcengine TOS: they refuse a bucket in the path, and a refused HEAD does not say why. */
+const ONLY_VIRTUAL_HOST =
+  /^(?:oss-[a-z0-9-]+\.aliyuncs\.com|cos\.[a-z0-9-]+\.myqcloud\.com|obs\.[a-z0-9-]+\.myhuaweicloud\.com|tos-s3-[a-z0-9-]+\.volces\.com)$/;
+
+/** The style in which a host takes buckets, where no provider of ours says it; null when nothing is known. */
+export const styleOfHost = (endpoint: string): "virtual-host" | null =>
+  ONLY_VIRTUAL_HOST.test(hostNameOf(endpoint)) ? "virtual-host" : null;

@@ -42,7 +42,7 @@ export interface KnownStore {
 }
 
 /** A source that signs here learns from answers; one far away does not. */
-export type LearningSource = Partial<Pick<DirectSource, "observe" | "clockSentence" | "regionSentence">>;
+export type LearningSource = Partial<Pick<DirectSource, "observe" | "clockSentence" | "regionSentence" | "styleSentence">>;
 
 /** So many refusals in a row for the clock's sake, and it is the clock. */
 const MOST_SKEWS = 8;
@@ -83,6 +83,7 @@ export function createKnownStore(about: {
       signedFor++;
       say(source.clockSentence?.() ?? null);
       say(source.regionSentence?.() ?? null);
+      say(source.styleSentence?.() ?? null);
       return outcome;
     },
     judge: (sent, answer, url) => {

@@ -16,6 +16,6 @@ export const KEY_FLAGS = {
     value: "WAY",
     default: "auto",
     words: ["auto", "path", "virtual-host"],
-    says: "Where the bucket stands in an address: in the path, or before the host. auto: as the provider has it.",
+    says: "Where the bucket stands in an address: in the path, or before the host. auto: as the provider has it, and as the store asks for.",
   },
 } as const satisfies Record<string, FlagSpec>;
