@@ -2,7 +2,7 @@ import type { Operation, SignedRequest } from "#protocol/operations.ts";
 import type { StoreAccess, RequestSource } from "./signing.ts";
 import { DEFAULT_LIFETIME_MS, isPathAddressed, locateBucket, presignOperation } from "./signing.ts";
 import { clockCorrectionMs, measureClock, sayClock, type ClockBounds } from "./clock-skew.ts";
-import { errorDocument, faultOfAnswer, namedRegion, refusesPath, type HttpAnswer } from "./faults.ts";
+import { errorDocument, faultOfAnswer, namedRegion, type HttpAnswer } from "./faults.ts";
 import { endpointInRegion } from "./provider-hosts.ts";
 import { fixedCredential, type Credential, type CredentialSource } from "./sigv4.ts";
 import { textOf } from "./xml.ts";
@@ -50,6 +50,21 @@ function dateOf(answer: HttpAnswer): string | undefined {
   if (date !== undefined || answer.status < 400) return date;
   const element = errorDocument(answer.body);
   return element === null ? undefined : textOf(element, "ServerTime");
+}
+
+/** Codes of stores that take a bucket before their host only: Alibaba OSS, Tencent COS, Huawei OBS, Volcengine TOS. */
+const PATH_REFUSED: ReadonlySet<string | undefined> = new Set([
+  "SecondLevelDomainForbidden",
+  "PathStyleDomainForbidden",
+  "VirtualHostDomainRequired",
+  "InvalidPathAccess",
+]);
+
+/** Whether an answer refuses a request because the bucket stood in its path. */
+function refusesPath(answer: HttpAnswer): boolean {
+  if (answer.status < 400) return false;
+  const element = errorDocument(answer.body);
+  return element !== null && PATH_REFUSED.has(textOf(element, "Code"));
 }
 
 export function createDirectSource(input: {

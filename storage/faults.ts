@@ -99,21 +99,6 @@ const REGION = /^[a-z0-9-]{1,32}$/;
  * The region in which the store says the bucket is, when this answer is a refusal that names one: by header, or in the
  * document where the header is missing. Null for anything else, and for a name that is no region's.
  */
-/** Codes of stores that take a bucket before their host only: Alibaba OSS, Tencent COS, Huawei OBS, Volcengine TOS. */
-const PATH_REFUSED: ReadonlySet<string | undefined> = new Set([
-  "SecondLevelDomainForbidden",
-  "PathStyleDomainForbidden",
-  "VirtualHostDomainRequired",
-  "InvalidPathAccess",
-]);
-
-/** Whether an answer refuses a request because the bucket stood in its path. */
-export function refusesPath(answer: PlainAnswer): boolean {
-  if (answer.status < 400) return false;
-  const element = errorDocument(answer.body);
-  return element !== null && PATH_REFUSED.has(textOf(element, "Code"));
-}
-
 export function namedRegion(answer: PlainAnswer): string | null {
   if (!MISPLACED.has(answer.status)) return null;
   const element = errorDocument(answer.body);
