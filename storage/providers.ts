@@ -13,8 +13,8 @@ import { PRICES } from "./provider-prices.ts";
  * What the strictest store asks for is done for all and needs no trait: parts are equal but the last (R2), user metadata
  * is one short nonce (Storj allows 2 KiB), nothing is sent in aws-chunked framing or with trailers (B2, Spaces, Tigris),
  * accept-encoding is never signed and `x-id` never sent (Google), a control call signs its payload's hash while the byte
- * path is presigned, which every store takes, and listings neither ask for url-encoding (Ceph, SeaweedFS, Spaces) nor
- * count on an order (Storj).
+ * path is presigned, which every store takes; listings ask for percent-encoded names, believe only a store that says it did so
+ * (Ceph, SeaweedFS and Spaces do not always), and count on no order (Storj).
  */
 
 export type ProviderPreset = Omit<PresetView, "provider" | "prices"> & { readonly traits: StoreTraits };
