@@ -111,19 +111,19 @@ it("a stream that was opened with the old credential ends with the overlap", asy
   const untilItEnds = async (): Promise<never> => {
     for (;;) await read();
   };
-  const waiting = untilItEnds();
+  const ends = expect(untilItEnds()).rejects.toEqual(fault("CREDENTIAL_REPLACED"));
   const { overlapUntil } = await offer();
   await endOverlaps(test.hub);
   test.advance(overlapUntil - test.hub.now());
   await endOverlaps(test.hub);
-  await expect(waiting).rejects.toEqual(fault("CREDENTIAL_REPLACED"));
+  await ends;
 });
 
 it("a stream that was opened with the old credential ends at the first use of the new one", async () => {
   const read = await openStream(node.credential);
   await read();
-  const waiting = read();
+  const ends = expect(read()).rejects.toEqual(fault("CREDENTIAL_REPLACED"));
   await offer();
   await show(next);
-  await expect(waiting).rejects.toEqual(fault("CREDENTIAL_REPLACED"));
+  await ends;
 });
