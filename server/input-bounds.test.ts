@@ -131,12 +131,9 @@ describe("the inputs of all procedures", () => {
     expect(inputs.length).toBeGreaterThan(130);
   });
 
-  it.each(inputs)(
-    "$path: every array, record, text and number is bounded, and what goes into an address can stand there",
-    ({ path, schema }) => {
-      expect(unboundedIn(schema, path)).toEqual([]);
-    },
-  );
+  it.each(inputs)("$path: every array, record, text and number is bounded", ({ path, schema }) => {
+    expect(unboundedIn(schema, path)).toEqual([]);
+  });
 
   it.each([
     ["an array", z.object({ all: z.array(z.boolean()) })],
