@@ -27,6 +27,8 @@ export interface Look {
   leftOut: LeftOut[];
   /** Folders with nothing in them, relative. */
   emptyFolders: string[];
+  /** Of a disk of another machine: its times are by that machine's clock. */
+  isRemote: boolean;
   /** A disk on which a file that was written to a moment ago may look as one that was not (see `file-times`). */
   wobbles: boolean;
   /** The first name in it that says that it is still being written; null when none does. */
@@ -120,6 +122,7 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names
     touchedMs,
     leftOut,
     emptyFolders,
+    isRemote: files.some(({ identity, path }) => fileTimes.isRemote(identity.dev, path)),
     wobbles: files.some(({ identity }) => fileTimes.wobbles(identity)),
     temporary,
   };

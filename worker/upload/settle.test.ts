@@ -194,6 +194,27 @@ test("then what is written to after the first look is not waited for, nor what s
   expect([await held.ask(), held.leftMs()]).toEqual([false, 0]);
 });
 
+test("how long it was untouched is not judged by the clock of another machine, which may be behind", async () => {
+  await writeFile(join(folder, "model.bin"), "weights");
+  const candidate = { path: folder, name: "checkpoint-1", step: 1, kind: "folder" } as const;
+  const open = () => {
+    const time = { now: 0 };
+    // The disk's clock is a minute behind.
+    const wallNow = () => Date.now() + 60_000 + time.now;
+    const given = { settleMs: 2_000, wallNow, hasWriter: async () => false };
+    const settled = createSettler({ ...given, unfinishedAfterMs: 300_000, now: () => time.now });
+    return { time, settlers: [settled, createSettlerByNow(given)] };
+  };
+  const seen = await look();
+  for (const isRemote of [false, true]) {
+    const { time, settlers } = open();
+    const askBoth = () => Promise.all(settlers.map((one) => one.isSettled(candidate, { ...seen, isRemote })));
+    expect(await askBoth()).toEqual([!isRemote, !isRemote]);
+    time.now = 3_000;
+    expect(await askBoth()).toEqual([true, true]);
+  }
+});
+
 test("is not finished while a process has a file in it open for writing", async () => {
   await writeFile(join(folder, "model.bin"), "weights");
   const { time, ask } = settler(async () => true);

@@ -55,13 +55,16 @@ const whyOf = ({ temporary, readiness }: Pick<Seen, "temporary" | "readiness">):
 
 export function createSettler(options: SettleOptions): Settler {
   const seen = new Map<string, Seen>();
+  // Seen for the first time, but untouched for long: the worker was started later than the program wrote it. Of another machine's disk
+  // only our own clock says for how long.
+  const isOld = ({ isRemote, touchedMs }: Look, waitMs: number): boolean =>
+    !isRemote && options.wallNow() - touchedMs > Math.max(waitMs, 1000);
   const isDone = (readiness: Readiness, about: { look: Look; before: Seen | null }): boolean => {
     if (readiness.says === "unfinished") return false;
     if (readiness.says === "finished" && about.before !== null) return true;
     const waitMs = waitOf(readiness, options.settleMs) + wobbleMs(about.look);
     if (about.before !== null && options.now() - about.before.since >= waitMs) return true;
-    // Seen for the first time, but untouched for long: the worker was started later than the program wrote it.
-    return options.wallNow() - about.look.touchedMs > Math.max(waitMs, 1000);
+    return isOld(about.look, waitMs);
   };
   return {
     forget: (path) => void seen.delete(path),
@@ -85,8 +88,7 @@ export function createSettler(options: SettleOptions): Settler {
       if (look.files.length === 0) return false;
       if (options.now() - now.since >= options.unfinishedAfterMs) now.isHeld = await options.hasWriter(candidate);
       if (look.temporary !== null) return false;
-      const isOld = options.wallNow() - look.touchedMs > Math.max(options.settleMs, 1000);
-      if (before === null && !isOld) return false;
+      if (before === null && !isOld(look, options.settleMs)) return false;
       // A tracker beside it may change although the checkpoint itself does not.
       if (now.readiness?.says !== "finished") now.readiness = await readReadiness(candidate, look);
       return isDone(now.readiness, { look, before }) && !(await options.hasWriter(candidate));
@@ -130,8 +132,9 @@ export function createSettlerByNow(options: Omit<SettleOptions, "now" | "unfinis
       if (look.files.length === 0 || look.temporary !== null) return false;
       const readiness = await readReadiness(candidate, look);
       if (readiness.says === "unfinished" || (await options.hasWriter(candidate))) return false;
-      // By our own clock where we saw it: that of a disk may be ahead.
-      const touchedMs = isSame ? Math.min(look.touchedMs, before.at) : look.touchedMs;
+      // By our own clock where we saw it: that of a disk may be ahead, and that of another machine behind.
+      const seenAt = isSame ? before.at : options.wallNow();
+      const touchedMs = look.isRemote ? seenAt : isSame ? Math.min(look.touchedMs, seenAt) : look.touchedMs;
       const quietAt = touchedMs + Math.max(waitOf(readiness, options.settleMs), 1000) + wobbleMs(look);
       if (readiness.says === "finished" || options.wallNow() >= quietAt) return true;
       if (isSame) dueAt.set(path, quietAt);
