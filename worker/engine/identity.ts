@@ -70,7 +70,7 @@ export async function assertUnchanged({ fd }: { fd: number }, expected: Expected
     now.sizeBytes !== identity.sizeBytes
       ? `its size went from ${identity.sizeBytes} to ${now.sizeBytes} bytes`
       : mayBeWobble
-        ? "it was written again, by its time; where its disk tells other times of what nobody wrote, --unsteady-times helps"
+        ? "its time changed; if nobody wrote to it and its disk is a network disk, use --unsteady-times"
         : "it was written again";
   throw new Fault("SOURCE_CHANGED", { op: "read", subject: path, detail });
 }

@@ -169,7 +169,9 @@ function applyMove(books: Books, record: Extract<Line, { t: "move" }>): void {
   item.fault = record.fault;
   if (record.to === "running") item.startedAt ??= record.at;
   if (record.to !== "done") return;
-  if (item.fingerprint !== undefined && item.role === undefined) books.stored.set(item.sourcePath, item.fingerprint);
+  // Of a doubtful one a name may have been left out: that is not all of it.
+  if (item.fingerprint !== undefined && item.role === undefined && item.doubt === undefined)
+    books.stored.set(item.sourcePath, item.fingerprint);
   for (const [path, content] of pointersOf(item)) books.stored.set(path, content);
   // Nothing goes on from a final model, or by itself from what may not be whole.
   if (item.role !== undefined || item.doubt !== undefined) return;

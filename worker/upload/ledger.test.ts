@@ -118,6 +118,15 @@ test("exactly the content that became safe is known to be in the bucket, also af
   await after.close();
 });
 
+test("of what is doubtful a name may have been left out: it is not known to be in the bucket", async () => {
+  const ledger = await open();
+  await ledger.add(captureOf(100, { fingerprint: "print", doubt: "1 name cannot be kept" }), "print");
+  await ledger.move("checkpoint-100", "running", { by: "node", at: 1 });
+  await ledger.move("checkpoint-100", "done", { by: "node", at: 2 });
+  expect(ledger.isStored("/train/checkpoint-100", "print")).toBe(false);
+  await ledger.close();
+});
+
 test("the pointer that was captured with what became safe is known by its bytes, and no settings or links are", async () => {
   const beside = [
     { path: "latest", file: ".tidemark-beside/latest" },
