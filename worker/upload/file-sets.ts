@@ -34,6 +34,8 @@ export interface FileSet {
   isAwaited: boolean;
   /** Written in place beside numbered files; beside real steps it is none. */
   isBesideSteps: boolean;
+  /** Those of the names that are neither models nor labels: a program may need them also where it begins anew. */
+  data: readonly string[];
 }
 
 interface Group {
@@ -74,7 +76,7 @@ export function fileSetsOf(files: readonly SavedFile[]): FileSet[] {
   const isFree = (file: SavedFile) => !used.has(file);
   const state = stateOf(rest.filter(isFree), unnumbered.filter(isFree));
   const sets = groups.map((group) => setOf(group, groups));
-  if (state !== null) sets.push({ ...setOf(state, [state]), isBesideSteps: isNumbered });
+  if (state !== null) sets.push({ ...setOf(state, [state]), isBesideSteps: isNumbered, data: dataOf(state, models) });
   return sets.toSorted((one, other) => one.step - other.step);
 }
 
@@ -136,6 +138,10 @@ function stateOf(models: readonly SavedFile[], all: readonly SavedFile[]): Group
   return { step: Math.floor(newestOf(own) / 1000), stepFrom: "time", files: own };
 }
 
+/** What was written within a minute of a model need not be of it: a vocabulary, features, a dictionary. */
+const dataOf = ({ files }: Group, models: readonly SavedFile[]): string[] =>
+  files.filter((file) => !models.includes(file) && !file.read.isSaverName).map(({ name }) => name);
+
 const newestOf = (files: readonly SavedFile[]): number =>
   files.reduce((newest, { mtimeMs }) => Math.max(newest, mtimeMs), 0);
 
@@ -154,6 +160,7 @@ function setOf(group: Group, all: readonly Group[]): FileSet {
     isAlone: all.length === 1,
     isAwaited: isAwaited(group, all),
     isBesideSteps: false,
+    data: [],
   };
 }
 

@@ -339,14 +339,14 @@ async function addFiles(
       inside,
     });
   }
-  for (const { names: own, step, stepFrom, isSaverName, lacks, isAlone, isAwaited, isBesideSteps } of fileSetsOf(
-    files,
-  )) {
+  for (const set of fileSetsOf(files)) {
+    const { names: own, step, stepFrom, isSaverName, lacks, data } = set;
     const [first, second] = own;
     if (first === undefined) continue;
     const isShownByName =
       walk.takes !== null ||
-      (!isBesideSteps && (isSaverName || own.some((name) => isWeightsName(name) || readFileName(name)?.step !== null)));
+      (!set.isBesideSteps &&
+        (isSaverName || own.some((name) => isWeightsName(name) || readFileName(name)?.step !== null)));
     (isShownByName ? walk.found : walk.states).push({
       path: join(folder, first),
       name: first,
@@ -354,10 +354,11 @@ async function addFiles(
       ...(stepFrom !== "name" && { stepFrom }),
       kind: second === undefined ? "file" : "files",
       ...(second !== undefined && { names: own }),
+      ...(data.length > 0 && { data }),
       ...(isSaverName && { isSaverName }),
       ...(lacks !== null && { lacks }),
-      ...(isAlone && { isAlone }),
-      ...(isAwaited && { isAwaited }),
+      ...(set.isAlone && { isAlone: true }),
+      ...(set.isAwaited && { isAwaited: true }),
     });
   }
   return files.filter(({ inside }) => inside === FINAL).map(({ name }) => name);
