@@ -75,7 +75,7 @@ async function hasRefused(agent: SafetyParts, watch: Watch): Promise<boolean> {
   const { ledger, watchedSince, laidBefore, refused } = agent;
   for (const [path, { run, fingerprint }] of refused) {
     const isOld = fingerprint !== null && laidBefore.get(path) === fingerprint;
-    if (run === watch.run && !isOld && (await isThere(path))) return true;
+    if (run === watch.run && !isOld && (await mayLieThere(path))) return true;
   }
   const evidence = {
     knows: ledger.knows,
@@ -92,7 +92,7 @@ async function hasRefused(agent: SafetyParts, watch: Watch): Promise<boolean> {
 }
 
 /** Programs remove their own older checkpoints, also those that were refused. */
-const isThere = (path: string): Promise<boolean> =>
+const mayLieThere = (path: string): Promise<boolean> =>
   lstat(path).then(
     () => true,
     (error: unknown) => !["ENOENT", "ENOTDIR"].includes(codeOf(error) ?? ""),
