@@ -85,6 +85,10 @@ export interface Agent {
   prepared: Set<string>;
   /** Checkpoints above the chosen one that this run did not write, by path, with their fingerprints. */
   leftInPlace: Map<string, string>;
+  /** What lay in the watched folders before the first start of the program, by path, with its fingerprint. */
+  laidBefore: Map<string, string>;
+  /** Checkpoints whose last outcome is a refusal, by path. The fingerprint is null where they could not be looked at. */
+  refused: Map<string, { run: RunName; fingerprint: string | null }>;
   /** Of programs that have not shown yet where they really began; `judge-beginning` compares. */
   beginnings: Map<RunName, Beginning>;
   /** Runs of which this life of the worker made something safe. */
@@ -321,6 +325,8 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     prepared: new Set(),
     watchedSince,
     leftInPlace: new Map(),
+    laidBefore: new Map(),
+    refused: new Map(),
     beginnings: new Map(),
     savedRuns,
     doubtful: [],

@@ -39,6 +39,7 @@ async function warnOfDisk({ state, narrator }: Agent, folder: string): Promise<v
 
 function sayCaptured(agent: Agent, captured: Capture): void {
   const { run, step, doubt } = captured;
+  agent.refused.delete(captured.sourcePath);
   if (doubt !== undefined) agent.doubtful.push({ run, step, why: doubt });
   agent.narrator.captured(captured);
   warnOfPace(agent, captured);
@@ -92,8 +93,14 @@ export function capturingOf(
       const { step } = captured;
       judgeBeginning(agent, watch.run, { step, by: "checkpoint" }).catch(narrator.waitingFor);
     },
-    onPassedOver: narrator.passedOver,
-    onRefused: (candidate, fault) => {
+    onPassedOver: (candidate) => {
+      agent.refused.delete(candidate.path);
+      narrator.passedOver(candidate);
+    },
+    onRefused: (candidate, fault, look) => {
+      // What is no checkpoint is not missing among those that are safe.
+      if (fault.code !== "NO_CHECKPOINT")
+        agent.refused.set(candidate.path, { run: watch.run, fingerprint: look?.fingerprint ?? null });
       narrator.refused(candidate, fault);
       if (fault.code === "DISK_BUDGET" || fault.code === "NO_SPACE") void warnOfDisk(agent, watch.folder);
     },

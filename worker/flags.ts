@@ -320,7 +320,7 @@ export const FLAGS = {
   "unsteady-times": {
     kind: "switch",
     commands: [...COPYING, "check", "agent", "run"],
-    says: "On disks of other machines (NFS, SMB, FUSE) take times of a file that differ by up to 2 s for the same. When left out: once such a disk was seen to take a time back.",
+    says: "On disks of other machines (NFS, SMB, FUSE) take times of a file that differ by up to 2 s for the same. Without it: only after such a disk was seen to set a time back.",
   },
   download: {
     kind: "switch",

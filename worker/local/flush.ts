@@ -56,8 +56,8 @@ export async function takeAllFinished(agent: Agent): Promise<void> {
 async function takeAll(agent: Agent, { watch, until }: { watch: Watch; until: AbortSignal }): Promise<void> {
   const refused: Fault[] = [];
   const capturing = capturingOf(agent, watch);
-  const onRefused: typeof capturing.onRefused = (candidate, fault) => {
-    capturing.onRefused(candidate, fault);
+  const onRefused: typeof capturing.onRefused = (candidate, fault, look) => {
+    capturing.onRefused(candidate, fault, look);
     // A folder beside the checkpoints is none of what is waited for.
     if (fault.code !== "NO_CHECKPOINT") refused.push(fault);
   };

@@ -175,6 +175,15 @@ describe("several files that are one checkpoint", () => {
     expect(movedWith(at(600), "start")).toBeNull();
   });
 
+  test("data beside a model that is written in place stays, wherever the program goes on from", () => {
+    const state = at(600, {
+      names: ["features.npz", "last.pt", "model.pt", "vocab.json"],
+      data: ["features.npz", "vocab.json"],
+    });
+    expect(movedWith(state, "start")).toEqual(["last.pt", "model.pt"]);
+    expect(movedWith(state, "restore")).toEqual(["last.pt", "model.pt"]);
+  });
+
   test("a label by itself is moved wherever the program goes on from", () => {
     expect(movedWith(at(600, { names: ["last.pt", "best.pt"] }), "local")).toEqual(["last.pt"]);
   });

@@ -25,6 +25,8 @@ export interface LocalCheckpoint {
   isKnown: boolean;
   /** Of several files of one folder: their names. */
   names?: readonly string[];
+  /** Those of the names that are neither models nor labels: they are not moved with it. */
+  data?: readonly string[];
 }
 
 /** A person's choice (`--from`), where it differs from the newest: a step, the bucket's newest, or the beginning. */
@@ -84,7 +86,12 @@ export function chooseResume(input: ResumeInput): Resume {
  * Returns the files of a checkpoint that are moved with it; null of a folder or a single file. Half of one must not stay: a program
  * that looks for `optim_50.pt`, or for `last.ckpt`, would go on from it. Pure.
  */
-export function movedWith({ names }: LocalCheckpoint, from: Resume["from"]["kind"]): readonly string[] | null {
+export function movedWith(
+  { names: all, data = [] }: LocalCheckpoint,
+  from: Resume["from"]["kind"],
+): readonly string[] | null {
+  // A program that begins anew may need its vocabulary.
+  const names = all?.filter((name) => !data.includes(name));
   if (names === undefined || from === "start") return names ?? null;
   // On the same disk the labels may be of the one that the program goes on from; the best one so far is of any step.
   const stays = (name: string) => isLabelName(name) && (from === "local" || /best/i.test(name));

@@ -1,8 +1,10 @@
 import { Fault } from "#protocol/fault.ts";
 import type { RunName } from "#protocol/names.ts";
 import { ENDED_UNSAFE } from "#protocol/reports.ts";
+import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Agent } from "../agent-assemble.ts";
+import { codeOf } from "../engine/disk-fault.ts";
 import { findUntaken, untakenWords, type Untaken } from "../upload/untaken.ts";
 import { findCandidates } from "../upload/walk-watched.ts";
 import type { Watch } from "../upload/watch.ts";
@@ -51,12 +53,9 @@ export async function tellNothingTaken(
  * Returns whether all that the program left is safe: every capture ended as safe, no checkpoint that it wrote was refused, and there is a
  * checkpoint that is safe, or a folder that it wrote nothing to.
  */
-export async function isAllSafe(
-  agent: Pick<Agent, "options" | "ledger" | "savedRuns" | "watchedSince">,
-  { nothingTaken, startedAt }: { nothingTaken: readonly NothingTaken[]; startedAt: number },
-): Promise<boolean> {
+export async function isAllSafe(agent: SafetyParts, nothingTaken: readonly NothingTaken[]): Promise<boolean> {
   const { options, ledger, savedRuns } = agent;
-  for (const watch of options.watches) if (await hasRefused(agent, watch, startedAt)) return false;
+  for (const watch of options.watches) if (await hasRefused(agent, watch)) return false;
   return options.watches.every(({ run }) => {
     if (nothingTaken.some((one) => one.run === run)) return false;
     // A capture that is safe, or that was superseded, leaves the queue a moment later.
@@ -66,18 +65,35 @@ export async function isAllSafe(
   });
 }
 
-/** Returns whether a checkpoint of this start lies there that was neither captured nor passed over for a newer one (a full disk). */
-async function hasRefused(
-  { ledger, watchedSince }: Pick<Agent, "ledger" | "watchedSince">,
-  watch: Watch,
-  startedAt: number,
-): Promise<boolean> {
+type SafetyParts = Pick<Agent, "options" | "ledger" | "savedRuns" | "watchedSince" | "laidBefore" | "refused">;
+
+/**
+ * Returns whether a checkpoint lies there that was refused, or was neither captured nor passed over for a newer one, and is not as it
+ * was before the start. No times are compared: the clock of the disk may not be ours.
+ */
+async function hasRefused(agent: SafetyParts, watch: Watch): Promise<boolean> {
+  const { ledger, watchedSince, laidBefore, refused } = agent;
+  for (const [path, { run, fingerprint }] of refused) {
+    const isOld = fingerprint !== null && laidBefore.get(path) === fingerprint;
+    if (run === watch.run && !isOld && (await mayLieThere(path))) return true;
+  }
   const evidence = {
     knows: ledger.knows,
     isRestored: ledger.isRestored,
     watchedSince: watchedSince.get(watch.run) ?? 0,
   };
-  // What cannot be read was refused, and said.
-  const local = await readLocalCheckpoints(watch, evidence).catch(() => []);
-  return local.some(({ isKnown, writtenAt, content }) => !isKnown && content !== "empty" && writtenAt >= startedAt);
+  // Nobody knows what lies in a folder that cannot be read.
+  const local = await readLocalCheckpoints(watch, evidence).catch(() => null);
+  if (local === null) return true;
+  return local.some(
+    ({ path, fingerprint, isKnown, content }) =>
+      !isKnown && content !== "empty" && laidBefore.get(path) !== fingerprint,
+  );
 }
+
+/** Programs remove their own older checkpoints, also those that were refused. */
+const mayLieThere = (path: string): Promise<boolean> =>
+  lstat(path).then(
+    () => true,
+    (error: unknown) => !["ENOENT", "ENOTDIR"].includes(codeOf(error) ?? ""),
+  );

@@ -1,8 +1,9 @@
 import { mkdir, mkdtemp, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { runName } from "#protocol/names.ts";
+import { movedWith } from "./choose-resume.ts";
 import { readLocalCheckpoints } from "./local-checkpoints.ts";
 
 const SAFETENSORS = Buffer.concat([Buffer.from([2, 0, 0, 0, 0, 0, 0, 0]), Buffer.from("{}")]);
@@ -24,6 +25,20 @@ async function found(watchedSince = 1_000_000) {
   const local = await readLocalCheckpoints(watch, { knows: () => false, isRestored: () => false, watchedSince });
   return local.map(({ step, state, content }) => [step, state, content]);
 }
+
+test("a program that begins anew keeps what is no model: its vocabulary, its features", async () => {
+  const now = Date.now();
+  for (const name of ["ckpt.pt", "training_state.json", "vocab.json", "features.npz", "words.pkl"])
+    await write(name, SAFETENSORS, now);
+  const watch = { folder, run: runName.parse("story"), takes: null };
+  const evidence = { knows: () => true, isRestored: () => false, watchedSince: 0 };
+  const moved = async (...named: Parameters<typeof readLocalCheckpoints>) =>
+    (await readLocalCheckpoints(...named)).flatMap((one) => movedWith(one, "start") ?? [basename(one.path)]);
+  expect((await moved(watch, evidence)).toSorted()).toEqual(["ckpt.pt", "training_state.json"]);
+  // What a person named is a checkpoint.
+  const takes = (name: string) => /ckpt|words/.test(name);
+  expect((await moved({ ...watch, takes }, evidence)).toSorted()).toEqual(["ckpt.pt", "words.pkl"]);
+});
 
 test("only checkpoints are found, lowest step first, with what shows that they are ones", async () => {
   await write("checkpoint-40/model.safetensors", SAFETENSORS, 2_000_000);

@@ -54,6 +54,7 @@ export async function readLocalCheckpoints(
       writtenAt,
       appearedAt: appeared,
       ...(candidate.names !== undefined && { names: candidate.names }),
+      ...(candidate.data !== undefined && { data: candidate.data }),
     });
   }
   found.sort((a, b) => a.step - b.step);

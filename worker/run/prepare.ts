@@ -72,6 +72,7 @@ async function prepareRun(agent: Agent, watch: Watch, startFrom: StartFrom): Pro
       isRestored: ledger.isRestored,
       watchedSince: since,
     });
+    if (!isAgain) for (const { path, fingerprint } of local) agent.laidBefore.set(path, fingerprint);
     const {
       from,
       setAside: unwanted,

@@ -117,7 +117,7 @@ export async function runProgram(command: RunCommand): Promise<number> {
     await life.endCaptures(end.code === 0 ? "done" : "crashed");
     const nothingTaken = await tellNothingTaken(agent, startedAt);
     await drain(agent);
-    last.isSafe = !command.config.isOn("require-safe") || (await isAllSafe(agent, { nothingTaken, startedAt }));
+    last.isSafe = !command.config.isOn("require-safe") || (await isAllSafe(agent, nothingTaken));
     life.end();
   }).finally(() => sentinel?.close());
   const code = exitCodeOf(last.end ?? { code: null, signal: "SIGTERM" });

@@ -86,5 +86,5 @@ test("of very many files the pointers are kept first, and no more than sixteen",
   expect(found["latest"]).toBe("step_1");
   const { entries, left } = await findBeside(folder, folderCandidate("step_1", 1), join(folder, "..", "scratch"));
   expect(left).toHaveLength(31 - entries.length);
-  expect(left).not.toContain("latest");
+  expect(left.map(({ path }) => path)).not.toContain("latest");
 });

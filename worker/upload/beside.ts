@@ -21,7 +21,13 @@ export interface Beside {
   /** The files to secure; their names in the checkpoint are those of `entries`. */
   files: LookedFile[];
   /** Files of this kind that are not kept, below the root: they are larger than others may be, or there are too many. */
-  left: string[];
+  left: BesideLeft[];
+}
+
+/** A file beside a checkpoint that is not kept with it: it is too large, or there are too many. */
+export interface BesideLeft {
+  path: string;
+  isLarge: boolean;
 }
 
 const MOST_FILE_BYTES = 1024 * 1024;
@@ -55,7 +61,7 @@ export async function findBeside(root: string, candidate: Candidate, scratch: st
   return {
     entries: [...kept].map(({ entry }) => entry),
     files: [...kept].flatMap(({ file }) => file ?? []),
-    left: found.flatMap((one) => (kept.has(one) ? [] : [one.entry.path])),
+    left: found.flatMap((one) => (kept.has(one) ? [] : [{ path: one.entry.path, isLarge: one.isLarge === true }])),
   };
 }
 

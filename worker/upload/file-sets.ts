@@ -32,6 +32,10 @@ export interface FileSet {
   isAlone: boolean;
   /** `last.ckpt` still goes with an older step: it is likely to be written anew for this one. */
   isAwaited: boolean;
+  /** Written in place beside numbered files; beside real steps it is none. */
+  isBesideSteps: boolean;
+  /** Those of the names that are neither models nor labels: a program may need them also where it begins anew. */
+  data: readonly string[];
 }
 
 interface Group {
@@ -59,17 +63,21 @@ export function fileSetsOf(files: readonly SavedFile[]): FileSet[] {
     ({ name, read, isModel, isKnown }) => isModel && (read.isSaverName || isWeightsName(name) || isKnown),
   );
   const rest = models.filter((file) => !joinGroup(groups, file));
-  if (groups.length === 0) {
-    const state = stateOf(rest, unnumbered);
-    if (state !== null) groups.push(state);
-  } else {
+  const isNumbered = groups.length > 0;
+  if (isNumbered) {
     for (const file of rest) {
       if (file.inside !== null && file.read.isSaverName)
         groups.push({ step: file.inside, stepFrom: "inside", files: [file] });
     }
   }
   if (groups.length > 1) giveBest(groups);
-  return groups.map((group) => setOf(group, groups)).toSorted((a, b) => a.step - b.step);
+  const used = new Set(groups.flatMap(({ files: own }) => own));
+  // A number is no proof of a step (`preds_5.npz`), so what is written in place beside one must not be lost for it.
+  const isFree = (file: SavedFile) => !used.has(file);
+  const state = stateOf(rest.filter(isFree), unnumbered.filter(isFree));
+  const sets = groups.map((group) => setOf(group, groups));
+  if (state !== null) sets.push({ ...setOf(state, [state]), isBesideSteps: isNumbered, data: dataOf(state, models) });
+  return sets.toSorted((one, other) => one.step - other.step);
 }
 
 function numberedGroups(files: readonly SavedFile[]): Group[] {
@@ -130,6 +138,10 @@ function stateOf(models: readonly SavedFile[], all: readonly SavedFile[]): Group
   return { step: Math.floor(newestOf(own) / 1000), stepFrom: "time", files: own };
 }
 
+/** What was written within a minute of a model need not be of it: a vocabulary, features, a dictionary. */
+const dataOf = ({ files }: Group, models: readonly SavedFile[]): string[] =>
+  files.filter((file) => !models.includes(file) && !file.read.isSaverName).map(({ name }) => name);
+
 const newestOf = (files: readonly SavedFile[]): number =>
   files.reduce((newest, { mtimeMs }) => Math.max(newest, mtimeMs), 0);
 
@@ -147,6 +159,8 @@ function setOf(group: Group, all: readonly Group[]): FileSet {
     lacks: lackOf(group, all),
     isAlone: all.length === 1,
     isAwaited: isAwaited(group, all),
+    isBesideSteps: false,
+    data: [],
   };
 }
 

@@ -19,6 +19,8 @@ export interface Candidate {
   role?: CheckpointRole;
   /** Of several files: their names in one folder. Of a final model: its names below `path`. Nothing else is looked at. */
   names?: readonly string[];
+  /** Of several files that are written in place: those of the names that are neither models nor labels. */
+  data?: readonly string[];
   /** Of the folder in which it was found. Absent: a person named it. */
   links?: LinkRule;
   /** The name is one that savers use, although it has no step. */

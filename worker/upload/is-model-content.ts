@@ -1,5 +1,5 @@
 import { open, type FileHandle } from "node:fs/promises";
-import { gunzipSync, inflateSync, constants } from "node:zlib";
+import { constants, createGunzip, createInflate } from "node:zlib";
 import { readZipDirectory } from "#storage/inspect/read-zip.ts";
 import { withFileSource } from "./read-pickle-of.ts";
 
@@ -11,15 +11,17 @@ const KERAS = /keras_version|layer_names/;
 /** stable-baselines3 writes its version into every archive. */
 const SB3 = "_stable_baselines3_version";
 
-const LIBRARY =
-  "(?:sklearn\\.(?!utils\\b|datasets\\b)|xgboost\\.|lightgbm\\.|catboost\\.|statsmodels\\.|imblearn\\.|hmmlearn\\.|sksurv\\.)[\\w.]+";
+/** Bounded, so that a hostile file costs a bounded number of steps at each byte. */
+const MODULE_REST = "[\\w.]{1,200}";
+const CLASS = "\\w{1,200}";
+const LIBRARY = `(?:sklearn\\.(?!utils\\b|datasets\\b)|xgboost\\.|lightgbm\\.|catboost\\.|statsmodels\\.|imblearn\\.|hmmlearn\\.|sksurv\\.)${MODULE_REST}`;
 /** A pickle names the class of an object by its module: as two short texts (protocol 4 and later), or as lines. */
-const ESTIMATOR = new RegExp(`\\x8c[^]${LIBRARY}\\x94\\x8c[^]\\w+\\x94\\x93|c${LIBRARY}\\n\\w+\\n`);
+const ESTIMATOR = new RegExp(`\\x8c[^]${LIBRARY}\\x94\\x8c[^]${CLASS}\\x94\\x93|c${LIBRARY}\\n${CLASS}\\n`);
 
 const READ_BYTES = 64 * 1024;
 /** Of a compressed file: a kilobyte may stand for a megabyte. */
 const PACKED_BYTES = 4 * 1024;
-const MOST_UNPACKED_BYTES = 8 * 1024 * 1024;
+const MOST_UNPACKED_BYTES = 256 * 1024;
 
 /**
  * Returns whether the content of a file whose name leaves it open is a model: of XGBoost (JSON), Keras (HDF5), scikit-learn and the like
@@ -34,7 +36,7 @@ export async function isModelContent(path: string): Promise<boolean> {
     const text = start.toString("latin1");
     if (ending === "json") return XGBOOST.test(text);
     if (ending === "h5" || ending === "hdf5") return text.startsWith(HDF5) && KERAS.test(text);
-    return ESTIMATOR.test(unpacked(start).toString("latin1"));
+    return isEstimator((await unpacked(start)).toString("latin1"));
   } catch {
     return false;
   }
@@ -54,11 +56,24 @@ async function readStart(path: string): Promise<Buffer> {
   }
 }
 
-/** @throws when it is not what its first bytes say */
-function unpacked(start: Buffer): Buffer {
+/** Returns whether the text of a pickle, one character a byte, names the class of a model. Takes linear time. */
+export const isEstimator = (text: string): boolean => ESTIMATOR.test(text);
+
+/** Returns the beginning, unpacked up to a bound. @throws when it is not what its first bytes say */
+export async function unpacked(start: Buffer): Promise<Buffer> {
+  const isZlib = start[0] === 0x78;
+  if (!isZlib && !(start[0] === 0x1f && start[1] === 0x8b)) return start;
   // Only the beginning is in hand.
-  const how = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: MOST_UNPACKED_BYTES };
-  const packed = start.subarray(0, PACKED_BYTES);
-  if (start[0] === 0x78) return inflateSync(packed, how);
-  return start[0] === 0x1f && start[1] === 0x8b ? gunzipSync(packed, how) : start;
+  const how = { finishFlush: constants.Z_SYNC_FLUSH };
+  const stream = isZlib ? createInflate(how) : createGunzip(how);
+  stream.end(start.subarray(0, PACKED_BYTES));
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    // Leaving the loop ends the stream: no more is unpacked.
+    if (bytes >= MOST_UNPACKED_BYTES) break;
+  }
+  return Buffer.concat(chunks).subarray(0, MOST_UNPACKED_BYTES);
 }

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -264,9 +264,72 @@ describe("what was refused", () => {
     const first = ledger.all().map(({ place }) => place?.beside?.map(({ path }) => path));
     expect(first).toEqual([["config.yaml"]]);
     expect(said).toEqual([
-      "tokenizer.json: settings beside a checkpoint are kept up to 1 MiB each and 16 in all, and this is beyond it",
+      "tokenizer.json: not kept: it is larger than 1 MiB, the limit of one file of settings beside a checkpoint",
     ]);
     expect(outbox.next().map(({ type }) => type)).toEqual(["capture-refused"]);
+  });
+
+  test("beside a checkpoint changes nothing of it, also where that cannot be written down", async () => {
+    const refused: string[] = [];
+    const faults: string[] = [];
+    const add: Outbox["add"] = () => Promise.reject(new Fault("NO_SPACE", { op: "outbox" }));
+    const rememberSet: Ledger["rememberSet"] = () => Promise.reject(new Fault("WRITE_FAILED", { op: "ledger" }));
+    await write(60);
+    await writeFile(join(watched, "tokenizer.json"), "x".repeat(1024 * 1024 + 1));
+    await watchWith(
+      {
+        hubKnows: () => true,
+        outbox: { ...outbox, add },
+        ledger: { ...ledger, rememberSet },
+        onRefused: ({ name }) => refused.push(name),
+        onFault: ({ code }) => faults.push(code),
+      },
+      async () => captured().length === 0,
+    );
+    expect(refused).toEqual(["tokenizer.json"]);
+    expect(faults).toEqual(["WRITE_FAILED", "NO_SPACE"]);
+    const [capture] = ledger.all();
+    expect(await readdir(capture?.folder ?? "")).not.toEqual([]);
+  });
+
+  test("beside a checkpoint for their number are told by the limit", async () => {
+    const said: (string | undefined)[] = [];
+    await write(60);
+    for (let at = 10; at < 28; at++) await writeFile(join(watched, `part${at}.yaml`), "lr: 1");
+    const onRefused: Capturing["onRefused"] = (_, { context: { detail } }) => said.push(detail);
+    await watchWith({ hubKnows: () => true, onRefused }, async () => captured().length === 0);
+    expect(said).toEqual([
+      "not kept: the limit is 16 files of settings beside a checkpoint, and these are kept (and 1 more)",
+    ]);
+  });
+
+  test("for good is said also where it cannot be remembered", async () => {
+    const refused: string[] = [];
+    const remember: Ledger["remember"] = () => Promise.reject(new Fault("NO_SPACE", { op: "ledger" }));
+    const disk: Capturing["disk"] = { withRoom: () => Promise.reject(new Fault("TOO_LARGE", { op: "capture" })) };
+    await write(60);
+    const onRefused: Capturing["onRefused"] = (_, { code }) => refused.push(code);
+    const about = { onRefused, disk, ledger: { ...ledger, remember }, onFault: () => undefined };
+    await watchWith(about, async (ms) => refused.length === 0 && ms < 60_000);
+    expect(refused).toEqual(["TOO_LARGE"]);
+  });
+
+  test("is said again where it was captured meanwhile", async () => {
+    const refused: string[] = [];
+    const link = join(watched, "checkpoint-70", "data");
+    await write(70);
+    await symlink(folder, link);
+    // A link to a folder: nothing below is looked at, so the second refusal is as the first one.
+    let isTaken = false;
+    await watchWith({ onRefused: (_, { code }) => refused.push(code) }, async (ms) => {
+      if (refused.length === 1 && !isTaken) await rm(link, { force: true });
+      if (captured().length > 0 && !isTaken) {
+        isTaken = true;
+        await symlink(folder, link);
+      }
+      return refused.length < 2 && ms < 300_000;
+    });
+    expect(refused).toEqual(["HOSTILE_NAME", "HOSTILE_NAME"]);
   });
 
   /** No room until it is made. */

@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
 import { basename, join } from "node:path";
-import { Fault } from "#protocol/fault.ts";
+import { Fault, toFault } from "#protocol/fault.ts";
 import type { RunName } from "#protocol/names.ts";
 import { MOST_BESIDE } from "#protocol/place.ts";
 import type { NodeEventBody } from "#protocol/reports.ts";
 import { systemClock, type Clock } from "../engine/clock.ts";
 import type { Outbox } from "../link/outbox.ts";
+import type { BesideLeft } from "./beside.ts";
 import type { Capture } from "./capture.ts";
 import type { Candidate } from "./find.ts";
 import type { Look } from "./look.ts";
@@ -43,7 +44,8 @@ export interface Capturing extends TakeParts {
   onBefore?(candidate: Candidate, look: Look): Promise<void>;
   onCaptured(capture: Capture): void;
   onPassedOver(candidate: Candidate): void;
-  onRefused(candidate: Candidate, fault: Fault): void;
+  /** `look` is null where it could not be looked at, or is written without a rest. */
+  onRefused(candidate: Candidate, fault: Fault, look: Look | null): void;
   onFault(fault: Fault): void;
 }
 
@@ -144,8 +146,9 @@ function watchingOf(capturing: Capturing): WatchingHere {
     const what = `${code} ${fingerprint}`;
     const before = refusals.get(candidate.path);
     refusals.set(candidate.path, { what, code, fingerprint, at: clock.now() });
+    // First: what follows fails on a full disk.
+    if (before?.what !== what) capturing.onRefused(candidate, fault, look);
     if (look !== null && FOR_GOOD.has(code)) await ledger.remember(candidate.path, fingerprint);
-    if (before?.what !== what) capturing.onRefused(candidate, fault);
     if (told.get(candidate.path) === what) return;
     // An older hub does not know the code, and would refuse all that stands behind it in the outbox. One that has said
     // nothing yet is told at a later look.
@@ -158,6 +161,19 @@ function watchingOf(capturing: Capturing): WatchingHere {
       path: candidate.path.slice(-1024),
       fault: fault.toData(),
     });
+  };
+  /** Names what lies beside a checkpoint and is not kept with it. The checkpoint is captured: no failure changes that. */
+  const sayBesideLeft = async (left: readonly BesideLeft[]) => {
+    const [first] = left;
+    if (first === undefined) return;
+    const path = join(watch.folder, first.path);
+    const detail = besideLeftWords(first, left.length - 1);
+    const fault = new Fault("NO_CHECKPOINT", { op: "capture", subject: path, detail });
+    try {
+      await refuse({ path, name: basename(path), step: 0, kind: "file" }, { look: null, fault });
+    } catch (error) {
+      capturing.onFault(toFault(error, { op: "capture", subject: path }));
+    }
   };
   // An older hub would take it for a checkpoint. One that has said nothing yet is most likely of our version.
   const findFinal: WatchingHere["findFinal"] = async (finder, quietMs) => {
@@ -220,6 +236,7 @@ function watchingOf(capturing: Capturing): WatchingHere {
       await outbox.add(passedOver(watch, { candidate, look, at: wallNow() }));
       await ledger.remember(candidate.path, look.fingerprint);
       await ledger.rememberSet(candidate.path, look);
+      refusals.delete(candidate.path);
       capturing.onPassedOver(candidate);
     },
     onRefused: refuse,
@@ -227,16 +244,13 @@ function watchingOf(capturing: Capturing): WatchingHere {
     onFinished: async (candidate, look) => {
       if (capturing.isClosed?.() === true) return;
       await capturing.onBefore?.(candidate, look);
-      const left: string[] = [];
-      const parts = { ...capturing, onBesideLeft: (names: readonly string[]) => void left.push(...names) };
+      const left: BesideLeft[] = [];
+      const parts = { ...capturing, onBesideLeft: (names: readonly BesideLeft[]) => void left.push(...names) };
       const taken = await takeCapture(parts, { candidate, look, run: watch.run, root: watch.folder });
       if (taken === null) return;
+      refusals.delete(candidate.path);
       capturing.onCaptured(taken);
-      const [first] = left;
-      if (first === undefined) return;
-      const path = join(watch.folder, first);
-      const fault = new Fault("NO_CHECKPOINT", { op: "capture", subject: path, detail: besideLeftWords(left) });
-      await refuse({ path, name: basename(path), step: 0, kind: "file" }, { look: null, fault });
+      await sayBesideLeft(left);
     },
   };
 }
@@ -276,9 +290,11 @@ function sayableOf(
   };
 }
 
-function besideLeftWords(left: readonly string[]): string {
-  const more = left.length > 1 ? ` (and ${left.length - 1} more)` : "";
-  return `settings beside a checkpoint are kept up to 1 MiB each and ${MOST_BESIDE} in all, and this is beyond it${more}`;
+function besideLeftWords({ isLarge }: BesideLeft, others: number): string {
+  const more = others > 0 ? ` (and ${others} more)` : "";
+  return isLarge
+    ? `not kept: it is larger than 1 MiB, the limit of one file of settings beside a checkpoint${more}`
+    : `not kept: the limit is ${MOST_BESIDE} files of settings beside a checkpoint, and these are kept${more}`;
 }
 
 const MOST_NAMES = 3;

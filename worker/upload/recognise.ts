@@ -110,7 +110,14 @@ export async function appearedAt(path: string, { newestMs }: Pick<Look, "newestM
   return Math.max(newestMs, madeMs);
 }
 
-const sizesOf = (files: readonly LookedFile[]) =>
+/** A file whose name and content are judged. */
+interface ContentFile {
+  relative: string;
+  path: string;
+  identity: { sizeBytes: number };
+}
+
+const sizesOf = (files: readonly ContentFile[]) =>
   files.map(({ relative, identity }) => ({ relative, sizeBytes: identity.sizeBytes }));
 
 /** First bytes of PyTorch files: a zip archive, or a pickle of protocol 2 or later. */
@@ -121,7 +128,7 @@ const PICKLE_PROTOCOLS = { least: 2, most: 5 };
 const MOST_READ_FILES = 16;
 
 /** Returns the strongest evidence of the content. Reads first bytes only where the names leave it open. No faults. */
-export async function readContent(files: readonly LookedFile[]): Promise<ContentEvidence> {
+export async function readContent(files: readonly ContentFile[]): Promise<ContentEvidence> {
   const sizes = sizesOf(files);
   const byNames = contentEvidenceOf(sizes);
   if (isKnownFormat(byNames)) return byNames;

@@ -19,7 +19,7 @@ import { sumSlice } from "../engine/read-part.ts";
 import { readRoom } from "../restore/room.ts";
 import { assertAsLooked } from "./assert-as-looked.ts";
 import { assignPacks, choosePacked } from "./assign-packs.ts";
-import { findBeside } from "./beside.ts";
+import { findBeside, type BesideLeft } from "./beside.ts";
 import type { Capture, CapturedFile } from "./capture.ts";
 import { describeCheckpoint } from "./describe.ts";
 import type { Candidate } from "./find.ts";
@@ -41,7 +41,7 @@ export interface SnapshotJob {
   /** The hub keeps places, and what lies beside. Left out: it does not. */
   keepsPlace?: boolean;
   /** Of small files beside it these, below the root, are not kept. */
-  onBesideLeft?(left: readonly string[]): void;
+  onBesideLeft?(left: readonly BesideLeft[]): void;
   /** Which of several nodes that write the run together took it; null or left out: one node writes it. */
   group?: GroupMember | null;
   look: Look;

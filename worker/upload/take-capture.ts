@@ -1,3 +1,4 @@
+import { toFault, type Fault } from "#protocol/fault.ts";
 import type { HubFeature } from "#protocol/hello.ts";
 import type { RunName } from "#protocol/names.ts";
 import type { StoreTraits } from "#protocol/operations.ts";
@@ -6,6 +7,7 @@ import type { GroupMember } from "#protocol/pieces.ts";
 import { removeOwned } from "../disk/change-disk.ts";
 import type { Capture } from "./capture.ts";
 import type { Disk } from "./disk-budget.ts";
+import type { BesideLeft } from "./beside.ts";
 import type { Candidate } from "./find.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Look } from "./look.ts";
@@ -28,7 +30,9 @@ export interface TakeParts {
   /** What the hub said that it knows; null: it has said nothing yet. Left out: nothing. */
   hubKnows?(feature: HubFeature): boolean | null;
   /** Small files around the checkpoint that are not kept with it, by their paths below the watched folder. */
-  onBesideLeft?(left: readonly string[]): void;
+  onBesideLeft?(left: readonly BesideLeft[]): void;
+  /** It is captured all the same. */
+  onFault?(fault: Fault): void;
   /** Which of several nodes that write the run together it is. */
   group?: GroupMember | null;
 }
@@ -69,11 +73,16 @@ export async function takeCapture(
       });
       try {
         await ledger.add(capture, look.fingerprint);
-        await ledger.rememberSet(candidate.path, look);
       } catch (error) {
         // Most likely the disk is full: its copy must not fill it further.
         await removeOwned("capture", capture.folder);
         throw error;
+      }
+      try {
+        await ledger.rememberSet(candidate.path, look);
+      } catch (error) {
+        // The ledger has it: it goes on its way, and is most likely not even sent again.
+        parts.onFault?.(toFault(error, { op: "capture", subject: candidate.path }));
       }
       return capture;
     },

@@ -138,6 +138,45 @@ test("a model without a word of its saver is a state by time where there is no c
   expect(finder.holds(at("net/model.h5"))).toBe(false);
 });
 
+const XGBOOST = '{"learner":{"attributes":{}},"version":[3,4,1]}';
+const PICKLED = "\u0080\u0004 of numbers";
+
+test.each([
+  ["samples_10/0001.png", "pixels"],
+  ["epoch_10/loss.csv", "0.1"],
+  ["preds_5.npz", "numbers"],
+  ["features_7.h5", "numbers"],
+  ["fold_3/data.pkl", PICKLED],
+  ["run/preds_5.npz", "numbers"],
+])(
+  "numbers that are no steps (%s) hide no model that only its content shows, nor what is written in place",
+  async (name, content) => {
+    await write(name, "net/model.h5", "plain/ckpt.pt", "plain/preds_8.npz");
+    await writeFile(join(folder, name), content, "latin1");
+    const at = (path: string) => join(folder, path);
+    await writeFile(at("model.json"), XGBOOST);
+    const names = async () => (await createFinder(folder, null).find()).map(({ path }) => relative(folder, path));
+    expect(await names()).toEqual(expect.arrayContaining(["model.json", "net/model.h5", "plain/ckpt.pt"]));
+    await write("checkpoint-40/model.safetensors");
+    const beside = await names();
+    expect(beside).toContain("checkpoint-40");
+    expect(beside).not.toContain("model.json");
+    expect(beside).not.toContain("net/model.h5");
+  },
+);
+
+test.each(["model_10/model.json", "llama_100/model.bin", "model_10.json", "agent_10.joblib", "step_10/part/x.npz"])(
+  "a step that its content or its name shows (%s) is a checkpoint, beside which a model of the content is none",
+  async (name) => {
+    await write(name, "100/notes.txt");
+    const content = name.endsWith("bin") ? "PK\u0003\u0004" : name.endsWith("joblib") ? ESTIMATOR : XGBOOST;
+    await writeFile(join(folder, name), content, "latin1");
+    await writeFile(join(folder, "scaler.joblib"), ESTIMATOR, "latin1");
+    const found = (await createFinder(folder, null).find()).map(({ path }) => relative(folder, path));
+    expect(found).not.toContain("scaler.joblib");
+  },
+);
+
 test("weights that their saver stripped at its end are final also in the watched folder itself", async () => {
   await write("epoch4.pt", "notes.txt");
   for (const name of ["last.pt", "best.pt"])

@@ -1,7 +1,7 @@
 import type { Dirent, Stats } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
-import { join, sep } from "node:path";
-import { isFrameworkFile, isWeightsName, nameEvidenceOf } from "#protocol/checkpoint-evidence.ts";
+import { dirname, join, sep } from "node:path";
+import { isFrameworkFile, isWeightsName } from "#protocol/checkpoint-evidence.ts";
 import { isModelName, readFileName, type FileName } from "#protocol/checkpoint-file-names.ts";
 import { dateIn, isTemporaryName, stepOf } from "#protocol/checkpoint-layouts.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
@@ -10,6 +10,7 @@ import { FINAL, fileSetsOf, type SavedFile } from "./file-sets.ts";
 import { finalModelNames } from "./final-model.ts";
 import { stepOfNamed, type Candidate, type NamePattern } from "./find.ts";
 import { isModelContent } from "./is-model-content.ts";
+import { isCheckpointFolder, judgeFolder } from "./judge-folder.ts";
 import { readGlobalStep } from "./read-global-step.ts";
 import { readStepInside } from "./read-step-inside.ts";
 
@@ -42,9 +43,6 @@ const MOST_NAMES = 100_000;
 
 /** Folders of tools, in which nobody keeps checkpoints. */
 const NEVER_ENTERED = /^(__pycache__|node_modules|site-packages|lost\+found|wandb)$/;
-/** Below its own name Orbax keeps items, which are folders. */
-const ORBAX_ITEM = /^(default|state|params|items|train_state|d|ocdbt\.process_\d+|model|optimizer|metrics)$/;
-
 /** The names in a folder, by kind. */
 interface Listing {
   changedMs: number;
@@ -138,7 +136,7 @@ interface Walk {
   finals: FinalBelow[];
   /** Folders with files of `model.save()` of Keras, which are a state or a final model. */
   keras: { folder: string; names: readonly string[] }[];
-  /** Files that their content alone shows to be models. */
+  /** Files that their content alone shows to be models, and what is written in place beside numbered files. */
   states: Candidate[];
   listings: Map<string, Listing>;
   insides: Map<string, Inside>;
@@ -189,7 +187,8 @@ const KERAS_STATE = /^model(\.weights)?\.h5$/;
  * program goes on from. Beside checkpoints they are the final model, or a part of the program (a scaler), and no step.
  */
 async function addStates(walk: Walk): Promise<void> {
-  if (walk.found.length > 0) return;
+  if (walk.states.length === 0 && walk.keras.length === 0) return;
+  for (const candidate of walk.found) if (await isCheckpoint(walk, candidate)) return;
   walk.found.push(...walk.states);
   for (const { folder, names } of walk.keras) {
     const saved = names.flatMap((name) => {
@@ -199,6 +198,15 @@ async function addStates(walk: Walk): Promise<void> {
     await addFiles(walk, folder, saved);
     walk.finals = walk.finals.filter(({ path }) => path !== folder);
   }
+}
+
+/** A number in a name is no proof: `samples_10/` and `preds_5.npz` are found too, and are judged after the walk. */
+async function isCheckpoint({ insides, listings }: Walk, candidate: Candidate): Promise<boolean> {
+  const { path, name, kind, isSaverName, names = [name] } = candidate;
+  if (isSaverName === true) return true;
+  if (kind === "folder") return isCheckpointFolder(path, listings.get(path) ?? null);
+  const folder = dirname(path);
+  return names.some((one) => isWeightsName(one) || insides.get(join(folder, one))?.isModel === true);
 }
 
 async function addFinal(walk: Walk, folder: string, names: readonly string[]): Promise<void> {
@@ -283,20 +291,6 @@ async function addFolder(walk: Walk, { path, name }: { path: string; name: strin
   return judged !== "checkpoint";
 }
 
-/** Returns whether the folder may be a checkpoint, hold others, or both, by the names in it. */
-function judgeFolder(name: string, inside: Listing): "checkpoint" | "others" | "both" {
-  const { folders } = inside;
-  const files = [...inside.files, ...inside.links];
-  const holdsSteps = folders.some((one) => stepOf(one, "folder") !== null && nameEvidenceOf(one) === "word");
-  if (nameEvidenceOf(name) === "word") return holdsSteps ? "both" : "checkpoint";
-  if (files.some(isFrameworkFile)) return "checkpoint";
-  // `seed_3/ckpt.pt`: the file is the checkpoint, and the number is the folder's own.
-  if (files.some((one) => readFileName(one)?.isSaverName === true)) return "others";
-  if (files.some(isWeightsName)) return "checkpoint";
-  if (folders.some((one) => ORBAX_ITEM.test(one))) return "both";
-  return folders.length > 0 && files.length === 0 ? "others" : "both";
-}
-
 const MOST_ASKED = 64;
 
 async function stepInPlace(path: string, names: readonly string[]): Promise<Pick<Candidate, "step" | "stepFrom">> {
@@ -345,13 +339,14 @@ async function addFiles(
       inside,
     });
   }
-  for (const { names: own, step, stepFrom, isSaverName, lacks, isAlone, isAwaited } of fileSetsOf(files)) {
+  for (const set of fileSetsOf(files)) {
+    const { names: own, step, stepFrom, isSaverName, lacks, data } = set;
     const [first, second] = own;
     if (first === undefined) continue;
     const isShownByName =
       walk.takes !== null ||
-      isSaverName ||
-      own.some((name) => isWeightsName(name) || readFileName(name)?.step !== null);
+      (!set.isBesideSteps &&
+        (isSaverName || own.some((name) => isWeightsName(name) || readFileName(name)?.step !== null)));
     (isShownByName ? walk.found : walk.states).push({
       path: join(folder, first),
       name: first,
@@ -359,10 +354,11 @@ async function addFiles(
       ...(stepFrom !== "name" && { stepFrom }),
       kind: second === undefined ? "file" : "files",
       ...(second !== undefined && { names: own }),
+      ...(data.length > 0 && { data }),
       ...(isSaverName && { isSaverName }),
       ...(lacks !== null && { lacks }),
-      ...(isAlone && { isAlone }),
-      ...(isAwaited && { isAwaited }),
+      ...(set.isAlone && { isAlone: true }),
+      ...(set.isAwaited && { isAwaited: true }),
     });
   }
   return files.filter(({ inside }) => inside === FINAL).map(({ name }) => name);
@@ -387,8 +383,9 @@ async function insideOf(
   if (known?.key === key) return known;
   const isOpen = read.from === null || read.from === "epoch";
   const step = isOpen ? await readStepInside(path, stats.size) : null;
-  // What a number or an ending says need not be read.
-  const isModel = (read.from === null || !isModelName(path)) && (await isModelContent(path));
+  // What a saver's word or an ending says need not be read.
+  const isShown = isModelName(path) && read.from !== null && (read.isSaverName || isWeightsName(path));
+  const isModel = !isShown && (await isModelContent(path));
   const inside = { key, step, isModel };
   insides.set(path, inside);
   return inside;
