@@ -90,7 +90,7 @@ export const signReadsInput = z.object({
 });
 /** A prefix of a bucket, or the files of a checkpoint. */
 export const listFolderInput = z.union([
-  z.object({ profileId: id, prefix: addressText(1024), cursor: addressText(1024).nullable() }),
+  z.object({ profileId: id, prefix: addressText(1024), cursor: addressText(8192).min(1).nullable() }),
   /** Left out: all files of it. */
   z.object({ checkpointId: id, path: filePath.optional() }),
 ]);
@@ -166,8 +166,9 @@ export interface FolderFile {
 export interface FolderPage {
   name: string;
   files: FolderFile[];
-  /** Names that are not valid UTF-8, for people: no request can ask for them. One may be on two pages. */
+  /** Names that are not valid UTF-8, for people: no request can ask for them. */
   unreadable: string[];
+  /** Sealed. */
   cursor: string | null;
 }
 

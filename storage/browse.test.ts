@@ -159,6 +159,70 @@ describe("names that are no UTF-8", () => {
   });
 });
 
+/** A store that encodes names where it is asked to, and never says so. */
+const unsaid =
+  (root: string, rowOf: (key: string) => string) =>
+  ({ query }: Seen): Canned => {
+    const after = query.get("key-marker") ?? query.get("continuation-token");
+    const key = after === null ? "p/5% of epoch=5-step=600.ckpt" : "p/z%41+b";
+    const marker = `<NextContinuationToken>${key}</NextContinuationToken><NextKeyMarker>${key}</NextKeyMarker>`;
+    const written = query.get("encoding-type") === "url" ? encodeURIComponent(key).replaceAll("%2F", "/") : key;
+    return xml(root, `<IsTruncated>${String(after === null)}</IsTruncated>${marker}${rowOf(written)}`);
+  };
+
+describe("names that are encoded without a word", () => {
+  const day = "<LastModified>2026-01-01T00:00:00.000Z</LastModified>";
+
+  it("are asked for again as they are: of uploads, versions and objects, to the end of the list", async () => {
+    const lists = {
+      uploads: unsaid(
+        "ListMultipartUploadsResult",
+        (key) => `<Upload><Key>${key}</Key><UploadId>u</UploadId></Upload>`,
+      ),
+      versions: unsaid("ListVersionsResult", (key) => `<Version><Key>${key}</Key><Size>1</Size>${day}</Version>`),
+      "list-type": unsaid("ListBucketResult", object),
+    };
+    const client = await clientOf((seen) => {
+      const [, answer] = Object.entries(lists).find(([name]) => seen.query.has(name)) ?? [];
+      return answer?.(seen) ?? { status: 404 };
+    });
+    const asked = { ...at("p/"), delimiter: "" as const };
+    const all = ["p/5% of epoch=5-step=600.ckpt", "p/z%41+b"];
+    const uploads = await uploadsPage(client, asked);
+    const moreUploads = await uploadsPage(client, { ...asked, from: uploads.next });
+    expect([...uploads.uploads, ...moreUploads.uploads].map(({ key }) => key)).toEqual(all);
+    const versions = await versionsPage(client, asked);
+    const moreVersions = await versionsPage(client, { ...asked, from: versions.next });
+    expect([...versions.versions, ...moreVersions.versions].map(({ key }) => key)).toEqual(all);
+    const objects = await listPage(client, asked);
+    const moreObjects = await listPage(client, { ...asked, from: objects.next });
+    expect([...objects.objects, ...moreObjects.objects].map(({ key }) => key)).toEqual(all);
+    expect([moreUploads.next, moreVersions.next, moreObjects.next]).toEqual([null, null, null]);
+  });
+
+  it("are asked for once where nothing in them is encoded", async () => {
+    const client = await clientOf(() => xml("ListBucketResult", `<IsTruncated>false</IsTruncated>${object("p/a+b")}`));
+    expect(await listPage(client, at("p/"))).toMatchObject({ objects: [{ key: "p/a+b" }] });
+    expect(server.seen).toHaveLength(1);
+  });
+
+  it.each([
+    ["as it is", "p/c+d %41"],
+    ["encoded", "p/c%2Bd%20%2541"],
+  ])("a marker that is %s beside encoded names leads to the next page", async (_, marker) => {
+    const version = (key: string) => `<Version><Key>${key}</Key><VersionId>v</VersionId><Size>1</Size>${day}</Version>`;
+    const client = await clientOf(() =>
+      xml(
+        "ListVersionsResult",
+        `<EncodingType>url</EncodingType><IsTruncated>true</IsTruncated><NextKeyMarker>${marker}</NextKeyMarker>${version("p/a%2Bb")}${version("p/c%2Bd%20%2541")}`,
+      ),
+    );
+    const { next } = await versionsPage(client, at("p/"));
+    await versionsPage(client, { ...at("p/"), from: next }).catch(() => undefined);
+    expect(server.seen.at(-1)?.query.get("key-marker")).toBe("p/c+d %41");
+  });
+});
+
 describe("unfinished uploads", () => {
   it("of other prefixes, which some stores list all the same, are left out", async () => {
     const upload = (key: string) => `<Upload><Key>${key}</Key><UploadId>u</UploadId></Upload>`;

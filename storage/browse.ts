@@ -1,21 +1,31 @@
 import {
   HeadObjectCommand,
   ListMultipartUploadsCommand,
+  type ListMultipartUploadsCommandOutput,
   ListObjectsV2Command,
+  type ListObjectsV2CommandOutput,
   ListObjectVersionsCommand,
+  type ListObjectVersionsCommandOutput,
   type S3Client,
 } from "@aws-sdk/client-s3";
 import type { BucketObject, ObjectVersion } from "#protocol/bucket.ts";
 import { Fault, isFault } from "#protocol/fault.ts";
 import { quoteEtag } from "./check-range.ts";
-import { markerBefore, type NameReader, PLAIN_NAMES, readerOfNames } from "./decode-names.ts";
+import {
+  markerBefore,
+  mayBeEncoded,
+  type NameReader,
+  PLAIN_NAMES,
+  readerOfMarker,
+  readerOfNames,
+} from "./decode-names.ts";
 import { faultOfSdk } from "./faults.ts";
 import { isArchive } from "./storage-class.ts";
 
 /**
  * Single pages of listings, for people who look around: what comes next is the caller's to ask for. As strict as
  * `listing.ts` about what a page says. Names are asked for percent-encoded, because XML cannot carry every character that a
- * key may have; a store that does not do that says so by not repeating the wish.
+ * key may have; a store that does not do that says so by not repeating the wish. One that does it all the same is asked again.
  */
 
 export interface Asked {
@@ -32,18 +42,28 @@ export interface Asked {
 const unexpected = (op: string, subject: string, detail: string): Fault =>
   new Fault("UNEXPECTED_ANSWER", { op, subject, detail });
 
-interface NamedPage {
-  encoding: string | undefined;
-  names: readonly (string | undefined)[];
+interface Encoding {
+  EncodingType?: "url";
 }
 
-/** Reads the names of one answer. `isThere` as that of `readerOfNames`. */
-async function readerOf(page: NamedPage, isThere: (key: string) => Promise<boolean>): Promise<NameReader> {
-  if (page.encoding !== "url") return PLAIN_NAMES;
-  return readerOfNames(
-    page.names.filter((name) => name !== undefined),
-    isThere,
-  );
+/** A page, its names as the store wrote them, and what reads these. */
+interface NamedPage<T> {
+  page: T;
+  names: string[];
+  reader: NameReader;
+}
+
+/** Asks for a page with names that can be read. `isThere` as that of `readerOfNames`. */
+async function askNamed<T extends { EncodingType?: string | undefined }>(
+  ask: (encoding: Encoding) => Promise<T>,
+  about: { namesOf: (page: T) => readonly (string | undefined)[]; isThere: (key: string) => Promise<boolean> },
+): Promise<NamedPage<T>> {
+  const { namesOf, isThere } = about;
+  let page = await ask({ EncodingType: "url" });
+  const isEncoded = page.EncodingType === "url";
+  if (!isEncoded && mayBeEncoded(namesOf(page))) page = await ask({});
+  const names = namesOf(page).filter((name) => name !== undefined);
+  return { page, names, reader: isEncoded ? await readerOfNames(names, isThere) : PLAIN_NAMES };
 }
 
 /** Tells names that are no UTF-8 apart: `read` returns null for such a one, and `unreadable` has it for people then. */
@@ -95,22 +115,23 @@ export async function listPage(
   const op = "ListObjectsV2";
   const { bucket, prefix, delimiter, from, limit, signal, startAfter } = input;
   const about = { op, subject: `${bucket}/${prefix}`, signal };
-  const command = new ListObjectsV2Command({
+  const asked = {
     Bucket: bucket,
     Prefix: prefix,
     MaxKeys: limit,
-    EncodingType: "url",
     ...(delimiter !== "" && { Delimiter: delimiter }),
     ...(from !== null ? { ContinuationToken: from } : startAfter !== null && { StartAfter: startAfter }),
-  });
-  const page = await answered(client.send(command, withSignal(signal)), about);
-  const named = { encoding: page.EncodingType, names: namesIn(page.Contents, page.CommonPrefixes) };
+  };
+  const ask = (encoding: Encoding) =>
+    answered(client.send(new ListObjectsV2Command({ ...asked, ...encoding }), withSignal(signal)), about);
   const isThere = async (key: string): Promise<boolean> => {
     const one = new ListObjectsV2Command({ Bucket: bucket, Prefix: key, MaxKeys: 1, EncodingType: "url" });
     const { Contents: found = [] } = await answered(client.send(one, withSignal(signal)), about);
     return found.length > 0;
   };
-  const { read: readAny, unreadable } = collecting(await readerOf(named, isThere));
+  const namesOf = ({ Contents, CommonPrefixes }: ListObjectsV2CommandOutput) => namesIn(Contents, CommonPrefixes);
+  const { page, reader } = await askNamed(ask, { namesOf, isThere });
+  const { read: readAny, unreadable } = collecting(reader);
   const read = (name: string): string | null => {
     const key = readAny(name);
     if (key !== null) return under(key, { prefix, op });
@@ -148,16 +169,16 @@ function splitMarkers(from: string | null): { key: string | undefined; second: s
 /** Null behind the last page. Faults: UNEXPECTED_ANSWER for a page that does not say, or that leads to itself. */
 function nextMarkers(
   page: { IsTruncated: boolean | undefined; NextKeyMarker: string | undefined; second: string | undefined },
-  about: { op: string; subject: string; from: string | null; names: NameReader },
+  about: { op: string; subject: string; from: string | null; names: readonly string[]; reader: NameReader },
 ): string | null {
-  const { names } = about;
   const refuse = (detail: string) => unexpected(about.op, about.subject, detail);
   if (page.IsTruncated === undefined) throw refuse("no IsTruncated in the answer");
   if (!page.IsTruncated) return null;
   if (page.NextKeyMarker === undefined) throw refuse("a page that does not say where the next one starts");
-  const key = names.read(page.NextKeyMarker);
-  const next =
-    key === null ? joinMarkers(markerBefore(names.bytesOf(page.NextKeyMarker)), "") : joinMarkers(key, page.second);
+  const marker = page.NextKeyMarker;
+  const reader = readerOfMarker(marker, about);
+  const key = reader.read(marker);
+  const next = key === null ? joinMarkers(markerBefore(reader.bytesOf(marker)), "") : joinMarkers(key, page.second);
   if (next === about.from) throw refuse("a page that leads to itself");
   return next;
 }
@@ -174,27 +195,28 @@ export async function versionsPage(
   const { bucket, prefix, delimiter, from, limit, signal } = input;
   const about = { op, subject: `${bucket}/${prefix}`, signal };
   const markers = splitMarkers(from);
-  const command = new ListObjectVersionsCommand({
+  const asked = {
     Bucket: bucket,
     Prefix: prefix,
     MaxKeys: limit,
-    EncodingType: "url",
     KeyMarker: markers.key,
     VersionIdMarker: markers.second,
     ...(delimiter !== "" && { Delimiter: delimiter }),
-  });
-  const page = await answered(client.send(command, withSignal(signal)), about);
+  };
+  const ask = (encoding: Encoding) =>
+    answered(client.send(new ListObjectVersionsCommand({ ...asked, ...encoding }), withSignal(signal)), about);
   // An object that was deleted is in no other listing.
   const isThere = async (key: string): Promise<boolean> => {
     const one = new ListObjectVersionsCommand({ Bucket: bucket, Prefix: key, MaxKeys: 1, EncodingType: "url" });
     const found = await answered(client.send(one, withSignal(signal)), about);
     return (found.Versions ?? []).length + (found.DeleteMarkers ?? []).length > 0;
   };
-  const named = namesIn(page.Versions, page.DeleteMarkers, page.CommonPrefixes);
-  const names = await readerOf({ encoding: page.EncodingType, names: named }, isThere);
-  const { read, unreadable } = collecting(names);
+  const namesOf = ({ Versions, DeleteMarkers, CommonPrefixes }: ListObjectVersionsCommandOutput) =>
+    namesIn(Versions, DeleteMarkers, CommonPrefixes);
+  const { page, names, reader } = await askNamed(ask, { namesOf, isThere });
+  const { read, unreadable } = collecting(reader);
   const { IsTruncated, NextKeyMarker, NextVersionIdMarker: second } = page;
-  const next = nextMarkers({ IsTruncated, NextKeyMarker, second }, { ...about, from, names });
+  const next = nextMarkers({ IsTruncated, NextKeyMarker, second }, { ...about, from, names, reader });
   const whole = (page.Versions ?? []).flatMap((row): ObjectVersion[] => {
     const { Key, VersionId, IsLatest, Size, ETag, LastModified } = row;
     if (Key === undefined || LastModified === undefined)
@@ -258,15 +280,15 @@ export async function uploadsPage(
   const { bucket, prefix, from, limit, signal } = input;
   const about = { op, subject: `${bucket}/${prefix}`, signal };
   const markers = splitMarkers(from);
-  const command = new ListMultipartUploadsCommand({
+  const asked = {
     Bucket: bucket,
     Prefix: prefix,
     MaxUploads: limit,
-    EncodingType: "url",
     KeyMarker: markers.key,
     UploadIdMarker: markers.second,
-  });
-  const page = await answered(client.send(command, withSignal(signal)), about);
+  };
+  const ask = (encoding: Encoding) =>
+    answered(client.send(new ListMultipartUploadsCommand({ ...asked, ...encoding }), withSignal(signal)), about);
   // No listing of objects shows it.
   const isThere = async (key: string): Promise<boolean> => {
     const one = new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: key, MaxUploads: 1, EncodingType: "url" });
@@ -279,10 +301,11 @@ export async function uploadsPage(
       throw error;
     }
   };
-  const names = await readerOf({ encoding: page.EncodingType, names: namesIn(page.Uploads) }, isThere);
-  const { read, unreadable } = collecting(names);
+  const namesOf = ({ Uploads }: ListMultipartUploadsCommandOutput) => namesIn(Uploads);
+  const { page, names, reader } = await askNamed(ask, { namesOf, isThere });
+  const { read, unreadable } = collecting(reader);
   const { IsTruncated, NextKeyMarker, NextUploadIdMarker: second } = page;
-  const next = nextMarkers({ IsTruncated, NextKeyMarker, second }, { ...about, from, names });
+  const next = nextMarkers({ IsTruncated, NextKeyMarker, second }, { ...about, from, names, reader });
   const uploads = (page.Uploads ?? []).flatMap(({ Key, UploadId, Initiated }) => {
     if (Key === undefined || UploadId === undefined)
       throw unexpected(op, about.subject, "an upload without a key or id");

@@ -10,6 +10,13 @@ export interface NameReader {
   bytesOf(name: string): Buffer;
 }
 
+/**
+ * Says whether names may be encoded though their answer has no `EncodingType`: Ceph writes those of uploads so. The same page, asked for
+ * without `encoding-type`, has them as they are.
+ */
+export const mayBeEncoded = (names: readonly (string | undefined)[]): boolean =>
+  names.some((name) => name?.includes("%") === true);
+
 /** Reads names of a page that encodes none. */
 export const PLAIN_NAMES: NameReader = { read: (name) => name, bytesOf: (name) => Buffer.from(name) };
 
@@ -43,6 +50,16 @@ export async function readerOfNames(
   if (names.some((name) => / |%20/.test(name))) return readWith("+");
   const literal = readWith("+").read(withPlus);
   return literal !== null && (await isThere(literal)) ? readWith("+") : readWith(" ");
+}
+
+/**
+ * Returns what reads the marker of a page. Ceph leaves a marker as it is beside names that it encodes, and it is the last of these then.
+ */
+export function readerOfMarker(marker: string, page: { names: readonly string[]; reader: NameReader }): NameReader {
+  if (!/[%+]/.test(marker)) return page.reader;
+  const keys = page.names.map(page.reader.read).filter((key) => key !== null);
+  const last = keys.reduce((a, b) => (Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0 ? b : a), "");
+  return marker === last ? PLAIN_NAMES : page.reader;
 }
 
 const HIGHEST = 0x10ffff;

@@ -129,7 +129,7 @@ describe("a store that takes no bucket in the path", () => {
     const url = await urlOf(source);
     expect([url.host, url.pathname]).toEqual(["training.store.example:9000", "/a"]);
     expect(source.styleSentence()).toBe(
-      "the store takes the bucket before its host only, as in training.store.example",
+      "the store takes the bucket only before its host, as in training.store.example",
     );
     expect(source.observe(forbidden(code))).toBe("as before");
   });

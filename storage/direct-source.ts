@@ -31,7 +31,7 @@ export interface DirectSource extends RequestSource {
   clockSentence(): string | null;
   /** `the bucket is in the region eu-west-1, not in us-east-1`, or null. */
   regionSentence(): string | null;
-  /** `the store takes the bucket before its host only, as in training.s3.example.com`, or null. */
+  /** `the store takes the bucket only before its host, as in training.s3.example.com`, or null. */
   styleSentence(): string | null;
 }
 
@@ -138,6 +138,6 @@ export function createDirectSource(input: {
     styleSentence: () =>
       access.addressing === input.access.addressing
         ? null
-        : `the store takes the bucket before its host only, as in ${new URL(locateBucket(access).origin).hostname}`,
+        : `the store takes the bucket only before its host, as in ${new URL(locateBucket(access).origin).hostname}`,
   };
 }

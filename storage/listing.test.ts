@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createControlClient } from "./client.ts";
-import { listObjects, listUploads } from "./listing.ts";
+import { listObjectPages, listObjects, listUploads } from "./listing.ts";
 import { traitsOf } from "./providers.ts";
 import { PORTAL, s3Error, serveCanned, type Canned, type Seen } from "./testing/canned-server.ts";
 
@@ -82,19 +82,15 @@ describe("listObjects", () => {
   });
 
   test("reads names that XML cannot carry, and tells those apart that are no UTF-8", async () => {
-    const unreadable: string[] = [];
     const encoded = page([{ key: "runs/a%01%2B+b" }, { key: "runs/caf%E9" }, { key: "runs/z" }], null);
     const body = String(encoded.body).replace("<Name>", "<EncodingType>url</EncodingType><Name>");
     const { items, seen, error } = await collect(
       () => ({ ...encoded, body }),
-      (client) => {
-        const onUnreadable = (name: string) => void unreadable.push(name);
-        return listObjects(client, { bucket: "training", prefix: "runs/", onUnreadable });
-      },
+      (client) => listObjectPages(client, { bucket: "training", prefix: "runs/" }),
     );
     expect(error).toBeNull();
-    expect(items.map(({ key }) => key)).toEqual(["runs/a\u0001+ b", "runs/z"]);
-    expect(unreadable).toEqual(["runs/caf\ufffd"]);
+    expect(items.flatMap(({ rows }) => rows.map(({ key }) => key))).toEqual(["runs/a\u0001+ b", "runs/z"]);
+    expect(items.flatMap(({ unreadable }) => unreadable)).toEqual(["runs/caf\ufffd"]);
     expect(seen.map(({ query }) => query.get("encoding-type"))).toEqual(["url"]);
   });
 

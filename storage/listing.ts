@@ -23,16 +23,32 @@ interface Listed {
   bucket: string;
   prefix: string;
   pageSize?: number;
-  /** Told of each name that is not valid UTF-8, as people see it. No request can ask for such a one: it harms no other. */
-  onUnreadable?: (name: string) => void;
+  signal?: AbortSignal;
+}
+
+interface Page<T> {
+  rows: T[];
+  /** Names that are not valid UTF-8, as people see them. No request can ask for such a one: it harms no other. */
+  unreadable: string[];
 }
 
 const MOST_ROWS = 1000;
 
 /** Every object under `prefix`, after `startAfter` in the store's order. Faults of the store are thrown mid-way. */
-export function listObjects(client: S3Client, input: Listed & { startAfter?: string }): AsyncGenerator<ListedObject> {
-  const { bucket, prefix, startAfter = null, pageSize: limit = MOST_ROWS } = input;
-  const asked = { bucket, prefix, delimiter: "" as const, startAfter, limit, mayName: true as const };
+export async function* listObjects(
+  client: S3Client,
+  input: Listed & { startAfter?: string },
+): AsyncGenerator<ListedObject> {
+  for await (const { rows } of listObjectPages(client, input)) yield* rows;
+}
+
+/** As `listObjects`, for those who also say which names cannot be read: a page may have no other. */
+export function listObjectPages(
+  client: S3Client,
+  input: Listed & { startAfter?: string },
+): AsyncGenerator<Page<ListedObject>> {
+  const { bucket, prefix, startAfter = null, pageSize: limit = MOST_ROWS, signal } = input;
+  const asked = { bucket, prefix, delimiter: "" as const, startAfter, limit, signal, mayName: true as const };
   return everyPage({ op: "ListObjectsV2", input }, async (from) => {
     const { objects: rows, unreadable, next } = await listPage(client, { ...asked, from });
     return { rows, unreadable, next };
@@ -40,23 +56,23 @@ export function listObjects(client: S3Client, input: Listed & { startAfter?: str
 }
 
 /** Every multipart upload under `prefix` that is neither completed nor aborted. */
-export function listUploads(client: S3Client, input: Listed): AsyncGenerator<ListedUpload> {
-  const { bucket, prefix, pageSize: limit = MOST_ROWS } = input;
-  return everyPage({ op: "ListMultipartUploads", input }, async (from) => {
-    const { uploads: rows, unreadable, next } = await uploadsPage(client, { bucket, prefix, from, limit });
+export async function* listUploads(client: S3Client, input: Listed): AsyncGenerator<ListedUpload> {
+  const { bucket, prefix, pageSize: limit = MOST_ROWS, signal } = input;
+  const pages = everyPage({ op: "ListMultipartUploads", input }, async (from) => {
+    const { uploads: rows, unreadable, next } = await uploadsPage(client, { bucket, prefix, from, limit, signal });
     return { rows, unreadable, next };
   });
+  for await (const { rows } of pages) yield* rows;
 }
 
 async function* everyPage<T>(
-  { op, input: { bucket, prefix, onUnreadable } }: { op: string; input: Listed },
-  ask: (from: string | null) => Promise<{ rows: T[]; unreadable: string[]; next: string | null }>,
-): AsyncGenerator<T> {
+  { op, input: { bucket, prefix } }: { op: string; input: Listed },
+  ask: (from: string | null) => Promise<Page<T> & { next: string | null }>,
+): AsyncGenerator<Page<T>> {
   const seen = new Set<string>();
   for (let from: string | null = null; ;) {
     const page: Awaited<ReturnType<typeof ask>> = await ask(from);
-    for (const name of page.unreadable) onUnreadable?.(name);
-    for (const row of page.rows) yield row;
+    yield { rows: page.rows, unreadable: page.unreadable };
     if (page.next === null) return;
     if (seen.has(page.next)) {
       const detail = "a page that does not say where the next one starts";

@@ -171,17 +171,19 @@ export async function deleteObject(client: S3Client, { bucket, key }: At): Promi
   }
 }
 
-/** Takes back an upload that was never completed; one that is not there is what was wanted. */
+/** Takes back an upload that was never completed; one that is not there is what was wanted, and is told as `gone`. */
 export async function abortUpload(
   client: S3Client,
   { bucket, key, uploadId }: At & { uploadId: string },
-): Promise<void> {
+): Promise<"aborted" | "gone"> {
   const op = "AbortMultipartUpload";
   try {
     await client.send(new AbortMultipartUploadCommand({ Bucket: bucket, Key: key, UploadId: uploadId }));
+    return "aborted";
   } catch (error) {
     const fault = withSubject(faultOfSdk(error, { op, subject: key }), key);
     if (fault.code !== "NO_SUCH_UPLOAD" && fault.code !== "NO_SUCH_KEY") throw fault;
+    return "gone";
   }
 }
 

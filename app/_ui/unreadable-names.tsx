@@ -5,7 +5,7 @@ export function UnreadableNames({ first, count = first.length }: { first: readon
   if (count === 0) return null;
   return (
     <p className="border-t border-line px-4 py-2 text-12 text-risk">
-      {unreadableWords(first, count)}. No row has them.
+      {unreadableWords(first, count)}. {count === 1 ? "It has" : "They have"} no row.
     </p>
   );
 }

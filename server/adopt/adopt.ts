@@ -37,7 +37,7 @@ export async function adopt(
     if (known !== null) return { checkpointId: known };
     const { objects, unreadable } = await findObjects(hub, { store, place, kind, signal });
     const judged = await judgePlace(hub, { store, place, objects, signal });
-    if (unreadable.length > 0) judged.reason += `; left out: ${unreadableWords(unreadable)}`;
+    if (unreadable.count > 0) judged.reason += `; left out: ${unreadableWords(unreadable.first, unreadable.count)}`;
     if (judged.verdict === "incomplete")
       throw new Fault("CHECKPOINT_INCOMPLETE", { op: "adopt", subject: place, detail: judged.reason });
     if (judged.verdict !== input.verdict)

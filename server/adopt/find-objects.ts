@@ -1,8 +1,9 @@
 import { Fault } from "#protocol/fault.ts";
 import { MAX_FILES } from "#protocol/checkpoint.ts";
-import { listObjects, type ListedObject } from "#storage/listing.ts";
+import { type ListedObject, listObjectPages } from "#storage/listing.ts";
 import { isOwnKey } from "#storage/recognise/is-own-key.ts";
 import { placeOf } from "#storage/recognise/place-of.ts";
+import { countUnreadable, MOST_UNREADABLE, noUnreadable, type Unreadable } from "../bucket/count-unreadable.ts";
 import type { Hub } from "../hub.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
 
@@ -20,20 +21,21 @@ const refuse = (place: string, detail: string): Fault =>
 export async function findObjects(
   hub: Pick<Hub, "db">,
   { store, place, kind, signal }: { store: OpenStore; place: string; kind: "folder" | "file"; signal: AbortSignal },
-): Promise<{ objects: ListedObject[]; unreadable: string[] }> {
+): Promise<{ objects: ListedObject[]; unreadable: Unreadable }> {
   const { bucket } = store.access;
   const prefixes = await hub.db.profile.findMany({ where: { bucket }, select: { prefix: true } });
   const found: ListedObject[] = [];
   const all: ListedObject[] = [];
-  const unreadable: string[] = [];
-  const onUnreadable = (name: string) => void unreadable.push(name);
-  let isWhole = false;
-  for await (const object of listObjects(store.client, { bucket, prefix: place, onUnreadable })) {
-    if (signal.aborted) throw new Fault("CANCELLED", { op: "adopt" });
-    if (all.length >= MOST_LISTED) throw refuse(place, `more than ${MOST_LISTED} objects begin with this name`);
-    if (kind === "folder" && isOrbaxFolder(object.key.slice(place.length))) isWhole = true;
-    all.push(object);
+  const unreadable = noUnreadable();
+  for await (const page of listObjectPages(store.client, { bucket, prefix: place, signal })) {
+    countUnreadable(unreadable, page.unreadable);
+    all.push(...page.rows);
+    if (all.length + unreadable.count > MOST_LISTED)
+      throw refuse(place, `more than ${MOST_LISTED} objects begin with this name`);
+    if (unreadable.count >= MOST_UNREADABLE)
+      throw refuse(place, `at least ${MOST_UNREADABLE} names that begin with this one are not valid UTF-8`);
   }
+  const isWhole = kind === "folder" && all.some(({ key }) => isOrbaxFolder(key.slice(place.length)));
   for (const object of all) {
     if (!belongs(object.key, { place, kind, isWhole })) continue;
     if (prefixes.some(({ prefix }) => isOwnKey(prefix, object.key)))
@@ -42,7 +44,7 @@ export async function findObjects(
     found.push(object);
   }
   if (found.length === 0) throw new Fault("NO_SUCH_KEY", { op: "adopt", subject: place });
-  return { objects: found, unreadable: kind === "file" ? [] : unreadable };
+  return { objects: found, unreadable: kind === "file" ? noUnreadable() : unreadable };
 }
 
 /** Orbax has the folder to itself, with names below it that tell nothing: of arrays, of items. */

@@ -2,7 +2,8 @@ import type * as z from "zod";
 import type { FolderFile, FolderPage, listFolderInput } from "#protocol/browser-transfers.ts";
 import { Fault } from "#protocol/fault.ts";
 import { hasRole } from "#protocol/requests.ts";
-import { listObjects } from "#storage/listing.ts";
+import { listPage } from "#storage/browse.ts";
+import { openCursor, sealCursor } from "../bucket/seal-cursor.ts";
 import type { Hub } from "../hub.ts";
 import type { Context, PersonCaller } from "../trpc.ts";
 import { manifestOfCheckpoint } from "./may-read.ts";
@@ -11,18 +12,20 @@ const PAGE = 1000;
 
 /**
  * The files of a folder to be downloaded: a prefix of a bucket page by page (operators), or a checkpoint as its manifest
- * says (everybody who sees checkpoints), with checksums.
- * @throws Fault NOT_FOUND, ROLE_REQUIRED, CHECKPOINT_INCOMPLETE, those of the listing
+ * says (everybody who sees checkpoints), with checksums. A page is one of the store's, so that names that cannot be read cost no more
+ * than others do.
+ * @throws Fault NOT_FOUND, ROLE_REQUIRED, CHECKPOINT_INCOMPLETE, LISTING_OVER, CANCELLED, those of the listing
  */
 export function listFolder(
   { hub, caller }: Context & { caller: PersonCaller },
   input: z.infer<typeof listFolderInput>,
+  signal: AbortSignal,
 ): Promise<FolderPage> {
   if ("checkpointId" in input) return listCheckpoint(hub, input);
   if (!hasRole(caller.person.role, "operator")) {
     throw new Fault("ROLE_REQUIRED", { detail: "objects outside checkpoints need the role operator" });
   }
-  return listPrefix(hub, input);
+  return listPrefix(hub, input, signal);
 }
 
 async function listCheckpoint(
@@ -55,22 +58,18 @@ async function listCheckpoint(
 async function listPrefix(
   hub: Hub,
   input: { profileId: string; prefix: string; cursor: string | null },
+  signal: AbortSignal,
 ): Promise<FolderPage> {
   const { profileId, prefix, cursor } = input;
+  const of = ["download", profileId, prefix];
+  const from = cursor === null ? null : openCursor(of, cursor);
   const { client, access } = await hub.stores.open(profileId);
-  const start = cursor === null ? {} : { startAfter: cursor };
+  const { bucket } = access;
+  const asked = { bucket, prefix, delimiter: "" as const, startAfter: null, from, limit: PAGE, signal };
+  const { objects, unreadable, next } = await listPage(client, { ...asked, mayName: true });
   const files: FolderFile[] = [];
-  const unreadable: string[] = [];
-  let last: string | null = null;
-  const name = prefix.split("/").findLast((segment) => segment !== "") ?? access.bucket;
-  for await (const { key, sizeBytes, etag, modifiedAt } of listObjects(client, {
-    bucket: access.bucket,
-    prefix,
-    onUnreadable: (name) => void unreadable.push(name),
-    ...start,
-  })) {
-    if (files.length >= PAGE) return { name, files, unreadable, cursor: last };
-    last = key;
+  const name = prefix.split("/").findLast((segment) => segment !== "") ?? bucket;
+  for (const { key, sizeBytes, etag, modifiedAt } of objects) {
     // What consoles make to show an empty folder.
     if (key.endsWith("/") && sizeBytes === 0) continue;
     const folder = prefix.slice(0, prefix.lastIndexOf("/") + 1);
@@ -78,5 +77,5 @@ async function listPrefix(
     const pieces = sizeBytes === 0 ? [] : [piece];
     files.push({ path: key.slice(folder.length).replace(/^\/+/, ""), profileId, sizeBytes, modifiedAt, pieces });
   }
-  return { name, files, unreadable, cursor: null };
+  return { name, files, unreadable, cursor: next === null ? null : sealCursor(of, next) };
 }

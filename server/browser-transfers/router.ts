@@ -31,6 +31,8 @@ export const browserTransfersRouter = router({
   open: operator.query(({ ctx }) => listOpenUploads(ctx)),
   lookAt: viewer.input(lookAtInput).mutation(({ ctx, input }) => lookAtObjects(ctx, input)),
   signReads: viewer.input(signReadsInput).mutation(({ ctx, input }) => signReads(ctx, input)),
-  folder: viewer.input(listFolderInput).query(({ ctx, input }) => listFolder(ctx, input)),
+  folder: viewer
+    .input(listFolderInput)
+    .query(({ ctx, input, signal }) => listFolder(ctx, input, signal ?? ctx.hub.closing)),
   cors: viewer.input(askCorsInput).mutation(({ ctx, input }) => askProfileCors(ctx, input)),
 });

@@ -63,6 +63,8 @@ export async function abortOrphans(
   // On record first: what is gone cannot be told from what never was.
   const subject = `${store.profileName}: ${uploads.length === 1 ? uploads[0]?.key : `${uploads.length} uploads`}`;
   await audit(hub, caller, { action: "abort uploads", subject: subject.slice(0, 1024), subjectId: profileId });
-  await forEachOf(uploads, AT_A_TIME, ({ key, uploadId }) => abortUpload(store.client, { bucket, key, uploadId }));
+  await forEachOf(uploads, AT_A_TIME, async ({ key, uploadId }) => {
+    await abortUpload(store.client, { bucket, key, uploadId });
+  });
   return { aborted: uploads.length };
 }

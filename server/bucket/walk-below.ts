@@ -2,6 +2,7 @@ import type * as z from "zod";
 import { MOST_ROWS, WALK_LIMITS, type BucketObject, type walkInput, type WalkPage } from "#protocol/bucket.ts";
 import { listPage } from "#storage/browse.ts";
 import type { Hub } from "../hub.ts";
+import { countUnreadable, noUnreadable } from "./count-unreadable.ts";
 import { openCursor, sealCursor } from "./seal-cursor.ts";
 
 /**
@@ -21,13 +22,12 @@ export async function walkBelow(hub: Hub, input: z.infer<typeof walkInput>, sign
   const looked = { objects: 0, bytes: 0, requests: 0 };
   const matching = { objects: 0, bytes: 0 };
   let through: string | null = null;
-  const unreadable = { count: 0, first: new Array<string>() };
+  const unreadable = noUnreadable();
   for (;;) {
     const asked = { bucket, prefix, delimiter: "" as const, startAfter: null, limit: MOST_ROWS, signal };
     const page = await listPage(store.client, { ...asked, from, mayName: true });
     looked.requests++;
-    unreadable.count += page.unreadable.length;
-    unreadable.first.push(...page.unreadable.slice(0, WALK_LIMITS.unreadable - unreadable.first.length));
+    countUnreadable(unreadable, page.unreadable);
     for (const object of page.objects) {
       looked.objects++;
       looked.bytes += object.sizeBytes;

@@ -2,9 +2,10 @@ import type * as z from "zod";
 import { Fault, isFault } from "#protocol/fault.ts";
 import type { Recognised, recogniseInput, RecognisedPage } from "#protocol/recognise.ts";
 import { unreadableWords } from "#protocol/unreadable-names.ts";
-import { listObjects } from "#storage/listing.ts";
+import { listObjectPages } from "#storage/listing.ts";
 import { getObjectText } from "#storage/objects.ts";
 import { createRecogniser, type Recogniser } from "#storage/recognise/recognise.ts";
+import { countUnreadable, MOST_UNREADABLE, noUnreadable, type Unreadable } from "../bucket/count-unreadable.ts";
 import type { Hub } from "../hub.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
 import { inspectObject } from "./find-file.ts";
@@ -30,9 +31,9 @@ export async function recogniseBucket(
   const store = await hub.stores.open(input.profileId);
   const recogniser = createRecogniser(store.prefix);
   const warnings: string[] = [];
-  const unreadable = new Set<string>();
+  const unreadable = noUnreadable();
   const cursor = await listInto(recogniser, { store, input, signal, warnings, unreadable });
-  if (unreadable.size > 0) warnings.push(`left out: ${unreadableWords([...unreadable])}`);
+  if (unreadable.count > 0) warnings.push(`left out: ${unreadableWords(unreadable.first, unreadable.count)}`);
   await readWanted(hub, { recogniser, store, signal, warnings });
   const found = recogniser.end();
   return { ...found, adopted: await adoptedAmong(hub, input.profileId, found), cursor, warnings };
@@ -54,7 +55,7 @@ interface Listing {
   input: z.infer<typeof recogniseInput>;
   signal: AbortSignal;
   warnings: string[];
-  unreadable: Set<string>;
+  unreadable: Unreadable;
 }
 
 /** Returns the key after which the next page begins; null when there is none. */
@@ -67,37 +68,41 @@ async function listInto(recogniser: Recogniser, about: Listing): Promise<string 
   /** The key before the first one of the checkpoint that is being listed. */
   let before: string | null = null;
   let place: string | null = null;
-  for await (const { key, sizeBytes, modifiedAt, storageClass } of listObjects(store.client, {
-    bucket,
-    prefix: input.prefix,
-    onUnreadable: (name) => void unreadable.add(name),
-    ...startAfter,
-  })) {
-    if (signal.aborted) throw new Fault("CANCELLED", { op: "recognise" });
-    if (last !== null && !comesAfter(key, last)) isSorted = false;
-    const previous: string | null = place;
-    recogniser.add({ key, sizeBytes, modifiedAt, storageClass });
-    place = recogniser.lastPlace;
-    if (place !== previous || place === null) before = last;
-    last = key;
-    if (++count < input.limit) continue;
-    if (!isSorted) {
-      if (count < MOST_UNSORTED) continue;
-      warnings.push(
-        `this store does not sort its listings, and only its first ${MOST_UNSORTED} objects were looked at`,
-      );
-      return null;
+  /** The key after which the next page begins; null: none so far. */
+  const cut = (): string | null => {
+    if (place === null) return last;
+    // It may go on: it is for the next page, whole.
+    if (before !== null) recogniser.drop(place);
+    return before;
+  };
+  for await (const page of listObjectPages(store.client, { bucket, prefix: input.prefix, signal, ...startAfter })) {
+    countUnreadable(unreadable, page.unreadable);
+    for (const { key, sizeBytes, modifiedAt, storageClass } of page.rows) {
+      if (last !== null && !comesAfter(key, last)) isSorted = false;
+      const previous: string | null = place;
+      recogniser.add({ key, sizeBytes, modifiedAt, storageClass });
+      place = recogniser.lastPlace;
+      if (place !== previous || place === null) before = last;
+      last = key;
+      if (++count + unreadable.count < input.limit) continue;
+      if (!isSorted) {
+        if (count < MOST_UNSORTED) continue;
+        warnings.push(
+          `this store does not sort its listings, and only its first ${MOST_UNSORTED} objects were looked at`,
+        );
+        return null;
+      }
+      const end = cut();
+      if (end !== null) return end;
+      if (count >= MOST_OF_ONE) {
+        warnings.push(`${place} has more than ${MOST_OF_ONE} objects; what is said of it is of these`);
+        return key;
+      }
     }
-    if (place === null) return key;
-    if (before !== null) {
-      // It may go on: it is for the next page, whole.
-      recogniser.drop(place);
-      return before;
-    }
-    if (count >= MOST_OF_ONE) {
-      warnings.push(`${place} has more than ${MOST_OF_ONE} objects; what is said of it is of these`);
-      return key;
-    }
+    if (unreadable.count < MOST_UNREADABLE) continue;
+    const end = isSorted ? cut() : null;
+    if (end === null) warnings.push("so many names are not valid UTF-8 that what comes after them was not looked at");
+    return end;
   }
   return null;
 }

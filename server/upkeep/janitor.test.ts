@@ -1,3 +1,4 @@
+import { AbortMultipartUploadCommand } from "@aws-sdk/client-s3";
 import { describe, expect, it } from "vitest";
 import { manifest } from "#protocol/checkpoint.ts";
 import { attemptPrefix } from "#protocol/keys.ts";
@@ -109,6 +110,33 @@ describe("the janitor", () => {
     }
     client.send = send;
     expect(await allKeys()).toEqual(before);
+  });
+
+  it("counts no upload as removed that the store does not know by name and still lists", async () => {
+    await claim(node);
+    await openUpload(await announce(test.hub, node, { epoch: 1, step: 30 }), node);
+    const half = await announce(test.hub, node, { epoch: 1, step: 40 });
+    await openUpload(half, node);
+    const kept = keyOf(half, "model.safetensors");
+    await claim(other);
+    test.advance(OLD_ENOUGH_MS + HOUR_MS);
+    const { client } = await test.hub.stores.open(profileId);
+    const send = client.send.bind(client);
+    client.send = ((command: { input: { Key?: string } }) => {
+      const isAbort = command instanceof AbortMultipartUploadCommand;
+      const wrong = isAbort && command.input.Key === kept ? { ...command.input, UploadId: "other" } : null;
+      return send(wrong === null ? (command as never) : new AbortMultipartUploadCommand(wrong));
+    }) as never;
+    expect(await look("delete")).toMatchObject({ uploads: { count: 2 }, removed: { count: 1 }, fault: null });
+    expect(await uploadsIn()).toContain(kept);
+    // One that is gone by now is what was wanted.
+    client.send = (async (command: object) => {
+      if (command instanceof AbortMultipartUploadCommand) await send(new AbortMultipartUploadCommand(command.input));
+      return send(command as never);
+    }) as never;
+    expect(await look("delete")).toMatchObject({ uploads: { count: 1 }, removed: { count: 1 }, fault: null });
+    client.send = send;
+    expect(await uploadsIn()).not.toContain(kept);
   });
 
   it("leaves alone what another hub owns: runs it does not know, and runs with a later claim in the bucket", async () => {

@@ -1,7 +1,7 @@
 import { toFault } from "#protocol/fault.ts";
 import type { JanitorReport } from "#protocol/upkeep.ts";
 import { formatBytes } from "#protocol/units.ts";
-import { listObjects } from "#storage/listing.ts";
+import { listObjects, listUploads } from "#storage/listing.ts";
 import { abortUpload, deleteObject, uploadedBytes } from "#storage/objects.ts";
 import type { Database } from "#prisma/open.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
@@ -67,14 +67,23 @@ async function removeAttempt({ hub, store, foreign, removed }: Removal, at: Atte
   await flush();
 }
 
+/** A store that does not know an upload and lists it all the same keeps its parts. */
+async function isListed(store: OpenStore, upload: { key: string; uploadId: string }): Promise<boolean> {
+  // Some stores list uploads only below folders.
+  const prefix = upload.key.slice(0, upload.key.lastIndexOf("/") + 1);
+  for await (const { key, uploadId } of listUploads(store.client, { bucket: store.access.bucket, prefix }))
+    if (key === upload.key && uploadId === upload.uploadId) return true;
+  return false;
+}
+
 async function removeAll(removal: Removal, found: FoundLeftovers): Promise<void> {
   const { hub, store, removed } = removal;
   const { bucket } = store.access;
   for (const { at, prefix } of found.attempts) await removeAttempt(removal, at, prefix);
   await requireMayDelete(hub);
   await inParallel(found.uploads, async ({ key, uploadId }) => {
-    await abortUpload(store.client, { bucket, key, uploadId });
-    removed.count++;
+    const outcome = await abortUpload(store.client, { bucket, key, uploadId });
+    if (outcome === "aborted" || !(await isListed(store, { key, uploadId }))) removed.count++;
   });
   await inParallel(found.probes, async ({ key }) => {
     await deleteObject(store.client, { bucket, key });

@@ -1,6 +1,7 @@
 import { fixedCredential } from "#storage/sigv4.ts";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { readPut } from "#storage/answers.ts";
+import { serveCanned } from "#storage/testing/canned-server.ts";
 import { callStore } from "../engine/engine.ts";
 import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
 import { listEarly, listObjects, listPages, type ListedPage } from "./list-objects.ts";
@@ -94,4 +95,15 @@ test("a list that is refused is a fault", async () => {
     code: "ACCESS_DENIED",
   });
   await expect(listObjects(from(), { prefix: "p/", signal })).rejects.toMatchObject({ code: "ACCESS_DENIED" });
+});
+
+test("names that a store encodes without a word are asked for again as they are", async () => {
+  const key = "p/epoch=5-step=600.ckpt";
+  await using silent = await serveCanned(({ query }) => {
+    const name = query.get("encoding-type") === "url" ? "p/epoch%3D5-step%3D600.ckpt" : key;
+    const row = `<Contents><Key>${name}</Key><Size>1</Size></Contents>`;
+    return { body: `<ListBucketResult><IsTruncated>false</IsTruncated>${row}</ListBucketResult>` };
+  });
+  const there = { ...from(), access: { ...store.access, endpoint: silent.endpoint } };
+  expect(keysOf(await listObjects(there, { prefix: "p/", signal }))).toEqual([key]);
 });

@@ -1,6 +1,6 @@
 import { Fault } from "#protocol/fault.ts";
 import { quoteEtag } from "#storage/check-range.ts";
-import { PLAIN_NAMES, readerOfNames } from "#storage/decode-names.ts";
+import { mayBeEncoded, PLAIN_NAMES, readerOfNames } from "#storage/decode-names.ts";
 import { faultOfAnswer, type HttpAnswer } from "#storage/faults.ts";
 import { locateBucket, type StoreAccess } from "#storage/signing.ts";
 import { presign, type Credential, type CredentialSource, type QueryPairs } from "#storage/sigv4.ts";
@@ -56,12 +56,10 @@ export async function* listPages(
   const patience = createPatience(engine.retrier.clock);
   const seen = new Set<string>();
   let keys = about.firstKeys ?? MOST_KEYS;
-  /** With the names as the store wrote them. */
-  const askRaw = (below: string, rest: QueryPairs) =>
+  const askAs = (encoding: QueryPairs, below: string, rest: QueryPairs) =>
     withRetry(engine.retrier, { signal, patience }, async () => {
       const { signedFor } = engine.store;
-      // XML cannot carry every character that a key may have.
-      const query: QueryPairs = [["list-type", "2"], ["encoding-type", "url"], ["prefix", below], ...rest];
+      const query: QueryPairs = [["list-type", "2"], ...encoding, ["prefix", below], ...rest];
       const request = {
         method: "GET",
         url: urlOf(from, query, from.keys.now() ?? (await from.keys.fresh())),
@@ -70,6 +68,12 @@ export async function* listPages(
       } as const;
       return readPage(await ask(engine, { signedFor, request, op: OP, subject, signal }), subject);
     });
+  /** With the names as the store wrote them. */
+  const askRaw = async (below: string, rest: QueryPairs) => {
+    // XML cannot carry every character that a key may have.
+    const page = await askAs([["encoding-type", "url"]], below, rest);
+    return !page.isEncoded && mayBeEncoded(namesIn(page)) ? askAs([], below, rest) : page;
+  };
   const askFor = (token: string | null) => {
     const rest: QueryPairs = [
       ...(keys < MOST_KEYS ? [["max-keys", String(keys)] as const] : []),
@@ -194,14 +198,15 @@ function readPage(answer: HttpAnswer, subject: string): RawPage {
   return { objects, folders, isEncoded, next: truncated === "true" ? next : null };
 }
 
+const namesIn = ({ objects, folders }: RawPage): string[] => [...objects.map(({ key }) => key), ...folders];
+
 /** Reads the names of a page; one that cannot be read harms no other. */
 async function decodePage(
   page: RawPage,
   about: { subject: string; prefix: string; isThere: (key: string) => Promise<boolean> },
 ): Promise<ListedPage> {
   const { subject, prefix, isThere } = about;
-  const names = [...page.objects.map(({ key }) => key), ...page.folders];
-  const { read } = page.isEncoded ? await readerOfNames(names, isThere) : PLAIN_NAMES;
+  const { read } = page.isEncoded ? await readerOfNames(namesIn(page), isThere) : PLAIN_NAMES;
   const unreadable: string[] = [];
   const readOne = (name: string): string | null => {
     const key = read(name);

@@ -1,6 +1,7 @@
 import type { HttpAnswer } from "#storage/answers.ts";
-import { PLAIN_NAMES, readerOfNames } from "#storage/decode-names.ts";
+import { mayBeEncoded, PLAIN_NAMES, readerOfNames } from "#storage/decode-names.ts";
 import { faultOfAnswer } from "#storage/faults.ts";
+import type { QueryPairs } from "#storage/sigv4.ts";
 import { childrenOf, parseXml, textOf } from "#storage/xml.ts";
 import { askStore } from "./ask-store.ts";
 import type { Bench } from "./bench.ts";
@@ -18,16 +19,15 @@ export interface OpenUpload {
 /** The first thousand below a prefix, without those whose names are not valid UTF-8. Faults: those of the store, UNEXPECTED_ANSWER, CANCELLED. */
 export async function listUploads(bench: Bench, about: { prefix: string; signal: AbortSignal }): Promise<OpenUpload[]> {
   const { prefix, signal } = about;
-  const query = [
-    // XML cannot carry every character that a key may have.
-    ["encoding-type", "url"],
-    ["max-uploads", "1000"],
-    ["prefix", prefix],
-    ["uploads", ""],
-  ] as const;
-  const listed = await askStore(bench, { op: OP, method: "GET", at: "bucket", query, signal }, (answer) =>
-    readUploads(answer, prefix),
-  );
+  const list = (encoding: QueryPairs) => {
+    const query: QueryPairs = [...encoding, ["max-uploads", "1000"], ["prefix", prefix], ["uploads", ""]];
+    return askStore(bench, { op: OP, method: "GET", at: "bucket", query, signal }, (answer) =>
+      readUploads(answer, prefix),
+    );
+  };
+  // XML cannot carry every character that a key may have.
+  let listed = await list([["encoding-type", "url"]]);
+  if (!listed.isEncoded && mayBeEncoded(listed.uploads.map(({ key }) => key))) listed = await list([]);
   const names = listed.uploads.map(({ key }) => key);
   // All of them begin with the prefix, which says what a plus sign is.
   const isThere = (key: string) => Promise.resolve(key.startsWith(prefix));

@@ -65,6 +65,21 @@ test("uploads whose names XML cannot carry are asked for percent-encoded, and th
   expect(found.map(({ key }) => key)).toEqual(["a b+\u0001"]);
 });
 
+test("uploads are listed by their keys where the store encodes names and does not say so", async () => {
+  const key = "epoch=5-step=600.ckpt";
+  const initiated = "<Initiated>2026-01-01T00:00:00.000Z</Initiated>";
+  await using silent = await serveCanned(({ method, query }) => {
+    if (method === "DELETE") return { status: 204 };
+    const name = query.get("encoding-type") === "url" ? encodeURIComponent(key) : key;
+    const rows = ["ours", "lost"].map(
+      (id) => `<Upload><Key>${name}</Key><UploadId>${id}</UploadId>${initiated}</Upload>`,
+    );
+    return { body: `<ListMultipartUploadsResult>${rows.join("")}</ListMultipartUploadsResult>` };
+  });
+  const there = { ...bench, access: { ...store.access, endpoint: silent.endpoint } };
+  expect((await listUploads(there, { prefix: key, signal })).map((upload) => upload.key)).toEqual([key, key]);
+});
+
 test.each([
   { what: "of an earlier time", withinMs: 8_000, afterMs: -60_000, more: "" },
   { what: "of a later time", withinMs: 8_000, afterMs: 60_000, more: "" },
