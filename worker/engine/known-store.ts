@@ -42,7 +42,9 @@ export interface KnownStore {
 }
 
 /** A source that signs here learns from answers; one far away does not. */
-export type LearningSource = Partial<Pick<DirectSource, "observe" | "clockSentence" | "regionSentence" | "styleSentence">>;
+export type LearningSource = Partial<
+  Pick<DirectSource, "observe" | "clockSentence" | "regionSentence" | "styleSentence">
+>;
 
 /** So many refusals in a row for the clock's sake, and it is the clock. */
 const MOST_SKEWS = 8;
