@@ -7,6 +7,6 @@ const MOST_NAMED = 3;
 export function unreadableWords(first: readonly string[], count: number = first.length): string {
   const names = first.slice(0, MOST_NAMED);
   const more = count > names.length ? ` and ${formatCount(count - names.length)} more` : "";
-  const many = count === 1 ? "1 name is" : `${formatCount(count)} names are`;
+  const many = `${formatCount(count)} name${count === 1 ? " is" : "s are"}`;
   return `${many} not valid UTF-8: ${names.map(visibleText).join(", ")}${more}`;
 }
