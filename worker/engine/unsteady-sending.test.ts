@@ -59,7 +59,7 @@ test("a file whose time goes forth is looked at again, and sent when it comes ba
 test("a file whose time goes forth and stays is not sent, with the flag named", async () => {
   const identity = await readIdentity(path);
   await wobble(900);
-  await expect(openFileSource({ path, identity })).rejects.toThrow(/written again.*--unsteady-times/);
+  await expect(openFileSource({ path, identity })).rejects.toThrow(/its time changed.*--unsteady-times/);
 });
 
 /** A later life of an upload of which the first part was sent. */

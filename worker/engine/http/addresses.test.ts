@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { createAddresses } from "./addresses.ts";
 import { withTtl, type Resolving } from "./resolve-addresses.ts";
 import { collect, get, wire } from "./wire-tester.ts";
@@ -91,8 +91,7 @@ describe("a store of many addresses", () => {
     const { resolver } = resolverOf(["127.0.0.2", "127.0.0.3"]);
     const one = wire({ connections: 8, naming: { resolver } });
     await fetchMany(one, store.url, { count: 200, lanes: 8 });
-    // The last one there may be on its way anew.
-    await vi.waitFor(() => expect(one.spread.get("127.0.0.2") ?? 0).toBeGreaterThan(0), 20_000);
+    // The last one there may just have been closed: then the slow one has none.
     const [slow = 0, fast = 0] = ["127.0.0.2", "127.0.0.3"].map((address) => one.spread.get(address));
     expect(fast).toBeGreaterThan(slow);
   });
