@@ -1,4 +1,5 @@
 import {
+  type DeleteMarkerEntry,
   HeadObjectCommand,
   ListMultipartUploadsCommand,
   type ListMultipartUploadsCommandOutput,
@@ -12,8 +13,8 @@ import type { BucketObject, ObjectVersion } from "#protocol/bucket.ts";
 import { Fault, isFault } from "#protocol/fault.ts";
 import { quoteEtag } from "./check-range.ts";
 import {
+  askForNames,
   markerBefore,
-  mayBeEncoded,
   type NameReader,
   PLAIN_NAMES,
   readerOfMarker,
@@ -42,28 +43,26 @@ export interface Asked {
 const unexpected = (op: string, subject: string, detail: string): Fault =>
   new Fault("UNEXPECTED_ANSWER", { op, subject, detail });
 
-interface Encoding {
-  EncodingType?: "url";
-}
+type Wish = "url" | null;
+const withWish = (wish: Wish) => (wish === null ? {} : { EncodingType: wish });
 
 /** A page, its names as the store wrote them, and what reads these. */
 interface NamedPage<T> {
   page: T;
-  names: string[];
+  names: readonly string[];
   reader: NameReader;
 }
 
 /** Asks for a page with names that can be read. `isThere` as that of `readerOfNames`. */
 async function askNamed<T extends { EncodingType?: string | undefined }>(
-  ask: (encoding: Encoding) => Promise<T>,
-  about: { namesOf: (page: T) => readonly (string | undefined)[]; isThere: (key: string) => Promise<boolean> },
+  ask: (wish: Wish) => Promise<T>,
+  about: { namesOf: (page: T) => readonly string[]; isThere: (key: string) => Promise<boolean> },
 ): Promise<NamedPage<T>> {
   const { namesOf, isThere } = about;
-  let page = await ask({ EncodingType: "url" });
-  const isEncoded = page.EncodingType === "url";
-  if (!isEncoded && mayBeEncoded(namesOf(page))) page = await ask({});
-  const names = namesOf(page).filter((name) => name !== undefined);
-  return { page, names, reader: isEncoded ? await readerOfNames(names, isThere) : PLAIN_NAMES };
+  const isEncoded = (page: T) => page.EncodingType === "url";
+  const page = await askForNames(ask, { isEncoded, namesOf });
+  const names = namesOf(page);
+  return { page, names, reader: isEncoded(page) ? await readerOfNames(names, isThere) : PLAIN_NAMES };
 }
 
 /** Tells names that are no UTF-8 apart: `read` returns null for such a one, and `unreadable` has it for people then. */
@@ -78,7 +77,7 @@ function collecting(names: NameReader): { read: (name: string) => string | null;
 }
 
 const namesIn = (...lists: (readonly { Key?: string | undefined; Prefix?: string | undefined }[] | undefined)[]) =>
-  lists.flatMap((list) => (list ?? []).map(({ Key, Prefix }) => Key ?? Prefix));
+  lists.flatMap((list) => (list ?? []).flatMap(({ Key, Prefix }) => Key ?? Prefix ?? []));
 
 const under = (key: string, about: { prefix: string; op: string }): string => {
   if (!key.startsWith(about.prefix)) throw unexpected(about.op, about.prefix, "a key that lies under another prefix");
@@ -122,8 +121,8 @@ export async function listPage(
     ...(delimiter !== "" && { Delimiter: delimiter }),
     ...(from !== null ? { ContinuationToken: from } : startAfter !== null && { StartAfter: startAfter }),
   };
-  const ask = (encoding: Encoding) =>
-    answered(client.send(new ListObjectsV2Command({ ...asked, ...encoding }), withSignal(signal)), about);
+  const ask = (wish: Wish) =>
+    answered(client.send(new ListObjectsV2Command({ ...asked, ...withWish(wish) }), withSignal(signal)), about);
   const isThere = async (key: string): Promise<boolean> => {
     const one = new ListObjectsV2Command({ Bucket: bucket, Prefix: key, MaxKeys: 1, EncodingType: "url" });
     const { Contents: found = [] } = await answered(client.send(one, withSignal(signal)), about);
@@ -203,8 +202,8 @@ export async function versionsPage(
     VersionIdMarker: markers.second,
     ...(delimiter !== "" && { Delimiter: delimiter }),
   };
-  const ask = (encoding: Encoding) =>
-    answered(client.send(new ListObjectVersionsCommand({ ...asked, ...encoding }), withSignal(signal)), about);
+  const ask = (wish: Wish) =>
+    answered(client.send(new ListObjectVersionsCommand({ ...asked, ...withWish(wish) }), withSignal(signal)), about);
   // An object that was deleted is in no other listing.
   const isThere = async (key: string): Promise<boolean> => {
     const one = new ListObjectVersionsCommand({ Bucket: bucket, Prefix: key, MaxKeys: 1, EncodingType: "url" });
@@ -217,42 +216,22 @@ export async function versionsPage(
   const { read, unreadable } = collecting(reader);
   const { IsTruncated, NextKeyMarker, NextVersionIdMarker: second } = page;
   const next = nextMarkers({ IsTruncated, NextKeyMarker, second }, { ...about, from, names, reader });
-  const whole = (page.Versions ?? []).flatMap((row): ObjectVersion[] => {
-    const { Key, VersionId, IsLatest, Size, ETag, LastModified } = row;
-    if (Key === undefined || LastModified === undefined)
-      throw unexpected(op, about.subject, "a version without a key or date");
-    const key = read(Key);
-    if (key === null) return [];
-    return [
-      {
-        key: under(key, { prefix, op }),
-        versionId: VersionId ?? "null",
-        isLatest: IsLatest ?? false,
-        isDeleteMarker: false,
-        sizeBytes: Size ?? 0,
-        etag: ETag === undefined ? null : quoteEtag(ETag),
-        modifiedAt: LastModified.getTime(),
-      },
-    ];
-  });
-  const markersOf = (page.DeleteMarkers ?? []).flatMap((row): ObjectVersion[] => {
+  const describe = (row: DeleteMarkerEntry, of: Pick<ObjectVersion, "isDeleteMarker" | "sizeBytes" | "etag">) => {
     const { Key, VersionId, IsLatest, LastModified } = row;
     if (Key === undefined || LastModified === undefined)
-      throw unexpected(op, about.subject, "a delete marker without a key or date");
+      throw unexpected(op, about.subject, `a ${of.isDeleteMarker ? "delete marker" : "version"} without a key or date`);
     const key = read(Key);
     if (key === null) return [];
-    return [
-      {
-        key: under(key, { prefix, op }),
-        versionId: VersionId ?? "null",
-        isLatest: IsLatest ?? false,
-        isDeleteMarker: true,
-        sizeBytes: 0,
-        etag: null,
-        modifiedAt: LastModified.getTime(),
-      },
-    ];
+    const [versionId, isLatest, modifiedAt] = [VersionId ?? "null", IsLatest ?? false, LastModified.getTime()];
+    return [{ key: under(key, { prefix, op }), versionId, isLatest, modifiedAt, ...of }];
+  };
+  const whole = (page.Versions ?? []).flatMap((row) => {
+    const etag = row.ETag === undefined ? null : quoteEtag(row.ETag);
+    return describe(row, { isDeleteMarker: false, sizeBytes: row.Size ?? 0, etag });
   });
+  const markersOf = (page.DeleteMarkers ?? []).flatMap((row) =>
+    describe(row, { isDeleteMarker: true, sizeBytes: 0, etag: null }),
+  );
   // The SDK parts them; the store lists them by key, newest first.
   const versions = [...whole, ...markersOf].toSorted((a, b) =>
     a.key === b.key ? b.modifiedAt - a.modifiedAt || Number(b.isLatest) - Number(a.isLatest) : a.key < b.key ? -1 : 1,
@@ -287,8 +266,8 @@ export async function uploadsPage(
     KeyMarker: markers.key,
     UploadIdMarker: markers.second,
   };
-  const ask = (encoding: Encoding) =>
-    answered(client.send(new ListMultipartUploadsCommand({ ...asked, ...encoding }), withSignal(signal)), about);
+  const ask = (wish: Wish) =>
+    answered(client.send(new ListMultipartUploadsCommand({ ...asked, ...withWish(wish) }), withSignal(signal)), about);
   // No listing of objects shows it.
   const isThere = async (key: string): Promise<boolean> => {
     const one = new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: key, MaxUploads: 1, EncodingType: "url" });

@@ -1,6 +1,6 @@
 import { Fault } from "#protocol/fault.ts";
 import { provider as providerName, PROVIDERS, type Provider } from "#protocol/provider.ts";
-import { providerOfHost, regionOfHost, styleOfHost } from "./provider-hosts.ts";
+import { providerOfHost, regionOfHost, styleAt } from "./provider-hosts.ts";
 import { PRESETS } from "./providers.ts";
 import type { StoreAccess } from "./signing.ts";
 
@@ -50,7 +50,7 @@ export function chooseStore(hints: StoreHints): ChosenStore {
     provider,
     endpoint: endpoint ?? endpointFor(provider, region),
     region,
-    addressing: (endpoint === null ? null : styleOfHost(endpoint)) ?? preset.addressing,
+    addressing: styleAt(endpoint, preset.addressing),
     traits: preset.traits,
   };
 }

@@ -10,13 +10,6 @@ export interface NameReader {
   bytesOf(name: string): Buffer;
 }
 
-/**
- * Says whether names may be encoded though their answer has no `EncodingType`: Ceph writes those of uploads so. The same page, asked for
- * without `encoding-type`, has them as they are.
- */
-export const mayBeEncoded = (names: readonly (string | undefined)[]): boolean =>
-  names.some((name) => name?.includes("%") === true);
-
 /** Reads names of a page that encodes none. */
 export const PLAIN_NAMES: NameReader = { read: (name) => name, bytesOf: (name) => Buffer.from(name) };
 
@@ -50,6 +43,18 @@ export async function readerOfNames(
   if (names.some((name) => / |%20/.test(name))) return readWith("+");
   const literal = readWith("+").read(withPlus);
   return literal !== null && (await isThere(literal)) ? readWith("+") : readWith(" ");
+}
+
+/**
+ * Asks for a page of names percent-encoded, because XML cannot carry every character that a key may have. A store may encode them and not
+ * say so, as Ceph does with those of uploads: the same page, asked for without a wish, has them as they are.
+ */
+export async function askForNames<T>(
+  ask: (wish: "url" | null) => Promise<T>,
+  about: { isEncoded: (page: T) => boolean; namesOf: (page: T) => readonly string[] },
+): Promise<T> {
+  const page = await ask("url");
+  return !about.isEncoded(page) && about.namesOf(page).some((name) => name.includes("%")) ? ask(null) : page;
 }
 
 /**

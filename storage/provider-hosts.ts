@@ -112,6 +112,6 @@ export function endpointInRegion(endpoint: string, region: string): string | nul
 const ONLY_VIRTUAL_HOST =
   /^(?:oss-[a-z0-9-]+\.aliyuncs\.com|cos\.[a-z0-9-]+\.myqcloud\.com|obs\.[a-z0-9-]+\.myhuaweicloud\.com|tos-s3-[a-z0-9-]+\.volces\.com)$/;
 
-/** The style in which a host takes buckets, where no provider of ours says it; null when nothing is known. */
-export const styleOfHost = (endpoint: string): "virtual-host" | null =>
-  ONLY_VIRTUAL_HOST.test(hostNameOf(endpoint)) ? "virtual-host" : null;
+/** The style in which buckets are asked for at an endpoint: the usual one of its provider, unless its host takes only another. */
+export const styleAt = (endpoint: string | null, usual: "path" | "virtual-host"): "path" | "virtual-host" =>
+  endpoint !== null && ONLY_VIRTUAL_HOST.test(hostNameOf(endpoint)) ? "virtual-host" : usual;

@@ -140,7 +140,7 @@ async function measureAll(
     for (const direction of DIRECTIONS) {
       await stage.empty();
       if (direction === "down") await stage.fill(bytes);
-      // What knows the store has to have been there.
+      // A tool knows the store only after it was there once.
       for (const { tool } of tools) if (tool.name === "again") await stage.run(tool, { direction, bytes });
       for (let round = 1; round <= rounds; round++) {
         for (const { tool } of tools) {

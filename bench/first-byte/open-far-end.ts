@@ -6,7 +6,7 @@ import { BenchError } from "../bench-error.ts";
 import { farEvent, type FarEvent } from "./timeline.ts";
 
 export interface FarEnd {
-  /** What came since the last call. */
+  /** Takes the events since the last call. */
   events(): Promise<FarEvent[]>;
   [Symbol.asyncDispose]: () => Promise<void>;
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Direction } from "../cases.ts";
 
-/** What the far end saw of one run, and what it says of the first byte of payload. */
+/** One run as the far end saw it: when the first byte of payload came, and after which requests. */
 
 const REQUESTS = ["create", "part", "put", "head", "get", "list", "other"] as const;
 export type RequestKind = (typeof REQUESTS)[number];
@@ -39,7 +39,7 @@ export interface FirstByte {
   firstPacketMs: number;
   /** Until the first byte of payload leaves it (up), or reaches it (down), ms. */
   firstByteMs: number;
-  /** What the payload waited for, in order: lookups, connections and requests that came before it, equal ones counted once. */
+  /** Lookups, connections and requests that came before the payload, in order; equal ones are counted once. */
   before: string[];
 }
 
@@ -55,7 +55,7 @@ export function firstByteOf(
 ): FirstByte | null {
   const { startedMs, rttMs, direction } = about;
   const half = rttMs / 2;
-  // What left before the start is of the tool that ran before.
+  // A byte that was sent before the start belongs to the tool that ran before.
   const timed = events
     .flatMap((event) => ("atMs" in event && event.atMs - half >= startedMs ? [event] : []))
     .toSorted((a, b) => a.atMs - b.atMs);

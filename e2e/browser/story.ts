@@ -61,9 +61,9 @@ export async function openSignedIn(page: Page, stage: Stage): Promise<void> {
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /**
- * What axe finds serious or critical on the page as it stands, with where; of all its rules, or of those of colour. Axe is put into
- * a document once, and runs no rule that it calls minor or moderate: that takes a third of the time of `AxeBuilder`, which puts it
- * into the page and into a blank one for each judgement.
+ * Returns the rules of axe that the page breaks, as far as axe calls them serious or critical, with the places; by all its rules, or by
+ * that of colours alone. A document gets axe once, and minor and moderate rules do not run: `AxeBuilder`, which puts axe into the page
+ * and into a blank one at each call, takes three times as long.
  */
 export async function seriousFaults(page: Page, rules: "all" | "colours" = "all"): Promise<string[]> {
   // A page that was navigated to gets its title a moment after its content.

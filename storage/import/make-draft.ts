@@ -1,7 +1,7 @@
 import type { ImportedDraft } from "#protocol/profiles.ts";
 import type { Provider } from "#protocol/provider.ts";
 import { credentialDraft, profileDraft, type CredentialDraft } from "#protocol/requests.ts";
-import { providerOfHost, regionOfHost, styleOfHost } from "../provider-hosts.ts";
+import { providerOfHost, regionOfHost, styleAt } from "../provider-hosts.ts";
 import { PRESETS } from "../providers.ts";
 import type { ReadStore } from "./read-store.ts";
 
@@ -110,7 +110,7 @@ export function makeDraft(read: ReadStore): MadeDraft {
         endpoint,
         workerEndpoint: null,
         browserEndpoint: null,
-        addressing: read.addressing ?? (endpoint === null ? null : styleOfHost(endpoint)) ?? preset.addressing,
+        addressing: read.addressing ?? styleAt(endpoint, preset.addressing),
       },
       accessKeyHint: credential === null ? null : credential.accessKeyId.slice(-4),
       problems,

@@ -1,10 +1,10 @@
 import type { Provider } from "#protocol/provider.ts";
 
-/** What a text says of one store. Apart from the draft that is made of it: commands read such texts at each start, and need no schema. */
+/** A store as a text describes it. The draft is made in another file, because commands read such texts at each start and need no schema. */
 export interface ReadStore {
   /** Where it was read. */
   from: string;
-  /** What the text calls the provider; null when it does not say. */
+  /** The provider as the text names it; null when it names none. */
   provider: Provider | null;
   endpoint: string | null;
   region: string | null;

@@ -1,6 +1,6 @@
 import { Fault } from "#protocol/fault.ts";
 import { quoteEtag } from "#storage/check-range.ts";
-import { mayBeEncoded, PLAIN_NAMES, readerOfNames } from "#storage/decode-names.ts";
+import { askForNames, PLAIN_NAMES, readerOfNames } from "#storage/decode-names.ts";
 import { faultOfAnswer, type HttpAnswer } from "#storage/faults.ts";
 import { locateBucket, type StoreAccess } from "#storage/signing.ts";
 import { presign, type Credential, type CredentialSource, type QueryPairs } from "#storage/sigv4.ts";
@@ -56,10 +56,10 @@ export async function* listPages(
   const patience = createPatience(engine.retrier.clock);
   const seen = new Set<string>();
   let keys = about.firstKeys ?? MOST_KEYS;
-  const askAs = (encoding: QueryPairs, below: string, rest: QueryPairs) =>
+  const askAs = (wish: "url" | null, below: string, rest: QueryPairs) =>
     withRetry(engine.retrier, { signal, patience }, async () => {
       const { signedFor } = engine.store;
-      const query: QueryPairs = [["list-type", "2"], ...encoding, ["prefix", below], ...rest];
+      const query: QueryPairs = [["list-type", "2"], ...wishFor(wish), ["prefix", below], ...rest];
       const request = {
         method: "GET",
         url: urlOf(from, query, from.keys.now() ?? (await from.keys.fresh())),
@@ -69,11 +69,8 @@ export async function* listPages(
       return readPage(await ask(engine, { signedFor, request, op: OP, subject, signal }), subject);
     });
   /** With the names as the store wrote them. */
-  const askRaw = async (below: string, rest: QueryPairs) => {
-    // XML cannot carry every character that a key may have.
-    const page = await askAs([["encoding-type", "url"]], below, rest);
-    return !page.isEncoded && mayBeEncoded(namesIn(page)) ? askAs([], below, rest) : page;
-  };
+  const askRaw = (below: string, rest: QueryPairs) =>
+    askForNames((wish) => askAs(wish, below, rest), { isEncoded: (page) => page.isEncoded, namesOf: namesIn });
   const askFor = (token: string | null) => {
     const rest: QueryPairs = [
       ...(keys < MOST_KEYS ? [["max-keys", String(keys)] as const] : []),
@@ -197,6 +194,9 @@ function readPage(answer: HttpAnswer, subject: string): RawPage {
   const isEncoded = textOf(element, "EncodingType")?.trim() === "url";
   return { objects, folders, isEncoded, next: truncated === "true" ? next : null };
 }
+
+/** As a query asks for names. */
+export const wishFor = (wish: "url" | null): QueryPairs => (wish === null ? [] : [["encoding-type", wish]]);
 
 const namesIn = ({ objects, folders }: RawPage): string[] => [...objects.map(({ key }) => key), ...folders];
 

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { read as readLater, readSync } from "node:fs";
+import { constants, read as readLater, readSync } from "node:fs";
 import { Fault } from "#protocol/fault.ts";
 import type { StoreChecksum } from "#protocol/store-checksum.ts";
-import { atOnce } from "./at-once.ts";
+import { atOnce, closeFile, openFile } from "./at-once.ts";
 import { diskFault } from "./disk-fault.ts";
 import { sumBytes } from "./sum-bytes.ts";
 import { sumToHex } from "#storage/combine-crc32.ts";
@@ -136,3 +136,21 @@ export async function sumSlice(slice: PartSlice, checksum: StoreChecksum): Promi
 /** Whether these are all the sums that bytes need to be sent with this checksum. */
 export const isSummedFor = (sums: PartSums, checksum: StoreChecksum): boolean =>
   checksum !== "md5" || sums.md5 !== undefined;
+
+/** Whether a file has these sums, each with the number of its part from 0. Faults: READ_FAILED, SOURCE_CHANGED; the error of opening it. */
+export async function hasSums(
+  { path, sizeBytes, partBytes }: { path: string; sizeBytes: number; partBytes: number },
+  sums: Iterable<readonly [index: number, crc32: string]>,
+): Promise<boolean> {
+  const fd = await openFile(path, constants.O_RDONLY);
+  try {
+    for (const [index, crc32] of sums) {
+      const offset = index * partBytes;
+      const length = Math.min(partBytes, sizeBytes - offset);
+      if ((await checksumSlice({ fd, path, offset, length })) !== crc32) return false;
+    }
+    return true;
+  } finally {
+    await closeFile(fd);
+  }
+}

@@ -1,13 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { constants } from "node:fs";
 import * as z from "zod";
 import { crc32Hex, etag } from "#protocol/checkpoint.ts";
 import { storeChecksum, type StoreChecksum } from "#protocol/store-checksum.ts";
 import { removeOwned } from "../disk/change-disk.ts";
-import { closeFile, openFile } from "./at-once.ts";
 import { fileIdentity, isSameFile, type FileIdentity } from "./identity.ts";
 import { openJournal } from "./journal.ts";
-import { checksumSlice } from "./read-part.ts";
+import { hasSums } from "./read-part.ts";
 import { SentPlaces } from "./sent-places.ts";
 import type { BegunUpload, SendMemory, SentPart } from "./send-job.ts";
 
@@ -146,17 +144,8 @@ async function isAsSent(
   if (identity.mtimeNs === before.mtimeNs) return isSameFile(identity, before, path ?? "");
   if (path === undefined || !isSameFile(identity, before, path)) return false;
   if (sentEtag !== null && parts.size < Math.ceil(identity.sizeBytes / partBytes)) return false;
-  const fd = await openFile(path, constants.O_RDONLY);
-  try {
-    for (const [number, { crc32 }] of parts) {
-      const offset = (number - 1) * partBytes;
-      const length = Math.min(partBytes, identity.sizeBytes - offset);
-      if ((await checksumSlice({ fd, path, offset, length })) !== crc32) return false;
-    }
-    return true;
-  } finally {
-    await closeFile(fd);
-  }
+  const sent = parts.entries().map(([number, { crc32 }]) => [number - 1, crc32] as const);
+  return hasSums({ path, sizeBytes: identity.sizeBytes, partBytes }, sent);
 }
 
 /**

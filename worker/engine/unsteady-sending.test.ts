@@ -3,27 +3,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { crc32Hex } from "#storage/crc32.ts";
-import { createFileTimes, fileTimes } from "./file-times.ts";
+import { fileTimes } from "./file-times.ts";
 import { readIdentity } from "./identity.ts";
 import { openSendJournal } from "./send-journal.ts";
 import { openFileSource } from "./send-source.ts";
+import { onRemoteDisk } from "./trial-remote-disk.ts";
 
-/** Of this machine's disks as they are, and as if they were those of another one: NFS. */
-const real = { ...fileTimes };
-const asRemote = () =>
-  Object.assign(
-    fileTimes,
-    createFileTimes(() => 0x6969),
-  );
-afterEach(() => {
-  Object.assign(fileTimes, real);
-});
+onRemoteDisk();
 
 let folder: string;
 let path: string;
 const PART = 5;
 beforeEach(async () => {
-  asRemote();
   folder = await mkdtemp(join(tmpdir(), "tidemark-unsteady-"));
   path = join(folder, "a");
   await writeFile(path, "12345678");

@@ -1,7 +1,6 @@
-import { open } from "node:fs/promises";
 import { Fault } from "#protocol/fault.ts";
 import { isSameFile, readIdentity } from "../engine/identity.ts";
-import { checksumSlice } from "../engine/read-part.ts";
+import { hasSums } from "../engine/read-part.ts";
 import type { CapturedFile } from "./capture.ts";
 import type { LookedFile } from "./look.ts";
 
@@ -15,26 +14,10 @@ export async function assertAsLooked(file: Source, secured: Pick<CapturedFile, "
   const { path, identity } = file;
   const source = await readIdentity(path).catch(() => null);
   if (source !== null && isSameFile(source, identity, path)) {
-    if (source.mtimeNs === identity.mtimeNs || (await holds(file, secured))) return;
+    const { partBytes, sums } = secured;
+    const known = { path, sizeBytes: identity.sizeBytes, partBytes };
+    if (source.mtimeNs === identity.mtimeNs || (await hasSums(known, sums.entries()))) return;
   }
   const detail = "it changed while it was captured";
   throw new Fault("SOURCE_CHANGED", { op: "capture", subject: path, detail });
-}
-
-/** Whether the file has these bytes. */
-async function holds(
-  { path, identity: { sizeBytes } }: Source,
-  { partBytes, sums }: Pick<CapturedFile, "partBytes" | "sums">,
-): Promise<boolean> {
-  const handle = await open(path, "r");
-  try {
-    for (const [index, sum] of sums.entries()) {
-      const offset = index * partBytes;
-      const length = Math.min(partBytes, sizeBytes - offset);
-      if ((await checksumSlice({ fd: handle.fd, path, offset, length })) !== sum) return false;
-    }
-    return true;
-  } finally {
-    await handle.close();
-  }
 }

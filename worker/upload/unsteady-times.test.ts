@@ -7,7 +7,7 @@ import { runName } from "#protocol/names.ts";
 import { DEFAULT_PACKING } from "#protocol/packing.ts";
 import { crc32Hex } from "#storage/crc32.ts";
 import { traitsOf } from "#storage/providers.ts";
-import { createFileTimes, fileTimes } from "../engine/file-times.ts";
+import { onRemoteDisk } from "../engine/trial-remote-disk.ts";
 import { assertAsLooked } from "./assert-as-looked.ts";
 import type { Candidate } from "./find.ts";
 import { openLedger } from "./ledger.ts";
@@ -17,17 +17,7 @@ import { createSettlerByNow } from "./settle.ts";
 import { takeSnapshot } from "./snapshot.ts";
 import { createFinder } from "./walk-watched.ts";
 
-/** Of this machine's disks as they are, and as if they were those of another one: NFS. */
-const real = { ...fileTimes };
-beforeEach(() => {
-  Object.assign(
-    fileTimes,
-    createFileTimes(() => 0x6969),
-  );
-});
-afterEach(() => {
-  Object.assign(fileTimes, real);
-});
+onRemoteDisk();
 
 let folder: string;
 let candidate: Candidate;

@@ -1,8 +1,9 @@
 import type { HttpAnswer } from "#storage/answers.ts";
-import { mayBeEncoded, PLAIN_NAMES, readerOfNames } from "#storage/decode-names.ts";
+import { askForNames, PLAIN_NAMES, readerOfNames } from "#storage/decode-names.ts";
 import { faultOfAnswer } from "#storage/faults.ts";
 import type { QueryPairs } from "#storage/sigv4.ts";
 import { childrenOf, parseXml, textOf } from "#storage/xml.ts";
+import { wishFor } from "../copy/list-objects.ts";
 import { askStore } from "./ask-store.ts";
 import type { Bench } from "./bench.ts";
 
@@ -19,19 +20,17 @@ export interface OpenUpload {
 /** The first thousand below a prefix, without those whose names are not valid UTF-8. Faults: those of the store, UNEXPECTED_ANSWER, CANCELLED. */
 export async function listUploads(bench: Bench, about: { prefix: string; signal: AbortSignal }): Promise<OpenUpload[]> {
   const { prefix, signal } = about;
-  const list = (encoding: QueryPairs) => {
-    const query: QueryPairs = [...encoding, ["max-uploads", "1000"], ["prefix", prefix], ["uploads", ""]];
+  const list = (wish: "url" | null) => {
+    const query: QueryPairs = [...wishFor(wish), ["max-uploads", "1000"], ["prefix", prefix], ["uploads", ""]];
     return askStore(bench, { op: OP, method: "GET", at: "bucket", query, signal }, (answer) =>
       readUploads(answer, prefix),
     );
   };
-  // XML cannot carry every character that a key may have.
-  let listed = await list([["encoding-type", "url"]]);
-  if (!listed.isEncoded && mayBeEncoded(listed.uploads.map(({ key }) => key))) listed = await list([]);
-  const names = listed.uploads.map(({ key }) => key);
+  const namesOf = ({ uploads }: Listing) => uploads.map(({ key }) => key);
+  const listed = await askForNames(list, { isEncoded: (page) => page.isEncoded, namesOf });
   // All of them begin with the prefix, which says what a plus sign is.
   const isThere = (key: string) => Promise.resolve(key.startsWith(prefix));
-  const { read } = listed.isEncoded ? await readerOfNames(names, isThere) : PLAIN_NAMES;
+  const { read } = listed.isEncoded ? await readerOfNames(namesOf(listed), isThere) : PLAIN_NAMES;
   return listed.uploads.flatMap(({ key: name, ...upload }) => {
     const key = read(name);
     return key?.startsWith(prefix) === true ? [{ key, ...upload }] : [];
@@ -39,7 +38,12 @@ export async function listUploads(bench: Bench, about: { prefix: string; signal:
 }
 
 /** With names as the store wrote them. */
-function readUploads(answer: HttpAnswer, prefix: string): { uploads: OpenUpload[]; isEncoded: boolean } {
+interface Listing {
+  uploads: OpenUpload[];
+  isEncoded: boolean;
+}
+
+function readUploads(answer: HttpAnswer, prefix: string): Listing {
   const parsed = answer.status === 200 ? parseXml(answer.body) : null;
   if (parsed === null || parsed.root !== "ListMultipartUploadsResult") {
     throw faultOfAnswer({ op: OP, subject: prefix, answer });

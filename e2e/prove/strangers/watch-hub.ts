@@ -28,7 +28,7 @@ export interface Watched {
   slowestMs: number;
   slowestOwnMs: number;
   failed: number;
-  /** Of which nothing is said, because this machine itself was late. */
+  /** Answers that are not judged, because this machine itself was late. */
   unjudged: number;
   mostBytes: number;
 }
@@ -93,16 +93,11 @@ async function watch({ url, pid }: { url: string; pid: number }): Promise<void> 
     const before = readTimes(hubThread(pid));
     const ownBefore = readTimes(OWN_THREAD);
     const looking = timeOf(`${url}/healthz`);
-    const state = { isOver: false };
-    void looking.finally(() => (state.isOver = true));
+    const over = looking.then(() => true);
     // The machine is asked as long as the hub takes, and not all the time: this thread must not wait for its own turns.
     let busyMs = 0;
-    for (;;) {
-      busyMs = Math.max(busyMs, (await timeOf(ownUrl)) ?? 0);
-      if (state.isOver) break;
-      await Promise.race([looking, sleep(ASK_EVERY_MS)]);
-      if (state.isOver) break;
-    }
+    do busyMs = Math.max(busyMs, (await timeOf(ownUrl)) ?? 0);
+    while (!(await Promise.race([over, sleep(ASK_EVERY_MS, false)])));
     const tookMs = await looking;
     seen.asked++;
     if (tookMs === null) seen.failed++;

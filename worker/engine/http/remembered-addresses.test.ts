@@ -105,10 +105,8 @@ describe("addresses of an earlier run", () => {
 describe("an attempt that went to an address of an earlier run", () => {
   afterEach(() => void vi.useRealTimers());
 
-  it.each([
-    ["another one than the name has", ["10.0.0.2"], true],
-    ["one that the name still has", ["10.0.0.2", "10.0.0.1"], false],
-  ])("is told a while after the look-up that it is %s", async (_, found, isOther) => {
+  /** An attempt that went to the remembered address while the name is being looked up. */
+  async function begin() {
     vi.useFakeTimers();
     const { resolver, answer } = resolverOf();
     const addresses = createAddresses("store.example", { now: () => 0, resolver, remembered: ["10.0.0.1"] });
@@ -117,6 +115,14 @@ describe("an attempt that went to an address of an earlier run", () => {
     const tried = Promise.withResolvers<unknown>();
     attempt.lookup("store.example", {}, (_error, address) => tried.resolve(address));
     expect(await tried.promise).toBe("10.0.0.1");
+    return { addresses, attempt, answer, onOther };
+  }
+
+  it.each([
+    ["another one than the name has", ["10.0.0.2"], true],
+    ["one that the name still has", ["10.0.0.2", "10.0.0.1"], false],
+  ])("is told a while after the look-up that it is %s", async (_, found, isOther) => {
+    const { addresses, attempt, answer, onOther } = await begin();
     answer(found);
     await vi.advanceTimersByTimeAsync(1_000);
     expect(onOther).toHaveBeenCalledTimes(isOther ? 1 : 0);
@@ -125,14 +131,7 @@ describe("an attempt that went to an address of an earlier run", () => {
   });
 
   it("is told nothing when it has ended before", async () => {
-    vi.useFakeTimers();
-    const { resolver, answer } = resolverOf();
-    const addresses = createAddresses("store.example", { now: () => 0, resolver, remembered: ["10.0.0.1"] });
-    const onOther = vi.fn();
-    const attempt = addresses.attempt(onOther);
-    const tried = Promise.withResolvers<unknown>();
-    attempt.lookup("store.example", {}, () => tried.resolve(null));
-    await tried.promise;
+    const { attempt, answer, onOther } = await begin();
     answer(["10.0.0.2"]);
     await vi.advanceTimersByTimeAsync(100);
     attempt.ended();

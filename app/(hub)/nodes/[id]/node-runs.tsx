@@ -47,7 +47,7 @@ export function NodeRuns({ node }: { node: NodeRow }) {
   );
 }
 
-/** Of a single folder that is the watched one itself there is nothing to say. */
+/** Names no folder where the run writes to one, the watched one itself. */
 function lineWords(line: NodeLine | undefined): string {
   if (line === undefined || (line.folder === "" && line.others === 0)) return "";
   return `, in ${line.folder === "" ? "the watched folder" : visibleText(line.folder)}`;
