@@ -54,7 +54,7 @@ test("an upload appears live, becomes complete, and is restored to another node 
   await expect(dialog).toContainText(/gpu-2/);
   await expect(path).toHaveValue(seen);
   await path.blur();
-  await expect(path).toHaveValue(/gpu-2/);
+  await expect(path).toHaveValue(/gpu-2\/restored\/llama\/step-500$/);
   const target = join(stage.dir, "restored", "checkpoint-500");
   await path.fill(target);
   await expect(dialog).toContainText("You can close this page.");
