@@ -26,6 +26,7 @@ const EXPECTED: Record<Who, string[]> = {
     "checkpoints.get",
     "checkpoints.list",
     "checkpoints.files",
+    "checkpoints.search",
     "transfers.list",
     "events.list",
     "losses.list",

@@ -1,6 +1,6 @@
 "use client";
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useRouter } from "next/navigation";
+import { useGo } from "../_ui/going.tsx";
 import { useState } from "react";
 import { ENGINE_NAMES, ENGINES } from "#protocol/bench/engines.ts";
 import { BENCH_PRESETS } from "#protocol/bench/presets.ts";
@@ -37,7 +37,7 @@ const toggled = <T,>(list: readonly T[], item: T): T[] =>
 /** Asks what is to be compared where, and says what it would move and cost before anything begins. */
 export function StartDialog({ onClose }: { onClose: () => void }) {
   const client = useQueryClient();
-  const router = useRouter();
+  const go = useGo();
   const profiles = useQuery(profilesQuery()).data ?? [];
   const [form, setForm] = useState<StartForm>(FIRST_FORM);
   const [preset, setPreset] = useState("guide");
@@ -76,7 +76,7 @@ export function StartDialog({ onClose }: { onClose: () => void }) {
             if (begun === null) return;
             void client.invalidateQueries({ queryKey: ["benchmarks"] });
             onClose();
-            router.push(`/benchmarks/${begun.id}`);
+            go?.(`/benchmarks/${begun.id}`);
           });
         }}
       >

@@ -1,4 +1,4 @@
-import { listCheckpointsInput, listFilesInput } from "#protocol/checkpoint-pages.ts";
+import { listCheckpointsInput, listFilesInput, searchCheckpointsInput } from "#protocol/checkpoint-pages.ts";
 import { byId, byRun, handOverInput } from "#protocol/requests.ts";
 import { keepProcedures } from "../keeping/router.ts";
 import { verifyInput } from "#protocol/verifying.ts";
@@ -10,6 +10,7 @@ import { handOver } from "./hand-over.ts";
 import { readLineage } from "./lineage.ts";
 import { listCheckpoints } from "./list-checkpoints.ts";
 import { getRun, listRuns } from "./runs.ts";
+import { searchCheckpoints } from "./search.ts";
 import { readTimeline } from "./timeline.ts";
 
 export const runsRouter = router({
@@ -25,5 +26,6 @@ export const checkpointsRouter = router({
   ...keepProcedures,
   verify: operator.input(verifyInput).mutation(({ ctx, input }) => verifyCheckpoint(ctx, input)),
   list: viewer.input(listCheckpointsInput).query(({ ctx, input }) => listCheckpoints(ctx.hub, input)),
+  search: viewer.input(searchCheckpointsInput).query(({ ctx, input }) => searchCheckpoints(ctx.hub, input)),
   files: viewer.input(listFilesInput).query(({ ctx, input }) => listFiles(ctx.hub, input)),
 });
