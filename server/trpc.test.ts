@@ -33,6 +33,7 @@ const EXPECTED: Record<Who, string[]> = {
     "losses.summary",
     "runs.lineage",
     "runs.timeline",
+    "runs.metrics",
     "restores.plan",
     ...["file", "checkpoint", "compare", "curve"].map((name) => `inspect.${name}`),
     ...["percentiles", "series", "list", "export", "regions"].map((name) => `history.${name}`),
