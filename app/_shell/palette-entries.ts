@@ -185,7 +185,7 @@ export function usePaletteEntries(typed: string, onHelp: () => void): Entry[] {
       id: `step ${id} ${tag ?? ""}`,
       kind: tag === null ? "step" : "tag",
       text: tag ?? `${run}, step ${formatCount(step)}`,
-      also: tag === null ? `${step} @${step} step-${step}` : undefined,
+      also: tag === null ? String(step) : undefined,
       note: tag === null ? (state === "complete" ? undefined : state) : `${run}, step ${formatCount(step)}`,
       choose: go(`/checkpoints/${encodeURIComponent(id)}`),
     },

@@ -6,6 +6,7 @@ test("every word typed must occur, in the text or among the other words", () => 
   const found = (typed: string) => bestMatches(entries, typed, 5).map(({ text }) => text);
   expect(found("lla res")).toEqual(["Restore llama-8b"]);
   expect(found("llama 1200")).toEqual(["llama-8b, step 1,200"]);
+  expect(found("1200")).toEqual(["llama-8b, step 1,200"]);
   expect(found("lla add")).toEqual([]);
 });
 
