@@ -17,7 +17,7 @@ export function chartOf({ lines }: RunMetric): { times: number[]; series: Series
   const times = [...new Set(lines.flatMap(({ steps }) => steps))].toSorted((a, b) => a - b);
   const places = new Map(times.map((step, index) => [step, index]));
   const series = lines.map((line, order): Series => {
-    const values = new Array<number | null>(times.length).fill(null);
+    const values = times.map((): number | null => null);
     for (const [index, step] of line.steps.entries()) values[places.get(step) ?? 0] = line.values[index] ?? null;
     return {
       key: String(line.epoch),

@@ -90,11 +90,8 @@ function Content({ state, children }: { state: ReturnType<typeof useLiveState>; 
   return (
     <>
       {isGoing && (
-        <div
-          role="progressbar"
-          aria-label="Opening the page"
-          className="fixed inset-x-0 top-12 z-20 h-0.5 bg-accent/20"
-        >
+        <div className="fixed inset-x-0 top-12 z-20 h-0.5 bg-accent/20">
+          <progress aria-label="Opening the page" className="sr-only" />
           <div className="h-full w-1/3 animate-[going_1s_ease-in-out_infinite_alternate] bg-accent" />
         </div>
       )}

@@ -1,6 +1,6 @@
 "use client";
 import { ChartLine, Table2 } from "lucide-react";
-import { useLayoutEffect, useRef, useState } from "react";
+import { useId, useLayoutEffect, useRef, useState } from "react";
 import { Button, IconButton } from "./button.tsx";
 import { useChartHand } from "./chart-hand.ts";
 import { layOutChart, type Axis, type Series } from "./chart-layout.ts";
@@ -89,6 +89,7 @@ function ChartLines(props: ChartProps & { height: number }) {
   const shown = markers.filter((marker) => marker.at >= from && marker.at <= to);
   const hand = useChartHand({ ...props, axis, layout, index });
   const { chosen } = hand;
+  const does = useId();
 
   useLayoutEffect(() => {
     if (canvas.current === null || width === 0) return;
@@ -102,13 +103,18 @@ function ChartLines(props: ChartProps & { height: number }) {
         type="range"
         aria-label={label}
         aria-valuetext={valueWords(props, index === -1 ? times.length - 1 : index)}
-        aria-description={hand.does}
+        aria-describedby={hand.does === "" ? undefined : does}
         min={0}
         max={Math.max(0, times.length - 1)}
         value={index === -1 ? Math.max(0, times.length - 1) : index}
         {...hand.on}
         className="peer absolute inset-0 z-[1] size-full cursor-crosshair touch-pan-y opacity-0"
       />
+      {hand.does !== "" && (
+        <span id={does} hidden>
+          {hand.does}
+        </span>
+      )}
       <canvas
         ref={canvas}
         aria-hidden
