@@ -120,7 +120,6 @@ describe("a mail", () => {
       const server = await mailServer({ tls: when, certificate, login: { user: "tidemark", password: "secret" } });
       const id = await add("email", {
         ...mailTo(server),
-        host: "localhost",
         tls,
         user: "tidemark",
         password: "secret",

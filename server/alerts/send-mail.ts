@@ -49,8 +49,6 @@ export async function sendMail(
     requireTLS: tls === "starttls",
     ignoreTLS: tls === "none",
     ...(user === "" ? {} : { auth: { user, pass: password } }),
-    // What the certificate must fit, also where the host is an address and so no server name.
-    tls: { host },
     disableFileAccess: true,
     disableUrlAccess: true,
     connectionTimeout: sendMs,
