@@ -26,7 +26,14 @@ interface FormProps {
   actions: readonly FormAction[];
   /** Called when nothing is wrong. */
   onSubmit: () => void;
-  children: ReactNode | ((form: { ask: (run: () => void) => void }) => ReactNode);
+  children: ReactNode | ((form: Asked) => ReactNode);
+}
+
+interface Asked {
+  /** Runs it when nothing is wrong, as submitting does. */
+  ask: (run: () => void) => void;
+  /** What is wrong as far as it is shown. */
+  shown: Readonly<Record<string, string>>;
 }
 
 const NoteContext = createContext<FaultData | null>(null);
@@ -44,12 +51,17 @@ export function Form({ label, id, className, errors = {}, actions, onSubmit, chi
 
   const known = new Set(paths.values());
   const faults = actions.flatMap(({ fault }) => fault ?? []);
-  const isOfField = (fault: FaultData): boolean => fault.code === "BAD_INPUT" && known.has(fault.subject ?? "");
-  const note = faults.find((fault) => !isOfField(fault)) ?? null;
+  /** The path of the field that a fault is about: as the hub says it, or its last name alone. */
+  const pathOf = ({ code, subject = "" }: FaultData): string | null =>
+    code === "BAD_INPUT" ? ([subject, subject.split(".").at(-1) ?? ""].find((path) => known.has(path)) ?? null) : null;
+  const shown = Object.fromEntries(
+    Object.entries(errors).flatMap(([path, error]) => (error !== undefined && asked.has(path) ? [[path, error]] : [])),
+  );
+  const note = faults.find((fault) => pathOf(fault) === null) ?? null;
   const fields: FormFields = {
     errorAt: (path) => {
-      if (asked.has(path) && errors[path] !== undefined) return errors[path];
-      const fault = faults.find((one) => isOfField(one) && one.subject === path);
+      if (shown[path] !== undefined) return shown[path];
+      const fault = faults.find((one) => pathOf(one) === path);
       return fault === undefined ? undefined : fieldWordsOf(fault);
     },
     register: (control, path) => {
@@ -60,7 +72,8 @@ export function Form({ label, id, className, errors = {}, actions, onSubmit, chi
       const path = paths.get(control);
       if (path !== undefined) setAsked((old) => new Set([...old].filter((one) => one !== path)));
       for (const { fault, reset } of actions) {
-        if (fault !== null && (!isOfField(fault) || fault.subject === path)) reset();
+        const of = fault === null ? path : pathOf(fault);
+        if (fault !== null && (of === null || of === path)) reset();
       }
     },
   };
@@ -86,7 +99,7 @@ export function Form({ label, id, className, errors = {}, actions, onSubmit, chi
             ask(onSubmit);
           }}
         >
-          {typeof children === "function" ? children({ ask }) : children}
+          {typeof children === "function" ? children({ ask, shown }) : children}
         </form>
       </NoteContext>
     </FormFieldsContext>
