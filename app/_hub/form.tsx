@@ -42,6 +42,11 @@ export function Form({ label, id, className, errors = {}, actions, onSubmit, chi
   const form = useRef<HTMLFormElement>(null);
   /** Paths by the ids of their controls. */
   const [paths, setPaths] = useState<ReadonlyMap<string, string>>(new Map());
+  // The same for every drawing, so that fields register once.
+  const [register] = useState(() => (control: string, path: string) => {
+    setPaths((old) => new Map(old).set(control, path));
+    return () => setPaths((old) => new Map([...old].filter(([one]) => one !== control)));
+  });
   /** Paths whose errors were asked for, and were not changed since. */
   const [asked, setAsked] = useState<ReadonlySet<string>>(new Set());
   const [refused, setRefused] = useState(0);
@@ -64,10 +69,7 @@ export function Form({ label, id, className, errors = {}, actions, onSubmit, chi
       const fault = faults.find((one) => pathOf(one) === path);
       return fault === undefined ? undefined : fieldWordsOf(fault);
     },
-    register: (control, path) => {
-      setPaths((old) => new Map(old).set(control, path));
-      return () => setPaths((old) => new Map([...old].filter(([one]) => one !== control)));
-    },
+    register,
     changed: (control) => {
       const path = paths.get(control);
       if (path !== undefined) setAsked((old) => new Set([...old].filter((one) => one !== path)));

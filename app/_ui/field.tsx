@@ -26,8 +26,7 @@ export function Field({ label, hint, error: given, path, required = false, child
   const id = useId();
   const form = useContext(FormFieldsContext);
   const register = form?.register;
-  // Once for each path: what `register` does is the same for every drawing of the form.
-  useEffect(() => (path === undefined ? undefined : register?.(id, path)), [id, path]);
+  useEffect(() => (path === undefined ? undefined : register?.(id, path)), [register, id, path]);
   const error = given ?? (path === undefined ? undefined : form?.errorAt(path));
   const said = error !== undefined || hint !== undefined;
   return (

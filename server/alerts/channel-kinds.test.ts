@@ -7,7 +7,7 @@ import { TRIAL_TLS } from "#storage/testing/trial-certificate.ts";
 import { callAs, openTestHub, type TestHub } from "../hub/open-test-hub.ts";
 import { readReach } from "../profiles/reach.ts";
 import { beginDue, deliverDue } from "./deliver.ts";
-import { openMailReceiver, type MailReceiver } from "./open-mail-receiver.ts";
+import { openMailReceiver, type MailReceiver } from "#storage/testing/open-mail-receiver.ts";
 import { openReceiver, type Receiver } from "./open-receiver.ts";
 import { sendMail } from "./send-mail.ts";
 import { rowOf } from "./tell.ts";

@@ -55,14 +55,16 @@ export async function sendMail(
     greetingTimeout: sendMs,
     socketTimeout: sendMs,
     getSocket: (_options, done) => {
-      openSocket({ host, port: Number(port) }, lookupFor(endpoint, reach)).then(
-        (connection) => {
-          socket = connection;
-          if (limit.aborted || signal.aborted) connection.destroy();
-          done(null, { connection });
-        },
-        (error: unknown) => done(error instanceof Error ? error : new Error("no connection")),
-      );
+      const give = async (): Promise<void> => {
+        try {
+          socket = await openSocket({ host, port: Number(port) }, lookupFor(endpoint, reach));
+        } catch (error) {
+          return done(error instanceof Error ? error : new Error("no connection"));
+        }
+        if (limit.aborted || signal.aborted) socket.destroy();
+        done(null, { connection: socket });
+      };
+      void give();
     },
   });
   const stop = AbortSignal.any([limit, signal]);

@@ -51,7 +51,11 @@ export async function openMailReceiver(rules: MailRules = {}): Promise<MailRecei
           isEncrypted: session.secure,
           text: Buffer.concat(chunks).toString("utf8"),
         });
-        void (rules.hold ?? Promise.resolve()).then(() => done());
+        const answer = async (): Promise<void> => {
+          await rules.hold;
+          done();
+        };
+        void answer();
       });
     },
   });
