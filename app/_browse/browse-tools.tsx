@@ -1,7 +1,7 @@
 "use client";
 import type { ReactNode } from "react";
 import { formatCount } from "#protocol/units.ts";
-import { SearchField } from "../_shell/page-head.tsx";
+import { SearchField } from "../_ui/search-field.tsx";
 import { Button } from "../_ui/button.tsx";
 import { FilterWords } from "../_ui/filter-words.tsx";
 import { countChosen, type Selection } from "./selection.ts";
