@@ -15,6 +15,10 @@ export interface Place {
   /** What is searched for below the folder; empty: nothing. */
   words: string;
   sort: Sort;
+  /** Against the usual way: names from A, the largest and the newest first. */
+  order: "" | "reversed";
+  /** Whether the folders of the list are summed up. */
+  sizes: "" | "shown";
   show: "objects" | "versions" | "uploads";
   /** The object that is looked at. */
   key: string;
@@ -25,10 +29,12 @@ const NAMES: Readonly<Record<keyof Place, string>> = {
   filter: "begins",
   words: "search",
   sort: "sort",
+  order: "order",
+  sizes: "sizes",
   show: "show",
   key: "object",
 };
-const HOME: Place = { folder: "", filter: "", words: "", sort: "name", show: "objects", key: "" };
+const HOME: Place = { folder: "", filter: "", words: "", sort: "name", order: "", sizes: "", show: "objects", key: "" };
 
 function write(words: URLSearchParams, to: Partial<Place>): void {
   for (const [name, value] of Object.entries(to) as [keyof Place, string][]) {
@@ -50,6 +56,8 @@ export function usePlace(): {
     filter: word("filter"),
     words: word("words"),
     sort: SORTS.find((sort) => sort === word("sort")) ?? "name",
+    order: word("order") === "reversed" ? "reversed" : "",
+    sizes: word("sizes") === "shown" ? "shown" : "",
     show: shown === "versions" || shown === "uploads" ? shown : "objects",
     key: word("key"),
   };
