@@ -3,7 +3,7 @@ import type { FolderFile } from "#protocol/browser-transfers.ts";
 import type { SignedRequest } from "#protocol/operations.ts";
 import { askHub } from "./ask-hub.ts";
 import { hub } from "../_hub/client.ts";
-import { foldPieces } from "./batch-view.ts";
+import { byteMap } from "./byte-map.ts";
 import { askCors } from "./calls.ts";
 import { downloadInOrder, downloadToPlaces, keepSigned, type DownloadTools } from "./engine/download-file.ts";
 import type { Gate } from "./engine/gate.ts";
@@ -220,10 +220,20 @@ export class DownloadLife {
     this.#parts.onChange();
   }
 
+  /** By bytes: ranges where they have their places, everything in one row where it comes in order. */
   #pieces(): string {
+    const isMoving = this.#state === "running";
     const ranges = this.#groups.flatMap((group) => group.ranges);
-    if (ranges.length > 0) return foldPieces(ranges.map(({ at }) => (this.#written.has(at) ? "#" : ".")));
-    return foldPieces(this.#files.map((_, index) => (index < this.#filesDone ? "#" : ".")));
+    if (this.#parts.target.writeAt !== null && ranges.length > 0)
+      return byteMap(
+        ranges.map(({ at, length }) => ({
+          bytes: length,
+          doneBytes: this.#written.has(at) ? length : 0,
+          isMoving: false,
+        })),
+      );
+    const bytes = this.#files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    return byteMap([{ bytes, doneBytes: this.#bytesDone, isMoving }]);
   }
 
   view(): DownloadView {
