@@ -49,12 +49,12 @@ export function FolderList({ profileId, folder, state, place, turn, onSort, ...h
     if (!isOther || !state.isWhole) return null;
     // The sums as they are now: rows do not move while more of them come in.
     const known = sizes.state();
-    return sortRows(folder.held(), { sort, order }, (key) => {
+    const rows = Array.from({ length: state.count }, (_, index) => state.rowAt(index)).filter((row) => row !== null);
+    return sortRows(rows, { sort, order }, (key) => {
       const size = known(key);
       return size?.state === "whole" || size?.state === "partial" ? size.bytes : null;
     });
-    // The state changes whenever what is held does.
-  }, [folder, sizes, isOther, sort, order, state]);
+  }, [sizes, isOther, sort, order, state]);
   const rowAt = sorted === null ? state.rowAt : (index: number): BucketRow | null => sorted[index] ?? null;
   const [looked, setLooked] = useState({ first: 0, end: 0 });
   const look = useCallback(

@@ -51,7 +51,9 @@ export function useAddressWords(): (words: Record<string, string>) => void {
   const { change } = useAddress();
   return (to) =>
     change((words) => {
-      for (const name of [...words.keys()]) words.delete(name);
+      // Named first: the words cannot be walked through while they are removed.
+      const names = Array.from(words.keys());
+      for (const name of names) words.delete(name);
       for (const [name, value] of Object.entries(to)) words.set(name, value);
     }, "step");
 }
