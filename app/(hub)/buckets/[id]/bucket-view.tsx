@@ -12,7 +12,6 @@ import { useTitle } from "../../../_hub/title.ts";
 import { BrowseTools, SelectionBar } from "../../../_browse/browse-tools.tsx";
 import type { BucketRow } from "../../../_browse/folder.ts";
 import { PlacePath } from "../../../_browse/place-path.tsx";
-import { SelectionActions } from "../../../_browse/selection-actions.tsx";
 import { NOTHING_CHOSEN, wantedOf } from "../../../_browse/selection.ts";
 import { folderAbove, usePlace } from "../../../_browse/use-place.ts";
 import { useFolder } from "../../../_browse/use-folder.ts";
@@ -32,6 +31,9 @@ const JobsPanel = onItsWay(() => import("../../../_browse/jobs-panel.tsx").then(
 const SumUp = onDemand(() => import("../../../_browse/sum-up.tsx").then((module) => module.SumUp));
 const SearchList = onDemand(() => import("../../../_browse/search-list.tsx").then((module) => module.SearchList));
 const UsagePanel = onItsWay(() => import("../../../_buckets/usage-panel.tsx").then((module) => module.UsagePanel));
+const SelectionActions = onDemand(() =>
+  import("../../../_browse/selection-actions.tsx").then((module) => module.SelectionActions),
+);
 const DownloadDialog = onDemand(() =>
   import("../../../_browser-transfers/download-dialog.tsx").then((module) => module.DownloadDialog),
 );
