@@ -22,6 +22,12 @@ test("a restore goes outside of training folders unless somebody chooses one, to
   await waitUntil("the checkpoint is complete", async () =>
     (await stage.client.runs.list.query()).some((one) => one.complete === 1),
   );
+  // The node says with its next report that it wrote.
+  const [checkpoint] = (await stage.client.runs.get.query({ run: "llama" })).checkpoints;
+  const asked = { checkpointId: checkpoint?.id ?? "", nodeId: null, choice: null };
+  await waitUntil("gpu-1 is known to train", async () =>
+    (await stage.client.restores.plan.query(asked)).candidates.some(({ training }) => training === "training llama"),
+  );
   await openSignedIn(page, stage);
   await page.goto(`${stage.hub.url}/runs/llama`);
   const dialog = page.getByRole("dialog");
