@@ -164,7 +164,7 @@ export function usePaletteEntries(typed: string, onHelp: () => void): Entry[] {
             ),
           ]);
   const sections = SECTIONS.filter(({ role }) => role === undefined || isAdmin).map(({ href, text, also }): Entry => ({
-    id: href,
+    id: `section ${href}`,
     kind: "setting",
     text,
     also,
