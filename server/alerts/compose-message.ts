@@ -1,4 +1,5 @@
-import { ALERT_WORDS, type AlertKind } from "#protocol/alerts.ts";
+import { ALERT_WORDS } from "#protocol/alert-words.ts";
+import type { AlertKind } from "#protocol/alerts.ts";
 import type { AlertMessage } from "#protocol/alert-views.ts";
 import { formatCount, formatDuration } from "#protocol/units.ts";
 import type { Hub } from "../hub.ts";
@@ -43,10 +44,18 @@ const sentenceOfAlert = ({ nodeName, text }: Pick<OpenAlert, "nodeName" | "text"
 
 const clock = (at: number): string => `${new Date(at).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 
+interface Telling {
+  kind: "firing" | "resolved";
+  rule: LiveRule;
+  alerts: readonly OpenAlert[];
+  /** Alerts of the rule that were told and still fire. */
+  remaining: number;
+}
+
 /** What a message says: what, since when, what to do, and where to look. */
 export function composeMessage(
   hub: Pick<Hub, "settings" | "now">,
-  { kind, rule, alerts }: { kind: "firing" | "resolved"; rule: LiveRule; alerts: readonly OpenAlert[] },
+  { kind, rule, alerts, remaining }: Telling,
 ): AlertMessage {
   const now = hub.now();
   const words = ALERT_WORDS[rule.condition.kind];
@@ -62,12 +71,15 @@ export function composeMessage(
     kind,
     severity: rule.severity,
     rule: oneLine(rule.name),
+    ruleId: rule.id,
+    remaining,
     title: kind === "firing" ? `${what}.` : `Over: ${what}.`,
     lines: [
       ...(isOne ? (kind === "firing" ? [since] : []) : oldest.slice(0, NAMED).map(lineOf)),
       ...(more > 0 ? [`and ${formatCount(more)} more`] : []),
+      ...(kind === "resolved" && remaining > 0 ? [`${formatCount(remaining)} of this rule still fire.`] : []),
     ],
-    todo: kind === "firing" ? words.todo : "Nothing is left to do.",
+    todo: kind === "firing" || remaining > 0 ? words.todo : "Nothing is left to do.",
     link: linkTo(hub, isOne ? pathOf(first) : "/alerts"),
     at: now,
     count: alerts.length,
