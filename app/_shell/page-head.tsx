@@ -1,7 +1,7 @@
 "use client";
 import { Search } from "lucide-react";
 import { useEffect, useState, type ReactNode } from "react";
-import { controlLook } from "../_ui/field.tsx";
+import { controlLook } from "../_ui/text-input.tsx";
 import { classNames } from "../_ui/class-names.ts";
 
 interface PageHeadProps {

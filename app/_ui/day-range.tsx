@@ -1,5 +1,5 @@
 "use client";
-import { TextInput } from "./field.tsx";
+import { TextInput } from "./text-input.tsx";
 
 interface DayRangeProps {
   /** What the two are called to those who do not see that they stand side by side. */
