@@ -170,7 +170,7 @@ function BucketBody({ view }: { view: ProfileView }) {
           ) : (
             <SearchList profileId={view.id} {...lists} />
           )}
-          {place.show === "objects" && (
+          {place.show === "objects" && selection.chosen.size > 0 && (
             <SelectionBar selection={selection} onClear={() => select(NOTHING_CHOSEN)}>
               <SelectionActions
                 profileId={view.id}
