@@ -15,7 +15,8 @@ import { Form, FormFault } from "../_hub/form.tsx";
 import { useAction } from "../_hub/use-action.ts";
 import { FormEnd } from "../_ui/form-end.tsx";
 import { Dialog } from "../_ui/dialog.tsx";
-import { Field, TextInput } from "../_ui/field.tsx";
+import { Field } from "../_ui/field.tsx";
+import { TextInput } from "../_ui/text-input.tsx";
 import { TextField } from "../_ui/text-field.tsx";
 import { Select } from "../_ui/select.tsx";
 import { say } from "../_ui/toast.tsx";
@@ -127,7 +128,7 @@ export function ChannelDialog({ edited, rules, isFirst, onClose }: ChannelDialog
         {edited === null && (
           <CheckLine
             label={`Notify for all ${formatCount(rules)} rules`}
-            hint="Left out, each rule has to be given this channel."
+            hint="Otherwise this channel has to be added to each rule."
             checked={forAllRules}
             onChange={setForAllRules}
           />

@@ -29,9 +29,7 @@ test("an upload appears live, becomes complete, and is restored to another node 
   await expect(sentence.first()).toContainText(/Mbps/);
 
   await page.goto(`${stage.hub.url}/runs/llama`);
-  await expect(page.getByRole("row").filter({ hasText: "500" }).filter({ hasText: "complete" })).toBeVisible({
-    timeout: 180_000,
-  });
+  await expect(page.getByRole("row").filter({ hasText: "500" }).filter({ hasText: "complete" })).toBeVisible();
 
   await page.getByRole("button", { name: "Restore" }).first().click();
   const dialog = page.getByRole("dialog");

@@ -14,7 +14,6 @@ import { drillsQuery, homesQuery, runQuery } from "../../../_hub/queries.ts";
 import { policyQuery, trashQuery } from "../../../_keeping/keeping-queries.ts";
 import { workWords } from "../../../_hub/risk-words.ts";
 import { RunTide } from "../../../_runs/run-tide.tsx";
-import { lostIds } from "../../../_runs/step-lanes.ts";
 import { countCheckpoints, useCheckpointPages, type CheckpointFilter } from "../../../_runs/use-checkpoint-pages.ts";
 import { readRange, type StepRange } from "../../../_runs/step-range.ts";
 import { useDialogs } from "../../../_shell/dialogs.tsx";
@@ -198,7 +197,7 @@ function RunBody({ run }: { run: RunView }) {
                 : `${formatCount(whole)} checkpoints are not.`}
             </Empty>
           ) : (
-            <CheckpointTable rows={rows} lost={lostIds({ epochs: run.epochs, checkpoints: rows })} />
+            <CheckpointTable rows={rows} epochs={run.epochs} />
           )}
           <MoreRow
             word="Older"
