@@ -83,8 +83,8 @@ export type RunBacklog = z.infer<typeof runBacklog>;
 
 /** `mayRestore`: the hub may have checkpoints put inside of it. */
 const reportedWatch = z.object({ run: runName, folder: z.string().max(1_024), mayRestore: z.boolean() });
-/** A watched folder of a node, and whether a program trains there now. */
-export type WatchedFolder = z.infer<typeof reportedWatch> & { isTraining: boolean };
+/** A watched folder of a node, whether a program trains there now, and how often it writes checkpoints; null: not known. */
+export type WatchedFolder = z.infer<typeof reportedWatch> & { isTraining: boolean; intervalMs: number | null };
 
 export const progressReport = z.object({
   bootId: id,
@@ -102,7 +102,7 @@ export const progressReport = z.object({
   transfers: z.array(transferProgress).max(64),
   /** Buckets that it cannot reach and saves elsewhere instead of. */
   homesAway: z.array(homeAway).max(16).optional(),
-  /** Where restores may go outside of watched folders; left out where that is nowhere. */
+  /** Where restores may go outside of watched folders; absent where there is no such place. */
   restoreFolder: z.string().max(1_024).exactOptional(),
   /** Absent from older workers. */
   watched: z.array(reportedWatch).max(64).exactOptional(),

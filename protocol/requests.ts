@@ -164,7 +164,7 @@ export const createRestoreInput = z.object({
   requestId: id,
   checkpointId: id,
   nodeId: id,
-  /** Left out: outside of the node's watched folders, `restored/RUN/step-N`. */
+  /** Absent: outside of the node's watched folders, `restored/RUN/step-N`. */
   targetPath: targetPath.optional(),
 });
 

@@ -2,8 +2,20 @@ import { expect, test } from "vitest";
 import { runName } from "./names.ts";
 import { isAtWork, placeApart, placeInTraining, trainingWords, watchedAt } from "./restore-places.ts";
 
-const llama = { run: runName.parse("llama"), folder: "/w/llama", mayRestore: true, isTraining: true };
-const other = { run: runName.parse("other"), folder: "/w/llama/other", mayRestore: true, isTraining: false };
+const llama = {
+  run: runName.parse("llama"),
+  folder: "/w/llama",
+  mayRestore: true,
+  isTraining: true,
+  intervalMs: 360_000,
+};
+const other = {
+  run: runName.parse("other"),
+  folder: "/w/llama/other",
+  mayRestore: true,
+  isTraining: false,
+  intervalMs: 360_000,
+};
 const restored = { run: "llama", step: 200, isFinalModel: false };
 
 test("a restore by hand goes to RUN/step-N outside of watched folders, and nowhere where a node has no such place", () => {
@@ -28,9 +40,11 @@ test("a target in a watched folder, or around one, is told with its run and the 
     run: "llama",
     folder: "/w/llama",
     isTraining: true,
+    intervalMs: 360_000,
     name: "checkpoint-200",
   });
-  expect(watchedAt("/w/llama/other/x", watched)?.run).toBe("other");
+  // Nothing is written where no program is at work.
+  expect(watchedAt("/w/llama/other/x", watched)).toMatchObject({ run: "other", intervalMs: null });
   expect(watchedAt("/w//llama/x", watched)?.run).toBe("llama");
   expect(watchedAt("/w", watched)).not.toBeNull();
   expect(watchedAt("/w/llama-2/x", watched)).toBeNull();

@@ -40,6 +40,8 @@ export interface InWatched {
   folder: string;
   /** Its program is at work. */
   isTraining: boolean;
+  /** Between two checkpoints of a program at work; null: not known, or none is. */
+  intervalMs: number | null;
   /** The name of what is replaced when it is there. */
   name: string;
 }
@@ -54,8 +56,9 @@ export function watchedAt(target: string, watched: readonly WatchedFolder[]): In
       null,
     );
   if (inside === null) return null;
-  const { run, folder } = inside;
-  return { run, folder, isTraining: inside.isTraining, name: path.slice(path.lastIndexOf("/") + 1) };
+  const { run, folder, isTraining } = inside;
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  return { run, folder, isTraining, intervalMs: isTraining ? inside.intervalMs : null, name };
 }
 
 /** A program that was not seen for so long may be between two steps; beyond it and three intervals it counts as paused. */

@@ -1,5 +1,6 @@
 import { watchedAt, type InWatched } from "#protocol/restore-places.ts";
 import type { RestorePlan } from "#protocol/views.ts";
+import { formatDuration } from "#protocol/units.ts";
 import { Banner } from "../_ui/banner.tsx";
 import { Button } from "../_ui/button.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
@@ -38,14 +39,18 @@ export function TargetOffers({ plan, targetPath, nodes, isDefault, onChange }: T
       )}
       {met !== null && (
         <Banner tone="risk" title={visibleText(`This folder is watched for ${met.run}.`)}>
-          {visibleText(
-            `${meetingWords(met).join("; ")}. A trainer that keeps its last checkpoints only may remove it.`,
-          )}
+          {visibleText(`${meetingWords(met).join("; ")}. ${rotationWords(met)}`)}
         </Banner>
       )}
     </div>
   );
 }
+
+/** Says when a program that keeps its last checkpoints alone would remove the restored one. */
+const rotationWords = ({ intervalMs }: InWatched): string =>
+  `A trainer that keeps its last checkpoints only may remove it when it writes the next one${
+    intervalMs === null ? "" : `, within ${formatDuration(intervalMs)}`
+  }.`;
 
 const meetingWords = ({ run, isTraining, name }: InWatched): string[] => [
   isTraining ? `${run} is training here` : `${run} is watched here`,

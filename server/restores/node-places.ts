@@ -10,9 +10,12 @@ const SHARED = /^(\/(home(\/[^/]+)?|opt|root|srv|var(\/(lib|spool))?))?$/;
 export function placesOf(node: Pick<LiveNode, "report"> | undefined): NodePlaces {
   const report = node?.report ?? null;
   if (report === null) return { restoreFolder: null, watched: [] };
-  const isTraining = (run: string) => report.runs.some((one) => one.run === run && isAtWork(one, report.at));
+  const ofRun = (name: string) => {
+    const run = report.runs.find((one) => one.run === name);
+    return { isTraining: run !== undefined && isAtWork(run, report.at), intervalMs: run?.intervalMs ?? null };
+  };
   const told = report.watched ?? watchedByOlder(report);
-  const watched = told.map((one) => ({ ...one, folder: tidy(one.folder), isTraining: isTraining(one.run) }));
+  const watched = told.map((one) => ({ ...one, folder: tidy(one.folder), ...ofRun(one.run) }));
   const beside = report.watched === undefined ? besideOf(watched[0]?.folder) : null;
   return { restoreFolder: report.restoreFolder ?? beside, watched };
 }

@@ -111,19 +111,19 @@ describe("a restore plan", () => {
     expect(answer).toMatchObject({ isNewest: true, requests: 1, egress: "own" });
     expect(answer.suggestedPath).toBe("/data/restored/llama/step-500");
     expect(answer.trainingPath).toBe("/data/checkpoints/checkpoint-500");
-    expect(answer.watched).toEqual([{ ...watched[0], isTraining: false }]);
+    expect(answer.watched).toEqual([{ ...watched[0], isTraining: false, intervalMs: null }]);
     await say(target, { ...disk(1_000_000), watched });
     expect((await plan(target.nodeId)).suggestedPath).toBe("/data/checkpoints/checkpoint-500");
   });
 
   it("says which run a node trains, and suggests one that trains none", async () => {
     const at = report(test.hub).at;
-    const trained = makeRunBacklog({ run, startedAt: 1, localStep: 500, localAt: at });
+    const trained = makeRunBacklog({ run, startedAt: 1, localStep: 500, localAt: at, intervalMs: 360_000 });
     await say(target, { ...disk(1_000_000), runs: [trained], watched: [{ run, folder: "/data/c", mayRestore: true }] });
     await say(writer, disk(1_000_000));
     const answer = await plan(target.nodeId);
     expect(answer.candidates.find(({ nodeId }) => nodeId === target.nodeId)?.training).toBe("training llama");
-    expect(answer.watched).toMatchObject([{ isTraining: true }]);
+    expect(answer.watched).toMatchObject([{ isTraining: true, intervalMs: 360_000 }]);
     expect((await plan()).suggestedNodeId).toBe(writer.nodeId);
   });
 
