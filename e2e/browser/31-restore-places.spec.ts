@@ -9,7 +9,6 @@ test("a restore goes outside of training folders unless somebody chooses one, to
   page,
   stage,
 }) => {
-  test.setTimeout(180_000);
   await stage.startNode({ name: "gpu-1", run: "llama" });
   await stage.startNode({ name: "gpu-2", run: "other" });
   const written = writeCheckpoint({

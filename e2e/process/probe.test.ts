@@ -29,7 +29,7 @@ const said = (worker: { lines: readonly string[] }) => worker.lines.join("\n");
 
 const cost = z.object({ body: z.object({ deletion_cost: z.number() }) });
 
-const BOX = ["--probe-time", "2s", "--attempts", "1"];
+const BOX = ["--probe-time", "6s", "--attempts", "1"];
 const HARD = ["--min-up", "900Gbit", ...BOX];
 const EASY = ["--min-up", "1kbit", "--min-down", "1kbit", ...BOX];
 
