@@ -24,7 +24,7 @@ export function TargetOffers({ plan, targetPath, nodes, isDefault, onChange }: T
   return (
     <div className="flex flex-col gap-1.5 py-1.5 sm:pl-36">
       {offered !== null && (
-        <div role="group" aria-label="Place" className="flex flex-wrap items-center gap-2">
+        <fieldset aria-label="Place" className="flex min-w-0 flex-wrap items-center gap-2">
           <Button size="small" aria-pressed={targetPath === suggestedPath} onClick={() => onChange(null)}>
             Outside training folders
           </Button>
@@ -32,7 +32,7 @@ export function TargetOffers({ plan, targetPath, nodes, isDefault, onChange }: T
             Training folder
           </Button>
           <span className="min-w-0 text-faint">{visibleText(meetingWords(offered).join("; "))}</span>
-        </div>
+        </fieldset>
       )}
       {nodes > 1 && isDefault && met === null && (
         <p className="text-soft">Each node uses its own folder for restores; the path shown is the first node's.</p>
