@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { rowVersion } from "./bounded.ts";
+import { CONTINUE_MANY } from "./continue-words.ts";
 import { id } from "./names.ts";
 import { scope } from "./scope.ts";
 
@@ -79,7 +80,7 @@ export const ALERT_WORDS: Readonly<Record<AlertKind, { label: string; many: stri
   silent: {
     label: "Node silent",
     many: "nodes are silent",
-    todo: "See whether the machine still runs. Its run can go on from the newest safe checkpoint on another node.",
+    todo: `See whether the machine still runs. ${CONTINUE_MANY}`,
   },
   "restore-failed": {
     label: "Restore failed",

@@ -1,5 +1,6 @@
 "use client";
 import { useEffect, useState, useSyncExternalStore } from "react";
+import type { NodeState } from "#protocol/node-status.ts";
 import type { EventRow, FleetView, NodeRow, TransferRow } from "#protocol/views.ts";
 import { EMPTY_LIVE, type LiveState } from "./live-merge.ts";
 import { isEnded } from "./transfer-words.ts";
@@ -26,6 +27,11 @@ export const useNode = (id: string): NodeRow | null =>
     () => liveStore.node(id),
     () => null,
   );
+/** The state of any node, as the lists have it. */
+export function useStateOfNode(): (nodeId: string) => NodeState | null {
+  const nodes = useNodes();
+  return (nodeId) => nodes?.get(nodeId)?.state ?? null;
+}
 export const useLiveTransfers = (): ReadonlyMap<string, TransferRow> | null => useLive((state) => state.transfers);
 /** Transfers that have not ended. */
 export const useMovingCount = (): number =>
@@ -107,8 +113,8 @@ export const useTimeWords = (words: (now: number) => string): string =>
     () => words(0),
   );
 
-/** Without a message for this long the numbers on the page are no longer the present. A quiet hub still says something every 10 s. */
-const STALE_AFTER_MS = 14_000;
+/** Without a message for this long the numbers on the page are no longer the present. A quiet hub still says something every 4 s. */
+const STALE_AFTER_MS = 10_000;
 
 export interface Liveness {
   state: "connecting" | "live" | "stale";

@@ -1,4 +1,5 @@
 "use client";
+import { isHeard } from "#protocol/node-status.ts";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import type { NodeWords } from "#protocol/node-words.ts";
@@ -55,7 +56,7 @@ export function ProgramWords({ nodeId }: { nodeId: string }) {
 
 function AgeTag({ words, now }: { words: NodeWords; now: number }) {
   const ageMs = words.at === null ? 0 : Math.max(0, now - words.at);
-  if (words.state !== "online") return <Tag tone="risk">as it was when the node was last heard</Tag>;
+  if (!isHeard(words.state)) return <Tag tone="risk">as it was when the node was last heard</Tag>;
   return ageMs > OLD_MS ? <Tag tone="risk">as of {formatDuration(ageMs)} ago</Tag> : <Tag tone="moving">live</Tag>;
 }
 

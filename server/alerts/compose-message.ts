@@ -1,5 +1,6 @@
 import { ALERT_WORDS, type AlertKind } from "#protocol/alerts.ts";
 import type { AlertMessage } from "#protocol/alert-views.ts";
+import { continueWords } from "#protocol/continue-words.ts";
 import { formatCount, formatDuration } from "#protocol/units.ts";
 import type { Hub } from "../hub.ts";
 import type { LiveRule, OpenAlert } from "./alert-memory.ts";
@@ -7,6 +8,8 @@ import type { LiveRule, OpenAlert } from "./alert-memory.ts";
 /** Named in a message; the page has the rest. */
 const NAMED = 10;
 const MOST_LINE = 300;
+/** Of one node, whose advice a message gives. */
+const MOST_RUNS = 3;
 
 const OF_RUNS: ReadonlySet<AlertKind> = new Set([
   "no-checkpoint",
@@ -43,9 +46,25 @@ const sentenceOfAlert = ({ nodeName, text }: Pick<OpenAlert, "nodeName" | "text"
 
 const clock = (at: number): string => `${new Date(at).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 
+/** What to do about one silent node: from where its runs go on, as far as they have anything safe. */
+function todoOf(hub: Pick<Hub, "live">, { kind, nodeId }: OpenAlert): string {
+  const node = nodeId === null ? undefined : hub.live.nodes.get(nodeId);
+  if (kind !== "silent" || node === undefined) return ALERT_WORDS[kind].todo;
+  const advice = (node.report?.runs ?? [])
+    .filter(({ run }) => hub.live.mayWriteNow(run, node.id))
+    .slice(0, MOST_RUNS)
+    .map(({ run, safeStep, localStep, unsafeCheckpoints, unsafeBytes }) =>
+      continueWords(
+        { run, safeStep, localStep, unsafe: { checkpoints: unsafeCheckpoints, bytes: unsafeBytes } },
+        node.name,
+      ),
+    );
+  return ["See whether the machine still runs.", ...advice.map(oneLine)].join(" ");
+}
+
 /** What a message says: what, since when, what to do, and where to look. */
 export function composeMessage(
-  hub: Pick<Hub, "settings" | "now">,
+  hub: Pick<Hub, "settings" | "now" | "live">,
   { kind, rule, alerts }: { kind: "firing" | "resolved"; rule: LiveRule; alerts: readonly OpenAlert[] },
 ): AlertMessage {
   const now = hub.now();
@@ -67,7 +86,7 @@ export function composeMessage(
       ...(isOne ? (kind === "firing" ? [since] : []) : oldest.slice(0, NAMED).map(lineOf)),
       ...(more > 0 ? [`and ${formatCount(more)} more`] : []),
     ],
-    todo: kind === "firing" ? words.todo : "Nothing is left to do.",
+    todo: kind === "firing" ? (isOne ? todoOf(hub, first) : words.todo) : "Nothing is left to do.",
     link: linkTo(hub, isOne ? pathOf(first) : "/alerts"),
     at: now,
     count: alerts.length,
