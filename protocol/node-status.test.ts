@@ -68,18 +68,18 @@ describe("work", () => {
   const run: RunBacklog = makeRunBacklog({ unsafeCheckpoints: 1, oldestUnsafeAt: 0 });
   const captured = { ...NO_RISK, checkpoints: 1, bytes: 5, lossMs: 60_000 };
   const trained = { ...NO_RISK, lossMs: 60_000 };
-  test.each<[NodeState, WorkState, WorkState, WorkState]>([
-    ["online", "moving", "safe", "safe"],
-    ["unconfirmed", "moving", "safe", "safe"],
-    ["silent", "lost", "lost", "safe"],
+  test.each<[NodeState, { captured: WorkState; trained: WorkState }]>([
+    ["online", { captured: "moving", trained: "safe" }],
+    ["unconfirmed", { captured: "moving", trained: "safe" }],
+    ["silent", { captured: "lost", trained: "lost" }],
     // It keeps on its disk what it captured, and what it trained since was its own choice.
-    ["offline", "lost", "safe", "safe"],
-    ["revoked", "lost", "lost", "safe"],
-  ])("on a node that is %s: captured %s, only trained %s, all safe %s", (state, withCapture, withTraining, well) => {
+    ["offline", { captured: "lost", trained: "safe" }],
+    ["revoked", { captured: "lost", trained: "lost" }],
+  ])("on a node that is %s, captured or only trained, and never of a run that is all safe", (state, expected) => {
     const idle: RunBacklog = makeRunBacklog({ unsafeCheckpoints: 0 });
-    expect(workOf(run, { state, risk: captured, at: 1 })).toBe(withCapture);
-    expect(workOf(idle, { state, risk: trained, at: 1 })).toBe(withTraining);
-    expect(workOf(idle, { state, risk: NO_RISK, at: 1 })).toBe(well);
+    expect(workOf(run, { state, risk: captured, at: 1 })).toBe(expected.captured);
+    expect(workOf(idle, { state, risk: trained, at: 1 })).toBe(expected.trained);
+    expect(workOf(idle, { state, risk: NO_RISK, at: 1 })).toBe("safe");
   });
 });
 

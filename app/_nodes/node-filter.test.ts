@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { nodeRow, nodeRunView } from "#protocol/make-node-row.ts";
-import { countConditions, matchesWords, NODE_FILTERS, parseNodeFilter, passesFilter } from "./node-filter.ts";
+import { countConditions, matchesWords, parseNodeFilter, passesFilter, type NodeFilter } from "./node-filter.ts";
 
 test("revoked nodes are seen only when asked for", () => {
   expect(passesFilter(nodeRow({ state: "revoked" }), "all")).toBe(false);
@@ -24,7 +24,7 @@ test("a filter holds as many nodes as the counts of the conditions that it names
     nodeRow({ runs, work: "safe", activeTransfers: 1 }),
   ];
   const counts = countConditions(nodes);
-  const shown = (id: (typeof NODE_FILTERS)[number]["id"]) => nodes.filter((node) => passesFilter(node, id)).length;
+  const shown = (id: NodeFilter) => nodes.filter((node) => passesFilter(node, id)).length;
   expect(shown("moving")).toBe(counts.get("uploading"));
   expect(shown("unconfirmed")).toBe(counts.get("unconfirmed"));
   expect(shown("silent")).toBe(counts.get("silent"));
