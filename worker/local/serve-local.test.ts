@@ -61,6 +61,16 @@ test("takes the place of a socket that a killed worker left, and leaves none beh
   await expect(ask("/gone")).rejects.toMatchObject({ code: "NO_WORKER" });
 });
 
+test.each([null, 0])("removes the token that a killed worker left, and its own at the end (port %s)", async (port) => {
+  const file = join(state, "local.token");
+  writeFileSync(file, "old\n");
+  const door = await open({ port });
+  expect(existsSync(file)).toBe(port !== null);
+  if (port !== null) expect(readFileSync(file, "utf8")).not.toContain("old");
+  await door.close();
+  expect(existsSync(file)).toBe(false);
+});
+
 test("a fault arrives as the same fault", async () => {
   await open({
     answer: () => Promise.reject(new Fault("NOT_FINISHED", { op: "save", subject: "/c", detail: "half" })),

@@ -69,7 +69,8 @@ export async function serveLocal(parts: LocalParts): Promise<LocalDoor> {
     tokenFile: null,
     close: async () => {
       await Promise.all(servers.map(close));
-      for (const path of [door.socket, door.programSocket]) if (path !== null) await removeOwned("state-file", path);
+      for (const path of [door.socket, door.programSocket, door.tokenFile])
+        if (path !== null) await removeOwned("state-file", path);
     },
   };
   const socket = socketOf(state);
@@ -88,11 +89,13 @@ export async function serveLocal(parts: LocalParts): Promise<LocalDoor> {
     await chown(path, program.uid, program.gid);
     door.programSocket = path;
   }
+  const tokenFile = join(state, "local.token");
+  // A killed worker leaves its token, which opens nothing any more, also where this one opens no port.
+  await removeOwned("state-file", tokenFile);
   if (port !== null) {
     const token = randomBytes(32).toString("base64url");
-    door.tokenFile = join(state, "local.token");
-    await removeOwned("state-file", door.tokenFile);
-    await writeFile(door.tokenFile, `${token}\n`, { mode: 0o600, flag: NEW_FILE });
+    door.tokenFile = tokenFile;
+    await writeFile(tokenFile, `${token}\n`, { mode: 0o600, flag: NEW_FILE });
     const server = await listen(parts, { port, token });
     servers.push(server);
     const address = server.address();
