@@ -1,4 +1,6 @@
-import type { AlertKind, ChannelDraft, ChannelKind, RuleDraft, Severity } from "./alerts.ts";
+import type { AlertKind, ChannelDraft, RuleDraft } from "./alerts.ts";
+import type { Severity } from "./alert-words.ts";
+import type { ChannelKind } from "./channel-kinds.ts";
 import type { FaultData } from "./fault.ts";
 
 /** What people see of alerts. Times are epoch milliseconds by the hub's clock. */
@@ -9,6 +11,11 @@ export interface RuleView {
   rule: RuleDraft;
   firing: number;
   mutedUntil: number | null;
+  /** Why it is muted, and who said so; empty where nobody did. */
+  muteReason: string;
+  mutedBy: string;
+  /** When a message about it went out last. */
+  toldAt: number | null;
   updatedAt: number;
 }
 
@@ -43,6 +50,8 @@ export interface AlertRow {
   resolvedAt: number | null;
   acknowledgedAt: number | null;
   acknowledgedBy: string | null;
+  /** When its message was written; null while it waits for others, is muted, or has no channel. */
+  toldAt: number | null;
   mutedUntil: number | null;
 }
 
@@ -51,6 +60,10 @@ export interface AlertMessage {
   kind: "firing" | "resolved" | "test";
   severity: Severity;
   rule: string;
+  /** The same for all messages of a rule; empty in a test. Messages written before this was told lack it. */
+  ruleId?: string;
+  /** How many alerts of the rule that were told still fire after this message. */
+  remaining?: number;
   /** One sentence: what. */
   title: string;
   /** Since when, and who. */

@@ -1,6 +1,7 @@
 import * as z from "zod";
+import { SEVERITIES } from "./alert-words.ts";
 import { rowVersion } from "./bounded.ts";
-import { CONTINUE_MANY } from "./continue-words.ts";
+import { CHANNEL_FIELDS, CHANNEL_KIND_NAMES, secretProblems, type ChannelFieldName } from "./channel-kinds.ts";
 import { id } from "./names.ts";
 import { scope } from "./scope.ts";
 
@@ -65,78 +66,7 @@ export const alertCondition = z.discriminatedUnion("kind", [
 export type AlertCondition = z.infer<typeof alertCondition>;
 export type AlertKind = AlertCondition["kind"];
 
-/** In words: what the rule looks for, what a message says of one and of many, and what to do. */
-export const ALERT_WORDS: Readonly<Record<AlertKind, { label: string; many: string; todo: string }>> = {
-  "at-risk": {
-    label: "Work at risk for too long",
-    many: "runs have work at risk for too long",
-    todo: "See what holds their uploads up: a slow or held link, a full disk, or a store that refuses.",
-  },
-  stalled: {
-    label: "Uploads stalled",
-    many: "nodes have uploads that do not move",
-    todo: "Look at the fault of the transfer; if there is none, measure the link of the node.",
-  },
-  silent: {
-    label: "Node silent",
-    many: "nodes are silent",
-    todo: `See whether the machine still runs. ${CONTINUE_MANY}`,
-  },
-  "restore-failed": {
-    label: "Restore failed",
-    many: "restores failed",
-    todo: "Read why on the transfer, mend it, and try it again there.",
-  },
-  rejected: {
-    label: "Too many nodes rejected",
-    many: "bucket profiles have too many rejected nodes",
-    todo: "When many links are too slow at once, look at the store's end first, then at the thresholds.",
-  },
-  "disk-full": {
-    label: "Disk nearly full",
-    many: "nodes are nearly out of disk",
-    todo: "Free space there, or allow captures less (--disk-budget): a full disk takes no new checkpoint.",
-  },
-  "no-checkpoint": {
-    label: "No checkpoint for too long",
-    many: "runs have made no checkpoint safe for too long",
-    todo: "See whether the program still writes checkpoints, and whether the folder is the one that is watched.",
-  },
-  "bucket-away": {
-    label: "Bucket out of reach",
-    many: "buckets are out of reach",
-    todo: "See whether the store is up and its key still good. What could not go there is copied when it is back.",
-  },
-  "work-lost": {
-    label: "Work lost",
-    many: "interruptions cost training",
-    todo: "Save more often, or see why what was saved had not become safe in time.",
-  },
-  "sign-ins-failed": {
-    label: "Many failed sign-ins",
-    many: "hubs have many failed sign-ins",
-    todo: "See the audit for the networks they came from, and close the hub's address to them.",
-  },
-  doubtful: {
-    label: "Doubtful checkpoint",
-    many: "checkpoints may not be whole",
-    todo: "See on its page what is missing. Nothing goes on from it by itself; to go on from it all the same, use --from STEP or restore it.",
-  },
-  "claim-refused": {
-    label: "Run claimed by another node",
-    many: "runs were claimed by nodes that may not write them",
-    todo: "If the node is to go on with the run, hand it over on the run's page. If not, revoke the node and its join token.",
-  },
-  "nothing-safe": {
-    label: "Nothing of a run is safe",
-    many: "programs ended with nothing of their runs safe",
-    todo: "Save the files while the node is there: `tidemark save`. Then watch the right folder, or name the checkpoints with --pattern.",
-  },
-};
-
-export const SEVERITIES = ["info", "warning", "critical"] as const;
 export const severity = z.enum(SEVERITIES);
-export type Severity = z.infer<typeof severity>;
 
 /**
  * `pending`: found true, for the moment only in memory, so that a flicker is no news; `firing`: told; `resolved`: over. One
@@ -184,66 +114,78 @@ export function isQuiet(quiet: QuietHours | null, atMs: number): boolean {
   return quiet.from < quiet.to ? time >= quiet.from && time < quiet.to : time >= quiet.from || time < quiet.to;
 }
 
+/** Of one rule. */
+export const MOST_CHANNELS = 20;
 export const ruleDraft = z.object({
   name: z.string().trim().min(1, "a rule needs a name").max(80),
   condition: alertCondition,
   scope: scope.default({ nodes: null, runs: null, labels: {} }),
   severity: severity.default("warning"),
   /** None: it is shown in the pages only. */
-  channelIds: z.array(id).max(20).default([]),
+  channelIds: z.array(id).max(MOST_CHANNELS).default([]),
   quiet: quietHours.nullable().default(null),
   isEnabled: z.boolean().default(true),
 });
 export type RuleDraft = z.infer<typeof ruleDraft>;
-export const createRuleInput = z.object({ rule: ruleDraft });
+/** Without `channelIds` the channels that are the default for new rules. */
+export const createRuleInput = z.object({
+  rule: ruleDraft.extend({ channelIds: z.array(id).max(MOST_CHANNELS).optional() }),
+});
 export const updateRuleInput = z.object({ id, version: rowVersion, rule: ruleDraft });
 
-export const CHANNEL_KINDS = ["slack", "discord", "ntfy", "webhook"] as const;
-export type ChannelKind = (typeof CHANNEL_KINDS)[number];
 export const channelDraft = z.object({
   name: z.string().trim().min(1, "a channel needs a name").max(64),
-  kind: z.enum(CHANNEL_KINDS),
+  kind: z.enum(CHANNEL_KIND_NAMES),
   /** Most messages in a minute; further ones wait. */
   perMinute: z.number().int().min(1).max(60).default(6),
   isEnabled: z.boolean().default(true),
+  /** Whether rules that are added later name it. */
+  isDefault: z.boolean().default(false),
 });
 export type ChannelDraft = z.infer<typeof channelDraft>;
 
-/** Write-only: whoever knows the address of a webhook may write to it. */
-export const channelSecret = z.object({
-  url: z
-    .url({ protocol: /^https?$/, error: "an address looks like https://hooks.example.com/services/…" })
-    .max(1024)
-    .refine((text) => {
-      const { username, password, hash } = new URL(text);
-      return username === "" && password === "" && hash === "";
-    }, "an address has no name, password or fragment in it"),
-  /** Of a webhook: the key it is signed with. Of ntfy: its access token. */
-  key: z
-    .string()
-    .max(512)
-    .regex(/^[\x21-\x7e]*$/, "a key has no spaces and only plain characters")
-    .default(""),
-});
-export type ChannelSecret = z.infer<typeof channelSecret>;
+const MOST_FIELD = 2_048;
+const secretField = z
+  .string()
+  .max(MOST_FIELD)
+  .refine((text) => text.isWellFormed(), "it is not valid Unicode")
+  .default("");
+/** Write-only: whoever knows the address of a webhook may write to it. Its fields are those of `channel-kinds.ts`. */
+export const channelSecret = z.object(
+  Object.fromEntries(CHANNEL_FIELDS.map((name) => [name, secretField])) as Record<ChannelFieldName, typeof secretField>,
+);
 
-const LEAST_KEY = 16;
-/** A webhook is signed, so it needs something to sign with. */
-const isSignable = ({ channel, secret }: { channel: ChannelDraft; secret: ChannelSecret | null }): boolean =>
-  secret === null || channel.kind !== "webhook" || secret.key.length >= LEAST_KEY;
-const unsignable = { path: ["secret", "key"], message: `a webhook needs a key of at least ${LEAST_KEY} characters` };
+const refuseSecret = (
+  { channel, secret }: { channel: ChannelDraft; secret: z.infer<typeof channelSecret> | null },
+  context: z.RefinementCtx,
+): void => {
+  if (secret === null) return;
+  for (const [name, message] of Object.entries(secretProblems(channel.kind, secret))) {
+    context.addIssue({ code: "custom", path: ["secret", name], message });
+  }
+};
 
+/** `forAllRules`: every rule that there is names it from now on. */
 export const createChannelInput = z
-  .object({ channel: channelDraft, secret: channelSecret })
-  .refine(isSignable, unsignable);
+  .object({ channel: channelDraft, secret: channelSecret, forAllRules: z.boolean().default(false) })
+  .superRefine(refuseSecret);
 /** `secret: null` keeps the stored one. */
 export const updateChannelInput = z
   .object({ id, version: rowVersion, channel: channelDraft, secret: channelSecret.nullable() })
-  .refine(isSignable, unsignable);
+  .superRefine(refuseSecret);
 
 export const acknowledgeInput = z.object({ alertIds: z.array(id).min(1).max(1_000) });
-/** `ruleId: null` means all rules; `forMs: 0` ends it. */
-export const muteInput = z.object({ ruleId: id.nullable(), forMs: duration(0) });
+/** `ruleId: null` means all rules; `forMs: 0` ends it. `reason` is shown beside the rule until then. */
+export const muteInput = z.object({
+  ruleId: id.nullable(),
+  forMs: duration(0),
+  reason: z
+    .string()
+    .trim()
+    .max(256)
+    .refine((text) => text.isWellFormed(), "it is not valid Unicode")
+    .default(""),
+});
 export const alertHistoryInput = z.object({
   ruleId: id.nullable().default(null),
   cursor: id.nullable().default(null),

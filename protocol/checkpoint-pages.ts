@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { checkpointState } from "./checkpoint.ts";
+import { checkpointState, type CheckpointState } from "./checkpoint.ts";
 import { id, runName, step } from "./names.ts";
 import type { CheckpointFileView, CheckpointRow } from "./views.ts";
 
@@ -26,6 +26,25 @@ export interface CheckpointPage {
   rows: CheckpointRow[];
   /** Null when there are no more. */
   nextCursor: string | null;
+}
+
+/** So many checkpoints a search finds at most. */
+export const MOST_FOUND = 20;
+
+export const searchCheckpointsInput = z.object({
+  /** A step with or without words of its run ("llama 1200", "1200"), or words of a tag. */
+  words: z.string().max(128),
+});
+
+export interface FoundCheckpoint {
+  id: string;
+  run: string;
+  step: number;
+  state: CheckpointState;
+  /** The tag that was found; null where the step was. */
+  tag: string | null;
+  /** Milliseconds since 1970. */
+  capturedAt: number;
 }
 
 export const listFilesInput = z.object({

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { storeTrust } from "./store-trust.ts";
 import { instant, rowNumber, rowVersion } from "./bounded.ts";
-import { FLEET, fleetName, id, runName } from "./names.ts";
+import { FLEET, fleetName, id, nodeName, runName } from "./names.ts";
 import { provider } from "./provider.ts";
 import { fileChoice, targetPath } from "./restoring.ts";
 import { runPatterns } from "./scope.ts";
@@ -207,6 +207,8 @@ export const listLossesInput = z.object({
   limit: z.number().int().min(1).max(200),
 });
 export const byId = z.object({ id });
+/** A node by its id, or by the name that it has. */
+export const byIdOrName = z.object({ id: id.or(nodeName) });
 export const byRun = z.object({ run: runName });
 export const transferAction = z.object({
   requestId: id,

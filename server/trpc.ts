@@ -23,9 +23,10 @@ export interface Meta {
 
 export type Caller =
   | { kind: "nobody" }
-  | { kind: "person"; person: Person; sessionHash: string }
+  /** `address` is where the call came from, for the audit; none where no call did. */
+  | { kind: "person"; person: Person; sessionHash: string; address?: string }
   /** A program of a person: `person.role` is the lesser of the token's role and its owner's. */
-  | { kind: "token"; person: Person; tokenId: string; tokenName: string }
+  | { kind: "token"; person: Person; tokenId: string; tokenName: string; address?: string }
   /** `credentialHash` is null where a test made the caller. */
   | { kind: "node"; nodeId: string; name: string; profileId: string; credentialHash?: string };
 export type SessionCaller = Extract<Caller, { kind: "person" }>;
@@ -35,7 +36,7 @@ export type NodeCaller = Extract<Caller, { kind: "node" }>;
 export interface Context {
   hub: Hub;
   caller: Caller;
-  /** Address of the other end, for throttling. */
+  /** Address of the other end, for throttling and the audit. */
   address: string;
   /** What the caller says it is: a stranger's word. */
   agent: string;
@@ -178,13 +179,13 @@ const forPeople = (role: Role) =>
   guarded.meta({ who: role }).use(({ ctx, next }) => {
     const { caller } = ctx;
     if (caller.kind !== "person" && caller.kind !== "token") throw trpcError(new Fault("NOT_SIGNED_IN"));
-    return next({ ctx: { ...ctx, caller } });
+    return next({ ctx: { ...ctx, caller: { ...caller, address: ctx.address } } });
   });
 
 const forSessions = (role: Role) =>
   guarded.meta({ who: role, needsSession: true }).use(({ ctx, next }) => {
     if (ctx.caller.kind !== "person") throw trpcError(new Fault("NOT_SIGNED_IN"));
-    return next({ ctx: { ...ctx, caller: ctx.caller } });
+    return next({ ctx: { ...ctx, caller: { ...ctx.caller, address: ctx.address } } });
   });
 
 export const router = t.router;

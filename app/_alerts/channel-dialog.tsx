@@ -2,9 +2,16 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ChannelView } from "#protocol/alert-views.ts";
-import { CHANNEL_KINDS, type ChannelKind } from "#protocol/alerts.ts";
+import {
+  CHANNEL_KIND_NAMES,
+  CHANNEL_KINDS,
+  isChannelKind,
+  wholeSecret,
+  type ChannelKind,
+} from "#protocol/channel-kinds.ts";
+import { formatCount } from "#protocol/units.ts";
 import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
+import { Form, FormFault } from "../_hub/form.tsx";
 import { useAction } from "../_hub/use-action.ts";
 import { FormEnd } from "../_ui/form-end.tsx";
 import { Dialog } from "../_ui/dialog.tsx";
@@ -12,52 +19,69 @@ import { Field, TextInput } from "../_ui/field.tsx";
 import { TextField } from "../_ui/text-field.tsx";
 import { Select } from "../_ui/select.tsx";
 import { say } from "../_ui/toast.tsx";
-import { SecretField } from "../_ui/secret-field.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
-import { CHANNEL_WORDS } from "./channel-words.ts";
+import { ChannelFields, secretErrors, type TypedSecret } from "./channel-fields.tsx";
+import { CheckLine } from "./check-line.tsx";
+
+const KINDS = CHANNEL_KIND_NAMES.map((value) => ({ value, label: CHANNEL_KINDS[value].label }));
+const isTyped = (typed: TypedSecret): boolean => Object.values(typed).some((text) => text.trim() !== "");
 
 interface ChannelDialogProps {
   /** Null makes a new one. */
   edited: ChannelView | null;
+  /** How many rules there are, and whether a channel is there already. */
+  rules: number;
+  isFirst: boolean;
   onClose: () => void;
 }
 
-export function ChannelDialog({ edited, onClose }: ChannelDialogProps) {
+export function ChannelDialog({ edited, rules, isFirst, onClose }: ChannelDialogProps) {
   const client = useQueryClient();
   const [name, setName] = useState(edited?.channel.name ?? "");
   const [kind, setKind] = useState<ChannelKind>(edited?.channel.kind ?? "slack");
-  const [url, setUrl] = useState("");
-  const [key, setKey] = useState("");
+  const [typed, setTyped] = useState<TypedSecret>({});
   const [perMinute, setPerMinute] = useState(String(edited?.channel.perMinute ?? 6));
-  const words = CHANNEL_WORDS[kind];
+  const [isDefault, setIsDefault] = useState(edited?.channel.isDefault ?? isFirst);
+  const [forAllRules, setForAllRules] = useState(isFirst);
+  const mayBeEmpty = edited !== null && edited.channel.kind === kind && !isTyped(typed);
+  const errors = {
+    "channel.name": name.trim() === "" ? "A channel needs a name." : undefined,
+    "channel.perMinute": /^([1-9]|[1-5]\d|60)$/.test(perMinute.trim()) ? undefined : "This is a number from 1 to 60.",
+    ...(mayBeEmpty ? {} : secretErrors(kind, typed)),
+  };
   const save = useAction(async () => {
-    const channel = { name, kind, perMinute: Number(perMinute), isEnabled: edited?.channel.isEnabled ?? true };
-    const secret = { url: url.trim(), key: words.key === null ? "" : key };
-    if (edited === null) await hub.alerts.channels.create.mutate({ channel, secret });
+    const isEnabled = edited?.channel.isEnabled ?? true;
+    const channel = { name: name.trim(), kind, perMinute: Number(perMinute), isEnabled, isDefault };
+    const secret = wholeSecret(kind, typed);
+    if (edited === null) await hub.alerts.channels.create.mutate({ channel, secret, forAllRules });
     else {
-      const kept = url.trim() === "" && key === "" ? null : secret;
+      const kept = mayBeEmpty ? null : secret;
       await hub.alerts.channels.update.mutate({ id: edited.id, version: edited.version, channel, secret: kept });
     }
-    return name;
+    return channel.name;
   });
   return (
     <Dialog
       open
       onClose={onClose}
       title={edited === null ? "Add channel" : `Edit ${visibleText(edited.channel.name)}`}
-      intro="Its address and key are sealed in the hub and never shown again."
+      intro={
+        edited === null
+          ? "Its address and keys are sealed in the hub and never shown again."
+          : "Its address and keys are never shown. Left empty, all of them stay; to change one, enter all again."
+      }
     >
-      <form
-        aria-label="Alert channel"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
+      <Form
+        label="Alert channel"
+        errors={errors}
+        actions={[save]}
+        onSubmit={() =>
           save.run(undefined, (saved) => {
             void client.invalidateQueries({ queryKey: ["alerts"] });
             say("safe", `${saved} is saved.`);
             onClose();
-          });
-        }}
+          })
+        }
       >
         <Field label="Kind">
           {(ids) => (
@@ -65,24 +89,28 @@ export function ChannelDialog({ edited, onClose }: ChannelDialogProps) {
               {...ids}
               label="Kind"
               value={kind}
-              choices={CHANNEL_KINDS.map((value) => ({ value, label: CHANNEL_WORDS[value].label }))}
-              onChange={(value) => setKind(CHANNEL_KINDS.find((one) => one === value) ?? "webhook")}
+              choices={KINDS}
+              onChange={(value) => {
+                if (isChannelKind(value)) setKind(value);
+              }}
             />
           )}
         </Field>
-        <TextField label="Name" value={name} maxLength={64} placeholder="on call" onChange={setName} />
         <TextField
-          label="Address"
-          hint={edited === null ? undefined : "Left empty, the stored one stays."}
-          kind="code"
-          value={url}
-          placeholder={words.address}
-          onChange={setUrl}
+          label="Name"
+          path="channel.name"
+          required
+          value={name}
+          maxLength={64}
+          placeholder="on call"
+          onChange={setName}
         />
-        {words.key !== null && (
-          <SecretField label={kind === "ntfy" ? "Token" : "Key"} hint={words.key} value={key} onChange={setKey} />
-        )}
-        <Field label="At most" hint="Further ones wait for the next minute.">
+        <ChannelFields kind={kind} typed={typed} mayBeEmpty={mayBeEmpty} onChange={setTyped} />
+        <Field
+          label="At most"
+          path="channel.perMinute"
+          hint="Further ones wait for the next minute, the gravest first."
+        >
           {(ids) => (
             <span className="flex items-center gap-2">
               <TextInput
@@ -96,16 +124,28 @@ export function ChannelDialog({ edited, onClose }: ChannelDialogProps) {
             </span>
           )}
         </Field>
-        <div className="flex flex-col gap-3 empty:hidden">
-          {save.fault !== null && <FaultNote fault={save.fault} />}
-        </div>
+        {edited === null && (
+          <CheckLine
+            label={`Notify for all ${formatCount(rules)} rules`}
+            hint="Left out, each rule has to be given this channel."
+            checked={forAllRules}
+            onChange={setForAllRules}
+          />
+        )}
+        <CheckLine
+          label="Default for new rules"
+          hint="Rules that are added later begin with this channel."
+          checked={isDefault}
+          onChange={setIsDefault}
+        />
+        <FormFault />
         <FormEnd
           word={edited === null ? "Add channel" : "Save"}
           busyWord="Saving"
           busy={save.busy}
           onCancel={onClose}
         />
-      </form>
+      </Form>
     </Dialog>
   );
 }

@@ -2,6 +2,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import type { ChannelView } from "#protocol/alert-views.ts";
+import { CHANNEL_KINDS } from "#protocol/channel-kinds.ts";
 import { formatCount, formatDuration } from "#protocol/units.ts";
 import { RowButtons } from "./row-buttons.tsx";
 import { Age } from "../_hub/age.tsx";
@@ -13,7 +14,6 @@ import { Button } from "../_ui/button.tsx";
 import { Empty, Panel } from "../_ui/panel.tsx";
 import { Tag } from "../_ui/tag.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
-import { CHANNEL_WORDS } from "./channel-words.ts";
 
 interface ChannelsPanelProps {
   channels: readonly ChannelView[];
@@ -28,8 +28,8 @@ export function ChannelsPanel({ channels, add, onEdit, onRemove }: ChannelsPanel
     <Panel label="Channels">
       {channels.length === 0 ? (
         <Empty title="No channel yet" action={add}>
-          Alerts are shown here only. A channel brings them to Slack, Discord, ntfy or a webhook of your own; then name
-          it in the rules that should use it.
+          Alerts are shown here only. A channel brings them to Slack, Discord, ntfy, PagerDuty, Opsgenie, a mailbox or a
+          webhook of your own.
         </Empty>
       ) : (
         <ul className="divide-y divide-line">
@@ -69,8 +69,13 @@ function ChannelLine({
           <div className="flex flex-wrap items-center gap-x-2 gap-y-1">
             <b className="font-mid">{name}</b>
             <Tag tone="quiet" kind="plain">
-              {CHANNEL_WORDS[channel.kind].label}
+              {CHANNEL_KINDS[channel.kind].label}
             </Tag>
+            {channel.isDefault && (
+              <Tag tone="quiet" kind="plain">
+                default
+              </Tag>
+            )}
             {!channel.isEnabled && (
               <Tag tone="quiet" kind="plain">
                 off

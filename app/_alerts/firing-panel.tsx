@@ -1,5 +1,6 @@
 "use client";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
+import type { ChannelView, RuleView } from "#protocol/alert-views.ts";
 import { formatCount } from "#protocol/units.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
@@ -11,9 +12,17 @@ import { Button } from "../_ui/button.tsx";
 import { Empty, Panel } from "../_ui/panel.tsx";
 import { SkeletonRows } from "../_ui/skeleton.tsx";
 import { AlertList } from "./alert-list.tsx";
+import { groupAlerts } from "./group-alerts.ts";
+import { GroupHead } from "./group-head.tsx";
+import { MutedPanel } from "./muted-panel.tsx";
 
-/** What fires now, the newest first. */
-export function FiringPanel() {
+interface FiringPanelProps {
+  rules: readonly RuleView[];
+  channels: readonly ChannelView[];
+}
+
+/** What fires now by rule, the gravest first, with what was sent about it; before it what is muted. */
+export function FiringPanel({ rules, channels }: FiringPanelProps) {
   const client = useQueryClient();
   const query = useQuery(activeAlertsQuery());
   const whyNot = useWhyNot("operator");
@@ -29,38 +38,46 @@ export function FiringPanel() {
     );
   }
   return (
-    <Panel
-      label="Firing now"
-      title={unseen.length === 0 ? undefined : `${formatCount(unseen.length)} not acknowledged`}
-      note={query.data.total > rows.length ? `the newest ${formatCount(rows.length)}` : undefined}
-      side={
-        unseen.length > 1 && (
-          <Button
-            size="small"
-            disabled={whyNot !== null || acknowledge.busy}
-            title={whyNot ?? undefined}
-            onClick={() => acknowledge.run(unseen, refresh)}
-          >
-            Acknowledge all {formatCount(unseen.length)}
-          </Button>
-        )
-      }
-    >
-      {acknowledge.fault !== null && (
-        <div className="p-3">
-          <FaultNote fault={acknowledge.fault} />
-        </div>
-      )}
-      {rows.length === 0 ? (
-        <Empty title="Nothing fires">All that the rules look for is as it should be.</Empty>
-      ) : (
-        <AlertList
-          rows={rows}
-          onAcknowledge={(id) => acknowledge.run([id], refresh)}
-          whyNot={whyNot}
-          busy={acknowledge.busy}
-        />
-      )}
-    </Panel>
+    <div className="flex flex-col gap-4">
+      <MutedPanel rules={rules} />
+      <Panel
+        label="Firing now"
+        title={unseen.length === 0 ? undefined : `${formatCount(unseen.length)} not acknowledged`}
+        note={query.data.total > rows.length ? `the first ${formatCount(rows.length)}` : undefined}
+        side={
+          unseen.length > 1 && (
+            <Button
+              size="small"
+              disabled={whyNot !== null || acknowledge.busy}
+              title={whyNot ?? undefined}
+              onClick={() => acknowledge.run(unseen, refresh)}
+            >
+              Acknowledge all {formatCount(unseen.length)}
+            </Button>
+          )
+        }
+      >
+        {acknowledge.fault !== null && (
+          <div className="p-3">
+            <FaultNote fault={acknowledge.fault} />
+          </div>
+        )}
+        {rows.length === 0 ? (
+          <Empty title="Nothing fires">All that the rules look for is as it should be.</Empty>
+        ) : (
+          groupAlerts(rows).map(({ ruleId, rows: ofRule }) => (
+            <section key={ruleId} aria-label={ofRule[0]?.ruleName} className="border-t border-line first:border-t-0">
+              <GroupHead rows={ofRule} rule={rules.find(({ id }) => id === ruleId)} channels={channels} />
+              <AlertList
+                rows={ofRule}
+                onAcknowledge={(id) => acknowledge.run([id], refresh)}
+                whyNot={whyNot}
+                busy={acknowledge.busy}
+              />
+            </section>
+          ))
+        )}
+      </Panel>
+    </div>
   );
 }

@@ -2,9 +2,11 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ChannelView, RuleView } from "#protocol/alert-views.ts";
-import { ALERT_WORDS, SEVERITIES, type AlertKind } from "#protocol/alerts.ts";
+import { ALERT_WORDS, SEVERITIES } from "#protocol/alert-words.ts";
+import type { AlertKind } from "#protocol/alerts.ts";
+import { CHANNEL_KINDS } from "#protocol/channel-kinds.ts";
 import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
+import { Form, FormFault } from "../_hub/form.tsx";
 import { useAction } from "../_hub/use-action.ts";
 import { FormEnd } from "../_ui/form-end.tsx";
 import { Dialog } from "../_ui/dialog.tsx";
@@ -29,10 +31,9 @@ interface RuleDialogProps {
 export function RuleDialog({ edited, channels, onClose }: RuleDialogProps) {
   const client = useQueryClient();
   const here = new Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const [form, setForm] = useState(() => (edited === null ? emptyRule(here) : formOfRule(edited, here)));
-  const [asked, setAsked] = useState(false);
+  const usual = channels.filter(({ channel }) => channel.isDefault).map(({ id }) => id);
+  const [form, setForm] = useState(() => (edited === null ? emptyRule(here, usual) : formOfRule(edited, here)));
   const read = readRule(form, edited?.rule.isEnabled ?? true);
-  const errors = asked && !read.ok ? read.errors : {};
   const save = useAction(async () => {
     if (!read.ok) return null;
     if (edited === null) await hub.alerts.rules.create.mutate({ rule: read.rule });
@@ -46,20 +47,18 @@ export function RuleDialog({ edited, channels, onClose }: RuleDialogProps) {
     });
   return (
     <Dialog open onClose={onClose} title={edited === null ? "Add alert rule" : `Edit ${visibleText(edited.rule.name)}`}>
-      <form
-        aria-label="Alert rule"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          setAsked(true);
-          if (!read.ok) return;
+      <Form
+        label="Alert rule"
+        errors={read.ok ? {} : read.errors}
+        actions={[save]}
+        onSubmit={() =>
           save.run(undefined, (name) => {
             if (name === null) return;
             void client.invalidateQueries({ queryKey: ["alerts"] });
             say("safe", `${name} is saved.`);
             onClose();
-          });
-        }}
+          })
+        }
       >
         <Field label="Looks for">
           {(ids) => (
@@ -77,14 +76,15 @@ export function RuleDialog({ edited, channels, onClose }: RuleDialogProps) {
         </Field>
         <TextField
           label="Name"
-          error={errors["name"]}
+          path="rule.name"
+          required
           value={form.name}
           maxLength={80}
           placeholder={ALERT_WORDS[form.kind].label}
           onChange={(value) => change({ name: value })}
         />
         {PARAMETERS[form.kind].map(({ key, label, unit }) => (
-          <Field key={key} label={label} error={errors[key]}>
+          <Field key={key} label={label} path={`rule.condition.${key}`} required>
             {(ids) => (
               <span className="flex items-center gap-2">
                 <TextInput
@@ -101,6 +101,7 @@ export function RuleDialog({ edited, channels, onClose }: RuleDialogProps) {
         ))}
         <TextField
           label="Nodes"
+          path="rule.scope.nodes"
           hint="A pattern of names: gpu-*. Empty: all."
           kind="code"
           value={form.nodes}
@@ -108,6 +109,7 @@ export function RuleDialog({ edited, channels, onClose }: RuleDialogProps) {
         />
         <TextField
           label="Runs"
+          path="rule.scope.runs"
           hint="A pattern of names: llama*. Empty: all."
           kind="code"
           value={form.runs}
@@ -116,7 +118,7 @@ export function RuleDialog({ edited, channels, onClose }: RuleDialogProps) {
         <TextField
           label="Labels"
           hint="Labels that a node has to carry: region=eu, tier=spot"
-          error={errors["labels"]}
+          path="rule.scope.labels"
           kind="code"
           value={form.labels}
           onChange={(value) => change({ labels: value })}
@@ -147,7 +149,7 @@ export function RuleDialog({ edited, channels, onClose }: RuleDialogProps) {
                   checked={form.channelIds.includes(id)}
                   onChange={() => toggle(id)}
                 />
-                {visibleText(channel.name)} <span className="text-faint">{channel.kind}</span>
+                {visibleText(channel.name)} <span className="text-faint">{CHANNEL_KINDS[channel.kind].label}</span>
               </label>
             ))}
           </div>
@@ -155,7 +157,7 @@ export function RuleDialog({ edited, channels, onClose }: RuleDialogProps) {
         <Field
           label="Quiet hours"
           hint="In them only critical alerts are sent; the others follow when they end, if they still fire."
-          error={errors["quiet"]}
+          path="rule.quiet"
         >
           {(ids) => (
             <span className="flex flex-wrap items-center gap-2 text-soft">
@@ -184,13 +186,9 @@ export function RuleDialog({ edited, channels, onClose }: RuleDialogProps) {
             </span>
           )}
         </Field>
-        <div className="flex flex-col gap-3 empty:hidden">
-          {save.fault !== null && <FaultNote fault={save.fault} />}
-        </div>
-        <FormEnd word={edited === null ? "Add rule" : "Save"} busyWord="Saving" busy={save.busy} onCancel={onClose}>
-          {asked && !read.ok && <span className="mr-auto text-lost">Some fields above need another look.</span>}
-        </FormEnd>
-      </form>
+        <FormFault />
+        <FormEnd word={edited === null ? "Add rule" : "Save"} busyWord="Saving" busy={save.busy} onCancel={onClose} />
+      </Form>
     </Dialog>
   );
 }

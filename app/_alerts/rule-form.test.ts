@@ -1,7 +1,9 @@
 import { expect, it } from "vitest";
-import { ALERT_WORDS, ruleDraft, type AlertKind } from "#protocol/alerts.ts";
+import { ALERT_WORDS } from "#protocol/alert-words.ts";
+import { ruleDraft, type AlertKind } from "#protocol/alerts.ts";
 import { emptyRule, formOfRule, readRule, usualValues } from "./rule-form.ts";
 
+const NOT_MUTED = { mutedUntil: null, muteReason: "", mutedBy: "", toldAt: null };
 const kinds = Object.keys(ALERT_WORDS) as AlertKind[];
 const typed = (kind: AlertKind) => ({ ...emptyRule("UTC"), name: "r", kind, values: usualValues(kind) });
 
@@ -9,7 +11,7 @@ it.each(kinds)("a rule of the kind %s begins with the hub's own defaults, and co
   const read = readRule(typed(kind), true);
   if (!read.ok) throw new Error(JSON.stringify(read.errors));
   expect(ruleDraft.parse(read.rule)).toEqual(ruleDraft.parse({ name: "r", condition: { kind } }));
-  const view = { id: "rule-0001", version: 1, rule: read.rule, firing: 0, mutedUntil: null, updatedAt: 0 };
+  const view = { id: "rule-0001", version: 1, rule: read.rule, firing: 0, ...NOT_MUTED, updatedAt: 0 };
   expect(readRule(formOfRule(view, "UTC"), true)).toEqual(read);
 });
 
@@ -32,5 +34,10 @@ it("reads patterns, labels and quiet hours", () => {
 it("says what is wrong by field", () => {
   const form = { ...typed("silent"), name: " ", values: { longerThanMs: "soon" }, labels: "eu", quietFrom: "22:00" };
   const read = readRule(form, true);
-  expect(Object.keys(read.ok ? {} : read.errors).toSorted()).toEqual(["labels", "longerThanMs", "name", "quiet"]);
+  expect(Object.keys(read.ok ? {} : read.errors).toSorted()).toEqual([
+    "rule.condition.longerThanMs",
+    "rule.name",
+    "rule.quiet",
+    "rule.scope.labels",
+  ]);
 });

@@ -1,5 +1,6 @@
 import type { RuleView } from "#protocol/alert-views.ts";
-import type { AlertKind, RuleDraft, Severity } from "#protocol/alerts.ts";
+import type { Severity } from "#protocol/alert-words.ts";
+import type { AlertKind, RuleDraft } from "#protocol/alerts.ts";
 import { PARAMETERS } from "./rule-words.ts";
 
 /** A rule as it is typed. The hub parses it; here is only what turns text into its form and back. */
@@ -21,8 +22,9 @@ export interface RuleForm {
 export const usualValues = (kind: AlertKind): Record<string, string> =>
   Object.fromEntries(PARAMETERS[kind].map(({ key, usual }) => [key, String(usual)]));
 
-export function emptyRule(timeZone: string): RuleForm {
-  const rest = { nodes: "", runs: "", labels: "", severity: "warning" as const, channelIds: [] };
+/** `channelIds`: those that are the default for new rules. */
+export function emptyRule(timeZone: string, channelIds: readonly string[] = []): RuleForm {
+  const rest = { nodes: "", runs: "", labels: "", severity: "warning" as const, channelIds };
   return { name: "", kind: "silent", values: usualValues("silent"), ...rest, quietFrom: "", quietTo: "", timeZone };
 }
 
@@ -56,20 +58,22 @@ type Read = { ok: true; rule: RuleDraft } | { ok: false; errors: Record<string, 
 /** The rule that was typed, or what is wrong with it, by field. */
 export function readRule(form: RuleForm, isEnabled: boolean): Read {
   const errors: Record<string, string> = {};
-  if (form.name.trim() === "") errors["name"] = "A rule needs a name.";
+  if (form.name.trim() === "") errors["rule.name"] = "A rule needs a name.";
   const condition: Record<string, unknown> = { kind: form.kind };
   for (const { key, scale } of PARAMETERS[form.kind]) {
     const value = Number(form.values[key]);
-    if (!(value > 0)) errors[key] = "This is a number greater than 0.";
+    if (!(value > 0)) errors[`rule.condition.${key}`] = "This is a number greater than 0.";
     condition[key] = Math.round(value * scale);
   }
   const labels: Record<string, string> = {};
   for (const part of form.labels.split(",").filter((one) => one.trim() !== "")) {
     const [name = "", ...value] = part.split("=");
-    if (name.trim() === "" || value.length === 0) errors["labels"] = "Labels look like region=eu, tier=spot.";
+    if (name.trim() === "" || value.length === 0)
+      errors["rule.scope.labels"] = "Labels look like region=eu, tier=spot.";
     labels[name.trim()] = value.join("=").trim();
   }
-  if ((form.quietFrom === "") !== (form.quietTo === "")) errors["quiet"] = "Quiet hours have a beginning and an end.";
+  if ((form.quietFrom === "") !== (form.quietTo === ""))
+    errors["rule.quiet"] = "Quiet hours have a beginning and an end.";
   if (Object.keys(errors).length > 0) return { ok: false, errors };
   const quiet =
     form.quietFrom === "" ? null : { from: form.quietFrom, to: form.quietTo, timeZone: form.timeZone.trim() };

@@ -1,4 +1,5 @@
-import type { AlertCondition, AlertKind, RuleDraft, Severity } from "#protocol/alerts.ts";
+import type { Severity } from "#protocol/alert-words.ts";
+import type { AlertCondition, AlertKind, RuleDraft } from "#protocol/alerts.ts";
 import { formatDuration } from "#protocol/units.ts";
 import type { Tone } from "../_ui/mark.tsx";
 

@@ -1,12 +1,12 @@
 "use client";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ChannelView, RuleView } from "#protocol/alert-views.ts";
+import { GROUP_EVERY_MS, GROUP_WAIT_MS } from "#protocol/alert-words.ts";
 import { formatCount } from "#protocol/units.ts";
 import { RowButtons } from "./row-buttons.tsx";
 import { Age } from "../_hub/age.tsx";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
-import { hubNow } from "../_hub/live.tsx";
 import { useWhyNot } from "../_hub/person.tsx";
 import { alertRulesQuery } from "../_hub/queries.ts";
 import { useAction } from "../_hub/use-action.ts";
@@ -16,22 +16,35 @@ import { Empty, Panel } from "../_ui/panel.tsx";
 import { SkeletonRows } from "../_ui/skeleton.tsx";
 import { Tag } from "../_ui/tag.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
+import { isMuted } from "./muted-panel.tsx";
 import { conditionWords, scopeWords, SEVERITY_TONES } from "./rule-words.ts";
 import { fullTime } from "../_ui/times.ts";
-
-const HOUR_MS = 3_600_000;
 
 interface RulesPanelProps {
   channels: readonly ChannelView[];
   onEdit: (id: string) => void;
   onRemove: (id: string) => void;
+  /** `all`: every rule. */
+  onMute: (id: string) => void;
 }
 
 /** What the hub looks out for. */
-export function RulesPanel({ channels, onEdit, onRemove }: RulesPanelProps) {
+export function RulesPanel({ channels, onEdit, onRemove, onMute }: RulesPanelProps) {
+  const whyNot = useWhyNot("operator");
   const query = useQuery(alertRulesQuery());
   return (
-    <Panel label="Rules">
+    <Panel
+      label="Rules"
+      note={`Alerts of one rule go together: the first waits ${GROUP_WAIT_MS / 1_000} s for others, the next message at least ${GROUP_EVERY_MS / 60_000} min.`}
+      side={
+        query.data !== undefined &&
+        query.data.length > 1 && (
+          <Button size="small" whyNot={whyNot} onClick={() => onMute("all")}>
+            Mute all…
+          </Button>
+        )
+      }
+    >
       {query.data === undefined ? (
         query.isError ? (
           <QueryFault query={query} />
@@ -43,7 +56,14 @@ export function RulesPanel({ channels, onEdit, onRemove }: RulesPanelProps) {
       ) : (
         <ul className="divide-y divide-line">
           {query.data.map((view) => (
-            <RuleLine key={view.id} view={view} channels={channels} onEdit={onEdit} onRemove={onRemove} />
+            <RuleLine
+              key={view.id}
+              view={view}
+              channels={channels}
+              onEdit={onEdit}
+              onRemove={onRemove}
+              onMute={onMute}
+            />
           ))}
         </ul>
       )}
@@ -51,20 +71,20 @@ export function RulesPanel({ channels, onEdit, onRemove }: RulesPanelProps) {
   );
 }
 
-function RuleLine({ view, channels, onEdit, onRemove }: RulesPanelProps & { view: RuleView }) {
+function RuleLine({ view, channels, onEdit, onRemove, onMute }: RulesPanelProps & { view: RuleView }) {
   const client = useQueryClient();
   const whyNotAdmin = useWhyNot("admin");
   const whyNot = useWhyNot("operator");
-  const { id, version, rule, firing, mutedUntil } = view;
+  const { id, version, rule, firing, mutedUntil, muteReason, toldAt } = view;
   const name = visibleText(rule.name);
   const refresh = () => void client.invalidateQueries({ queryKey: ["alerts"] });
-  const mute = useAction((forMs: number) => hub.alerts.mute.mutate({ ruleId: id, forMs }));
+  const unmute = useAction(() => hub.alerts.mute.mutate({ ruleId: id, forMs: 0 }));
   const turn = useAction((isEnabled: boolean) =>
     hub.alerts.rules.update.mutate({ id, version, rule: { ...rule, isEnabled } }),
   );
-  const isMuted = mutedUntil !== null && mutedUntil > hubNow();
+  const isMute = isMuted(view);
   const told = channels.filter((channel) => rule.channelIds.includes(channel.id)).map(({ channel }) => channel.name);
-  const fault = mute.fault ?? turn.fault;
+  const fault = unmute.fault ?? turn.fault;
   return (
     <li className="flex flex-wrap items-start gap-x-3 gap-y-2 px-4 py-2.5">
       <span className="w-[84px] shrink-0">
@@ -84,7 +104,18 @@ function RuleLine({ view, channels, onEdit, onRemove }: RulesPanelProps & { view
         <div className="nums text-12 text-faint">
           {told.length === 0 ? "shown here only" : `told to ${told.map(visibleText).join(", ")}`}
           {rule.quiet !== null && `, quiet from ${rule.quiet.from} to ${rule.quiet.to} (${rule.quiet.timeZone})`}
-          {isMuted && <>, muted until {fullTime(mutedUntil)}</>}, changed <Age at={view.updatedAt} />
+          {isMute && mutedUntil !== null && (
+            <>
+              , muted until {fullTime(mutedUntil)}
+              {muteReason !== "" && <> ({visibleText(muteReason)})</>}
+            </>
+          )}
+          {toldAt !== null && (
+            <>
+              , last message <Age at={toldAt} />
+            </>
+          )}
+          , changed <Age at={view.updatedAt} />
         </div>
         {fault !== null && <FaultNote fault={fault} />}
       </div>
@@ -93,11 +124,11 @@ function RuleLine({ view, channels, onEdit, onRemove }: RulesPanelProps & { view
           look="quiet"
           size="small"
           whyNot={whyNot}
-          disabled={mute.busy}
-          aria-label={isMuted ? `Unmute ${name}` : `Mute ${name} for an hour`}
-          onClick={() => mute.run(isMuted ? 0 : HOUR_MS, refresh)}
+          disabled={unmute.busy}
+          aria-label={isMute ? `End the mute of ${name}` : `Mute ${name}`}
+          onClick={() => (isMute ? unmute.run(undefined, refresh) : onMute(id))}
         >
-          {isMuted ? "Unmute" : "Mute 1 h"}
+          {isMute ? "End mute" : "Mute…"}
         </Button>
         <RowButtons
           name={name}

@@ -3,7 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
 import type { BenchKeyView, TemporaryWay } from "#protocol/bench/bench-key.ts";
 import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
+import { Form, FormFault } from "../_hub/form.tsx";
 import { useAction } from "../_hub/use-action.ts";
 import { FormEnd } from "../_ui/form-end.tsx";
 import { Dialog } from "../_ui/dialog.tsx";
@@ -46,11 +46,10 @@ export function KeyDialog({ bucket, onClose }: { bucket: BenchKeyView; onClose: 
       title={`Benchmark key for ${name}`}
       intro="Lent to a node for its turn and kept there in memory only."
     >
-      <form
-        aria-label="Benchmark key"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
+      <Form
+        label="Benchmark key"
+        actions={[save]}
+        onSubmit={() => {
           save.run(undefined, () => {
             void client.invalidateQueries({ queryKey: ["benchmarks"] });
             say(
@@ -121,7 +120,7 @@ export function KeyDialog({ bucket, onClose }: { bucket: BenchKeyView; onClose: 
           value={grant}
           onChange={setGrant}
         />
-        {save.fault !== null && <FaultNote fault={save.fault} />}
+        <FormFault />
         <FormEnd
           word={kind === "given" ? "Save key" : "Try and save"}
           busyWord={kind === "given" ? "Saving" : "Asking the store"}
@@ -129,7 +128,7 @@ export function KeyDialog({ bucket, onClose }: { bucket: BenchKeyView; onClose: 
           disabled={!isWhole}
           onCancel={onClose}
         />
-      </form>
+      </Form>
     </Dialog>
   );
 }

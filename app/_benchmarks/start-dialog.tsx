@@ -1,9 +1,10 @@
 "use client";
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useRouter } from "next/navigation";
-import { useState } from "react";
+import { useGo } from "../_ui/going.tsx";
+import { useId, useState } from "react";
 import { ENGINE_NAMES, ENGINES } from "#protocol/bench/engines.ts";
 import { BENCH_PRESETS } from "#protocol/bench/presets.ts";
+import type { EngineNeeds } from "#protocol/bench/views.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { profilesQuery } from "../_hub/queries.ts";
@@ -14,6 +15,7 @@ import { Field } from "../_ui/field.tsx";
 import { TextField } from "../_ui/text-field.tsx";
 import { Select } from "../_ui/select.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
+import { needWords, runnable } from "./engine-needs.ts";
 import { PreviewNote } from "./preview-note.tsx";
 import { FIRST_FORM, presetFields, readForm, type StartForm } from "./start-form.ts";
 import { formatBytes } from "../_ui/sizes.ts";
@@ -37,13 +39,15 @@ const toggled = <T,>(list: readonly T[], item: T): T[] =>
 /** Asks what is to be compared where, and says what it would move and cost before anything begins. */
 export function StartDialog({ onClose }: { onClose: () => void }) {
   const client = useQueryClient();
-  const router = useRouter();
+  const go = useGo();
   const profiles = useQuery(profilesQuery()).data ?? [];
   const [form, setForm] = useState<StartForm>(FIRST_FORM);
   const [preset, setPreset] = useState("guide");
   const [id] = useState(newRequestId);
   const set = (changes: Partial<StartForm>) => setForm((before) => ({ ...before, ...changes }));
-  const found = readForm(form);
+  const [needs, setNeeds] = useState<readonly EngineNeeds[]>();
+  const engines = form.engines ?? runnable(needs);
+  const found = readForm(form, engines);
   const read = "read" in found ? found.read : null;
   const problems = "problems" in found ? found.problems : {};
   const plan = useQuery({
@@ -53,6 +57,8 @@ export function StartDialog({ onClose }: { onClose: () => void }) {
     placeholderData: keepPreviousData,
     retry: false,
   });
+  const told = plan.data?.engines;
+  if (told !== undefined && told !== needs) setNeeds(told);
   const start = useAction(async () => {
     if (read === null) return null;
     const seed = Math.floor(Math.random() * MOST_SEED);
@@ -76,7 +82,7 @@ export function StartDialog({ onClose }: { onClose: () => void }) {
             if (begun === null) return;
             void client.invalidateQueries({ queryKey: ["benchmarks"] });
             onClose();
-            router.push(`/benchmarks/${begun.id}`);
+            go?.(`/benchmarks/${begun.id}`);
           });
         }}
       >
@@ -124,11 +130,14 @@ export function StartDialog({ onClose }: { onClose: () => void }) {
         <Choices
           legend="Engines"
           problem={problems.engines}
-          choices={ENGINE_NAMES.map((value) => ({ value, label: ENGINES[value].title }))}
-          chosen={form.engines}
+          choices={ENGINE_NAMES.map((value) => {
+            const one = needs?.find(({ engine: name }) => name === value);
+            return { value, label: ENGINES[value].title, note: one === undefined ? null : needWords(one) };
+          })}
+          chosen={engines}
           onToggle={(value) => {
             const engine = ENGINE_NAMES.find((name) => name === value);
-            if (engine !== undefined) set({ engines: toggled(form.engines, engine) });
+            if (engine !== undefined) set({ engines: toggled(engines, engine) });
           }}
         />
         <Field label="Directions">
@@ -191,11 +200,12 @@ export function StartDialog({ onClose }: { onClose: () => void }) {
 function Choices(props: {
   legend: string;
   problem: string | undefined;
-  choices: readonly { value: string; label: string }[];
+  choices: readonly { value: string; label: string; note?: string | null }[];
   chosen: readonly string[];
   onToggle: (value: string) => void;
 }) {
   const { legend, problem, choices, chosen, onToggle } = props;
+  const name = useId();
   return (
     <fieldset className="grid gap-x-4 gap-y-1 py-1.5 sm:grid-cols-[128px_minmax(0,1fr)]">
       <legend className="contents">
@@ -203,16 +213,24 @@ function Choices(props: {
       </legend>
       <div className="min-w-0">
         <div className="grid grid-cols-2 gap-x-4 sm:grid-cols-3">
-          {choices.map(({ value, label }) => (
-            <label key={value} className="flex min-w-0 items-center gap-2 py-1">
-              <input
-                type="checkbox"
-                className="size-4 shrink-0 accent-accent"
-                checked={chosen.includes(value)}
-                onChange={() => onToggle(value)}
-              />
-              <span className="truncate">{label}</span>
-            </label>
+          {choices.map(({ value, label, note = null }) => (
+            <div key={value} className="min-w-0">
+              <label className="flex min-w-0 items-center gap-2 py-1">
+                <input
+                  type="checkbox"
+                  className="size-4 shrink-0 accent-accent"
+                  aria-describedby={note === null ? undefined : `${name}-${value}`}
+                  checked={chosen.includes(value)}
+                  onChange={() => onToggle(value)}
+                />
+                <span className="truncate">{label}</span>
+              </label>
+              {note !== null && (
+                <p id={`${name}-${value}`} className="-mt-1 pl-6 text-12 text-faint">
+                  {note}
+                </p>
+              )}
+            </div>
           ))}
         </div>
         {problem !== undefined && <p className="mt-1 text-12 text-soft">{problem}</p>}

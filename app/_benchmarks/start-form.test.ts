@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import { planBenchInput } from "#protocol/bench/plan-input.ts";
 import { FIRST_FORM, presetFields, readForm, type StartForm } from "./start-form.ts";
 
-const read = (changes: Partial<StartForm> = {}) => readForm({ ...FIRST_FORM, profileIds: ["profile-one"], ...changes });
+const read = (changes: Partial<StartForm> = {}) =>
+  readForm({ ...FIRST_FORM, profileIds: ["profile-one"], ...changes }, ["tidemark", "sdk"]);
 const problems = (changes: Partial<StartForm>) => {
   const found = read(changes);
   return "problems" in found ? Object.keys(found.problems) : [];
@@ -51,4 +52,9 @@ test("a preset fills in what its documents say", () => {
   expect(presetFields("storj-6gb")).toEqual({ size: "6000MB", part: "64MiB", connections: "96" });
   expect(presetFields("guide")).toEqual({ size: "300MB", part: "10MB", connections: "10" });
   expect(presetFields("none")).toBeNull();
+});
+
+test("the engines are those that can run until some are chosen", () => {
+  expect(read()).toMatchObject({ read: { settings: { engines: ["tidemark", "sdk"] } } });
+  expect(read({ engines: ["aria2"] })).toMatchObject({ read: { settings: { engines: ["aria2"] } } });
 });

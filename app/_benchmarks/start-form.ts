@@ -13,7 +13,8 @@ export interface StartForm {
   label: string;
   sample: string;
   profileIds: readonly string[];
-  engines: readonly EngineName[];
+  /** Null: those that can run. */
+  engines: readonly EngineName[] | null;
   directions: "both" | "up" | "down";
   size: string;
   part: string;
@@ -28,7 +29,7 @@ export const FIRST_FORM: StartForm = {
   label: "",
   sample: "",
   profileIds: [],
-  engines: USUAL_SETTINGS.engines,
+  engines: null,
   directions: "both",
   size: "300MB",
   part: "10MB",
@@ -68,8 +69,11 @@ function sizeOf(text: string, least: number, most: number): number | string {
   }
 }
 
-/** What was typed, or for each field what is wrong with it. */
-export function readForm(form: StartForm): { read: ReadForm } | { problems: FormProblem } {
+/** What was typed, or for each field what is wrong with it. `canRun` are the engines of a form in which none was chosen. */
+export function readForm(
+  form: StartForm,
+  canRun: readonly EngineName[],
+): { read: ReadForm } | { problems: FormProblem } {
   const problems: FormProblem = {};
   const sizeBytes = sizeOf(form.size, MB, 20_000 * MB);
   const partBytes = sizeOf(form.part, MB, 5_000 * MB);
@@ -87,7 +91,8 @@ export function readForm(form: StartForm): { read: ReadForm } | { problems: Form
   const [, key = "", value = ""] = /^([^=]{1,32})=(.{0,128})$/.exec(form.label.trim()) ?? [];
   if (form.label.trim() !== "" && key === "") problems.label = "A label such as region=us-east, or nothing.";
   if (form.profileIds.length === 0) problems.profileIds = "Choose a bucket.";
-  if (form.engines.length === 0) problems.engines = "Choose an engine.";
+  const engines = form.engines ?? canRun;
+  if (engines.length === 0) problems.engines = "Choose an engine.";
   if (typeof sizeBytes === "string" || typeof partBytes === "string") return { problems };
   if (connections === null || rounds === null || perBucket === null || Object.keys(problems).length > 0) {
     return { problems };
@@ -99,7 +104,7 @@ export function readForm(form: StartForm): { read: ReadForm } | { problems: Form
   return {
     read: {
       targets: { scope, sample, profileIds: [...form.profileIds] },
-      settings: { ...settings, engines: [...form.engines] },
+      settings: { ...settings, engines: [...engines] },
       perBucket,
     },
   };

@@ -25,7 +25,7 @@ export function AboutFields({ form, errors, preset, set }: AboutFieldsProps) {
   return (
     <details className="mt-1 border-t border-line pt-2" open={wrong || used ? true : undefined}>
       <summary className="w-fit py-1 text-soft hover:text-ink">Notes and prices</summary>
-      <Field label="Notes" error={errors.notes}>
+      <Field label="Notes" path="notes">
         {(ids) => (
           <TextArea
             {...ids}
@@ -45,7 +45,7 @@ export function AboutFields({ form, errors, preset, set }: AboutFieldsProps) {
               ? "For estimates; this store has no price list of its own."
               : `${prices.currency}; ${prices[listed]} by the provider's list.`
           }
-          error={errors[name]}
+          path={name}
           inputMode="decimal"
           value={form[name]}
           placeholder={prices === null ? "" : String(prices[listed])}

@@ -41,7 +41,7 @@ export function AdvancedFields({ form, errors, set }: AdvancedFieldsProps) {
       <TextField
         label="For workers"
         hint="The store's address as nodes reach it, when it differs from the endpoint above."
-        error={errors.workerEndpoint}
+        path="workerEndpoint"
         kind="code"
         value={form.workerEndpoint}
         placeholder="the same as the endpoint"
@@ -50,7 +50,7 @@ export function AdvancedFields({ form, errors, set }: AdvancedFieldsProps) {
       <TextField
         label="For browsers"
         hint="The same for people's browsers."
-        error={errors.browserEndpoint}
+        path="browserEndpoint"
         kind="code"
         value={form.browserEndpoint}
         placeholder="the same as the endpoint"
@@ -59,7 +59,7 @@ export function AdvancedFields({ form, errors, set }: AdvancedFieldsProps) {
       <Field
         label="Authority of the store"
         hint="PEM of the certificate authority, when it is your own. Hub and nodes trust it for this bucket; browsers need it in their system."
-        error={errors.trustCa}
+        path="trustCa"
       >
         {(ids) => (
           <TextArea
@@ -74,7 +74,7 @@ export function AdvancedFields({ form, errors, set }: AdvancedFieldsProps) {
       <TextField
         label="Pinned key"
         hint="sha256/… of the store's public key; several separated by commas. Connections to a store with another key are refused."
-        error={errors.trustPin}
+        path="trustPin"
         kind="code"
         value={form.trustPin}
         placeholder="any key that an authority has signed"
@@ -97,7 +97,7 @@ export function AdvancedFields({ form, errors, set }: AdvancedFieldsProps) {
       <TextField
         label="Pack files below"
         hint={`KiB. Where a checkpoint has at least ${PACK_FROM_FILES} files this small, they lie together in a few objects. 0: each file is an object.`}
-        error={errors.packBelow}
+        path="packBelow"
         inputMode="numeric"
         value={form.packBelow}
         onChange={(value) => set({ packBelow: value })}
@@ -116,7 +116,7 @@ export function AdvancedFields({ form, errors, set }: AdvancedFieldsProps) {
           />
         )}
       </Field>
-      <TuningFields form={form} errors={errors} set={set} />
+      <TuningFields form={form} set={set} />
     </details>
   );
 }

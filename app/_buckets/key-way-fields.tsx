@@ -3,7 +3,7 @@ import type { PresetView } from "#protocol/profile-views.ts";
 import { Field } from "../_ui/field.tsx";
 import { Select } from "../_ui/select.tsx";
 import { TextField } from "../_ui/text-field.tsx";
-import { serviceFor, type FieldErrors, type ProfileForm } from "./profile-draft.ts";
+import { serviceFor, type ProfileForm } from "./profile-draft.ts";
 
 const WAYS: readonly { value: ProfileForm["keyWay"]; label: string; note: string }[] = [
   { value: "itself", label: "signs by itself", note: "a key of this bucket alone" },
@@ -14,11 +14,10 @@ const WAYS: readonly { value: ProfileForm["keyWay"]; label: string; note: string
 /** How the key is used: itself, or only to ask for keys that end within the hour. */
 export function KeyWayFields(props: {
   form: ProfileForm;
-  errors: FieldErrors;
   preset: PresetView | undefined;
   set: (part: Partial<ProfileForm>) => void;
 }) {
-  const { form, errors, preset, set } = props;
+  const { form, preset, set } = props;
   const choices = WAYS.filter(({ value }) => value !== "r2" || form.provider === "r2" || form.keyWay === "r2");
   return (
     <>
@@ -45,7 +44,7 @@ export function KeyWayFields(props: {
         <TextField
           label="Service"
           hint="Where temporary keys are given out."
-          error={errors.keyService}
+          path="keyService"
           kind="code"
           value={form.keyService}
           placeholder="https://sts.eu-central-1.amazonaws.com"
@@ -57,7 +56,7 @@ export function KeyWayFields(props: {
           <TextField
             label="Role"
             hint="Its ARN. Empty where the store gives the user's own rights (MinIO)."
-            error={errors.roleArn}
+            path="roleArn"
             kind="code"
             value={form.roleArn}
             placeholder="arn:aws:iam::123456789012:role/tidemark"
@@ -66,7 +65,7 @@ export function KeyWayFields(props: {
           <TextField
             label="External id"
             hint="Where the role's trust policy asks for one."
-            error={errors.externalId}
+            path="externalId"
             kind="code"
             value={form.externalId}
             onChange={(value) => set({ externalId: value })}

@@ -27,7 +27,8 @@ export function ProfileFields({ form, errors, presets, edited, onChange }: Profi
       <TextField
         label="Name"
         hint="What you call it here."
-        error={errors.name}
+        path="name"
+        required
         value={form.name}
         placeholder="training-eu"
         onChange={(value) => set({ name: value })}
@@ -50,7 +51,8 @@ export function ProfileFields({ form, errors, presets, edited, onChange }: Profi
         <TextField
           label="Account"
           hint="The account part of the store's address."
-          error={errors.account}
+          path="account"
+          required
           kind="code"
           value={form.account}
           onChange={(value) => onChange((old) => withPlace(old, { account: value.trim() }, preset))}
@@ -59,14 +61,16 @@ export function ProfileFields({ form, errors, presets, edited, onChange }: Profi
       <TextField
         label="Region"
         hint={preset?.regionHint}
-        error={errors.region}
+        path="region"
+        required
         kind="code"
         value={form.region}
         onChange={(value) => onChange((old) => withPlace(old, { region: value.trim() }, preset))}
       />
       <TextField
         label="Endpoint"
-        error={errors.endpoint}
+        path="endpoint"
+        required
         kind="code"
         inputMode="url"
         value={form.endpoint}
@@ -75,7 +79,8 @@ export function ProfileFields({ form, errors, presets, edited, onChange }: Profi
       />
       <TextField
         label="Bucket"
-        error={errors.bucket}
+        path="bucket"
+        required
         kind="code"
         value={form.bucket}
         onChange={(value) => set({ bucket: value })}
@@ -83,14 +88,14 @@ export function ProfileFields({ form, errors, presets, edited, onChange }: Profi
       <TextField
         label="Prefix"
         hint="Optional folder in the bucket. Everything Tidemark writes lies under it."
-        error={errors.prefix}
+        path="prefix"
         kind="code"
         value={form.prefix}
         placeholder="tidemark/"
         onChange={(value) => set({ prefix: value })}
       />
-      <KeyFields form={form} errors={errors} edited={edited} set={set} />
-      <KeyWayFields form={form} errors={errors} preset={preset} set={set} />
+      <KeyFields form={form} edited={edited} set={set} />
+      <KeyWayFields form={form} preset={preset} set={set} />
       <AdvancedFields form={form} errors={errors} set={set} />
       <AboutFields form={form} errors={errors} preset={preset} set={set} />
     </>
@@ -99,13 +104,12 @@ export function ProfileFields({ form, errors, presets, edited, onChange }: Profi
 
 interface KeyFieldsProps {
   form: ProfileForm;
-  errors: FieldErrors;
   edited: ProfileView | null;
   set: (part: Partial<ProfileForm>) => void;
 }
 
 /** The key goes in and never comes out again: on edit the stored one is kept unless a new one is typed. */
-function KeyFields({ form, errors, edited, set }: KeyFieldsProps) {
+function KeyFields({ form, edited, set }: KeyFieldsProps) {
   return (
     <>
       {edited !== null && (
@@ -144,7 +148,8 @@ function KeyFields({ form, errors, edited, set }: KeyFieldsProps) {
         <>
           <TextField
             label="Access key id"
-            error={errors.accessKeyId}
+            path="accessKeyId"
+            required
             kind="code"
             value={form.accessKeyId}
             onChange={(value) => set({ accessKeyId: value })}
@@ -152,7 +157,8 @@ function KeyFields({ form, errors, edited, set }: KeyFieldsProps) {
           <SecretField
             label="Secret key"
             hint="Sealed in the hub. It is never shown again and never reaches a node."
-            error={errors.secretAccessKey}
+            path="secretAccessKey"
+            required
             value={form.secretAccessKey}
             onChange={(value) => set({ secretAccessKey: value })}
           />

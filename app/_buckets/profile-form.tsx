@@ -4,15 +4,18 @@ import { useState } from "react";
 import type { PresetView, ProfileView } from "#protocol/profile-views.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
+import { Form, FormFault } from "../_hub/form.tsx";
 import { faultOf } from "../_hub/fault-of.ts";
-import { presetsQuery } from "../_hub/queries.ts";
+import { presetsQuery, profilesQuery } from "../_hub/queries.ts";
 import { useAction } from "../_hub/use-action.ts";
+import { Banner } from "../_ui/banner.tsx";
 import { Button } from "../_ui/button.tsx";
 import { FormEnd } from "../_ui/form-end.tsx";
 import { Skeleton } from "../_ui/skeleton.tsx";
 import { ImportPanel } from "./import-panel.tsx";
-import { emptyForm, formOf, readForm, withImport, type FieldErrors, type ProfileForm } from "./profile-draft.ts";
+import { emptyForm, formOf, readForm, withImport, type ProfileForm } from "./profile-draft.ts";
 import { ProfileFields } from "./profile-fields.tsx";
+import { sameBucket } from "./same-bucket.ts";
 import { TestResult } from "./test-result.tsx";
 
 interface ProfileFormProps {
@@ -54,9 +57,14 @@ function LoadedForm({
 }: ProfileFormProps & { presets: PresetView[]; initial: ProfileForm }) {
   const client = useQueryClient();
   const [form, setForm] = useState(initial);
-  const [asked, setAsked] = useState(false);
   const read = readForm(form);
-  const errors: FieldErrors = asked && !read.ok ? read.errors : {};
+  const others = useQuery(profilesQuery()).data ?? [];
+  const same = read.ok
+    ? sameBucket(
+        read.profile,
+        others.filter(({ id }) => id !== edited?.id),
+      )
+    : null;
   const test = useAction(async () => {
     if (!read.ok) return null;
     return hub.profiles.test.mutate({
@@ -84,40 +92,44 @@ function LoadedForm({
   });
   const busy = test.busy || save.busy;
 
+  const change = (next: (old: ProfileForm) => ProfileForm): void => {
+    // What was found out was found out of what stood there before.
+    if (test.result !== undefined && !test.busy) test.reset();
+    setForm(next);
+  };
   return (
-    <form
-      aria-label={edited === null ? "New bucket profile" : "Bucket profile"}
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        setAsked(true);
-        if (!read.ok) return;
+    <Form
+      label={edited === null ? "New bucket profile" : "Bucket profile"}
+      errors={read.ok ? {} : read.errors}
+      actions={[test, save]}
+      onSubmit={() =>
         save.run(undefined, (profile) => {
           if (profile === null) return;
           void client.invalidateQueries({ queryKey: ["profiles"] });
           onSaved(profile);
-        });
-      }}
+        })
+      }
     >
-      {edited === null && <ImportPanel onChoose={(draft, key) => setForm((old) => withImport(old, draft, key))} />}
-      <ProfileFields form={form} errors={errors} presets={presets} edited={edited} onChange={setForm} />
-      <div className="flex flex-col gap-3 empty:hidden">
-        {test.fault !== null && <FaultNote fault={test.fault} />}
-        {test.result !== undefined && test.result !== null && !test.busy && <TestResult result={test.result} />}
-        {save.fault !== null && <FaultNote fault={save.fault} />}
-      </div>
-      <FormEnd word={saveWord} busyWord="Saving" busy={save.busy} disabled={busy}>
-        {asked && !read.ok && <span className="mr-auto text-lost">Some fields above need another look.</span>}
-        <Button
-          disabled={busy}
-          onClick={() => {
-            setAsked(true);
-            if (read.ok) test.run(undefined);
-          }}
-        >
-          {test.busy ? "Testing" : "Test"}
-        </Button>
-      </FormEnd>
-    </form>
+      {({ ask, shown }) => (
+        <>
+          {edited === null && <ImportPanel onChoose={(draft, key) => change((old) => withImport(old, draft, key))} />}
+          <ProfileFields form={form} errors={shown} presets={presets} edited={edited} onChange={change} />
+          {same !== null && (
+            <div className="py-2">
+              <Banner tone="risk" title={same.title}>
+                {same.next}
+              </Banner>
+            </div>
+          )}
+          {test.result !== undefined && test.result !== null && !test.busy && <TestResult result={test.result} />}
+          <FormFault />
+          <FormEnd word={saveWord} busyWord="Saving" busy={save.busy} disabled={busy}>
+            <Button disabled={busy} onClick={() => ask(() => test.run(undefined))}>
+              {test.busy ? "Testing" : "Test"}
+            </Button>
+          </FormEnd>
+        </>
+      )}
+    </Form>
   );
 }

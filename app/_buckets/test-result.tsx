@@ -67,6 +67,9 @@ export function TestResult({ result }: { result: ProfileTestView }) {
   const bad = result.checks.filter(
     ({ operation, outcome }) => (outcome === "refused" || outcome === "failed") && operation !== "Clock",
   );
+  // Without a key that is accepted no other operation says anything.
+  const keyFault = bad.find(({ fault }) => fault?.code === "BAD_CREDENTIALS")?.fault ?? null;
+  const shown = keyFault === null ? result.checks : result.checks.filter(({ outcome }) => outcome === "ok");
   const missing = [...new Set(bad.map((check) => check.missingAction).filter((action) => action !== null))];
   return (
     <output className="flex flex-col gap-2" aria-label="Test result">
@@ -75,9 +78,17 @@ export function TestResult({ result }: { result: ProfileTestView }) {
         title={
           result.ok
             ? "Everything Tidemark needs works."
-            : `${bad.length === 1 ? "One operation does" : `${bad.length} operations do`} not work.`
+            : keyFault !== null
+              ? "The key was refused."
+              : `${bad.length === 1 ? "One operation does" : `${bad.length} operations do`} not work.`
         }
       >
+        {keyFault !== null && (
+          <>
+            {saysOf(keyFault)} {wordsOf(keyFault).next} Nothing else was tried.
+            <FaultDetails fault={keyFault} />
+          </>
+        )}
         {missing.length > 0 && (
           <>
             Give the key <span className="font-mono text-12">{missing.map(visibleText).join(", ")}</span>.
@@ -93,8 +104,8 @@ export function TestResult({ result }: { result: ProfileTestView }) {
         </Banner>
       )}
       {result.leftBehind.length > 0 && <LeftBehindNote left={result.leftBehind} />}
-      <ul aria-label="Operations" className="divide-y divide-line rounded-2 border border-line">
-        {result.checks.map((check) => (
+      <ul aria-label="Operations" className="divide-y divide-line rounded-2 border border-line empty:hidden">
+        {shown.map((check) => (
           <li key={check.operation} className="flex items-start gap-2.5 px-3 py-1.5">
             <Mark tone={TONE[check.outcome]} className="mt-[5px]" />
             <div className="min-w-0 flex-1">

@@ -2,25 +2,24 @@
 import { STORJ_PRESETS } from "#protocol/tuning.ts";
 import { Button } from "../_ui/button.tsx";
 import { TextField } from "../_ui/text-field.tsx";
-import type { FieldErrors, ProfileForm } from "./profile-draft.ts";
+import type { ProfileForm } from "./profile-draft.ts";
 import { formatBytes } from "../_ui/sizes.ts";
 
 interface TuningFieldsProps {
   form: ProfileForm;
-  errors: FieldErrors;
   set: (part: Partial<ProfileForm>) => void;
 }
 
 const MIB = 1024 * 1024;
 
 /** Part size and connections in place of what Tidemark would choose; for Storj with the table of its own documents. */
-export function TuningFields({ form, errors, set }: TuningFieldsProps) {
+export function TuningFields({ form, set }: TuningFieldsProps) {
   return (
     <>
       <TextField
         label="Part size"
         hint="MiB. Empty: by the size of the file. The store's own limits go before it."
-        error={errors.tunePart}
+        path="tunePart"
         inputMode="numeric"
         value={form.tunePart}
         placeholder="by the size of the file"
@@ -29,7 +28,7 @@ export function TuningFields({ form, errors, set }: TuningFieldsProps) {
       <TextField
         label="Connections"
         hint="To begin with, 1 to 96; nodes go on looking for their own best number."
-        error={errors.tuneConnections}
+        path="tuneConnections"
         inputMode="numeric"
         value={form.tuneConnections}
         placeholder="as usual"

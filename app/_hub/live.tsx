@@ -32,6 +32,15 @@ export function useStateOfNode(): (nodeId: string) => NodeState | null {
   const nodes = useNodes();
   return (nodeId) => nodes?.get(nodeId)?.state ?? null;
 }
+/** The same by id or name, as they stand in addresses. An id is looked for first: names are the words of strangers. */
+export function useNodeAt(idOrName: string): NodeRow | null {
+  const id = useLive(({ nodes }) => {
+    if (nodes === null || nodes.has(idOrName)) return idOrName;
+    for (const row of nodes.values()) if (row.name === idOrName) return row.id;
+    return idOrName;
+  });
+  return useNode(id);
+}
 export const useLiveTransfers = (): ReadonlyMap<string, TransferRow> | null => useLive((state) => state.transfers);
 /** Transfers that have not ended. */
 export const useMovingCount = (): number =>

@@ -18,6 +18,13 @@ export const tokensQuery = () => queryOptions({ queryKey: ["tokens"], queryFn: (
 export const runsQuery = () => queryOptions({ queryKey: ["runs"], queryFn: () => hub.runs.list.query() });
 export const runQuery = (run: string) =>
   queryOptions({ queryKey: ["runs", run], queryFn: () => hub.runs.get.query({ run }) });
+export const runMetricsQuery = (asked: { run: string; names: string[]; steps: { from: number; to: number } | null }) =>
+  queryOptions({
+    queryKey: ["runs", asked.run, "metrics", asked],
+    queryFn: () => hub.runs.metrics.query(asked),
+    staleTime: 15_000,
+    refetchInterval: 15_000,
+  });
 export const timelineQuery = (run: string) =>
   queryOptions({
     queryKey: ["runs", run, "timeline"],

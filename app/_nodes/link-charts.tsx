@@ -1,10 +1,10 @@
 "use client";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { NodeRow, SamplePoint } from "#protocol/views.ts";
-import { useAddressWord } from "../_hub/address.ts";
+import { partProps, usePageTime } from "../_hub/chart-part.ts";
 import { useHubNow } from "../_hub/live.tsx";
 import { nodeSamplesQuery } from "../_hub/queries.ts";
-import { breakAfterMs, chartWindow, rangeOf, type ChartWindow } from "../_hub/ranges.ts";
+import { breakAfterMs, chartWindow } from "../_hub/ranges.ts";
 import { QueryFault } from "../_hub/query-fault.tsx";
 import { ChartLater } from "../_ui/chart-later.tsx";
 import { Panel } from "../_ui/panel.tsx";
@@ -42,10 +42,10 @@ const MEASURES: readonly Measure[] = [
 
 /** The round trip and what the worker takes of the processor, over the same time as the throughput above. */
 export function LinkCharts({ node }: { node: NodeRow }) {
-  const [word] = useAddressWord("range", "1h");
-  const range = rangeOf(word);
   const now = useHubNow(1000);
-  const samples = useQuery({ ...nodeSamplesQuery(node.id, range.minutes), placeholderData: keepPreviousData });
+  const time = usePageTime(now);
+  const { range } = time;
+  const samples = useQuery({ ...nodeSamplesQuery(node.id, time.minutes), placeholderData: keepPreviousData });
   const points = useTrail(node, now, samples.data ?? NONE);
   const shown = chartWindow({
     first: points[0]?.at,
@@ -63,7 +63,7 @@ export function LinkCharts({ node }: { node: NodeRow }) {
               key={measure.key}
               measure={measure}
               points={samples.data === undefined ? null : points}
-              shown={shown}
+              part={partProps(time, shown)}
               breakAfter={breakAfterMs(range)}
               name={node.name}
             />
@@ -78,12 +78,12 @@ interface MeasureChartProps {
   measure: Measure;
   /** Null while they are on their way. */
   points: readonly TrailPoint[] | null;
-  shown: ChartWindow;
+  part: ReturnType<typeof partProps>;
   breakAfter: number;
   name: string;
 }
 
-function MeasureChart({ measure, points, shown, breakAfter, name }: MeasureChartProps) {
+function MeasureChart({ measure, points, part, breakAfter, name }: MeasureChartProps) {
   const { key, title, tone, format, nothing } = measure;
   // What was not measured is a gap, not a zero.
   const known = (points ?? []).flatMap((point) => {
@@ -107,8 +107,7 @@ function MeasureChart({ measure, points, shown, breakAfter, name }: MeasureChart
         <ChartLater
           label={`${title} of ${name}`}
           times={known.map(({ at }) => at)}
-          from={shown.from}
-          to={shown.to}
+          {...part}
           height={HEIGHT}
           breakAfterMs={breakAfter}
           series={[

@@ -4,16 +4,15 @@ import type { ReactNode } from "react";
 import { isHeard, NODE_CONDITIONS, type NodeCondition } from "#protocol/node-status.ts";
 import { formatCount } from "#protocol/units.ts";
 import { ChartBody } from "../_hub/chart-body.tsx";
-import { useAddressWord } from "../_hub/address.ts";
+import { partProps, usePageTime, windowWords } from "../_hub/chart-part.ts";
 import { useRate } from "../_hub/choices.ts";
 import { useFleet, useFleetSlowly, useHubNow, useNodes, useTimeWords } from "../_hub/live.tsx";
 import { fleetNewsQuery, fleetSamplesQuery } from "../_hub/queries.ts";
-import { chartWindow, RANGES, rangeOf } from "../_hub/ranges.ts";
+import { chartWindow, RANGES } from "../_hub/ranges.ts";
 import { backlogAge, CONDITION_WORDS } from "../_hub/risk-words.ts";
 import { countConditions } from "../_nodes/node-filter.ts";
 import { Mark } from "../_ui/mark.tsx";
 import { ChartLater } from "../_ui/chart-later.tsx";
-import { clockTime } from "../_ui/times.ts";
 import { FilterWords } from "../_ui/filter-words.tsx";
 import { Panel } from "../_ui/panel.tsx";
 import { Tag } from "../_ui/tag.tsx";
@@ -22,13 +21,13 @@ import { formatBytes, sizeBase } from "../_ui/sizes.ts";
 
 /** What was at risk and what was made safe over time, and five numbers of now. */
 export function TidePanel() {
-  const [word, setWord] = useAddressWord("range", "1h");
-  const range = rangeOf(word);
   const now = useHubNow(5000);
+  const time = usePageTime(now);
+  const { range } = time;
   const fleet = useFleetSlowly();
   const rate = useRate();
   const news = useQuery(fleetNewsQuery());
-  const samples = useQuery({ ...fleetSamplesQuery(range.minutes), placeholderData: keepPreviousData });
+  const samples = useQuery({ ...fleetSamplesQuery(time.minutes), placeholderData: keepPreviousData });
   const stored = samples.data ?? [];
   const isPresent = fleet !== null && fleet.at > (stored.at(-1)?.at ?? 0);
   const points = isPresent
@@ -49,14 +48,14 @@ export function TidePanel() {
     }));
   return (
     <Panel
-      title={`Tide, ${shown.since === null ? `last ${range.words}` : `since ${clockTime(shown.since)}`}`}
+      title={`Tide, ${windowWords({ range, part: time.part, since: shown.since })}`}
       side={
         <>
           <span className="flex flex-wrap gap-2">
             <Tag tone="risk">at risk</Tag>
             <Tag tone="safe">made safe</Tag>
           </span>
-          <FilterWords label="Range" words={RANGES} value={range.id} onChange={setWord} />
+          <FilterWords label="Range" words={RANGES} value={range.id} onChange={time.setRange} />
         </>
       }
     >
@@ -64,8 +63,7 @@ export function TidePanel() {
         <ChartLater
           label={`Bytes at risk and upload rate of all nodes, last ${range.words}`}
           times={points.map((point) => point.at)}
-          from={shown.from}
-          to={shown.to}
+          {...partProps(time, shown)}
           markers={markers}
           series={[
             {

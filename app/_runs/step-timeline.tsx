@@ -1,5 +1,5 @@
 "use client";
-import { useRouter } from "next/navigation";
+import { useGo } from "../_ui/going.tsx";
 import { useRef } from "react";
 import { formatCount } from "#protocol/units.ts";
 import type { CheckpointRow, EpochView } from "#protocol/views.ts";
@@ -23,7 +23,7 @@ const ROOM = 16;
 
 /** Steps from left to right, one lane per epoch; each mark leads to its checkpoint. */
 export function StepTimeline({ epochs, checkpoints, writer }: StepTimelineProps) {
-  const router = useRouter();
+  const go = useGo();
   const frame = useRef<HTMLElement>(null);
   const width = useWidth(frame);
   const shown = stepLanes({ epochs, checkpoints, writer, most: Math.max(8, Math.floor((width - 2 * SIDE) / ROOM)) });
@@ -57,7 +57,7 @@ export function StepTimeline({ epochs, checkpoints, writer }: StepTimelineProps)
                   onClick={(event) => {
                     if (event.metaKey || event.ctrlKey || event.shiftKey) return;
                     event.preventDefault();
-                    router.push(`/checkpoints/${encodeURIComponent(mark.id)}`);
+                    go?.(`/checkpoints/${encodeURIComponent(mark.id)}`);
                   }}
                 >
                   <title>{`step ${formatCount(mark.step)}, ${mark.word}`}</title>

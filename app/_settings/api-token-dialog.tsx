@@ -3,7 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Role } from "#protocol/requests.ts";
 import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
+import { Form, FormFault } from "../_hub/form.tsx";
 import { usePerson } from "../_hub/person.tsx";
 import { useAction } from "../_hub/use-action.ts";
 import { Button } from "../_ui/button.tsx";
@@ -24,7 +24,6 @@ export function ApiTokenDialog({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState("");
   const [role, setRole] = useState<Role>("viewer");
   const [validMs, setValidMs] = useState("7776000000");
-  const [wrong, setWrong] = useState<string | undefined>();
   const make = useAction(() => hub.apiTokens.create.mutate({ name: name.trim(), role, validMs: Number(validMs) }));
   const made = make.result;
   if (made !== undefined)
@@ -55,25 +54,20 @@ export function ApiTokenDialog({ onClose }: { onClose: () => void }) {
     );
   return (
     <Dialog open onClose={onClose} title="New API token" intro="For a program of yours. It makes no other token.">
-      <form
-        aria-label="New API token"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          setWrong(name.trim() === "" ? "A token needs a name." : undefined);
-          if (name.trim() !== "") make.run(undefined, () => void client.invalidateQueries({ queryKey: ["account"] }));
-        }}
+      <Form
+        label="New API token"
+        errors={{ name: name.trim() === "" ? "A token needs a name." : undefined }}
+        actions={[make]}
+        onSubmit={() => make.run(undefined, () => void client.invalidateQueries({ queryKey: ["account"] }))}
       >
         <TextField
           label="Name"
-          error={wrong}
+          path="name"
+          required
           value={name}
           maxLength={64}
           placeholder="nightly report"
-          onChange={(value) => {
-            setName(value);
-            setWrong(undefined);
-          }}
+          onChange={setName}
         />
         <Field label="Role">
           {(ids) => (
@@ -91,13 +85,9 @@ export function ApiTokenDialog({ onClose }: { onClose: () => void }) {
         <Field label="Good for">
           {(ids) => <Select {...ids} label="Good for" value={validMs} choices={LASTING} onChange={setValidMs} />}
         </Field>
-        {make.fault !== null && (
-          <div className="py-2">
-            <FaultNote fault={make.fault} />
-          </div>
-        )}
+        <FormFault />
         <FormEnd word="Make token" busyWord="Making" busy={make.busy} onCancel={onClose} />
-      </form>
+      </Form>
     </Dialog>
   );
 }

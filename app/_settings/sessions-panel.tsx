@@ -36,6 +36,7 @@ export function SessionsPanel() {
   const others = (sessions.data ?? []).filter(({ isThis }) => !isThis).length;
   return (
     <Panel
+      id="sessions"
       title="Your sessions"
       label="Your sessions"
       side={

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "../_ui/link.tsx";
 import { usePathname } from "next/navigation";
 import { stepWords } from "#protocol/step-words.ts";
-import { useNode } from "../_hub/live.tsx";
+import { useNodeAt } from "../_hub/live.tsx";
 import { benchmarkQuery } from "../_benchmarks/bench-queries.ts";
 import { checkpointQuery, profilesQuery } from "../_hub/queries.ts";
 import { visibleText } from "../_ui/visible-text.ts";
@@ -14,7 +14,7 @@ export function Crumbs() {
   const path = usePathname();
   const [, first = "", second] = path.split("/");
   const id = second === undefined ? "" : decodeURIComponent(second);
-  const node = useNode(first === "nodes" ? id : "");
+  const node = useNodeAt(first === "nodes" ? id : "");
   const place =
     first === "checkpoints" || first === "compare" || first === "adopt" || first === "losses"
       ? PLACES.find((one) => one.href === "/runs")

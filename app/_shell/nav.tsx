@@ -4,6 +4,7 @@ import {
   ArrowUpDown,
   Bell,
   Database,
+  Ellipsis,
   Flag,
   Lightbulb,
   Gauge,
@@ -15,17 +16,22 @@ import {
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "../_ui/link.tsx";
 import { usePathname } from "next/navigation";
+import { useState } from "react";
 import { formatCount } from "#protocol/units.ts";
 import { useMovingCount, useNodeCount } from "../_hub/live.tsx";
 import { activeAlertsQuery } from "../_hub/queries.ts";
 import { classNames } from "../_ui/class-names.ts";
+import { useGoingTo } from "../_ui/going.tsx";
+import { onDemand } from "../_ui/on-demand.tsx";
+
+const MorePlaces = onDemand(() => import("./more-places.tsx").then((module) => module.MorePlaces));
 
 export interface Place {
   href: string;
   label: string;
   icon: LucideIcon;
-  /** Left out at the bottom of narrow screens, where there is no room for all. */
-  from?: "wide";
+  /** Where it stands at the bottom of narrow screens: there is no room for all. */
+  narrow?: "more";
 }
 
 export const PLACES: readonly Place[] = [
@@ -35,13 +41,22 @@ export const PLACES: readonly Place[] = [
   { href: "/buckets", label: "Buckets", icon: Database },
   { href: "/transfers", label: "Transfers", icon: ArrowUpDown },
   { href: "/alerts", label: "Alerts", icon: Bell },
-  { href: "/advice", label: "Advice", icon: Lightbulb, from: "wide" },
-  { href: "/benchmarks", label: "Benchmarks", icon: Gauge, from: "wide" },
-  { href: "/events", label: "Events", icon: List, from: "wide" },
-  { href: "/settings", label: "Settings", icon: SlidersHorizontal },
+  { href: "/advice", label: "Advice", icon: Lightbulb, narrow: "more" },
+  { href: "/benchmarks", label: "Benchmarks", icon: Gauge, narrow: "more" },
+  { href: "/events", label: "Events", icon: List, narrow: "more" },
+  { href: "/settings", label: "Settings", icon: SlidersHorizontal, narrow: "more" },
 ];
 
-const isAt = (path: string, href: string): boolean =>
+/** The places that have no room at the bottom of narrow screens. */
+export const MORE = PLACES.filter(({ narrow }) => narrow === "more");
+
+/** Where the page is, or where it goes: a press is answered before the other page has come. */
+function usePlace(): string {
+  const path = usePathname();
+  return useGoingTo()?.split(/[?#]/, 1)[0] ?? path;
+}
+
+export const isAt = (path: string, href: string): boolean =>
   href === "/"
     ? path === "/"
     : path === href || path.startsWith(`${href}/`) || (href === "/runs" && path.startsWith("/checkpoints/"));
@@ -60,7 +75,7 @@ function Count({ href }: { href: string }) {
 
 /** At the left on wide screens; pictures only on middling ones. */
 export function SideNav() {
-  const path = usePathname();
+  const path = usePlace();
   return (
     <nav
       aria-label="Main"
@@ -96,28 +111,41 @@ export function SideNav() {
   );
 }
 
+const NARROW_PLACE = "flex min-w-0 flex-col items-center gap-0.5 py-2 text-11 max-[400px]:tracking-[-.035em]";
+
 /** At the bottom on narrow screens. */
 export function BottomNav() {
-  const path = usePathname();
+  const path = usePlace();
+  const [isMore, setMore] = useState(false);
   return (
     <nav
       aria-label="Main"
       className="fixed inset-x-0 bottom-0 z-30 grid auto-cols-fr grid-flow-col border-t border-line bg-sunk pb-[env(safe-area-inset-bottom)] md:hidden"
     >
-      {PLACES.filter(({ from }) => from !== "wide").map((place) => (
+      {PLACES.filter(({ narrow }) => narrow !== "more").map((place) => (
         <Link
           key={place.href}
           href={place.href}
           aria-current={isAt(path, place.href) ? "page" : undefined}
-          className={classNames(
-            "flex min-w-0 flex-col items-center gap-0.5 py-2 text-11 max-[400px]:tracking-[-.035em]",
-            isAt(path, place.href) ? "font-mid text-accent" : "text-soft",
-          )}
+          className={classNames(NARROW_PLACE, isAt(path, place.href) ? "font-mid text-accent" : "text-soft")}
         >
           <place.icon size={18} strokeWidth={1.6} aria-hidden />
           <span className="max-w-full truncate">{place.label}</span>
         </Link>
       ))}
+      <button
+        type="button"
+        aria-haspopup="dialog"
+        onClick={() => setMore(true)}
+        className={classNames(
+          NARROW_PLACE,
+          MORE.some(({ href }) => isAt(path, href)) ? "font-mid text-accent" : "text-soft",
+        )}
+      >
+        <Ellipsis size={18} strokeWidth={1.6} aria-hidden />
+        <span className="max-w-full truncate">More</span>
+      </button>
+      {isMore && <MorePlaces onClose={() => setMore(false)} />}
     </nav>
   );
 }

@@ -1,6 +1,7 @@
 "use client";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "next/navigation";
+import { formatCount } from "#protocol/units.ts";
 import type { OrderKind } from "../_orders/order-form.ts";
 import {
   chooseRateUnit,
@@ -13,18 +14,23 @@ import {
 } from "../_hub/choices.ts";
 import { useNodes } from "../_hub/live.tsx";
 import { roleAllows, usePerson } from "../_hub/person.tsx";
-import { profilesQuery, runsQuery } from "../_hub/queries.ts";
+import { hubSettingsQuery, profilesQuery, runsQuery } from "../_hub/queries.ts";
 import { signOut } from "../_hub/sign-out.ts";
 import { nodeFactsLine } from "../_nodes/node-filter.ts";
+import { useGo } from "../_ui/going.tsx";
 import { useDialogs } from "./dialogs.tsx";
 import { PLACES } from "./nav.tsx";
+import { useFoundSteps } from "./find-steps.ts";
+import { SECTIONS } from "./settings-sections.ts";
 
-/** Everything that can be reached by name: pages and their parts, nodes, runs, buckets, and what can be done with each. */
+/** Everything that can be reached by name: pages, settings, nodes, runs, steps, tags, buckets, and what can be done with each. */
 
 export interface Entry {
   id: string;
-  kind: "page" | "action" | "run" | "node" | "bucket" | "keys";
+  kind: "page" | "action" | "run" | "step" | "tag" | "node" | "bucket" | "keys" | "setting";
   text: string;
+  /** Other words that it is found by. */
+  also?: string | undefined;
   note?: string | undefined;
   choose: () => void;
 }
@@ -39,10 +45,6 @@ const PARTS: readonly { href: string; text: string; role?: "admin" }[] = [
   { href: "/alerts?show=rules", text: "Alert rules" },
   { href: "/alerts?show=channels", text: "Alert channels" },
   { href: "/alerts?show=history", text: "Alert history" },
-  { href: "/settings?show=tokens", text: "Join tokens and API tokens" },
-  { href: "/settings?show=people", text: "People", role: "admin" },
-  { href: "/settings?show=audit", text: "Audit", role: "admin" },
-  { href: "/settings?show=hub", text: "Settings of the hub", role: "admin" },
 ];
 
 const NODE_ORDERS: readonly { kind: OrderKind; words: string }[] = [
@@ -64,11 +66,14 @@ export function usePaletteEntries(typed: string, onHelp: () => void): Entry[] {
   const nodes = useNodes();
   const runs = useQuery(runsQuery());
   const profiles = useQuery(profilesQuery());
+  const found = useFoundSteps(typed.trim());
+  const settings = useQuery({ ...hubSettingsQuery(), enabled: person !== null && roleAllows(person.role, "admin") });
   const dialogs = useDialogs();
   const rate = useRateUnit();
   const size = useSizeUnit();
   const zone = useTimeZone();
-  const go = (path: string) => () => router.push(path);
+  const openPage = useGo();
+  const go = (path: string) => () => openPage?.(path);
   const isAdmin = person !== null && roleAllows(person.role, "admin");
   const mayAct = person !== null && roleAllows(person.role, "operator");
   const words = typed.trim();
@@ -158,14 +163,54 @@ export function usePaletteEntries(typed: string, onHelp: () => void): Entry[] {
               act(`${kind} ${node.id}`, `${verb} ${node.name}`, () => dialogs.order({ nodeId: node.id, kind })),
             ),
           ]);
+  const sections = SECTIONS.filter(({ role }) => role === undefined || isAdmin).map(({ href, text, also }): Entry => ({
+    id: href,
+    kind: "setting",
+    text,
+    also,
+    note: "Settings",
+    choose: go(href),
+  }));
+  // Each of the hub's own, once something was typed.
+  const ofHub = (words === "" ? [] : (settings.data ?? [])).map(({ name, about, group }): Entry => ({
+    id: `setting ${name}`,
+    kind: "setting",
+    text: name,
+    also: about,
+    note: group,
+    choose: go(`/settings?show=hub&q=${encodeURIComponent(name)}`),
+  }));
+  const ofSteps = found.flatMap(({ id, run, step, state, tag }): Entry[] => [
+    {
+      id: `step ${id} ${tag ?? ""}`,
+      kind: tag === null ? "step" : "tag",
+      text: tag ?? `${run}, step ${formatCount(step)}`,
+      also: tag === null ? String(step) : undefined,
+      note: tag === null ? (state === "complete" ? undefined : state) : `${run}, step ${formatCount(step)}`,
+      choose: go(`/checkpoints/${encodeURIComponent(id)}`),
+    },
+    ...(mayAct && tag === null && state === "complete"
+      ? [
+          {
+            ...act(`restore step ${id}`, `Restore step ${formatCount(step)} of ${run}`, () =>
+              dialogs.restore({ checkpointId: id, nodeId: null }),
+            ),
+            also: String(step),
+          },
+        ]
+      : []),
+  ]);
   return [
     ...PLACES.map(({ href, label }) => page(href, label)),
     ...PARTS.filter(({ role }) => role === undefined || isAdmin).map(({ href, text }) => page(href, text)),
+    ...sections,
     ...actions,
+    ...ofSteps,
     ...ofRuns,
     ...ofNodes,
     ...toNodes,
     ...buckets,
+    ...ofHub,
   ];
 
   function page(href: string, text: string): Entry {

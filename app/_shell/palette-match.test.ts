@@ -1,9 +1,18 @@
 import { expect, test } from "vitest";
-import { bestMatches, matchScore } from "./palette-match.ts";
+import { bestMatches } from "./palette-match.ts";
 
-test("every word typed must occur", () => {
-  expect(matchScore("Restore llama-8b", "lla res")).not.toBeNull();
-  expect(matchScore("Restore llama-8b", "lla add")).toBeNull();
+test("every word typed must occur, in the text or among the other words", () => {
+  const entries = [{ text: "Restore llama-8b" }, { text: "llama-8b, step 1,200", also: "1200" }];
+  const found = (typed: string) => bestMatches(entries, typed, 5).map(({ text }) => text);
+  expect(found("lla res")).toEqual(["Restore llama-8b"]);
+  expect(found("llama 1200")).toEqual(["llama-8b, step 1,200"]);
+  expect(found("1200")).toEqual(["llama-8b, step 1,200"]);
+  expect(found("lla add")).toEqual([]);
+});
+
+test("a word with a slip finds what it means, after what has the word itself", () => {
+  const entries = [{ text: "Settings" }, { text: "setings of old" }];
+  expect(bestMatches(entries, "setings", 5).map(({ text }) => text)).toEqual(["setings of old", "Settings"]);
 });
 
 test("a beginning beats a word inside, which beats a middle", () => {

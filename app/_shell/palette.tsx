@@ -3,6 +3,7 @@ import { Autocomplete } from "@base-ui/react/autocomplete";
 import { Dialog } from "@base-ui/react/dialog";
 import { useState } from "react";
 import { Key } from "../_ui/button.tsx";
+import { useReturnFocus } from "../_ui/return-focus.ts";
 import { visibleText } from "../_ui/visible-text.ts";
 import { usePaletteEntries, type Entry } from "./palette-entries.ts";
 import { bestMatches } from "./palette-match.ts";
@@ -12,12 +13,14 @@ const SHOWN = 40;
 /** Everything by name: pages, nodes, runs, buckets, keys and what can be done with them. */
 export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () => void }) {
   const [typed, setTyped] = useState("");
+  const returnFocus = useReturnFocus();
   const found = bestMatches(usePaletteEntries(typed, onHelp), typed, SHOWN);
   return (
     <Dialog.Root open onOpenChange={(open) => (open ? undefined : onClose())}>
       <Dialog.Portal>
         <Dialog.Backdrop className="fixed inset-0 z-40 bg-veil" />
         <Dialog.Popup
+          finalFocus={returnFocus}
           aria-label="Find"
           className="fixed top-[10vh] left-1/2 z-50 flex max-h-[70vh] w-[min(620px,calc(100vw-24px))] -translate-x-1/2 flex-col overflow-hidden rounded-3 border border-line bg-panel text-ink shadow-lift outline-none"
         >

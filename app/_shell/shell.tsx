@@ -1,10 +1,10 @@
 "use client";
 import { Search } from "lucide-react";
-import { useRouter } from "next/navigation";
 import { Fragment, useState, type ReactNode } from "react";
 import { useSizeUnit, useTimeZone } from "../_hub/choices.ts";
 import { useLiveState } from "../_hub/live.tsx";
 import { Key } from "../_ui/button.tsx";
+import { GoingProvider, useGo, useGoingTo } from "../_ui/going.tsx";
 import { Skeleton, SkeletonRows } from "../_ui/skeleton.tsx";
 import { Crumbs } from "./crumbs.tsx";
 import { DialogsProvider } from "./dialogs.tsx";
@@ -24,13 +24,21 @@ const FRAME =
 
 /** The frame of every page behind the door: places at the side, where you are and how live it is on top. */
 export function Shell({ children }: { children: ReactNode }) {
+  return (
+    <GoingProvider>
+      <Frame>{children}</Frame>
+    </GoingProvider>
+  );
+}
+
+function Frame({ children }: { children: ReactNode }) {
   const [over, setOver] = useState<"palette" | "keys" | null>(null);
-  const router = useRouter();
+  const go = useGo();
   useKeys({
     over,
     onPalette: () => setOver("palette"),
     onHelp: () => setOver("keys"),
-    onGo: (path) => router.push(path),
+    onGo: (path) => go?.(path),
   });
   const state = useLiveState();
   // Sizes and times are words made in many places: when they are to be said another way, the page is drawn anew.
@@ -62,15 +70,10 @@ export function Shell({ children }: { children: ReactNode }) {
             </button>
             <LivePill />
           </header>
-          <main
-            id="content"
-            tabIndex={-1}
-            data-stale={state === "stale"}
-            className="mx-auto flex w-full max-w-[1720px] flex-col gap-5 p-4 outline-none md:p-6"
-          >
+          <Content state={state}>
             {state === "stale" && <SilentBanner />}
             <Fragment key={words}>{children}</Fragment>
-          </main>
+          </Content>
         </div>
         <BottomNav />
       </div>
@@ -78,6 +81,30 @@ export function Shell({ children }: { children: ReactNode }) {
       {over === "palette" && <Palette onClose={() => setOver(null)} onHelp={() => setOver("keys")} />}
       {over === "keys" && <KeyHelp onClose={() => setOver(null)} />}
     </DialogsProvider>
+  );
+}
+
+/** The page itself. While another one is on its way, it steps back and a line under the header runs. */
+function Content({ state, children }: { state: ReturnType<typeof useLiveState>; children: ReactNode }) {
+  const isGoing = useGoingTo() !== null;
+  return (
+    <>
+      {isGoing && (
+        <div className="fixed inset-x-0 top-12 z-20 h-0.5 bg-accent/20">
+          <progress aria-label="Opening the page" className="sr-only" />
+          <div className="h-full w-1/3 animate-[going_1s_ease-in-out_infinite_alternate] bg-accent" />
+        </div>
+      )}
+      <main
+        id="content"
+        tabIndex={-1}
+        aria-busy={isGoing}
+        data-stale={state === "stale"}
+        className="mx-auto flex w-full max-w-[1720px] flex-col gap-5 p-4 outline-none transition-opacity duration-150 aria-busy:opacity-50 md:p-6"
+      >
+        {children}
+      </main>
+    </>
   );
 }
 

@@ -38,3 +38,19 @@ test("on narrow screens the labels stand inside", () => {
   const { plot, hasSide } = layOut([series({ key: "up" })], 360);
   expect([hasSide, plot.left + plot.width]).toEqual([false, 359]);
 });
+
+test("the scale follows what is shown of a part", () => {
+  const all = { times: [0, 50, 100], series: [series({ key: "up", values: [900, 5, 3] })], width: 800, height: 172 };
+  expect(layOutChart({ ...all, from: 0, to: 100 }).scales[0]?.ticks.at(-1)).toBe(1_000);
+  expect(layOutChart({ ...all, from: 40, to: 100 }).scales[0]?.ticks.at(-1)).toBe(5);
+});
+
+test("over steps a series has points where it has values, from where they lie, and its line never breaks", () => {
+  const loss = series({ key: "loss", values: [2.5, null, 2.1], scale: { name: "loss", base: 10, from: "values" } });
+  const asked = { axis: "steps" as const, times: [0, 50, 100], from: 0, to: 100, width: 800, height: 172 };
+  const { pointsOf, scales, gap, x, y, plot } = layOutChart({ ...asked, series: [loss] });
+  expect(pointsOf(loss).map((point) => point.x)).toEqual([x(0), x(100)]);
+  expect(scales[0]?.ticks[0]).toBe(2);
+  expect(y(2, "loss")).toBe(plot.floor);
+  expect(gap).toBe(Infinity);
+});

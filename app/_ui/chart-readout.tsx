@@ -1,10 +1,16 @@
-import type { Series } from "./chart-layout.ts";
+import { formatCount } from "#protocol/units.ts";
+import type { Axis, Series } from "./chart-layout.ts";
 import { classNames } from "./class-names.ts";
 import { Mark } from "./mark.tsx";
 import type { ChartMarker } from "./place-markers.ts";
 import { clockSeconds } from "./times.ts";
 
+/** The place under the crosshair in words: the time to the second, or the step. */
+export const placeWords = (axis: Axis, at: number): string =>
+  axis === "time" ? clockSeconds(at) : `step ${formatCount(at)}`;
+
 interface ReadoutProps {
+  axis: Axis;
   series: readonly Series[];
   index: number;
   at: number;
@@ -14,7 +20,7 @@ interface ReadoutProps {
 }
 
 /** The numbers under the crosshair, on the side where they hide nothing. */
-export function ChartReadout({ series, index, at, markers, side }: ReadoutProps) {
+export function ChartReadout({ axis, series, index, at, markers, side }: ReadoutProps) {
   return (
     <div
       className={classNames(
@@ -22,14 +28,19 @@ export function ChartReadout({ series, index, at, markers, side }: ReadoutProps)
         side === "left" ? "left-3" : "right-[72px]",
       )}
     >
-      <div className="text-faint">{clockSeconds(at)}</div>
-      {series.map((one) => (
-        <div key={one.key} className="flex items-center gap-2">
-          <Mark tone={one.tone} />
-          <span className="text-soft">{one.label}</span>
-          <span className="ml-auto pl-4 font-mid">{one.format(one.values[index] ?? 0)}</span>
-        </div>
-      ))}
+      <div className="text-faint">{placeWords(axis, at)}</div>
+      {series.map((one) => {
+        const value = one.values[index] ?? null;
+        return (
+          value !== null && (
+            <div key={one.key} className="flex items-center gap-2">
+              <Mark tone={one.tone} />
+              <span className="text-soft">{one.label}</span>
+              <span className="ml-auto pl-4 font-mid">{one.format(value)}</span>
+            </div>
+          )
+        );
+      })}
       {markers.map((marker) => (
         <div key={`${marker.at} ${marker.label}`} className="flex items-center gap-2 text-soft">
           <Mark tone={marker.tone} />

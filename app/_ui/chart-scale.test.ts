@@ -1,5 +1,14 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { brokenArea, brokenPath, nearestIndex, ticksFor, timeTicks } from "./chart-scale.ts";
+import {
+  alonePoints,
+  brokenArea,
+  brokenPath,
+  nearestIndex,
+  stepTicks,
+  ticksBetween,
+  ticksFor,
+  timeTicks,
+} from "./chart-scale.ts";
 
 test("ticks are round and the last one is not below the largest value", () => {
   expect(ticksFor(17, 10)).toEqual([0, 10, 20]);
@@ -55,4 +64,23 @@ test("the nearest sample is found at both ends and between", () => {
   expect(nearestIndex([10, 20, 30], 26)).toBe(2);
   expect(nearestIndex([10, 20, 30], 99)).toBe(2);
   expect(nearestIndex([], 1)).toBe(-1);
+});
+
+test("ticks of values that do not begin at 0 are round and enclose them", () => {
+  expect(ticksBetween(1.21, 1.87)).toEqual([1, 1.5, 2]);
+  expect(ticksBetween(-3, 4)).toEqual([-5, 0, 5]);
+  expect(ticksBetween(2, 2)).toEqual([2, 3]);
+  expect(ticksBetween(0, 0)).toEqual([0, 0.5]);
+});
+
+test("ticks of steps are whole and not too many", () => {
+  expect(stepTicks(0, 10_000, 6)).toEqual([0, 2_000, 4_000, 6_000, 8_000, 10_000]);
+  expect(stepTicks(6, 8, 6)).toEqual([6, 7, 8]);
+  expect(stepTicks(7, 7, 6)).toEqual([7]);
+});
+
+test("points that no line reaches are known, so that a chart with one sample shows it", () => {
+  const points = [0, 10, 90, 200, 210].map((x) => ({ x, y: 5 }));
+  expect(alonePoints(points, 30).map(({ x }) => x)).toEqual([90]);
+  expect(alonePoints([{ x: 3, y: 1 }], Infinity)).toEqual([{ x: 3, y: 1 }]);
 });

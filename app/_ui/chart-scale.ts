@@ -18,6 +18,26 @@ export function ticksFor(largest: number, base: 10 | 1024): number[] {
   return ticks;
 }
 
+/** Round ticks from below `low` to above `high`, in steps of 1, 2 or 5 times a power of ten: for what does not begin at 0. */
+export function ticksBetween(low: number, high: number): number[] {
+  const room = high - low || Math.abs(high) || 1;
+  const power = 10 ** Math.floor(Math.log10(room));
+  const step = [0.5, 1, 2, 5].map((factor) => factor * power).find((candidate) => room / candidate <= 3) ?? power * 5;
+  const first = Math.floor(low / step);
+  const last = Math.max(first + 1, Math.ceil(high / step));
+  return Array.from({ length: last - first + 1 }, (_, index) => Number(((first + index) * step).toPrecision(12)));
+}
+
+/** Whole steps of training between `from` and `to`, about `most` of them. */
+export function stepTicks(from: number, to: number, most: number): number[] {
+  const room = Math.max(1, to - from);
+  const power = 10 ** Math.floor(Math.log10(room / most));
+  const step = Math.max(1, [1, 2, 5, 10].map((factor) => factor * power).find((one) => room / one <= most) ?? 1);
+  const ticks: number[] = [];
+  for (let at = Math.ceil(from / step) * step; at <= to; at += step) ticks.push(at);
+  return ticks;
+}
+
 const MINUTE = 60_000;
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880].map((minutes) => minutes * MINUTE);
 
@@ -49,21 +69,24 @@ export interface Point {
   y: number;
 }
 
-/**
- * One path through the points; a hole wider than `gap` breaks the line instead of inventing what was between. A point
- * alone between holes is drawn as a dot: a line of hardly any length, with round ends.
- */
+/** One path through the points; a hole wider than `gap` breaks the line instead of inventing what was between. */
 export function brokenPath(points: readonly Point[], gap: number): string {
   return points
     .map((point, index) => {
       const before = points[index - 1];
-      const after = points[index + 1];
       const starts = before === undefined || point.x - before.x > gap;
-      const alone = starts && (after === undefined || after.x - point.x > gap);
-      return `${starts ? "M" : "L"}${point.x.toFixed(1)} ${point.y.toFixed(1)}${alone ? "h0.01" : ""}`;
+      return `${starts ? "M" : "L"}${point.x.toFixed(1)} ${point.y.toFixed(1)}`;
     })
     .join("");
 }
+
+/** The points that no line reaches, alone between holes: a chart with one sample shows it as a dot. */
+export const alonePoints = (points: readonly Point[], gap: number): Point[] =>
+  points.filter((point, index) => {
+    const before = points[index - 1];
+    const after = points[index + 1];
+    return (before === undefined || point.x - before.x > gap) && (after === undefined || after.x - point.x > gap);
+  });
 
 /** The same as closed areas down to `floor`. */
 export function brokenArea(points: readonly Point[], gap: number, floor: number): string {

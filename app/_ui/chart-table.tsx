@@ -1,16 +1,22 @@
-import type { Series } from "./chart-layout.ts";
-import { clockSeconds } from "./times.ts";
+import type { Axis, Series } from "./chart-layout.ts";
+import { placeWords } from "./chart-readout.tsx";
 
 const MOST = 24;
 
 interface ChartTableProps {
+  axis?: Axis;
   label: string;
   times: readonly number[];
   series: readonly Series[];
 }
 
+function valueWord(one: Series, index: number): string {
+  const value = one.values[index] ?? null;
+  return value === null ? "–" : one.format(value);
+}
+
 /** The samples of a chart, newest first: at most 24, evenly spread, the newest always among them. */
-export function ChartTable({ label, times, series }: ChartTableProps) {
+export function ChartTable({ axis = "time", label, times, series }: ChartTableProps) {
   const step = Math.max(1, Math.ceil(times.length / MOST));
   const last = times.length - 1;
   const rows = times.map((at, index) => ({ at, index })).filter(({ index }) => (last - index) % step === 0);
@@ -21,7 +27,7 @@ export function ChartTable({ label, times, series }: ChartTableProps) {
       <thead className="text-faint">
         <tr>
           <th scope="col" className="py-1 text-left font-normal">
-            Time
+            {axis === "time" ? "Time" : "Step"}
           </th>
           {series.map((one) => (
             <th key={one.key} scope="col" className="py-1 pl-4 text-right font-normal">
@@ -34,11 +40,11 @@ export function ChartTable({ label, times, series }: ChartTableProps) {
         {rows.toReversed().map(({ at, index }) => (
           <tr key={at} className="border-t border-line">
             <th scope="row" className="py-1 text-left font-normal text-soft">
-              {clockSeconds(at)}
+              {placeWords(axis, at)}
             </th>
             {series.map((one) => (
               <td key={one.key} className="py-1 pl-4 text-right">
-                {one.format(one.values[index] ?? 0)}
+                {valueWord(one, index)}
               </td>
             ))}
           </tr>

@@ -4,6 +4,7 @@ import { X } from "lucide-react";
 import { useRef, type ReactNode } from "react";
 import { IconButton } from "./button.tsx";
 import { classNames } from "./class-names.ts";
+import { useReturnFocus } from "./return-focus.ts";
 
 interface DialogProps {
   open: boolean;
@@ -23,16 +24,19 @@ const FOCUSABLE = "input:not([disabled]), button:not([disabled]), select, textar
 
 /**
  * A dialog over the page: focus stays inside, Escape and the veil close it, the page behind does not scroll. Focus starts
- * at the first field, never at Close: Enter must not throw away what was opened.
+ * at the first field, never at Close: Enter must not throw away what was opened. In the end it returns to what opened the
+ * dialog (`useReturnFocus`).
  */
 export function Dialog({ open, onClose, title, intro, footer, width = "usual", children }: DialogProps) {
   const body = useRef<HTMLDivElement>(null);
+  const returnFocus = useReturnFocus();
   return (
     <Base.Root open={open} onOpenChange={(next) => (next ? undefined : onClose())}>
       <Base.Portal>
         <Base.Backdrop className="fixed inset-0 z-40 bg-veil transition-opacity duration-150 data-ending-style:opacity-0 data-starting-style:opacity-0" />
         <Base.Viewport className="fixed inset-0 z-50 flex items-end justify-center overflow-hidden sm:items-center sm:p-6">
           <Base.Popup
+            finalFocus={returnFocus}
             initialFocus={() => body.current?.querySelector<HTMLElement>(FOCUSABLE) ?? body.current}
             className={classNames(
               "flex max-h-full w-full flex-col overflow-hidden rounded-t-3 border border-line bg-panel text-ink shadow-lift outline-none transition-[opacity,translate] duration-150 max-sm:max-h-[92dvh] sm:rounded-3 data-ending-style:opacity-0 data-starting-style:translate-y-2 data-starting-style:opacity-0",

@@ -1,5 +1,6 @@
 import { CHART_TOP, type ChartLayout, type ChartScale, type Series } from "./chart-layout.ts";
-import { brokenArea, brokenPath, tickWords } from "./chart-scale.ts";
+import { formatCount } from "#protocol/units.ts";
+import { alonePoints, brokenArea, brokenPath, tickWords, type Point } from "./chart-scale.ts";
 import { placeMarkers, type ChartMarker } from "./place-markers.ts";
 
 const MARKER_TOP = 8;
@@ -13,6 +14,20 @@ interface Drawn {
   markers: readonly ChartMarker[];
   /** The values under the crosshair; null without one. */
   cursor: { at: number; index: number } | null;
+  /** What is being chosen by a drag, from and to; null while nothing is. */
+  chosen: { from: number; to: number } | null;
+}
+
+const ALONE = 2.5;
+/** Points of steps are drawn where there is so much room for each, in pixels. */
+const POINT_ROOM = 7;
+
+const inkName = (tone: Series["tone"]): string => (tone === "quiet" ? "--faint" : `--${tone}`);
+
+function dot(pen: CanvasRenderingContext2D, { x, y }: Point, radius: number): void {
+  pen.beginPath();
+  pen.arc(x, y, radius, 0, 2 * Math.PI);
+  pen.fill();
 }
 
 interface Pen {
@@ -53,7 +68,7 @@ function drawTimes({ pen, ink, layout }: Pen): void {
     const place = x(at);
     if (!hasSide && place > width - CORNER) continue;
     pen.textAlign = place < layout.plot.left + 20 ? "start" : place > width - 20 ? "end" : "center";
-    pen.fillText(tickWords(at, spanMs), place, height - 6);
+    pen.fillText(layout.axis === "time" ? tickWords(at, spanMs) : formatCount(at), place, height - 6);
   }
 }
 
@@ -61,7 +76,7 @@ function drawScale({ pen, ink, layout }: Pen, scale: ChartScale, isFirst: boolea
   const { plot, y, width, hasSide } = layout;
   const isOutside = isFirst && hasSide;
   pen.textAlign = isOutside || !isFirst ? "start" : "end";
-  pen.fillStyle = ink(layout.scales.length > 1 && scale.tone !== null ? `--${scale.tone}` : "--faint");
+  pen.fillStyle = ink(layout.scales.length > 1 && scale.tone !== null ? inkName(scale.tone) : "--faint");
   pen.strokeStyle = ink("--panel");
   pen.lineWidth = 3;
   pen.lineJoin = "round";
@@ -77,7 +92,12 @@ function drawScale({ pen, ink, layout }: Pen, scale: ChartScale, isFirst: boolea
 
 function drawSeries({ pen, ink, layout }: Pen, one: Series): void {
   const points = layout.pointsOf(one);
-  const colour = ink(`--${one.tone}`);
+  const colour = ink(inkName(one.tone));
+  pen.save();
+  // Of a part that was zoomed to, the lines go on beyond its ends.
+  pen.beginPath();
+  pen.rect(layout.plot.left - ALONE, 0, layout.plot.width + 2 * ALONE, layout.height);
+  pen.clip();
   if (one.fill === "area") {
     pen.globalAlpha = 0.16;
     pen.fillStyle = colour;
@@ -89,7 +109,10 @@ function drawSeries({ pen, ink, layout }: Pen, one: Series): void {
   pen.lineJoin = "round";
   pen.lineCap = "round";
   pen.stroke(pathOf(brokenPath(points, layout.gap)));
-  pen.lineCap = "butt";
+  pen.fillStyle = colour;
+  const isRoomy = layout.axis === "steps" && points.length * POINT_ROOM < layout.plot.width;
+  for (const point of isRoomy ? points : alonePoints(points, layout.gap)) dot(pen, point, ALONE);
+  pen.restore();
 }
 
 function drawMarkers({ pen, ink, layout }: Pen, markers: readonly ChartMarker[]): void {
@@ -113,15 +136,24 @@ function drawCursor({ pen, ink, layout }: Pen, { series, cursor }: Pick<Drawn, "
   pen.lineWidth = 1;
   line(pen, [sharpLine(x), CHART_TOP, sharpLine(x), layout.plot.floor]);
   for (const one of series) {
-    pen.fillStyle = ink(`--${one.tone}`);
-    pen.beginPath();
-    pen.arc(x, layout.y(one.values[cursor.index] ?? 0, one.scale.name), 3, 0, 2 * Math.PI);
-    pen.fill();
+    const value = one.values[cursor.index] ?? null;
+    if (value === null) continue;
+    pen.fillStyle = ink(inkName(one.tone));
+    dot(pen, { x, y: layout.y(value, one.scale.name) }, 3);
   }
 }
 
+function drawChosen({ pen, ink, layout }: Pen, chosen: Drawn["chosen"]): void {
+  if (chosen === null) return;
+  const [from, to] = [layout.x(Math.min(chosen.from, chosen.to)), layout.x(Math.max(chosen.from, chosen.to))];
+  pen.globalAlpha = 0.14;
+  pen.fillStyle = ink("--accent");
+  pen.fillRect(from, CHART_TOP, to - from, layout.plot.floor - CHART_TOP);
+  pen.globalAlpha = 1;
+}
+
 /** Draws a chart in the colours of the page as they are now. */
-export function drawChart(canvas: HTMLCanvasElement, { layout, series, markers, cursor }: Drawn): void {
+export function drawChart(canvas: HTMLCanvasElement, { layout, series, markers, cursor, chosen }: Drawn): void {
   const context = sharpPen(canvas, layout);
   if (context === null) return;
   const style = getComputedStyle(canvas);
@@ -139,4 +171,5 @@ export function drawChart(canvas: HTMLCanvasElement, { layout, series, markers, 
   for (const [order, scale] of layout.scales.entries()) drawScale(pen, scale, order === 0);
   drawMarkers(pen, markers);
   drawCursor(pen, { series, cursor });
+  drawChosen(pen, chosen);
 }

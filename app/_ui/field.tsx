@@ -1,34 +1,50 @@
 "use client";
-import { useId, type ComponentProps, type ReactNode } from "react";
+import { useContext, useEffect, useId, type ComponentProps, type ReactNode } from "react";
 import { classNames } from "./class-names.ts";
+import { FormFieldsContext } from "./form-fields.ts";
 
 interface FieldProps {
   label: string;
   /** What to enter, or where to find it. */
   hint?: ReactNode;
   error?: string | undefined;
+  /** Where its value stands in the call that the form makes: `secret.key`. The form shows there what is wrong with it. */
+  path?: string | undefined;
+  /** It cannot be left empty. */
+  required?: boolean | undefined;
   /** Gets the ids that tie label, hint and error to the control. */
   children: (ids: {
     id: string;
     "aria-describedby": string | undefined;
     "aria-invalid": true | undefined;
+    "aria-required": true | undefined;
   }) => ReactNode;
 }
 
 /** A labelled control: label left on wide screens, above on narrow ones; the error stands under the control. */
-export function Field({ label, hint, error, children }: FieldProps) {
+export function Field({ label, hint, error: given, path, required = false, children }: FieldProps) {
   const id = useId();
+  const form = useContext(FormFieldsContext);
+  const register = form?.register;
+  useEffect(() => (path === undefined ? undefined : register?.(id, path)), [register, id, path]);
+  const error = given ?? (path === undefined ? undefined : form?.errorAt(path));
   const said = error !== undefined || hint !== undefined;
   return (
     <div className="grid gap-x-4 gap-y-1 py-1.5 sm:grid-cols-[128px_minmax(0,1fr)]">
-      <label htmlFor={id} className="pt-[7px] text-soft">
-        {label}
-      </label>
+      <div className="pt-[7px] text-soft">
+        <label htmlFor={id}>{label}</label>
+        {required && (
+          <span aria-hidden title="required" className="ml-0.5 text-lost">
+            *
+          </span>
+        )}
+      </div>
       <div className="min-w-0">
         {children({
           id,
           "aria-describedby": said ? `${id}-note` : undefined,
           "aria-invalid": error === undefined ? undefined : true,
+          "aria-required": required ? true : undefined,
         })}
         {said && (
           <p id={`${id}-note`} className={classNames("mt-1 text-12", error === undefined ? "text-faint" : "text-lost")}>

@@ -8,14 +8,20 @@ interface PanelProps {
   /** Right end of the title row: filters, legend, an action. */
   side?: ReactNode;
   label?: string;
+  /** Named by addresses that lead to it. */
+  id?: string;
   className?: string;
   children: ReactNode;
 }
 
 /** A bordered surface with an optional title row. */
-export function Panel({ title, note, side, label, className, children }: PanelProps) {
+export function Panel({ title, note, side, label, id, className, children }: PanelProps) {
   return (
-    <section aria-label={label} className={classNames("min-w-0 rounded-2 border border-line bg-panel", className)}>
+    <section
+      id={id}
+      aria-label={label}
+      className={classNames("min-w-0 scroll-mt-16 rounded-2 border border-line bg-panel", className)}
+    >
       {title !== undefined && (
         <header className="flex min-h-[45px] flex-wrap items-center gap-x-3 gap-y-1 border-b border-line px-4 py-2">
           <h2 className="font-semibold">{title}</h2>

@@ -2,9 +2,10 @@
 import { CSPProvider } from "@base-ui/react/csp-provider";
 import { Select as Base } from "@base-ui/react/select";
 import { Check, ChevronDown } from "lucide-react";
-import type { ReactNode } from "react";
+import { useContext, type ReactNode } from "react";
 import { classNames } from "./class-names.ts";
 import { controlLook } from "./field.tsx";
+import { FormFieldsContext } from "./form-fields.ts";
 
 interface Choice {
   value: string;
@@ -24,10 +25,12 @@ interface SelectProps {
   placeholder?: string;
   disabled?: boolean;
   "aria-describedby"?: string | undefined;
+  "aria-invalid"?: true | undefined;
 }
 
 /** One of several. What cannot be chosen stays in the list and says why. */
 export function Select({ id, label, value, choices, onChange, placeholder, disabled, ...rest }: SelectProps) {
+  const form = useContext(FormFieldsContext);
   const chosen = choices.find((choice) => choice.value === value);
   // The list's own style element would need a nonce; all it does is hide a scroll bar, which a class does as well.
   return (
@@ -36,7 +39,9 @@ export function Select({ id, label, value, choices, onChange, placeholder, disab
         value={value}
         disabled={disabled === true}
         onValueChange={(next) => {
-          if (next !== null) onChange(next);
+          if (next === null) return;
+          onChange(next);
+          form?.changed(id ?? "");
         }}
         items={choices.map((choice) => ({ value: choice.value, label: choice.label }))}
       >
@@ -44,6 +49,7 @@ export function Select({ id, label, value, choices, onChange, placeholder, disab
           {...(id === undefined ? {} : { id })}
           aria-label={label}
           aria-describedby={rest["aria-describedby"]}
+          aria-invalid={rest["aria-invalid"]}
           className={classNames(controlLook, "flex items-center gap-2 text-left")}
         >
           <span

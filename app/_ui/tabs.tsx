@@ -39,7 +39,7 @@ export function Tabs({ label, items, value, onChange }: TabsProps) {
         tabIndex={-1}
         aria-label={label}
         onKeyDown={move}
-        className="flex gap-1 overflow-x-auto border-b border-line"
+        className="no-scrollbar flex gap-1 overflow-x-auto overflow-y-hidden shadow-[inset_0_-1px_0_var(--line)]"
       >
         {items.map(({ id, label: words }) => (
           <button
@@ -52,7 +52,7 @@ export function Tabs({ label, items, value, onChange }: TabsProps) {
             tabIndex={id === shown.id ? 0 : -1}
             onClick={() => onChange(id)}
             className={classNames(
-              "-mb-px shrink-0 border-b-2 px-2 py-1.5 whitespace-nowrap hover:text-ink focus-visible:outline-offset-[-2px]",
+              "shrink-0 border-b-2 px-2 py-1.5 whitespace-nowrap hover:text-ink focus-visible:outline-offset-[-2px]",
               id === shown.id ? "border-accent font-mid text-ink" : "border-transparent text-soft",
             )}
           >

@@ -4,16 +4,16 @@ import { Field, TextInput } from "./field.tsx";
 
 interface TextFieldProps
   extends
-    Omit<ComponentProps<typeof TextInput>, "id" | "value" | "onChange">,
+    Omit<ComponentProps<typeof TextInput>, "id" | "value" | "onChange" | "path" | "required">,
     Omit<ComponentProps<typeof Field>, "children"> {
   value: string;
   onChange: (value: string) => void;
 }
 
 /** A labelled line of text. */
-export function TextField({ label, hint, error, onChange, ...rest }: TextFieldProps) {
+export function TextField({ label, hint, error, path, required, onChange, ...rest }: TextFieldProps) {
   return (
-    <Field label={label} hint={hint} error={error}>
+    <Field label={label} hint={hint} error={error} path={path} required={required}>
       {(ids) => <TextInput {...ids} {...rest} onChange={(event) => onChange(event.target.value)} />}
     </Field>
   );

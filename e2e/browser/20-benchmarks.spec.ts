@@ -39,8 +39,12 @@ test("an admin allows engines at a bucket, two nodes compare them, and what they
   await expect(dialog).toContainText("Choose a bucket.");
   await dialog.getByLabel("Name").fill("Tidemark and the SDK");
   await dialog.getByRole("checkbox", { name: "stage bucket" }).check();
-  await dialog.getByRole("checkbox", { name: "rclone, tuned" }).uncheck();
-  await dialog.getByRole("checkbox", { name: "boto3" }).uncheck();
+  // Chosen is what can run; the others say what they need.
+  await expect(dialog.getByRole("checkbox", { name: "AWS SDK (JavaScript)" })).toBeChecked();
+  const rclone = dialog.getByRole("checkbox", { name: "rclone, tuned" });
+  await expect(rclone).not.toBeChecked();
+  await expect(rclone).toHaveAccessibleDescription("needs rclone on a node");
+  await dialog.getByRole("checkbox", { name: "Tidemark, by itself" }).uncheck();
   await dialog.getByLabel("Size", { exact: true }).fill("fast");
   await expect(dialog.getByText("a size looks like")).toBeVisible();
   await dialog.getByLabel("Size", { exact: true }).fill("6MB");

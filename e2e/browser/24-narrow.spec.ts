@@ -68,9 +68,16 @@ test("every page at 360 px: reached by touch, nothing sticks out, nothing is too
     ["Buckets", "/buckets"],
     ["Transfers", "/transfers"],
     ["Alerts", "/alerts"],
+    ["Advice", "/advice"],
+    ["Benchmarks", "/benchmarks"],
+    ["Events", "/events"],
     ["Settings", "/settings"],
   ] as const) {
-    await page.getByRole("navigation").getByRole("link", { name: place }).tap();
+    const bar = page.getByRole("navigation");
+    const isMore = ["Advice", "Benchmarks", "Events", "Settings"].includes(place);
+    if (isMore) await bar.getByRole("button", { name: "More" }).tap();
+    await (isMore ? page.getByRole("dialog", { name: "More" }) : bar).getByRole("link", { name: place }).tap();
+    await expect(page.getByRole("dialog")).toBeHidden();
     await expect(page).toHaveURL(stage.hub.url + path);
     await look(place);
     await page.screenshot({ path: `test-results/narrow-${place.toLowerCase()}.png`, fullPage: true });

@@ -3,51 +3,77 @@ export const ENGINES = {
   tidemark: {
     title: "Tidemark",
     needsKeys: false,
+    program: null,
     directions: ["up", "down"],
     how: "told the same part size and connections",
   },
   "tidemark-auto": {
     title: "Tidemark, by itself",
     needsKeys: false,
+    program: null,
     directions: ["up", "down"],
     how: "as it comes: it finds part size and connections",
   },
   sdk: {
     title: "AWS SDK (JavaScript)",
     needsKeys: true,
+    program: null,
     directions: ["up", "down"],
     how: "`lib-storage` up, ranged GETs down",
   },
   rclone: {
     title: "rclone",
     needsKeys: true,
+    program: "rclone",
     directions: ["up", "down"],
     how: "as the SaladCloud guide ran it: `--s3-chunk-size --transfers`, which counts files",
   },
   "rclone-tuned": {
     title: "rclone, tuned",
     needsKeys: true,
+    program: "rclone",
     directions: ["up", "down"],
     how: "`--s3-upload-concurrency --multi-thread-streams`",
   },
-  boto3: { title: "boto3", needsKeys: true, directions: ["up", "down"], how: "`TransferConfig`, its own threads" },
+  boto3: {
+    title: "boto3",
+    needsKeys: true,
+    program: "Python with boto3",
+    directions: ["up", "down"],
+    how: "`TransferConfig`, its own threads",
+  },
   crt: {
     title: "AWS CRT (Python)",
     needsKeys: true,
+    program: "Python with boto3 and awscrt",
     directions: ["up", "down"],
     how: "`s3transfer.crt`; it decides on its connections",
   },
   "aws-cli": {
     title: "aws CLI",
     needsKeys: true,
+    program: "the aws CLI",
     directions: ["up", "down"],
     how: "`max_concurrent_requests`, `multipart_chunksize`",
   },
-  s5cmd: { title: "s5cmd", needsKeys: true, directions: ["up", "down"], how: "`cp -c -p`; its parts are whole MiB" },
-  aria2: { title: "aria2c", needsKeys: false, directions: ["down"], how: "one presigned URL, at most 16 connections" },
+  s5cmd: {
+    title: "s5cmd",
+    needsKeys: true,
+    program: "s5cmd",
+    directions: ["up", "down"],
+    how: "`cp -c -p`; its parts are whole MiB",
+  },
+  aria2: {
+    title: "aria2c",
+    needsKeys: false,
+    program: "aria2c",
+    directions: ["down"],
+    how: "one presigned URL, at most 16 connections",
+  },
   uplink: {
     title: "Storj uplink",
     needsKeys: true,
+    program: "uplink",
     directions: ["up", "down"],
     how: "native, with an access grant; parts of at least 1 GiB",
   },
@@ -57,6 +83,8 @@ export interface EngineSpec {
   title: string;
   /** Whether it has to hold a key of the bucket; the others are given signatures. */
   needsKeys: boolean;
+  /** The program of other people that a node has to have; null: it comes with the worker. */
+  program: string | null;
   directions: readonly BenchDirection[];
   /** How it is set up, for the reader; code in backquotes. */
   how: string;

@@ -12,7 +12,21 @@ export const TURN_STATES = ["waiting", "running", "done", "failed", "cancelled"]
 export type TurnState = (typeof TURN_STATES)[number];
 
 /** What a benchmark would be. */
+/** Whether an engine can run at one of the links of a benchmark, and what it lacks. */
+export interface EngineNeeds {
+  engine: EngineName;
+  /** On one of the nodes at one of the buckets, as far as it is known. */
+  canRun: boolean;
+  /** None of the buckets has what it signs with. */
+  needs: "key" | "grant" | null;
+  /** Nodes that were asked in an earlier benchmark and have not its program, and nodes that were never asked. */
+  missingOn: number;
+  unknownOn: number;
+}
+
 export interface BenchPreview {
+  /** All that there are, also those that were not asked for. */
+  engines: EngineNeeds[];
   nodes: { id: string; name: string }[];
   turns: number;
   cases: number;

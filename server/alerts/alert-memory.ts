@@ -22,12 +22,16 @@ export interface AlertMemory {
   ended: OpenAlert[];
   /** How far the transfers of each node were, and since when they are there. */
   progress: Map<string, { mark: string; since: number }>;
+  /** Channels that hand over what waits for them just now. */
+  sending: Map<string, Promise<void>>;
 }
 
 export interface LiveRule extends RuleDraft {
   id: string;
   version: number;
   mutedUntil: number | null;
+  muteReason: string;
+  mutedBy: string;
   toldAt: number | null;
 }
 
@@ -82,6 +86,8 @@ export function liveRuleOf(row: AlertRule): LiveRule {
     quiet: parts.quiet,
     isEnabled: isWhole && row.isEnabled,
     mutedUntil: msOf(row.mutedUntil),
+    muteReason: row.muteReason,
+    mutedBy: row.mutedBy,
     toldAt: msOf(row.toldAt),
   };
 }
@@ -102,6 +108,7 @@ export async function loadAlerts(db: Database): Promise<AlertMemory> {
     clearing: new Map(),
     ended: [],
     progress: new Map(),
+    sending: new Map(),
   };
   for (const row of alerts) {
     const alert: OpenAlert = {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { GROUP_EVERY_MS, GROUP_WAIT_MS } from "#protocol/alert-words.ts";
 import { ALERT_SETTLE_MS, isQuiet } from "#protocol/alerts.ts";
 import { makeRunBacklog } from "#protocol/make-run-backlog.ts";
 import { noteRefusal } from "../auth/refusals.ts";
@@ -19,7 +20,6 @@ import { deliverDue } from "./deliver.ts";
 import { newId } from "../random-id.ts";
 import { evaluate } from "./evaluate.ts";
 import { openReceiver, type Receiver } from "./open-receiver.ts";
-import { GROUP_EVERY_MS, GROUP_WAIT_MS } from "./tell.ts";
 
 const MINUTE_MS = 60_000;
 let test: TestHub;
@@ -287,6 +287,16 @@ describe("what fires", () => {
   });
 });
 
+it("what fires is listed the gravest first, then the newest", async () => {
+  await addRule({ kind: "silent", longerThanMs: 5 * MINUTE_MS }, { name: "grave", severity: "critical" });
+  await silence();
+  await look();
+  await addRule({ kind: "silent", longerThanMs: 5 * MINUTE_MS }, { name: "less" });
+  await look();
+  expect((await active()).map(({ severity }) => severity)).toEqual(["critical", "warning"]);
+  expect((await admin().active({ limit: 1 })).rows.map(({ severity }) => severity)).toEqual(["critical"]);
+});
+
 describe("what is told", () => {
   const firing = async (count = 1, changes: object = {}) => {
     const id = await addRule({ kind: "silent", longerThanMs: 5 * MINUTE_MS }, changes);
@@ -325,6 +335,26 @@ describe("what is told", () => {
     for (const node of nodes) await say(node);
     await look();
     expect((await told()).map(({ kind }) => kind)).toEqual(["firing", "resolved"]);
+  });
+
+  it("how many of the rule still fire, when some of them are over", async () => {
+    const { nodes } = await firing(2);
+    test.advance(GROUP_WAIT_MS);
+    await told();
+    const [first, second] = nodes;
+    for (const node of [first, second]) {
+      test.advance(GROUP_EVERY_MS);
+      if (node !== undefined) await say(node);
+      if (node === second && first !== undefined) await say(first);
+      await look();
+      await told();
+    }
+    const messages = receiver.got.map(({ body }) => JSON.parse(body) as { kind: string; remaining: number });
+    expect(messages.map(({ kind, remaining }) => [kind, remaining])).toEqual([
+      ["firing", 2],
+      ["resolved", 1],
+      ["resolved", 0],
+    ]);
   });
 
   it("what comes within minutes of a message goes together", async () => {

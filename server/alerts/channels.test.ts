@@ -5,21 +5,27 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { AlertMessage } from "#protocol/alert-views.ts";
-import { CHANNEL_KINDS, type ChannelKind } from "#protocol/alerts.ts";
+import { wholeSecret, type ChannelKind } from "#protocol/channel-kinds.ts";
 import { callAs, openTestHub, type TestHub } from "../hub/open-test-hub.ts";
 import { readReach } from "../profiles/reach.ts";
 import { deliverDue, MOST_TRIES } from "./deliver.ts";
 import { openReceiver, type Receiver } from "./open-receiver.ts";
 import { rowOf } from "./tell.ts";
-import { writeRequest } from "./write-request.ts";
+import { writeRequests } from "./write-request.ts";
 
 const KEY = "a-signing-key-of-some-length";
-const PATH: Record<ChannelKind, string> = {
+type HttpKind = Exclude<ChannelKind, "email">;
+const PATH: Record<HttpKind, string> = {
   slack: "/services/T0/B0/secret",
   discord: "/api/webhooks/1/secret",
   ntfy: "/team/alerts",
   webhook: "/hook?token=secret",
+  pagerduty: "/v2/enqueue",
+  opsgenie: "",
 };
+/** Where a message arrives, if not at the address itself. */
+const ARRIVES: Partial<Record<HttpKind, string>> = { ntfy: "/team", opsgenie: "/v2/alerts" };
+const HTTP_KINDS = Object.keys(PATH) as HttpKind[];
 
 let test: TestHub;
 let receiver: Receiver;
@@ -33,7 +39,7 @@ afterEach(async () => {
 });
 
 const admin = () => callAs(test.hub, "admin").alerts;
-const add = async (kind: ChannelKind = "webhook", changes: object = {}): Promise<string> => {
+const add = async (kind: HttpKind = "webhook", changes: object = {}): Promise<string> => {
   const channel = { name: `to ${kind}`, kind, ...changes };
   return (await admin().channels.create({ channel, secret: { url: receiver.url + PATH[kind], key: KEY } })).id;
 };
@@ -53,20 +59,26 @@ const message = (changes: Partial<AlertMessage> = {}): AlertMessage => ({
 const put = (channelId: string, body = message()) =>
   test.hub.db.alertMessage.create({ data: rowOf(channelId, body, new Date(test.hub.now())) });
 const states = async () => (await test.hub.db.alertMessage.findMany()).map(({ state }) => state);
-const written = (kind: ChannelKind, changes: Partial<AlertMessage> = {}) => {
-  const secret = { url: receiver.url + PATH[kind], key: KEY };
-  return writeRequest(kind, { id: "message-1", message: message(changes), secret, now: 1_795_352_880_123 });
+const all = (kind: HttpKind, changes: Partial<AlertMessage> = {}, key = KEY) => {
+  const secret = wholeSecret(kind, { url: receiver.url + PATH[kind], key });
+  const about = { id: "message-1", incident: "incident-1", now: 1_795_352_880_123 };
+  return writeRequests(kind, { ...about, message: message(changes), secret });
+};
+const written = (kind: HttpKind, changes: Partial<AlertMessage> = {}, key = KEY) => {
+  const [first] = all(kind, changes, key);
+  if (first === undefined) throw new Error("nothing was written");
+  return first;
 };
 
 describe("a channel", () => {
-  it.each(CHANNEL_KINDS)("of the kind %s gets a message once, in its own form", async (kind) => {
+  it.each(HTTP_KINDS)("of the kind %s gets a message once, in its own form", async (kind) => {
     const { id } = await put(await add(kind));
     await deliverDue(test.hub);
     await deliverDue(test.hub);
     expect(receiver.got).toHaveLength(1);
     expect(receiver.got[0]?.headers["idempotency-key"]).toBe(id);
     expect(receiver.got[0]?.body).toContain("gpu-7");
-    expect(receiver.got[0]?.path).toBe(kind === "ntfy" ? "/team" : PATH[kind]);
+    expect(receiver.got[0]?.path).toBe(ARRIVES[kind] ?? PATH[kind]);
     expect(await states()).toEqual(["sent"]);
   });
 

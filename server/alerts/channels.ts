@@ -1,11 +1,13 @@
 import type * as z from "zod";
+import { MOST_CHANNELS, type createChannelInput, type updateChannelInput } from "#protocol/alerts.ts";
 import {
-  CHANNEL_KINDS,
+  channelKind,
+  hintOf,
+  isChannelKind,
+  wholeSecret,
   type ChannelKind,
   type ChannelSecret,
-  type createChannelInput,
-  type updateChannelInput,
-} from "#protocol/alerts.ts";
+} from "#protocol/channel-kinds.ts";
 import type { ChannelView, TestAnswer } from "#protocol/alert-views.ts";
 import { Fault, toFault } from "#protocol/fault.ts";
 import { audit } from "../events/audit.ts";
@@ -18,10 +20,12 @@ import type { Context } from "../trpc.ts";
 import { testMessage } from "./compose-message.ts";
 import { channelPlace } from "../keeper/secret-place.ts";
 import { handOver } from "./deliver.ts";
+import { ALERTS_LOCK } from "./evaluate.ts";
+import { mailEndpointOf } from "./send-mail.ts";
 
 /** Where alerts go. An address and its key are sealed by the keeper as the key of a bucket is, and never shown again. */
 
-const kindOf = (kind: string): ChannelKind => CHANNEL_KINDS.find((known) => known === kind) ?? "webhook";
+const kindOf = (kind: string): ChannelKind => (isChannelKind(kind) ? kind : "webhook");
 
 export async function listChannels(hub: Hub): Promise<ChannelView[]> {
   const rows = await hub.db.alertChannel.findMany({ orderBy: { name: "asc" } });
@@ -34,7 +38,13 @@ export async function listChannels(hub: Hub): Promise<ChannelView[]> {
   return rows.map((row) => ({
     id: row.id,
     version: row.version,
-    channel: { name: row.name, kind: kindOf(row.kind), perMinute: row.perMinute, isEnabled: row.isEnabled },
+    channel: {
+      name: row.name,
+      kind: kindOf(row.kind),
+      perMinute: row.perMinute,
+      isEnabled: row.isEnabled,
+      isDefault: row.isDefault,
+    },
     hint: row.hint,
     waiting: counts.get(row.id) ?? 0,
     lastSentAt: row.lastSentAt?.getTime() ?? null,
@@ -43,15 +53,12 @@ export async function listChannels(hub: Hub): Promise<ChannelView[]> {
   }));
 }
 
-/** @throws Fault BAD_INPUT */
-async function refuseAddress(hub: Hub, kind: ChannelKind, { url }: ChannelSecret): Promise<void> {
-  const { origin, pathname } = new URL(url);
-  const refuse = (detail: string) => new Fault("BAD_INPUT", { op: "check the address", subject: "address", detail });
-  if (kind === "ntfy" && !/^(\/[^/]+)*\/[A-Za-z0-9_-]{1,64}$/.test(pathname)) {
-    throw refuse("the address of an ntfy topic looks like https://ntfy.sh/my-topic");
-  }
-  await refuseEndpoint(origin, hub.reach);
-}
+/** @throws Fault ENDPOINT_REFUSED */
+const refuseAddress = (hub: Hub, kind: ChannelKind, secret: ChannelSecret): Promise<void> =>
+  refuseEndpoint(
+    channelKind(kind).transport === "smtp" ? mailEndpointOf(secret) : new URL(secret.url).origin,
+    hub.reach,
+  );
 
 async function refuseTakenName(hub: Hub, name: string, exceptId: string | null): Promise<void> {
   const taken = await hub.db.alertChannel.findUnique({ where: { name } });
@@ -62,32 +69,46 @@ async function refuseTakenName(hub: Hub, name: string, exceptId: string | null):
 const seal = (hub: Hub, id: string, secret: ChannelSecret): Promise<{ sealed: string; keyVersion: number }> =>
   hub.keeper.sealText({ place: channelPlace(id), text: JSON.stringify(secret) });
 
-/** @throws Fault BAD_INPUT (address), CONFLICT (name) */
+/** @throws Fault ENDPOINT_REFUSED, CONFLICT (name) */
 export async function createChannel(
   context: Context,
-  { channel, secret }: z.infer<typeof createChannelInput>,
+  { channel, secret: typed, forAllRules }: z.infer<typeof createChannelInput>,
 ): Promise<{ id: string }> {
   const { hub } = context;
+  const secret = wholeSecret(channel.kind, typed);
   await refuseAddress(hub, channel.kind, secret);
   await refuseTakenName(hub, channel.name, null);
   const id = newId();
   const sealed = await seal(hub, id, secret);
   const at = new Date(hub.now());
-  const hint = new URL(secret.url).host;
+  const hint = hintOf(channel.kind, secret);
   await hub.db.alertChannel.create({
     data: { id, version: 1, ...channel, hint, createdAt: at, updatedAt: at, secret: { create: sealed } },
   });
+  if (forAllRules) await nameInAllRules(hub, id);
   await audit(hub, context.caller, { action: "add alert channel", subject: channel.name });
   emit(hub, null, ["alerts"]);
   return { id };
 }
 
-/** @throws Fault NOT_FOUND, CONFLICT (changed in the meantime, the name, another kind without its address), BAD_INPUT */
+/** A rule that names as many as it may is left as it is. */
+const nameInAllRules = (hub: Hub, id: string): Promise<void> =>
+  hub.locks.run(ALERTS_LOCK, async () => {
+    for (const rule of hub.alerts.rules.values()) {
+      if (rule.channelIds.length >= MOST_CHANNELS || rule.channelIds.includes(id)) continue;
+      const channelIds = [...rule.channelIds, id];
+      await hub.db.alertRule.update({ where: { id: rule.id }, data: { channels: JSON.stringify(channelIds) } });
+      rule.channelIds = channelIds;
+    }
+  });
+
+/** @throws Fault NOT_FOUND, CONFLICT (changed in the meantime, the name, another kind without its address), ENDPOINT_REFUSED */
 export async function updateChannel(
   context: Context,
-  { id, version, channel, secret }: z.infer<typeof updateChannelInput>,
+  { id, version, channel, secret: typed }: z.infer<typeof updateChannelInput>,
 ): Promise<{ ok: true }> {
   const { hub } = context;
+  const secret = typed === null ? null : wholeSecret(channel.kind, typed);
   const before = await hub.db.alertChannel.findUnique({ where: { id } });
   if (before === null) throw new Fault("NOT_FOUND", { subject: "this channel" });
   if (secret === null && before.kind !== channel.kind) {
@@ -96,7 +117,7 @@ export async function updateChannel(
   if (secret !== null) await refuseAddress(hub, channel.kind, secret);
   await refuseTakenName(hub, channel.name, id);
   const sealed = secret === null ? null : await seal(hub, id, secret);
-  const hint = secret === null ? {} : { hint: new URL(secret.url).host, lastFault: null };
+  const hint = secret === null ? {} : { hint: hintOf(channel.kind, secret), lastFault: null };
   await hub.db.$transaction(async (tx) => {
     const { count } = await tx.alertChannel.updateMany({
       where: { id, version },

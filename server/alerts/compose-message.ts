@@ -1,4 +1,5 @@
-import { ALERT_WORDS, type AlertKind } from "#protocol/alerts.ts";
+import { ALERT_WORDS } from "#protocol/alert-words.ts";
+import type { AlertKind } from "#protocol/alerts.ts";
 import type { AlertMessage } from "#protocol/alert-views.ts";
 import { continueWords } from "#protocol/continue-words.ts";
 import { formatCount, formatDuration } from "#protocol/units.ts";
@@ -62,10 +63,18 @@ function todoOf(hub: Pick<Hub, "live">, { kind, nodeId }: OpenAlert): string {
   return ["See whether the machine still runs.", ...advice.map(oneLine)].join(" ");
 }
 
+interface Telling {
+  kind: "firing" | "resolved";
+  rule: LiveRule;
+  alerts: readonly OpenAlert[];
+  /** Alerts of the rule that were told and still fire. */
+  remaining: number;
+}
+
 /** What a message says: what, since when, what to do, and where to look. */
 export function composeMessage(
   hub: Pick<Hub, "settings" | "now" | "live">,
-  { kind, rule, alerts }: { kind: "firing" | "resolved"; rule: LiveRule; alerts: readonly OpenAlert[] },
+  { kind, rule, alerts, remaining }: Telling,
 ): AlertMessage {
   const now = hub.now();
   const words = ALERT_WORDS[rule.condition.kind];
@@ -81,12 +90,20 @@ export function composeMessage(
     kind,
     severity: rule.severity,
     rule: oneLine(rule.name),
+    ruleId: rule.id,
+    remaining,
     title: kind === "firing" ? `${what}.` : `Over: ${what}.`,
     lines: [
       ...(isOne ? (kind === "firing" ? [since] : []) : oldest.slice(0, NAMED).map(lineOf)),
       ...(more > 0 ? [`and ${formatCount(more)} more`] : []),
+      ...(kind === "resolved" && remaining > 0 ? [`${formatCount(remaining)} of this rule still fire.`] : []),
     ],
-    todo: kind === "firing" ? (isOne ? todoOf(hub, first) : words.todo) : "Nothing is left to do.",
+    todo:
+      kind === "resolved" && remaining === 0
+        ? "Nothing is left to do."
+        : isOne && kind === "firing"
+          ? todoOf(hub, first)
+          : words.todo,
     link: linkTo(hub, isOne ? pathOf(first) : "/alerts"),
     at: now,
     count: alerts.length,

@@ -1,5 +1,5 @@
 import type { RuleDraft } from "#protocol/alerts.ts";
-import { ruleDraft } from "#protocol/alerts.ts";
+import { MOST_CHANNELS, ruleDraft } from "#protocol/alerts.ts";
 import type { Database } from "#prisma/open.ts";
 
 /** What a new hub looks out for. No channel: shown in the pages until somebody adds one. */
@@ -38,9 +38,27 @@ export async function addDefaultRules(db: Database, now: number): Promise<void> 
   const missing = Object.entries(DEFAULTS).filter(([id]) => !known.has(id));
   if (missing.length === 0) return;
   const at = new Date(now);
+  const channelIds = await defaultChannels(db);
   await db.alertRule.createMany({
-    data: missing.map(([id, rule]) => ({ id, version: 1, ...columnsOf(rule), createdAt: at, updatedAt: at })),
+    data: missing.map(([id, rule]) => ({
+      id,
+      version: 1,
+      ...columnsOf({ ...rule, channelIds }),
+      createdAt: at,
+      updatedAt: at,
+    })),
   });
+}
+
+/** The channels that a rule is given when nobody says which. */
+export async function defaultChannels(db: Database): Promise<string[]> {
+  const rows = await db.alertChannel.findMany({
+    where: { isDefault: true },
+    orderBy: { name: "asc" },
+    select: { id: true },
+    take: MOST_CHANNELS,
+  });
+  return rows.map(({ id }) => id);
 }
 
 /** A rule as it is stored. */

@@ -1,80 +1,99 @@
-import { CHANNEL_KINDS, channelSecret, type ChannelKind } from "#protocol/alerts.ts";
+import { channelSecret } from "#protocol/alerts.ts";
 import type { AlertMessage } from "#protocol/alert-views.ts";
+import { isChannelKind, wholeSecret } from "#protocol/channel-kinds.ts";
 import { Fault, sentenceOf, toFault } from "#protocol/fault.ts";
 import type { AlertChannel, AlertChannelSecret, AlertMessage as Row } from "#prisma/client/client.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import { channelPlace } from "../keeper/secret-place.ts";
 import type { Hub } from "../hub.ts";
 import { postRequest } from "./post-request.ts";
-import { writeRequest } from "./write-request.ts";
+import { sendMail } from "./send-mail.ts";
+import { writeMail } from "./write-mail.ts";
+import { writeRequests } from "./write-request.ts";
 
 /**
- * Hands over what lies in the outbox: the channels side by side, the messages of one in their order, no more in a minute
- * than it may get. A try that failed is repeated after a while, each time a longer one; one that cannot succeed, or failed too
- * often, is given up, and that is an event. A kill between the other end's yes and ours sends it again under the same key.
+ * Hands over what lies in the outbox. Each channel goes on by itself, so that one whose other end is slow delays none; the
+ * messages of one go the gravest first, else in their order, no more in a minute than it may get. A try that failed is repeated
+ * after a while, each time a longer one; one that cannot succeed, or failed too often, is given up, and that is an event. A kill
+ * between the other end's yes and ours sends it again under the same key.
  */
 
 const FIRST_WAIT_MS = 5_000;
 const LONGEST_WAIT_MS = 15 * 60_000;
 /** About an hour and a half of trying. */
 export const MOST_TRIES = 12;
-const AT_ONCE = 500;
 const MINUTE_MS = 60_000;
 const KEPT_MS = 30 * 86_400_000;
 
 export type Channel = AlertChannel & { secret: AlertChannelSecret | null };
 
-const isKind = (kind: string): kind is ChannelKind => CHANNEL_KINDS.some((known) => known === kind);
-
 /** One try. @throws Fault CHANNEL_REFUSED, CHANNEL_UNREACHABLE, CANCELLED, those of the keeper */
 export async function handOver(hub: Hub, channel: Channel, { id, message }: { id: string; message: AlertMessage }) {
-  if (channel.secret === null || !isKind(channel.kind)) {
+  const { kind } = channel;
+  if (channel.secret === null || !isChannelKind(kind)) {
     throw new Fault("CHANNEL_REFUSED", { subject: channel.name, detail: "it has no address" });
   }
   const place = channelPlace(channel.id);
   const { text } = await hub.keeper.openText({ place, sealed: channel.secret.sealed });
-  const secret = channelSecret.parse(JSON.parse(text));
-  const outgoing = writeRequest(channel.kind, { id, message, secret, now: hub.now() });
-  await postRequest(outgoing, { reach: hub.reach, signal: hub.closing });
+  const secret = wholeSecret(kind, channelSecret.parse(JSON.parse(text)));
+  const incident = `tidemark-${channel.id}-${message.ruleId ?? id}`;
+  const by = { reach: hub.reach, signal: hub.closing };
+  if (kind === "email") return sendMail(writeMail({ id, message, secret, incident }), { secret, ...by });
+  for (const request of writeRequests(kind, { id, message, secret, incident, now: hub.now() })) {
+    await postRequest(request, by);
+  }
 }
 
 /** Hands over everything that is due. Resolves when each of it was tried once. Asks for nothing while nothing waits. */
-export const deliverDue = async (hub: Hub): Promise<void> => {
-  if (!hub.live.mayAlertsWait) return;
-  await hub.locks.run("alerts outbox", async () => {
+export const deliverDue = async (hub: Hub): Promise<void> => void (await Promise.all(await beginDue(hub)));
+
+/** Begins to hand over what is due, of each channel that is not at it. Returns what ends with the last try of each. */
+export async function beginDue(hub: Hub): Promise<Promise<void>[]> {
+  if (!hub.live.mayAlertsWait) return [];
+  return hub.locks.run("alerts outbox", async () => {
     hub.live.mayAlertsWait = false;
     try {
-      await deliverWaiting(hub);
+      const now = new Date(hub.now());
+      const due = await hub.db.alertMessage.groupBy({
+        by: ["channelId"],
+        where: { state: "waiting", nextAt: { lte: now } },
+      });
       if ((await hub.db.alertMessage.count({ where: { state: "waiting" } })) > 0) hub.live.mayAlertsWait = true;
+      return due.flatMap(({ channelId }) => (hub.alerts.sending.has(channelId) ? [] : [begin(hub, channelId)]));
     } catch (error) {
       hub.live.mayAlertsWait = true;
       throw error;
     }
   });
-};
+}
 
-async function deliverWaiting(hub: Hub): Promise<void> {
-  const due = await hub.db.alertMessage.findMany({
-    where: { state: "waiting", nextAt: { lte: new Date(hub.now()) } },
-    orderBy: [{ createdAt: "asc" }, { id: "asc" }],
-    include: { channel: { include: { secret: true } } },
-    take: AT_ONCE,
+function begin(hub: Hub, channelId: string): Promise<void> {
+  const sending = deliverWaiting(hub, channelId).finally(() => {
+    hub.alerts.sending.delete(channelId);
+    hub.live.mayAlertsWait = true;
+    hub.live.markStale(["alerts"]);
   });
-  const byChannel = new Map<string, typeof due>();
-  for (const row of due) byChannel.set(row.channelId, [...(byChannel.get(row.channelId) ?? []), row]);
-  await Promise.all(
-    [...byChannel.values()].map(async (rows) => {
-      for (const row of rows.slice(0, await roomOf(hub, rows[0]?.channel))) {
-        if (hub.closing.aborted || !(await deliver(hub, row.channel, row))) return;
-      }
-    }),
-  );
-  if (due.length > 0) hub.live.markStale(["alerts"]);
+  hub.alerts.sending.set(channelId, sending);
+  return sending;
+}
+
+async function deliverWaiting(hub: Hub, channelId: string): Promise<void> {
+  const channel = await hub.db.alertChannel.findUnique({ where: { id: channelId }, include: { secret: true } });
+  const room = channel === null ? 0 : await roomOf(hub, channel);
+  if (channel === null || room === 0) return;
+  const rows = await hub.db.alertMessage.findMany({
+    where: { channelId, state: "waiting", nextAt: { lte: new Date(hub.now()) } },
+    orderBy: [{ rank: "asc" }, { createdAt: "asc" }, { id: "asc" }],
+    take: room,
+  });
+  for (const row of rows) {
+    if (hub.closing.aborted || !(await deliver(hub, channel, row))) return;
+  }
 }
 
 /** How many more this channel may get now. */
-async function roomOf(hub: Hub, channel: AlertChannel | undefined): Promise<number> {
-  if (channel === undefined || !channel.isEnabled) return 0;
+async function roomOf(hub: Hub, channel: AlertChannel): Promise<number> {
+  if (!channel.isEnabled) return 0;
   const since = new Date(hub.now() - MINUTE_MS);
   const sent = await hub.db.alertMessage.count({
     where: { channelId: channel.id, state: "sent", endedAt: { gte: since } },
@@ -94,9 +113,10 @@ async function deliver(hub: Hub, channel: Channel, row: Row): Promise<boolean> {
     return false;
   }
   const at = new Date(hub.now());
+  // It may have been removed meanwhile.
   await hub.db.$transaction([
-    hub.db.alertMessage.update({ where: { id: row.id }, data: { state: "sent", endedAt: at, fault: null } }),
-    hub.db.alertChannel.update({ where: { id: channel.id }, data: { lastSentAt: at, lastFault: null } }),
+    hub.db.alertMessage.updateMany({ where: { id: row.id }, data: { state: "sent", endedAt: at, fault: null } }),
+    hub.db.alertChannel.updateMany({ where: { id: channel.id }, data: { lastSentAt: at, lastFault: null } }),
   ]);
   return true;
 }
@@ -114,8 +134,8 @@ async function noteFailure(
   const said = JSON.stringify(fault.toData());
   const ended = isOver ? { state: "given-up", endedAt: new Date(now) } : { nextAt: new Date(now + waitMs) };
   await hub.db.$transaction([
-    hub.db.alertMessage.update({ where: { id: row.id }, data: { tries, fault: said, ...ended } }),
-    hub.db.alertChannel.update({ where: { id: channel.id }, data: { lastFault: said } }),
+    hub.db.alertMessage.updateMany({ where: { id: row.id }, data: { tries, fault: said, ...ended } }),
+    hub.db.alertChannel.updateMany({ where: { id: channel.id }, data: { lastFault: said } }),
   ]);
   if (!isOver) return;
   const text = `The channel ${channel.name} could not be told “${message.title}” ${sentenceOf(fault.toData())}`;

@@ -1,5 +1,5 @@
 import type { Hub } from "../hub.ts";
-import { deliverDue, forgetAlerts } from "./deliver.ts";
+import { beginDue, forgetAlerts } from "./deliver.ts";
 import { evaluate } from "./evaluate.ts";
 
 const EVALUATE_EVERY_MS = 5_000;
@@ -13,10 +13,21 @@ const FORGET_EVERY_MS = 3_600_000;
 export function startAlerting(hub: Hub): { stop: () => Promise<void> } {
   const jobs = [
     every(hub, { everyMs: EVALUATE_EVERY_MS, run: evaluate }),
-    every(hub, { everyMs: DELIVER_EVERY_MS, run: deliverDue }),
+    every(hub, { everyMs: DELIVER_EVERY_MS, run: beginDelivering }),
     every(hub, { everyMs: FORGET_EVERY_MS, run: forgetAlerts }),
   ];
-  return { stop: async () => void (await Promise.all(jobs.map((stop) => stop()))) };
+  const stop = async () => {
+    await Promise.all(jobs.map((stopJob) => stopJob()));
+    await Promise.allSettled(hub.alerts.sending.values());
+  };
+  return { stop };
+}
+
+/** Waits for no channel: the next look comes while a slow one is still at it. */
+async function beginDelivering(hub: Hub): Promise<void> {
+  for (const sending of await beginDue(hub)) {
+    sending.catch((error: unknown) => hub.log.error({ error }, "an alert channel failed"));
+  }
 }
 
 /** Never twice at once. */

@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import { SEVERITIES } from "#protocol/alert-words.ts";
 import { severity, type acknowledgeInput, type activeAlertsInput, type alertHistoryInput } from "#protocol/alerts.ts";
 import type { AlertRow } from "#protocol/alert-views.ts";
 import type { Alert, AlertRule } from "#prisma/client/client.ts";
@@ -33,6 +34,7 @@ function alertRowOf(row: StoredAlert, live?: OpenAlert): AlertRow {
     resolvedAt: row.resolvedAt?.getTime() ?? null,
     acknowledgedAt: row.acknowledgedAt?.getTime() ?? null,
     acknowledgedBy,
+    toldAt: row.toldAt?.getTime() ?? null,
     mutedUntil: rule.mutedUntil?.getTime() ?? null,
   };
 }
@@ -42,17 +44,22 @@ const MOST_ASKED = 500;
 
 const withRule = { rule: { select: { name: true, kind: true, mutedUntil: true } } } as const;
 
-/** What fires now, the newest first, and how many there are altogether. */
+/** What fires now, the gravest first and of these the newest, and how many there are altogether. */
 export async function activeAlerts(
   hub: Hub,
   { limit }: z.infer<typeof activeAlertsInput>,
 ): Promise<{ rows: AlertRow[]; total: number }> {
-  const rows = await hub.db.alert.findMany({
-    where: { openKey: { not: null } },
-    include: withRule,
-    orderBy: [{ firedAt: "desc" }, { id: "desc" }],
-    take: limit,
-  });
+  const rows: StoredAlert[] = [];
+  for (const grade of SEVERITIES) {
+    if (rows.length === limit) break;
+    const found = await hub.db.alert.findMany({
+      where: { openKey: { not: null }, severity: grade },
+      include: withRule,
+      orderBy: [{ firedAt: "desc" }, { id: "desc" }],
+      take: limit - rows.length,
+    });
+    rows.push(...found);
+  }
   const shown = rows.map((row) => alertRowOf(row, hub.alerts.open.get(row.openKey ?? "")));
   return { rows: shown, total: hub.alerts.open.size };
 }

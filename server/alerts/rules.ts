@@ -1,18 +1,20 @@
 import type * as z from "zod";
 import type { createRuleInput, muteInput, updateRuleInput } from "#protocol/alerts.ts";
+import { rankOf } from "#protocol/alert-words.ts";
 import type { RuleView } from "#protocol/alert-views.ts";
 import { Fault } from "#protocol/fault.ts";
 import { audit } from "../events/audit.ts";
 import { emit } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
 import { newId } from "../random-id.ts";
-import type { Context } from "../trpc.ts";
+import type { Context, PersonCaller } from "../trpc.ts";
 import { liveRuleOf, type LiveRule } from "./alert-memory.ts";
-import { columnsOf } from "./default-rules.ts";
+import { columnsOf, defaultChannels } from "./default-rules.ts";
 import { ALERTS_LOCK, resolveAlerts } from "./evaluate.ts";
 
 /** The rules as people see and change them. Every change is in the database first and then in memory, one after the other. */
 
+/** The gravest first, else in the order in which they were made. */
 export async function listRules(hub: Hub): Promise<RuleView[]> {
   const rows = await hub.db.alertRule.findMany({
     where: { removedAt: null },
@@ -20,10 +22,12 @@ export async function listRules(hub: Hub): Promise<RuleView[]> {
   });
   const firing = new Map<string, number>();
   for (const { ruleId } of hub.alerts.open.values()) firing.set(ruleId, (firing.get(ruleId) ?? 0) + 1);
-  return rows.map((row) => {
-    const { id, version, mutedUntil, toldAt: _told, ...rule } = liveRuleOf(row);
-    return { id, version, rule, mutedUntil, firing: firing.get(id) ?? 0, updatedAt: row.updatedAt.getTime() };
+  const views = rows.map((row) => {
+    const { id, version, mutedUntil, muteReason, mutedBy, toldAt, ...rule } = liveRuleOf(row);
+    const mute = { mutedUntil, muteReason, mutedBy };
+    return { id, version, rule, ...mute, toldAt, firing: firing.get(id) ?? 0, updatedAt: row.updatedAt.getTime() };
   });
+  return views.toSorted((a, b) => rankOf(a.rule.severity) - rankOf(b.rule.severity));
 }
 
 async function refuseUnknownChannels(hub: Hub, ids: readonly string[]): Promise<void> {
@@ -32,9 +36,10 @@ async function refuseUnknownChannels(hub: Hub, ids: readonly string[]): Promise<
 }
 
 /** @throws Fault NOT_FOUND for a channel that does not exist */
-export const createRule = (context: Context, { rule }: z.infer<typeof createRuleInput>): Promise<{ id: string }> =>
+export const createRule = (context: Context, input: z.infer<typeof createRuleInput>): Promise<{ id: string }> =>
   context.hub.locks.run(ALERTS_LOCK, async () => {
     const { hub } = context;
+    const rule = { ...input.rule, channelIds: input.rule.channelIds ?? (await defaultChannels(hub.db)) };
     await refuseUnknownChannels(hub, rule.channelIds);
     const at = new Date(hub.now());
     const id = newId();
@@ -84,17 +89,24 @@ export const removeRule = (context: Context, { id }: { id: string }): Promise<{ 
   });
 
 /** Nothing is sent about it for a while; what still fires then is sent. @throws Fault NOT_FOUND */
-export const muteRules = (context: Context, input: z.infer<typeof muteInput>): Promise<{ mutedUntil: number | null }> =>
+export const muteRules = (
+  context: Context & { caller: PersonCaller },
+  input: z.infer<typeof muteInput>,
+): Promise<{ mutedUntil: number | null }> =>
   context.hub.locks.run(ALERTS_LOCK, async () => {
     const { hub } = context;
-    const { ruleId, forMs } = input;
+    const { ruleId, forMs, reason } = input;
     const rules = ruleId === null ? [...hub.alerts.rules.values()] : [mustGet(hub, ruleId)];
     const mutedUntil = forMs === 0 ? null : hub.now() + forMs;
+    const mute =
+      mutedUntil === null
+        ? { muteReason: "", mutedBy: "" }
+        : { muteReason: reason, mutedBy: context.caller.person.email };
     await hub.db.alertRule.updateMany({
       where: { id: { in: rules.map(({ id }) => id) } },
-      data: { mutedUntil: mutedUntil === null ? null : new Date(mutedUntil) },
+      data: { ...mute, mutedUntil: mutedUntil === null ? null : new Date(mutedUntil) },
     });
-    for (const rule of rules) rule.mutedUntil = mutedUntil;
+    for (const rule of rules) Object.assign(rule, mute, { mutedUntil });
     const subject = ruleId === null ? "all rules" : (rules[0]?.name ?? "");
     await audit(hub, context.caller, { action: forMs === 0 ? "unmute alerts" : "mute alerts", subject });
     emit(hub, null, ["alerts"]);

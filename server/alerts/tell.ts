@@ -1,4 +1,5 @@
 import { isQuiet } from "#protocol/alerts.ts";
+import { GROUP_EVERY_MS, GROUP_WAIT_MS, rankOf } from "#protocol/alert-words.ts";
 import type { AlertMessage } from "#protocol/alert-views.ts";
 import type { Hub } from "../hub.ts";
 import { newId } from "../random-id.ts";
@@ -10,9 +11,6 @@ import { composeMessage } from "./compose-message.ts";
  * about the same time goes together: a message waits for a moment, and the next one about the same rule waits longer, so
  * that an outage of the whole fleet is one message.
  */
-export const GROUP_WAIT_MS = 15_000;
-export const GROUP_EVERY_MS = 5 * 60_000;
-
 /** Returns how many messages were written. */
 export async function tell(hub: Hub): Promise<number> {
   const { alerts: memory } = hub;
@@ -22,7 +20,9 @@ export async function tell(hub: Hub): Promise<number> {
   const channels = await hub.db.alertChannel.findMany({ where: { isEnabled: true }, select: { id: true } });
   const known = new Set(channels.map(({ id }) => id));
   let written = 0;
-  for (const ruleId of new Set([...fresh.keys(), ...ended.keys()])) {
+  const rankOfRule = (ruleId: string): number => rankOf(memory.rules.get(ruleId)?.severity ?? "info");
+  const ruleIds = [...new Set([...fresh.keys(), ...ended.keys()])].toSorted((a, b) => rankOfRule(a) - rankOfRule(b));
+  for (const ruleId of ruleIds) {
     const rule = memory.rules.get(ruleId);
     const to = rule?.channelIds.filter((id) => known.has(id)) ?? [];
     written += await tellRule(hub, {
@@ -67,15 +67,20 @@ async function tellRule(hub: Hub, { ruleId, rule, to, fresh, ended }: News): Pro
   const oldest = Math.min(...fresh.map(({ firedAt }) => firedAt));
   const tellsFresh = fresh.length > 0 && isReady && now - oldest >= GROUP_WAIT_MS;
   const tellsEnd = ended.length > 0 && isReady;
+  const remaining = [...hub.alerts.open.values()].filter(
+    (alert) => alert.ruleId === ruleId && (alert.isTold || (tellsFresh && !alert.isAcknowledged)),
+  ).length;
   const messages = [
-    ...(tellsFresh ? [composeMessage(hub, { kind: "firing", rule, alerts: fresh })] : []),
-    ...(tellsEnd ? [composeMessage(hub, { kind: "resolved", rule, alerts: ended })] : []),
+    ...(tellsFresh ? [composeMessage(hub, { kind: "firing", rule, alerts: fresh, remaining })] : []),
+    ...(tellsEnd ? [composeMessage(hub, { kind: "resolved", rule, alerts: ended, remaining })] : []),
   ];
   if (messages.length === 0) return 0;
   const at = new Date(now);
   await hub.db.$transaction(
     async (tx) => {
-      await tx.alertMessage.createMany({ data: to.flatMap((id) => messages.map((body) => rowOf(id, body, at))) });
+      await tx.alertMessage.createMany({
+        data: to.flatMap((id) => messages.map((body, order) => rowOf(id, body, new Date(now + order)))),
+      });
       await tx.alertRule.update({ where: { id: ruleId }, data: { toldAt: at } });
       if (tellsFresh) {
         const where = { ruleId, openKey: { not: null }, toldAt: null, acknowledgedAt: null };
@@ -107,6 +112,7 @@ export const rowOf = (channelId: string, body: AlertMessage, at: Date) => ({
   id: newId(),
   channelId,
   body: JSON.stringify(body),
+  rank: rankOf(body.severity),
   state: "waiting",
   tries: 0,
   nextAt: at,

@@ -1,11 +1,13 @@
 import { createHmac } from "node:crypto";
-import type { ChannelKind, ChannelSecret, Severity } from "#protocol/alerts.ts";
+import type { Severity } from "#protocol/alert-words.ts";
+import type { ChannelKind, ChannelSecret } from "#protocol/channel-kinds.ts";
 import type { AlertMessage } from "#protocol/alert-views.ts";
 
 /**
  * A message in each channel's own form. Names and texts in it are strangers': what a channel would read as markup, a link or
  * a mention is escaped here, each in its own way, and none of it ever becomes a header. Sources: Slack's "Formatting text"
- * and Block Kit, Discord's "Execute Webhook" and markdown, ntfy's "Publish as JSON".
+ * and Block Kit, Discord's "Execute Webhook" and markdown, ntfy's "Publish as JSON", PagerDuty's "Events API v2", Opsgenie's
+ * "Alert API", and standardwebhooks.com.
  */
 export interface OutgoingRequest {
   url: string;
@@ -18,17 +20,25 @@ interface Writing {
   id: string;
   message: AlertMessage;
   secret: ChannelSecret;
+  /** The same for all messages of one rule to one channel, and for no others: what incidents are opened and closed by. */
+  incident: string;
   /** Epoch ms, for the signature. */
   now: number;
 }
 
-export const writeRequest = (kind: ChannelKind, writing: Writing): OutgoingRequest => WRITERS[kind](writing);
+/** Kinds whose messages are requests. */
+type HttpKind = Exclude<ChannelKind, "email">;
 
-const WRITERS: Readonly<Record<ChannelKind, (writing: Writing) => OutgoingRequest>> = {
-  slack: forSlack,
-  discord: forDiscord,
-  ntfy: forNtfy,
-  webhook: forWebhook,
+/** The requests of one message, to be sent one after the other. */
+export const writeRequests = (kind: HttpKind, writing: Writing): OutgoingRequest[] => WRITERS[kind](writing);
+
+const WRITERS: Readonly<Record<HttpKind, (writing: Writing) => OutgoingRequest[]>> = {
+  slack: (writing) => [forSlack(writing)],
+  discord: (writing) => [forDiscord(writing)],
+  ntfy: (writing) => [forNtfy(writing)],
+  webhook: (writing) => [forWebhook(writing)],
+  pagerduty: forPagerDuty,
+  opsgenie: forOpsgenie,
 };
 
 const post = ({ id }: Writing, url: string, body: unknown): OutgoingRequest => ({
@@ -117,7 +127,14 @@ function forNtfy(writing: Writing): OutgoingRequest {
   return request;
 }
 
-/** `tidemark-signature: v1=HEX`: HMAC-SHA256 of `TIMESTAMP.BODY`, where the timestamp is that of the header beside it. */
+/** A key in the form of Standard Webhooks holds bytes; any other is its own bytes. */
+const webhookKey = (key: string): Buffer =>
+  /^whsec_[A-Za-z0-9+/]+={0,2}$/.test(key) ? Buffer.from(key.slice("whsec_".length), "base64") : Buffer.from(key);
+
+/**
+ * Signed in two ways. `tidemark-signature: v1=HEX`: HMAC-SHA256 of `TIMESTAMP.BODY`, where the timestamp is that of the header
+ * beside it. Standard Webhooks: `webhook-signature: v1,BASE64`: HMAC-SHA256 of `ID.TIMESTAMP.BODY`.
+ */
 function forWebhook(writing: Writing): OutgoingRequest {
   const { id, message, secret, now } = writing;
   const request = post(writing, secret.url, { version: 1, id, ...message });
@@ -125,5 +142,64 @@ function forWebhook(writing: Writing): OutgoingRequest {
   const mac = createHmac("sha256", secret.key).update(`${timestamp}.${request.body}`).digest("hex");
   request.headers["tidemark-timestamp"] = timestamp;
   request.headers["tidemark-signature"] = `v1=${mac}`;
+  const standard = createHmac("sha256", webhookKey(secret.key)).update(`${id}.${timestamp}.${request.body}`);
+  request.headers["webhook-id"] = id;
+  request.headers["webhook-timestamp"] = timestamp;
+  request.headers["webhook-signature"] = `v1,${standard.digest("base64")}`;
   return request;
+}
+
+/** An incident ends with the last alert of its rule; until then the end of some is one more event of it. */
+const isOver = ({ kind, remaining = 0 }: AlertMessage): boolean => kind === "resolved" && remaining === 0;
+
+/** A test opens an incident and closes it again. */
+const stepsOf = <T>({ message }: Writing, { open, close }: { open: () => T; close: () => T }): T[] =>
+  message.kind === "test" ? [open(), close()] : [isOver(message) ? close() : open()];
+
+function forPagerDuty(writing: Writing): OutgoingRequest[] {
+  const { message, secret, incident } = writing;
+  const event = (body: object) =>
+    post(writing, secret.url, { routing_key: secret.key, dedup_key: incident, client: "Tidemark", ...body });
+  const open = () =>
+    event({
+      event_action: "trigger",
+      client_url: message.link,
+      links: [{ href: message.link, text: "Open Tidemark" }],
+      payload: {
+        summary: short(message.title, 1_000),
+        source: "tidemark",
+        severity: message.severity,
+        timestamp: new Date(message.at).toISOString(),
+        class: message.rule,
+        custom_details: { lines: message.lines.join("\n"), todo: message.todo, count: message.count },
+      },
+    });
+  return stepsOf(writing, { open, close: () => event({ event_action: "resolve" }) });
+}
+
+const OPSGENIE_PRIORITY: Readonly<Record<Severity, string>> = { critical: "P1", warning: "P3", info: "P5" };
+
+function forOpsgenie(writing: Writing): OutgoingRequest[] {
+  const { message, secret, incident } = writing;
+  const call = (path: string, body: object): OutgoingRequest => {
+    const request = post(writing, `${secret.url.replace(/\/+$/, "")}/v2/alerts${path}`, body);
+    request.headers["authorization"] = `GenieKey ${secret.key}`;
+    return request;
+  };
+  const open = () =>
+    call("", {
+      message: short(message.title, 130),
+      alias: incident,
+      description: short([message.title, ...message.lines, "", message.todo, message.link].join("\n"), 15_000),
+      priority: OPSGENIE_PRIORITY[message.severity],
+      source: "tidemark",
+      tags: [message.severity],
+      details: { rule: message.rule, link: message.link, count: String(message.count) },
+    });
+  const close = () =>
+    call(`/${encodeURIComponent(incident)}/close?identifierType=alias`, {
+      source: "tidemark",
+      note: short(message.title, 15_000),
+    });
+  return stepsOf(writing, { open, close });
 }

@@ -106,6 +106,37 @@ describe("a plan", () => {
     expect(keyed.buckets.map(({ withoutKey }) => withoutKey)).toEqual([[], ["sdk"]]);
   });
 
+  it("says of every engine whether it can run, and what it needs: a key, or a program that no node said to have", async () => {
+    const needs = async () => {
+      const plan = await as("operator").preview({
+        targets: targets(),
+        settings: { ...settings, engines: ["tidemark"] },
+      });
+      return new Map(plan.engines.map(({ engine, ...rest }) => [engine, rest]));
+    };
+    const before = await needs();
+    expect(before.get("tidemark")).toEqual({ canRun: true, needs: null, missingOn: 0, unknownOn: 0 });
+    expect(before.get("sdk")).toMatchObject({ canRun: false, needs: "key" });
+    expect(before.get("uplink")).toMatchObject({ canRun: false, needs: "grant", unknownOn: 3 });
+    expect(before.get("aria2")).toEqual({ canRun: false, needs: null, missingOn: 0, unknownOn: 3 });
+    await as("admin").setKey({ profileId: profiles[0] ?? "", key: GIVEN, grant: null });
+    const id = await start();
+    await runBenchmarks(test.hub);
+    const [first, second] = (await running(id)).toSorted((a, b) => a.position - b.position);
+    const said = (turn: typeof first, missing: string | null) =>
+      asNode(turn?.nodeId ?? "").benchBegin({
+        turnId: turn?.id ?? "",
+        rttMs: null,
+        engines: [{ engine: "aria2", version: missing === null ? "1.37" : null, missing }],
+      });
+    await said(first, "aria2c is not on the PATH");
+    expect((await needs()).get("aria2")).toEqual({ canRun: false, needs: null, missingOn: 1, unknownOn: 2 });
+    await said(second, null);
+    expect((await needs()).get("aria2")).toEqual({ canRun: true, needs: null, missingOn: 1, unknownOn: 1 });
+    expect((await needs()).get("sdk")).toMatchObject({ canRun: true, needs: null });
+    expect((await needs()).get("rclone")).toMatchObject({ canRun: false, needs: null, unknownOn: 3 });
+  });
+
   it("is refused where nobody fits, or nothing could run", async () => {
     const nobody = as("operator").preview({
       targets: targets({ scope: { nodes: "cpu-*" } }),

@@ -10,6 +10,7 @@ import { fitsNode } from "#protocol/scope.ts";
 import type { Profile, ProfileBenchKey } from "#prisma/client/client.ts";
 import type { Hub } from "../hub.ts";
 import { stateOf, type LiveNode } from "../live/live-node.ts";
+import { engineNeeds } from "./engine-needs.ts";
 import { estimateCost } from "../restores/estimate-cost.ts";
 
 /** Who takes part in a benchmark, and what it would move and cost. */
@@ -84,6 +85,7 @@ export async function previewBenchmark(hub: Hub, input: z.infer<typeof planBench
   });
   const sum = (read: (bucket: (typeof buckets)[number]) => number) => buckets.reduce((all, one) => all + read(one), 0);
   return {
+    engines: await engineNeeds(hub, { nodes, keys: profiles.map(({ benchKey }) => benchKey) }),
     nodes: nodes.map(({ id, name }) => ({ id, name })),
     turns: nodes.length * profiles.length,
     cases: sum(({ cases }) => cases),

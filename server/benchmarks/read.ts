@@ -168,7 +168,7 @@ function turnView(turn: BenchTurn, casesDone: number): TurnView {
     storeRegion,
     state: turnStateOf(turn.state),
     rttMs,
-    engines: benchBeginInput.shape.engines.catch([]).parse(JSON.parse(turn.engines)),
+    engines: enginesOfTurn(turn),
     casesDone,
     fault: storedFault(turn.fault),
     startedAt: turn.startedAt?.getTime() ?? null,
@@ -185,6 +185,10 @@ export const benchCasesInput = z.object({
   offset: z.number().int().min(0).max(1_000_000).default(0),
   limit: z.number().int().min(1).max(500).default(100),
 });
+
+/** The engines that were looked for on the node of a turn. */
+export const enginesOfTurn = (turn: Pick<BenchTurn, "engines">): TurnView["engines"] =>
+  benchBeginInput.shape.engines.catch([]).parse(JSON.parse(turn.engines));
 
 /** Single cases, with the last words of their engines. */
 export async function listCases(

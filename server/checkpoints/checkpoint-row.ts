@@ -21,7 +21,7 @@ export function bytesMoving(live: Pick<Live, "transfers">): ReadonlyMap<string, 
 }
 
 /** Where the training stood, not how well it went: the step is shown by itself. */
-const COUNTERS: ReadonlySet<string> = new Set(["step", "global_step", "epoch"]);
+export const COUNTERS: ReadonlySet<string> = new Set(["step", "global_step", "epoch"]);
 
 /** As many as a row of a list shows, and some for those who read lists by program. */
 const MOST_LISTED_METRICS = 16;

@@ -52,14 +52,27 @@ describe("the record of who did what", () => {
         password: TEST_PASSWORD,
       }),
     );
-    await callAs(first.hub, person.caller).auth.signOut();
+    await callAs(first.hub, person.caller, { address: "198.51.100.9" }).auth.signOut();
     const { rows } = await callAs(first.hub, "admin").audit.list({ actorId: person.id });
     expect(rows.map(({ action, address }) => [action, address])).toEqual([
-      ["sign out", null],
+      ["sign out", "198.51.100.9"],
       ["sign in", "198.51.100.7"],
       ["create first account", null],
     ]);
     await first.close();
+  });
+
+  it("has from where a person and a token acted, also where the change is one transaction with its row", async () => {
+    const root = await addTestPerson(test.hub, "far@example.com", "admin");
+    const from = { address: "203.0.113.4" };
+    await callAs(test.hub, root.caller, from).apiTokens.create({ name: "a", role: "admin" });
+    const token = { kind: "token" as const, person: root.caller.person, tokenId: "t", tokenName: "a" };
+    await callAs(test.hub, token, { address: "203.0.113.5" }).drills.set({ run: null, everyMs: 86_400_000 });
+    const { rows } = await list({ actorId: root.id });
+    expect(rows.slice(0, 2).map(({ actorKind, address }) => [actorKind, address])).toEqual([
+      ["token", "203.0.113.5"],
+      ["person", "203.0.113.4"],
+    ]);
   });
 
   it("has what nodes had signed as one row of a kind and an hour, with how often", async () => {

@@ -35,7 +35,7 @@ interface AuditEntry {
   /** The name of what it was done to, at that time. */
   subject: string;
   subjectId?: string;
-  /** From where, where that says something. */
+  /** From where, where it is not where the caller's call came from. */
   address?: string;
 }
 
@@ -46,6 +46,7 @@ interface Place {
 }
 
 export async function audit({ db, now }: Place, caller: Caller, entry: AuditEntry): Promise<void> {
-  const { action, subject, subjectId = null, address = null } = entry;
+  const { action, subject, subjectId = null } = entry;
+  const address = entry.address ?? ("address" in caller ? (caller.address ?? null) : null);
   await db.audit.create({ data: { at: new Date(now()), ...actorOf(caller), action, subject, subjectId, address } });
 }

@@ -10,9 +10,13 @@ export async function listNodes(hub: Hub): Promise<NodeRow[]> {
   return rows.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** @throws Fault NOT_FOUND */
-export function readNode(hub: Hub, id: string): NodeRow {
-  const node = hub.live.nodes.get(id);
+/**
+ * Returns one node by its id or its name. Names are the words of strangers: one that reads like the id of another node does not hide it.
+ * @throws Fault NOT_FOUND
+ */
+export function readNode(hub: Hub, idOrName: string): NodeRow {
+  const { nodes } = hub.live;
+  const node = nodes.get(idOrName) ?? [...nodes.values()].find(({ name }) => name === idOrName);
   if (node === undefined) throw new Fault("NOT_FOUND", { subject: "this node" });
   return nodeRowOf(hub.live, node, hub.now());
 }

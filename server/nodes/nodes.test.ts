@@ -14,6 +14,21 @@ const run = runName.parse("llama");
 
 profileForEach();
 
+describe("asking for one", () => {
+  it("takes an id or a name, and a name that reads like the id of another node hides nothing", async () => {
+    const first = await addTestNode(test.hub, profileId, "gpu-1");
+    const second = await addTestNode(test.hub, profileId, "gpu-2");
+    const get = (id: string) => callAs(test.hub, "viewer").nodes.get({ id });
+    expect((await get(first.name)).id).toBe(first.nodeId);
+    const named = test.hub.live.nodes.get(second.nodeId);
+    if (named !== undefined) named.name = nodeName.parse(first.nodeId);
+    expect((await get(first.nodeId)).id).toBe(first.nodeId);
+    await expect(get("no-such-node")).rejects.toEqual(fault("NOT_FOUND"));
+    for (const hostile of ["../x", "a b", "<b>", "%00", "a".repeat(65)])
+      await expect(get(hostile)).rejects.toMatchObject({ code: "BAD_REQUEST" });
+  });
+});
+
 describe("enrolling", () => {
   const enrol = (token: string, name: string) =>
     callAs(test.hub, NOBODY).node.enrol({ token, name: nodeName.parse(name), protocol: 1, facts });

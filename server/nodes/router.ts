@@ -14,7 +14,7 @@ import { id } from "#protocol/names.ts";
 import { operation, SIGN_BATCH } from "#protocol/operations.ts";
 import { probeReport, probeTargetInput, reallocateInput } from "#protocol/probe.ts";
 import { captureAnnouncement, progressReport, recordInput } from "#protocol/reports.ts";
-import { byId, createTokenInput, setNodeRunsInput } from "#protocol/requests.ts";
+import { byId, byIdOrName, createTokenInput, setNodeRunsInput } from "#protocol/requests.ts";
 import { releaseKeyInput } from "#protocol/sealing.ts";
 import { tellSumsInput } from "#protocol/adopted.ts";
 import { tellSums } from "../adopt/tell-sums.ts";
@@ -63,7 +63,7 @@ const signInput = z.object({
 /** What people ask about nodes. */
 export const nodesRouter = router({
   list: viewer.query(({ ctx }) => listNodes(ctx.hub)),
-  get: viewer.input(byId).query(({ ctx, input }) => readNode(ctx.hub, input.id)),
+  get: viewer.input(byIdOrName).query(({ ctx, input }) => readNode(ctx.hub, input.id)),
   lines: viewer.input(byId).query(({ ctx, input }) => readLines(ctx.hub, input.id)),
   words: viewer.input(byId).query(({ ctx, input }) => readWords(ctx.hub, input.id)),
   samples: viewer

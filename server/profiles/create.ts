@@ -10,6 +10,7 @@ import { keyOf } from "./key-of.ts";
 import { aboutColumns, readProfile } from "./profile-view.ts";
 import { refuseEndpoint } from "./reach.ts";
 import { keyByColumn, serviceOf } from "./session-keys.ts";
+import { testedColumns } from "./tested-drafts.ts";
 
 /** Every endpoint of a draft that somebody of ours will talk to. @throws Fault ENDPOINT_REFUSED */
 export async function refuseEndpoints(hub: Hub, profile: ProfileDraft, keyBy: KeyBy | null): Promise<void> {
@@ -50,6 +51,7 @@ export async function createProfile(context: Context, input: z.infer<typeof crea
         createdAt: at,
         updatedAt: at,
         lastTest: null,
+        ...testedColumns(hub, { id: null, profile, credential, keyBy }),
       },
     });
     await tx.profileSecret.create({ data: { profileId: id, ...sealed, updatedAt: at } });

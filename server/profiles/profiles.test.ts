@@ -1,3 +1,4 @@
+import { TEST_CREDENTIAL } from "#storage/testing/spawn-store.ts";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -95,6 +96,21 @@ describe("a bucket profile", () => {
     expect(bad.ok).toBe(false);
     expect(JSON.stringify(bad)).not.toMatch(/planted|Signature=/);
     expect(await test.hub.db.profileSecret.count()).toBe(1);
+  });
+
+  it("is not untested when it is saved as it was tested, and is when anything of it differs", async () => {
+    const store = await openTestStore();
+    onTestFinished(store.close);
+    const credential = TEST_CREDENTIAL;
+    const profile = profileFor(store.endpoint, { name: "tested" });
+    const passed = await admin().test({ id: null, profile, credential, keyBy: null });
+    expect(passed.ok).toBe(true);
+    expect((await admin().create({ profile, credential, keyBy: null })).lastTest).toEqual(passed);
+    const other = { ...profile, name: "other", prefix: "other/" };
+    expect((await admin().create({ profile: other, credential, keyBy: null })).lastTest).toBeNull();
+    const mistyped = { ...credential, secretAccessKey: "another secret" };
+    const wrong = { ...profile, name: "wrong" };
+    expect((await admin().create({ profile: wrong, credential: mistyped, keyBy: null })).lastTest).toBeNull();
   });
 
   it("lends its stored key only to its own endpoint", async () => {

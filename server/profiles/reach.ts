@@ -29,6 +29,8 @@ export interface Reach {
 
 /** HTTP and HTTPS, their usual second choices, and the usual ports of MinIO, SeaweedFS, Garage and Ceph. */
 const USUAL_PORTS = [80, 443, 8080, 8443, 9000, 9443, 8333, 3900, 7480];
+/** Relay, submission with TLS from the start, submission, and the usual second choice of the latter. */
+const MAIL_PORTS: ReadonlySet<number> = new Set([25, 465, 587, 2525]);
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -89,12 +91,20 @@ export function readReach(variables: Variables, on: { isLoopback: boolean }): Re
 const bareHost = (url: URL): string => url.hostname.replace(/^\[|\]$/g, "");
 const portOf = (url: URL): number => (url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port));
 
+/** An address of a mail server: `smtps` where the connection is encrypted before anything of ours crosses it, `smtp` where it never is. */
+export const mailEndpoint = (server: { host: string; port: string; isEncrypted: boolean }): string => {
+  const host = isIP(server.host) === 6 ? `[${server.host}]` : server.host;
+  return `${server.isEncrypted ? "smtps" : "smtp"}://${host.toLowerCase()}:${server.port}`;
+};
+
 /** Why the endpoint may not lead to an address, or null. Pure. */
 export function whyRefused(rules: ReachRules, endpoint: string): WhyRefused {
   const url = new URL(endpoint);
   const port = portOf(url);
   const named = rules.hosts.get(url.hostname);
   const isNamed = named === null || named === port;
+  const isMail = url.protocol === "smtp:" || url.protocol === "smtps:";
+  const isEncrypted = url.protocol === "https:" || url.protocol === "smtps:";
   return (address) => {
     const found = classOf(address);
     if (found === "never") return "link-local, metadata and multicast addresses are never allowed";
@@ -104,9 +114,13 @@ export function whyRefused(rules: ReachRules, endpoint: string): WhyRefused {
       if (rules.allowPrivate) return null;
       return "it is a private address; the hub's operator allows one with TIDEMARK_ALLOW_ENDPOINTS, all with TIDEMARK_ALLOW_PRIVATE_ENDPOINTS=1";
     }
-    if (!rules.ports.has(port)) return `port ${port} is not among those of stores; see TIDEMARK_ENDPOINT_PORTS`;
-    if (url.protocol !== "https:" && !rules.allowHttp) {
-      return "signatures would cross the network in the clear; use https, or see TIDEMARK_ALLOW_HTTP_ENDPOINTS";
+    if (!rules.ports.has(port) && !(isMail && MAIL_PORTS.has(port))) {
+      return `port ${port} is not among those of ${isMail ? "mail servers" : "stores"}; see TIDEMARK_ENDPOINT_PORTS`;
+    }
+    if (!isEncrypted && !rules.allowHttp) {
+      return isMail
+        ? "the password would cross the network in the clear; use TLS, or see TIDEMARK_ALLOW_HTTP_ENDPOINTS"
+        : "signatures would cross the network in the clear; use https, or see TIDEMARK_ALLOW_HTTP_ENDPOINTS";
     }
     return null;
   };

@@ -17,6 +17,7 @@ import { keyOf } from "./key-of.ts";
 import { lookupFor } from "./reach.ts";
 import { accessOf, createSealedClient, draftOf } from "./open-store.ts";
 import { isSameService, keyByOf, sealedNow } from "./session-keys.ts";
+import { keepTested } from "./tested-drafts.ts";
 
 /** Nobody vouched for what answers there. */
 const LIMITS = { answerMs: 5_000, mostAnswerBytes: 64 * 1024 };
@@ -143,6 +144,7 @@ export async function testProfile(context: Context, input: z.infer<typeof testPr
       fetch: createAgentFetch({ lookup, trust: access.trust ?? null, ...LIMITS }),
       now: hub.now,
     });
+    if (input.profile !== null) keepTested(hub, { id: input.id, profile, credential: input.credential, keyBy }, view);
     if (input.id !== null && version !== null) await keepResult(hub, { id: input.id, version }, view);
     return view;
   } finally {

@@ -10,6 +10,7 @@ import type { Context } from "../trpc.ts";
 import { refuseEndpoints, refuseTakenName } from "./create.ts";
 import { aboutColumns, readProfile } from "./profile-view.ts";
 import { isSameService, keyByColumn } from "./session-keys.ts";
+import { testedColumns } from "./tested-drafts.ts";
 
 /** Runs that have, or had, a home in a profile. */
 const liesIn = (profileId: string) => ({
@@ -64,6 +65,7 @@ export async function updateProfile(context: Context, input: z.infer<typeof upda
         ...told,
         ...(keyBy === undefined ? {} : { keyBy: keyByColumn(keyBy) }),
         ...(isElsewhere && { found: null, lastTest: null }),
+        ...testedColumns(hub, { id, profile, credential, keyBy: keyBy ?? null }),
         version: version + 1,
         updatedAt: at,
       },

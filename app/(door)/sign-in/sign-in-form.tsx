@@ -4,6 +4,7 @@ import { useRouter, useSearchParams } from "next/navigation";
 import { useEffect, useRef, useState } from "react";
 import { hub } from "../../_hub/client.ts";
 import { FaultNote } from "../../_hub/fault-note.tsx";
+import { Form, FormFault } from "../../_hub/form.tsx";
 import { faultOf } from "../../_hub/fault-of.ts";
 import { safeNext } from "../../_hub/safe-next.ts";
 import { statusQuery } from "../../_hub/queries.ts";
@@ -40,17 +41,20 @@ export function SignInForm() {
         <FaultNote fault={faultOf(status.error)} onRetry={() => void status.refetch()} />
       )}
       <Panel label="Sign in">
-        <form
-          aria-label="Sign in"
+        <Form
+          label="Sign in"
           className="px-4 py-3"
-          onSubmit={(event) => {
-            event.preventDefault();
-            signIn.run(typed, (answer) => client.setQueryData(statusQuery().queryKey, answer));
+          errors={{
+            email: typed.email.trim() === "" ? "Enter your e-mail address." : undefined,
+            password: typed.password === "" ? "Enter your password." : undefined,
           }}
+          actions={[signIn]}
+          onSubmit={() => signIn.run(typed, (answer) => client.setQueryData(statusQuery().queryKey, answer))}
         >
           <TextField
             label="E-mail"
             ref={first}
+            path="email"
             type="email"
             autoComplete="username"
             required
@@ -59,23 +63,20 @@ export function SignInForm() {
           />
           <TextField
             label="Password"
+            path="password"
             type="password"
             autoComplete="current-password"
             required
             value={typed.password}
             onChange={(value) => setTyped((old) => ({ ...old, password: value }))}
           />
-          {signIn.fault !== null && (
-            <div className="py-2">
-              <FaultNote fault={signIn.fault} />
-            </div>
-          )}
+          <FormFault />
           <div className="flex justify-end pt-2">
             <Button type="submit" look="main" disabled={signIn.busy}>
               {signIn.busy ? "Signing in" : "Sign in"}
             </Button>
           </div>
-        </form>
+        </Form>
       </Panel>
     </>
   );

@@ -16,6 +16,7 @@ const HistoryPanel = onDemand(() => import("../../_alerts/history-panel.tsx").th
 const RulesPanel = onDemand(() => import("../../_alerts/rules-panel.tsx").then((module) => module.RulesPanel));
 const RuleDialog = onDemand(() => import("../../_alerts/rule-dialog.tsx").then((module) => module.RuleDialog));
 const ChannelDialog = onDemand(() => import("../../_alerts/channel-dialog.tsx").then((module) => module.ChannelDialog));
+const MuteDialog = onDemand(() => import("../../_alerts/mute-dialog.tsx").then((module) => module.MuteDialog));
 const RemoveDialog = onDemand(() => import("../../_alerts/remove-dialog.tsx").then((module) => module.RemoveDialog));
 
 const TABS = ["firing", "rules", "channels", "history"];
@@ -28,6 +29,7 @@ export function AlertsView() {
   const [show, setShow] = useAddressWord("show", "firing");
   const [rule, setRule] = useAddressWord("rule", "");
   const [channel, setChannel] = useAddressWord("channel", "");
+  const [muting, setMuting] = useAddressWord("mute", "");
   const [removing, setRemoving] = useAddressWord("remove", "");
   const whyNot = useWhyNot("admin");
   const button = { disabled: whyNot !== null, title: whyNot ?? undefined };
@@ -38,6 +40,8 @@ export function AlertsView() {
   );
   const editedRule = rules.find(({ id }) => id === rule);
   const editedChannel = channels.find(({ id }) => id === channel);
+  const whyNotMute = useWhyNot("operator");
+  const mutedRule = rules.find(({ id }) => id === muting);
   const removedRule = rules.find(({ id }) => id === removing);
   const removedChannel = channels.find(({ id }) => id === removing);
   const count = active?.total ?? 0;
@@ -67,11 +71,11 @@ export function AlertsView() {
         value={TABS.includes(show) ? show : "firing"}
         onChange={setShow}
         items={[
-          { id: "firing", label: "Firing now", body: <FiringPanel /> },
+          { id: "firing", label: "Firing now", body: <FiringPanel rules={rules} channels={channels} /> },
           {
             id: "rules",
             label: "Rules",
-            body: <RulesPanel channels={channels} onEdit={setRule} onRemove={setRemoving} />,
+            body: <RulesPanel channels={channels} onEdit={setRule} onRemove={setRemoving} onMute={setMuting} />,
           },
           {
             id: "channels",
@@ -85,7 +89,16 @@ export function AlertsView() {
         <RuleDialog key={rule} edited={editedRule ?? null} channels={channels} onClose={() => setRule("")} />
       )}
       {whyNot === null && (channel === "new" || editedChannel !== undefined) && (
-        <ChannelDialog key={channel} edited={editedChannel ?? null} onClose={() => setChannel("")} />
+        <ChannelDialog
+          key={channel}
+          edited={editedChannel ?? null}
+          rules={rules.length}
+          isFirst={channels.length === 0}
+          onClose={() => setChannel("")}
+        />
+      )}
+      {whyNotMute === null && (muting === "all" || mutedRule !== undefined) && (
+        <MuteDialog rule={mutedRule ?? null} onClose={() => setMuting("")} />
       )}
       {whyNot === null && removedRule !== undefined && (
         <RemoveDialog

@@ -1,7 +1,7 @@
 "use client";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "next/navigation";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { useAddressWord, useAddressWords } from "../../_hub/address.ts";
 import { FaultNote } from "../../_hub/fault-note.tsx";
 import { roleAllows, usePerson } from "../../_hub/person.tsx";
@@ -71,6 +71,14 @@ export function SettingsView() {
   );
 }
 
+/** Goes to the section that the address names: it was not there yet when the browser looked for it. */
+function ToSection() {
+  useEffect(() => {
+    if (location.hash !== "") document.getElementById(location.hash.slice(1))?.scrollIntoView();
+  }, []);
+  return null;
+}
+
 function OwnSettings() {
   const person = usePerson();
   const router = useRouter();
@@ -100,7 +108,7 @@ function OwnSettings() {
       {!sessions.isPending && (
         <>
           <BrowserPanel />
-          <Panel title="About">
+          <Panel id="about" title="About">
             <SettingLine name="Tidemark" about="Apache-2.0">
               <span className="nums mr-auto">version {visibleText(status.data?.version ?? "")}</span>
             </SettingLine>
@@ -110,6 +118,7 @@ function OwnSettings() {
           </Panel>
         </>
       )}
+      {!sessions.isPending && <ToSection />}
       {changing && <PasswordDialog onClose={() => setChanging(false)} />}
     </div>
   );

@@ -3,14 +3,13 @@ import { isHeard } from "#protocol/node-status.ts";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { NodeRow, SamplePoint } from "#protocol/views.ts";
 import { ChartBody } from "../../../_hub/chart-body.tsx";
-import { useAddressWord } from "../../../_hub/address.ts";
+import { partProps, usePageTime, windowWords } from "../../../_hub/chart-part.ts";
 import { useRate } from "../../../_hub/choices.ts";
 import { useHubNow } from "../../../_hub/live.tsx";
 import { nodeSamplesQuery } from "../../../_hub/queries.ts";
-import { breakAfterMs, chartWindow, RANGES, rangeOf } from "../../../_hub/ranges.ts";
+import { breakAfterMs, chartWindow, RANGES } from "../../../_hub/ranges.ts";
 import { useTrail } from "../../../_nodes/live-trail.ts";
 import { ChartLater } from "../../../_ui/chart-later.tsx";
-import { clockTime } from "../../../_ui/times.ts";
 import { FilterWords } from "../../../_ui/filter-words.tsx";
 import { Panel } from "../../../_ui/panel.tsx";
 import { Tag } from "../../../_ui/tag.tsx";
@@ -21,11 +20,11 @@ const SAMPLES = ["upBytesPerSecond", "downBytesPerSecond", "atRiskBytes"] as con
 
 /** Up, down and at risk over time. The last point is the live one. */
 export function NodeChart({ node }: { node: NodeRow }) {
-  const [word, setWord] = useAddressWord("range", "1h");
-  const range = rangeOf(word);
   const now = useHubNow(1000);
+  const time = usePageTime(now);
+  const { range } = time;
   const rate = useRate();
-  const samples = useQuery({ ...nodeSamplesQuery(node.id, range.minutes), placeholderData: keepPreviousData });
+  const samples = useQuery({ ...nodeSamplesQuery(node.id, time.minutes), placeholderData: keepPreviousData });
   const points = useTrail(node, now, samples.data ?? NONE);
   const [up, down, risk] = SAMPLES.map((key) => points.map((point) => point[key]));
   const shown = chartWindow({
@@ -35,7 +34,7 @@ export function NodeChart({ node }: { node: NodeRow }) {
   });
   return (
     <Panel
-      title={`Throughput, ${shown.since === null ? `last ${range.words}` : `since ${clockTime(shown.since)}`}`}
+      title={`Throughput, ${windowWords({ range, part: time.part, since: shown.since })}`}
       side={
         <>
           <span className="nums dim-when-stale flex flex-wrap gap-2">
@@ -43,7 +42,7 @@ export function NodeChart({ node }: { node: NodeRow }) {
             <Tag tone="moving">down {isHeard(node.state) && rate(node.downBytesPerSecond)}</Tag>
             <Tag tone="risk">at risk {formatBytes(node.risk.bytes)}</Tag>
           </span>
-          <FilterWords label="Range" words={RANGES} value={range.id} onChange={setWord} />
+          <FilterWords label="Range" words={RANGES} value={range.id} onChange={time.setRange} />
         </>
       }
     >
@@ -51,8 +50,7 @@ export function NodeChart({ node }: { node: NodeRow }) {
         <ChartLater
           label={`Upload, download and bytes at risk of ${node.name}, last ${range.words}`}
           times={points.map((point) => point.at)}
-          from={shown.from}
-          to={shown.to}
+          {...partProps(time, shown)}
           breakAfterMs={breakAfterMs(range)}
           series={[
             {

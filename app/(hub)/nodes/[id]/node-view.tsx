@@ -6,7 +6,7 @@ import type { NodeRow } from "#protocol/views.ts";
 import { PageFault } from "../../../_hub/page-fault.tsx";
 import { useRateUnit } from "../../../_hub/choices.ts";
 import { EventsPanelLater } from "../../../_hub/events-panel-later.tsx";
-import { useHubNow, useNode } from "../../../_hub/live.tsx";
+import { useHubNow, useNodeAt } from "../../../_hub/live.tsx";
 import { useWhyNot } from "../../../_hub/person.tsx";
 import { nodeQuery } from "../../../_hub/queries.ts";
 import { continueAdvice, nodeHeadline, nodeStateWords, unsafeWords } from "../../../_hub/risk-words.ts";
@@ -74,7 +74,7 @@ const RunsDialog = onDemand(() => import("./runs-dialog.tsx").then((module) => m
 const RevokeDialog = onDemand(() => import("./revoke-dialog.tsx").then((module) => module.RevokeDialog));
 
 export function NodeView({ id }: { id: string }) {
-  const live = useNode(id);
+  const live = useNodeAt(id);
   const stored = useQuery({ ...nodeQuery(id), enabled: live === null });
   const node = live ?? stored.data ?? null;
   useTitle(node === null ? null : visibleText(node.name));

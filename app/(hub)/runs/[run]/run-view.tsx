@@ -18,7 +18,7 @@ import { useRunStatus } from "../../../_runs/use-run-status.ts";
 import { RunTide } from "../../../_runs/run-tide.tsx";
 import { lostIds } from "../../../_runs/step-lanes.ts";
 import { countCheckpoints, useCheckpointPages, type CheckpointFilter } from "../../../_runs/use-checkpoint-pages.ts";
-import { readRange } from "../../../_runs/step-fields.tsx";
+import { readRange, type StepRange } from "../../../_runs/step-fields.tsx";
 import { useDialogs } from "../../../_shell/dialogs.tsx";
 import { PageHead } from "../../../_shell/page-head.tsx";
 import { Button, ButtonLink } from "../../../_ui/button.tsx";
@@ -46,6 +46,10 @@ const CheckpointTable = onItsWay(
 const RunHistory = onDemand(
   () => import("../../../_runs/run-history.tsx").then((part) => part.RunHistory),
   () => <Skeleton className="h-[88px] w-full" />,
+);
+const MetricsPanel = onDemand(
+  () => import("../../../_runs/metrics-panel.tsx").then((part) => part.MetricsPanel),
+  () => <div className="h-[231px] rounded-2 border border-line bg-panel" />,
 );
 // Of the few runs that several nodes ask for.
 const ClaimNotices = onDemand(() => import("./claim-notices.tsx").then((part) => part.ClaimNotices));
@@ -96,6 +100,7 @@ function RunBody({ run }: { run: RunView }) {
   const filter = FILTERS.find((one) => one.id === show) ?? { id: "all", label: "All", ...ALL };
   const [stepsWord, setSteps] = useAddressWord("steps", "");
   const range = readRange(stepsWord);
+  const setRange = (to: StepRange | null) => setSteps(to === null ? "" : `${to.from}-${to.to}`);
   const pages = useCheckpointPages(run, { ...filter, steps: range });
   const { rows } = pages;
   const whole = countCheckpoints(run, ALL);
@@ -142,13 +147,7 @@ function RunBody({ run }: { run: RunView }) {
             <p className="text-soft">No checkpoint was captured yet.</p>
           ) : (
             <div className="flex flex-col gap-4">
-              {whole > SHORT && (
-                <RunHistory
-                  run={run.name}
-                  range={range}
-                  onRange={(to) => setSteps(to === null ? "" : `${to.from}-${to.to}`)}
-                />
-              )}
+              {whole > SHORT && <RunHistory run={run.name} range={range} onRange={setRange} />}
               <StepTimeline
                 epochs={run.epochs}
                 writer={status.writerState !== null && !isHeard(status.writerState) ? "unheard" : "heard"}
@@ -159,6 +158,9 @@ function RunBody({ run }: { run: RunView }) {
           )}
         </div>
       </Panel>
+      {run.checkpoints.some(({ metrics }) => Object.keys(metrics).length > 0) && (
+        <MetricsPanel run={run.name} range={range} lastStep={run.newestStep ?? 0} onRange={setRange} />
+      )}
       <div className="grid items-start gap-5 min-[1180px]:grid-cols-[minmax(0,1fr)_320px]">
         <Panel
           title="Checkpoints"

@@ -89,6 +89,8 @@ function ownInputs({ profileId, manyFiles, manyFilesToo, now }: Known): Record<s
     "checkpoints.get": { id: manyFiles },
     "checkpoints.files": { checkpointId: manyFiles, words: "part", sort: "size", offset: 0, limit: 1_000 },
     "checkpoints.list": { run: runOf(0), states: [], kept: null, cursor: checkpointId(2_500), limit: 200 },
+    "checkpoints.search": { words: `${runOf(0)} 1000` },
+    "runs.metrics": { run: runOf(0), names: [], steps: null, points: 1_000 },
     "keeping.preview": { run: null, policy: null },
     "keeping.policy": { run: null },
     "keeping.trash": { run: null },

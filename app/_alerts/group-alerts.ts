@@ -1,0 +1,39 @@
+import type { AlertRow, RuleView } from "#protocol/alert-views.ts";
+import { GROUP_EVERY_MS, GROUP_WAIT_MS } from "#protocol/alert-words.ts";
+
+/** Alerts by their rules, in the order of the first of each. */
+export function groupAlerts(rows: readonly AlertRow[]): { ruleId: string; rows: AlertRow[] }[] {
+  const groups = new Map<string, AlertRow[]>();
+  for (const row of rows) {
+    const group = groups.get(row.ruleId);
+    if (group === undefined) groups.set(row.ruleId, [row]);
+    else group.push(row);
+  }
+  return [...groups].map(([ruleId, ofRule]) => ({ ruleId, rows: ofRule }));
+}
+
+interface Telling {
+  rows: readonly AlertRow[];
+  rule: Pick<RuleView, "mutedUntil" | "toldAt">;
+  /** Names of the channels that are told and on. */
+  told: readonly string[];
+  now: number;
+}
+
+/** What becomes of the alerts of one rule outside the page: whom they go to, how many went, what the others wait for. */
+export function tellingWords({ rows, rule, told, now }: Telling): string {
+  if (told.length === 0) return "shown here only";
+  const to = told.join(", ");
+  if (rule.mutedUntil !== null && rule.mutedUntil > now) return "muted, nothing is sent";
+  const sent = rows.filter(({ toldAt }) => toldAt !== null).length;
+  const waiting = rows.filter(({ toldAt, acknowledgedAt }) => toldAt === null && acknowledgedAt === null).length;
+  const wait =
+    rule.toldAt !== null && now - rule.toldAt < GROUP_EVERY_MS
+      ? `the next message, ${GROUP_EVERY_MS / 60_000} min after the last`
+      : `others, ${GROUP_WAIT_MS / 1_000} s`;
+  return [
+    ...(sent > 0 ? [`${sent} told to ${to}`] : []),
+    ...(waiting > 0 ? [`${waiting} ${waiting === 1 ? "waits" : "wait"} for ${wait}`] : []),
+    ...(sent + waiting === 0 ? ["acknowledged before it was sent"] : []),
+  ].join(", ");
+}

@@ -1,0 +1,20 @@
+import { ENGINES, type EngineName } from "#protocol/bench/engines.ts";
+import type { EngineNeeds } from "#protocol/bench/views.ts";
+import { formatCount } from "#protocol/units.ts";
+
+/** Those that run where nobody chose: known before the hub has answered is only the worker's own. */
+export const runnable = (engines: readonly EngineNeeds[] | undefined): EngineName[] =>
+  engines?.filter(({ canRun }) => canRun).map(({ engine }) => engine) ?? ["tidemark"];
+
+/** What an engine lacks, in words; null where it can run. */
+export function needWords({ engine, canRun, needs, missingOn, unknownOn }: EngineNeeds): string | null {
+  if (canRun) return null;
+  const { program } = ENGINES[engine];
+  const nodes = missingOn + unknownOn;
+  const lacks = [
+    ...(needs === "key" ? ["a benchmark key"] : needs === "grant" ? ["a benchmark key with an access grant"] : []),
+    ...(program === null || nodes === 0 ? [] : [`${program} on a node`]),
+  ].join(" and ");
+  if (program === null || missingOn === 0) return `needs ${lacks}`;
+  return `needs ${lacks}; ${formatCount(missingOn)} of ${formatCount(nodes)} said it is not there`;
+}

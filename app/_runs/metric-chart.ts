@@ -1,0 +1,51 @@
+import type { RunMetric } from "#protocol/run-metrics.ts";
+import { formatCount } from "#protocol/units.ts";
+import type { Series } from "../_ui/chart-layout.ts";
+import type { StepRange } from "./step-fields.tsx";
+
+/** What of metrics over steps is drawn. Pure. */
+
+/** `1.412`, `1,024`, `2.0e-5`. */
+export function metricValue(value: number): string {
+  if (Number.isInteger(value) && Math.abs(value) < 1e6) return formatCount(value);
+  const size = Math.abs(value);
+  return size >= 1e6 || size < 1e-3 ? value.toExponential(1) : value.toPrecision(4);
+}
+
+/** The steps of all lines, and a line for each epoch: the newest is drawn last, over the others. */
+export function chartOf({ lines }: RunMetric): { times: number[]; series: Series[] } {
+  const times = [...new Set(lines.flatMap(({ steps }) => steps))].toSorted((a, b) => a - b);
+  const places = new Map(times.map((step, index) => [step, index]));
+  const series = lines.map((line, order): Series => {
+    const values = times.map((): number | null => null);
+    for (const [index, step] of line.steps.entries()) values[places.get(step) ?? 0] = line.values[index] ?? null;
+    return {
+      key: String(line.epoch),
+      label: `epoch ${line.epoch}`,
+      tone: order === 0 ? "safe" : "quiet",
+      values,
+      format: metricValue,
+      scale: { name: "metric", base: 10, from: "values" },
+    };
+  });
+  return { times, series: series.toReversed() };
+}
+
+/** The checkpoint of a step: of the newest epoch that has one. */
+export function checkpointAt({ lines }: RunMetric, step: number): string | null {
+  for (const { steps, ids } of lines) {
+    const at = steps.indexOf(step);
+    if (at !== -1) return ids[at] ?? null;
+  }
+  return null;
+}
+
+/** From which to which step the charts of a page go, all of them the same. */
+export function stepsShown(metrics: readonly RunMetric[], range: StepRange | null): StepRange {
+  if (range !== null) return range;
+  const ends = metrics.flatMap(({ lines }) => lines.flatMap(({ steps }) => [steps[0] ?? 0, steps.at(-1) ?? 0]));
+  const [from, to] = [Math.min(...ends), Math.max(...ends)];
+  if (ends.length === 0) return { from: 0, to: 1 };
+  // One step alone stands in the middle.
+  return from === to ? { from: Math.max(0, from - 1), to: to + 1 } : { from, to };
+}

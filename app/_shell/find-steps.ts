@@ -1,0 +1,24 @@
+"use client";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import type { FoundCheckpoint } from "#protocol/checkpoint-pages.ts";
+import { hub } from "../_hub/client.ts";
+
+const SETTLE_MS = 120;
+const NONE: readonly FoundCheckpoint[] = [];
+
+/** The steps and tags that the hub finds for what was typed, once it has settled. */
+export function useFoundSteps(words: string): readonly FoundCheckpoint[] {
+  const [asked, setAsked] = useState("");
+  useEffect(() => {
+    const timer = setTimeout(() => setAsked(words.slice(0, 128)), SETTLE_MS);
+    return () => clearTimeout(timer);
+  }, [words]);
+  const found = useQuery({
+    queryKey: ["checkpoints", "search", asked],
+    queryFn: () => hub.checkpoints.search.query({ words: asked }),
+    enabled: asked !== "",
+    placeholderData: keepPreviousData,
+  });
+  return words === "" ? NONE : (found.data ?? NONE);
+}
