@@ -4,6 +4,7 @@ import { useState } from "react";
 import type { Advice } from "#protocol/advice.ts";
 import { ADVICE_KINDS, type AdviceKind } from "#protocol/advice-kinds.ts";
 import { formatCount } from "#protocol/units.ts";
+import { useAddressWord } from "../_hub/address.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf } from "../_hub/fault-of.ts";
@@ -75,7 +76,7 @@ export function AdvicePanel() {
 }
 
 function AdviceList({ advice, note }: { advice: readonly Advice[]; note: string }) {
-  const [show, setShow] = useState("all");
+  const [show, setShow] = useAddressWord("kind", "all");
   const [most, setMost] = useState(PORTION);
   const shown = show === "all" ? advice : advice.filter(({ kind }) => kind === show);
   const words = [

@@ -5,6 +5,7 @@ import type { StartsAnswer } from "#protocol/thresholds.ts";
 import { formatCount } from "#protocol/units.ts";
 import { ClockTime } from "../_hub/age.tsx";
 import { useRate } from "../_hub/choices.ts";
+import { useAddressWord } from "../_hub/address.ts";
 import { FilterWords } from "../_ui/filter-words.tsx";
 import { MoreRow } from "../_ui/more-row.tsx";
 import { Panel } from "../_ui/panel.tsx";
@@ -41,7 +42,8 @@ interface StartsTableProps {
 
 /** Which measurements they are, newest first. */
 export function StartsTable({ answer, starts, now, then }: StartsTableProps) {
-  const [show, setShow] = useState<Show>("rejected");
+  const [word, setWord] = useAddressWord("which", "rejected");
+  const show = SHOWS.find((one) => one === word) ?? "rejected";
   const [most, setMost] = useState(PORTION);
   const groups: Record<Show, number[]> = { changed: [], rejected: [], warned: [], accepted: [], away: [] };
   for (let index = starts.length - 1; index >= 0; index--) {
@@ -61,7 +63,7 @@ export function StartsTable({ answer, starts, now, then }: StartsTableProps) {
           words={SHOWS.map((id) => ({ id, label: LABELS[id], count: groups[id].length }))}
           value={show}
           onChange={(id) => {
-            setShow(SHOWS.find((one) => one === id) ?? "rejected");
+            setWord(id);
             setMost(PORTION);
           }}
         />

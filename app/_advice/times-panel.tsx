@@ -19,7 +19,7 @@ const COLUMNS: readonly Column[] = [
 
 /** How long a checkpoint of a size takes up and back on this fleet. */
 export function TimesPanel({ answer }: { answer: Pick<AdviceAnswer, "up" | "down"> }) {
-  const [size, setSize] = useAddressWord("size", "10GiB");
+  const [size, setSize] = useAddressWord("size", "10GiB", "same");
   const sizeBytes = readSize(size);
   return (
     <Panel

@@ -1,11 +1,12 @@
 "use client";
 import type { ReactNode } from "react";
 import { formatCount } from "#protocol/units.ts";
-import { SearchField } from "../_shell/page-head.tsx";
+import { SearchField } from "../_ui/search-field.tsx";
+import type { ChangeAs } from "../_hub/address-changes.ts";
 import { Button } from "../_ui/button.tsx";
 import { FilterWords } from "../_ui/filter-words.tsx";
 import { countChosen, type Selection } from "./selection.ts";
-import type { Place, Sort } from "./use-place.ts";
+import { SORTS, type Place } from "./use-place.ts";
 import { formatBytes } from "../_ui/sizes.ts";
 
 const SHOWS = [
@@ -21,7 +22,7 @@ const ORDERS = [
 
 interface BrowseToolsProps {
   place: Place;
-  go: (to: Partial<Place>) => void;
+  go: (to: Partial<Place>, as: ChangeAs) => void;
   /** More things that can be done with the folder. */
   children?: ReactNode;
 }
@@ -31,32 +32,40 @@ export function BrowseTools({ place, go, children }: BrowseToolsProps) {
   return (
     <div className="flex flex-wrap items-center gap-x-3 gap-y-2 border-b border-line px-4 py-2.5">
       <SearchField
+        // What is being typed for one folder is not applied to the next.
+        key={`begins ${place.folder}`}
         label="Names in this folder that begin with"
         value={place.filter}
         placeholder="Begins with"
         width="short"
-        onChange={(filter) => go({ filter })}
+        onChange={(filter) => go({ filter }, "same")}
       />
       <SearchField
+        key={`search ${place.folder}`}
         label="Search all names below this folder"
         value={place.words}
         placeholder="Search below"
         width="short"
-        onChange={(words) => go({ words, show: "objects" })}
+        onChange={(words) => go({ words, show: "objects" }, "same")}
       />
       <FilterWords
         label="Show"
         words={SHOWS}
         value={place.show}
-        onChange={(show) => go({ show: show === "versions" || show === "uploads" ? show : "objects", words: "" })}
+        onChange={(show) =>
+          go({ show: show === "versions" || show === "uploads" ? show : "objects", words: "" }, "step")
+        }
       />
       {place.show === "objects" && place.words === "" && (
-        <FilterWords
-          label="Order"
-          words={ORDERS}
-          value={place.sort}
-          onChange={(sort) => go({ sort: ORDERS.some(({ id }) => id === sort) ? (sort as Sort) : "name" })}
-        />
+        // Where the list has the heads of all columns, those sort.
+        <div className="sm:hidden">
+          <FilterWords
+            label="Order"
+            words={ORDERS}
+            value={place.sort}
+            onChange={(word) => go({ sort: SORTS.find((sort) => sort === word) ?? "name", order: "" }, "step")}
+          />
+        </div>
       )}
       <div className="ml-auto flex flex-wrap gap-2">{children}</div>
     </div>

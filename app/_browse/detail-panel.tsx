@@ -118,7 +118,7 @@ export function DetailPanel({
           </>
         )}
       </div>
-      {sharing && <ShareDialog profileId={profileId} objectKey={objectKey} onClose={() => setSharing(false)} />}
+      {sharing && <ShareDialog profileId={profileId} keys={[objectKey]} onClose={() => setSharing(false)} />}
     </Panel>
   );
 }

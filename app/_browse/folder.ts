@@ -43,8 +43,6 @@ export interface Folder {
   state: () => FolderState;
   /** Rows from `first` on until `end` are looked at. */
   need: (first: number, end: number) => void;
-  /** All rows that are held, in their order. */
-  held: () => BucketRow[];
   /** Tries again what failed. */
   retry: () => void;
   close: () => void;
@@ -204,7 +202,6 @@ export function createFolder(list: (asked: Asked) => Promise<FolderPage>): Folde
       wanted = { first, end };
       run();
     },
-    held: () => pages.flatMap(({ rows }) => rows ?? []),
     retry: () => {
       change({ fault: null });
       run();

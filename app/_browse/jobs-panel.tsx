@@ -46,6 +46,14 @@ export function JobsPanel({ profileId }: { profileId: string | null }) {
   );
 }
 
+/** By bytes where bytes are copied; deleting takes no longer for a large object than for a small one. */
+function progressOf({ action, plan, ...job }: BucketJobView): { value: number; max: number } {
+  const bytes = plan?.bytes ?? 0;
+  return action === "delete" || bytes === 0
+    ? { value: job.doneObjects + job.failedObjects, max: plan?.objects ?? 0 }
+    : { value: job.doneBytes, max: bytes };
+}
+
 function JobLine({ job }: { job: BucketJobView }) {
   const client = useQueryClient();
   const whyNot = useWhyNot(takesAway(job.action) ? "admin" : "operator");
@@ -72,8 +80,7 @@ function JobLine({ job }: { job: BucketJobView }) {
           <progress
             className="mt-1.5 block h-1 w-full accent-moving"
             aria-label={`Progress of ${jobSentence(job)}`}
-            value={job.doneObjects + job.failedObjects}
-            max={total}
+            {...progressOf(job)}
           />
         )}
         <div className="flex flex-wrap items-center gap-x-3 gap-y-1 pt-1">

@@ -1,10 +1,14 @@
 "use client";
 import { File, Folder as FolderIcon } from "lucide-react";
 import { useEffect, useLayoutEffect, useRef, useState, type KeyboardEvent, type MouseEvent } from "react";
+import { formatCount } from "#protocol/units.ts";
 import { Age } from "../_hub/age.tsx";
+import { wordsOf } from "../_hub/fault-of.ts";
 import { classNames } from "../_ui/class-names.ts";
 import { Skeleton } from "../_ui/skeleton.tsx";
+import { SortHead, type TableSort } from "../_ui/table.tsx";
 import { shortText, visibleText } from "../_ui/visible-text.ts";
+import type { FolderSize } from "./folder-sizes.ts";
 import type { BucketRow } from "./folder.ts";
 import { extend, toggle, type Selection } from "./selection.ts";
 import { ROW_HEIGHT, scrollTo, tallView } from "./tall-rows.ts";
@@ -34,7 +38,17 @@ interface ObjectGridProps extends RowHandling {
   prefix: string;
   /** The object that is shown beside the list. */
   openKey: string;
+  /** Null where the rows keep the order they were found in. */
+  sort: TableSort | null;
+  /** The sum of a folder; null where it was not counted. */
+  folderSize?: (folder: string) => FolderSize | null;
 }
+
+const HEADS = [
+  { key: "name", head: "Name", look: "text-left" },
+  { key: "size", head: "Size", look: "w-[84px] text-right sm:w-[96px]" },
+  { key: "date", head: "Changed", look: "w-[110px] text-right max-sm:hidden" },
+];
 
 /** A table that is walked through with the arrow keys is what ARIA calls a grid. */
 const GRID = { role: "grid", tabIndex: 0, "aria-multiselectable": true } as const;
@@ -49,7 +63,7 @@ const LONGEST = 220;
 const walking = { on: false };
 
 export function ObjectGrid(props: ObjectGridProps) {
-  const { label, count, rowAt, onLook, prefix, selection, onSelect, onOpen, onUp, openKey } = props;
+  const { label, count, rowAt, onLook, prefix, selection, onSelect, onOpen, onUp, openKey, sort } = props;
   const area = useRef<HTMLDivElement>(null);
   const table = useRef<HTMLTableElement>(null);
   const [seen, setSeen] = useState({ scrollTop: 0, screenHeight: 600 });
@@ -173,15 +187,18 @@ export function ObjectGrid(props: ObjectGridProps) {
             <th scope="col" className="w-[38px]">
               <span className="sr-only">Chosen</span>
             </th>
-            <th scope="col" className="text-left">
-              Name
-            </th>
-            <th scope="col" className="w-[84px] text-right sm:w-[96px]">
-              <span className="pr-4">Size</span>
-            </th>
-            <th scope="col" className="w-[110px] text-right max-sm:hidden">
-              <span className="pr-4">Changed</span>
-            </th>
+            {HEADS.map((column) => (
+              <th
+                key={column.key}
+                scope="col"
+                aria-sort={sort?.column === column.key ? sort.direction : undefined}
+                className={column.look}
+              >
+                <span className={column.key === "name" ? undefined : "pr-4"}>
+                  {sort === null ? column.head : <SortHead column={column} sort={sort} />}
+                </span>
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
@@ -194,6 +211,7 @@ export function ObjectGrid(props: ObjectGridProps) {
                 index={index}
                 row={row}
                 prefix={prefix}
+                folderSize={row?.kind === "folder" ? (props.folderSize?.(row.key) ?? null) : null}
                 isActive={index === active}
                 isChosen={row !== null && selection.chosen.has(row.key)}
                 isOpen={row !== null && row.key === openKey}
@@ -228,6 +246,7 @@ interface GridRowProps {
   index: number;
   row: BucketRow | null;
   prefix: string;
+  folderSize: FolderSize | null;
   isActive: boolean;
   isChosen: boolean;
   isOpen: boolean;
@@ -235,7 +254,26 @@ interface GridRowProps {
   onChoose: (event: MouseEvent) => void;
 }
 
-function GridRow({ index, row, prefix, isActive, isChosen, isOpen, onClick, onChoose }: GridRowProps) {
+function sizeWords({ bytes, state }: FolderSize): string {
+  switch (state) {
+    case "counting":
+      return `${formatBytes(bytes)}…`;
+    case "whole":
+      return formatBytes(bytes);
+    case "partial":
+      return `> ${formatBytes(bytes)}`;
+    case "failed":
+      return "not known";
+  }
+}
+
+function countWords({ objects, state, fault }: FolderSize): string {
+  if (fault !== null) return `It could not be counted: ${wordsOf(fault).says}`;
+  const count = `${formatCount(objects)} ${objects === 1 ? "object" : "objects"}`;
+  return state === "whole" ? count : `${count} counted, there are more`;
+}
+
+function GridRow({ index, row, prefix, folderSize, isActive, isChosen, isOpen, onClick, onChoose }: GridRowProps) {
   const name = row === null ? "" : row.key.slice(prefix.length);
   const Picture = row?.kind === "folder" ? FolderIcon : File;
   const shown = shortText(name === "" && row !== null ? row.key : name, LONGEST);
@@ -293,7 +331,9 @@ function GridRow({ index, row, prefix, isActive, isChosen, isOpen, onClick, onCh
         )}
       </td>
       <td className={classNames(CELL, "nums truncate text-right text-soft")}>
-        <span className="pr-4">{row?.kind === "object" && formatBytes(row.sizeBytes)}</span>
+        <span className="pr-4" title={folderSize === null ? undefined : countWords(folderSize)}>
+          {row?.kind === "object" ? formatBytes(row.sizeBytes) : folderSize !== null && sizeWords(folderSize)}
+        </span>
       </td>
       <td className={classNames(CELL, "truncate text-right text-12 text-faint max-sm:hidden")}>
         <span className="pr-4">{row?.kind === "object" && <Age at={row.modifiedAt} />}</span>

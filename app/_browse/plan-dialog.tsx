@@ -93,7 +93,9 @@ export function PlanDialog({ profileId, action, from, items, onClose, onStarted 
                 })
               }
             >
-              {start.busy ? "Starting" : `${words.verb} ${countOf(job.plan?.objects ?? 0)}`}
+              {start.busy
+                ? "Starting"
+                : `${words.verb} ${countOf(job.plan?.objects ?? 0)}, ${formatBytes(job.plan?.bytes ?? 0)}`}
             </Button>
           )}
         </>

@@ -53,6 +53,7 @@ export function SearchList({ profileId, place, ...handling }: SearchListProps) {
           prefix={place.folder}
           {...handling}
           openKey={place.key}
+          sort={null}
         />
       ) : (
         state === "done" && <Empty title={`No name below has “${visibleText(place.words)}” in it`} />

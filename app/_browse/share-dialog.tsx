@@ -1,6 +1,6 @@
 "use client";
 import { useState } from "react";
-import { formatDuration } from "#protocol/units.ts";
+import { formatCount, formatDuration } from "#protocol/units.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { useAction } from "../_hub/use-action.ts";
@@ -11,6 +11,7 @@ import { Field } from "../_ui/field.tsx";
 import { Select } from "../_ui/select.tsx";
 import { shortText } from "../_ui/visible-text.ts";
 import { fullTime } from "../_ui/times.ts";
+import { countOf } from "./job-words.ts";
 
 const HOUR = 3_600_000;
 const LIVES = [10 / 60, 1, 4, 12, 24].map((hours) => ({
@@ -18,30 +19,43 @@ const LIVES = [10 / 60, 1, 4, 12, 24].map((hours) => ({
   label: formatDuration(hours * HOUR),
 }));
 
-/** A link to one object, for whoever gets it, until it is over. Shown once. */
+/** Links to objects, for whoever gets them, until they are over. Shown once. */
 export function ShareDialog({
   profileId,
-  objectKey,
+  keys,
   onClose,
 }: {
   profileId: string;
-  objectKey: string;
+  keys: readonly string[];
   onClose: () => void;
 }) {
   const [lifetime, setLifetime] = useState(String(HOUR));
-  const share = useAction(() => hub.bucket.share.mutate({ profileId, key: objectKey, lifetimeMs: Number(lifetime) }));
+  const share = useAction(async () => {
+    const links: { key: string; url: string; expiresAt: number }[] = [];
+    for (const key of keys)
+      links.push({ key, ...(await hub.bucket.share.mutate({ profileId, key, lifetimeMs: Number(lifetime) })) });
+    return links;
+  });
+  const [first] = keys;
+  const isOne = keys.length === 1;
+  const what = isOne ? shortText(first ?? "", 80) : `these ${countOf(keys.length)}`;
+  const verb = isOne ? "Make link" : `Make ${formatCount(keys.length)} links`;
   return (
     <Dialog
       open
       onClose={onClose}
-      title="Share link"
-      intro={`Whoever has the link reads ${shortText(objectKey, 80)} without signing in. It cannot be taken back before it ends.`}
+      title={isOne ? "Share link" : "Share links"}
+      intro={
+        isOne
+          ? `Whoever has the link reads ${what} without signing in. It cannot be taken back before it ends.`
+          : `Whoever has the links reads ${what} without signing in. They cannot be taken back before they end.`
+      }
       footer={
         <>
           <span className="flex-1" />
           <Button onClick={onClose}>Close</Button>
           <Button look="main" disabled={share.busy} onClick={() => share.run(undefined)}>
-            {share.busy ? "Making" : share.result === undefined ? "Make link" : "Make another"}
+            {share.busy ? "Making" : share.result === undefined ? verb : "Make another"}
           </Button>
         </>
       }
@@ -51,12 +65,17 @@ export function ShareDialog({
           {(ids) => <Select {...ids} label="Good for" value={lifetime} choices={LIVES} onChange={setLifetime} />}
         </Field>
         {share.fault !== null && <FaultNote fault={share.fault} />}
-        {share.result !== undefined && (
-          <div className="flex flex-col gap-1">
-            <CodeBlock text={share.result.url} label="share link" />
-            <p className="text-12 text-soft">Good until {fullTime(share.result.expiresAt)}.</p>
+        {share.result?.map(({ key, url, expiresAt }) => (
+          <div key={key} className="flex flex-col gap-1">
+            {!isOne && (
+              <p className="font-mono text-12 [overflow-wrap:anywhere]" dir="ltr">
+                {shortText(key, 200)}
+              </p>
+            )}
+            <CodeBlock text={url} label={isOne ? "share link" : `share link of ${shortText(key, 80)}`} />
+            <p className="text-12 text-soft">Good until {fullTime(expiresAt)}.</p>
           </div>
-        )}
+        ))}
       </div>
     </Dialog>
   );

@@ -1,5 +1,6 @@
 "use client";
-import { usePathname, useRouter, useSearchParams } from "next/navigation";
+import type { ChangeAs } from "../_hub/address-changes.ts";
+import { useAddress } from "../_hub/address.ts";
 
 /** Where somebody is in a bucket. All of it stands in the address: it can be shared, and Back goes back. */
 
@@ -14,6 +15,10 @@ export interface Place {
   /** What is searched for below the folder; empty: nothing. */
   words: string;
   sort: Sort;
+  /** Against the usual way: names from A, the largest and the newest first. */
+  order: "" | "reversed";
+  /** Whether the folders of the list are summed up. */
+  sizes: "" | "shown";
   show: "objects" | "versions" | "uploads";
   /** The object that is looked at. */
   key: string;
@@ -24,19 +29,26 @@ const NAMES: Readonly<Record<keyof Place, string>> = {
   filter: "begins",
   words: "search",
   sort: "sort",
+  order: "order",
+  sizes: "sizes",
   show: "show",
   key: "object",
 };
-const HOME: Place = { folder: "", filter: "", words: "", sort: "name", show: "objects", key: "" };
+const HOME: Place = { folder: "", filter: "", words: "", sort: "name", order: "", sizes: "", show: "objects", key: "" };
+
+function write(words: URLSearchParams, to: Partial<Place>): void {
+  for (const [name, value] of Object.entries(to) as [keyof Place, string][]) {
+    if (value === HOME[name]) words.delete(NAMES[name]);
+    else words.set(NAMES[name], value);
+  }
+}
 
 export function usePlace(): {
   place: Place;
-  go: (to: Partial<Place>, as?: "step" | "same") => void;
+  go: (to: Partial<Place>, as?: ChangeAs) => void;
   href: (to: Partial<Place>) => string;
 } {
-  const params = useSearchParams();
-  const router = useRouter();
-  const path = usePathname();
+  const { params, path, change } = useAddress();
   const word = (name: keyof Place): string => params.get(NAMES[name]) ?? HOME[name];
   const shown = word("show");
   const place: Place = {
@@ -44,22 +56,24 @@ export function usePlace(): {
     filter: word("filter"),
     words: word("words"),
     sort: SORTS.find((sort) => sort === word("sort")) ?? "name",
+    order: word("order") === "reversed" ? "reversed" : "",
+    sizes: word("sizes") === "shown" ? "shown" : "",
     show: shown === "versions" || shown === "uploads" ? shown : "objects",
     key: word("key"),
   };
   const href = (to: Partial<Place>): string => {
     const next = new URLSearchParams(params);
-    for (const [name, value] of Object.entries({ ...place, ...to }) as [keyof Place, string][]) {
-      if (value === HOME[name]) next.delete(NAMES[name]);
-      else next.set(NAMES[name], value);
-    }
+    write(next, to);
     const query = next.toString();
     return query === "" ? path : `${path}?${query}`;
   };
-  const go = (to: Partial<Place>, as: "step" | "same" = "same"): void => {
-    if (as === "step") router.push(href(to), { scroll: false });
-    else router.replace(href(to), { scroll: false });
-  };
+  const go = (to: Partial<Place>, as: ChangeAs = "same"): void =>
+    change((words) => {
+      // What was typed for one folder means nothing to the one that was opened meanwhile.
+      const isElsewhere = (words.get(NAMES.folder) ?? HOME.folder) !== place.folder;
+      if (isElsewhere && to.folder === undefined) return;
+      write(words, to);
+    }, as);
   return { place, go, href };
 }
 

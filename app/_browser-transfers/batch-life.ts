@@ -1,10 +1,21 @@
 import { Fault, toFault } from "#protocol/fault.ts";
+import { cutEvenly } from "#storage/plan.ts";
 import { newRequestId } from "../_hub/use-action.ts";
-import { countStates, isSettled, piecesOf, type BatchState, type BatchView, type FileView } from "./batch-view.ts";
+import {
+  askedFor,
+  countStates,
+  isSettled,
+  piecesOf,
+  type Asked,
+  type BatchState,
+  type BatchView,
+  type FileView,
+} from "./batch-view.ts";
 import { giveUp } from "./calls.ts";
 import type { UploadProgress, UploadTools } from "./engine/upload-file.ts";
-import { mayRead, type ChosenFile } from "./file-access.ts";
+import { mayRead, type Chosen, type ChosenFile } from "./file-access.ts";
 import type { Kept, KeptBatch, KeptFile } from "./kept.ts";
+import { lastName, matchFiles } from "./match-files.ts";
 import { runBatch } from "./run-batch.ts";
 
 /**
@@ -42,6 +53,8 @@ export class BatchLife {
   #retries = 0;
   #reused = 0;
   #hasAnswered = false;
+  /** The files are known, but the browser wants the person to let this page read them again. */
+  #needsLeave = false;
   #moved: { at: number; bytes: number }[] = [];
 
   constructor(parts: Parts) {
@@ -59,9 +72,9 @@ export class BatchLife {
 
   /** Goes on by itself where nobody has to be asked. */
   async start(): Promise<void> {
-    if (!this.batch.isPaused) {
+    if (!this.batch.isPaused && (await this.#markMissing())) {
       if (await mayRead(this.batch.roots)) this.#go();
-      else await this.#pause();
+      else this.#needsLeave = true;
     }
     this.#parts.onChange();
   }
@@ -98,24 +111,41 @@ export class BatchLife {
     this.#parts.onChange();
   }
 
-  /** The files that were missing, chosen once more. Says which of them are not the ones that were chosen before. */
-  async giveAgain(chosen: readonly ChosenFile[]): Promise<string[]> {
-    const wrong: string[] = [];
-    for (const file of this.#parts.files.filter(({ state }) => !isSettled(state))) {
-      const named = chosen.filter(
-        ({ path }) => path === file.path || path.split("/").at(-1) === file.path.split("/").at(-1),
-      );
-      const same = named.find((one) => one.file.size === file.sizeBytes && one.file.lastModified === file.modifiedAt);
-      if (same !== undefined) {
-        this.#chosen.set(file.index, same.file);
-        file.handle = same.handle;
-        if (file.state === "needs-file") file.state = "waiting";
-      } else if (named.length > 0) wrong.push(file.path);
+  /** Names of files that are still to be found; all others of a folder that is chosen again need not be looked at. */
+  wantedNames(): ReadonlySet<string> {
+    return new Set(this.#unsettled().map(({ path }) => lastName(path)));
+  }
+
+  /** What was missing, chosen once more: the files are found below it. Says which of them were changed meanwhile, or are not there. */
+  async giveAgain(chosen: Chosen): Promise<{ changed: string[]; missing: string[] }> {
+    const { found, changed, missing } = matchFiles(this.#unsettled(), chosen.files);
+    for (const [file, { file: bytes, handle }] of found) {
+      this.#chosen.set(file.index, bytes);
+      file.handle = handle;
+      if (file.state === "needs-file") file.state = "waiting";
     }
-    await this.#parts.kept.putFiles(this.#parts.files);
-    await this.#resume();
+    if (found.size > 0) {
+      const isAll = changed.length + missing.length === 0;
+      this.batch.roots = isAll ? chosen.roots : [...this.batch.roots, ...chosen.roots];
+      await this.#parts.kept.putFiles([...found.keys()]);
+      await this.#resume();
+    }
     this.#parts.onChange();
-    return wrong;
+    const paths = (files: readonly KeptFile[]): string[] => files.map(({ path }) => path);
+    return { changed: paths(changed), missing: paths(missing) };
+  }
+
+  #unsettled(): KeptFile[] {
+    return this.#parts.files.filter(({ state }) => !isSettled(state));
+  }
+
+  /** Files that nothing is left of since the page was loaded anew need no question to the hub. Returns whether others can go on. */
+  async #markMissing(): Promise<boolean> {
+    const open = this.#parts.files.filter(({ state }) => state === "waiting" || state === "running");
+    const lost = open.filter(({ handle, index }) => handle === null && !this.#chosen.has(index));
+    for (const file of lost) file.state = "needs-file";
+    if (lost.length > 0) await this.#parts.kept.putFiles(lost);
+    return open.length > lost.length || open.length === 0;
   }
 
   /** Ends what runs, and leaves it as it is. */
@@ -134,8 +164,9 @@ export class BatchLife {
     await this.#run?.ended;
     this.batch.isPaused = false;
     this.batch.fault = null;
+    this.#needsLeave = false;
     await this.#parts.kept.putBatch(this.batch);
-    this.#go();
+    if (await this.#markMissing()) this.#go();
   }
 
   #go(): void {
@@ -210,6 +241,7 @@ export class BatchLife {
     this.#reused += reused;
     const bytes = progress.bytesDone - (before?.bytesDone ?? 0);
     this.#progress.set(file.index, { ...progress });
+    this.#noteArrived(file, progress.parts);
     if (reused === 0 && bytes > 0) {
       const at = Date.now();
       this.#moved.push({ at, bytes });
@@ -218,11 +250,25 @@ export class BatchLife {
     this.#parts.onChange();
   }
 
+  /** So that a page that is loaded anew knows how far the upload is before it has asked the store. */
+  #noteArrived(file: KeptFile, parts: readonly string[]): void {
+    const { partBytes, sizeBytes } = file;
+    if (parts.length < 2 || partBytes === null) return;
+    const doneBytes = cutEvenly(sizeBytes, partBytes).reduce(
+      (sum, { partNumber, length }) => sum + (parts[partNumber - 1] === "#" ? length : 0),
+      0,
+    );
+    if (doneBytes <= (file.doneBytes ?? 0)) return;
+    file.doneBytes = doneBytes;
+    void this.#parts.kept.putFiles([file]).catch(() => undefined);
+  }
+
   async #begunAnew(file: KeptFile): Promise<void> {
     await giveUp([file.id]).catch(() => undefined);
     const found = (await file.handle?.getFile().catch(() => null)) ?? this.#chosen.get(file.index) ?? null;
     file.id = newRequestId();
     file.partBytes = null;
+    file.doneBytes = 0;
     if (found === null) return;
     file.sizeBytes = found.size;
     file.modifiedAt = found.lastModified;
@@ -268,9 +314,16 @@ export class BatchLife {
       connections: state === "running" ? tools.gate.running() : 0,
       retries: this.#retries,
       reusedParts: this.#reused,
-      pieces: piecesOf(files, this.#progress.get(0)?.parts ?? null),
+      pieces: piecesOf(files, (index) => this.#progress.get(index)?.parts ?? null),
       fault: batch.fault,
+      asked: state === "needs-files" ? this.#asked() : null,
     };
+  }
+
+  #asked(): Asked {
+    const lost = this.#parts.files.filter(({ state }) => state === "needs-file");
+    const asked = askedFor(lost.length > 0 ? lost : this.#unsettled());
+    return this.#needsLeave ? { ...asked, for: "leave" } : asked;
   }
 
   files(): FileView[] {
@@ -285,6 +338,6 @@ export class BatchLife {
   }
 
   #doneOf(file: KeptFile): number {
-    return isSettled(file.state) ? file.sizeBytes : (this.#progress.get(file.index)?.bytesDone ?? 0);
+    return isSettled(file.state) ? file.sizeBytes : (this.#progress.get(file.index)?.bytesDone ?? file.doneBytes ?? 0);
   }
 }

@@ -1,17 +1,19 @@
 "use client";
 import { useState } from "react";
+import { formatCount } from "#protocol/units.ts";
 import { useRateUnit } from "../_hub/choices.ts";
 import { faultOf, wordsOf } from "../_hub/fault-of.ts";
 import { Button } from "../_ui/button.tsx";
 import { say } from "../_ui/toast.tsx";
 import { shortText, visibleText } from "../_ui/visible-text.ts";
 import type { BatchAction } from "./batch-life.ts";
-import { factsOf, paceOf, placeOf, subjectOf, toneOf } from "./batch-words.ts";
+import type { Asked } from "./batch-view.ts";
+import { factsOf, paceOf, progressOf, placeOf, subjectOf, toneOf } from "./batch-words.ts";
 import { CorsOffer } from "./cors-offer.tsx";
 import type { DeskBatch, TransferDesk } from "./desk.ts";
 import { MovingLine } from "./moving-line.tsx";
-import { pickAgain } from "./pick-again.ts";
 import { FileList } from "./file-list.tsx";
+import { lastName } from "./match-files.ts";
 
 const WORD: Record<BatchAction, string> = {
   pause: "Pause",
@@ -31,6 +33,15 @@ function actionsFor({ state, files, fault, owner, filesTotal }: DeskBatch): Batc
   return isWhole ? ["forget"] : [...again, "forget"];
 }
 
+/** What a button asks for. */
+const nameOf = ({ pick, name }: Asked): string => {
+  if (name !== null) return shortText(lastName(name), 40);
+  return pick === "folder" ? "the folder" : "the files";
+};
+
+const notFound = (paths: readonly string[]): string =>
+  paths.length === 1 ? `${visibleText(paths[0] ?? "")} is` : `${formatCount(paths.length)} files are`;
+
 /** One upload of this browser as a sentence, with its piece map, its files and what can be done. */
 export function BatchLine({ batch, desk }: { batch: DeskBatch; desk: TransferDesk }) {
   const unit = useRateUnit();
@@ -39,6 +50,17 @@ export function BatchLine({ batch, desk }: { batch: DeskBatch; desk: TransferDes
   const hasThere = desk.files(batch.id).some(({ fault }) => fault?.code === "ALREADY_EXISTS");
   const run = (action: BatchAction): void => {
     desk.act(batch.id, action).catch((error: unknown) => say("lost", wordsOf(faultOf(error)).says));
+  };
+  const askAgain = (): void => {
+    desk
+      .askAgain(batch.id)
+      .then((left) => {
+        const [changed, missing] = [left?.changed ?? [], left?.missing ?? []];
+        if (changed[0] !== undefined)
+          say("lost", `${visibleText(changed[0])} is not the file that was chosen: size or time differ.`);
+        else if (missing[0] !== undefined) say("risk", `${notFound(missing)} not below what was chosen.`);
+      })
+      .catch((error: unknown) => say("lost", wordsOf(faultOf(error)).says));
   };
   return (
     <MovingLine
@@ -49,24 +71,23 @@ export function BatchLine({ batch, desk }: { batch: DeskBatch; desk: TransferDes
       state={batch.state}
       pace={paceOf(batch, unit)}
       pieces={batch.state === "ended" ? "" : batch.pieces}
+      progress={progressOf(batch)}
       facts={factsOf(batch)}
       fault={batch.fault}
       wayOut={batch.fault?.code === "CORS_MISSING" && <CorsOffer profileId={batch.profileId} />}
       actions={
         <>
-          {batch.state === "needs-files" && batch.owner === "here" && (
-            <Button
-              size="small"
-              onClick={() =>
-                void pickAgain().then(async (files) => {
-                  const wrong = await desk.giveAgain(batch.id, files);
-                  if (wrong[0] !== undefined)
-                    say("lost", `${wrong[0]} is not the file that was chosen: size or time differ.`);
-                })
-              }
-            >
-              Choose the files again
-            </Button>
+          {batch.asked !== null && batch.owner === "here" && (
+            <>
+              {batch.asked.for === "leave" && (
+                <Button size="small" look="main" onClick={() => run("resume")}>
+                  {`Allow reading ${nameOf(batch.asked)} and go on`}
+                </Button>
+              )}
+              <Button size="small" onClick={askAgain}>
+                {`Choose ${nameOf(batch.asked)} again`}
+              </Button>
+            </>
           )}
           {actionsFor(batch)
             .filter((action) => action !== "replace" || hasThere)

@@ -1,11 +1,21 @@
 import type { FaultData } from "#protocol/fault.ts";
-import { pieceCountFor, pieceOfPart } from "#storage/plan.ts";
+import { cutEvenly } from "#storage/plan.ts";
+import { byteMap, percentOf, type Stretch } from "./byte-map.ts";
 import type { FileState, KeptBatch, KeptFile } from "./kept.ts";
 
 /** What every tab shows of an upload, whichever of them sends it. Plain data: it crosses between tabs. */
 
-/** `running`: bytes move or will; `paused`; `waiting`: another tab or the person is needed; `ended`: nothing is left to do. */
+/** `running`: bytes move or will; `needs-files`: the person is asked (`Asked`); `ended`: nothing is left to do. */
 export type BatchState = "running" | "paused" | "needs-files" | "ended";
+
+/** What goes on only with the person: leave to read what is known, or the files or the folder once more. */
+export interface Asked {
+  for: "leave" | "choice";
+  /** What is chosen again. */
+  pick: "folder" | "files";
+  /** The name of the folder or of the only file; null where there are several. */
+  name: string | null;
+}
 
 export interface BatchView {
   id: string;
@@ -32,6 +42,8 @@ export interface BatchView {
   pieces: string;
   /** What stopped all of it. */
   fault: FaultData | null;
+  /** Null unless the state is `needs-files`. */
+  asked: Asked | null;
 }
 
 /** A file as its tab lists it. */
@@ -53,30 +65,33 @@ export const countStates = (files: Iterable<Pick<KeptFile, "state">>): Record<Fi
 /** A file is settled when it needs nothing more. */
 export const isSettled = (state: FileState): boolean => state === "done" || state === "same";
 
-const SIGNS: Record<FileState, string> = {
-  waiting: ".",
-  running: ">",
-  done: "#",
-  same: "#",
-  failed: ".",
-  "needs-file": ".",
-};
-
-/** The piece map of several things in a row: a piece moves when one of its things does, and is safe when all are. */
-export function foldPieces(signs: readonly string[]): string {
-  const pieces = Array.from({ length: pieceCountFor(signs.length) }, () => ({ isMoving: false, isSafe: true }));
-  for (const [index, sign] of signs.entries()) {
-    const piece = pieces[pieceOfPart(index, signs.length)];
-    if (piece === undefined) continue;
-    if (sign === ">") piece.isMoving = true;
-    if (sign !== "#") piece.isSafe = false;
-  }
-  return pieces.map(({ isMoving, isSafe }) => (isSafe ? "#" : isMoving ? ">" : ".")).join("");
+/** A file as a map draws it: by its parts where those are known. */
+function stretchesOf(file: MappedFile, parts: readonly string[] | null): Stretch[] {
+  const { sizeBytes, partBytes, state } = file;
+  const isMoving = state === "running";
+  if (isSettled(state)) return [{ bytes: sizeBytes, doneBytes: sizeBytes, isMoving: false }];
+  if (parts === null || partBytes === null || parts.length < 2)
+    return [{ bytes: sizeBytes, doneBytes: file.doneBytes ?? 0, isMoving }];
+  return cutEvenly(sizeBytes, partBytes).map(({ partNumber, length }) => {
+    const sign = parts[partNumber - 1];
+    return { bytes: length, doneBytes: sign === "#" ? length : 0, isMoving: sign === ">" };
+  });
 }
 
-/** By parts where there is one file, by files where there are more. */
-export const piecesOf = (files: readonly Pick<KeptFile, "state">[], parts: readonly string[] | null): string =>
-  foldPieces(files.length === 1 && parts !== null ? parts : files.map(({ state }) => SIGNS[state]));
+type MappedFile = Pick<KeptFile, "state" | "sizeBytes" | "partBytes" | "doneBytes" | "index">;
+
+/** The piece map of an upload, by bytes. `partsOf` gives the signs of a file's parts while they are known. */
+export const piecesOf = (files: readonly MappedFile[], partsOf: (index: number) => readonly string[] | null): string =>
+  byteMap(files.flatMap((file) => stretchesOf(file, partsOf(file.index))));
+
+/** What to ask the person for, by what the files that are missing have in common. */
+export function askedFor(files: readonly Pick<KeptFile, "path">[]): Asked {
+  const [first, ...others] = files;
+  const folders = new Set(files.map(({ path }) => (path.includes("/") ? path.slice(0, path.indexOf("/")) : null)));
+  const [folder = null] = folders;
+  if (!folders.has(null)) return { for: "choice", pick: "folder", name: folders.size === 1 ? folder : null };
+  return { for: "choice", pick: "files", name: others.length === 0 ? (first?.path ?? null) : null };
+}
 
 /** What stands before the title of the page while bytes move; empty otherwise. */
 export function titleMark(batches: readonly BatchView[]): string {
@@ -84,5 +99,5 @@ export function titleMark(batches: readonly BatchView[]): string {
   const total = running.reduce((sum, batch) => sum + batch.bytesTotal, 0);
   if (running.length === 0) return "";
   const done = running.reduce((sum, batch) => sum + batch.bytesDone, 0);
-  return `${total === 0 ? 0 : Math.floor((done / total) * 100)}% ↑ `;
+  return `${percentOf(done, total)}% ↑ `;
 }

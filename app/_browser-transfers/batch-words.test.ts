@@ -22,15 +22,24 @@ const batch: DeskBatch = {
   reusedParts: 3,
   pieces: "#",
   fault: null,
+  asked: null,
   owner: "elsewhere",
 };
 
 it("says what goes, how far it is, what was spared and who sends it", () => {
   expect(subjectOf(batch)).toBe("40 files");
   expect(factsOf(batch)).toMatch(
-    /^.+ of .+ · 12 of 40 files · 2 already there · 2 failed · 6 connections · 3 parts not sent again · 1 retry · in another tab$/,
+    /^.+ of .+ \(50 %\) · 12 of 40 files · 2 already there · 2 failed · 6 connections · 3 parts not sent again · 1 retry · in another tab$/,
   );
   expect(paceOf(batch, "bytes")).toContain("10");
+});
+
+it("says what the person is asked for", () => {
+  const asked = { for: "choice", pick: "folder", name: "dataset" } as const;
+  expect(paceOf({ ...batch, state: "needs-files", asked }, "bytes")).toBe("folder needed");
+  expect(paceOf({ ...batch, state: "needs-files", asked: { ...asked, for: "leave" } }, "bytes")).toBe(
+    "permission needed",
+  );
 });
 
 it("shows an end with failures as one, and a stop with its reason as lost", () => {

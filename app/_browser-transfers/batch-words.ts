@@ -1,5 +1,6 @@
 import { formatCount, formatEta, formatRate, type RateUnit } from "#protocol/units.ts";
 import type { Tone } from "../_ui/mark.tsx";
+import { percentOf } from "./byte-map.ts";
 import type { DeskBatch } from "./desk.ts";
 import { formatBytes } from "../_ui/sizes.ts";
 
@@ -35,18 +36,22 @@ export function paceOf(batch: DeskBatch, unit: RateUnit): string {
     case "paused":
       return batch.fault === null ? "paused" : "stopped";
     case "needs-files":
-      return "files needed";
+      return batch.asked?.for === "leave" ? "permission needed" : `${batch.asked?.pick ?? "files"} needed`;
     case "ended":
       return batch.files.failed > 0 ? "ended" : "done";
   }
 }
+
+/** `585 KiB of 151 MiB (0 %)`: by bytes, however many files that are. */
+export const progressOf = ({ bytesDone, bytesTotal }: Pick<DeskBatch, "bytesDone" | "bytesTotal">): string =>
+  `${formatBytes(bytesDone)} of ${formatBytes(bytesTotal)} (${percentOf(bytesDone, bytesTotal)} %)`;
 
 /** The quiet second line. */
 export function factsOf(batch: DeskBatch): string {
   const { files, filesTotal, bytesDone, bytesTotal, connections, retries, reusedParts } = batch;
   const settled = files.done + files.same;
   return [
-    `${formatBytes(bytesDone)} of ${formatBytes(bytesTotal)}`,
+    progressOf({ bytesDone, bytesTotal }),
     ...(filesTotal === 1 ? [] : [`${formatCount(settled)} of ${formatCount(filesTotal)} files`]),
     ...(files.same > 0 ? [`${formatCount(files.same)} already there`] : []),
     ...(files.failed > 0 ? [`${formatCount(files.failed)} failed`] : []),

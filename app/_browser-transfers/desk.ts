@@ -1,4 +1,5 @@
 import { newRequestId } from "../_hub/use-action.ts";
+import { say } from "../_ui/toast.tsx";
 import { BatchLife, type BatchAction } from "./batch-life.ts";
 import { titleMark, type BatchView, type FileView } from "./batch-view.ts";
 import { askCors, finishUpload, listParts, signParts } from "./calls.ts";
@@ -8,6 +9,7 @@ import { createSummer } from "./engine/sum-beside.ts";
 import type { UploadTools } from "./engine/upload-file.ts";
 import { xhrPut } from "./engine/xhr-put.ts";
 import { letRead, type Chosen, type ChosenFile } from "./file-access.ts";
+import { pickAgain } from "./pick-again.ts";
 import { openKept, type Kept, type KeptBatch, type KeptFile } from "./kept.ts";
 import { setUnfinished } from "./unfinished.ts";
 
@@ -145,14 +147,20 @@ export class TransferDesk {
       this.#tell({ kind: "act", batchId, action });
       return;
     }
-    if (action !== "pause" && action !== "cancel" && action !== "forget") await letRead(life.batch.roots);
+    const isLet = action === "pause" || action === "cancel" || action === "forget" || (await letRead(life.batch.roots));
+    // Not let: it goes on asking, and the files can be chosen again instead.
+    if (!isLet && life.view().asked?.for === "leave") return;
     await life.act(action);
     if (action === "cancel" || action === "forget") await this.#remove(batchId);
   }
 
-  /** Files that were missing, chosen once more; returns those that are not the same. */
-  async giveAgain(batchId: string, chosen: readonly ChosenFile[]): Promise<string[]> {
-    return (await this.#lives.get(batchId)?.giveAgain(chosen)) ?? [];
+  /** Asks for what is missing once more, while a click is being answered; null where the person thought better of it. */
+  async askAgain(batchId: string): Promise<{ changed: string[]; missing: string[] } | null> {
+    const life = this.#lives.get(batchId);
+    if (life === undefined) return null;
+    const names = life.wantedNames();
+    const chosen = await pickAgain(life.view().asked?.pick ?? "files", (name) => names.has(name));
+    return chosen.files.length === 0 && chosen.roots.length === 0 ? null : life.giveAgain(chosen);
   }
 
   #claim(batchId: string, chosen: readonly ChosenFile[] = []): void {
@@ -189,6 +197,7 @@ export class TransferDesk {
     this.#lives.set(batchId, life);
     this.#elsewhere.delete(batchId);
     await life.start();
+    if (life.view().asked !== null) say("risk", "An interrupted upload waits for you. It is shown under Transfers.");
   }
 
   async #remove(batchId: string): Promise<void> {

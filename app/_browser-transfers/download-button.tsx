@@ -4,7 +4,7 @@ import { faultOf, wordsOf } from "../_hub/fault-of.ts";
 import { useWhyNot } from "../_hub/person.tsx";
 import { Button } from "../_ui/button.tsx";
 import { say } from "../_ui/toast.tsx";
-import type { Wanted } from "./download-life.ts";
+import type { Wanted } from "./list-wanted.ts";
 
 interface DownloadButtonProps {
   wanted: Wanted;

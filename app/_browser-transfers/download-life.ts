@@ -1,24 +1,19 @@
 import { Fault, toFault, type FaultData } from "#protocol/fault.ts";
-import type { FolderFile, FolderPage, ObjectFacts } from "#protocol/browser-transfers.ts";
+import type { FolderFile } from "#protocol/browser-transfers.ts";
 import type { SignedRequest } from "#protocol/operations.ts";
 import { askHub } from "./ask-hub.ts";
 import { hub } from "../_hub/client.ts";
-import { foldPieces } from "./batch-view.ts";
+import { byteMap } from "./byte-map.ts";
 import { askCors } from "./calls.ts";
 import { downloadInOrder, downloadToPlaces, keepSigned, type DownloadTools } from "./engine/download-file.ts";
 import type { Gate } from "./engine/gate.ts";
 import { waitFor } from "./engine/keep-trying.ts";
 import { planRanges, type RangeGroup } from "./engine/plan-ranges.ts";
 import { writeTar, type TarEntry } from "./engine/write-tar.ts";
+import { listWanted, type ListedFiles, type Wanted } from "./list-wanted.ts";
 import type { Target } from "./open-target.ts";
 
 /** One download of this page: a file in ranges side by side, or a folder as one tar archive in its order. */
-
-export type Wanted =
-  | { kind: "object"; profileId: string; key: string }
-  | { kind: "prefix"; profileId: string; prefix: string }
-  | { kind: "checkpoint"; checkpointId: string; name: string }
-  | { kind: "checkpoint file"; checkpointId: string; path: string };
 
 export interface DownloadView {
   id: string;
@@ -48,50 +43,12 @@ const RATE_OVER_MS = 5_000;
 interface Parts {
   id: string;
   wanted: Wanted;
+  /** Found already, when the person was asked; null: they are listed first. */
+  listed: ListedFiles | null;
   name: string;
   target: Target;
   gate: Gate;
   onChange: () => void;
-}
-
-interface ListedFiles {
-  files: FolderFile[];
-  kept: ObjectFacts["sum"];
-  unreadable: string[];
-}
-
-async function listFiles(wanted: Wanted): Promise<ListedFiles> {
-  switch (wanted.kind) {
-    case "object": {
-      const { profileId, key } = wanted;
-      const [found] = await askHub(hub.browserTransfers.lookAt.mutate({ profileId, keys: [key] }));
-      if (found === undefined) throw new Fault("NO_SUCH_KEY", { op: "download", subject: key });
-      const { sizeBytes, etag, modifiedAt, sum, sums } = found;
-      const known = sums.length > 0 ? sums : [{ offset: 0, length: sizeBytes, crc32: null }];
-      const pieces = sizeBytes === 0 ? [] : known.map((one) => ({ key, etag, ...one }));
-      return { files: [{ path: key, profileId, sizeBytes, modifiedAt, pieces }], kept: sum, unreadable: [] };
-    }
-    case "checkpoint":
-    case "checkpoint file": {
-      const { checkpointId } = wanted;
-      const path = wanted.kind === "checkpoint" ? {} : { path: wanted.path };
-      const { files } = await askHub(hub.browserTransfers.folder.query({ checkpointId, ...path }));
-      return { files, kept: null, unreadable: [] };
-    }
-    case "prefix": {
-      const { profileId, prefix } = wanted;
-      const files: FolderFile[] = [];
-      const unreadable = new Set<string>();
-      let cursor: string | null = null;
-      do {
-        const page: FolderPage = await askHub(hub.browserTransfers.folder.query({ profileId, prefix, cursor }));
-        files.push(...page.files);
-        for (const name of page.unreadable) unreadable.add(name);
-        ({ cursor } = page);
-      } while (cursor !== null);
-      return { files, kept: null, unreadable: [...unreadable] };
-    }
-  }
 }
 
 export class DownloadLife {
@@ -115,16 +72,17 @@ export class DownloadLife {
   }
 
   get #isFolder(): boolean {
-    return this.#parts.wanted.kind === "prefix" || this.#parts.wanted.kind === "checkpoint";
+    const { kind } = this.#parts.wanted;
+    return kind === "prefix" || kind === "chosen" || kind === "checkpoint";
   }
 
   async run(): Promise<void> {
-    const { wanted, target } = this.#parts;
+    const { wanted, listed, target } = this.#parts;
     this.#stop = new AbortController();
     this.#fault = null;
     try {
       if (this.#files.length === 0) {
-        const { files, kept, unreadable } = await listFiles(wanted);
+        const { files, kept, unreadable } = listed ?? (await listWanted(wanted));
         this.#unreadable = unreadable;
         if (files.length === 0) throw new Fault("NOT_FOUND", { op: "download", detail: "there are no files" });
         this.#files = files;
@@ -262,10 +220,20 @@ export class DownloadLife {
     this.#parts.onChange();
   }
 
+  /** By bytes: ranges where they have their places, everything in one row where it comes in order. */
   #pieces(): string {
+    const isMoving = this.#state === "running";
     const ranges = this.#groups.flatMap((group) => group.ranges);
-    if (ranges.length > 0) return foldPieces(ranges.map(({ at }) => (this.#written.has(at) ? "#" : ".")));
-    return foldPieces(this.#files.map((_, index) => (index < this.#filesDone ? "#" : ".")));
+    if (this.#parts.target.writeAt !== null && ranges.length > 0)
+      return byteMap(
+        ranges.map(({ at, length }) => ({
+          bytes: length,
+          doneBytes: this.#written.has(at) ? length : 0,
+          isMoving: false,
+        })),
+      );
+    const bytes = this.#files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    return byteMap([{ bytes, doneBytes: this.#bytesDone, isMoving }]);
   }
 
   view(): DownloadView {

@@ -5,6 +5,7 @@ import { Button } from "../_ui/button.tsx";
 import type { Tone } from "../_ui/mark.tsx";
 import { unreadableWords } from "#protocol/unreadable-names.ts";
 import { visibleText } from "../_ui/visible-text.ts";
+import { progressOf } from "./batch-words.ts";
 import { CorsOffer } from "./cors-offer.tsx";
 import type { DownloadView } from "./download-life.ts";
 import { actOnDownload } from "./downloads.ts";
@@ -37,7 +38,7 @@ function verdictOf({ verifiedBytes, bytesTotal }: DownloadView): string {
 function factsOf(view: DownloadView): string {
   const { state, bytesDone, bytesTotal, filesTotal, filesDone, unreadable, retries, mode } = view;
   return [
-    state === "done" ? formatBytes(bytesTotal) : `${formatBytes(bytesDone)} of ${formatBytes(bytesTotal)}`,
+    state === "done" ? formatBytes(bytesTotal) : progressOf({ bytesDone, bytesTotal }),
     ...(filesTotal > 1 ? [`${formatCount(filesDone)} of ${formatCount(filesTotal)} files`] : []),
     ...(state === "done" ? [verdictOf(view)] : []),
     ...(unreadable.length > 0 ? [`left out: ${unreadableWords(unreadable)}`] : []),
@@ -71,6 +72,7 @@ export function DownloadLine({ view }: { view: DownloadView }) {
       state={view.state}
       pace={paceOf(view, unit)}
       pieces={isOver ? "" : view.pieces}
+      progress={progressOf(view)}
       facts={factsOf(view)}
       fault={view.fault}
       wayOut={

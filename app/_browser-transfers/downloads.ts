@@ -1,7 +1,8 @@
 import { useSyncExternalStore } from "react";
 import { newRequestId } from "../_hub/use-action.ts";
 import { createGate } from "./engine/gate.ts";
-import { DownloadLife, type DownloadView, type Wanted } from "./download-life.ts";
+import { DownloadLife, type DownloadView } from "./download-life.ts";
+import { nameOf, type ListedFiles, type Wanted } from "./list-wanted.ts";
 import { openTarget } from "./open-target.ts";
 
 /** The downloads of this page. They live as long as it does: where they go is a file only this page may write. */
@@ -27,27 +28,13 @@ const warn = (event: BeforeUnloadEvent): void => {
   if (shown.some(({ state }) => state === "running" || state === "paused")) event.preventDefault();
 };
 
-/** A name that a disk takes. */
-const nameOf = (wanted: Wanted): string => {
-  switch (wanted.kind) {
-    case "object":
-      return wanted.key.split("/").findLast((segment) => segment !== "") ?? "object";
-    case "prefix":
-      return `${wanted.prefix.split("/").findLast((segment) => segment !== "") ?? "bucket"}.tar`;
-    case "checkpoint":
-      return `${wanted.name}.tar`;
-    case "checkpoint file":
-      return wanted.path.split("/").at(-1) ?? wanted.path;
-  }
-};
-
 /** Asks where to and begins; false when the person thought better of it. */
-export async function startDownload(wanted: Wanted): Promise<boolean> {
+export async function startDownload(wanted: Wanted, listed: ListedFiles | null = null): Promise<boolean> {
   const name = nameOf(wanted);
   const target = await openTarget(name);
   if (target === null) return false;
   const id = newRequestId();
-  const life = new DownloadLife({ id, wanted, name, target, gate, onChange: change });
+  const life = new DownloadLife({ id, wanted, listed, name, target, gate, onChange: change });
   lives.set(id, life);
   window.addEventListener("beforeunload", warn);
   void life.run();

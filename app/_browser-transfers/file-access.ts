@@ -31,28 +31,36 @@ function opener(name: string): Opener | null {
     : null;
 }
 
-async function readHandle(handle: FileSystemHandle, path: string, into: ChosenFile[]): Promise<void> {
-  if (isFileHandle(handle)) into.push({ path, file: await handle.getFile(), handle });
-  else if (isFolderHandle(handle)) {
-    for await (const [name, inner] of handle.entries()) await readHandle(inner, `${path}/${name}`, into);
+interface Reading {
+  into: ChosenFile[];
+  isWanted: (name: string) => boolean;
+}
+
+async function readHandle(handle: FileSystemHandle, path: string, reading: Reading): Promise<void> {
+  if (isFileHandle(handle)) {
+    if (reading.isWanted(handle.name)) reading.into.push({ path, file: await handle.getFile(), handle });
+  } else if (isFolderHandle(handle)) {
+    for await (const [name, inner] of handle.entries()) await readHandle(inner, `${path}/${name}`, reading);
   }
 }
 
-async function fromHandles(roots: FileSystemHandle[]): Promise<Chosen> {
+const all: Reading["isWanted"] = () => true;
+
+async function fromHandles(roots: FileSystemHandle[], isWanted: Reading["isWanted"]): Promise<Chosen> {
   const files: ChosenFile[] = [];
-  for (const root of roots) await readHandle(root, root.name, files);
+  for (const root of roots) await readHandle(root, root.name, { into: files, isWanted });
   return { files, roots };
 }
 
 /** What closing a picker without a choice gives. */
 const isDismissed = (error: unknown): boolean => error instanceof DOMException && error.name === "AbortError";
 
-async function openWith(name: string, options: object): Promise<Chosen | null> {
+async function openWith(name: string, options: object, isWanted = all): Promise<Chosen | null> {
   const open = opener(name);
   if (open === null) return null;
   try {
     const picked = await open(options);
-    return await fromHandles((Array.isArray(picked) ? picked : [picked]).filter(isHandle));
+    return await fromHandles((Array.isArray(picked) ? picked : [picked]).filter(isHandle), isWanted);
   } catch (error) {
     if (isDismissed(error)) return { files: [], roots: [] };
     throw error;
@@ -61,7 +69,9 @@ async function openWith(name: string, options: object): Promise<Chosen | null> {
 
 /** Null where the browser has no picker that gives handles: a file input does it then. */
 export const pickFiles = (): Promise<Chosen | null> => openWith("showOpenFilePicker", { multiple: true });
-export const pickFolder = (): Promise<Chosen | null> => openWith("showDirectoryPicker", { mode: "read" });
+/** Files whose names are not wanted are left out, before anything of them is read. */
+export const pickFolder = (isWanted: (name: string) => boolean = all): Promise<Chosen | null> =>
+  openWith("showDirectoryPicker", { mode: "read" }, isWanted);
 
 /** What a file input holds. */
 export const fromInput = (list: FileList): Chosen => ({
@@ -110,7 +120,7 @@ export async function fromDrop(transfer: DataTransfer): Promise<Chosen> {
     const given = await handle;
     if (isHandle(given)) {
       chosen.roots.push(given);
-      await readHandle(given, given.name, chosen.files);
+      await readHandle(given, given.name, { into: chosen.files, isWanted: all });
     } else if (entry !== null) await readEntry(entry, chosen.files);
     else if (file !== null) chosen.files.push({ path: file.name, file, handle: null });
   }

@@ -22,6 +22,8 @@ export interface KeptFile {
   state: FileState;
   /** Null until the hub has begun it. */
   partBytes: number | null;
+  /** Acknowledged by the store when this was written; what an older version of the page kept has none. */
+  doneBytes?: number;
   fault: FaultData | null;
 }
 

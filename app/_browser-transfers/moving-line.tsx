@@ -16,6 +16,8 @@ interface MovingLineProps {
   pace: string;
   /** Empty once there is nothing to draw. */
   pieces: string;
+  /** What the pieces show, in words. */
+  progress: string;
   facts: string;
   actions: ReactNode;
   fault: FaultData | null;
@@ -26,7 +28,7 @@ interface MovingLineProps {
 
 /** One transfer of this browser as a sentence, with its piece map, what can be done, and what is wrong with it. */
 export function MovingLine(props: MovingLineProps) {
-  const { verb, name, to, tone, state, pace, pieces, facts, actions, fault, wayOut, children } = props;
+  const { verb, name, to, tone, state, pace, pieces, progress, facts, actions, fault, wayOut, children } = props;
   const words = fault === null ? null : wordsOf(fault);
   return (
     <li className="flex gap-2.5 px-4 py-3" aria-label={`${verb} of ${name}`}>
@@ -43,7 +45,7 @@ export function MovingLine(props: MovingLineProps) {
         </div>
         {pieces !== "" && (
           <div className="pt-1.5">
-            <PieceMap pieces={pieces} />
+            <PieceMap pieces={pieces} words={progress} />
           </div>
         )}
         <div className="flex flex-wrap items-center gap-x-3 gap-y-1 pt-1">

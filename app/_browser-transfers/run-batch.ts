@@ -114,6 +114,7 @@ async function sendFile(run: BatchRun, file: KeptFile, isResumed: boolean): Prom
       if (!isLost || beginning >= MOST_BEGINNINGS) throw error;
       file.id = newRequestId();
       file.partBytes = null;
+      file.doneBytes = 0;
     }
   }
 }

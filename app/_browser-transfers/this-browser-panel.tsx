@@ -3,6 +3,7 @@ import { formatCount } from "#protocol/units.ts";
 import { Panel } from "../_ui/panel.tsx";
 import { SkeletonRows } from "../_ui/skeleton.tsx";
 import { BatchLine } from "./batch-line.tsx";
+import { progressOf } from "./batch-words.ts";
 import { DownloadLine } from "./download-line.tsx";
 import { useDownloads } from "./downloads.ts";
 import { UploadButton } from "./upload-button.tsx";
@@ -13,14 +14,18 @@ export function ThisBrowserPanel() {
   const desk = useDesk();
   const batches = useBatches(desk);
   const downloads = useDownloads();
-  const running = batches?.filter(({ state }) => state === "running").length ?? 0;
+  const running = [...(batches ?? []), ...downloads].filter(({ state }) => state === "running");
+  const total = {
+    bytesDone: running.reduce((sum, { bytesDone }) => sum + bytesDone, 0),
+    bytesTotal: running.reduce((sum, { bytesTotal }) => sum + bytesTotal, 0),
+  };
   return (
     <Panel
       label="This browser"
       title="This browser"
       note={
-        running > 0
-          ? `${formatCount(running)} moving. Keep a page of Tidemark open; after a reload it goes on.`
+        running.length > 0
+          ? `${formatCount(running.length)} moving, ${progressOf(total)}. Keep this page open; uploads go on after a reload.`
           : undefined
       }
       side={<UploadButton />}

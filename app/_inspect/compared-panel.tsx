@@ -3,7 +3,7 @@ import { useRef } from "react";
 import type { PlacesCompared } from "#protocol/inspect.ts";
 import { formatCount } from "#protocol/units.ts";
 import { useAddressWord } from "../_hub/address.ts";
-import { SearchField } from "../_shell/page-head.tsx";
+import { SearchField } from "../_ui/search-field.tsx";
 import { FilterWords } from "../_ui/filter-words.tsx";
 import { Mark } from "../_ui/mark.tsx";
 import { Panel } from "../_ui/panel.tsx";
@@ -32,7 +32,7 @@ const LISTS = [
 export function ComparedPanel({ data }: { data: PlacesCompared }) {
   const [of, setOf] = useAddressWord("of", "tensors");
   const [show, setShow] = useAddressWord("show", "all");
-  const [words, setWords] = useAddressWord("q", "");
+  const [words, setWords] = useAddressWord("q", "", "same");
   const subject = of === "files" && data.files !== null ? "files" : "tensors";
   const all = changeRows(data, subject);
   const list = LISTS.find(({ id }) => id === show) ?? LISTS[0];

@@ -7,7 +7,7 @@ import type { CheckpointFileView } from "#protocol/views.ts";
 import { useAddressWord } from "../_hub/address.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf } from "../_hub/fault-of.ts";
-import { SearchField } from "../_shell/page-head.tsx";
+import { SearchField } from "../_ui/search-field.tsx";
 import { FilterWords } from "../_ui/filter-words.tsx";
 import { Panel } from "../_ui/panel.tsx";
 import { SkeletonRows } from "../_ui/skeleton.tsx";
@@ -43,7 +43,7 @@ interface FileListProps {
  * with unseen characters escaped. Each leads to what is inside it.
  */
 export function FileList({ checkpointId, look, downloads = "offered" }: FileListProps) {
-  const [words, setWords] = useAddressWord("q", "");
+  const [words, setWords] = useAddressWord("q", "", "same");
   const [word, setWord] = useAddressWord("sort", "path");
   const sort = word === "size" ? "size" : "path";
   const frame = useRef<HTMLDivElement>(null);

@@ -3,7 +3,7 @@ import { useMemo, useRef } from "react";
 import type { TensorFacts } from "#protocol/inspect.ts";
 import { formatCount } from "#protocol/units.ts";
 import { useAddressWord } from "../_hub/address.ts";
-import { SearchField } from "../_shell/page-head.tsx";
+import { SearchField } from "../_ui/search-field.tsx";
 import { Button } from "../_ui/button.tsx";
 import { FilterWords } from "../_ui/filter-words.tsx";
 import { Panel } from "../_ui/panel.tsx";
@@ -35,7 +35,7 @@ interface TensorTableProps {
 
 /** The tensors of a file: filtered and sorted where they are, drawn as far as they are seen. */
 export function TensorTable({ tensors, omitted, onMore }: TensorTableProps) {
-  const [words, setWords] = useAddressWord("tensor", "");
+  const [words, setWords] = useAddressWord("tensor", "", "same");
   const [word, setWord] = useAddressWord("order", "file");
   const order = orderOf(word);
   const frame = useRef<HTMLDivElement>(null);

@@ -1,7 +1,7 @@
 "use client";
 import { X } from "lucide-react";
-import { usePathname, useRouter, useSearchParams } from "next/navigation";
 import { useState } from "react";
+import { useAddress, useAddressWords } from "../_hub/address.ts";
 import { changeKeptText, useKeptText } from "../_hub/kept-text.ts";
 import { Button, IconButton } from "../_ui/button.tsx";
 import { classNames } from "../_ui/class-names.ts";
@@ -16,10 +16,10 @@ const NAME = "tidemark-node-views";
 export function SavedFilters() {
   const [text, keep] = useKeptText(NAME);
   const [name, setName] = useState("");
-  const router = useRouter();
-  const path = usePathname();
+  const { params } = useAddress();
+  const goTo = useAddressWords();
   const views = readViews(text);
-  const now = queryOf(useSearchParams());
+  const now = queryOf(params);
   const wrong = name === "" ? null : nameWrong(name);
   return (
     <>
@@ -34,7 +34,7 @@ export function SavedFilters() {
               <button
                 type="button"
                 aria-current={view.query === now ? "true" : undefined}
-                onClick={() => router.replace(view.query === "" ? path : `${path}?${view.query}`, { scroll: false })}
+                onClick={() => goTo(Object.fromEntries(new URLSearchParams(view.query)))}
                 className={classNames(
                   "min-h-[28px] min-w-0 flex-1 truncate rounded-1 px-2 text-left hover:bg-sunk",
                   view.query === now && "font-mid",

@@ -1,7 +1,7 @@
 import type { RunMetric } from "#protocol/run-metrics.ts";
 import { formatCount } from "#protocol/units.ts";
 import type { Series } from "../_ui/chart-layout.ts";
-import type { StepRange } from "./step-fields.tsx";
+import type { StepRange } from "./step-range.ts";
 
 /** What of metrics over steps is drawn. Pure. */
 

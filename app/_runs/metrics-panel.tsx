@@ -12,7 +12,7 @@ import { Select } from "../_ui/select.tsx";
 import { Tag } from "../_ui/tag.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { checkpointAt, chartOf, stepsShown } from "./metric-chart.ts";
-import type { StepRange } from "./step-fields.tsx";
+import type { StepRange } from "./step-range.ts";
 
 interface MetricsPanelProps {
   run: string;

@@ -10,7 +10,8 @@ import { useWidth } from "../_ui/use-width.ts";
 import { Skeleton } from "../_ui/skeleton.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { historyLanes, type HistoryLane, type RunHistory } from "./history-lanes.ts";
-import { StepFields, type StepRange } from "./step-fields.tsx";
+import { StepFields } from "./step-fields.tsx";
+import type { StepRange } from "./step-range.ts";
 
 const LANE = 34;
 const BAR = 10;

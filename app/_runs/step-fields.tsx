@@ -3,11 +3,7 @@ import { useState } from "react";
 import { Button } from "../_ui/button.tsx";
 import { controlLook } from "../_ui/field.tsx";
 import { classNames } from "../_ui/class-names.ts";
-
-export interface StepRange {
-  from: number;
-  to: number;
-}
+import type { StepRange } from "./step-range.ts";
 
 interface StepFieldsProps {
   range: StepRange | null;
@@ -49,10 +45,4 @@ export function StepFields({ range, bounds, onRange }: StepFieldsProps) {
       </Button>
     </form>
   );
-}
-
-/** `1200-3400`, as it stands in the address; null for anything else. */
-export function readRange(word: string): StepRange | null {
-  const [, from = "", to = ""] = /^(\d{1,15})-(\d{1,15})$/.exec(word) ?? [];
-  return from === "" || Number(from) > Number(to) ? null : { from: Number(from), to: Number(to) };
 }

@@ -3,7 +3,7 @@ import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import type { CheckpointState } from "#protocol/checkpoint.ts";
 import type { CheckpointRow, RunView } from "#protocol/views.ts";
 import { hub } from "../_hub/client.ts";
-import type { StepRange } from "./step-fields.tsx";
+import type { StepRange } from "./step-range.ts";
 
 interface CheckpointPages {
   rows: readonly CheckpointRow[];

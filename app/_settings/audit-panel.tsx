@@ -6,7 +6,7 @@ import { useAddressWord, useAddressWords } from "../_hub/address.ts";
 import { hub } from "../_hub/client.ts";
 import { Listed } from "../_hub/listed.tsx";
 import { useHubNow } from "../_hub/live.tsx";
-import { SearchField } from "../_shell/page-head.tsx";
+import { SearchField } from "../_ui/search-field.tsx";
 import { Button } from "../_ui/button.tsx";
 import { Empty, Panel } from "../_ui/panel.tsx";
 import { Select } from "../_ui/select.tsx";
@@ -28,7 +28,7 @@ const newest = (): number | null => null;
 export function AuditPanel() {
   const [actor, setActor] = useAddressWord("actor", "");
   const [action, setAction] = useAddressWord("action", "");
-  const [subject, setSubject] = useAddressWord("about", "");
+  const [subject, setSubject] = useAddressWord("about", "", "same");
   const replace = useAddressWords();
   const found = useInfiniteQuery({
     queryKey: ["audit", actor, action, subject],

@@ -5,7 +5,7 @@ import { useAddressWord } from "../_hub/address.ts";
 import { faultOf } from "../_hub/fault-of.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { hubSettingsQuery } from "../_hub/queries.ts";
-import { SearchField } from "../_shell/page-head.tsx";
+import { SearchField } from "../_ui/search-field.tsx";
 import { Copy } from "../_ui/copy.tsx";
 import { Empty, Panel } from "../_ui/panel.tsx";
 import { SkeletonRows } from "../_ui/skeleton.tsx";
@@ -17,7 +17,7 @@ const LONGEST = 80;
 /** Every setting the hub was started with: its value, its default, its name, and where the value comes from. */
 export function HubPanel() {
   const settings = useQuery(hubSettingsQuery());
-  const [words, setWords] = useAddressWord("q", "");
+  const [words, setWords] = useAddressWord("q", "", "same");
   if (settings.isError && settings.data === undefined)
     return <FaultNote fault={faultOf(settings.error)} onRetry={() => void settings.refetch()} />;
   const found = (settings.data ?? []).filter(({ name, about }) =>

@@ -1,8 +1,5 @@
 "use client";
-import { Search } from "lucide-react";
-import { useEffect, useState, type ReactNode } from "react";
-import { controlLook } from "../_ui/field.tsx";
-import { classNames } from "../_ui/class-names.ts";
+import type { ReactNode } from "react";
 
 interface PageHeadProps {
   title: ReactNode;
@@ -27,58 +24,6 @@ export function PageHead({ title, tag, about, actions }: PageHeadProps) {
         {about !== undefined && <div className="mt-1 min-h-[1lh] max-w-[100ch] text-soft">{about}</div>}
       </div>
       {actions !== undefined && <div className="flex flex-wrap gap-2">{actions}</div>}
-    </div>
-  );
-}
-
-interface SearchFieldProps {
-  label: string;
-  value: string;
-  placeholder: string;
-  /** `short` is for a name; two of them share a line on narrow screens. */
-  width?: "usual" | "short";
-  onChange: (value: string) => void;
-}
-
-const SETTLE_MS = 200;
-
-/** The filter of a page: `/` comes here, Escape empties it. What is typed settles for a moment before it is applied. */
-export function SearchField({ label, value, placeholder, width = "usual", onChange }: SearchFieldProps) {
-  const [typed, setTyped] = useState(value);
-  const [applied, setApplied] = useState(value);
-  if (value !== applied) {
-    setApplied(value);
-    setTyped(value);
-  }
-  useEffect(() => {
-    if (typed === applied) return;
-    const timer = setTimeout(() => {
-      setApplied(typed);
-      onChange(typed);
-    }, SETTLE_MS);
-    return () => clearTimeout(timer);
-  }, [typed, applied, onChange]);
-  return (
-    <div className={classNames("relative", width === "usual" ? "w-full sm:w-64" : "w-[calc(50%-6px)] sm:w-36")}>
-      <Search
-        size={14}
-        aria-hidden
-        className="pointer-events-none absolute top-1/2 left-2.5 -translate-y-1/2 text-faint"
-      />
-      <input
-        type="search"
-        aria-label={label}
-        data-page-filter
-        placeholder={placeholder}
-        value={typed}
-        onChange={(event) => setTyped(event.target.value)}
-        onKeyDown={(event) => {
-          if (event.key !== "Escape") return;
-          setTyped("");
-          event.currentTarget.blur();
-        }}
-        className={classNames(controlLook, "min-h-[30px] py-1 pl-8", width === "short" && "max-sm:pr-1 max-sm:pl-7")}
-      />
     </div>
   );
 }

@@ -1,8 +1,9 @@
 "use client";
-import { SearchField } from "../_shell/page-head.tsx";
+import { SearchField } from "../_ui/search-field.tsx";
 import { Button } from "../_ui/button.tsx";
 import { DayRange } from "../_ui/day-range.tsx";
 import { PlainSelect } from "../_ui/plain-select.tsx";
+import type { ChangeAs } from "../_hub/address-changes.ts";
 import { directionOf, isSearching, type TransferSearch } from "./transfer-filter.ts";
 
 const DIRECTIONS = [
@@ -16,7 +17,7 @@ const DIRECTIONS = [
 
 interface TransferSearchLineProps {
   search: TransferSearch;
-  change: (some: Partial<TransferSearch>) => void;
+  change: (some: Partial<TransferSearch>, as: ChangeAs) => void;
   clear: () => void;
 }
 
@@ -29,14 +30,14 @@ export function TransferSearchLine({ search, change, clear }: TransferSearchLine
         label="Node"
         width="short"
         value={node}
-        onChange={(words) => change({ node: words })}
+        onChange={(words) => change({ node: words }, "same")}
         placeholder="Node"
       />
       <SearchField
         label="Run"
         width="short"
         value={run}
-        onChange={(words) => change({ run: words })}
+        onChange={(words) => change({ run: words }, "same")}
         placeholder="Run"
       />
       <div className="w-full sm:w-40">
@@ -45,10 +46,15 @@ export function TransferSearchLine({ search, change, clear }: TransferSearchLine
           placeholder="All directions"
           value={direction === "" ? "any" : direction}
           choices={DIRECTIONS}
-          onChange={(value) => change({ direction: directionOf(value) })}
+          onChange={(value) => change({ direction: directionOf(value) }, "step")}
         />
       </div>
-      <DayRange labels={["Begun from day", "Begun to day"]} fromDay={fromDay} toDay={toDay} onChange={change} />
+      <DayRange
+        labels={["Begun from day", "Begun to day"]}
+        fromDay={fromDay}
+        toDay={toDay}
+        onChange={(some) => change(some, "same")}
+      />
       {isSearching(search) && (
         <Button look="quiet" size="small" onClick={clear}>
           Clear

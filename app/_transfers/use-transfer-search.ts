@@ -1,5 +1,6 @@
 "use client";
-import { usePathname, useRouter, useSearchParams } from "next/navigation";
+import type { ChangeAs } from "../_hub/address-changes.ts";
+import { useAddress } from "../_hub/address.ts";
 import { directionOf, type TransferSearch } from "./transfer-filter.ts";
 
 /** The words of the search in the address. `show` stays as it is. */
@@ -8,9 +9,7 @@ const NAMES = ["node", "run", "direction", "fromDay", "toDay"] as const satisfie
 
 /** What the transfers are narrowed by, kept in the address. */
 export function useTransferSearch() {
-  const params = useSearchParams();
-  const router = useRouter();
-  const path = usePathname();
+  const { params, change: changeAddress } = useAddress();
   const search: TransferSearch = {
     node: params.get(WORDS.node) ?? "",
     run: params.get(WORDS.run) ?? "",
@@ -18,17 +17,15 @@ export function useTransferSearch() {
     fromDay: params.get(WORDS.fromDay) ?? "",
     toDay: params.get(WORDS.toDay) ?? "",
   };
-  const change = (some: Partial<TransferSearch>): void => {
-    const next = new URLSearchParams(params);
-    for (const name of NAMES) {
-      const value = some[name];
-      if (value === undefined) continue;
-      if (value === "") next.delete(WORDS[name]);
-      else next.set(WORDS[name], value);
-    }
-    const query = next.toString();
-    router.replace(query === "" ? path : `${path}?${query}`, { scroll: false });
-  };
-  const clear = (): void => change({ node: "", run: "", direction: "", fromDay: "", toDay: "" });
+  const change = (some: Partial<TransferSearch>, as: ChangeAs): void =>
+    changeAddress((words) => {
+      for (const name of NAMES) {
+        const value = some[name];
+        if (value === undefined) continue;
+        if (value === "") words.delete(WORDS[name]);
+        else words.set(WORDS[name], value);
+      }
+    }, as);
+  const clear = (): void => change({ node: "", run: "", direction: "", fromDay: "", toDay: "" }, "step");
   return { search, change, clear };
 }

@@ -1,5 +1,6 @@
 "use client";
 import { TextInput } from "./field.tsx";
+import { useTypedText } from "./use-typed-text.ts";
 
 interface DayRangeProps {
   /** What the two are called to those who do not see that they stand side by side. */
@@ -15,23 +16,43 @@ export function DayRange({ labels, fromDay, toDay, onChange }: DayRangeProps) {
   return (
     <div className="grid w-full grid-cols-[auto_minmax(0,1fr)] items-center gap-2 text-soft sm:flex sm:w-auto">
       <span className="sm:hidden">from</span>
-      <TextInput
-        type="date"
-        aria-label={labels[0]}
-        className="min-w-38 flex-1"
-        value={fromDay}
+      <DayField
+        label={labels[0]}
+        day={fromDay}
         max={toDay === "" ? undefined : toDay}
-        onChange={(event) => onChange({ fromDay: event.target.value })}
+        onChange={(day) => onChange({ fromDay: day })}
       />
       <span>to</span>
-      <TextInput
-        type="date"
-        aria-label={labels[1]}
-        className="min-w-38 flex-1"
-        value={toDay}
+      <DayField
+        label={labels[1]}
+        day={toDay}
         min={fromDay === "" ? undefined : fromDay}
-        onChange={(event) => onChange({ toDay: event.target.value })}
+        onChange={(day) => onChange({ toDay: day })}
       />
     </div>
+  );
+}
+
+interface DayFieldProps {
+  label: string;
+  day: string;
+  min?: string | undefined;
+  max?: string | undefined;
+  onChange: (day: string) => void;
+}
+
+function DayField({ label, day, min, max, onChange }: DayFieldProps) {
+  const { typed, type, field } = useTypedText(day, onChange);
+  return (
+    <TextInput
+      ref={field}
+      type="date"
+      aria-label={label}
+      className="min-w-38 flex-1"
+      value={typed}
+      min={min}
+      max={max}
+      onChange={(event) => type(event.target.value)}
+    />
   );
 }

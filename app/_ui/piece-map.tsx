@@ -18,10 +18,9 @@ function sayPieces(pieces: string): string {
  * One cell per piece of a transfer: waiting, moving, acknowledged; what came to nothing and is tried again is cut in two.
  * Neighbours in the same state are drawn as one block.
  */
-export function PieceMap({ pieces }: { pieces: string }) {
+export function PieceMap({ pieces, words = sayPieces(pieces) }: { pieces: string; words?: string }) {
   const total = pieces.length;
   if (total === 0) return null;
-  const words = sayPieces(pieces);
   const paths = piecePaths(pieces);
   return (
     <svg

@@ -31,7 +31,8 @@ function originNow(): Origin {
   return { element, around, before: open.at(-1) ?? null };
 }
 
-const isBody = (element: Element | null): boolean => element === null || element === document.body;
+const isBody = (element: Element | null): boolean =>
+  element === null || element === document.body || element === document.documentElement;
 
 /** Elements that are gone, hidden or disabled take no focus. */
 const takesFocus = (element: HTMLElement): boolean =>
@@ -72,7 +73,7 @@ function watchFocus(origin: Origin): void {
  * Returns what a dialog gives Base UI as `finalFocus`. What had the focus when the dialog was first drawn is what opened it; where that
  * was taken away with the dialog before, what opened that one.
  */
-export function useReturnFocus(): () => HTMLElement | null {
+export function useReturnFocus(): () => HTMLElement | false | null {
   const [origin] = useState(() => (typeof document === "undefined" ? null : originNow()));
   useEffect(() => {
     if (origin === null) return undefined;
@@ -82,6 +83,8 @@ export function useReturnFocus(): () => HTMLElement | null {
   return useCallback(() => {
     if (origin === null) return null;
     watchFocus(origin);
-    return nearestLeft(origin);
+    const place = nearestLeft(origin);
+    // Base UI would go to the first thing in it; `watchFocus` goes to the content itself.
+    return place?.matches("main") === true ? false : place;
   }, [origin]);
 }

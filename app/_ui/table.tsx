@@ -77,7 +77,8 @@ export function Table({ label, columns, sort, children }: TableProps) {
   );
 }
 
-function SortHead({ column, sort }: { column: Column; sort: TableSort }) {
+/** The head of a column as a button that sorts by it. */
+export function SortHead({ column, sort }: { column: Pick<Column, "key" | "head">; sort: TableSort }) {
   const isSorted = sort.column === column.key;
   return (
     <button

@@ -1,11 +1,10 @@
-import { CreateMultipartUploadCommand, PutBucketVersioningCommand, type S3Client } from "@aws-sdk/client-s3";
+import { CreateMultipartUploadCommand, PutBucketVersioningCommand } from "@aws-sdk/client-s3";
 import type { Page } from "@playwright/test";
-import { createControlClient } from "#storage/client.ts";
-import { deleteObject, putObjectText } from "#storage/objects.ts";
-import { traitsOf } from "#storage/providers.ts";
+import { deleteObject } from "#storage/objects.ts";
 import type { Stage } from "../stage/open-stage.ts";
 import { serveOdd } from "../stage/odd-objects.ts";
 import { addProfile } from "../stage/provision.ts";
+import { clientOf, putAll } from "./browser-files.ts";
 import { expect, overflow, seriousFaults, openSignedIn, test } from "./story.ts";
 
 /** A bucket from the inside: large, hostile, looked at, searched, and changed with the effect shown first. */
@@ -19,22 +18,6 @@ const HOSTILE = [
 ];
 
 test.use({ stageOptions: { store: { flags: ["--fill", `bulk/:${KEYS}`] } } });
-
-function clientOf(stage: Stage): S3Client {
-  const { endpoint, accessKey, secretKey, bucket } = stage.store;
-  const access = { endpoint, region: "us-east-1", bucket, addressing: "path", traits: traitsOf("minio") } as const;
-  return createControlClient({
-    access,
-    credential: { accessKeyId: accessKey, secretAccessKey: secretKey },
-  });
-}
-
-async function putAll(stage: Stage, objects: Readonly<Record<string, string>>): Promise<void> {
-  const client = clientOf(stage);
-  const { bucket } = stage.store;
-  for (const [key, text] of Object.entries(objects)) await putObjectText(client, { bucket, key, text });
-  client.destroy();
-}
 
 async function startUpload(stage: Stage, key: string): Promise<void> {
   const client = clientOf(stage);

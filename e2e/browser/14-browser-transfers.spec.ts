@@ -2,14 +2,15 @@ import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Page } from "@playwright/test";
+
 import { runName } from "#protocol/names.ts";
 import { hashObject } from "../stage/hash-object.ts";
 import { letPagesIn } from "../stage/let-pages-in.ts";
 import { armFault, clearFaults, readCounters, resetCounters } from "../stage/store-control.ts";
-import type { Stage } from "../stage/open-stage.ts";
+
 import { waitComplete } from "../stage/wait-complete.ts";
 import { hashFolder, writeCheckpoint } from "../stage/write-checkpoint.ts";
+import { openUpload, standInPickers, writeFiles } from "./browser-files.ts";
 import { expect, expectSound, openSignedIn, seriousFaults, test } from "./story.ts";
 
 /**
@@ -18,44 +19,6 @@ import { expect, expectSound, openSignedIn, seriousFaults, test } from "./story.
  */
 
 const MIB = 1024 ** 2;
-
-/** Lets the browser's pickers, and what is dropped, give a folder of its own file system. */
-async function standInPickers(page: Page): Promise<void> {
-  await page.addInitScript(() => {
-    const root = () => navigator.storage.getDirectory();
-    Reflect.set(globalThis, "showDirectoryPicker", async () => (await root()).getDirectoryHandle("dataset"));
-    Reflect.set(globalThis, "showSaveFilePicker", async ({ suggestedName }: { suggestedName: string }) =>
-      (await root()).getFileHandle(`saved-${suggestedName}`, { create: true }),
-    );
-    Reflect.set(DataTransferItem.prototype, "getAsFileSystemHandle", async () =>
-      (await root()).getDirectoryHandle("dataset"),
-    );
-  });
-}
-
-/** Files of these sizes in the folder; returns their SHA-256 by name. */
-async function writeFiles(page: Page, sizes: Record<string, number>): Promise<Record<string, string>> {
-  return page.evaluate(async (wanted) => {
-    const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle("dataset", { create: true });
-    const sums: Record<string, string> = {};
-    for (const [name, size] of Object.entries(wanted)) {
-      const bytes = new Uint8Array(size);
-      for (let at = 0; at < size; at += 65_536) crypto.getRandomValues(bytes.subarray(at, at + 65_536));
-      const writer = await (await folder.getFileHandle(name, { create: true })).createWritable();
-      await writer.write(bytes);
-      await writer.close();
-      const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-      sums[name] = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
-    }
-    return sums;
-  }, sizes);
-}
-
-async function openUpload(page: Page, stage: Stage): Promise<void> {
-  await page.goto(`${stage.hub.url}/transfers`);
-  await page.getByRole("region", { name: "This browser" }).getByRole("button", { name: "Upload…" }).click();
-  await page.getByRole("dialog").getByLabel("Folder", { exact: true }).first().fill("up/");
-}
 
 test("a folder is dropped, paused, reloaded, goes on without sending again what arrived, and is there byte for byte", async ({
   page,

@@ -10,7 +10,8 @@ import { useWhyNot } from "../../_hub/person.tsx";
 import { profilesQuery } from "../../_hub/queries.ts";
 import { PlainSelect } from "../../_ui/plain-select.tsx";
 import { Warnings } from "../../_inspect/warnings.tsx";
-import { PageHead, SearchField } from "../../_shell/page-head.tsx";
+import { PageHead } from "../../_shell/page-head.tsx";
+import { SearchField } from "../../_ui/search-field.tsx";
 import { Banner } from "../../_ui/banner.tsx";
 import { Button, ButtonLink } from "../../_ui/button.tsx";
 import { FilterWords } from "../../_ui/filter-words.tsx";
@@ -29,7 +30,7 @@ export function AdoptView() {
   const whyNot = useWhyNot("operator");
   const profiles = useQuery(profilesQuery());
   const [chosen, setProfile] = useAddressWord("bucket", "");
-  const [prefix, setPrefix] = useAddressWord("prefix", "");
+  const [prefix, setPrefix] = useAddressWord("prefix", "", "same");
   const [show, setShow] = useAddressWord("show", "all");
   const profile = profiles.data?.find(({ id }) => id === chosen) ?? profiles.data?.[0];
   const profileId = profile?.id ?? "";

@@ -27,10 +27,10 @@ export function AlertsView() {
   const rules = useQuery(alertRulesQuery()).data ?? [];
   const channels = useQuery(alertChannelsQuery()).data ?? [];
   const [show, setShow] = useAddressWord("show", "firing");
-  const [rule, setRule] = useAddressWord("rule", "");
-  const [channel, setChannel] = useAddressWord("channel", "");
-  const [muting, setMuting] = useAddressWord("mute", "");
-  const [removing, setRemoving] = useAddressWord("remove", "");
+  const [rule, setRule] = useAddressWord("rule", "", "same");
+  const [channel, setChannel] = useAddressWord("channel", "", "same");
+  const [muting, setMuting] = useAddressWord("mute", "", "same");
+  const [removing, setRemoving] = useAddressWord("remove", "", "same");
   const whyNot = useWhyNot("admin");
   const button = { disabled: whyNot !== null, title: whyNot ?? undefined };
   const addChannel = (

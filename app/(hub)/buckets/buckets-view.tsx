@@ -24,11 +24,11 @@ const RemoveDialog = onDemand(() => import("./remove-dialog.tsx").then((module) 
 /** The buckets nodes save into. Which dialog is open stands in the address. */
 export function BucketsView() {
   const profiles = useQuery(profilesQuery());
-  const [adding, setAdding] = useAddressWord("add", "");
-  const [editing, setEditing] = useAddressWord("edit", "");
-  const [removing, setRemoving] = useAddressWord("remove", "");
-  const [letting, setLetting] = useAddressWord("cors", "");
-  const [sealing, setSealing] = useAddressWord("encryption", "");
+  const [adding, setAdding] = useAddressWord("add", "", "same");
+  const [editing, setEditing] = useAddressWord("edit", "", "same");
+  const [removing, setRemoving] = useAddressWord("remove", "", "same");
+  const [letting, setLetting] = useAddressWord("cors", "", "same");
+  const [sealing, setSealing] = useAddressWord("encryption", "", "same");
   const whyNot = useWhyNot("admin");
   const all = profiles.data ?? [];
   const edited = all.find((profile) => profile.id === editing);

@@ -6,7 +6,8 @@ import { EVENT_KINDS, EVENT_LABELS } from "../../_events/event-kinds.ts";
 import { useFoundEvents } from "../../_events/use-found-events.ts";
 import { useAddressWord, useAddressWords } from "../../_hub/address.ts";
 import { Listed } from "../../_hub/listed.tsx";
-import { PageHead, SearchField } from "../../_shell/page-head.tsx";
+import { PageHead } from "../../_shell/page-head.tsx";
+import { SearchField } from "../../_ui/search-field.tsx";
 import { Button } from "../../_ui/button.tsx";
 import { DayRange } from "../../_ui/day-range.tsx";
 import { Empty, Panel } from "../../_ui/panel.tsx";
@@ -24,12 +25,12 @@ const dayOf = (event: EventRow): string => longDay(event.at);
 
 /** Everything that has happened, with what programs said last, found by kind, node, run, day and words. */
 export function EventsView() {
-  const [words, setWords] = useAddressWord("q", "");
-  const [node, setNode] = useAddressWord("node", "");
-  const [run, setRun] = useAddressWord("run", "");
+  const [words, setWords] = useAddressWord("q", "", "same");
+  const [node, setNode] = useAddressWord("node", "", "same");
+  const [run, setRun] = useAddressWord("run", "", "same");
   const [kind, setKind] = useAddressWord("kind", "any");
-  const [fromDay, setFromDay] = useAddressWord("from", "");
-  const [toDay, setToDay] = useAddressWord("to", "");
+  const [fromDay, setFromDay] = useAddressWord("from", "", "same");
+  const [toDay, setToDay] = useAddressWord("to", "", "same");
   const clear = useAddressWords();
   const shown = EVENT_KINDS.includes(kind) ? kind : "any";
   const filter = { kind: shown === "any" ? "" : shown, node, run, words, fromDay, toDay };

@@ -13,7 +13,8 @@ import { columnsOf } from "../../_nodes/node-columns.ts";
 import { Button } from "../../_ui/button.tsx";
 import { FilterWords } from "../../_ui/filter-words.tsx";
 import { Empty, Panel } from "../../_ui/panel.tsx";
-import { PageHead, SearchField } from "../../_shell/page-head.tsx";
+import { PageHead } from "../../_shell/page-head.tsx";
+import { SearchField } from "../../_ui/search-field.tsx";
 import { SkeletonRows } from "../../_ui/skeleton.tsx";
 import { useDialogs } from "../../_shell/dialogs.tsx";
 import { useWhyNot } from "../../_hub/person.tsx";
@@ -35,7 +36,7 @@ export function NodesView() {
   const nodes = useNodes();
   const dialogs = useDialogs();
   const [show, setShow] = useAddressWord("show", "all");
-  const [typed, setTyped] = useAddressWord("q", "");
+  const [typed, setTyped] = useAddressWord("q", "", "same");
   const [sortWord, setSort] = useAddressWord("sort", "");
   const [viewWord, setView] = useAddressWord("view", "table");
   const view = viewWord === "tiles" ? "tiles" : "table";

@@ -12,7 +12,8 @@ import { QueryFault } from "../../_hub/query-fault.tsx";
 import { useRunStatus } from "../../_runs/use-run-status.ts";
 import { RunTide } from "../../_runs/run-tide.tsx";
 import { useDialogs } from "../../_shell/dialogs.tsx";
-import { PageHead, SearchField } from "../../_shell/page-head.tsx";
+import { PageHead } from "../../_shell/page-head.tsx";
+import { SearchField } from "../../_ui/search-field.tsx";
 import { Button, ButtonLink } from "../../_ui/button.tsx";
 import { FilterWords } from "../../_ui/filter-words.tsx";
 import { Empty, Panel } from "../../_ui/panel.tsx";
@@ -51,7 +52,7 @@ const passes = (run: RunRow, filter: string): boolean =>
 
 export function RunsView() {
   const runs = useQuery({ ...runsQuery(), refetchInterval: 15_000 });
-  const [typed, setTyped] = useAddressWord("q", "");
+  const [typed, setTyped] = useAddressWord("q", "", "same");
   const [show, setShow] = useAddressWord("show", "all");
   const filter = FILTERS.find((one) => one.id === show)?.id ?? "all";
   const dialogs = useDialogs();

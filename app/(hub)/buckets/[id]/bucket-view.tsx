@@ -1,10 +1,8 @@
 "use client";
 import { usePrefetchQuery, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import type { BucketAction } from "#protocol/bucket-jobs.ts";
 import { formatCount } from "#protocol/units.ts";
 import type { ProfileView } from "#protocol/profile-views.ts";
-import { DownloadButton } from "../../../_browser-transfers/download-button.tsx";
 import { UploadButton } from "../../../_browser-transfers/upload-button.tsx";
 import { useWhyNot } from "../../../_hub/person.tsx";
 import { FaultNote } from "../../../_hub/fault-note.tsx";
@@ -14,7 +12,7 @@ import { useTitle } from "../../../_hub/title.ts";
 import { BrowseTools, SelectionBar } from "../../../_browse/browse-tools.tsx";
 import type { BucketRow } from "../../../_browse/folder.ts";
 import { PlacePath } from "../../../_browse/place-path.tsx";
-import { NOTHING_CHOSEN } from "../../../_browse/selection.ts";
+import { NOTHING_CHOSEN, wantedOf } from "../../../_browse/selection.ts";
 import { folderAbove, usePlace } from "../../../_browse/use-place.ts";
 import { useFolder } from "../../../_browse/use-folder.ts";
 import { PageHead } from "../../../_shell/page-head.tsx";
@@ -33,7 +31,12 @@ const JobsPanel = onItsWay(() => import("../../../_browse/jobs-panel.tsx").then(
 const SumUp = onDemand(() => import("../../../_browse/sum-up.tsx").then((module) => module.SumUp));
 const SearchList = onDemand(() => import("../../../_browse/search-list.tsx").then((module) => module.SearchList));
 const UsagePanel = onItsWay(() => import("../../../_buckets/usage-panel.tsx").then((module) => module.UsagePanel));
-const PlanDialog = onDemand(() => import("../../../_browse/plan-dialog.tsx").then((module) => module.PlanDialog));
+const SelectionActions = onDemand(() =>
+  import("../../../_browse/selection-actions.tsx").then((module) => module.SelectionActions),
+);
+const DownloadDialog = onDemand(() =>
+  import("../../../_browser-transfers/download-dialog.tsx").then((module) => module.DownloadDialog),
+);
 
 /** One bucket from the inside. */
 export function BucketPageView({ id }: { id: string }) {
@@ -77,15 +80,10 @@ function BucketBody({ view }: { view: ProfileView }) {
   // What stands below the rows waits for them: it would be pushed about by how many there are.
   const isThere = place.show !== "objects" || state.count > 0 || state.isComplete || state.fault !== null;
   const { profile } = view;
-  const [planning, setPlanning] = useState<BucketAction | null>(null);
-  const whyNotCopy = useWhyNot("operator");
-  const whyNotChange = useWhyNot("admin");
-  const items = [...selection.chosen].map(([key, sizeBytes]) => (sizeBytes === null ? { prefix: key } : { key }));
-  const changes: readonly { action: BucketAction; label: string; whyNot: string | null }[] = [
-    { action: "copy", label: "Copy…", whyNot: whyNotCopy },
-    { action: "move", label: "Move…", whyNot: whyNotChange },
-    { action: "delete", label: "Delete…", whyNot: whyNotChange },
-  ];
+  const [isDownloading, setDownloading] = useState(false);
+  const whyNotDownload = useWhyNot("operator");
+  // Ticks that are not shown are not meant.
+  const isTicked = place.show === "objects" && selection.chosen.size > 0;
   const lists = { place, selection, onSelect: select, onOpen: open, onUp: up };
   return (
     <>
@@ -129,10 +127,22 @@ function BucketBody({ view }: { view: ProfileView }) {
               </Button>
             )}
             <UploadButton profileId={view.id} prefix={place.folder} label="Upload to this folder" />
-            <DownloadButton
-              label="Download this folder as tar"
-              wanted={{ kind: "prefix", profileId: view.id, prefix: place.folder }}
-            />
+            <Button
+              size="small"
+              aria-label={isTicked ? "Download what is chosen…" : "Download this folder…"}
+              whyNot={whyNotDownload}
+              onClick={() => setDownloading(true)}
+            >
+              Download…
+            </Button>
+            <Button
+              size="small"
+              aria-pressed={place.sizes === "shown"}
+              title="Counts each folder on the screen by listing all that is below it"
+              onClick={() => go({ sizes: place.sizes === "shown" ? "" : "shown" }, "step")}
+            >
+              Folder sizes
+            </Button>
             <Button size="small" onClick={() => setSumming(place.folder)}>
               Sum up
             </Button>
@@ -148,23 +158,26 @@ function BucketBody({ view }: { view: ProfileView }) {
           ) : place.show === "uploads" ? (
             <OrphansPanel profileId={view.id} prefix={prefix} />
           ) : place.words === "" ? (
-            <FolderList folder={folder} state={state} {...lists} />
+            <FolderList
+              profileId={view.id}
+              folder={folder}
+              state={state}
+              turn={turn}
+              onSort={(to) => go(to, "step")}
+              {...lists}
+            />
           ) : (
             <SearchList profileId={view.id} {...lists} />
           )}
           {place.show === "objects" && (
             <SelectionBar selection={selection} onClear={() => select(NOTHING_CHOSEN)}>
-              {changes.map(({ action, label, whyNot }) => (
-                <Button
-                  key={action}
-                  size="small"
-                  disabled={whyNot !== null}
-                  title={whyNot ?? undefined}
-                  onClick={() => setPlanning(action)}
-                >
-                  {label}
-                </Button>
-              ))}
+              <SelectionActions
+                profileId={view.id}
+                place={place}
+                selection={selection}
+                go={go}
+                onStarted={() => select(NOTHING_CHOSEN)}
+              />
             </SelectionBar>
           )}
         </Panel>
@@ -175,14 +188,14 @@ function BucketBody({ view }: { view: ProfileView }) {
           <UsagePanel profileId={view.id} />
         </>
       )}
-      {planning !== null && items.length > 0 && (
-        <PlanDialog
-          profileId={view.id}
-          action={planning}
-          from={place.folder}
-          items={items}
-          onClose={() => setPlanning(null)}
-          onStarted={() => select(NOTHING_CHOSEN)}
+      {isDownloading && (
+        <DownloadDialog
+          wanted={
+            isTicked
+              ? wantedOf(selection, { profileId: view.id, from: place.folder })
+              : { kind: "prefix", profileId: view.id, prefix }
+          }
+          onClose={() => setDownloading(false)}
         />
       )}
     </>

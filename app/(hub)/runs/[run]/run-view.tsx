@@ -18,7 +18,7 @@ import { useRunStatus } from "../../../_runs/use-run-status.ts";
 import { RunTide } from "../../../_runs/run-tide.tsx";
 import { lostIds } from "../../../_runs/step-lanes.ts";
 import { countCheckpoints, useCheckpointPages, type CheckpointFilter } from "../../../_runs/use-checkpoint-pages.ts";
-import { readRange, type StepRange } from "../../../_runs/step-fields.tsx";
+import { readRange, type StepRange } from "../../../_runs/step-range.ts";
 import { useDialogs } from "../../../_shell/dialogs.tsx";
 import { PageHead } from "../../../_shell/page-head.tsx";
 import { Button, ButtonLink } from "../../../_ui/button.tsx";
