@@ -23,16 +23,14 @@ interface NodeTraits {
   isHeard: boolean;
   /** The hub counts on it: it is given work, and others wait for it. */
   isExpected: boolean;
-  /** It may come back, and nobody took its credential away. */
-  mayReturn: boolean;
 }
 
 export const NODE_TRAITS: Readonly<Record<NodeState, NodeTraits>> = {
-  online: { isHeard: true, isExpected: true, mayReturn: true },
-  unconfirmed: { isHeard: false, isExpected: true, mayReturn: true },
-  silent: { isHeard: false, isExpected: false, mayReturn: true },
-  offline: { isHeard: false, isExpected: false, mayReturn: true },
-  revoked: { isHeard: false, isExpected: false, mayReturn: false },
+  online: { isHeard: true, isExpected: true },
+  unconfirmed: { isHeard: false, isExpected: true },
+  silent: { isHeard: false, isExpected: false },
+  offline: { isHeard: false, isExpected: false },
+  revoked: { isHeard: false, isExpected: false },
 };
 
 export const isHeard = (state: NodeState): boolean => NODE_TRAITS[state].isHeard;

@@ -1,9 +1,8 @@
 "use client";
 import { useEffect, useState, useSyncExternalStore } from "react";
-import type { NodeState } from "#protocol/node-status.ts";
+import { transferPhaseOf, type NodeState } from "#protocol/node-status.ts";
 import type { EventRow, FleetView, NodeRow, TransferRow } from "#protocol/views.ts";
 import { EMPTY_LIVE, type LiveState } from "./live-merge.ts";
-import { isEnded } from "./transfer-words.ts";
 import { liveStore, liveTurns, type LinkView } from "./live-store.ts";
 
 /** Hooks over the live state. Each gives a value whose identity changes only when it changed: only those who use it draw again. */
@@ -42,11 +41,12 @@ export function useNodeAt(idOrName: string): NodeRow | null {
   return useNode(id);
 }
 export const useLiveTransfers = (): ReadonlyMap<string, TransferRow> | null => useLive((state) => state.transfers);
-/** Transfers that have not ended. */
+/** Transfers that move now: as many as the list of transfers shows under "Now". */
 export const useMovingCount = (): number =>
-  useLive((state) => {
+  useLive(({ transfers, nodes }) => {
     let count = 0;
-    for (const row of state.transfers?.values() ?? []) if (!isEnded(row.state)) count++;
+    for (const row of transfers?.values() ?? [])
+      if (transferPhaseOf(row.state, nodes?.get(row.nodeId)?.state ?? null) === "moving") count++;
     return count;
   });
 export const useLiveTransfer = (id: string | null): TransferRow | null =>

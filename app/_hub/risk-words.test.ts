@@ -38,8 +38,11 @@ test("units are singular for one", () => {
 });
 
 test("the tide counts bytes already across as moving, not as waiting", () => {
-  const tide = tideOf({ safeBytes: 10 * GiB, movedBytes: GiB, risk: { ...NO_RISK, bytes: 3 * GiB } });
+  const row = { safeBytes: 10 * GiB, movedBytes: GiB, risk: { ...NO_RISK, bytes: 3 * GiB } };
+  const tide = tideOf(row, "online");
   expect(tide).toEqual({ safe: 10 * GiB, moving: GiB, waiting: 2 * GiB });
+  // Nothing moves of a node that is not heard; what has not arrived is at risk as a whole.
+  expect(tideOf(row, "unconfirmed")).toEqual({ safe: 10 * GiB, moving: 0, waiting: 3 * GiB });
   expect(tideWords(tide)).toBe("10.0 GiB safe, 1.0 GiB moving, 2.0 GiB at risk");
 });
 

@@ -1,5 +1,6 @@
 import { continueWords } from "#protocol/continue-words.ts";
 import {
+  isHeard,
   nodeConditionOf,
   runConditionOf,
   wouldLose,
@@ -90,12 +91,11 @@ export function backlogAge(risk: Risk, nowMs: number): string | null {
   return risk.oldestUnsafeAt === null ? null : formatDuration(Math.max(0, nowMs - risk.oldestUnsafeAt));
 }
 
-/** The tide line of a node or run. `movedBytes` of what is not safe is already across. */
-export const tideOf = (row: { safeBytes: number; movedBytes: number; risk: Risk }): Tide => ({
-  safe: row.safeBytes,
-  moving: row.movedBytes,
-  waiting: Math.max(0, row.risk.bytes - row.movedBytes),
-});
+/** The tide line of a node or run. `movedBytes` of what is not safe is already across; of a node that is not heard nothing moves. */
+export function tideOf(row: { safeBytes: number; movedBytes: number; risk: Risk }, writer: NodeState): Tide {
+  const moving = isHeard(writer) ? row.movedBytes : 0;
+  return { safe: row.safeBytes, moving, waiting: Math.max(0, row.risk.bytes - moving) };
+}
 
 export function tideWords(tide: Tide): string {
   if (tide.safe + tide.moving + tide.waiting === 0) return "nothing captured yet";

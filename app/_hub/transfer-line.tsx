@@ -36,7 +36,8 @@ export function TransferLine({ row, subject = "with-node", onAct }: TransferLine
   const { verb, place, file } = placeOf(row);
   const node = useNode(row.nodeId);
   // Its last word is not the present any more: no frozen speed.
-  const unheard = transferPhaseOf(row.state, node?.state ?? null) === "unheard";
+  const phase = transferPhaseOf(row.state, node?.state ?? null);
+  const unheard = phase === "unheard";
   const wish = useWish(row);
   const pending = wish === null || wish.phase === "late" ? null : wish;
   const note = wish === null || node === null ? null : wishNote(wish, node);
@@ -47,7 +48,7 @@ export function TransferLine({ row, subject = "with-node", onAct }: TransferLine
       <Mark
         tone={pending === null ? (unheard ? "risk" : toneOf(row)) : WISH_TONES[pending.action]}
         className="mt-[5px]"
-        label={pending === null ? row.state : WISH_WORDS[pending.action]}
+        label={pending === null ? (unheard ? phase : row.state) : WISH_WORDS[pending.action]}
       />
       <div className="min-w-0 flex-1">
         <div className="flex flex-wrap items-baseline gap-x-4">

@@ -58,7 +58,7 @@ export const NODE_CELLS: Readonly<Record<string, (about: About) => ReactNode>> =
   tide: ({ node }) => (
     <Cell>
       <div className="dim-when-stale">
-        <TideLine tide={tideOf(node)} label={tideWords(tideOf(node))} />
+        <TideLine tide={tideOf(node, node.state)} label={tideWords(tideOf(node, node.state))} />
       </div>
     </Cell>
   ),

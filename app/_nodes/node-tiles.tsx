@@ -79,7 +79,7 @@ const NodeTile = memo(function NodeTile({ id, chosen, onChoose }: NodeTileProps)
   const rate = useRate();
   if (node === null) return null;
   const state = nodeStateWords(node, now);
-  const tide = tideOf(node);
+  const tide = tideOf(node, node.state);
   const run = node.runs[0];
   const age = backlogAge(node.risk, now);
   return (

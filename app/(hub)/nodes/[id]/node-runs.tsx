@@ -67,7 +67,7 @@ interface NodeRunRowProps {
 
 function NodeRunRow({ run, line, state: writerState }: NodeRunRowProps) {
   const now = useHubNow(1000);
-  const tide = tideOf(run);
+  const tide = tideOf(run, writerState);
   const age = backlogAge(run.risk, now);
   const where = (run.writerEpoch === null ? "no epoch yet" : `epoch ${run.writerEpoch}`) + lineWords(line);
   const state = run.isWriter
