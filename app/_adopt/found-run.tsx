@@ -6,7 +6,7 @@ import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { useAction } from "../_hub/use-action.ts";
 import { Button } from "../_ui/button.tsx";
-import { TextInput } from "../_ui/field.tsx";
+import { TextInput } from "../_ui/text-input.tsx";
 import { Panel } from "../_ui/panel.tsx";
 import { SpacerRow, Table, type Column } from "../_ui/table.tsx";
 import { say } from "../_ui/toast.tsx";

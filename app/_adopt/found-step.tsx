@@ -9,7 +9,7 @@ import { wordsOf } from "../_hub/fault-of.ts";
 import { useWhyNot } from "../_hub/person.tsx";
 import { useAction } from "../_hub/use-action.ts";
 import { Button } from "../_ui/button.tsx";
-import { TextInput } from "../_ui/field.tsx";
+import { TextInput } from "../_ui/text-input.tsx";
 import type { Tone } from "../_ui/mark.tsx";
 import { Cell, Row } from "../_ui/table.tsx";
 import { Tag } from "../_ui/tag.tsx";

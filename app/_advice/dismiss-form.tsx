@@ -4,7 +4,7 @@ import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { useAction } from "../_hub/use-action.ts";
 import { Button } from "../_ui/button.tsx";
-import { TextInput } from "../_ui/field.tsx";
+import { TextInput } from "../_ui/text-input.tsx";
 import { FilterWords } from "../_ui/filter-words.tsx";
 
 const TIMES = [

@@ -17,7 +17,7 @@ import { useAction } from "../_hub/use-action.ts";
 import { useTakeBack } from "../_hub/use-take-back.ts";
 import { Banner } from "../_ui/banner.tsx";
 import { Button } from "../_ui/button.tsx";
-import { TextInput } from "../_ui/field.tsx";
+import { TextInput } from "../_ui/text-input.tsx";
 import { FilterWords } from "../_ui/filter-words.tsx";
 import { Empty, Panel } from "../_ui/panel.tsx";
 import { SkeletonRows } from "../_ui/skeleton.tsx";

@@ -4,7 +4,7 @@ import { isFault } from "#protocol/fault.ts";
 import { formatCount, formatDuration } from "#protocol/units.ts";
 import { parseSize } from "#protocol/read-units.ts";
 import { useAddressWord } from "../_hub/address.ts";
-import { TextInput } from "../_ui/field.tsx";
+import { TextInput } from "../_ui/text-input.tsx";
 import { Panel } from "../_ui/panel.tsx";
 import { Cell, Row, Table, type Column } from "../_ui/table.tsx";
 import { valueWords } from "./advice-words.ts";

@@ -9,12 +9,15 @@ import { activeAlertsQuery } from "../_hub/queries.ts";
 import { useAction } from "../_hub/use-action.ts";
 import { QueryFault } from "../_hub/query-fault.tsx";
 import { Button } from "../_ui/button.tsx";
+import { onDemand } from "../_ui/on-demand.tsx";
 import { Empty, Panel } from "../_ui/panel.tsx";
 import { SkeletonRows } from "../_ui/skeleton.tsx";
 import { AlertList } from "./alert-list.tsx";
 import { groupAlerts } from "./group-alerts.ts";
 import { GroupHead } from "./group-head.tsx";
-import { MutedPanel } from "./muted-panel.tsx";
+import { isMuted } from "./is-muted.ts";
+
+const MutedPanel = onDemand(() => import("./muted-panel.tsx").then((module) => module.MutedPanel));
 
 interface FiringPanelProps {
   rules: readonly RuleView[];
@@ -28,6 +31,7 @@ export function FiringPanel({ rules, channels }: FiringPanelProps) {
   const whyNot = useWhyNot("operator");
   const acknowledge = useAction((alertIds: string[]) => hub.alerts.acknowledge.mutate({ alertIds }));
   const refresh = () => void client.invalidateQueries({ queryKey: ["alerts"] });
+  const muted = rules.filter(isMuted);
   const rows = query.data?.rows ?? [];
   const unseen = rows.filter(({ acknowledgedAt }) => acknowledgedAt === null).map(({ id }) => id);
   if (query.data === undefined) {
@@ -39,7 +43,7 @@ export function FiringPanel({ rules, channels }: FiringPanelProps) {
   }
   return (
     <div className="flex flex-col gap-4">
-      <MutedPanel rules={rules} />
+      {muted.length > 0 && <MutedPanel muted={muted} all={rules.length} />}
       <Panel
         label="Firing now"
         title={unseen.length === 0 ? undefined : `${formatCount(unseen.length)} not acknowledged`}

@@ -12,14 +12,10 @@ import { Panel } from "../_ui/panel.tsx";
 import { fullTime } from "../_ui/times.ts";
 import { visibleText } from "../_ui/visible-text.ts";
 
-export const isMuted = ({ mutedUntil }: RuleView): boolean => mutedUntil !== null && mutedUntil > hubNow();
-
-/** What is muted, why, by whom and until when; each can be ended here. Nothing where nothing is. */
-export function MutedPanel({ rules }: { rules: readonly RuleView[] }) {
-  const muted = rules.filter(isMuted);
-  if (muted.length === 0) return null;
+/** What is muted, why, by whom and until when; each can be ended here. */
+export function MutedPanel({ muted, all }: { muted: readonly RuleView[]; all: number }) {
   return (
-    <Panel label="Muted" title={`${muted.length} of ${rules.length} rules muted`}>
+    <Panel label="Muted" title={`${muted.length} of ${all} rules muted`}>
       <ul aria-label="Muted rules" className="divide-y divide-line">
         {muted.map((view) => (
           <MutedLine key={view.id} view={view} />

@@ -16,7 +16,7 @@ import { Empty, Panel } from "../_ui/panel.tsx";
 import { SkeletonRows } from "../_ui/skeleton.tsx";
 import { Tag } from "../_ui/tag.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
-import { isMuted } from "./muted-panel.tsx";
+import { isMuted } from "./is-muted.ts";
 import { conditionWords, scopeWords, SEVERITY_TONES } from "./rule-words.ts";
 import { fullTime } from "../_ui/times.ts";
 

@@ -1,13 +1,9 @@
 "use client";
 import type { ReactNode } from "react";
-import { formatCount } from "#protocol/units.ts";
 import { SearchField } from "../_ui/search-field.tsx";
 import type { ChangeAs } from "../_hub/address-changes.ts";
-import { Button } from "../_ui/button.tsx";
 import { FilterWords } from "../_ui/filter-words.tsx";
-import { countChosen, type Selection } from "./selection.ts";
 import { SORTS, type Place } from "./use-place.ts";
-import { formatBytes } from "../_ui/sizes.ts";
 
 const SHOWS = [
   { id: "objects", label: "Objects" },
@@ -69,34 +65,5 @@ export function BrowseTools({ place, go, children }: BrowseToolsProps) {
       )}
       <div className="ml-auto flex flex-wrap gap-2">{children}</div>
     </div>
-  );
-}
-
-interface SelectionBarProps {
-  selection: Selection;
-  onClear: () => void;
-  /** What can be done with what is chosen. */
-  children?: ReactNode;
-}
-
-/** What is chosen, and what can be done with it. */
-export function SelectionBar({ selection, onClear, children }: SelectionBarProps) {
-  const { objects, bytes, folders } = countChosen(selection);
-  if (objects + folders === 0) return null;
-  const words = [
-    ...(objects > 0 ? [`${formatCount(objects)} ${objects === 1 ? "object" : "objects"}, ${formatBytes(bytes)}`] : []),
-    ...(folders > 0 ? [`${formatCount(folders)} ${folders === 1 ? "folder" : "folders"} with all that is below`] : []),
-  ];
-  return (
-    <section
-      aria-label="Chosen"
-      className="sticky bottom-0 z-10 flex flex-wrap items-center gap-2 border-t border-line bg-panel px-4 py-2"
-    >
-      <span className="nums min-w-0 flex-1 basis-48">{words.join(" and ")}</span>
-      {children}
-      <Button size="small" look="quiet" onClick={onClear}>
-        Clear
-      </Button>
-    </section>
   );
 }

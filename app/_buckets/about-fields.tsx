@@ -1,6 +1,7 @@
 "use client";
 import type { PresetView } from "#protocol/profile-views.ts";
-import { Field, TextArea } from "../_ui/field.tsx";
+import { Field } from "../_ui/field.tsx";
+import { TextArea } from "../_ui/text-input.tsx";
 import { TextField } from "../_ui/text-field.tsx";
 import type { FieldErrors, ProfileForm } from "./profile-draft.ts";
 

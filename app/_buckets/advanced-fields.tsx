@@ -1,6 +1,7 @@
 "use client";
 import { DEFAULT_PACKING, PACK_FROM_FILES } from "#protocol/packing.ts";
-import { Field, TextArea } from "../_ui/field.tsx";
+import { Field } from "../_ui/field.tsx";
+import { TextArea } from "../_ui/text-input.tsx";
 import { TextField } from "../_ui/text-field.tsx";
 import { Select } from "../_ui/select.tsx";
 import { TuningFields } from "./tuning-fields.tsx";

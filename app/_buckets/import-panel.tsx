@@ -5,7 +5,8 @@ import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { useAction } from "../_hub/use-action.ts";
 import { Button } from "../_ui/button.tsx";
-import { Field, TextArea } from "../_ui/field.tsx";
+import { Field } from "../_ui/field.tsx";
+import { TextArea } from "../_ui/text-input.tsx";
 import { Mark, type Tone } from "../_ui/mark.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 

@@ -5,7 +5,8 @@ import { FaultNote } from "../_hub/fault-note.tsx";
 import { useWhyNot } from "../_hub/person.tsx";
 import { useAction } from "../_hub/use-action.ts";
 import { Button } from "../_ui/button.tsx";
-import { Field, TextArea } from "../_ui/field.tsx";
+import { Field } from "../_ui/field.tsx";
+import { TextArea } from "../_ui/text-input.tsx";
 import { say } from "../_ui/toast.tsx";
 
 interface SealKeyImportProps {

@@ -25,15 +25,6 @@ test("the sentence names the subject first and the reason in brackets", () => {
   });
 });
 
-test("a path of a call is said in words, and the reason in place of the general sentence", () => {
-  expect(wordsOf({ code: "BAD_INPUT", subject: "credential.secretAccessKey", detail: "it is missing" }).says).toBe(
-    "Secret access key: It is missing.",
-  );
-  expect(wordsOf({ code: "BAD_INPUT", subject: "secret.key", detail: "a key has no spaces" }).says).toBe(
-    "Key: A key has no spaces.",
-  );
-});
-
 test("a refused operation names the permission that is missing, where that can be told", () => {
   expect(wordsOf({ code: "ACCESS_DENIED", op: "ListObjectsV2" }).next).toContain("s3:ListBucket");
   expect(wordsOf({ code: "ACCESS_DENIED", op: "toString" }).next).toContain("the missing permission");

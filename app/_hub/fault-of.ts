@@ -33,25 +33,9 @@ const fieldOf = (value: unknown, key: string): unknown =>
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error)).slice(0, 300);
 
-/** The last name of a path in words: `credential.secretAccessKey` is "Secret access key". */
-function wordsOfPath(path: string): string {
-  const name = path.split(".").findLast((part) => !/^\d+$/.test(part)) ?? path;
-  const words = name.replace(/([a-z0-9])([A-Z])/g, (_, before: string, after: string) => `${before} ${after}`);
-  return `${words.charAt(0).toUpperCase()}${words.slice(1).toLowerCase()}`;
-}
-
-/** What the hub says of the field that a fault names, without the name. */
-export const fieldWordsOf = ({ code, detail }: FaultData): string =>
-  detail === undefined ? FAULTS[code].says : `${detail.charAt(0).toUpperCase()}${detail.slice(1).replace(/\.$/, "")}.`;
-
-const A_PATH = /^[a-z][A-Za-z0-9]*(\.[A-Za-z0-9]+)+$/;
-
 /** What happened and what to do, apart: the title and the rest of a note. The subject stands first when there is one. */
 export function wordsOf(fault: FaultData): { says: string; next: string } {
   const { says, next } = FAULTS[fault.code];
-  if (fault.code === "BAD_INPUT" && fault.detail !== undefined && A_PATH.test(fault.subject ?? "")) {
-    return { says: `${wordsOfPath(fault.subject ?? "")}: ${fieldWordsOf(fault)}`, next };
-  }
   const subject = fault.subject === undefined ? "" : `${fault.subject}: `;
   const detail = fault.detail === undefined ? "" : ` (${fault.detail})`;
   const missing = fault.code === "ACCESS_DENIED" ? missingAction(fault.op) : null;

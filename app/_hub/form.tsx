@@ -3,7 +3,7 @@ import { createContext, useContext, useEffect, useRef, useState, type ReactNode 
 import type { FaultData } from "#protocol/fault.ts";
 import { FormFieldsContext, type FormFields } from "../_ui/form-fields.ts";
 import { FaultNote } from "./fault-note.tsx";
-import { fieldWordsOf } from "./fault-of.ts";
+import { fieldWordsOf, inWords } from "./field-words.ts";
 
 /**
  * The one form of the app. What is wrong is shown once, at the field that it is about, and goes when that field changes; a fault of
@@ -113,7 +113,7 @@ export function FormFault() {
   const fault = useContext(NoteContext);
   return (
     <div aria-live="polite" className="py-2 empty:hidden">
-      {fault !== null && <FaultNote fault={fault} />}
+      {fault !== null && <FaultNote fault={inWords(fault)} />}
     </div>
   );
 }

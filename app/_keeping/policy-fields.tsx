@@ -1,6 +1,7 @@
 "use client";
 import type { ReactNode } from "react";
-import { Field, TextInput } from "../_ui/field.tsx";
+import { Field } from "../_ui/field.tsx";
+import { TextInput } from "../_ui/text-input.tsx";
 import { TextField } from "../_ui/text-field.tsx";
 import { Select } from "../_ui/select.tsx";
 import type { PolicyErrors, PolicyForm } from "./policy-form.ts";

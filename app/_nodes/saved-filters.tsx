@@ -5,7 +5,7 @@ import { useAddress, useAddressWords } from "../_hub/address.ts";
 import { changeKeptText, useKeptText } from "../_hub/kept-text.ts";
 import { Button, IconButton } from "../_ui/button.tsx";
 import { classNames } from "../_ui/class-names.ts";
-import { TextInput } from "../_ui/field.tsx";
+import { TextInput } from "../_ui/text-input.tsx";
 import { say } from "../_ui/toast.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { nameWrong, queryOf, readViews, withoutView, withView } from "./saved-views.ts";

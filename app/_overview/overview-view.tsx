@@ -20,7 +20,6 @@ import { FilterWords } from "../_ui/filter-words.tsx";
 import { Panel } from "../_ui/panel.tsx";
 import { Skeleton, SkeletonRows } from "../_ui/skeleton.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
-import { TidePanel } from "./tide-panel.tsx";
 import { byTrouble, countTroubles, failingNodes, rankNodes, troublesOf, type NodeRanks } from "./trouble.ts";
 import { TroubleStrip } from "./trouble-strip.tsx";
 
@@ -34,6 +33,14 @@ const TransfersPanel = onItsWay(
   ({ moves }) => (
     <Panel title="Transfers" note={moves}>
       <SkeletonRows rows={3} label="Loading transfers" />
+    </Panel>
+  ),
+);
+const TidePanel = onItsWay(
+  () => import("./tide-panel.tsx").then((module) => module.TidePanel),
+  () => (
+    <Panel title="Tide">
+      <Skeleton className="h-[172px] w-full" />
     </Panel>
   ),
 );

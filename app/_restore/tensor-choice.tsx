@@ -1,7 +1,8 @@
 "use client";
 import { formatCount } from "#protocol/units.ts";
 import type { RestorePlan } from "#protocol/views.ts";
-import { Field, TextArea } from "../_ui/field.tsx";
+import { Field } from "../_ui/field.tsx";
+import { TextArea } from "../_ui/text-input.tsx";
 import { formatBytes } from "../_ui/sizes.ts";
 import { patternsOf, patternsWrong } from "./restore-choice.ts";
 

@@ -3,7 +3,7 @@ import { useRef } from "react";
 import { nameOfPlace } from "#protocol/place.ts";
 import { stepWords } from "#protocol/step-words.ts";
 import { formatCount, formatDuration } from "#protocol/units.ts";
-import type { CheckpointRow } from "#protocol/views.ts";
+import type { CheckpointRow, EpochView } from "#protocol/views.ts";
 import { useHubNow, useNode } from "../_hub/live.tsx";
 import { useWhyNot } from "../_hub/person.tsx";
 import { KeepMarks, RowKeeping, tagWords, usePinKey } from "../_keeping/row-keeping.tsx";
@@ -18,6 +18,7 @@ import { visibleText } from "../_ui/visible-text.ts";
 import { useRowWindow } from "../_ui/window-rows.ts";
 import { checkpointNote, checkpointState, metricWords } from "./checkpoint-words.ts";
 import { formatBytes } from "../_ui/sizes.ts";
+import { lostIds } from "./step-lanes.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "step", head: "Step" },
@@ -36,12 +37,12 @@ const shortPlace = (path: string): string => (path.includes("/") ? `…/${nameOf
 
 interface CheckpointTableProps {
   rows: readonly CheckpointRow[];
-  /** Those that were lost with an interrupted node. */
-  lost: ReadonlySet<string>;
+  epochs: readonly EpochView[];
 }
 
 /** The checkpoints of a run, newest first. */
-export function CheckpointTable({ rows, lost }: CheckpointTableProps) {
+export function CheckpointTable({ rows, epochs }: CheckpointTableProps) {
+  const lost = lostIds({ epochs, checkpoints: rows });
   const frame = useRef<HTMLDivElement>(null);
   const view = useRowWindow({ count: rows.length, rowHeight: HEIGHT, rows: frame });
   return (

@@ -1,7 +1,7 @@
 "use client";
 import { useState } from "react";
 import { Button } from "../_ui/button.tsx";
-import { controlLook } from "../_ui/field.tsx";
+import { controlLook } from "../_ui/text-input.tsx";
 import { classNames } from "../_ui/class-names.ts";
 import type { StepRange } from "./step-range.ts";
 

@@ -31,6 +31,7 @@ export interface Entry {
   text: string;
   /** Other words that it is found by. */
   also?: string | undefined;
+  place?: "last";
   note?: string | undefined;
   choose: () => void;
 }
@@ -137,6 +138,7 @@ export function usePaletteEntries(typed: string, onHelp: () => void): Entry[] {
           {
             id: `keys ${id}`,
             kind: "keys" as const,
+            place: "last" as const,
             text: `Keys with “${words}” in ${profile.name}`,
             choose: go(`/buckets/${encodeURIComponent(id)}?search=${encodeURIComponent(words)}`),
           },
@@ -164,7 +166,7 @@ export function usePaletteEntries(typed: string, onHelp: () => void): Entry[] {
             ),
           ]);
   const sections = SECTIONS.filter(({ role }) => role === undefined || isAdmin).map(({ href, text, also }): Entry => ({
-    id: href,
+    id: `section ${href}`,
     kind: "setting",
     text,
     also,

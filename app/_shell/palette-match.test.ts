@@ -26,3 +26,8 @@ test("nothing typed keeps the order and the limit", () => {
     "a",
   ]);
 });
+
+test("what takes up whatever was typed stands last, also after what fits by a slip", () => {
+  const entries = [{ text: "Keys with “setings”", place: "last" as const }, { text: "Settings" }];
+  expect(bestMatches(entries, "setings", 5).map(({ text }) => text)).toEqual(["Settings", "Keys with “setings”"]);
+});

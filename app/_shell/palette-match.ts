@@ -4,6 +4,8 @@ interface Findable {
   text: string;
   /** Other words that it is found by. */
   also?: string | undefined;
+  /** Stands after all others: it takes up whatever was typed. */
+  place?: "last";
 }
 
 /** What it is found by beside its text counts as the beginning of it. */
@@ -23,7 +25,12 @@ export function bestMatches<Entry extends Findable>(entries: readonly Entry[], t
       score: scoreOf(entry, typed),
     }))
     .filter((one) => one.score !== null)
-    .sort((a, b) => (b.score ?? 0) - (a.score ?? 0) || a.order - b.order)
+    .sort(
+      (a, b) =>
+        Number(a.entry.place === "last") - Number(b.entry.place === "last") ||
+        (b.score ?? 0) - (a.score ?? 0) ||
+        a.order - b.order,
+    )
     .slice(0, most)
     .map((one) => one.entry);
 }

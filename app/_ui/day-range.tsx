@@ -1,5 +1,5 @@
 "use client";
-import { TextInput } from "./field.tsx";
+import { TextInput } from "./text-input.tsx";
 import { useTypedText } from "./use-typed-text.ts";
 
 interface DayRangeProps {

@@ -1,5 +1,5 @@
 "use client";
-import { controlLook } from "./field.tsx";
+import { controlLook } from "./text-input.tsx";
 
 interface PlainSelectProps {
   label: string;

@@ -1,7 +1,7 @@
 "use client";
 import { Search } from "lucide-react";
 import { classNames } from "./class-names.ts";
-import { controlLook } from "./field.tsx";
+import { controlLook } from "./text-input.tsx";
 import { useTypedText } from "./use-typed-text.ts";
 
 interface SearchFieldProps {

@@ -4,7 +4,7 @@ import { Select as Base } from "@base-ui/react/select";
 import { Check, ChevronDown } from "lucide-react";
 import { useContext, type ReactNode } from "react";
 import { classNames } from "./class-names.ts";
-import { controlLook } from "./field.tsx";
+import { controlLook } from "./text-input.tsx";
 import { FormFieldsContext } from "./form-fields.ts";
 
 interface Choice {

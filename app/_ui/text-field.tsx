@@ -1,6 +1,7 @@
 "use client";
 import type { ComponentProps } from "react";
-import { Field, TextInput } from "./field.tsx";
+import { Field } from "./field.tsx";
+import { TextInput } from "./text-input.tsx";
 
 interface TextFieldProps
   extends

@@ -9,7 +9,7 @@ import { FaultNote } from "../../../_hub/fault-note.tsx";
 import { faultOf } from "../../../_hub/fault-of.ts";
 import { profilesQuery, usageQuery } from "../../../_hub/queries.ts";
 import { useTitle } from "../../../_hub/title.ts";
-import { BrowseTools, SelectionBar } from "../../../_browse/browse-tools.tsx";
+import { BrowseTools } from "../../../_browse/browse-tools.tsx";
 import type { BucketRow } from "../../../_browse/folder.ts";
 import { PlacePath } from "../../../_browse/place-path.tsx";
 import { NOTHING_CHOSEN, wantedOf } from "../../../_browse/selection.ts";
@@ -24,6 +24,7 @@ import { visibleText } from "../../../_ui/visible-text.ts";
 import { formatBytes } from "../../../_ui/sizes.ts";
 
 const FolderList = onItsWay(() => import("../../../_browse/folder-list.tsx").then((module) => module.FolderList));
+const SelectionBar = onDemand(() => import("../../../_browse/selection-bar.tsx").then((module) => module.SelectionBar));
 const DetailPanel = onDemand(() => import("../../../_browse/detail-panel.tsx").then((module) => module.DetailPanel));
 const OrphansPanel = onDemand(() => import("../../../_browse/orphans-panel.tsx").then((module) => module.OrphansPanel));
 const VersionsList = onDemand(() => import("../../../_browse/versions-list.tsx").then((module) => module.VersionsList));

@@ -20,9 +20,8 @@ import { Panel } from "../../../_ui/panel.tsx";
 import { Skeleton, SkeletonRows } from "../../../_ui/skeleton.tsx";
 import { Tag } from "../../../_ui/tag.tsx";
 import { visibleText } from "../../../_ui/visible-text.ts";
-import { NodeChart } from "./node-chart.tsx";
 import { NodeFactsLine } from "./node-facts-line.tsx";
-import { onDemand } from "../../../_ui/on-demand.tsx";
+import { onDemand, onItsWay } from "../../../_ui/on-demand.tsx";
 
 const CommandsPanel = onDemand(
   () => import("../../../_orders/commands-panel.tsx").then((module) => module.CommandsPanel),
@@ -37,6 +36,14 @@ const LinkPanel = onDemand(
   () => (
     <Panel title="Link history">
       <SkeletonRows rows={3} label="Loading the history of the link" />
+    </Panel>
+  ),
+);
+const NodeChart = onItsWay(
+  () => import("./node-chart.tsx").then((module) => module.NodeChart),
+  () => (
+    <Panel title="Throughput">
+      <Skeleton className="h-[172px] w-full" />
     </Panel>
   ),
 );

@@ -16,7 +16,6 @@ import { policyQuery, trashQuery } from "../../../_keeping/keeping-queries.ts";
 import { runStateWords } from "../../../_hub/risk-words.ts";
 import { useRunStatus } from "../../../_runs/use-run-status.ts";
 import { RunTide } from "../../../_runs/run-tide.tsx";
-import { lostIds } from "../../../_runs/step-lanes.ts";
 import { countCheckpoints, useCheckpointPages, type CheckpointFilter } from "../../../_runs/use-checkpoint-pages.ts";
 import { readRange, type StepRange } from "../../../_runs/step-range.ts";
 import { useDialogs } from "../../../_shell/dialogs.tsx";
@@ -202,7 +201,7 @@ function RunBody({ run }: { run: RunView }) {
                 : `${formatCount(whole)} checkpoints are not.`}
             </Empty>
           ) : (
-            <CheckpointTable rows={rows} lost={lostIds({ epochs: run.epochs, checkpoints: rows })} />
+            <CheckpointTable rows={rows} epochs={run.epochs} />
           )}
           <MoreRow
             word="Older"
