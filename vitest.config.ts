@@ -9,7 +9,7 @@ const filesOf = (name: keyof typeof SUITES) => ({
 });
 
 /** Generous: a machine that is busy with something else answers late, not wrongly. */
-const PATIENCE = { testTimeout: 300_000, hookTimeout: 300_000, expect: { poll: { timeout: 120_000 } } };
+const PATIENCE = { testTimeout: 900_000, hookTimeout: 900_000, expect: { poll: { timeout: 300_000 } } };
 
 /** Hubs and workers start from one file each, hubs on a copy of a prepared data folder: `e2e/stage/prepare-hub.ts`. */
 const ON_STAGE = {
@@ -52,9 +52,9 @@ export default defineConfig({
           ...ON_STAGE,
           ...filesOf("process"),
           ...PATIENCE,
-          // As above. Six at a time: half of a test is waiting for programs to start, to settle and to end.
+          // As above. Four at a time beside the browser stories: more only wait for each other, and are late for limits of the product.
           isolate: false,
-          maxWorkers: 6,
+          maxWorkers: 4,
         },
       },
       {

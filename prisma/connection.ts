@@ -1,6 +1,5 @@
 import { setImmediate } from "node:timers/promises";
 import { PrismaLibSql } from "@prisma/adapter-libsql";
-import { createStatementTurns } from "./statement-turns.ts";
 
 /**
  * One SQLite connection for the whole process. The stock client opens a new connection after every transaction, and with
@@ -136,41 +135,6 @@ export function onOneConnection(
   };
 }
 
-type Adapter = Awaited<ReturnType<PrismaLibSql["connect"]>>;
-
-/**
- * Lets callers take turns before the adapter's own lock, which serves in the order of arrival: one statement or transaction at
- * a time is handed to it.
- */
-function takeTurns(adapter: Adapter): Adapter {
-  const turns = createStatementTurns();
-  const inTurn =
-    <A extends readonly unknown[], T>(run: (...args: A) => Promise<T>) =>
-    async (...args: A): Promise<T> => {
-      const end = await turns.take();
-      return run(...args).finally(end);
-    };
-  const begin = adapter.startTransaction.bind(adapter);
-  adapter.queryRaw = inTurn(adapter.queryRaw.bind(adapter));
-  adapter.executeRaw = inTurn(adapter.executeRaw.bind(adapter));
-  adapter.executeScript = inTurn(adapter.executeScript.bind(adapter));
-  adapter.startTransaction = async (level) => {
-    const end = await turns.take();
-    try {
-      const transaction = await begin(level);
-      const commit = transaction.commit.bind(transaction);
-      const rollback = transaction.rollback.bind(transaction);
-      transaction.commit = () => commit().finally(end);
-      transaction.rollback = () => rollback().finally(end);
-      return transaction;
-    } catch (error) {
-      end();
-      throw error;
-    }
-  };
-  return adapter;
-}
-
 /** The adapter Prisma talks to, over a connection that was opened and set up before. */
 export class OneConnectionAdapter extends PrismaLibSql {
   readonly #client: SqlClient;
@@ -182,10 +146,6 @@ export class OneConnectionAdapter extends PrismaLibSql {
 
   override createClient(): SqlClient {
     return this.#client;
-  }
-
-  override async connect(): Promise<Adapter> {
-    return takeTurns(await super.connect());
   }
 }
 

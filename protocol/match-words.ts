@@ -4,7 +4,7 @@
 const editsFor = (word: string): number => (word.length < 4 ? 0 : word.length < 8 ? 1 : 2);
 
 /**
- * Returns how many letters must be put in, left out, replaced or swapped with their neighbour to make `word` the beginning of
+ * Returns how many letters must be inserted, deleted, replaced or swapped with their neighbour to make `word` the beginning of
  * `token`; more than `most` once it is known to be more (optimal string alignment, best over the prefixes of the token).
  */
 export function editsToBeginning(word: string, token: string, most: number): number {

@@ -40,7 +40,8 @@ export type AttemptId = z.infer<typeof attemptId>;
 export const writerEpoch = z.number().int().min(1).max(999_999);
 /** Where an epoch went on from, or what a checkpoint belongs to. 0: before every writer, what another tool left. */
 export const anyEpoch = z.number().int().min(0).max(999_999);
-export const step = z.number().int().min(0).max(999_999_999_999);
+export const MOST_STEP = 999_999_999_999;
+export const step = z.number().int().min(0).max(MOST_STEP);
 
 const MOST_BYTES_EACH = 3;
 

@@ -81,6 +81,11 @@ export const runBacklog = z.object({
 });
 export type RunBacklog = z.infer<typeof runBacklog>;
 
+/** `mayRestore`: the hub may have checkpoints put inside of it. */
+const reportedWatch = z.object({ run: runName, folder: z.string().max(1_024), mayRestore: z.boolean() });
+/** A watched folder of a node, whether a program trains there now, and how often it writes checkpoints; null: not known. */
+export type WatchedFolder = z.infer<typeof reportedWatch> & { isTraining: boolean; intervalMs: number | null };
+
 export const progressReport = z.object({
   bootId: id,
   /** Counts up with each report of one boot: one that was overtaken on the way does not replace a newer one. */
@@ -97,8 +102,10 @@ export const progressReport = z.object({
   transfers: z.array(transferProgress).max(64),
   /** Buckets that it cannot reach and saves elsewhere instead of. */
   homesAway: z.array(homeAway).max(16).optional(),
-  /** Where restores may go; left out where that is in the watched folder. */
+  /** Where restores may go outside of watched folders; absent where there is no such place. */
   restoreFolder: z.string().max(1_024).exactOptional(),
+  /** Absent from older workers. */
+  watched: z.array(reportedWatch).max(64).exactOptional(),
 });
 export type ProgressReport = z.infer<typeof progressReport>;
 

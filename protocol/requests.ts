@@ -164,7 +164,8 @@ export const createRestoreInput = z.object({
   requestId: id,
   checkpointId: id,
   nodeId: id,
-  targetPath,
+  /** Absent: outside of the node's watched folders, `restored/RUN/step-N`. */
+  targetPath: targetPath.optional(),
 });
 
 const partOfName = z.string().trim().max(128).default("");

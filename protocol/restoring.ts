@@ -48,6 +48,8 @@ const wanted = {
 
 export const startRestoresInput = z.object({
   ...wanted,
+  /** Absent: on each node outside of its watched folders, `restored/RUN/step-N`. */
+  targetPath: targetPath.optional(),
   nodeIds: z.array(id).min(1).max(MOST_NODES),
   /** When it turns out damaged, the complete one before it is restored in its place. */
   mayFallBack: z.boolean().default(false),

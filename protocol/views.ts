@@ -9,6 +9,7 @@ import type { CopyView } from "./homes.ts";
 import type { CheckpointKeeping } from "./keeping.ts";
 import type { ShownPlace } from "./place.ts";
 import type { PresetView } from "./profile-views.ts";
+import type { WatchedFolder } from "./reports.ts";
 import type { Role } from "./requests.ts";
 import type { RestoreCost, RestoreQueue } from "./restoring.ts";
 import type { NodeState } from "./node-status.ts";
@@ -291,6 +292,8 @@ export interface RestoreCandidate {
   /** Why it cannot be chosen, or null when it fits. */
   whyNot: string | null;
   busyWith: string | null;
+  /** What its programs do, such as `training llama`; null: it watches no run. */
+  training: string | null;
   /** From what is expected of this node's link: its own transfers, else its probe, else its neighbours; null without any. */
   etaMs: number | null;
   bytesPerSecond: number | null;
@@ -318,8 +321,12 @@ export interface RestorePlan {
   candidates: RestoreCandidate[];
   /** The node asked for, or the one that fits best; null when none fits. */
   suggestedNodeId: string | null;
-  /** On that node. */
+  /** On that node, outside of watched folders where the node has such a place. */
   suggestedPath: string;
+  /** On that node, where training looks for it; null: none, or restores may not go there. */
+  trainingPath: string | null;
+  /** On that node. */
+  watched: readonly WatchedFolder[];
   /** Where it lay in the watched folder, or would lie by its step: a target of this name receives its files, any other one is a folder. */
   place: ShownPlace;
 }

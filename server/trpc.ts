@@ -3,7 +3,6 @@ import { ZodError } from "zod";
 import { Fault, isFault, sentenceOf, type FaultData } from "#protocol/fault.ts";
 import { FAULTS } from "#protocol/fault-table.ts";
 import { isDiskFull } from "#prisma/is-disk-full.ts";
-import { asCaller } from "#prisma/statement-turns.ts";
 import { hasRole, type Role } from "#protocol/requests.ts";
 import type { Person } from "#protocol/views.ts";
 import type { Hub } from "./hub.ts";
@@ -140,20 +139,6 @@ function allow(meta: Meta | undefined, context: Pick<Context, "caller" | "refusa
 /** Failed calls of procedures that are open to everybody, by network. Calls that succeed are not counted. */
 const OPEN_CALLS = { atOnce: 60, perSecond: 2 } as const;
 
-/** Names the queue in which the statements of a call wait: of a session, a token, a node, or an address. */
-function queueOf({ caller, address }: Pick<Context, "caller" | "address">): string {
-  switch (caller.kind) {
-    case "person":
-      return `session:${caller.sessionHash}`;
-    case "token":
-      return `token:${caller.tokenId}`;
-    case "node":
-      return `node:${caller.nodeId}`;
-    case "nobody":
-      return `address:${address}`;
-  }
-}
-
 const guarded = t.procedure.use(async ({ ctx, meta, type, path, next }) => {
   let giveBack: (() => void) | null = null;
   try {
@@ -166,7 +151,7 @@ const guarded = t.procedure.use(async ({ ctx, meta, type, path, next }) => {
     throw isFault(error) ? trpcError(error) : error;
   }
   const leave = ctx.hub.loop.enter(path);
-  const result = await asCaller(queueOf(ctx), () => next()).finally(leave);
+  const result = await next().finally(leave);
   if (result.ok) giveBack?.();
   if (result.ok) return result;
   const { cause } = result.error;

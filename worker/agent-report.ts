@@ -1,9 +1,11 @@
+import { join } from "node:path";
 import type { ProgressReport } from "#protocol/reports.ts";
 import type { Bench, Benches } from "./agent-benches.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import type { Copier } from "./homes/copier.ts";
 import type { Homes } from "./homes/homes.ts";
 import type { Places } from "./restore/assert-place.ts";
+import { folderApart, mayPlace } from "./restore/folder-apart.ts";
 import { readRoom } from "./restore/room.ts";
 import type { Restorer } from "./restore/restorer.ts";
 import type { Checker } from "./check/checker.ts";
@@ -62,16 +64,21 @@ export async function composeReport(parts: ReportParts): Promise<ProgressReport>
       ...parts.copier.progress(),
     ].slice(0, MOST),
     ...(away.length === 0 ? {} : { homesAway: away }),
-    ...restoreFolderOf(parts),
+    ...(await placesOf(parts)),
   };
 }
 
-/** Where a restore may go, where the watched folder says nothing of it. */
-function restoreFolderOf({ options, places }: ReportParts): { restoreFolder?: string } {
-  const [watch] = options.watches;
-  const [allowed] = places.allowed;
-  const isUsual = watch !== undefined && (allowed === undefined || `${watch.folder}/`.startsWith(`${allowed}/`));
-  return isUsual ? {} : { restoreFolder: (allowed ?? places.restored).slice(0, 1024) };
+/** Where restores may go: a folder outside of watched ones, and which of those take any. */
+async function placesOf({ options, places }: ReportParts): Promise<Pick<ProgressReport, "restoreFolder" | "watched">> {
+  const restoreFolder = await folderApart(places);
+  const watched = await Promise.all(
+    options.watches.slice(0, MOST).map(async ({ run, folder }) => ({
+      run,
+      folder: folder.slice(0, 1024),
+      mayRestore: await mayPlace(join(folder, "checkpoint"), places),
+    })),
+  );
+  return { watched, ...(restoreFolder === null ? {} : { restoreFolder: restoreFolder.slice(0, 1024) }) };
 }
 
 /** The hub asks for a quick pace while somebody looks; at others the last words of a program are not worth their bytes. */

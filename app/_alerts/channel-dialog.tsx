@@ -128,7 +128,7 @@ export function ChannelDialog({ edited, rules, isFirst, onClose }: ChannelDialog
         {edited === null && (
           <CheckLine
             label={`Notify for all ${formatCount(rules)} rules`}
-            hint="Left out, each rule has to be given this channel."
+            hint="Otherwise this channel has to be added to each rule."
             checked={forAllRules}
             onChange={setForAllRules}
           />

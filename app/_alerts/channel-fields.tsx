@@ -5,7 +5,7 @@ import { SecretField } from "../_ui/secret-field.tsx";
 import { Select } from "../_ui/select.tsx";
 import { TextField } from "../_ui/text-field.tsx";
 
-/** What was typed of a channel's address and keys, by field. */
+/** The address and the keys of a channel as they are typed, by field. */
 export type TypedSecret = Partial<ChannelSecret>;
 
 interface ChannelFieldsProps {

@@ -24,7 +24,7 @@ interface FiringPanelProps {
   channels: readonly ChannelView[];
 }
 
-/** What fires now by rule, the gravest first, with what was sent about it; before it what is muted. */
+/** Shows firing alerts by rule, the gravest first, with the messages sent about them; muted rules stand before them. */
 export function FiringPanel({ rules, channels }: FiringPanelProps) {
   const client = useQueryClient();
   const query = useQuery(activeAlertsQuery());

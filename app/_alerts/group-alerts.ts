@@ -20,7 +20,7 @@ interface Telling {
   now: number;
 }
 
-/** What becomes of the alerts of one rule outside the page: whom they go to, how many went, what the others wait for. */
+/** The delivery of one rule's alerts: the channels they go to, how many were sent, and why the others wait. */
 export function tellingWords({ rows, rule, told, now }: Telling): string {
   if (told.length === 0) return "shown here only";
   const to = told.join(", ");

@@ -12,7 +12,7 @@ import { Panel } from "../_ui/panel.tsx";
 import { fullTime } from "../_ui/times.ts";
 import { visibleText } from "../_ui/visible-text.ts";
 
-/** What is muted, why, by whom and until when; each can be ended here. */
+/** Shows each mute with its reason, author and end, and a button that ends it. */
 export function MutedPanel({ muted, all }: { muted: readonly RuleView[]; all: number }) {
   return (
     <Panel label="Muted" title={`${muted.length} of ${all} rules muted`}>

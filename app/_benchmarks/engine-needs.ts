@@ -6,7 +6,7 @@ import { formatCount } from "#protocol/units.ts";
 export const runnable = (engines: readonly EngineNeeds[] | undefined): EngineName[] =>
   engines?.filter(({ canRun }) => canRun).map(({ engine }) => engine) ?? ["tidemark"];
 
-/** What an engine lacks, in words; null where it can run. */
+/** Says in words why an engine cannot run; null where it can. */
 export function needWords({ engine, canRun, needs, missingOn, unknownOn }: EngineNeeds): string | null {
   if (canRun) return null;
   const { program } = ENGINES[engine];

@@ -69,7 +69,7 @@ function sizeOf(text: string, least: number, most: number): number | string {
   }
 }
 
-/** What was typed, or for each field what is wrong with it. `canRun` are the engines of a form in which none was chosen. */
+/** Reads the form, or returns for each field what is wrong with it. `canRun` are the engines of a form in which none was chosen. */
 export function readForm(
   form: StartForm,
   canRun: readonly EngineName[],

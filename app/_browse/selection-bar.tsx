@@ -15,7 +15,6 @@ interface SelectionBarProps {
 /** What is chosen, and what can be done with it. */
 export function SelectionBar({ selection, onClear, children }: SelectionBarProps) {
   const { objects, bytes, folders } = countChosen(selection);
-  if (objects + folders === 0) return null;
   const words = [
     ...(objects > 0 ? [`${formatCount(objects)} ${objects === 1 ? "object" : "objects"}, ${formatBytes(bytes)}`] : []),
     ...(folders > 0 ? [`${formatCount(folders)} ${folders === 1 ? "folder" : "folders"} with all that is below`] : []),

@@ -31,37 +31,29 @@ const NOTHING: Walked = {
   fault: null,
 };
 
+/** Walks through a place for as long as the component is mounted; another place needs a component of its own (`key`). */
 export function useWalk(at: { profileId: string; prefix: string; words: string }): {
   walked: Walked;
   stop: () => void;
   goOn: () => void;
 } {
   const { profileId, prefix, words } = at;
-  const name = JSON.stringify([profileId, prefix, words]);
-  const [of, setOf] = useState({ name, walked: NOTHING, turn: 0 });
-  if (of.name !== name) setOf({ name, walked: NOTHING, turn: 0 });
-  const held = useRef<{ name: string; cursor: string | null; stop: () => void }>({
-    name,
-    cursor: null,
-    stop: () => undefined,
-  });
-  const { turn } = of;
+  const [walked, setWalked] = useState(NOTHING);
+  // A new object for each time it goes on.
+  const [from, setFrom] = useState<{ cursor: string | null }>({ cursor: null });
+  const held = useRef<{ next: string | null; stop: () => void }>({ next: null, stop: () => undefined });
   useEffect(() => {
-    if (turn < 0) return;
     const controller = new AbortController();
-    if (held.current.name !== name) held.current = { name, cursor: null, stop: () => undefined };
     held.current.stop = () => controller.abort();
-    const change = (to: (walked: Walked) => Walked): void =>
-      setOf((old) => (old.name === name ? { ...old, walked: to(old.walked) } : old));
     const walk = async (): Promise<void> => {
       let here = 0;
-      for (;;) {
-        const asked = { profileId, prefix, words, cursor: held.current.cursor };
-        const page = await hub.bucket.walk.query(asked, { signal: controller.signal });
-        held.current.cursor = page.nextCursor;
+      for (let { cursor } = from; ;) {
+        const page = await hub.bucket.walk.query({ profileId, prefix, words, cursor }, { signal: controller.signal });
+        cursor = page.nextCursor;
+        held.current.next = cursor;
         here += page.looked.objects;
         const state = page.nextCursor === null ? "done" : here >= STRETCH ? "paused" : "walking";
-        change((old) => ({
+        setWalked((old) => ({
           objects: [...old.objects, ...page.objects].slice(0, MOST_ROWS),
           looked: {
             objects: old.looked.objects + page.looked.objects,
@@ -84,16 +76,18 @@ export function useWalk(at: { profileId: string; prefix: string; words: string }
       }
     };
     walk().catch((error: unknown) => {
-      change((old) =>
+      setWalked((old) =>
         controller.signal.aborted ? { ...old, state: "stopped" } : { ...old, state: "failed", fault: faultOf(error) },
       );
     });
     return () => controller.abort();
-  }, [name, turn, profileId, prefix, words]);
+  }, [from, profileId, prefix, words]);
   return {
-    walked: of.name === name ? of.walked : NOTHING,
+    walked,
     stop: () => held.current.stop(),
-    goOn: () =>
-      setOf((old) => ({ ...old, walked: { ...old.walked, state: "walking", fault: null }, turn: old.turn + 1 })),
+    goOn: () => {
+      setWalked((old) => ({ ...old, state: "walking", fault: null }));
+      setFrom({ cursor: held.current.next });
+    },
   };
 }

@@ -11,19 +11,14 @@ import { say } from "../_ui/toast.tsx";
 import { UnreadableNames } from "../_ui/unreadable-names.tsx";
 import { shortText } from "../_ui/visible-text.ts";
 import { startDownload } from "./downloads.ts";
-import { listWanted, nameOf, type ListedFiles, type Wanted } from "./list-wanted.ts";
+import { listWanted, nameOf, type FoundSum, type ListedFiles, type Wanted } from "./list-wanted.ts";
 
 interface DownloadDialogProps {
   wanted: Wanted;
   onClose: () => void;
 }
 
-interface Found {
-  objects: number;
-  bytes: number;
-}
-
-const sumOf = (files: ListedFiles["files"] | readonly { sizeBytes: number }[]): Found => ({
+const sumOf = ({ files }: ListedFiles): FoundSum => ({
   objects: files.length,
   bytes: files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
 });
@@ -32,17 +27,17 @@ const sumOf = (files: ListedFiles["files"] | readonly { sizeBytes: number }[]): 
 export function DownloadDialog({ wanted, onClose }: DownloadDialogProps) {
   // What is ticked may change behind the dialog; it is about what was ticked when it was opened.
   const [asked] = useState(wanted);
-  const [found, setFound] = useState<Found>({ objects: 0, bytes: 0 });
+  const [found, setFound] = useState<FoundSum>({ objects: 0, bytes: 0 });
   const [listed, setListed] = useState<ListedFiles | null>(null);
   const [fault, setFault] = useState<FaultData | null>(null);
   const [isBusy, setBusy] = useState(false);
   useEffect(() => {
     const stop = new AbortController();
     const { signal } = stop;
-    listWanted(asked, { signal, onFound: (files) => setFound(sumOf(files)) }).then(
+    listWanted(asked, { signal, onFound: setFound }).then(
       (all) => {
         if (signal.aborted) return;
-        setFound(sumOf(all.files));
+        setFound(sumOf(all));
         setListed(all);
       },
       (error: unknown) => {

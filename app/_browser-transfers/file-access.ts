@@ -69,7 +69,7 @@ async function openWith(name: string, options: object, isWanted = all): Promise<
 
 /** Null where the browser has no picker that gives handles: a file input does it then. */
 export const pickFiles = (): Promise<Chosen | null> => openWith("showOpenFilePicker", { multiple: true });
-/** Files whose names are not wanted are left out, before anything of them is read. */
+/** Skips files whose names are not wanted, before anything of them is read. */
 export const pickFolder = (isWanted: (name: string) => boolean = all): Promise<Chosen | null> =>
   openWith("showDirectoryPicker", { mode: "read" }, isWanted);
 

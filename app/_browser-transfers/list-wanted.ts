@@ -21,10 +21,15 @@ export interface ListedFiles {
   unreadable: string[];
 }
 
+export interface FoundSum {
+  objects: number;
+  bytes: number;
+}
+
 export interface ListingWatch {
   signal?: AbortSignal;
-  /** All files found so far. */
-  onFound?: (files: readonly FolderFile[]) => void;
+  /** Called after each page of a listing with the sum of all files found so far. */
+  onFound?: (sum: FoundSum) => void;
 }
 
 /** As many as one call takes: `FILES_PER_CALL` of the protocol, whose module loads zod. */
@@ -92,10 +97,15 @@ async function listChosen(
   // By path: an object may be ticked together with a folder that it lies in.
   const files = new Map<string, FolderFile>();
   const unreadable = new Set<string>();
+  const sum: FoundSum = { objects: 0, bytes: 0 };
   const take: Take = (some, names) => {
-    for (const file of some) files.set(file.path, file);
+    for (const file of some) {
+      sum.bytes += file.sizeBytes - (files.get(file.path)?.sizeBytes ?? 0);
+      files.set(file.path, file);
+    }
     for (const name of names) unreadable.add(name);
-    onFound?.([...files.values()]);
+    sum.objects = files.size;
+    onFound?.({ ...sum });
   };
   for (let at = 0; at < keys.length; at += KEYS_AT_ONCE) {
     signal?.throwIfAborted();

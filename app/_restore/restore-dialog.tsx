@@ -142,7 +142,8 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
           start.run({
             checkpointId,
             nodeIds,
-            targetPath,
+            // Each of several nodes has its own folder for restores.
+            ...(nodes.length > 1 && choice.targetPath === null ? {} : { targetPath }),
             mayFallBack,
             choice: askedChoice({ files: choice.files, patterns }),
           });
@@ -202,7 +203,7 @@ interface StartInput {
   requestId: string;
   checkpointId: string;
   nodeIds: string[];
-  targetPath: string;
+  targetPath?: string;
   mayFallBack: boolean;
   choice: AskedChoice;
 }

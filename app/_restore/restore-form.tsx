@@ -30,6 +30,7 @@ import {
   wholeTimeMs,
   type RestoreChoice,
 } from "./restore-choice.ts";
+import { TargetOffers } from "./target-offers.tsx";
 import { formatBytes } from "../_ui/sizes.ts";
 
 interface RestoreFormProps {
@@ -159,6 +160,13 @@ export function RestoreForm({
         onFocus={() => onHold(targetPath)}
         onBlur={() => onHold(null)}
       />
+      <TargetOffers
+        plan={plan}
+        targetPath={targetPath}
+        nodes={choice.also.length + 1}
+        isDefault={choice.targetPath === null}
+        onChange={(path) => onChange((old) => ({ ...old, targetPath: path }))}
+      />
       {put !== null && (
         <Line label="Put there">
           <span className="min-w-0 break-all">
@@ -237,10 +245,16 @@ function fileWords({ chosen }: RestorePlan, { files, tensors }: RestoreChoice): 
   return `${files === null ? "all " : ""}${formatCount(count)} ${count === 1 ? "file" : "files"}`;
 }
 
+/** A node is idle only where it neither moves anything nor watches a run. */
+const doingWords = ({ busyWith, training }: RestoreCandidate): string[] => {
+  const doing = [busyWith, training].filter((words) => words !== null);
+  return doing.length === 0 ? ["idle"] : doing;
+};
+
 const candidateNote = (candidate: RestoreCandidate, node: NodeRow | undefined): string =>
   [
     node === undefined ? (candidate.gpu ?? "no GPU") : nodeFactsLine(node),
-    candidate.busyWith === null ? "idle" : candidate.busyWith,
+    ...doingWords(candidate),
     ...(candidate.from === null ? [] : [`reads ${candidate.from}`]),
   ]
     .map(visibleText)

@@ -17,7 +17,7 @@ import { useWidth } from "./use-width.ts";
 
 export interface ChartProps {
   label: string;
-  /** Left out: time. */
+  /** Absent: the axis shows time. */
   axis?: Axis;
   times: readonly number[];
   series: readonly Series[];
@@ -27,7 +27,7 @@ export interface ChartProps {
   height?: number;
   /** A line breaks where nothing was measured for so long; without it, where the points stand unusually far apart. */
   breakAfterMs?: number;
-  /** Shows a part, which stands in `from` and `to` then; null shows all again. Left out: the chart shows all. */
+  /** Shows a part, which stands in `from` and `to` then; null shows all again. Absent: the chart always shows all. */
   onPart?: (part: ChartPart | null) => void;
   /** All that can be shown, while a part is; null while all is. */
   whole?: ChartPart | null;

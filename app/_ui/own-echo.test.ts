@@ -10,7 +10,7 @@ test("the answers to one's own changes are no changes of others, however late th
   expect(second).toEqual({ echo: { heard: "abc", sent: [] }, isForeign: false });
 });
 
-test("an answer that was left out is not waited for", () => {
+test("an answer that never comes is not waited for", () => {
   const { echo, isForeign } = hear(send(send(startEcho(""), "a"), "ab"), "ab");
   expect([isForeign, echo.sent]).toEqual([false, []]);
 });

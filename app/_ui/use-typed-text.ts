@@ -1,14 +1,9 @@
 "use client";
-import { useEffect, useRef, useState, type RefObject } from "react";
-import { hear, newestOf, send, startEcho, type Echo } from "./own-echo.ts";
+import { useEffect, useLayoutEffect, useRef, useState, type RefObject } from "react";
+import { hear, newestOf, send, startEcho } from "./own-echo.ts";
 
 /** What is typed settles for so long before it is applied. */
 const SETTLE_MS = 200;
-
-interface Typing {
-  typed: string;
-  echo: Echo;
-}
 
 interface TypedText {
   typed: string;
@@ -18,38 +13,44 @@ interface TypedText {
 }
 
 /**
- * The text of a field whose value is kept elsewhere and comes back late, as from the address of the page. What is typed is never
- * written over by the answer to what was typed before it; a change of somebody else is shown.
+ * Keeps the text of a field whose value is kept elsewhere and comes back late, as from the address of the page. What is typed is
+ * never written over by the answer to what was typed before it; a change of somebody else is shown.
+ *
+ * Values are compared in effects, never while rendering: React begins renderings that it throws away when a key is pressed, and
+ * a state that such a rendering sets is what the next letter would be added to.
  */
 export function useTypedText(value: string, onChange: (text: string) => void): TypedText {
-  const [state, setState] = useState<Typing>(() => ({ typed: value, echo: startEcho(value) }));
-  const heard = hear(state.echo, value);
-  if (heard.echo !== state.echo) setState({ typed: heard.isForeign ? value : state.typed, echo: heard.echo });
+  const [typed, type] = useState(value);
   const field = useRef<HTMLInputElement>(null);
+  const echo = useRef(startEcho(value));
   const tell = useRef(onChange);
-  useEffect(() => {
+  useLayoutEffect(() => {
     // A page that is drawn again and again, as live ones are, must not keep the text from settling.
     tell.current = onChange;
   });
-  const type = (typed: string): void => setState((old) => ({ ...old, typed }));
+  useLayoutEffect(() => {
+    const heard = hear(echo.current, value);
+    echo.current = heard.echo;
+    if (heard.isForeign) type(value);
+  }, [value]);
   useEffect(() => {
     const typedBefore = field.current?.value;
-    if (typedBefore !== undefined)
-      setState((old) => (old.typed === typedBefore ? old : { ...old, typed: typedBefore }));
+    if (typedBefore !== undefined) type(typedBefore);
     // Back and Forward are somebody else's changes, whatever is still waited for.
-    const forget = (): void => setState((old) => ({ ...old, echo: startEcho(old.echo.heard) }));
+    const forget = (): void => {
+      echo.current = startEcho(echo.current.heard);
+    };
     window.addEventListener("popstate", forget);
     return () => window.removeEventListener("popstate", forget);
   }, []);
-  const { typed } = state;
-  const isTold = newestOf(state.echo) === typed;
   useEffect(() => {
-    if (isTold) return;
+    if (newestOf(echo.current) === typed) return;
     const timer = setTimeout(() => {
-      setState((old) => ({ ...old, echo: send(old.echo, typed) }));
+      if (newestOf(echo.current) === typed) return;
+      echo.current = send(echo.current, typed);
       tell.current(typed);
     }, SETTLE_MS);
     return () => clearTimeout(timer);
-  }, [typed, isTold]);
+  }, [typed]);
   return { typed, type, field };
 }

@@ -40,7 +40,6 @@ for (const { width, themes } of FORMS) {
     page,
     stage,
   }) => {
-    test.setTimeout(900_000);
     const run = runName.parse("llama-8b");
     await stage.startNode({ name: "gpu-1", run });
     writeCheckpoint({

@@ -12,7 +12,6 @@ test("every page runs under its content security policy, with a nonce of its own
   page,
   stage,
 }) => {
-  test.setTimeout(240_000);
   const run = runName.parse("llama-8b");
   await stage.startNode({ name: "gpu-1", run });
   const folder = stage.folderOf("gpu-1");

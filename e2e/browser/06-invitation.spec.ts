@@ -42,7 +42,6 @@ test("a hub that was told its address says on a page that was opened elsewhere w
     admin: ADMIN,
     pages: "served",
     env: { TIDEMARK_PUBLIC_URL: "https://tidemark.example" },
-    readyWithinMs: 120_000,
   });
   try {
     await page.goto(`${hub.url}/sign-in`);

@@ -4,7 +4,6 @@ test("the CORS rule is shown, written and answers a browser, on a wide and on a 
   page,
   stage,
 }) => {
-  test.setTimeout(180_000);
   await openSignedIn(page, stage);
   for (const theme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme: theme });
@@ -22,7 +21,6 @@ test("the CORS rule is shown, written and answers a browser, on a wide and on a 
 });
 
 test("a pasted configuration becomes a bucket, and its secret never comes back", async ({ page, stage }) => {
-  test.setTimeout(180_000);
   const { endpoint, accessKey, secretKey, bucket } = stage.store;
   const text = `[lab]\ntype = s3\nprovider = Minio\nendpoint = ${endpoint}\naccess_key_id = ${accessKey}\nsecret_access_key = ${secretKey}\n\nrclone copyto ./x lab:${bucket}/x --transfers 10\n`;
   await openSignedIn(page, stage);

@@ -12,7 +12,6 @@ test("somebody is invited, gets another role, is disabled, enabled and removed; 
   page,
   stage,
 }) => {
-  test.setTimeout(180_000);
   await signInByPage(page, stage);
   await page.goto(`${stage.hub.url}/settings?show=people`);
   await page.getByRole("button", { name: "Invite…" }).click();

@@ -10,7 +10,6 @@ test("an alert fires and is acknowledged, a deaf channel says so, and a crash is
   page,
   stage,
 }) => {
-  test.setTimeout(240_000);
   const { alerts } = stage.client;
   await alerts.channels.create.mutate({ channel: { name: "team slack", kind: "slack" }, secret: DEAF });
   // Every disk has less than all of it free.

@@ -12,7 +12,6 @@ test("checkpoints are pinned, tagged and noted, a policy shows what goes before 
   page,
   stage,
 }) => {
-  test.setTimeout(300_000);
   await stage.startNode({ name: "gpu-1", run, flags: ["--settle", "100ms"] });
   const complete = async () =>
     (await stage.client.runs.get.query({ run })).checkpoints.filter(({ state }) => state === "complete");

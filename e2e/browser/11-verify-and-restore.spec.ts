@@ -14,7 +14,6 @@ test("verify, a damaged object found and shown, one file to another path, all fi
   page,
   stage,
 }) => {
-  test.setTimeout(300_000);
   await stage.startNode({ name: "gpu-1", run: "llama" });
   for (const name of ["gpu-2", "gpu-3"]) await stage.startNode({ name, run: `idle-${name}` });
   const folder = stage.folderOf("gpu-1");

@@ -46,7 +46,6 @@ async function looksRight(page: Page, name: string): Promise<void> {
 }
 
 test("a checkpoint is looked into and compared with the one before", async ({ page, stage }) => {
-  test.setTimeout(240_000);
   await stage.startNode({ name: "gpu-1", run: "tiny" });
   writeFolder(real, TRAINER, join(stage.folderOf("gpu-1"), "checkpoint-4"));
   const four = await waitComplete(stage, "tiny", { step: 4 });
@@ -106,7 +105,6 @@ test.describe("what another tool left", () => {
   test.use({ expectedErrors: [/404 .*checkpoints\.get/] });
 
   test("is found, adopted, restored, and held to its checksums", async ({ page, stage }) => {
-    test.setTimeout(240_000);
     await stage.startNode({ name: "gpu-2", run: "idle" });
     await copyToBucket(stage, real, { from: TRAINER, to: "old/llama tiny/checkpoint-4/" });
     await copyToBucket(stage, real, { from: "transformers-shards/step_2/", to: "old/shards/step_2/" });
@@ -150,7 +148,6 @@ test.describe("what another tool left", () => {
 });
 
 test("a run that moved shows who wrote it, what the move cost, and who was refused", async ({ page, stage }) => {
-  test.setTimeout(240_000);
   const first = await stage.startNode({ name: "gpu-1", run: "moved", flags: ["--limit-up", "300KB"] });
   const small = { modelBytes: 64 * 1024, optimizerBytes: 0, loss: 1 };
   writeCheckpoint({ folder: stage.folderOf("gpu-1"), step: 100, ...small });

@@ -24,7 +24,6 @@ test("a folder is dropped, paused, reloaded, goes on without sending again what 
   page,
   stage,
 }) => {
-  test.setTimeout(240_000);
   await standInPickers(page);
   await letPagesIn(stage);
   await openSignedIn(page, stage);
@@ -89,7 +88,6 @@ test("a tab that goes away in the middle is followed by another one, which goes 
   stage,
   context,
 }) => {
-  test.setTimeout(240_000);
   await standInPickers(page);
   await letPagesIn(stage);
   await openSignedIn(page, stage);
@@ -115,7 +113,6 @@ test.describe("a bucket that lets no page in", () => {
   // The browser itself writes each refused request to the console.
   test.use({ expectedErrors: [/CORS policy|net::ERR_FAILED/] });
   test("is named as such, and the rule that is missing is one button away", async ({ page, stage }) => {
-    test.setTimeout(180_000);
     await standInPickers(page);
     await openSignedIn(page, stage);
     await writeFiles(page, { "a.bin": 1000 });
@@ -138,7 +135,6 @@ test("a file comes in parallel ranges to the disk and a folder as tar, byte for 
   page,
   stage,
 }) => {
-  test.setTimeout(240_000);
   await standInPickers(page);
   await letPagesIn(stage);
   const run = runName.parse("llama-8b");
@@ -195,7 +191,6 @@ test("where no page may write files, the browser's own downloads take the stream
   page,
   stage,
 }) => {
-  test.setTimeout(180_000);
   await page.addInitScript(() => Reflect.deleteProperty(globalThis, "showSaveFilePicker"));
   await letPagesIn(stage);
   const run = runName.parse("llama-8b");
@@ -227,7 +222,6 @@ test("a thousand small files dropped at once all arrive, and only those on the s
   page,
   stage,
 }) => {
-  test.setTimeout(300_000);
   const count = 1_000;
   await page.addInitScript(() => Reflect.set(DataTransferItem.prototype, "getAsFileSystemHandle", async () => null));
   await letPagesIn(stage);
@@ -253,7 +247,7 @@ test("a thousand small files dropped at once all arrive, and only those on the s
   // Leaving is warned of while bytes move.
   const prevented = await page.evaluate(() => !window.dispatchEvent(new Event("beforeunload", { cancelable: true })));
   expect(prevented).toBe(true);
-  await expect(page).not.toHaveTitle(/↑/, { timeout: 200_000 });
+  await expect(page).not.toHaveTitle(/↑/);
   const stored = await stage.client.browserTransfers.folder.query({
     profileId: stage.profileId,
     prefix: "up/",

@@ -20,7 +20,6 @@ test("columns are chosen, filters get names, nodes stand as tiles, and no row mo
   page,
   stage,
 }) => {
-  test.setTimeout(360_000);
   await stage.startNode({ name: "gpu-2", run: "llama" });
   await stage.startNode({ name: "gpu-3", run: "mistral" });
   await signInByPage(page, stage);
@@ -104,7 +103,6 @@ test("a node's page follows what its program says, and shows round trips and the
   page,
   stage,
 }) => {
-  test.setTimeout(300_000);
   await stage.startNode({ name: "gpu-1", run: "llama", program: PROGRAM });
   writeCheckpoint({
     folder: stage.folderOf("gpu-1"),

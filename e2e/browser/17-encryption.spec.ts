@@ -12,7 +12,6 @@ test("encryption is switched on with its price understood, the key is exported, 
   page,
   stage,
 }) => {
-  test.setTimeout(300_000);
   await stage.startNode({ name: "gpu-1", run, flags: ["--settle", "100ms"] });
   await signInByPage(page, stage);
   await page.goto(`${stage.hub.url}/buckets`);

@@ -74,7 +74,6 @@ const ended = (seq: number): NodeEvent => ({
 });
 
 test("an upload is paused and goes on from the page, and stays where it was meanwhile", async ({ page, stage }) => {
-  test.setTimeout(240_000);
   await stage.startNode({ name: "gpu-1", run, flags: ["--limit-up", "2MB"] });
   writeCheckpoint({ folder: stage.folderOf("gpu-1"), step: 500, modelBytes: 60 * MIB, optimizerBytes: 0, loss: 1.5 });
   await signInByPage(page, stage);
@@ -109,7 +108,6 @@ test("a map shows what is tried again, a node that does nothing is named, and hi
   page,
   stage,
 }) => {
-  test.setTimeout(240_000);
   const rogue = await enrolRogue(stage, { name: "gpu-9" });
   await rogue.node.record.mutate({ events: Array.from({ length: 64 }, (_, index) => ended(index + 1)) });
   const tell = teller(rogue);
@@ -157,7 +155,6 @@ test("a map shows what is tried again, a node that does nothing is named, and hi
 });
 
 test("a bucket says what lies in it by run, how it grew and what a month of that costs", async ({ page, stage }) => {
-  test.setTimeout(240_000);
   await stage.startNode({ name: "gpu-1", run });
   writeCheckpoint({ folder: stage.folderOf("gpu-1"), step: 500, modelBytes: 24 * MIB, optimizerBytes: 0, loss: 1.5 });
   await waitComplete(stage, run);

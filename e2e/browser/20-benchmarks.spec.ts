@@ -9,7 +9,6 @@ test("an admin allows engines at a bucket, two nodes compare them, and what they
   page,
   stage,
 }) => {
-  test.setTimeout(420_000);
   for (const [name, region] of [
     ["gpu-1", "us-east"],
     ["gpu-2", "eu"],
@@ -57,7 +56,7 @@ test("an admin allows engines at a bucket, two nodes compare them, and what they
 
   await expect(page).toHaveURL(/\/benchmarks\/[0-9a-f]{32}$/);
   await expect(page.getByRole("heading", { name: "Tidemark and the SDK" })).toBeVisible();
-  await expect(page.getByRole("button", { name: "Cancel…" })).toBeHidden({ timeout: 240_000 });
+  await expect(page.getByRole("button", { name: "Cancel…" })).toBeHidden();
   const engines = page.getByRole("table", { name: "Engines" });
   await expect(engines.getByRole("row").filter({ hasText: "AWS SDK" })).toContainText("bps");
   await expect(engines.getByRole("row").filter({ hasText: "Tidemark" })).toContainText("none");
@@ -95,9 +94,7 @@ test("an admin allows engines at a bucket, two nodes compare them, and what they
     seed: 1,
   });
   await page.goto(`${stage.hub.url}/benchmarks/${second}`);
-  await expect(page.getByRole("region", { name: "Cases" }).getByRole("listitem").first()).toBeVisible({
-    timeout: 120_000,
-  });
+  await expect(page.getByRole("region", { name: "Cases" }).getByRole("listitem").first()).toBeVisible();
   await page.getByRole("button", { name: "Cancel…" }).click();
   await dialog.getByRole("button", { name: "Cancel it" }).click();
   await expect(page.getByText("cancelled", { exact: true }).first()).toBeVisible();

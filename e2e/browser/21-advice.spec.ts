@@ -57,7 +57,6 @@ test("thresholds are tried on the past, asked of every node, and advice is read,
   page,
   stage,
 }) => {
-  test.setTimeout(300_000);
   const rates = [8, 24, 40, 80, 120, 160, 300];
   for (const [index, rate] of rates.entries()) {
     const up = rate * MBIT;

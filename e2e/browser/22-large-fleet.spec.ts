@@ -20,7 +20,6 @@ test("a large fleet streams: the page shows all of them, stays calm under the po
   page,
   stage,
 }) => {
-  test.setTimeout(480_000);
   await stage.startNode({ name: "gpu-1", run: "llama" });
   writeCheckpoint({ folder: stage.folderOf("gpu-1"), step: 7, modelBytes: 4096, optimizerBytes: 0, loss: 1 });
   await waitUntil("a checkpoint is safe", async () =>
@@ -48,7 +47,7 @@ test("a large fleet streams: the page shows all of them, stays calm under the po
     args: [JSON.stringify(orders)],
     onLine: (line) => (isReady ||= line.includes('"said":"ready"')),
   });
-  await waitUntil("every node has reported", async () => isReady, { withinMs: 240_000 });
+  await waitUntil("every node has reported", async () => isReady);
   await openSignedIn(page, stage);
 
   // The overview counts all of them and draws the first ones.

@@ -12,7 +12,6 @@ test("a slow and failing bucket is told in plain words, first of all on the over
   page,
   stage,
 }) => {
-  test.setTimeout(240_000);
   await stage.startNode({
     name: "gpu-1",
     run: "steady",

@@ -38,7 +38,6 @@ test("every page at 360 px: reached by touch, nothing sticks out, nothing is too
   page,
   stage,
 }) => {
-  test.setTimeout(420_000);
   const run = runName.parse("llama-3-70b-instruct-sft-with-a-long-name");
   await stage.startNode({ name: "gpu-with-a-rather-long-name-07", run });
   writeCheckpoint({

@@ -36,7 +36,6 @@ const focused = (page: Page) =>
   });
 
 test("signs in, finds the run, and restores its checkpoint without a pointer", async ({ page, stage }) => {
-  test.setTimeout(180_000);
   const wanted = await makeSafe(stage);
   await page.goto(`${stage.hub.url}/sign-in`);
   await expect(page.getByLabel("E-mail")).toBeFocused();
@@ -106,7 +105,6 @@ test("signs in, finds the run, and restores its checkpoint without a pointer", a
 });
 
 test("from the door to a restored checkpoint takes six clicks at most", async ({ page, stage }) => {
-  test.setTimeout(180_000);
   const wanted = await makeSafe(stage);
   let clicks = 0;
   await page.exposeFunction("tellClick", () => (clicks += 1));

@@ -10,7 +10,6 @@ test("the pages tell the newest step from abandoned ones and from the final mode
   page,
   stage,
 }) => {
-  test.setTimeout(300_000);
   const folder = stage.folderOf("gpu-1");
   const train = [process.execPath, join(ROOT, "e2e/stage/training-program.ts"), folder, "1"];
   const start = async (flags: string[], program: string[]) => {

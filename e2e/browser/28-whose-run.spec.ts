@@ -10,7 +10,6 @@ test("a run is handed over to the node that asked for it, and its writer until t
   page,
   stage,
 }) => {
-  test.setTimeout(240_000);
   const owner = await enrolRogue(stage, { name: "owner" });
   const other = await enrolRogue(stage, { name: "other" });
   const { epoch } = await owner.node.claimEpoch.mutate({ run });
@@ -49,7 +48,6 @@ test("a node and the machines of a token write the runs that their patterns name
   page,
   stage,
 }) => {
-  test.setTimeout(240_000);
   const node = await enrolRogue(stage, { name: "gpu-1" });
   const mayWrite = async () => (await stage.client.nodes.get.query({ id: node.nodeId })).mayWrite;
 

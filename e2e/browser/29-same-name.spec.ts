@@ -12,7 +12,6 @@ test("a run with checkpoints in two folders shows both lines, and which one is t
   page,
   stage,
 }) => {
-  test.setTimeout(300_000);
   const folder = stage.folderOf("gpu-1");
   for (const [version, step] of [
     [0, 300],
@@ -50,7 +49,6 @@ test("a Lightning file is restored by hand and lies on the disk under its own na
   page,
   stage,
 }) => {
-  test.setTimeout(300_000);
   const folder = stage.folderOf("gpu-1");
   mkdirSync(folder, { recursive: true });
   const save = `const fs = require("node:fs"), at = ${JSON.stringify(join(folder, PLACE))};

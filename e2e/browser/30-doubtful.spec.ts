@@ -14,7 +14,6 @@ test("a doubtful checkpoint is told from a whole one on the pages of its run, it
   page,
   stage,
 }) => {
-  test.setTimeout(300_000);
   const folder = stage.folderOf("gpu-1");
   const write = (step: number, more: Record<string, string>): void => {
     const path = join(folder, `checkpoint-${step}`);
@@ -64,7 +63,6 @@ test("a piece says on the pages of its run and its own which node's piece is mis
   page,
   stage,
 }) => {
-  test.setTimeout(300_000);
   const write = (node: string): void => {
     const path = join(stage.folderOf(node), "step_10");
     mkdirSync(path, { recursive: true });

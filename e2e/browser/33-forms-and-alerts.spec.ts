@@ -15,7 +15,6 @@ test("the first channel is told by all rules, its test arrives, and what is mute
   page,
   stage,
 }) => {
-  test.setTimeout(240_000);
   const condition = { kind: "disk-full" as const, lessPercent: 100 };
   await stage.client.alerts.rules.create.mutate({ rule: { name: "any disk", condition } });
   await stage.client.alerts.rules.create.mutate({ rule: { name: "grave disk", condition, severity: "critical" } });
@@ -85,7 +84,6 @@ test("a wrong key is said to be refused, a bucket that is there already is told,
   page,
   stage,
 }) => {
-  test.setTimeout(240_000);
   const { endpoint, accessKey, secretKey, bucket } = stage.store;
   await openSignedIn(page, stage);
   await page.goto(`${stage.hub.url}/buckets?add=1`);

@@ -10,7 +10,7 @@ process.env["GATE_HUB"] ??= join(import.meta.dirname, "../../.tools/hub/main.js"
 process.env["GATE_WORKER"] ??= join(import.meta.dirname, "../../dist/tidemark.mjs");
 
 /**
- * Numbered stories, four at a time: more than half of a story is waiting. Where nobody is there to tell it again (CI) a story that
+ * Numbered stories, three at a time beside the process tests: more than half of a story is waiting. Where nobody is there to tell it again (CI) a story that
  * failed is told once more, and the gate names each that needed it, with the reason: those are mended, not lived with.
  */
 export default defineConfig({
@@ -23,16 +23,16 @@ export default defineConfig({
     { name: "others", testIgnore: LONG },
   ],
   outputDir: "../../test-results",
-  workers: 4,
+  workers: 3,
   retries: ci ? 1 : 0,
   forbidOnly: ci,
-  timeout: 300_000,
-  expect: { timeout: 120_000 },
+  timeout: 900_000,
+  expect: { timeout: 300_000 },
   reporter: process.env.PLAYWRIGHT_JSON_OUTPUT_NAME === undefined ? [["list"]] : [["list"], ["json"]],
   use: {
     viewport: { width: 1440, height: 900 },
     reducedMotion: "reduce",
-    actionTimeout: 60_000,
+    actionTimeout: 180_000,
     screenshot: "only-on-failure",
     // A trace of every story would take a third of the time of all of them; the second try of one that failed has it.
     trace: "on-first-retry",

@@ -16,7 +16,7 @@ export const test = base.extend<Fixtures>({
   stageOptions: [{}, { option: true }],
   expectedErrors: [[], { option: true }],
   stage: async ({ stageOptions }, use) => {
-    const hub = { pages: "served" as const, readyWithinMs: 120_000, ...stageOptions.hub };
+    const hub = { pages: "served" as const, ...stageOptions.hub };
     const stage = await openStage({ ...stageOptions, hub });
     try {
       await use(stage);

@@ -24,7 +24,7 @@ export async function whenMoved(scene: Scene, copy: Copy, share: number): Promis
     const moved = scene.direction === "up" ? upBytes : downBytes;
     return moved >= wanted ? ("moved" as const) : null;
   };
-  return waitUntil("bytes move", read, { withinMs: 60_000, everyMs: 5 });
+  return waitUntil("bytes move", read, { everyMs: 5 });
 }
 
 /** Resolves when the store has answered so many requests of a kind; "over" when the program ended before. */
@@ -40,7 +40,7 @@ export async function whenAnswered(scene: Scene, copy: Copy, about: { op: string
       const { targets } = await readCounters(scene.rig.store, about.op);
       return targets.reduce((sum, one) => sum + one.succeeded, 0) >= about.count ? ("answered" as const) : null;
     },
-    { withinMs: 60_000, everyMs: 10 },
+    { everyMs: 10 },
   );
 }
 
@@ -51,7 +51,7 @@ export async function whenStarted(copy: Copy): Promise<void> {
     isOver = true;
   });
   const begun = () => isOver || copy.said.some(({ type }) => type === "started");
-  await waitUntil("the transfer starts", begun, { withinMs: 60_000, everyMs: 10 });
+  await waitUntil("the transfer starts", begun, { everyMs: 10 });
 }
 
 export const sleep = (ms: number): Promise<void> =>

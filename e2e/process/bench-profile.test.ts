@@ -31,7 +31,7 @@ const argsOf = (...more: string[]): string[] => {
   const scratch = join(stage.dir, "scratch");
   return ["bench", "--profile", "stage bucket", "--state", state, "--scratch", scratch, ...SMALL, ...more];
 };
-const bench = (...more: string[]) => runOnce(testedWorker(), argsOf(...more), { env, withinMs: 300_000 });
+const bench = (...more: string[]) => runOnce(testedWorker(), argsOf(...more), { env });
 type Line = Record<string, unknown>;
 const linesOf = (stdout: string, type: string): Line[] =>
   stdout
@@ -54,7 +54,7 @@ const lying = async (): Promise<string> => {
   return (await runOnce(testedWorker(), ["ls", "-r", `s3://${stage.store.bucket}/_tidemark/`], { env: keys })).stdout;
 };
 
-test("without a benchmark key, what needs one is left out and said so", { timeout: 400_000 }, async () => {
+test("without a benchmark key, what needs one is left out and said so", async () => {
   const { code, stdout } = await bench("--engines", "all", "--directions", "down", "--json");
   expect(code).toBe(0);
   const engines = linesOf(stdout, "engine");
@@ -69,47 +69,43 @@ test("without a benchmark key, what needs one is left out and said so", { timeou
   expect([named.code, named.stderr]).toEqual([3, expect.stringContaining("no admin has given a benchmark key")]);
 });
 
-test(
-  "with one it runs as well, and what is printed is what the hub keeps and shows",
-  { timeout: 400_000 },
-  async () => {
-    await stage.client.benchmarks.setKey.mutate({
-      profileId: stage.profileId,
-      key: { kind: "given", accessKeyId: stage.store.accessKey, secretAccessKey: stage.store.secretKey },
-      grant: null,
-    });
-    const { code, stdout, stderr } = await bench("--engines", "tidemark,sdk", "--rounds", "2", "--json");
-    expect([code, stderr]).toEqual([0, ""]);
-    expect(notPromised(stdout.trimEnd().split("\n"))).toEqual([]);
-    const cases = linesOf(stdout, "case");
-    expect(cases).toHaveLength(8);
-    const [result = {}] = linesOf(stdout, "bench");
-    const id = String(result["id"]);
-    expect(result).toMatchObject({ cases: 8, failed: 0, seed: 7, profile: "stage bucket" });
-    expect(result["page"]).toBe(`${stage.hub.url}/benchmarks/${id}`);
-    const view = await clean(id);
-    expect(view).toMatchObject({
-      state: "done",
-      actor: "gpu (command line)",
-      casesDone: 8,
-      casesFailed: 0,
-      nodes: 1,
-    });
-    const { rows } = await stage.client.benchmarks.cases.query({ id });
-    const facts = ({ engine, direction, round, bytesPerSecond }: Line) => ({
-      engine,
-      direction,
-      round,
-      bytesPerSecond,
-    });
-    expect(rows.map((row) => facts({ ...row }))).toEqual(cases.map(facts));
-    expect(view.turnList).toMatchObject([{ nodeName: "gpu", profileName: "stage bucket", state: "done", fault: null }]);
-    const { targets } = await readCounters(stage.store, "PutObject");
-    expect(targets.some(({ key }) => key.includes(view.turnList[0]?.id ?? "none"))).toBe(true);
-    expect(await lying()).toBe("");
-    expect(stdout).not.toContain(stage.store.secretKey);
-  },
-);
+test("with one it runs as well, and what is printed is what the hub keeps and shows", async () => {
+  await stage.client.benchmarks.setKey.mutate({
+    profileId: stage.profileId,
+    key: { kind: "given", accessKeyId: stage.store.accessKey, secretAccessKey: stage.store.secretKey },
+    grant: null,
+  });
+  const { code, stdout, stderr } = await bench("--engines", "tidemark,sdk", "--rounds", "2", "--json");
+  expect([code, stderr]).toEqual([0, ""]);
+  expect(notPromised(stdout.trimEnd().split("\n"))).toEqual([]);
+  const cases = linesOf(stdout, "case");
+  expect(cases).toHaveLength(8);
+  const [result = {}] = linesOf(stdout, "bench");
+  const id = String(result["id"]);
+  expect(result).toMatchObject({ cases: 8, failed: 0, seed: 7, profile: "stage bucket" });
+  expect(result["page"]).toBe(`${stage.hub.url}/benchmarks/${id}`);
+  const view = await clean(id);
+  expect(view).toMatchObject({
+    state: "done",
+    actor: "gpu (command line)",
+    casesDone: 8,
+    casesFailed: 0,
+    nodes: 1,
+  });
+  const { rows } = await stage.client.benchmarks.cases.query({ id });
+  const facts = ({ engine, direction, round, bytesPerSecond }: Line) => ({
+    engine,
+    direction,
+    round,
+    bytesPerSecond,
+  });
+  expect(rows.map((row) => facts({ ...row }))).toEqual(cases.map(facts));
+  expect(view.turnList).toMatchObject([{ nodeName: "gpu", profileName: "stage bucket", state: "done", fault: null }]);
+  const { targets } = await readCounters(stage.store, "PutObject");
+  expect(targets.some(({ key }) => key.includes(view.turnList[0]?.id ?? "none"))).toBe(true);
+  expect(await lying()).toBe("");
+  expect(stdout).not.toContain(stage.store.secretKey);
+});
 
 test("the tables are those that one machine prints without a hub, with where the hub keeps them", async () => {
   const { code, stdout } = await bench("--engines", "tidemark", "--directions", "up");
@@ -132,37 +128,31 @@ test("a bucket that the node does not write to is refused, and nothing is begun"
   expect(await stage.client.benchmarks.list.query()).toHaveLength(before);
 });
 
-test(
-  "one that is stopped in the middle is cancelled at the hub, and leaves nothing",
-  { timeout: 300_000 },
-  async () => {
-    const running = await startProcess({
-      title: "bench",
-      entry: testedWorker(),
-      args: argsOf("--engines", "tidemark", "--rounds", "20", "--json"),
-      env,
-      readReady: (line) => (line.includes(`"type":"case"`) ? line : null),
-      readyWithinMs: 120_000,
-    });
-    const begun = running.lines.find((line) => line.includes(`"type":"bench-started"`)) ?? "{}";
-    const id = String((JSON.parse(begun) as Line)["id"]);
-    expect(await stage.client.benchmarks.get.query({ id })).toMatchObject({ state: "running" });
-    expect(await running.stop("SIGTERM")).toMatchObject({ code: 143 });
-    const view = await clean(id);
-    expect(view).toMatchObject({ state: "cancelled", turnList: [{ state: "cancelled" }] });
-    expect(view.casesDone).toBeGreaterThan(0);
-    expect(await lying()).toBe("");
-  },
-);
-
-test("one that an operator cancels ends on the node", { timeout: 300_000 }, async () => {
+test("one that is stopped in the middle is cancelled at the hub, and leaves nothing", async () => {
   const running = await startProcess({
     title: "bench",
     entry: testedWorker(),
     args: argsOf("--engines", "tidemark", "--rounds", "20", "--json"),
     env,
     readReady: (line) => (line.includes(`"type":"case"`) ? line : null),
-    readyWithinMs: 120_000,
+  });
+  const begun = running.lines.find((line) => line.includes(`"type":"bench-started"`)) ?? "{}";
+  const id = String((JSON.parse(begun) as Line)["id"]);
+  expect(await stage.client.benchmarks.get.query({ id })).toMatchObject({ state: "running" });
+  expect(await running.stop("SIGTERM")).toMatchObject({ code: 143 });
+  const view = await clean(id);
+  expect(view).toMatchObject({ state: "cancelled", turnList: [{ state: "cancelled" }] });
+  expect(view.casesDone).toBeGreaterThan(0);
+  expect(await lying()).toBe("");
+});
+
+test("one that an operator cancels ends on the node", async () => {
+  const running = await startProcess({
+    title: "bench",
+    entry: testedWorker(),
+    args: argsOf("--engines", "tidemark", "--rounds", "20", "--json"),
+    env,
+    readReady: (line) => (line.includes(`"type":"case"`) ? line : null),
   });
   const [newest] = await stage.client.benchmarks.list.query();
   const again = await bench("--engines", "tidemark");

@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => stage.close());
 
 test("what was not safe when a node stopped is what the hub shows, not what the report before said", async () => {
-  const flags = ["--limit-up", "10kB", "--settle", "500ms", "--grace", "2s"];
+  const flags = ["--limit-up", "10kB", "--settle", "500ms", "--grace", "8s"];
   const worker = await stage.startNode({ name: "last", run: "last", flags });
   const node = async () => (await stage.client.nodes.list.query()).find(({ name }) => name === "last");
   await waitUntil("the hub has heard of it", async () => (await node())?.state === "online");

@@ -44,14 +44,10 @@ async function startDemo(before: readonly string[] = []): Promise<ProcessEntry[]
   started = child;
   let said = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (said += chunk.toString()));
-  await waitUntil(
-    "the demo is ready",
-    () => {
-      if (child.exitCode !== null) throw new Error(said);
-      return said.includes("demo is ready");
-    },
-    { withinMs: 180_000 },
-  );
+  await waitUntil("the demo is ready", () => {
+    if (child.exitCode !== null) throw new Error(said);
+    return said.includes("demo is ready");
+  });
   return waitUntil("every part of the demo runs", () => {
     const all = listProcesses();
     const tree = [...all.filter(({ pid }) => pid === child.pid), ...descendantsOf(child.pid ?? 0, all)];
@@ -66,7 +62,7 @@ const doorOf = (tree: readonly ProcessEntry[]): number =>
 
 /** Resolves when every process has ended, with the temporary files that are left. */
 async function leftAfter(tree: readonly ProcessEntry[]): Promise<string[]> {
-  await waitUntil("every process has ended", () => stillRunning(tree).length === 0, { withinMs: 120_000 });
+  await waitUntil("every process has ended", () => stillRunning(tree).length === 0);
   return readdirSync(join(dir, "tmp"));
 }
 

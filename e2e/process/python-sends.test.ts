@@ -34,7 +34,7 @@ const SCHEMAS: Record<string, z.ZodType> = {
 };
 
 test("what tidemark.py sends is what the worker takes", () => {
-  const ran = spawnSync(PYTHON, ["-B", "-c", SENDS], { cwd: CLIENT, encoding: "utf8", timeout: 50_000 });
+  const ran = spawnSync(PYTHON, ["-B", "-c", SENDS], { cwd: CLIENT, encoding: "utf8", timeout: 300_000 });
   expect(ran.status, ran.stderr).toBe(0);
   const sent = z.array(z.tuple([z.string(), z.unknown()])).parse(JSON.parse(ran.stdout));
   expect(new Set(sent.map(([path]) => path))).toEqual(new Set(Object.keys(SCHEMAS)));

@@ -27,7 +27,7 @@ async function moveToNewNode(one: Case) {
   const watch = join(stage.dir, "work", one.name);
   mkdirSync(watch, { recursive: true });
   const node = { run: one.name, watch, flags: ["--settle", "200ms"] };
-  const patience = { watched: watch, withinMs: 60_000, quietMs: 2_000 };
+  const patience = { watched: watch, withinMs: 600_000, quietMs: 2_000 };
   const program = [process.execPath, REPLAY, one.name, watch, one.pauseBefore ?? ""];
   const first = await stage.startNode({ ...node, name: `${one.name}-1`, program });
   if (one.pauseBefore !== undefined) {

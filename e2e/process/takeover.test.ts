@@ -36,12 +36,10 @@ test("a stranger with a token gets no run that is written, is alerted on, and th
   expect(await refusal(rogue.node.claimEpoch.mutate({ run }))).toBe("RUN_IN_USE");
   expect(await refusal(announce(rogue, { run, epoch: 2, step: 1_000_000 }))).toBe("EPOCH_OVER");
   const { step } = await newest();
-  await waitUntil("a later step is safe", async () => (await newest()).step > step, { withinMs: 60_000 });
+  await waitUntil("a later step is safe", async () => (await newest()).step > step);
   expect((await newest()).writerNodeName).toBe("first");
-  const alert = await waitUntil(
-    "the alert fires",
-    async () => (await stage.client.alerts.active.query({})).rows.find(({ kind }) => kind === "claim-refused"),
-    { withinMs: 90_000 },
+  const alert = await waitUntil("the alert fires", async () =>
+    (await stage.client.alerts.active.query({})).rows.find(({ kind }) => kind === "claim-refused"),
   );
   expect(alert).toMatchObject({ nodeName: "rogue", run, text: `asked to write ${run}, which first writes` });
   await first.stop("SIGKILL");

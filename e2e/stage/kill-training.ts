@@ -48,10 +48,8 @@ export async function killTraining(stage: Stage, killing: Killing): Promise<Kill
   const problems: string[] = [];
   const lives: Life[] = [];
   const begin = async (worker: RunningProcess): Promise<number> => {
-    const found = await waitUntil(
-      "it goes on",
-      () => /starts at (\d+)|The program ended with (\d+)/.exec(worker.lines.join("\n"))?.slice(1),
-      { withinMs: 120_000 },
+    const found = await waitUntil("it goes on", () =>
+      /starts at (\d+)|The program ended with (\d+)/.exec(worker.lines.join("\n"))?.slice(1),
     );
     if (found[1] !== undefined) problems.push(`life ${lives.length + 1} ended with ${found[1]}`);
     const from = Number(found[0] ?? 0);
@@ -65,9 +63,7 @@ export async function killTraining(stage: Stage, killing: Killing): Promise<Kill
     // Now and then before its first step.
     const wanted = from + Math.floor(random.next() * 35);
     const hasEnded = () => worker.lines.some((line) => line.includes("The program ended with"));
-    await waitUntil("it has come so far", () => Math.max(logged(), from) >= wanted || hasEnded(), {
-      withinMs: 120_000,
-    });
+    await waitUntil("it has come so far", () => Math.max(logged(), from) >= wanted || hasEnded());
     if (hasEnded()) problems.push(`life ${count + 1}: ${worker.lines.slice(-12).join(" / ")}`);
     const moment = performance.now() + random.next() * 30;
     await waitUntil("the moment of the kill", () => performance.now() >= moment, { everyMs: 1 });

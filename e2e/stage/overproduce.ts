@@ -56,9 +56,7 @@ export async function overproduce(stage: Stage, wish: Overproduction): Promise<O
     const { checkpoints: known } = await stage.client.runs.get.query({ run });
     return known.filter(({ state }) => state === "complete").map(({ step }) => step);
   };
-  await waitUntil("the last one is safe", async () => (look(), (await stepsSafe()).includes(last)), {
-    withinMs: 300_000,
-  });
+  await waitUntil("the last one is safe", async () => (look(), (await stepsSafe()).includes(last)));
   // A checkpoint can be complete before the node's next report has told of its transfer.
   const ends = await waitUntil("no transfer moves any more", async () => {
     const ends = await endsOf(stage, run);

@@ -46,7 +46,7 @@ export async function prepareHub(): Promise<void> {
   if (stamp !== null && stamp.digest === wanted && Date.now() - stamp.at < TEMPLATE_AGE_MS) return;
   await bundleHub();
   const half = `${TEMPLATE}.half`;
-  const hub = await startHub({ dataDir: half, admin: ADMIN, program: HUB_BUNDLE, readyWithinMs: 120_000 });
+  const hub = await startHub({ dataDir: half, admin: ADMIN, program: HUB_BUNDLE });
   try {
     writeFileSync(COOKIE, await signIn(hub.url, ADMIN));
   } finally {

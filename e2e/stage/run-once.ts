@@ -7,7 +7,7 @@ export interface Outcome {
   stderr: string;
 }
 
-/** Runs one of the product's programs to its end; it is killed after `withinMs` (4 minutes), which shows as code null. */
+/** Runs one of the product's programs to its end; it is killed after `withinMs` (10 minutes), which shows as code null. */
 export function runOnce(
   entry: string,
   args: string[],
@@ -22,7 +22,7 @@ export function runOnce(
     const out = { stdout: "", stderr: "" };
     child.stdout.on("data", (chunk: Buffer) => (out.stdout += chunk.toString()));
     child.stderr.on("data", (chunk: Buffer) => (out.stderr += chunk.toString()));
-    const timer = setTimeout(() => child.kill("SIGKILL"), options.withinMs ?? 240_000);
+    const timer = setTimeout(() => child.kill("SIGKILL"), options.withinMs ?? 600_000);
     child.on("error", reject);
     child.on("close", (code) => {
       clearTimeout(timer);

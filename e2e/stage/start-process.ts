@@ -15,7 +15,7 @@ export interface StartOptions {
   env?: Record<string, string>;
   /** Resolves the start when it says something on this line of stdout; null keeps waiting. */
   readReady?: (line: string) => string | null;
-  /** Default 3 minutes. */
+  /** Default 10 minutes. */
   readyWithinMs?: number;
   /** Every line of both streams, as it comes. */
   onLine?: (line: string, stream: "stdout" | "stderr") => void;
@@ -80,7 +80,7 @@ function waitUntilReady(
   child: ChildProcess,
   options: StartOptions & { lines: string[]; exited: Promise<{ code: number | null }> },
 ): Promise<string> {
-  const { lines, exited, readReady = () => "", readyWithinMs = 180_000 } = options;
+  const { lines, exited, readReady = () => "", readyWithinMs = 600_000 } = options;
   return new Promise((resolve, reject) => {
     const giveUp = (why: string) => reject(new Error(`${options.title} ${why}\n${lines.slice(-20).join("\n")}`));
     const timer = setTimeout(() => {

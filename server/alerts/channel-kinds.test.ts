@@ -8,9 +8,9 @@ import { callAs, openTestHub, type TestHub } from "../hub/open-test-hub.ts";
 import { readReach } from "../profiles/reach.ts";
 import { beginDue, deliverDue } from "./deliver.ts";
 import { openMailReceiver, type MailReceiver } from "#storage/testing/open-mail-receiver.ts";
+import { makeMessage, putMessage } from "./make-message.ts";
 import { openReceiver, type Receiver } from "./open-receiver.ts";
 import { sendMail } from "./send-mail.ts";
-import { rowOf } from "./tell.ts";
 import { writeMail } from "./write-mail.ts";
 import { writeRequests } from "./write-request.ts";
 
@@ -33,23 +33,8 @@ const mailServer = async (rules: Parameters<typeof openMailReceiver>[0] = {}): P
 };
 
 const admin = () => callAs(test.hub, "admin").alerts;
-const message = (changes: Partial<AlertMessage> = {}): AlertMessage => ({
-  kind: "firing",
-  severity: "critical",
-  rule: "A node is silent",
-  ruleId: "rule-1",
-  remaining: 1,
-  title: "gpu-7 has been silent for 6 min.",
-  lines: ["Since 2026-11-22 13:02 UTC, 6 min ago."],
-  todo: "See whether the machine still runs.",
-  link: "https://tidemark.example.com/nodes/1",
-  at: 1_795_352_880_000,
-  count: 1,
-  alerts: [],
-  ...changes,
-});
-const put = (channelId: string, body = message()) =>
-  test.hub.db.alertMessage.create({ data: rowOf(channelId, body, new Date(test.hub.now())) });
+const message = (changes: Partial<AlertMessage> = {}) => makeMessage({ ruleId: "rule-1", remaining: 1, ...changes });
+const put = (channelId: string, body = message()) => putMessage(test.hub, channelId, body);
 const add = async (kind: ChannelKind, secret: object, changes: object = {}): Promise<string> =>
   (await admin().channels.create({ channel: { name: `to ${kind}`, kind, ...changes }, secret })).id;
 const bodies = () => receiver.got.map(({ body }) => JSON.parse(body) as Record<string, unknown>);

@@ -9,8 +9,8 @@ import { wholeSecret, type ChannelKind } from "#protocol/channel-kinds.ts";
 import { callAs, openTestHub, type TestHub } from "../hub/open-test-hub.ts";
 import { readReach } from "../profiles/reach.ts";
 import { deliverDue, MOST_TRIES } from "./deliver.ts";
+import { makeMessage, putMessage } from "./make-message.ts";
 import { openReceiver, type Receiver } from "./open-receiver.ts";
-import { rowOf } from "./tell.ts";
 import { writeRequests } from "./write-request.ts";
 
 const KEY = "a-signing-key-of-some-length";
@@ -43,21 +43,8 @@ const add = async (kind: HttpKind = "webhook", changes: object = {}): Promise<st
   const channel = { name: `to ${kind}`, kind, ...changes };
   return (await admin().channels.create({ channel, secret: { url: receiver.url + PATH[kind], key: KEY } })).id;
 };
-const message = (changes: Partial<AlertMessage> = {}): AlertMessage => ({
-  kind: "firing",
-  severity: "critical",
-  rule: "A node is silent",
-  title: "gpu-7 has been silent for 6 min.",
-  lines: ["Since 2026-11-22 13:02 UTC, 6 min ago."],
-  todo: "See whether the machine still runs.",
-  link: "https://tidemark.example.com/nodes/1",
-  at: 1_795_352_880_000,
-  count: 1,
-  alerts: [],
-  ...changes,
-});
-const put = (channelId: string, body = message()) =>
-  test.hub.db.alertMessage.create({ data: rowOf(channelId, body, new Date(test.hub.now())) });
+const message = makeMessage;
+const put = (channelId: string, body = message()) => putMessage(test.hub, channelId, body);
 const states = async () => (await test.hub.db.alertMessage.findMany()).map(({ state }) => state);
 const all = (kind: HttpKind, changes: Partial<AlertMessage> = {}, key = KEY) => {
   const secret = wholeSecret(kind, { url: receiver.url + PATH[kind], key });

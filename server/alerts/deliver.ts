@@ -56,7 +56,7 @@ export async function beginDue(hub: Hub): Promise<Promise<void>[]> {
       const now = new Date(hub.now());
       const due = await hub.db.alertMessage.groupBy({
         by: ["channelId"],
-        where: { state: "waiting", nextAt: { lte: now } },
+        where: { state: "waiting", nextAt: { lte: now }, channel: { isEnabled: true } },
       });
       if ((await hub.db.alertMessage.count({ where: { state: "waiting" } })) > 0) hub.live.mayAlertsWait = true;
       return due.flatMap(({ channelId }) => (hub.alerts.sending.has(channelId) ? [] : [begin(hub, channelId)]));

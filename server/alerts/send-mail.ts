@@ -19,7 +19,7 @@ interface Sending {
   secret: ChannelSecret;
   reach: Reach;
   signal: AbortSignal;
-  /** Left out but in tests. */
+  /** Absent outside of tests. */
   sendMs?: number;
 }
 

@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import { Fault } from "#protocol/fault.ts";
 import { MOST_METRICS } from "#protocol/bounded.ts";
+import { MOST_STEP } from "#protocol/names.ts";
 import {
   MOST_METRIC_LINES,
   MOST_METRICS_ASKED,
@@ -97,7 +98,7 @@ export async function runMetrics(
     orderBy: { epoch: "desc" },
     take: MOST_METRIC_LINES,
   });
-  const { from, to } = steps ?? { from: 0, to: 999_999_999_999 };
+  const { from, to } = steps ?? { from: 0, to: MOST_STEP };
   const most = Math.min(points * 4, Math.floor(MOST_LOOKED_AT / Math.max(1, epochs.length)));
   const looked: { epoch: number; rows: Looked[] }[] = [];
   for (const { epoch } of epochs) looked.push({ epoch, rows: await lookAt(hub, { run, epoch, from, to, most }) });

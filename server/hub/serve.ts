@@ -1,6 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { asCaller } from "#prisma/statement-turns.ts";
 import { Fault } from "#protocol/fault.ts";
 import { OLDEST_ACCEPTED_PROTOCOL, PRODUCT_VERSION, PROTOCOL_VERSION } from "#protocol/version.ts";
 import { countAnswer } from "../counters.ts";
@@ -9,7 +8,6 @@ import { describeApi } from "../openapi/describe-api.ts";
 import { metricsText } from "../metrics.ts";
 import { createApi } from "./api.ts";
 import { API_PATH } from "./api-path.ts";
-import { addressOf } from "./create-context.ts";
 import type { Pages } from "./pages.ts";
 import { refuseMetrics } from "./refuse-metrics.ts";
 import { isNormalPath } from "./normal-path.ts";
@@ -93,8 +91,7 @@ export async function serve(hub: Hub, pages: Pages, portWaitMs: number): Promise
       return;
     }
     if (path.startsWith(API_PATH)) {
-      // Until the caller is known, statements wait in the queue of the address.
-      asCaller(`address:${addressOf(request, hub.settings)}`, () => api(request, response));
+      api(request, response);
       return;
     }
     if (path === "/healthz") {

@@ -26,6 +26,7 @@ export function pathForOther(path: string, { from, to }: { from: Placed; to: Pla
   const [own, other] = [placeOfPlaced(from), placeOfPlaced(to)];
   if (path.endsWith(`/${own}`)) return path.slice(0, -own.length) + other;
   if (basename(path) === `checkpoint-${from.step}`) return join(dirname(path), `checkpoint-${to.step}`);
+  if (basename(path) === `step-${from.step}`) return join(dirname(path), `step-${to.step}`);
   return basename(path) === nameOfPlace(own) ? join(dirname(path), nameOfPlace(other)) : path;
 }
 

@@ -5,7 +5,7 @@ import { PACK_READ_BYTES, storedBytes } from "#protocol/packing.ts";
 import { mayBePickle } from "#protocol/pickle-files.ts";
 import { Fault, toFault, type FaultData } from "#protocol/fault.ts";
 import type { planRestoreInput } from "#protocol/requests.ts";
-import { nameOfPlace, placeOf, type ShownPlace } from "#protocol/place.ts";
+import { placeOf, type ShownPlace } from "#protocol/place.ts";
 import { USUAL_AT_ONCE, type FileChoice, type RestoreQueue } from "#protocol/restoring.ts";
 import { isEnded } from "#protocol/transfer.ts";
 import { formatBytes } from "#protocol/units.ts";
@@ -23,6 +23,7 @@ import { completeBefore, newestComplete } from "../checkpoints/newest.ts";
 import { placeOfRow } from "../checkpoints/place-of-row.ts";
 import { createPauses, mapInSlices } from "../pauses.ts";
 import { draftOf } from "../profiles/open-store.ts";
+import { offeredPaths, trainingOf } from "./node-places.ts";
 import { estimateCost } from "./estimate-cost.ts";
 import { refuseLocked } from "../sealing/refuse-locked.ts";
 import { chooseParts, type ChosenParts } from "./choose-tensors.ts";
@@ -88,6 +89,7 @@ function candidateOf(
     whyNot: whyNot(node, { profileIds, sizeBytes }),
     from: copies.length > 1 ? from.bucket : null,
     busyWith: busy.get(node.id) ?? null,
+    training: trainingOf(node),
     etaMs: rate === null ? null : Math.round((sizeBytes / rate) * 1000),
     bytesPerSecond: rate,
   };
@@ -97,6 +99,7 @@ function candidateOf(
 const byFitness = (a: RestoreCandidate, b: RestoreCandidate): number =>
   Number(a.whyNot !== null) - Number(b.whyNot !== null) ||
   Number(a.busyWith !== null) - Number(b.busyWith !== null) ||
+  Number(a.training !== null) - Number(b.training !== null) ||
   (b.bytesPerSecond ?? 0) - (a.bytesPerSecond ?? 0) ||
   (b.freeBytes ?? 0) - (a.freeBytes ?? 0) ||
   (a.name < b.name ? -1 : 1);
@@ -153,7 +156,7 @@ export async function planRestore(hub: Hub, input: z.infer<typeof planRestoreInp
     egress: PRESETS[provider].egress,
     candidates,
     suggestedNodeId: best?.nodeId ?? null,
-    suggestedPath: folderOn(hub, best, { run: row.run, place }),
+    ...offeredPaths(best === null ? undefined : hub.live.nodes.get(best.nodeId), row, place),
     place,
   };
 }
@@ -224,18 +227,3 @@ function placeFor(
 }
 
 const kindOfOrigin = (place: string): "folder" | "file" => (place.endsWith("/") ? "folder" : "file");
-
-/**
- * Returns where training on that node looks for it: the place in the watched folder where it lay, so that the program goes on
- * from it and what it writes next is seen; its name in a folder of the run where the node trains something else.
- */
-function folderOn(hub: Hub, best: RestoreCandidate | null, { run, place }: { run: string; place: ShownPlace }): string {
-  const { path } = place;
-  const name = nameOfPlace(path);
-  const report = best === null ? null : (hub.live.nodes.get(best.nodeId)?.report ?? null);
-  if (report?.restoreFolder !== undefined) return `${report.restoreFolder.replace(/\/+$/, "")}/${run}/${name}`;
-  const watched = report?.disk?.path.replace(/\/+$/, "") ?? "";
-  if (!watched.startsWith("/")) return `/checkpoints/${run}/${name}`;
-  const trainsIt = report?.runs.some((one) => one.run === run) === true;
-  return trainsIt || watched.endsWith(`/${run}`) ? `${watched}/${path}` : `${watched}/${run}/${name}`;
-}

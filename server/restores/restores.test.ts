@@ -104,20 +104,49 @@ describe("a restore plan", () => {
     );
   });
 
-  it("offers the folder where training on that node looks: the watched one itself, or one of the run's name in it", async () => {
-    expect((await plan(target.nodeId)).suggestedPath).toBe("/checkpoints/llama/checkpoint-500");
-    await say(target, disk(1_000_000));
+  it("suggests a folder outside of the watched ones, and the training folder second", async () => {
+    const watched = [{ run, folder: "/data/checkpoints", mayRestore: true }];
+    await say(target, { ...disk(1_000_000), restoreFolder: "/data/restored", watched });
     const answer = await plan(target.nodeId);
-    expect(answer.suggestedPath).toBe("/data/checkpoints/llama/checkpoint-500");
     expect(answer).toMatchObject({ isNewest: true, requests: 1, egress: "own" });
-    const safe = { safeStep: 500, safeAt: 1, safeBytes: 1, localStep: 500, localAt: 1, startedAt: 1 };
-    await say(target, { ...disk(1_000_000), runs: [makeRunBacklog({ run, ...safe })] });
+    expect(answer.suggestedPath).toBe("/data/restored/llama/step-500");
+    expect(answer.trainingPath).toBe("/data/checkpoints/checkpoint-500");
+    expect(answer.watched).toEqual([{ ...watched[0], isTraining: false, intervalMs: null }]);
+    await say(target, { ...disk(1_000_000), watched });
     expect((await plan(target.nodeId)).suggestedPath).toBe("/data/checkpoints/checkpoint-500");
   });
 
-  it("offers the folder that a node names where restores may not go into its watched one", async () => {
-    await say(target, { ...disk(1_000_000), restoreFolder: "/home/me/restored" });
-    expect((await plan(target.nodeId)).suggestedPath).toBe("/home/me/restored/llama/checkpoint-500");
+  it("says which run a node trains, and suggests one that trains none", async () => {
+    const at = report(test.hub).at;
+    const trained = makeRunBacklog({ run, startedAt: 1, localStep: 500, localAt: at, intervalMs: 360_000 });
+    await say(target, { ...disk(1_000_000), runs: [trained], watched: [{ run, folder: "/data/c", mayRestore: true }] });
+    await say(writer, disk(1_000_000));
+    const answer = await plan(target.nodeId);
+    expect(answer.candidates.find(({ nodeId }) => nodeId === target.nodeId)?.training).toBe("training llama");
+    expect(answer.watched).toMatchObject([{ isTraining: true, intervalMs: 360_000 }]);
+    expect((await plan()).suggestedNodeId).toBe(writer.nodeId);
+  });
+
+  it("suggests beside the folder of an older worker, which says its first watched folder alone", async () => {
+    const runs = [makeRunBacklog({ run, startedAt: 1 })];
+    await say(target, { ...disk(1_000_000), runs });
+    expect((await plan(target.nodeId)).suggestedPath).toBe("/data/restored/llama/step-500");
+    await say(target, { ...disk(1_000_000), runs, restoreFolder: "/home/me/restored" });
+    expect((await plan(target.nodeId)).suggestedPath).toBe("/home/me/restored/llama/step-500");
+  });
+
+  it("puts a restore without a target outside of each node's watched folders", async () => {
+    await say(target, { ...disk(1_000_000), restoreFolder: "/a/restored", watched: [] });
+    await say(writer, { ...disk(1_000_000), restoreFolder: "/b/restored", watched: [] });
+    const start = (nodeIds: string[]) =>
+      callAs(test.hub, "operator").restores.start({ requestId: newId(), checkpointId: staged.checkpointId, nodeIds });
+    await start([target.nodeId, writer.nodeId]);
+    const places = (await test.hub.db.transfer.findMany({ where: { direction: "download" } })).map(
+      ({ place }) => place,
+    );
+    expect(places.toSorted()).toEqual(["/a/restored/llama/step-500", "/b/restored/llama/step-500"]);
+    await say(target, { ...disk(1_000_000), watched: [{ run, folder: "/data/c", mayRestore: true }] });
+    expect((await start([target.nodeId])).restores).toMatchObject([{ fault: { code: "CONFLICT" }, transferId: null }]);
   });
 
   it("says how many files of a plan are pickles, and who wrote them", async () => {

@@ -14,6 +14,7 @@ import { transferRowOf } from "../transfers/transfer-row.ts";
 import type { Context } from "../trpc.ts";
 import { chooseParts, type ChosenParts } from "./choose-tensors.ts";
 import { neededBytes } from "./plan.ts";
+import { defaultTarget } from "./node-places.ts";
 import { queueRestore } from "./queue-restore.ts";
 import { refuseLocked } from "../sealing/refuse-locked.ts";
 import { readStored } from "../checkpoints/stored-manifest.ts";
@@ -70,6 +71,19 @@ export function requireNode(
   return node;
 }
 
+/** A node and where it puts the checkpoint. */
+interface Aimed {
+  node: LiveNode;
+  target: string;
+}
+
+function requireTarget(node: LiveNode, checkpoint: Checkpoint): string {
+  const target = defaultTarget(node, checkpoint);
+  if (target !== null) return target;
+  const detail = "it names no folder outside of its watched ones; say the target";
+  throw new Fault("CONFLICT", { subject: node.name, detail });
+}
+
 /**
  * Asks one or many nodes to restore a complete checkpoint, all of it or some files. The transfers exist from this moment, so
  * that the screen can follow them; each node hears of its own when its turn has come, or when it is back. The same request
@@ -88,7 +102,8 @@ export async function startRestores(context: Context, input: Input): Promise<{ r
   const about = { profileIds: await profilesFor(hub.db, checkpoint), sizeBytes: chosen.sizeBytes };
   const judged = [...new Set(input.nodeIds)].map((nodeId) => {
     try {
-      return { nodeId, node: requireNode(hub, nodeId, about), fault: null };
+      const node = requireNode(hub, nodeId, about);
+      return { nodeId, node: { node, target: input.targetPath ?? requireTarget(node, checkpoint) }, fault: null };
     } catch (error) {
       return { nodeId, node: null, fault: toFault(error) };
     }
@@ -100,7 +115,7 @@ export async function startRestores(context: Context, input: Input): Promise<{ r
       const twins = await tx.queuedRestore.findMany(batch);
       if (twins.length > 0) return { twins, rows: [], event: null };
       const rows: { row: Transfer; node: LiveNode }[] = [];
-      for (const [position, node] of nodes.entries()) {
+      for (const [position, { node, target }] of nodes.entries()) {
         const { revokedAt } = await tx.node.findUniqueOrThrow({ where: { id: node.id } });
         if (revokedAt !== null) throw new Fault("NODE_REVOKED", { subject: node.name });
         const row = await queueRestore(tx, {
@@ -108,7 +123,7 @@ export async function startRestores(context: Context, input: Input): Promise<{ r
           batchId: input.requestId,
           nodeId: node.id,
           checkpoint,
-          targetPath: input.targetPath,
+          targetPath: target,
           files: chosen.files,
           tensors: chosen.tensors?.patterns ?? null,
           amounts: chosen,
@@ -118,7 +133,7 @@ export async function startRestores(context: Context, input: Input): Promise<{ r
         });
         rows.push({ row, node });
       }
-      return { twins: [], rows, event: await tellStart(tx, { checkpoint, chosen, nodes, input, now }) };
+      return { twins: [], rows, event: await tellStart(tx, { checkpoint, chosen, nodes, now }) };
     },
     { timeout: 60_000 },
   );
@@ -153,14 +168,15 @@ const partWords = ({ files, fileCount, tensors }: ChosenParts): string =>
 
 async function tellStart(
   tx: Parameters<typeof recordEvent>[0],
-  about: { checkpoint: Checkpoint; chosen: ChosenParts; nodes: readonly LiveNode[]; input: Input; now: number },
+  about: { checkpoint: Checkpoint; chosen: ChosenParts; nodes: readonly Aimed[]; now: number },
 ): Promise<EventRow | null> {
-  const { checkpoint, chosen, nodes, input, now } = about;
+  const { checkpoint, chosen, nodes, now } = about;
   const [first] = nodes;
   if (first === undefined) return null;
-  const what = `${partWords(chosen)}${wordsOf(checkpoint)} to ${input.targetPath}`;
+  const isSame = nodes.every(({ target }) => target === first.target);
+  const what = `${partWords(chosen)}${wordsOf(checkpoint)} to ${isSame ? first.target : "their folders for restores"}`;
   const text = nodes.length === 1 ? `restores ${what}` : `${formatCount(nodes.length)} nodes are to restore ${what}`;
   const line = { at: now, kind: "restore-started" as const, work: "moving" as const, run: checkpoint.run };
-  const node = nodes.length === 1 ? { node: first } : {};
+  const node = nodes.length === 1 ? { node: first.node } : {};
   return recordEvent(tx, { ...line, ...node, step: Number(checkpoint.step), text });
 }

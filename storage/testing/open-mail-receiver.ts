@@ -11,9 +11,9 @@ export interface MailReceiver {
 }
 
 interface MailRules {
-  /** Whom it lets in; left out: everybody, without asking. */
+  /** The one account that may sign in; absent: everybody may, without signing in. */
   login?: { user: string; password: string };
-  /** From the start, or where it is asked for; left out: it offers none. */
+  /** From the start, or where the client asks for it; absent: the server offers none. */
   tls?: "start" | "asked";
   certificate?: { key: string; cert: string };
   /** Keeps a mail without an answer until it resolves. */

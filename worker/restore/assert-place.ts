@@ -28,7 +28,7 @@ const SYSTEM = ["/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/p
 /** Beside a folder that lies straight in one of these there is everything. */
 const OF_EVERYBODY = ["/", "/home", "/opt", "/root", "/srv", "/var", "/var/lib", "/var/spool"];
 
-const isIn = (path: string, folder: string): boolean =>
+export const isIn = (path: string, folder: string): boolean =>
   path === folder || path.startsWith(folder === sep ? sep : `${folder}${sep}`);
 
 /** Faults: PLACE_REFUSED. */
@@ -75,7 +75,7 @@ async function assertUsual(
 }
 
 /** Where the path leads once every link of it that exists is followed. */
-async function realOf(path: string): Promise<string> {
+export async function realOf(path: string): Promise<string> {
   const missing: string[] = [];
   for (let at = path; ; at = dirname(at)) {
     try {

@@ -168,9 +168,9 @@ function BucketBody({ view }: { view: ProfileView }) {
               {...lists}
             />
           ) : (
-            <SearchList profileId={view.id} {...lists} />
+            <SearchList key={JSON.stringify([place.folder, place.words])} profileId={view.id} {...lists} />
           )}
-          {place.show === "objects" && (
+          {place.show === "objects" && selection.chosen.size > 0 && (
             <SelectionBar selection={selection} onClear={() => select(NOTHING_CHOSEN)}>
               <SelectionActions
                 profileId={view.id}

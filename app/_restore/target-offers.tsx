@@ -1,0 +1,58 @@
+import { watchedAt, type InWatched } from "#protocol/restore-places.ts";
+import type { RestorePlan } from "#protocol/views.ts";
+import { formatDuration } from "#protocol/units.ts";
+import { Banner } from "../_ui/banner.tsx";
+import { Button } from "../_ui/button.tsx";
+import { visibleText } from "../_ui/visible-text.ts";
+
+interface TargetOffersProps {
+  plan: RestorePlan;
+  targetPath: string;
+  /** How many nodes were chosen. */
+  nodes: number;
+  /** Nobody changed the path. */
+  isDefault: boolean;
+  /** Null: the default. */
+  onChange: (path: string | null) => void;
+}
+
+/** The default place and the training folder as two choices, and what a target in a watched folder means. */
+export function TargetOffers({ plan, targetPath, nodes, isDefault, onChange }: TargetOffersProps) {
+  const { trainingPath, suggestedPath, watched } = plan;
+  const met = watchedAt(targetPath, watched);
+  const offered = trainingPath === null || trainingPath === suggestedPath ? null : watchedAt(trainingPath, watched);
+  return (
+    <div className="flex flex-col gap-1.5 py-1.5 sm:pl-36">
+      {offered !== null && (
+        <div role="group" aria-label="Place" className="flex flex-wrap items-center gap-2">
+          <Button size="small" aria-pressed={targetPath === suggestedPath} onClick={() => onChange(null)}>
+            Outside training folders
+          </Button>
+          <Button size="small" aria-pressed={targetPath === trainingPath} onClick={() => onChange(trainingPath)}>
+            Training folder
+          </Button>
+          <span className="min-w-0 text-faint">{visibleText(meetingWords(offered).join("; "))}</span>
+        </div>
+      )}
+      {nodes > 1 && isDefault && met === null && (
+        <p className="text-soft">Each node uses its own folder for restores; the path shown is the first node's.</p>
+      )}
+      {met !== null && (
+        <Banner tone="risk" title={visibleText(`This folder is watched for ${met.run}.`)}>
+          {visibleText(`${meetingWords(met).join("; ")}. ${rotationWords(met)}`)}
+        </Banner>
+      )}
+    </div>
+  );
+}
+
+/** Says when a program that keeps its last checkpoints alone would remove the restored one. */
+const rotationWords = ({ intervalMs }: InWatched): string =>
+  `A trainer that keeps its last checkpoints only may remove it when it writes the next one${
+    intervalMs === null ? "" : `, within ${formatDuration(intervalMs)}`
+  }.`;
+
+const meetingWords = ({ run, isTraining, name }: InWatched): string[] => [
+  isTraining ? `${run} is training here` : `${run} is watched here`,
+  `replaces ${name} if it is there`,
+];
