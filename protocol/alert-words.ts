@@ -1,4 +1,5 @@
 import type { AlertKind } from "./alerts.ts";
+import { CONTINUE_MANY } from "./continue-words.ts";
 
 /** The words, the ranks and the times of alerts. No zod: pages load this. */
 
@@ -17,7 +18,7 @@ export const ALERT_WORDS: Readonly<Record<AlertKind, { label: string; many: stri
   silent: {
     label: "Node silent",
     many: "nodes are silent",
-    todo: "See whether the machine still runs. Its run can go on from the newest safe checkpoint on another node.",
+    todo: `See whether the machine still runs. ${CONTINUE_MANY}`,
   },
   "restore-failed": {
     label: "Restore failed",

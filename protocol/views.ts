@@ -12,6 +12,7 @@ import type { PresetView } from "./profile-views.ts";
 import type { WatchedFolder } from "./reports.ts";
 import type { Role } from "./requests.ts";
 import type { RestoreCost, RestoreQueue } from "./restoring.ts";
+import type { NodeState } from "./node-status.ts";
 import type { Risk, WorkState } from "./risk.ts";
 import type { TransferDirection, TransferState } from "./transfer.ts";
 
@@ -48,9 +49,6 @@ export interface TokenView {
   expiresAt: number;
   revokedAt: number | null;
 }
-
-/** `online`: a live connection or a report lately; `silent`: neither for a while; `offline`: said goodbye; `revoked`. */
-export type NodeState = "online" | "silent" | "offline" | "revoked";
 
 export interface NodeRunView {
   run: string;
@@ -128,6 +126,8 @@ export interface FleetView {
   at: number;
   nodes: number;
   online: number;
+  /** A report of theirs is overdue. */
+  unconfirmed: number;
   silent: number;
   byWork: Record<WorkState, number>;
   risk: Risk;
@@ -255,6 +255,8 @@ export interface RunRow {
   writerEpoch: number;
   writerNodeId: string | null;
   writerNodeName: string | null;
+  /** Null where nobody writes it, or its writer is not known. */
+  writerState: NodeState | null;
   newestStep: number | null;
   newestAt: number | null;
   newestCheckpointId: string | null;

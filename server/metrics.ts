@@ -1,5 +1,5 @@
 import { samplesOf, writeExposition, type MetricFamily, type Sample } from "#protocol/exposition.ts";
-import type { NodeState } from "#protocol/views.ts";
+import { isHeard, NODE_STATES, transferPhaseOf } from "#protocol/node-status.ts";
 import type { Hub } from "./hub.ts";
 import { stateOf, type LiveNode } from "./live/live-node.ts";
 
@@ -19,8 +19,7 @@ function countBy<T>(labels: readonly string[], items: Iterable<T>, labelOf: (ite
   return counts;
 }
 
-const NODE_STATES: readonly NodeState[] = ["online", "silent", "offline", "revoked"];
-const MOVING = ["waiting", "running", "paused"] as const;
+const MOVING = ["waiting", "running", "unheard", "paused"] as const;
 
 const gauge = (name: string, help: string, samples: Sample[]): MetricFamily => ({ name, help, type: "gauge", samples });
 const counter = (name: string, help: string, samples: Sample[]): MetricFamily => ({
@@ -39,7 +38,7 @@ function readReports(nodes: readonly LiveNode[]): { oldestAt: number | null; tri
     if (node.report === null || state === "revoked") continue;
     for (const { oldestUnsafeAt } of node.report.runs)
       if (oldestUnsafeAt !== null) oldestAt = Math.min(oldestAt ?? oldestUnsafeAt, oldestUnsafeAt);
-    if (state === "online" && node.report.rttMs !== null) tripsMs.push(node.report.rttMs);
+    if (isHeard(state) && node.report.rttMs !== null) tripsMs.push(node.report.rttMs);
   }
   return { oldestAt, tripsMs: tripsMs.toSorted((a, b) => a - b) };
 }
@@ -48,7 +47,11 @@ async function fleetMetrics({ live, now }: Hub): Promise<MetricFamily[]> {
   const at = now();
   const fleet = await live.fleet(at);
   const nodes = [...live.nodes.values()];
-  const moving = countBy([], live.transfers.values(), ({ row }) => `${row.direction} ${row.state}`);
+  const moving = countBy([], live.transfers.values(), ({ row }) => {
+    const node = live.nodes.get(row.nodeId);
+    const phase = transferPhaseOf(row.state, node === undefined ? null : stateOf(node));
+    return `${row.direction} ${phase === "moving" ? "running" : phase}`;
+  });
   const { oldestAt, tripsMs } = readReports(nodes);
   const oldestAgeMs = Math.max(0, at - (oldestAt ?? at));
   const trip = (share: number) => (tripsMs[Math.floor(share * (tripsMs.length - 1))] ?? Number.NaN) / 1000;
@@ -77,7 +80,7 @@ async function fleetMetrics({ live, now }: Hub): Promise<MetricFamily[]> {
     ]),
     gauge(
       "tidemark_transfers",
-      "Transfers that have not ended, by direction and state.",
+      "Transfers that have not ended, by direction and state; unheard: running by the last word of a node that is not heard.",
       (["upload", "download", "verify", "drill", "copy"] as const).flatMap((direction) =>
         MOVING.map((state) => ({
           labels: { direction, state },

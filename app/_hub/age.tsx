@@ -1,16 +1,18 @@
 "use client";
 import { formatDuration } from "#protocol/units.ts";
-import { useHubNow } from "./live.tsx";
+import { useHubNow, useTimeWords } from "./live.tsx";
 import { clockTime, dayOf, fullTime, shortDay } from "../_ui/times.ts";
 
 /** `6 min ago`, by the hub's clock; the full time is in the title. */
 export function Age({ at, suffix = " ago" }: { at: number; suffix?: string }) {
-  const now = useHubNow(10_000);
-  if (now === 0) return null;
-  const passed = now - at;
+  // Each second, as every other age of the page: two of the same moment never differ.
+  const words = useTimeWords((now) =>
+    now === 0 ? "" : now - at < 5000 ? "just now" : `${formatDuration(now - at)}${suffix}`,
+  );
+  if (words === "") return null;
   return (
     <time dateTime={new Date(at).toISOString()} title={fullTime(at)} className="nums">
-      {passed < 5000 ? "just now" : `${formatDuration(passed)}${suffix}`}
+      {words}
     </time>
   );
 }

@@ -1,8 +1,8 @@
 "use client";
 import { useEffect, useState, useSyncExternalStore } from "react";
+import { transferPhaseOf, type NodeState } from "#protocol/node-status.ts";
 import type { EventRow, FleetView, NodeRow, TransferRow } from "#protocol/views.ts";
 import { EMPTY_LIVE, type LiveState } from "./live-merge.ts";
-import { isEnded } from "./transfer-words.ts";
 import { liveStore, liveTurns, type LinkView } from "./live-store.ts";
 
 /** Hooks over the live state. Each gives a value whose identity changes only when it changed: only those who use it draw again. */
@@ -26,6 +26,11 @@ export const useNode = (id: string): NodeRow | null =>
     () => liveStore.node(id),
     () => null,
   );
+/** The state of any node, as the lists have it. */
+export function useStateOfNode(): (nodeId: string) => NodeState | null {
+  const nodes = useNodes();
+  return (nodeId) => nodes?.get(nodeId)?.state ?? null;
+}
 /** The same by id or name, as they stand in addresses. An id is looked for first: names are the words of strangers. */
 export function useNodeAt(idOrName: string): NodeRow | null {
   const id = useLive(({ nodes }) => {
@@ -36,11 +41,12 @@ export function useNodeAt(idOrName: string): NodeRow | null {
   return useNode(id);
 }
 export const useLiveTransfers = (): ReadonlyMap<string, TransferRow> | null => useLive((state) => state.transfers);
-/** Transfers that have not ended. */
+/** Transfers that move now: as many as the list of transfers shows under "Now". */
 export const useMovingCount = (): number =>
-  useLive((state) => {
+  useLive(({ transfers, nodes }) => {
     let count = 0;
-    for (const row of state.transfers?.values() ?? []) if (!isEnded(row.state)) count++;
+    for (const row of transfers?.values() ?? [])
+      if (transferPhaseOf(row.state, nodes?.get(row.nodeId)?.state ?? null) === "moving") count++;
     return count;
   });
 export const useLiveTransfer = (id: string | null): TransferRow | null =>
@@ -116,8 +122,8 @@ export const useTimeWords = (words: (now: number) => string): string =>
     () => words(0),
   );
 
-/** Without a message for this long the numbers on the page are no longer the present. A quiet hub still says something every 10 s. */
-const STALE_AFTER_MS = 14_000;
+/** Without a message for this long the numbers on the page are no longer the present. A quiet hub still says something every 4 s. */
+const STALE_AFTER_MS = 10_000;
 
 export interface Liveness {
   state: "connecting" | "live" | "stale";

@@ -6,6 +6,7 @@ export const fleetView = (over: Partial<FleetView> = {}): FleetView => ({
   at: 0,
   nodes: 3,
   online: 3,
+  unconfirmed: 0,
   silent: 0,
   byWork: { safe: 3, moving: 0, risk: 0, lost: 0 },
   risk: NO_RISK,

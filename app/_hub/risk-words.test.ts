@@ -2,7 +2,16 @@ import { expect, test } from "vitest";
 import { NO_RISK } from "#protocol/risk.ts";
 import { fleetView } from "./make-fleet-view.ts";
 import { nodeRow } from "#protocol/make-node-row.ts";
-import { fleetHeadline, lossWords, nodeStateWords, tideOf, tideWords, unsafeWords } from "./risk-words.ts";
+import {
+  fleetHeadline,
+  lossWords,
+  nodeHeadline,
+  nodeStateWords,
+  runStateWords,
+  tideOf,
+  tideWords,
+  unsafeWords,
+} from "./risk-words.ts";
 
 const GiB = 1024 ** 3;
 
@@ -29,8 +38,11 @@ test("units are singular for one", () => {
 });
 
 test("the tide counts bytes already across as moving, not as waiting", () => {
-  const tide = tideOf({ safeBytes: 10 * GiB, movedBytes: GiB, risk: { ...NO_RISK, bytes: 3 * GiB } });
+  const row = { safeBytes: 10 * GiB, movedBytes: GiB, risk: { ...NO_RISK, bytes: 3 * GiB } };
+  const tide = tideOf(row, "online");
   expect(tide).toEqual({ safe: 10 * GiB, moving: GiB, waiting: 2 * GiB });
+  // Nothing moves of a node that is not heard; what has not arrived is at risk as a whole.
+  expect(tideOf(row, "unconfirmed")).toEqual({ safe: 10 * GiB, moving: 0, waiting: 3 * GiB });
   expect(tideWords(tide)).toBe("10.0 GiB safe, 1.0 GiB moving, 2.0 GiB at risk");
 });
 
@@ -39,8 +51,29 @@ test("a silent node says since when, whatever its last work state was", () => {
   expect(nodeStateWords(row, 41_000)).toEqual({ tone: "lost", text: "silent 40 s" });
 });
 
+test("one that is late with its report says since when, and no upload", () => {
+  const row = nodeRow({ state: "unconfirmed", lastSeenAt: 1000, work: "moving" });
+  expect(nodeStateWords(row, 13_000)).toEqual({ tone: "risk", text: "unconfirmed 12 s" });
+});
+
+test("nobody is told what a node would lose if it died that is not heard", () => {
+  const node = nodeRow({ lastSeenAt: 0, risk: { ...NO_RISK, lossMs: 120_000 } });
+  const before = (state: typeof node.state) => nodeHeadline({ ...node, state }, 130_000).before;
+  expect(before("online")).toBe("If gpu-7 died now, you would lose ");
+  expect(before("unconfirmed")).toBe("No report from gpu-7 for 2 min. If it is gone, you lost ");
+  expect(before("silent")).toBe("No report from gpu-7 for 2 min. If it is gone, you lost ");
+  expect(before("offline")).toBe("gpu-7 has stopped. Not safe when it stopped: ");
+});
+
+test("a run is called what its writer is, once", () => {
+  const run = { work: "lost", risk: { ...NO_RISK, lossMs: 120_000 } } as const;
+  expect(runStateWords({ ...run, writerState: "silent" })).toEqual({ tone: "lost", text: "2 min lost" });
+  expect(runStateWords({ ...run, work: "moving", writerState: "unconfirmed" }).text).toBe("unconfirmed");
+  expect(runStateWords({ ...run, work: "moving", writerState: "online" }).text).toBe("uploading");
+});
+
 test("a node that said goodbye with everything safe is merely offline", () => {
   const row = nodeRow({ state: "offline", lastSeenAt: 1000 });
   expect(nodeStateWords(row, 0)).toEqual({ tone: "quiet", text: "offline" });
-  expect(nodeStateWords({ ...row, risk: { ...NO_RISK, bytes: 1 } }, 0).tone).toBe("lost");
+  expect(nodeStateWords({ ...row, work: "lost" }, 0)).toEqual({ tone: "lost", text: "offline, not safe" });
 });

@@ -1,10 +1,20 @@
+import { continueWords } from "#protocol/continue-words.ts";
+import {
+  isHeard,
+  nodeConditionOf,
+  runConditionOf,
+  wouldLose,
+  type NodeCondition,
+  type NodeState,
+} from "#protocol/node-status.ts";
 import type { Risk, WorkState } from "#protocol/risk.ts";
-import type { FleetView, NodeRow, NodeState } from "#protocol/views.ts";
+import type { FleetView, NodeRow } from "#protocol/views.ts";
 import { formatCount, formatDuration } from "#protocol/units.ts";
 import { compareNames } from "./compare-names.ts";
 import type { Tone } from "../_ui/mark.tsx";
 import type { Tide } from "../_ui/tide-shares.ts";
 import { formatBytes } from "../_ui/sizes.ts";
+import { visibleText } from "../_ui/visible-text.ts";
 
 /** What is at risk, in sentences. Bytes: captured and not safe. Time: training that would have to be repeated. */
 
@@ -38,14 +48,36 @@ export function fleetHeadline(fleet: FleetView): Headline {
   };
 }
 
-export function nodeHeadline(name: string, risk: Risk): Headline {
-  if (risk.lossMs < 1000 && risk.bytes === 0)
-    return { before: `If ${name} died now, you would lose nothing.`, number: null, after: "" };
-  return {
-    before: `If ${name} died now, you would lose `,
-    number: lossWords(risk.lossMs),
-    after: " of training.",
-  };
+/** What the death of a node costs; of one that is not heard, what it would have cost already. */
+export function nodeHeadline(
+  { name, risk, state, lastSeenAt }: Pick<NodeRow, "name" | "risk" | "state" | "lastSeenAt">,
+  nowMs: number,
+): Headline {
+  const isNothing = risk.lossMs < 1000 && risk.bytes === 0;
+  const number = isNothing ? null : lossWords(risk.lossMs);
+  const quiet = lastSeenAt === null ? "yet" : `for ${formatDuration(Math.max(0, nowMs - lastSeenAt))}`;
+  switch (state) {
+    case "online":
+      return {
+        before: `If ${name} died now, you would lose ${isNothing ? "nothing." : ""}`,
+        number,
+        after: isNothing ? "" : " of training.",
+      };
+    case "unconfirmed":
+    case "silent":
+      return {
+        before: `No report from ${name} ${quiet}. If it is gone, you ${isNothing ? "lost nothing." : "lost "}`,
+        number,
+        after: isNothing ? "" : " of training.",
+      };
+    case "offline":
+    case "revoked":
+      return {
+        before: `${name} has stopped. ${isNothing ? "Everything it trained is safe." : "Not safe when it stopped: "}`,
+        number,
+        after: isNothing ? "" : " of training.",
+      };
+  }
 }
 
 /** `3.1 GiB in 2 files is not safe yet`; null when everything captured is safe. */
@@ -59,12 +91,11 @@ export function backlogAge(risk: Risk, nowMs: number): string | null {
   return risk.oldestUnsafeAt === null ? null : formatDuration(Math.max(0, nowMs - risk.oldestUnsafeAt));
 }
 
-/** The tide line of a node or run. `movedBytes` of what is not safe is already across. */
-export const tideOf = (row: { safeBytes: number; movedBytes: number; risk: Risk }): Tide => ({
-  safe: row.safeBytes,
-  moving: row.movedBytes,
-  waiting: Math.max(0, row.risk.bytes - row.movedBytes),
-});
+/** The tide line of a node or run. `movedBytes` of what is not safe is already across; of a node that is not heard nothing moves. */
+export function tideOf(row: { safeBytes: number; movedBytes: number; risk: Risk }, writer: NodeState): Tide {
+  const moving = isHeard(writer) ? row.movedBytes : 0;
+  return { safe: row.safeBytes, moving, waiting: Math.max(0, row.risk.bytes - moving) };
+}
 
 export function tideWords(tide: Tide): string {
   if (tide.safe + tide.moving + tide.waiting === 0) return "nothing captured yet";
@@ -75,36 +106,66 @@ export function tideWords(tide: Tide): string {
   ].join(", ");
 }
 
-/** The state of a node in a word, with its shape. A silent node shows since when, never a frozen speed. */
+const MOST_RUNS = 3;
+
+/** From where the runs go on that a node wrote, when it is away. */
+export function continueAdvice({ name, runs }: Pick<NodeRow, "name" | "runs">): string {
+  const written = runs.filter(({ isWriter }) => isWriter);
+  const more = written.length - MOST_RUNS;
+  return visibleText(
+    [
+      ...written.slice(0, MOST_RUNS).map((run) => continueWords({ ...run, unsafe: run.risk }, name)),
+      ...(more > 0 ? [`And ${plural(more, "more run", "more runs")}.`] : []),
+    ].join(" "),
+  );
+}
+
+/** Each condition of a node, as counts, filters and pills say it, the worst first. */
+export const CONDITION_WORDS: Readonly<Record<NodeCondition, { tone: Tone; text: string }>> = {
+  silent: { tone: "lost", text: "silent" },
+  stranded: { tone: "lost", text: "offline, not safe" },
+  unconfirmed: { tone: "risk", text: "unconfirmed" },
+  behind: { tone: "risk", text: "behind" },
+  uploading: { tone: "moving", text: "uploading" },
+  safe: { tone: "safe", text: "safe" },
+  idle: { tone: "quiet", text: "idle" },
+  offline: { tone: "quiet", text: "offline" },
+  revoked: { tone: "quiet", text: "revoked" },
+};
+
+const behindWords = ({ lossMs }: Risk): string =>
+  lossMs < 1000 ? CONDITION_WORDS.behind.text : `${formatDuration(lossMs)} behind`;
+
+/** The condition of a node in a word, with its shape. One that is not heard shows since when, never a frozen speed. */
 export function nodeStateWords(
   row: Pick<NodeRow, "state" | "work" | "risk" | "lastSeenAt" | "runs">,
   nowMs: number,
 ): { tone: Tone; text: string } {
-  switch (row.state) {
-    case "silent":
-      return {
-        tone: "lost",
-        text: row.lastSeenAt === null ? "silent" : `silent ${formatDuration(nowMs - row.lastSeenAt)}`,
-      };
-    case "offline":
-      return row.risk.bytes > 0 ? { tone: "lost", text: "offline, work not safe" } : { tone: "quiet", text: "offline" };
-    case "revoked":
-      return { tone: "quiet", text: "revoked" };
-    case "online":
-      return row.runs.length === 0 ? { tone: "quiet", text: "idle" } : workWords(row.work, row.risk);
-  }
+  const condition = nodeConditionOf(row);
+  const { tone, text } = CONDITION_WORDS[condition];
+  if (condition === "behind") return { tone, text: behindWords(row.risk) };
+  const isQuiet = condition === "silent" || condition === "unconfirmed";
+  if (!isQuiet || row.lastSeenAt === null) return { tone, text };
+  return { tone, text: `${text} ${formatDuration(Math.max(0, nowMs - row.lastSeenAt))}` };
 }
 
-export function workWords(work: WorkState, risk: Risk): { tone: Tone; text: string } {
-  switch (work) {
-    case "safe":
-      return { tone: "safe", text: "safe" };
-    case "moving":
-      return { tone: "moving", text: "uploading" };
-    case "risk":
-      return { tone: "risk", text: `${formatDuration(risk.lossMs)} at risk` };
+/** The condition of a run in a word, with its shape. */
+export function runStateWords(run: { writerState: NodeState | null; work: WorkState; risk: Risk }): {
+  tone: Tone;
+  text: string;
+} {
+  const condition = runConditionOf(run);
+  switch (condition) {
     case "lost":
-      return { tone: "lost", text: "lost" };
+      return { tone: "lost", text: wouldLose(run.risk) ? `${formatDuration(run.risk.lossMs)} lost` : "lost" };
+    case "writer-silent":
+      return { tone: "lost", text: "writer silent" };
+    case "behind":
+      return { tone: "risk", text: behindWords(run.risk) };
+    case "unconfirmed":
+    case "uploading":
+    case "safe":
+      return CONDITION_WORDS[condition];
   }
 }
 

@@ -1,5 +1,6 @@
 "use client";
 import { Link } from "../_ui/link.tsx";
+import { transferPhaseOf } from "#protocol/node-status.ts";
 import type { TransferRow } from "#protocol/views.ts";
 import { formatCount } from "#protocol/units.ts";
 import { Button } from "../_ui/button.tsx";
@@ -35,7 +36,8 @@ export function TransferLine({ row, subject = "with-node", onAct }: TransferLine
   const { verb, place, file } = placeOf(row);
   const node = useNode(row.nodeId);
   // Its last word is not the present any more: no frozen speed.
-  const unheard = row.state === "running" && node !== null && node.state !== "online";
+  const phase = transferPhaseOf(row.state, node?.state ?? null);
+  const unheard = phase === "unheard";
   const wish = useWish(row);
   const pending = wish === null || wish.phase === "late" ? null : wish;
   const note = wish === null || node === null ? null : wishNote(wish, node);
@@ -46,7 +48,7 @@ export function TransferLine({ row, subject = "with-node", onAct }: TransferLine
       <Mark
         tone={pending === null ? (unheard ? "risk" : toneOf(row)) : WISH_TONES[pending.action]}
         className="mt-[5px]"
-        label={pending === null ? row.state : WISH_WORDS[pending.action]}
+        label={pending === null ? (unheard ? phase : row.state) : WISH_WORDS[pending.action]}
       />
       <div className="min-w-0 flex-1">
         <div className="flex flex-wrap items-baseline gap-x-4">
@@ -80,7 +82,11 @@ export function TransferLine({ row, subject = "with-node", onAct }: TransferLine
             {file !== null && <span className="nums text-soft">, {file}</span>}
           </div>
           <span className="nums dim-when-stale whitespace-nowrap text-soft">
-            {pending === null ? (unheard ? `node ${node.state}` : paceOf(row, unit)) : WISH_WORDS[pending.action]}
+            {pending === null
+              ? unheard
+                ? `node ${node?.state ?? "unheard"}`
+                : paceOf(row, unit)
+              : WISH_WORDS[pending.action]}
           </span>
         </div>
         {!ended && row.pieces !== "" && (

@@ -50,12 +50,12 @@ test("is met by the state it asks for, and by every one from which it cannot com
 });
 
 test("says why it has to wait", () => {
-  const online = { name: "gpu-7", state: "online" };
+  const online = { name: "gpu-7", state: "online" } as const;
   expect(wishNote({ action: "pause", phase: "asked" }, online)).toBeNull();
   expect(wishNote({ action: "pause", phase: "late" }, online)).toBe(
     "gpu-7 was asked to pause it and has not said that it did.",
   );
-  expect(wishNote({ action: "resume", phase: "asked" }, { name: "gpu-7", state: "silent" })).toBe(
+  expect(wishNote({ action: "resume", phase: "asked" }, { name: "gpu-7", state: "silent" } as const)).toBe(
     "gpu-7 is silent: asked to go on, it hears of it when it is back.",
   );
 });

@@ -1,4 +1,5 @@
 "use client";
+import { isHeard, type NodeState } from "#protocol/node-status.ts";
 import { useEffect, useSyncExternalStore } from "react";
 import type { TransferRow } from "#protocol/views.ts";
 import { isEnded, type TransferAction, type TransferState } from "./transfer-words.ts";
@@ -37,10 +38,9 @@ export const WISH_WORDS: Record<TransferAction, string> = {
 };
 
 /** `gpu-7 was asked to pause it`, and why nothing has come of it. */
-export function wishNote({ action, phase }: Wish, node: { name: string; state: string }): string | null {
+export function wishNote({ action, phase }: Wish, node: { name: string; state: NodeState }): string | null {
   const asked = { pause: "pause it", cancel: "cancel it", resume: "go on", retry: "try again" }[action];
-  if (node.state !== "online")
-    return `${node.name} is ${node.state}: asked to ${asked}, it hears of it when it is back.`;
+  if (!isHeard(node.state)) return `${node.name} is ${node.state}: asked to ${asked}, it hears of it when it is back.`;
   return phase === "late" ? `${node.name} was asked to ${asked} and has not said that it did.` : null;
 }
 

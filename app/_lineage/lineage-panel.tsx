@@ -2,10 +2,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "../_ui/link.tsx";
 import type { LineageEpoch, LineageView } from "#protocol/lineage.ts";
+import { isHeard } from "#protocol/node-status.ts";
 import { formatCount, formatDuration } from "#protocol/units.ts";
 import { useAddressWord } from "../_hub/address.ts";
 import { Age } from "../_hub/age.tsx";
 import { hub } from "../_hub/client.ts";
+import { useNode } from "../_hub/live.tsx";
 import { QueryFault } from "../_hub/query-fault.tsx";
 import { CountCell } from "../_ui/count-cell.tsx";
 import { FilterWords } from "../_ui/filter-words.tsx";
@@ -111,6 +113,14 @@ function NodeName({ epoch }: { epoch: LineageEpoch }) {
 
 const isPresent = ({ epoch, endedAt }: LineageEpoch): boolean => epoch > 0 && endedAt === null;
 
+/** Of the newest epoch: that its node writes, or what the node is instead. */
+function WriterTag({ nodeId }: { nodeId: string | null }) {
+  const state = useNode(nodeId ?? "")?.state ?? null;
+  if (state === null) return null;
+  if (isHeard(state)) return <Tag tone="moving">writes now</Tag>;
+  return <Tag tone={state === "silent" ? "lost" : state === "unconfirmed" ? "risk" : "quiet"}>{state}</Tag>;
+}
+
 function LineageGraph({ epochs }: { epochs: readonly LineageEpoch[] }) {
   const { rows, lanes } = lineageGraph(epochs);
   const width = 32 + (lanes - 1) * LANE;
@@ -146,7 +156,7 @@ function LineageGraph({ epochs }: { epochs: readonly LineageEpoch[] }) {
               <span className="truncate">
                 <NodeName epoch={epoch} />
               </span>
-              {isPresent(epoch) && <Tag tone="moving">writes now</Tag>}
+              {isPresent(epoch) && <WriterTag nodeId={epoch.nodeId} />}
             </span>
             <span className="truncate text-12 text-faint">
               {epoch.epoch > 0 && (epoch.parent === null ? "started fresh · " : `from ${parentWords(epoch)} · `)}

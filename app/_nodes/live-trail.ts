@@ -1,4 +1,5 @@
 "use client";
+import { isHeard } from "#protocol/node-status.ts";
 import { useState } from "react";
 import type { NodeRow, SamplePoint } from "#protocol/views.ts";
 
@@ -34,7 +35,7 @@ export function drawnPoints(
 /** The points of a node's charts, growing while the page is open. `now` is the hub's time, 0 until it is known. */
 export function useTrail(node: NodeRow, now: number, stored: readonly SamplePoint[]): TrailPoint[] {
   const [kept, setKept] = useState<{ id: string; trail: readonly TrailPoint[] }>({ id: node.id, trail: [] });
-  const present = node.state === "online" && now > 0 ? presentOf(node, now) : null;
+  const present = isHeard(node.state) && now > 0 ? presentOf(node, now) : null;
   const before = kept.id === node.id ? kept.trail : [];
   const trail = present === null ? before : withPresent(before, present);
   if (trail !== kept.trail) setKept({ id: node.id, trail });

@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { isHeard } from "#protocol/node-status.ts";
 import { formatCount, formatDuration } from "#protocol/units.ts";
 import type { NodeRow } from "#protocol/views.ts";
 import { useTimeWords } from "../_hub/live.tsx";
@@ -24,7 +25,7 @@ const DASH = <span className="text-faint">–</span>;
 const dimmed = (words: ReactNode) => <span className="dim-when-stale">{words}</span>;
 
 /** What a node does is not known while it does not answer. */
-const whileHeard = (node: NodeRow, words: ReactNode) => dimmed(node.state === "online" ? words : DASH);
+const whileHeard = (node: NodeRow, words: ReactNode) => dimmed(isHeard(node.state) ? words : DASH);
 const rateWords = ({ node, rate }: About, bytesPerSecond: number) =>
   whileHeard(node, bytesPerSecond > 0 ? rate(bytesPerSecond) : <span className="text-faint">0</span>);
 
@@ -57,7 +58,7 @@ export const NODE_CELLS: Readonly<Record<string, (about: About) => ReactNode>> =
   tide: ({ node }) => (
     <Cell>
       <div className="dim-when-stale">
-        <TideLine tide={tideOf(node)} label={tideWords(tideOf(node))} />
+        <TideLine tide={tideOf(node, node.state)} label={tideWords(tideOf(node, node.state))} />
       </div>
     </Cell>
   ),
@@ -130,9 +131,11 @@ export const NODE_CELLS: Readonly<Record<string, (about: About) => ReactNode>> =
       {visibleText(node.facts.workerVersion)}
     </Cell>
   ),
-  seen: ({ node: { lastSeenAt } }) => (
+  seen: ({ node: { lastSeenAt, state } }) => (
     <Cell from="lg" align="right" className="text-soft">
-      {lastSeenAt === null ? (
+      {isHeard(state) ? (
+        dimmed("now")
+      ) : lastSeenAt === null ? (
         DASH
       ) : (
         <AsTimePasses words={(now) => `${formatDuration(Math.max(0, now - lastSeenAt))} ago`} />

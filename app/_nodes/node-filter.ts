@@ -1,10 +1,12 @@
+import { nodeConditionOf, type NodeCondition } from "#protocol/node-status.ts";
 import type { NodeRow } from "#protocol/views.ts";
 
 /** The filters of the node list, as words. */
 export const NODE_FILTERS = [
   { id: "all", label: "All" },
-  { id: "risk", label: "At risk" },
+  { id: "risk", label: "Behind or lost" },
   { id: "moving", label: "Uploading" },
+  { id: "unconfirmed", label: "Unconfirmed" },
   { id: "silent", label: "Silent" },
   { id: "offline", label: "Offline" },
   { id: "revoked", label: "Revoked" },
@@ -22,12 +24,23 @@ export function passesFilter(node: NodeRow, filter: NodeFilter): boolean {
     case "risk":
       return node.state !== "revoked" && (node.work === "risk" || node.work === "lost");
     case "moving":
-      return node.state === "online" && node.activeTransfers > 0;
+      return nodeConditionOf(node) === "uploading";
+    case "unconfirmed":
     case "silent":
     case "offline":
     case "revoked":
       return node.state === filter;
   }
+}
+
+/** How many nodes are in which condition. */
+export function countConditions(nodes: Iterable<NodeRow>): ReadonlyMap<NodeCondition, number> {
+  const counts = new Map<NodeCondition, number>();
+  for (const node of nodes) {
+    const condition = nodeConditionOf(node);
+    counts.set(condition, (counts.get(condition) ?? 0) + 1);
+  }
+  return counts;
 }
 
 /** Whether every word typed is in the node's name, GPU, labels, run or host name. */
@@ -71,9 +84,11 @@ export function matchesNothing(filter: NodeFilter): string {
     case "all":
       return "No node is active.";
     case "risk":
-      return "No node is at risk.";
+      return "No node is behind, and none is away with work that is not safe.";
     case "moving":
       return "No node is uploading now.";
+    case "unconfirmed":
+      return "Every node that should report does.";
     case "silent":
       return "No node is silent.";
     case "offline":

@@ -11,7 +11,7 @@ const byName: Compare = (a, b) => compareNames(a.name, b.name);
 const LAST = Number.POSITIVE_INFINITY;
 
 /** Those a person looks for first. */
-const STATES: readonly NodeRow["state"][] = ["silent", "online", "offline", "revoked"];
+const STATES: readonly NodeRow["state"][] = ["silent", "unconfirmed", "online", "offline", "revoked"];
 
 interface SortColumn {
   words: string;

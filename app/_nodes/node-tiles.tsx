@@ -1,6 +1,7 @@
 "use client";
 import { Link } from "../_ui/link.tsx";
 import { memo, useRef } from "react";
+import { isHeard } from "#protocol/node-status.ts";
 import { formatCount } from "#protocol/units.ts";
 import { useRate } from "../_hub/choices.ts";
 import { useHubNow, useNode } from "../_hub/live.tsx";
@@ -78,10 +79,9 @@ const NodeTile = memo(function NodeTile({ id, chosen, onChoose }: NodeTileProps)
   const rate = useRate();
   if (node === null) return null;
   const state = nodeStateWords(node, now);
-  const tide = tideOf(node);
+  const tide = tideOf(node, node.state);
   const run = node.runs[0];
   const age = backlogAge(node.risk, now);
-  const isHeard = node.state === "online";
   return (
     <li className="relative flex min-w-0 flex-col justify-between gap-1 rounded-2 border border-line bg-panel px-3 py-2.5 hover:border-edge has-[a:focus-visible]:outline-2 has-[a:focus-visible]:outline-accent">
       <div className="flex items-start gap-2">
@@ -111,7 +111,7 @@ const NodeTile = memo(function NodeTile({ id, chosen, onChoose }: NodeTileProps)
         <span className="min-w-0 flex-1 truncate">
           {node.risk.bytes === 0 ? "nothing waits" : `${formatBytes(node.risk.bytes)} waits`}
           {age !== null && ` ${age}`}
-          {isHeard && node.upBytesPerSecond > 0 && ` · up ${rate(node.upBytesPerSecond)}`}
+          {isHeard(node.state) && node.upBytesPerSecond > 0 && ` · up ${rate(node.upBytesPerSecond)}`}
         </span>
         <input
           type="checkbox"

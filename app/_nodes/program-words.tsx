@@ -1,4 +1,5 @@
 "use client";
+import { isHeard } from "#protocol/node-status.ts";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import type { NodeWords } from "#protocol/node-words.ts";
@@ -55,12 +56,12 @@ export function ProgramWords({ nodeId }: { nodeId: string }) {
 
 function AgeTag({ words, now }: { words: NodeWords; now: number }) {
   const ageMs = words.at === null ? 0 : Math.max(0, now - words.at);
-  if (words.state !== "online") return <Tag tone="risk">as it was when the node was last heard</Tag>;
+  if (!isHeard(words.state)) return <Tag tone="risk">as it was when the node was last heard</Tag>;
   return ageMs > OLD_MS ? <Tag tone="risk">as of {formatDuration(ageMs)} ago</Tag> : <Tag tone="moving">live</Tag>;
 }
 
 function whyNothing({ state }: NodeWords): string {
-  return state === "online"
+  return isHeard(state)
     ? "Nothing to show. What a program says comes from nodes that run it with “tidemark run” and without a terminal of its own."
     : "The node does not answer, so nothing of its program can be shown. If it ended, its last words stand in the events.";
 }

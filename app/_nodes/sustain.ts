@@ -1,3 +1,4 @@
+import { isHeard } from "#protocol/node-status.ts";
 import { formatDuration, formatRate, type RateUnit } from "#protocol/units.ts";
 import type { NodeRow } from "#protocol/views.ts";
 import { formatBytes } from "../_ui/sizes.ts";
@@ -24,7 +25,7 @@ type Uplink = Pick<NodeRow, "state" | "runs" | "upHistory">;
 
 /** The first run of the node that saves more often than its uplink allows, and how often that allows it; or null. */
 export function tooSlowFor(node: Uplink): { run: NodeRow["runs"][number]; everyMs: number; neededMs: number } | null {
-  if (node.state !== "online") return null;
+  if (!isHeard(node.state)) return null;
   for (const run of node.runs) {
     if (!run.isWriter || run.intervalMs === null || run.intervalMs === 0 || checkpointBytesOf(run) === 0) continue;
     const neededMs = run.leastIntervalMs ?? neededFor(node, run);

@@ -1,4 +1,5 @@
 "use client";
+import { isHeard } from "#protocol/node-status.ts";
 import { useState } from "react";
 import { orderWords } from "#protocol/order-words.ts";
 import type { SentCommand } from "#protocol/send-command.ts";
@@ -74,7 +75,7 @@ export function OrderDialog({ nodes, kind, onClose }: OrderDialogProps) {
   const first = nodes[0];
   const whom =
     nodes.length === 1 && first !== undefined ? visibleText(first.name) : `${formatCount(nodes.length)} nodes`;
-  const away = nodes.filter(({ state }) => state !== "online").length;
+  const away = nodes.filter(({ state }) => !isHeard(state)).length;
   const press = (): void => {
     setWasSent(true);
     if (!("order" in read)) return;

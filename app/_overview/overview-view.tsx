@@ -1,6 +1,7 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "../_ui/link.tsx";
+import { transferPhaseOf } from "#protocol/node-status.ts";
 import { formatCount, formatDuration } from "#protocol/units.ts";
 import type { FleetView, NodeRow } from "#protocol/views.ts";
 import { EventsPanelLater } from "../_hub/events-panel-later.tsx";
@@ -56,7 +57,7 @@ export function OverviewView() {
   return (
     <>
       <FleetHead fleet={fleet} />
-      <Overview nodes={nodes} failedLastDay={fleet.failedLastDay} />
+      <Overview nodes={nodes} failedLastDay={fleet.failedLastDay} isTraining={fleet.risk.lossMs >= 1000} />
     </>
   );
 }
@@ -77,9 +78,9 @@ function FleetHead({ fleet }: { fleet: FleetView }) {
       about={<WorstSentence fleet={fleet} />}
       actions={
         <>
-          {/* Keeps its room, or the headline would break over two lines whenever something is at risk. */}
+          {/* Keeps its room, or the headline would break over two lines whenever something is. */}
           <ButtonLink href="/nodes?show=risk" className={classNames(!isAtRisk && "max-md:hidden md:invisible")}>
-            Show what is at risk
+            Show what is behind or lost
           </ButtonLink>
           <Button look="main" onClick={dialogs.addNode}>
             Add node
@@ -93,19 +94,22 @@ function FleetHead({ fleet }: { fleet: FleetView }) {
 interface OverviewProps {
   nodes: ReadonlyMap<string, NodeRow>;
   failedLastDay: number;
+  /** Whether anything trained would be lost. */
+  isTraining: boolean;
 }
 
-function Overview({ nodes, failedLastDay }: OverviewProps) {
+function Overview({ nodes, failedLastDay, isTraining }: OverviewProps) {
   const transfers = [...(useLiveTransfers()?.values() ?? [])];
-  const isMoving = transfers.some(({ state }) => state === "running");
+  const phases = new Set(transfers.map((row) => transferPhaseOf(row.state, nodes.get(row.nodeId)?.state ?? null)));
+  const isMoving = phases.has("moving");
   // Where nothing moves, what waits is what there is to see, with the reason.
-  const moves = !isMoving && transfers.some(({ state }) => state === "waiting") ? "waiting" : "now";
+  const moves = !isMoving && (phases.has("waiting") || phases.has("unheard")) ? "waiting" : "now";
   // As a text: transfers change every second, which nodes fail seldom does.
   const failing = [...failingNodes(transfers)].toSorted().join(" ");
   const ranks = rankNodes(nodes.values(), new Set(failing.split(" ")));
   return (
     <>
-      <Troubles ranks={ranks} failedLastDay={failedLastDay} isMoving={isMoving} />
+      <Troubles ranks={ranks} failedLastDay={failedLastDay} isMoving={isMoving} isTraining={isTraining} />
       <TidePanel />
       <div className="grid items-start gap-5 min-[1180px]:grid-cols-[minmax(0,1fr)_320px]">
         <div className="flex min-w-0 flex-col gap-5">
@@ -122,15 +126,16 @@ interface TroublesProps {
   ranks: NodeRanks;
   failedLastDay: number;
   isMoving: boolean;
+  isTraining: boolean;
 }
 
-function Troubles({ ranks, failedLastDay, isMoving }: TroublesProps) {
+function Troubles({ ranks, failedLastDay, isMoving, isTraining }: TroublesProps) {
   const alerts = useQuery(activeAlertsQuery()).data?.total ?? null;
   const troubles = troublesOf({ failedLastDay, nodes: countTroubles(ranks), isMoving, alerts });
   const worst = troubles[0];
   // Seen also where the page is one tab among others.
   useTitle(worst === undefined ? "Overview" : `▲ ${formatCount(worst.count)} ${worst.words}`);
-  return <TroubleStrip troubles={troubles} isWhole={alerts !== null} />;
+  return <TroubleStrip troubles={troubles} isWhole={alerts !== null} isTraining={isTraining} />;
 }
 
 function NodesPanel({ ranks }: { ranks: NodeRanks }) {
@@ -150,7 +155,7 @@ function NodesPanel({ ranks }: { ranks: NodeRanks }) {
           label="Show"
           value={filter}
           onChange={setShow}
-          words={NODE_FILTERS.slice(0, 4).map((one) => ({
+          words={NODE_FILTERS.slice(0, 5).map((one) => ({
             ...one,
             count: one.id === "all" ? undefined : count(one.id),
           }))}

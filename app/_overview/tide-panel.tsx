@@ -1,16 +1,17 @@
 "use client";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
+import { isHeard, NODE_CONDITIONS, type NodeCondition } from "#protocol/node-status.ts";
 import { formatCount } from "#protocol/units.ts";
-import type { FleetView } from "#protocol/views.ts";
 import { ChartBody } from "../_hub/chart-body.tsx";
 import { partProps, usePageTime, windowWords } from "../_hub/chart-part.ts";
 import { useRate } from "../_hub/choices.ts";
-import { useFleet, useFleetSlowly, useHubNow, useTimeWords } from "../_hub/live.tsx";
+import { useFleet, useFleetSlowly, useHubNow, useNodes, useTimeWords } from "../_hub/live.tsx";
 import { fleetNewsQuery, fleetSamplesQuery } from "../_hub/queries.ts";
 import { chartWindow, RANGES } from "../_hub/ranges.ts";
-import { backlogAge } from "../_hub/risk-words.ts";
-import { Mark, type Tone } from "../_ui/mark.tsx";
+import { backlogAge, CONDITION_WORDS } from "../_hub/risk-words.ts";
+import { countConditions } from "../_nodes/node-filter.ts";
+import { Mark } from "../_ui/mark.tsx";
 import { ChartLater } from "../_ui/chart-later.tsx";
 import { FilterWords } from "../_ui/filter-words.tsx";
 import { Panel } from "../_ui/panel.tsx";
@@ -94,13 +95,16 @@ function Stats() {
   const fleet = useFleet();
   const rate = useRate();
   const oldest = useTimeWords((now) => (fleet === null ? null : backlogAge(fleet.risk, now)) ?? "–");
-  if (fleet === null) return null;
+  const nodes = useNodes();
+  if (fleet === null || nodes === null) return null;
+  // From the same rows as the list: a node that is counted here as silent is not online there.
+  const active = [...nodes.values()].filter(({ state }) => state !== "revoked");
   return (
     <dl className="nums dim-when-stale grid grid-cols-2 overflow-hidden rounded-b-2 border-t border-line sm:grid-cols-6 lg:grid-cols-5 [&>div]:-mt-px [&>div]:-ml-px [&>div]:border-t [&>div]:border-l [&>div]:border-line sm:[&>div]:col-span-2 sm:[&>div:nth-child(-n+2)]:col-span-3 lg:[&>div:nth-child(n)]:col-span-1 max-sm:[&>div:first-child]:col-span-2">
       <Stat
-        value={formatCount(fleet.online)}
-        of={`of ${formatCount(fleet.nodes)} ${fleet.nodes === 1 ? "node" : "nodes"}`}
-        about={<WorkCounts fleet={fleet} />}
+        value={formatCount(active.filter(({ state }) => isHeard(state)).length)}
+        of={`of ${formatCount(active.length)} ${active.length === 1 ? "node" : "nodes"}`}
+        about={<ConditionCounts counts={countConditions(active)} />}
       />
       <Stat
         value={formatBytes(fleet.risk.bytes)}
@@ -132,27 +136,18 @@ function Stat({ value, of, about }: { value: string; of?: string; about: ReactNo
   );
 }
 
-/** How many nodes are in which state, each with its shape. */
-function WorkCounts({ fleet }: { fleet: FleetView }) {
-  const { safe, moving, risk, lost } = fleet.byWork;
-  const counts: readonly { count: number; word: string; tone: Tone }[] = [
-    { count: safe, word: "safe", tone: "safe" },
-    { count: moving, word: "moving", tone: "moving" },
-    { count: risk, word: "at risk", tone: "risk" },
-    // A silent node is said once: what it held may be lost.
-    { count: Math.max(0, lost - fleet.silent), word: "lost", tone: "lost" },
-    { count: fleet.silent, word: "silent", tone: "lost" },
-  ];
+/** How many nodes are in which condition, each with its shape: as the list below filters them. */
+function ConditionCounts({ counts }: { counts: ReadonlyMap<NodeCondition, number> }) {
   return (
     <span className="flex flex-wrap gap-x-3">
-      {counts
-        .filter(({ count }) => count > 0)
-        .map(({ count, word, tone }) => (
-          <span key={word} className="inline-flex items-center gap-1 whitespace-nowrap">
-            <Mark tone={tone} className="scale-[.8]" />
-            {formatCount(count)} {word}
+      {NODE_CONDITIONS.filter((condition) => condition !== "revoked" && (counts.get(condition) ?? 0) > 0).map(
+        (condition) => (
+          <span key={condition} className="inline-flex items-center gap-1 whitespace-nowrap">
+            <Mark tone={CONDITION_WORDS[condition].tone} className="scale-[.8]" />
+            {formatCount(counts.get(condition) ?? 0)} {CONDITION_WORDS[condition].text}
           </span>
-        ))}
+        ),
+      )}
     </span>
   );
 }

@@ -14,20 +14,25 @@ interface TroubleStripProps {
   troubles: readonly Trouble[];
   /** Whether everything has been asked for: only then "nothing" means nothing. */
   isWhole: boolean;
+  /** Whether the headline above names training that would be lost. */
+  isTraining: boolean;
 }
 
 /**
  * What is wrong, each with its number and the way to it: to be seen from across the room. When all is well one quiet line
  * of the same height, so that a trouble that comes pushes nothing down.
  */
-export function TroubleStrip({ troubles, isWhole }: TroubleStripProps) {
+export function TroubleStrip({ troubles, isWhole, isTraining }: TroubleStripProps) {
   if (troubles.length === 0)
     return (
       <p className="dim-when-stale flex min-h-[64px] items-center gap-3 rounded-2 border border-line px-4 py-3 text-soft">
         {isWhole && (
           <>
             <Mark tone="safe" className="scale-150" />
-            Nothing is wrong: no node is silent, failing or too slow, and no alert fires.
+            <span>
+              Nothing is wrong: every node reports and keeps up, and no alert fires.
+              {isTraining && " What you would lose was trained since the newest checkpoints."}
+            </span>
           </>
         )}
       </p>

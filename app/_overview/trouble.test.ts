@@ -12,6 +12,7 @@ const moving = (nodeId: string, parts: Partial<TransferRow>) => transferRow({ id
 
 const lost = node("gone", { state: "silent", work: "lost", risk: { ...NO_RISK, lossMs: 14 * 60_000 } });
 const quiet = node("quiet", { state: "silent" });
+const late = node("late", { state: "unconfirmed", work: "moving" });
 const behind = node("behind", { work: "risk", risk: { ...NO_RISK, oldestUnsafeAt: 5 } });
 const slow = node("slow", {
   runs: [nodeRunView({ safeBytes: 1e9, intervalMs: 60_000, leastIntervalMs: 600_000 })],
@@ -19,7 +20,7 @@ const slow = node("slow", {
 const stalled = node("stalled");
 const well = [node("well-10"), node("well-2")];
 
-const nodes = [...well, slow, stalled, behind, quiet, lost];
+const nodes = [...well, slow, stalled, behind, late, quiet, lost];
 const ranked = rankNodes(nodes, new Set(["stalled"]));
 
 test("a fleet in which all is well has no trouble", () => {
@@ -36,6 +37,7 @@ test("each node is told once, as the worst that it is, and the worst comes first
     "1 silent",
     "1 failing",
     "1 alerts",
+    "1 unconfirmed",
     "1 risk",
     "1 slow",
     "3 failed",
@@ -51,8 +53,17 @@ test("a transfer that waits with a fault counts as failing, one that waits its t
 });
 
 test("the failing and the slow nodes stand first, then those whose work waits longest", () => {
-  const order = byTrouble(ranked, { passes: () => true, most: 7 });
-  expect(order.map(({ name }) => name)).toEqual(["gone", "stalled", "quiet", "behind", "slow", "well-2", "well-10"]);
+  const order = byTrouble(ranked, { passes: () => true, most: 8 });
+  expect(order.map(({ name }) => name)).toEqual([
+    "gone",
+    "stalled",
+    "quiet",
+    "late",
+    "behind",
+    "slow",
+    "well-2",
+    "well-10",
+  ]);
 });
 
 test("of many only those that are shown are put in order, and all are there", () => {

@@ -10,7 +10,7 @@ import { firstOf } from "./first-of.ts";
  */
 
 export interface Trouble {
-  id: "lost" | "silent" | "failing" | "risk" | "slow" | "failed" | "alerts";
+  id: "lost" | "silent" | "unconfirmed" | "failing" | "risk" | "slow" | "failed" | "alerts";
   tone: "risk" | "lost";
   count: number;
   /** After the count: `nodes are silent`. */
@@ -19,13 +19,14 @@ export interface Trouble {
 }
 
 /** In the order in which they stand in lists. */
-export type NodeRanks = Record<"lost" | "failing" | "silent" | "risk" | "slow" | "well", NodeRow[]>;
+export type NodeRanks = Record<"lost" | "failing" | "silent" | "unconfirmed" | "risk" | "slow" | "well", NodeRow[]>;
 type Rank = keyof NodeRanks;
 
 /** How many nodes have which trouble, each counted once, as the worst that it is. */
 export interface NodeTroubles {
   lost: number;
   silent: number;
+  unconfirmed: number;
   failing: number;
   risk: number;
   slow: number;
@@ -52,8 +53,7 @@ export function failingNodes(transfers: Iterable<TransferRow>): ReadonlySet<stri
   return failing;
 }
 
-const isLost = (node: NodeRow): boolean =>
-  (node.state === "silent" || node.state === "offline") && node.work === "lost";
+const isLost = (node: NodeRow): boolean => node.state !== "revoked" && node.work === "lost";
 const isSlow = (node: NodeRow): boolean => tooSlowFor(node) !== null;
 const many = (count: number, one: string, more: string): string => (count === 1 ? one : more);
 
@@ -62,7 +62,7 @@ const many = (count: number, one: string, more: string): string => (count === 1 
  * fails and is slow, as failing.
  */
 export function rankNodes(nodes: Iterable<NodeRow>, failing: ReadonlySet<string>): NodeRanks {
-  const ranks: NodeRanks = { lost: [], failing: [], silent: [], risk: [], slow: [], well: [] };
+  const ranks: NodeRanks = { lost: [], failing: [], silent: [], unconfirmed: [], risk: [], slow: [], well: [] };
   for (const node of nodes) ranks[rankOf(node, failing)].push(node);
   return ranks;
 }
@@ -72,6 +72,7 @@ export function countTroubles(ranks: NodeRanks): NodeTroubles {
   return {
     lost: count("lost"),
     silent: count("silent"),
+    unconfirmed: count("unconfirmed"),
     failing: count("failing"),
     risk: count("risk"),
     slow: count("slow"),
@@ -110,6 +111,13 @@ export function troublesOf({ failedLastDay, nodes: found, isMoving, alerts }: Kn
       count: alerts ?? 0,
       words: many(alerts ?? 0, "alert is firing", "alerts are firing"),
       href: "/alerts",
+    },
+    {
+      id: "unconfirmed",
+      tone: "risk",
+      count: found.unconfirmed,
+      words: many(found.unconfirmed, "node is late with its report", "nodes are late with their reports"),
+      href: "/nodes?show=unconfirmed",
     },
     {
       id: "risk",
@@ -159,7 +167,7 @@ interface Wanted {
 
 function rankOf(node: NodeRow, failing: ReadonlySet<string>): Rank {
   if (isLost(node)) return "lost";
-  if (node.state === "silent") return "silent";
+  if (node.state === "silent" || node.state === "unconfirmed") return node.state;
   if (failing.has(node.id)) return "failing";
   if (node.work === "risk") return "risk";
   return isSlow(node) ? "slow" : "well";

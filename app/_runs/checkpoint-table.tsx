@@ -4,7 +4,7 @@ import { nameOfPlace } from "#protocol/place.ts";
 import { stepWords } from "#protocol/step-words.ts";
 import { formatCount, formatDuration } from "#protocol/units.ts";
 import type { CheckpointRow, EpochView } from "#protocol/views.ts";
-import { useHubNow } from "../_hub/live.tsx";
+import { useHubNow, useNode } from "../_hub/live.tsx";
 import { useWhyNot } from "../_hub/person.tsx";
 import { KeepMarks, RowKeeping, tagWords, usePinKey } from "../_keeping/row-keeping.tsx";
 import { useDialogs } from "../_shell/dialogs.tsx";
@@ -61,9 +61,10 @@ export function CheckpointTable({ rows, epochs }: CheckpointTableProps) {
 function CheckpointRowView({ row, fate }: { row: CheckpointRow; fate: "lost" | "known" }) {
   const now = useHubNow(10_000);
   const dialogs = useDialogs();
+  const nodeState = useNode(row.nodeId)?.state ?? null;
   const pinKey = usePinKey(row);
   const whyNot = useWhyNot("operator");
-  const state = fate === "lost" ? ({ tone: "lost", text: "lost" } as const) : checkpointState(row);
+  const state = fate === "lost" ? ({ tone: "lost", text: "lost" } as const) : checkpointState(row, nodeState);
   const notComplete = row.state === "complete" ? null : "Only a complete checkpoint can be restored.";
   const note = checkpointNote(row);
   const passed = Math.max(0, now - (row.committedAt ?? row.capturedAt));

@@ -1,3 +1,4 @@
+import { isHeard, type NodeState } from "#protocol/node-status.ts";
 import { formatCount } from "#protocol/units.ts";
 import type { CheckpointRow } from "#protocol/views.ts";
 import type { Tone } from "../_ui/mark.tsx";
@@ -6,6 +7,8 @@ import { visibleText } from "../_ui/visible-text.ts";
 /** The state of a checkpoint in a word, with its shape. Only a complete one can be restored. */
 export function checkpointState(
   row: Pick<CheckpointRow, "state" | "bytesDone" | "sizeBytes" | "damage" | "writerEpoch" | "doubt" | "piece">,
+  /** Of the node that writes it; null where that is not known. */
+  nodeState: NodeState | null,
 ): {
   tone: Tone;
   text: string;
@@ -19,6 +22,8 @@ export function checkpointState(
       return { tone: "safe", text: "complete" };
     case "uploading": {
       const percent = row.sizeBytes === 0 ? 0 : Math.min(99, Math.floor((100 * row.bytesDone) / row.sizeBytes));
+      // It lies on the disk of a node that is not heard: it may be on its way, or gone.
+      if (nodeState !== null && !isHeard(nodeState)) return { tone: "risk", text: `stopped at ${percent} %` };
       return { tone: "moving", text: `uploading ${percent} %` };
     }
     case "torn":

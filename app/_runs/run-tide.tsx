@@ -14,8 +14,8 @@ interface RunTideProps {
 export function RunTide({ run, show = "line" }: RunTideProps) {
   const writer = useNode(run.writerNodeId ?? "");
   const view = writer?.runs.find((one) => one.run === run.name);
-  if (view === undefined) return null;
-  const tide = tideOf(view);
+  if (writer === null || view === undefined) return null;
+  const tide = tideOf(view, writer.state);
   return (
     <div className="dim-when-stale flex items-center gap-3">
       <TideLine tide={tide} label={tideWords(tide)} />

@@ -36,9 +36,11 @@ interface Input {
   checkpoints: readonly Pick<CheckpointRow, "id" | "writerEpoch" | "step" | "state" | "nodeName" | "doubt">[];
   /** At most so many marks, the newest ones. */
   most: number;
+  /** Whether the node that writes the newest epoch is heard: what is uploading moves only there. Default: heard. */
+  writer?: "heard" | "unheard";
 }
 
-export function stepLanes({ epochs, checkpoints, most }: Input): StepLanes {
+export function stepLanes({ epochs, checkpoints, most, writer = "heard" }: Input): StepLanes {
   const newest = [...checkpoints]
     .filter((row) => row.state !== "superseded")
     .sort((a, b) => b.writerEpoch - a.writerEpoch || b.step - a.step)
@@ -59,7 +61,7 @@ export function stepLanes({ epochs, checkpoints, most }: Input): StepLanes {
     const wentOnFrom = followers.get(row.writerEpoch);
     const over = row.writerEpoch < lastEpoch;
     const beyond = over && (wentOnFrom === undefined || row.step > wentOnFrom);
-    const mark = row.writerEpoch === 0 ? ADOPTED : markOf(row, beyond);
+    const mark = row.writerEpoch === 0 ? ADOPTED : markOf(row, beyond ? "lost" : writer);
     lane.marks.push({ id: row.id, step: row.step, ...mark });
     lanes.set(row.writerEpoch, lane);
   }
@@ -85,7 +87,7 @@ const ADOPTED = { tone: "quiet", word: "adopted" } as const;
 
 function markOf(
   { state, doubt }: Pick<CheckpointRow, "state" | "doubt">,
-  beyond: boolean,
+  fate: "lost" | "heard" | "unheard",
 ): { tone: Tone; word: string } {
   switch (state) {
     case "complete":
@@ -98,7 +100,8 @@ function markOf(
       return { tone: "quiet", word: "joined" };
     case "uploading":
     case "torn":
-      if (beyond) return { tone: "lost", word: "lost" };
-      return state === "torn" ? { tone: "risk", word: "torn" } : { tone: "moving", word: "uploading" };
+      if (fate === "lost") return { tone: "lost", word: "lost" };
+      if (state === "torn") return { tone: "risk", word: "torn" };
+      return fate === "heard" ? { tone: "moving", word: "uploading" } : { tone: "risk", word: "not complete" };
   }
 }

@@ -11,6 +11,8 @@ import { stepLanes, type StepLane } from "./step-lanes.ts";
 interface StepTimelineProps {
   epochs: readonly EpochView[];
   checkpoints: readonly CheckpointRow[];
+  /** Whether the node that writes the run is heard. */
+  writer: "heard" | "unheard";
 }
 
 const LANE = 38;
@@ -20,11 +22,11 @@ const SIDE = 14;
 const ROOM = 16;
 
 /** Steps from left to right, one lane per epoch; each mark leads to its checkpoint. */
-export function StepTimeline({ epochs, checkpoints }: StepTimelineProps) {
+export function StepTimeline({ epochs, checkpoints, writer }: StepTimelineProps) {
   const go = useGo();
   const frame = useRef<HTMLElement>(null);
   const width = useWidth(frame);
-  const shown = stepLanes({ epochs, checkpoints, most: Math.max(8, Math.floor((width - 2 * SIDE) / ROOM)) });
+  const shown = stepLanes({ epochs, checkpoints, writer, most: Math.max(8, Math.floor((width - 2 * SIDE) / ROOM)) });
   const x = (step: number): number =>
     shown.last === shown.first
       ? SIDE

@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
+import type { NodeState } from "#protocol/node-status.ts";
 import { TRANSFER_STATES } from "#protocol/transfer-kinds.ts";
 import type { TransferRow } from "#protocol/views.ts";
 import { transferRow } from "../_hub/make-transfer-row.ts";
 import {
+  countShown,
   fitsSearch,
   NO_SEARCH,
   TRANSFER_FILTERS,
@@ -14,6 +16,7 @@ import {
 const row = (id: string, over: Partial<TransferRow>) => transferRow({ id, ...over });
 
 const kept = new Set<string>();
+const stateOfNode = (): NodeState => "online";
 
 test("every state belongs to exactly one filter, and to that of all", () => {
   const states = TRANSFER_FILTERS.filter(({ id }) => id !== "all").flatMap((filter) => [...filter.states]);
@@ -26,6 +29,7 @@ test("a transfer that has just ended leaves the list of those that run, although
     stored: [row("a", {}), row("b", { startedAt: 2 })],
     live: [row("a", { state: "done", endedAt: 9 })],
     kept,
+    stateOfNode,
   });
   expect(shown.map((one) => one.id)).toEqual(["b"]);
 });
@@ -33,17 +37,39 @@ test("a transfer that has just ended leaves the list of those that run, although
 test("ended ones are newest first, running ones stay in the order they started", () => {
   const done = [row("a", { state: "done", endedAt: 1 }), row("b", { state: "done", endedAt: 5 })];
   expect(
-    transfersShown({ filter: transferFilterOf("done"), stored: done, live: [], kept }).map((one) => one.id),
+    transfersShown({ filter: transferFilterOf("done"), stored: done, live: [], kept, stateOfNode }).map(
+      (one) => one.id,
+    ),
   ).toEqual(["b", "a"]);
   const running = [row("z", { startedAt: 1 }), row("a", { startedAt: 5 })];
   expect(
-    transfersShown({ filter: transferFilterOf("now"), stored: [], live: running, kept }).map((one) => one.id),
+    transfersShown({ filter: transferFilterOf("now"), stored: [], live: running, kept, stateOfNode }).map(
+      (one) => one.id,
+    ),
   ).toEqual(["z", "a"]);
 });
 
+test.each<NodeState>(["unconfirmed", "silent", "offline", "revoked"])(
+  "what was running on a node that is %s is not among those that move, but among those that wait",
+  (state) => {
+    const live = [row("a", {})];
+    const parts = { stored: [], live, kept, stateOfNode: () => state };
+    expect(transfersShown({ ...parts, filter: transferFilterOf("now") })).toEqual([]);
+    expect(countShown(transferFilterOf("now"), live, () => state)).toBe(0);
+    expect(transfersShown({ ...parts, filter: transferFilterOf("waiting") })).toEqual(live);
+    expect(countShown(transferFilterOf("waiting"), live, () => state)).toBe(1);
+  },
+);
+
 test("what a person has just paused stays where it was", () => {
   const live = [row("a", { state: "paused", startedAt: 1 }), row("b", { startedAt: 2 })];
-  const shown = transfersShown({ filter: transferFilterOf("now"), stored: [], live, kept: new Set(["a"]) });
+  const shown = transfersShown({
+    filter: transferFilterOf("now"),
+    stored: [],
+    live,
+    kept: new Set(["a"]),
+    stateOfNode,
+  });
   expect(shown.map((one) => one.id)).toEqual(["a", "b"]);
 });
 

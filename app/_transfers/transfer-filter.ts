@@ -1,3 +1,4 @@
+import { transferPhaseOf, type NodeState, type TransferPhase } from "#protocol/node-status.ts";
 import type { TransferDirection } from "#protocol/transfer.ts";
 import { TRANSFER_DIRECTIONS, TRANSFER_STATES } from "#protocol/transfer-kinds.ts";
 import type { TransferRow } from "#protocol/views.ts";
@@ -38,8 +39,18 @@ export const askedBy = (search: TransferSearch) => ({
   ...spanOfDays(search),
 });
 
-const isIn = (filter: TransferFilter, row: TransferRow): boolean =>
-  (filter.states as readonly TransferRow["state"][]).includes(row.state);
+/** Returns the state of a node; null where it is not known. */
+export type StateOfNode = (nodeId: string) => NodeState | null;
+
+/** What was running by the last word of a node that is not heard waits for that node. */
+const WAITING: ReadonlySet<TransferPhase> = new Set(["waiting", "paused", "unheard"]);
+
+function isIn(filter: TransferFilter, row: TransferRow, stateOfNode: StateOfNode): boolean {
+  const phase = transferPhaseOf(row.state, stateOfNode(row.nodeId));
+  if (filter.id === "now") return phase === "moving";
+  if (filter.id === "waiting") return WAITING.has(phase);
+  return (filter.states as readonly TransferRow["state"][]).includes(row.state);
+}
 
 /** Whether a row that the hub did not choose belongs to what is asked for: as the hub would decide. */
 export function fitsSearch(row: TransferRow, search: TransferSearch): boolean {
@@ -60,6 +71,7 @@ interface Parts {
   live: readonly TransferRow[];
   /** Stay in the list whatever becomes of them: what a person has just asked something of. */
   kept: ReadonlySet<string>;
+  stateOfNode: StateOfNode;
 }
 
 const beganAt = (row: TransferRow): number => row.startedAt ?? row.createdAt;
@@ -68,10 +80,10 @@ const beganAt = (row: TransferRow): number => row.startedAt ?? row.createdAt;
  * What a filter shows: stored rows and live ones, each once, the live word winning. Running ones keep the order they
  * started in, so that none moves while one watches; ended ones are newest first.
  */
-export function transfersShown({ filter, stored, live, kept }: Parts): TransferRow[] {
+export function transfersShown({ filter, stored, live, kept, stateOfNode }: Parts): TransferRow[] {
   const rows = new Map(stored.map((row) => [row.id, row]));
   for (const row of live) rows.set(row.id, row);
-  const shown = [...rows.values()].filter((row) => isIn(filter, row) || kept.has(row.id));
+  const shown = [...rows.values()].filter((row) => isIn(filter, row, stateOfNode) || kept.has(row.id));
   switch (filter.id) {
     case "now":
     case "waiting":
@@ -85,8 +97,14 @@ export function transfersShown({ filter, stored, live, kept }: Parts): TransferR
   }
 }
 
-export const countShown = (filter: TransferFilter, live: readonly TransferRow[]): number | undefined =>
-  filter.id === "now" || filter.id === "waiting" ? live.filter((row) => isIn(filter, row)).length : undefined;
+export const countShown = (
+  filter: TransferFilter,
+  live: readonly TransferRow[],
+  stateOfNode: StateOfNode,
+): number | undefined =>
+  filter.id === "now" || filter.id === "waiting"
+    ? live.filter((row) => isIn(filter, row, stateOfNode)).length
+    : undefined;
 
 /** Said when the listing completed and the filter holds nothing. */
 export const NOTHING: Record<TransferFilter["id"], string> = {

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { formatCount } from "#protocol/units.ts";
 import type { TransferRow } from "#protocol/views.ts";
 import { Listed } from "../_hub/listed.tsx";
-import { useHubNow, useLiveTransfers } from "../_hub/live.tsx";
+import { useHubNow, useLiveTransfers, useStateOfNode } from "../_hub/live.tsx";
 import { TransferLine } from "../_hub/transfer-line.tsx";
 import { isEnded } from "../_hub/transfer-words.ts";
 import { useFrozenOrder } from "../_ui/freeze-order.ts";
@@ -27,12 +27,13 @@ export function TransferList({ nodeId, filter, search, most = Infinity }: Transf
   const [kept, setKept] = useState(NONE);
   const [places, setPlaces] = useState<readonly string[]>([]);
   const live = useLiveTransfers();
+  const stateOfNode = useStateOfNode();
   const stored = useTransferPages({ nodeId, filter, search });
   const mine = [...(live?.values() ?? [])].filter(
     (row) => (nodeId === null || row.nodeId === nodeId) && fitsSearch(row, search),
   );
   const pages = stored.data?.pages.flatMap((page) => page.rows) ?? [];
-  const shown = transfersShown({ filter, stored: pages, live: mine, kept });
+  const shown = transfersShown({ filter, stored: pages, live: mine, kept, stateOfNode });
   const now = useHubNow(LOOK_MS);
   const isEnding = (row: TransferRow): boolean => isEnded(row.state) && now - (row.endedAt ?? 0) < SEEN_FOR_MS;
   const ended = filter.id === "now" ? mine.filter(isEnding) : [];

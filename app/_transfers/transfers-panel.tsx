@@ -1,7 +1,7 @@
 "use client";
 import { useState, type ReactNode } from "react";
 import { useAddressWord } from "../_hub/address.ts";
-import { useLiveTransfers } from "../_hub/live.tsx";
+import { useLiveTransfers, useStateOfNode } from "../_hub/live.tsx";
 import { FilterWords } from "../_ui/filter-words.tsx";
 import { Panel } from "../_ui/panel.tsx";
 import { countShown, fitsSearch, NO_SEARCH, TRANSFER_FILTERS, transferFilterOf } from "./transfer-filter.ts";
@@ -23,6 +23,7 @@ export function TransfersPanel({ nodeId, below }: TransfersPanelProps) {
   const search = nodeId === null ? asked : NO_SEARCH;
   const filter = transferFilterOf(word);
   const live = useLiveTransfers();
+  const stateOfNode = useStateOfNode();
   // Asked for while the list itself is still on its way.
   const { isPending } = useTransferPages({ nodeId, filter, search });
   const [hasHeight, setHasHeight] = useState(false);
@@ -38,7 +39,7 @@ export function TransfersPanel({ nodeId, below }: TransfersPanelProps) {
       words={TRANSFER_FILTERS.map((one) => ({
         id: one.id,
         label: one.label,
-        count: live === null ? undefined : countShown(one, mine),
+        count: live === null ? undefined : countShown(one, mine, stateOfNode),
       }))}
     />
   );

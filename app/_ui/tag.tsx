@@ -22,6 +22,7 @@ export function Tag({ tone, kind = "state", children }: TagProps) {
   return (
     <span
       className={classNames(
+        kind === "state" && "dim-when-stale",
         "nums inline-flex max-w-full items-center gap-1.5 rounded-1 px-[7px] py-px text-12 leading-[18px] whitespace-nowrap",
         LOOK[tone],
       )}

@@ -1,3 +1,4 @@
+import { isExpected } from "#protocol/node-status.ts";
 import type { Advice, AdviceAnswer, Dismissal, Finding } from "#protocol/advice.ts";
 import { ADVICE_KINDS } from "#protocol/advice-kinds.ts";
 import type { Hub } from "../hub.ts";
@@ -113,7 +114,7 @@ async function writtenRuns(hub: Hub, nodeId: string | null): Promise<WrittenRun[
   const nodes: (LiveNode | undefined)[] = nodeId === null ? [...hub.live.nodes.values()] : [hub.live.nodes.get(nodeId)];
   const found = await mapInSlices(nodes, (node) => {
     const row = node === undefined ? null : nodeRowOf(hub.live, node, hub.now());
-    if (node === undefined || row === null || row.state !== "online") return [];
+    if (node === undefined || row === null || !isExpected(row.state)) return [];
     const { profileId } = node;
     const rates = hub.history.rates.transfers({ nodeId: node.id, profileId, direction: "upload" });
     return row.runs

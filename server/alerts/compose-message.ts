@@ -1,6 +1,7 @@
 import { ALERT_WORDS } from "#protocol/alert-words.ts";
 import type { AlertKind } from "#protocol/alerts.ts";
 import type { AlertMessage } from "#protocol/alert-views.ts";
+import { continueWords } from "#protocol/continue-words.ts";
 import { formatCount, formatDuration } from "#protocol/units.ts";
 import type { Hub } from "../hub.ts";
 import type { LiveRule, OpenAlert } from "./alert-memory.ts";
@@ -8,6 +9,8 @@ import type { LiveRule, OpenAlert } from "./alert-memory.ts";
 /** Named in a message; the page has the rest. */
 const NAMED = 10;
 const MOST_LINE = 300;
+/** Of one node, whose advice a message gives. */
+const MOST_RUNS = 3;
 
 const OF_RUNS: ReadonlySet<AlertKind> = new Set([
   "no-checkpoint",
@@ -44,6 +47,22 @@ const sentenceOfAlert = ({ nodeName, text }: Pick<OpenAlert, "nodeName" | "text"
 
 const clock = (at: number): string => `${new Date(at).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 
+/** What to do about one silent node: from where its runs go on, as far as they have anything safe. */
+function todoOf(hub: Pick<Hub, "live">, { kind, nodeId }: OpenAlert): string {
+  const node = nodeId === null ? undefined : hub.live.nodes.get(nodeId);
+  if (kind !== "silent" || node === undefined) return ALERT_WORDS[kind].todo;
+  const advice = (node.report?.runs ?? [])
+    .filter(({ run }) => hub.live.mayWriteNow(run, node.id))
+    .slice(0, MOST_RUNS)
+    .map(({ run, safeStep, localStep, unsafeCheckpoints, unsafeBytes }) =>
+      continueWords(
+        { run, safeStep, localStep, unsafe: { checkpoints: unsafeCheckpoints, bytes: unsafeBytes } },
+        node.name,
+      ),
+    );
+  return ["See whether the machine still runs.", ...advice.map(oneLine)].join(" ");
+}
+
 interface Telling {
   kind: "firing" | "resolved";
   rule: LiveRule;
@@ -54,7 +73,7 @@ interface Telling {
 
 /** What a message says: what, since when, what to do, and where to look. */
 export function composeMessage(
-  hub: Pick<Hub, "settings" | "now">,
+  hub: Pick<Hub, "settings" | "now" | "live">,
   { kind, rule, alerts, remaining }: Telling,
 ): AlertMessage {
   const now = hub.now();
@@ -79,7 +98,12 @@ export function composeMessage(
       ...(more > 0 ? [`and ${formatCount(more)} more`] : []),
       ...(kind === "resolved" && remaining > 0 ? [`${formatCount(remaining)} of this rule still fire.`] : []),
     ],
-    todo: kind === "firing" || remaining > 0 ? words.todo : "Nothing is left to do.",
+    todo:
+      kind === "resolved" && remaining === 0
+        ? "Nothing is left to do."
+        : isOne && kind === "firing"
+          ? todoOf(hub, first)
+          : words.todo,
     link: linkTo(hub, isOne ? pathOf(first) : "/alerts"),
     at: now,
     count: alerts.length,

@@ -1,4 +1,5 @@
 import type { AlertKind } from "#protocol/alerts.ts";
+import { isExpected, isHeard } from "#protocol/node-status.ts";
 import { fitsNode, fitsPattern } from "#protocol/scope.ts";
 import { formatBytes, formatDuration } from "#protocol/units.ts";
 import { risksOf, stateOf, type LiveNode } from "../live/live-node.ts";
@@ -59,7 +60,7 @@ function findOfNode(rule: LiveRule, node: LiveNode, look: Look): Finding[] {
       return [about(node, { text: `has been silent for ${formatDuration(now - since)}`, since })];
     }
     case "at-risk": {
-      if (state !== "online" && state !== "silent") return [];
+      if (state !== "silent" && !isExpected(state)) return [];
       return risksOf(node, now).flatMap((risk, index) => {
         const run = report?.runs[index]?.run ?? "";
         if (risk.lossMs <= condition.longerThanMs || !fitsPattern(run, rule.scope.runs)) return [];
@@ -71,7 +72,7 @@ function findOfNode(rule: LiveRule, node: LiveNode, look: Look): Finding[] {
     }
     case "stalled": {
       const progress = memory.progress.get(node.id);
-      if (state !== "online" || progress === undefined || !isWaiting(node)) return [];
+      if (!isHeard(state) || progress === undefined || !isWaiting(node)) return [];
       const stalledMs = now - progress.since;
       if (stalledMs <= condition.longerThanMs) return [];
       return [
@@ -83,7 +84,7 @@ function findOfNode(rule: LiveRule, node: LiveNode, look: Look): Finding[] {
     }
     case "disk-full": {
       const disk = report?.disk ?? null;
-      if (state !== "online" || disk === null || disk.totalBytes === 0) return [];
+      if (!isExpected(state) || disk === null || disk.totalBytes === 0) return [];
       const isOpen = memory.open.has(openKeyOf(rule.id, node.id));
       const share = (disk.freeBytes / disk.totalBytes) * 100;
       if (share >= condition.lessPercent + (isOpen ? DISK_RELIEF_PERCENT : 0)) return [];
@@ -91,7 +92,7 @@ function findOfNode(rule: LiveRule, node: LiveNode, look: Look): Finding[] {
       return [about(node, { text, since: now })];
     }
     case "no-checkpoint": {
-      if (state !== "online") return [];
+      if (!isExpected(state)) return [];
       return (report?.runs ?? []).flatMap((run) => {
         const since = run.safeAt ?? run.startedAt;
         if (now - since <= condition.longerThanMs || !fitsPattern(run.run, rule.scope.runs)) return [];

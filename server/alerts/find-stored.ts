@@ -1,3 +1,4 @@
+import { isExpected } from "#protocol/node-status.ts";
 import type { EventKind } from "#protocol/event-kinds.ts";
 import { sentenceOf } from "#protocol/fault.ts";
 import { ENDED_UNSAFE } from "#protocol/reports.ts";
@@ -119,7 +120,7 @@ function failedSignIns(hub: Hub, about: { moreThan: number; withinMs: number }):
 async function bucketsAway(hub: Hub, rule: LiveRule, longerThanMs: number): Promise<Finding[]> {
   const byProfile = new Map<string, { nodes: number; since: number }>();
   for (const node of hub.live.nodes.values()) {
-    if (stateOf(node) !== "online" || !isMeant(hub, rule, { nodeId: node.id, run: null })) continue;
+    if (!isExpected(stateOf(node)) || !isMeant(hub, rule, { nodeId: node.id, run: null })) continue;
     for (const { profileId, since } of node.report?.homesAway ?? []) {
       const known = byProfile.get(profileId) ?? { nodes: 0, since };
       byProfile.set(profileId, { nodes: known.nodes + 1, since: Math.min(known.since, since) });

@@ -315,7 +315,7 @@ describe("a benchmark", () => {
     const id = await start();
     for (const { nodeId } of nodes) {
       const live = test.hub.live.nodes.get(nodeId);
-      if (live !== undefined) live.silent = true;
+      if (live !== undefined) live.presence = "silent";
     }
     await runBenchmarks(test.hub);
     expect(await running(id)).toEqual([]);

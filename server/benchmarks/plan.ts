@@ -1,3 +1,4 @@
+import { isExpected } from "#protocol/node-status.ts";
 import type * as z from "zod";
 import { engineSpec, type EngineName } from "#protocol/bench/engines.ts";
 import { planCases, shuffle } from "#protocol/bench/plan-cases.ts";
@@ -26,7 +27,7 @@ export interface Chosen {
 export async function chooseTargets(hub: Hub, targets: Targets, seed: number): Promise<Chosen> {
   const { scope, sample, profileIds } = targets;
   const fitting = [...hub.live.nodes.values()]
-    .filter((node) => stateOf(node) === "online" && fitsNode(node, scope))
+    .filter((node) => isExpected(stateOf(node)) && fitsNode(node, scope))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
   if (fitting.length === 0)
     throw new Fault("NOT_FOUND", { subject: "a node", detail: "the filter fits none that is online" });

@@ -1,3 +1,4 @@
+import { isExpected } from "#protocol/node-status.ts";
 import { benchSettings, type BenchSettings } from "#protocol/bench/plan-input.ts";
 import type { Command } from "#protocol/commands.ts";
 import { Fault, type FaultData } from "#protocol/fault.ts";
@@ -71,7 +72,7 @@ async function settle(hub: Hub, turn: BenchTurn, settings: BenchSettings): Promi
     return endTurn(hub, turn, { state: "failed", fault: textOf(new Fault("NODE_REVOKED").toData()) });
   }
   const quietMs = hub.now() - (turn.heardAt ?? turn.startedAt ?? new Date(hub.now())).getTime();
-  const mostMs = settings.timeLimitMs + (stateOf(node) === "online" ? QUIET_MS : AWAY_MS);
+  const mostMs = settings.timeLimitMs + (isExpected(stateOf(node)) ? QUIET_MS : AWAY_MS);
   if (quietMs <= mostMs) return 0;
   const fault = new Fault("INTERRUPTED", { op: "bench", subject: turn.nodeName }).toData();
   return endTurn(hub, turn, { state: "failed", fault: textOf(fault) });
@@ -98,7 +99,7 @@ async function release(hub: Hub, benchmark: Benchmark): Promise<number> {
   for (const { profileId, nodeId } of running) {
     const node = hub.live.nodes.get(nodeId);
     // Who is silent moves nothing, and may never come back: the others go on beside its turn.
-    if (node !== undefined && stateOf(node) !== "online") continue;
+    if (node !== undefined && !isExpected(stateOf(node))) continue;
     inBucket.set(profileId, (inBucket.get(profileId) ?? 0) + 1);
   }
   const waiting = await hub.db.benchTurn.findMany({
@@ -109,7 +110,7 @@ async function release(hub: Hub, benchmark: Benchmark): Promise<number> {
   for (const turn of waiting) {
     const count = inBucket.get(turn.profileId) ?? 0;
     const node = hub.live.nodes.get(turn.nodeId);
-    if (node === undefined || stateOf(node) !== "online") continue;
+    if (node === undefined || !isExpected(stateOf(node))) continue;
     if (busy.has(turn.nodeId) || count >= benchmark.perBucket) continue;
     busy.add(turn.nodeId);
     inBucket.set(turn.profileId, count + 1);
@@ -128,7 +129,7 @@ async function giveUpAway(hub: Hub, benchmark: Benchmark, waiting: readonly Benc
   let changed = 0;
   for (const turn of waiting) {
     const node = hub.live.nodes.get(turn.nodeId);
-    if (node !== undefined && stateOf(node) === "online") continue;
+    if (node !== undefined && isExpected(stateOf(node))) continue;
     const fault = textOf(new Fault("EXPIRED", { op: "bench", subject: turn.nodeName }).toData());
     changed += await endTurn(hub, turn, { state: "failed", fault });
   }

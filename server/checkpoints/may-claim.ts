@@ -1,3 +1,4 @@
+import { isExpected, presenceAt } from "#protocol/node-status.ts";
 import { Fault, isFault } from "#protocol/fault.ts";
 import type { RunName } from "#protocol/names.ts";
 import { fitsPatterns } from "#protocol/scope.ts";
@@ -5,7 +6,7 @@ import { formatDuration } from "#protocol/units.ts";
 import type { Epoch } from "#prisma/client/client.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
-import { SILENT_AFTER_MS, stateOf, type LiveNode } from "../live/live-node.ts";
+import { stateOf, type LiveNode } from "../live/live-node.ts";
 import { currentEpoch } from "./newest.ts";
 
 /**
@@ -81,16 +82,16 @@ async function cameTheSameWay(hub: Hub, node: LiveNode, writerId: string): Promi
 export async function requireFree({ hub, run, node }: Claimant, last: Epoch | null): Promise<void> {
   if (last === null || last.nodeId === node.id) return;
   const writer = hub.live.nodes.get(last.nodeId);
-  if (writer === undefined || !isHeard(writer, hub.now()) || isOfGroup(node, writer)) return;
+  if (writer === undefined || !holdsLease(writer, hub.now()) || isOfGroup(node, writer)) return;
   if (await isHandedTo({ hub, run, node })) return;
   const quietMs = hub.now() - (writer.lastSeenAt ?? writer.quietSince);
   const detail = `${writer.name}, ${formatDuration(Math.max(0, quietMs))} ago`;
   throw new Fault("RUN_IN_USE", { op: "claimEpoch", subject: run, detail });
 }
 
-/** Heard within its lease. One of which a hub that has just started does not know yet gets the time to speak. */
-const isHeard = (writer: LiveNode, now: number): boolean =>
-  stateOf(writer) === "online" && writer.lastSeenAt !== null && now - writer.quietSince <= SILENT_AFTER_MS;
+/** Holds its lease. A writer of which a hub that has just started does not know yet gets the time to speak. */
+const holdsLease = (writer: LiveNode, now: number): boolean =>
+  isExpected(stateOf(writer)) && writer.lastSeenAt !== null && presenceAt(writer, now) !== "silent";
 
 /** By the word of the platform: `salad:organization/workload/machine`. */
 const groupOf = ({ identity }: Pick<LiveNode, "identity">): string | null =>

@@ -6,6 +6,7 @@ import { NO_RISK } from "#protocol/risk.ts";
 import type { EpochView, NodeRunView, RunRow, RunView } from "#protocol/views.ts";
 import type { Checkpoint, Profile, Run } from "#prisma/client/client.ts";
 import type { Hub } from "../hub.ts";
+import { stateOf } from "../live/live-node.ts";
 import { nodeRowOf } from "../live/node-row.ts";
 import { findKeeping } from "../keeping/find-keeping.ts";
 import { bytesMoving, checkpointRowOf } from "./checkpoint-row.ts";
@@ -53,6 +54,7 @@ interface RunFacts {
 function runRowOf(hub: Hub, run: Run & { profile: Profile }, { epoch, newest, sums }: RunFacts): RunRow {
   const { name, profile } = run;
   const view = writersView(hub, name);
+  const writer = epoch === null ? undefined : hub.live.nodes.get(epoch.nodeId);
   return {
     name,
     profileId: profile.id,
@@ -61,7 +63,8 @@ function runRowOf(hub: Hub, run: Run & { profile: Profile }, { epoch, newest, su
     location: `s3://${profile.bucket}/${profile.prefix}runs/${name}/`,
     writerEpoch: epoch?.epoch ?? 0,
     writerNodeId: epoch?.nodeId ?? null,
-    writerNodeName: epoch === null ? null : (hub.live.nodes.get(epoch.nodeId)?.name ?? null),
+    writerNodeName: writer?.name ?? null,
+    writerState: writer === undefined ? null : stateOf(writer),
     newestStep: newest === null ? null : Number(newest.step),
     newestAt: newest?.capturedAt.getTime() ?? null,
     newestCheckpointId: newest?.id ?? null,

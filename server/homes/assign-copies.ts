@@ -1,3 +1,4 @@
+import { isExpected } from "#protocol/node-status.ts";
 import { isEnded } from "#protocol/transfer.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { isAdoptedRow } from "../adopt/is-adopted.ts";
@@ -25,7 +26,7 @@ const VALID_MS = 600_000;
 
 const isHeard = (hub: Hub, nodeId: string): boolean => {
   const node = hub.live.nodes.get(nodeId);
-  return node !== undefined && stateOf(node) === "online";
+  return node !== undefined && isExpected(stateOf(node));
 };
 
 /** The node that wrote it will do it by itself, as far as anybody can tell. */

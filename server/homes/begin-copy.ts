@@ -1,3 +1,4 @@
+import { isExpected } from "#protocol/node-status.ts";
 import type * as z from "zod";
 import type { BeginCopyAnswer, beginCopyInput } from "#protocol/homes.ts";
 import { Fault } from "#protocol/fault.ts";
@@ -45,7 +46,7 @@ export async function beginCopy(
     if (known?.state === "copying" && known.attempt === attempt) return known.nodeId === node.id;
     // Somebody else is at it; one of them is enough.
     const other = known?.state === "copying" && known.nodeId !== node.id ? hub.live.nodes.get(known.nodeId) : undefined;
-    if (other !== undefined && stateOf(other) === "online") return false;
+    if (other !== undefined && isExpected(stateOf(other))) return false;
     if ((await tx.attempt.findUnique({ where: { run_attempt: { run, attempt } } })) !== null) {
       throw new Fault("CONFLICT", { op: "beginCopy", detail: "an attempt is never used twice" });
     }

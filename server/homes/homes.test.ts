@@ -4,7 +4,7 @@ import { runName } from "#protocol/names.ts";
 import { makeSafe, newAttempt, run } from "../checkpoints/stage-checkpoint.ts";
 import { keysOf } from "../checkpoints/test-bucket.ts";
 import { addTestNode, addTestProfile, callAs, report } from "../hub/open-test-hub.ts";
-import { SILENT_AFTER_MS } from "../live/live-node.ts";
+import { silentAfterMs } from "#protocol/report-cadence.ts";
 import { removeCheckpoint } from "../keeping/remove-checkpoint.ts";
 import { copyTo, makeBoth, openTwoHomes } from "./stage-homes.ts";
 import { payAllWords } from "./pay-words.ts";
@@ -87,7 +87,7 @@ describe("with one bucket down", () => {
     const { test: t, near, second } = stage;
     await near.close();
     const other = await addTestNode(t.hub, second, "gpu-2");
-    t.advance(SILENT_AFTER_MS + 1);
+    t.advance(silentAfterMs(10_000) + 1);
     const { epoch } = await callAs(t.hub, other.caller).node.claimEpoch({ run });
     expect(epoch).toBe(2);
     const staged = await makeSafe(t.hub, other, { epoch, step: 20 });

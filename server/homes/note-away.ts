@@ -1,3 +1,4 @@
+import { isExpected } from "#protocol/node-status.ts";
 import type { HomeAway } from "#protocol/homes.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
@@ -13,7 +14,7 @@ export function awayFor(hub: Pick<Hub, "live">, profileId: string): { nodes: num
   let nodes = 0;
   let since = Infinity;
   for (const node of hub.live.nodes.values()) {
-    if (stateOf(node) !== "online") continue;
+    if (!isExpected(stateOf(node))) continue;
     const away = node.report?.homesAway?.find((one) => one.profileId === profileId);
     if (away === undefined) continue;
     nodes++;

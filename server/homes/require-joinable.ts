@@ -1,3 +1,4 @@
+import { isExpected } from "#protocol/node-status.ts";
 import { Fault } from "#protocol/fault.ts";
 import type { Profile } from "#prisma/client/client.ts";
 import type { Hub } from "../hub.ts";
@@ -50,7 +51,7 @@ export async function refuseHomesOfPieces(
  * @throws Fault BAD_INPUT when several nodes write a run there now
  */
 export async function refuseSealingOfPieces(hub: Pick<Hub, "db" | "live">, profileId: string): Promise<void> {
-  const online = [...hub.live.nodes.values()].filter((node) => stateOf(node) === "online").map(({ id }) => id);
+  const online = [...hub.live.nodes.values()].filter((node) => isExpected(stateOf(node))).map(({ id }) => id);
   const members = await hub.db.epochMember.findMany({
     where: { nodeId: { in: online } },
     orderBy: { epoch: "desc" },

@@ -1,3 +1,4 @@
+import { isExpected, isHeard } from "#protocol/node-status.ts";
 import { addRisks, NO_RISK } from "#protocol/risk.ts";
 import type { FleetView, NodeRow } from "#protocol/views.ts";
 import { mapInSlices } from "../pauses.ts";
@@ -5,7 +6,7 @@ import type { Live } from "./live.ts";
 import { nodeRowOf } from "./node-row.ts";
 
 /**
- * The fleet in one look. Revoked nodes do not count. Of a node that is not online, a run that another node has taken over
+ * The fleet in one look. Revoked nodes do not count. Of a node that the hub does not count on any more, a run that another node has taken over
  * since is history, not risk. Ten thousand nodes are read in slices.
  */
 export async function fleetViewOf(live: Live, now: number): Promise<FleetView> {
@@ -22,15 +23,16 @@ export async function fleetViewOf(live: Live, now: number): Promise<FleetView> {
     up += row.upBytesPerSecond;
     down += row.downBytesPerSecond;
     active += row.activeTransfers;
-    for (const run of row.runs) if (row.state === "online" || run.isWriter) risk = addRisks([risk, run.risk]);
-    if (row.state === "online" && row.risk.lossMs > (worst?.lossMs ?? 0)) {
+    for (const run of row.runs) if (isExpected(row.state) || run.isWriter) risk = addRisks([risk, run.risk]);
+    if (isHeard(row.state) && row.risk.lossMs > (worst?.lossMs ?? 0)) {
       worst = { id: row.id, name: row.name, lossMs: row.risk.lossMs };
     }
   }
   return {
     at: now,
     nodes: rows.length,
-    online: rows.filter((row) => row.state === "online").length,
+    online: rows.filter((row) => isHeard(row.state)).length,
+    unconfirmed: rows.filter((row) => row.state === "unconfirmed").length,
     silent: rows.filter((row) => row.state === "silent").length,
     byWork,
     risk,

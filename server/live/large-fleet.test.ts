@@ -38,7 +38,7 @@ it("each of them that falls silent in one moment gets its line, once, and is sil
   expect(new Set(lines.map(({ nodeId }) => nodeId)).size).toBe(NODES);
   expect(lines.length).toBe(NODES);
   await test.restart();
-  expect(nodes().filter(({ silent }) => silent).length).toBe(NODES);
+  expect(nodes().filter(({ presence }) => presence === "silent").length).toBe(NODES);
 });
 
 it("one that speaks while the others are written down is not called silent", async () => {
@@ -48,8 +48,8 @@ it("one that speaks while the others are written down is not called silent", asy
   const noticing = noticeSilence(test.hub);
   last.quietSince = test.hub.now();
   await noticing;
-  expect(last.silent).toBe(false);
-  expect(nodes().filter(({ silent }) => silent).length).toBe(NODES - 1);
+  expect(last.presence).toBe("heard");
+  expect(nodes().filter(({ presence }) => presence === "silent").length).toBe(NODES - 1);
 });
 
 it("they are asked for fewer reports the more they are, watched or not", async () => {

@@ -1,9 +1,9 @@
 import type { NodeMessage } from "#protocol/commands.ts";
 import type { NodeFacts } from "#protocol/hello.ts";
 import { FLEET } from "#protocol/names.ts";
+import { isExpected, nodeStateOf, type NodeState, type Presence } from "#protocol/node-status.ts";
 import type { ProgressReport } from "#protocol/reports.ts";
 import { riskOf, type Risk } from "#protocol/risk.ts";
-import type { NodeState } from "#protocol/views.ts";
 import type { ShownRow } from "./shown-row.ts";
 import { createSignal, type Signal } from "./signal.ts";
 
@@ -43,7 +43,9 @@ export interface LiveNode {
   lastSeenAt: number | null;
   /** Silence counts from here: its last word, or the start of a hub that was away itself. */
   quietSince: number;
-  silent: boolean;
+  presence: Presence;
+  /** What it was told to keep to when it was heard last, or a slower pace that it was told since. */
+  reportEveryMs: number;
   report: ProgressReport | null;
   /** By the hub's clock. */
   reportedAt: number;
@@ -72,7 +74,8 @@ export interface LiveNode {
 
 const newMeter = (): Meter => ({ sum: 0, count: 0 });
 
-export const SILENT_AFTER_MS = 30_000;
+/** Until the hub knows better: the pace of a fleet that nobody watches. */
+const REPORT_EVERY_MS = 10_000;
 export const HISTORY_POINTS = 30;
 
 export type NewLiveNode = Pick<LiveNode, "id" | "enrolledAt" | "name" | "profileId" | "profileName" | "facts"> &
@@ -88,7 +91,7 @@ export type NewLiveNode = Pick<LiveNode, "id" | "enrolledAt" | "name" | "profile
       | "lastSeenAt"
       | "report"
       | "reportedAt"
-      | "silent"
+      | "presence"
       | "credentialSince"
       | "isRotationAsked"
     >
@@ -103,7 +106,8 @@ export function createLiveNode(row: NewLiveNode, now: number): LiveNode {
     revokedAt: null,
     leftAt: null,
     lastSeenAt: null,
-    silent: false,
+    presence: "heard",
+    reportEveryMs: REPORT_EVERY_MS,
     report: null,
     reportedAt: 0,
     credentialSince: row.enrolledAt,
@@ -140,21 +144,17 @@ export function post(node: LiveNode, message: NodeMessage): void {
   }
 }
 
-export const stateOf = (node: LiveNode): NodeState =>
-  node.revokedAt !== null ? "revoked" : node.leftAt !== null ? "offline" : node.silent ? "silent" : "online";
+export const stateOf = (node: LiveNode): NodeState => nodeStateOf(node);
 
 /** The moment a node's risk is computed for, by the node's own clock: it stops with the node's last report. */
 export function riskTimeOf(node: LiveNode, now: number): number {
   if (node.report === null) return now;
-  return stateOf(node) === "online" ? node.report.at + Math.max(0, now - node.reportedAt) : node.report.at;
+  return isExpected(stateOf(node)) ? node.report.at + Math.max(0, now - node.reportedAt) : node.report.at;
 }
 
 /** Risk per run of a node, in the order of its report. */
 export const risksOf = (node: LiveNode, now: number): Risk[] =>
   (node.report?.runs ?? []).map((run) => riskOf(run, riskTimeOf(node, now)));
-
-/** Whether something would not come back if the node never did. */
-export const wouldLose = (risk: Risk): boolean => risk.checkpoints > 0 || risk.lossMs > 0;
 
 export function addTo(meter: Meter, value: number): void {
   meter.sum += value;

@@ -1,6 +1,7 @@
 import { Fault } from "#protocol/fault.ts";
 import type { NodeMessage } from "#protocol/commands.ts";
 import type { NodeSettings } from "#protocol/hello.ts";
+import { isExpected } from "#protocol/node-status.ts";
 import { returnWindowMs } from "#protocol/return-wait.ts";
 import { isEnded } from "#protocol/transfer.ts";
 import type { EventRow, FleetView, StaleTopic, TransferRow } from "#protocol/views.ts";
@@ -129,6 +130,14 @@ export class Live {
     this.transfers.set(row.id, { row, revision: this.touch(), dirty: toWrite === "later", endedAtNode });
   }
 
+  /** Notes that the node keeps to the present pace from now on: its next report is expected by it. */
+  noteHeard(node: LiveNode, now: number): void {
+    node.lastSeenAt = now;
+    node.quietSince = now;
+    node.presence = "heard";
+    node.reportEveryMs = this.settingsOf(node, now).reportEveryMs;
+  }
+
   /** The nodes of these transfers are not heard any more. */
   stopClocks(nodeIds: ReadonlySet<string>): void {
     for (const { row } of this.transfers.values()) {
@@ -230,13 +239,17 @@ export class Live {
     const usual = this.#watchers > 0 || now < this.#watchedUntil ? WATCHED_MS : UNWATCHED_MS;
     const wished = Math.min(LONGEST_MS, Math.max(usual, Math.ceil((this.nodes.size * 1_000) / REPORTS_PER_SECOND)));
     let online = 0;
-    for (const node of this.nodes.values()) if (stateOf(node) === "online") online++;
+    for (const node of this.nodes.values()) if (isExpected(stateOf(node))) online++;
     const within = returnWindowMs(online);
     const isSimilar = within < this.#returnWithinMs * 2 && within > this.#returnWithinMs / 2;
     if (wished === this.#reportEveryMs && isSimilar) return;
     this.#reportEveryMs = wished;
     this.#returnWithinMs = within;
-    for (const node of this.nodes.values()) post(node, { type: "settings", settings: this.settings });
+    for (const node of this.nodes.values()) {
+      // A slower pace holds at once; a faster one when the node has heard of it, which its next report shows.
+      node.reportEveryMs = Math.max(node.reportEveryMs, wished);
+      post(node, { type: "settings", settings: this.settings });
+    }
   }
 
   /** The fleet at `now`; computed once for all watchers of the same moment. */

@@ -1,4 +1,5 @@
 import { UNKNOWN_FACTS, nodeFacts } from "#protocol/hello.ts";
+import { presenceAt } from "#protocol/node-status.ts";
 import { progressReport } from "#protocol/reports.ts";
 import type { Database } from "#prisma/open.ts";
 import { REAL_NODES } from "../adopt/foreign-node.ts";
@@ -48,7 +49,7 @@ export async function loadLive(db: Database, now: number): Promise<Live> {
         revokedAt: row.revokedAt?.getTime() ?? null,
         leftAt: row.leftAt?.getTime() ?? null,
         lastSeenAt: row.lastSeenAt?.getTime() ?? null,
-        silent: silent.has(row.id),
+        presence: silent.has(row.id) ? "silent" : "heard",
         report: report?.success === true ? report.data : null,
         reportedAt: row.lastSeenAt?.getTime() ?? now,
         credentialSince: (row.credentialAt ?? row.enrolledAt).getTime(),
@@ -57,6 +58,7 @@ export async function loadLive(db: Database, now: number): Promise<Live> {
       now,
     );
   }
+  for (const node of live.nodes.values()) node.presence = presenceAt(node, now);
   // What the first that come back are told has to be of the whole fleet.
   live.adaptCadence(now);
   const epochs = await db.epoch.findMany({ orderBy: { epoch: "asc" } });

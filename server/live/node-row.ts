@@ -1,7 +1,8 @@
-import { addRisks, workStateOf, type Risk, type WorkState } from "#protocol/risk.ts";
+import { isHeard, transferPhaseOf, workOf } from "#protocol/node-status.ts";
+import { addRisks, type Risk, type WorkState } from "#protocol/risk.ts";
 import type { NodeRow, NodeRunView } from "#protocol/views.ts";
 import type { Live } from "./live.ts";
-import { gpuOf, HISTORY_POINTS, risksOf, riskTimeOf, stateOf, wouldLose, type LiveNode } from "./live-node.ts";
+import { gpuOf, HISTORY_POINTS, risksOf, riskTimeOf, stateOf, type LiveNode } from "./live-node.ts";
 
 const WORK_ORDER: readonly WorkState[] = ["safe", "moving", "risk", "lost"];
 
@@ -9,14 +10,11 @@ const WORK_ORDER: readonly WorkState[] = ["safe", "moving", "risk", "lost"];
 const worstOf = (states: readonly WorkState[]): WorkState =>
   WORK_ORDER[Math.max(0, ...states.map((state) => WORK_ORDER.indexOf(state)))] ?? "safe";
 
-/** What a node had at risk at its last word is lost when it fell silent, as far as anybody can tell. */
 function runViewsOf(live: Live, node: LiveNode, now: number): NodeRunView[] {
   const risks = risksOf(node, now);
   const state = stateOf(node);
   return (node.report?.runs ?? []).map((run, index) => {
     const risk = risks[index] ?? addRisks([]);
-    const work = workStateOf(run, riskTimeOf(node, now));
-    const gone = state === "silent" || state === "revoked";
     return {
       run: run.run,
       writerEpoch: run.writerEpoch,
@@ -29,7 +27,7 @@ function runViewsOf(live: Live, node: LiveNode, now: number): NodeRunView[] {
       movedBytes: run.movedBytes,
       intervalMs: run.intervalMs,
       leastIntervalMs: run.leastIntervalMs ?? null,
-      work: gone && wouldLose(risk) ? "lost" : work,
+      work: workOf(run, { state, risk, at: riskTimeOf(node, now) }),
       risk,
     };
   });
@@ -41,13 +39,14 @@ const sum = (values: readonly number[]): number => values.reduce((total, value) 
 export function nodeRowOf(live: Live, node: LiveNode, now: number): NodeRow {
   const runs = runViewsOf(live, node, now);
   const { report } = node;
-  const isOnline = stateOf(node) === "online";
+  const state = stateOf(node);
+  const isNow = isHeard(state);
   const risk: Risk = addRisks(runs.map((run) => run.risk));
   const padding = Array.from({ length: HISTORY_POINTS - node.history.length }, () => 0);
   return {
     id: node.id,
     name: node.name,
-    state: stateOf(node),
+    state,
     lastSeenAt: node.lastSeenAt,
     enrolledAt: node.enrolledAt,
     tokenId: node.tokenId,
@@ -62,12 +61,14 @@ export function nodeRowOf(live: Live, node: LiveNode, now: number): NodeRow {
     risk,
     safeBytes: sum(runs.map((run) => run.safeBytes)),
     movedBytes: sum(runs.map((run) => run.movedBytes)),
-    upBytesPerSecond: isOnline ? Math.round(report?.upBytesPerSecond ?? 0) : 0,
-    downBytesPerSecond: isOnline ? Math.round(report?.downBytesPerSecond ?? 0) : 0,
-    rttMs: isOnline ? (report?.rttMs ?? null) : null,
+    upBytesPerSecond: isNow ? Math.round(report?.upBytesPerSecond ?? 0) : 0,
+    downBytesPerSecond: isNow ? Math.round(report?.downBytesPerSecond ?? 0) : 0,
+    rttMs: isNow ? (report?.rttMs ?? null) : null,
     disk: report?.disk ?? null,
-    cpuPercent: isOnline ? (report?.cpuPercent ?? null) : null,
-    activeTransfers: isOnline ? (report?.transfers.filter(({ state }) => state === "running").length ?? 0) : 0,
+    cpuPercent: isNow ? (report?.cpuPercent ?? null) : null,
+    activeTransfers: isNow
+      ? (report?.transfers.filter((one) => transferPhaseOf(one.state, state) === "moving").length ?? 0)
+      : 0,
     upHistory: [...padding, ...node.history],
   };
 }

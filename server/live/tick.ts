@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import { isExpected, isHeard, presenceAt, wouldLose } from "#protocol/node-status.ts";
 import { addRisks } from "#protocol/risk.ts";
 import { isEnded } from "#protocol/transfer.ts";
 import { formatBytes, formatDuration } from "#protocol/units.ts";
@@ -10,7 +11,7 @@ import { emit, recordEvents, type NewEvent } from "../events/record-event.ts";
 import { writeMinute } from "../history/write-minute.ts";
 import type { Hub } from "../hub.ts";
 import { askForRotation, endOverlaps } from "../nodes/rotate.ts";
-import { HISTORY_POINTS, risksOf, SILENT_AFTER_MS, stateOf, take, wouldLose, type LiveNode } from "./live-node.ts";
+import { HISTORY_POINTS, risksOf, stateOf, take, type LiveNode } from "./live-node.ts";
 import { releaseRestores } from "../restores/release-restores.ts";
 import { createDatabaseWatch } from "../watch-database.ts";
 import { runDrills } from "../verifying/run-drills.ts";
@@ -52,18 +53,32 @@ function silenceOf(node: LiveNode, now: number): NewEvent {
   return { at: now, kind: "node-silent", work: isLost ? "lost" : "safe", node, text };
 }
 
+/** Marks nodes whose report is overdue: memory only, because most of them are heard again. */
+function noticeOverdue({ live }: Hub, now: number): void {
+  const overdue = [...live.nodes.values()].filter(
+    (node) => isHeard(stateOf(node)) && presenceAt(node, now) === "unconfirmed",
+  );
+  if (overdue.length === 0) return;
+  for (const node of overdue) node.presence = "unconfirmed";
+  live.stopClocks(new Set(overdue.map(({ id }) => id)));
+  for (const node of overdue) live.touchNode(node);
+  live.markStale(["runs"]);
+}
+
 /**
  * Marks nodes whose last word is too long ago. Thousands may fall silent in one moment, when a network does: they are
  * written down some hundred at a time, and whoever else waits has a turn in between.
  */
 export async function noticeSilence(hub: Hub): Promise<void> {
   const now = hub.now();
-  const isQuiet = (node: LiveNode): boolean => stateOf(node) === "online" && now - node.quietSince > SILENT_AFTER_MS;
+  noticeOverdue(hub, now);
+  const isQuiet = (node: LiveNode): boolean =>
+    isExpected(stateOf(node)) && node.presence !== "silent" && presenceAt(node, now) === "silent";
   const quiet = [...hub.live.nodes.values()].filter(isQuiet);
   for (let from = 0; from < quiet.length; from += SILENCES_AT_ONCE) {
     // One that spoke while the others were written down is not silent, and one that left or was noticed meanwhile needs no line.
     const some = quiet.slice(from, from + SILENCES_AT_ONCE).filter(isQuiet);
-    for (const node of some) node.silent = true;
+    for (const node of some) node.presence = "silent";
     hub.live.stopClocks(new Set(some.map(({ id }) => id)));
     for (const node of some) hub.live.touchNode(node);
     const events = await recordEvents(

@@ -15,7 +15,7 @@ export async function goodbye({ hub, caller }: Context & { caller: NodeCaller })
   });
   node.leftAt = now;
   node.lastSeenAt = now;
-  node.silent = false;
+  node.presence = "heard";
   hub.live.stopClocks(new Set([node.id]));
   hub.live.touchNode(node);
   hub.live.markStale(["runs"]);

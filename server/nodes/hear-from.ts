@@ -3,17 +3,20 @@ import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
 import type { LiveNode } from "../live/live-node.ts";
 
-/** A node gave a sign of life. One that had fallen silent, or had said goodbye, is back. */
+/** Notes a sign of life of a node. One that had fallen silent, or had said goodbye, is back. */
 export async function hearFrom(hub: Hub, node: LiveNode): Promise<void> {
   const now = hub.now();
-  const { silent, leftAt, lastSeenAt } = node;
-  node.lastSeenAt = now;
-  node.quietSince = now;
+  const { presence, leftAt, lastSeenAt } = node;
+  const silent = presence === "silent";
+  hub.live.noteHeard(node, now);
   node.dirty = true;
-  if (!silent && leftAt === null) return;
-  node.silent = false;
+  if (presence === "heard" && leftAt === null) return;
   node.leftAt = null;
   hub.live.touchNode(node);
+  if (presence === "unconfirmed" && leftAt === null) {
+    hub.live.markStale(["runs"]);
+    return;
+  }
   if (leftAt !== null) await hub.db.node.updateMany({ where: { id: node.id }, data: { leftAt: null } });
   const away = lastSeenAt === null ? "" : ` after ${formatDuration(now - lastSeenAt)}`;
   const text = silent ? `is back${away}` : `is back after a clean stop`;

@@ -177,8 +177,12 @@ describe("silence", () => {
     test.advance(3_600_000);
     await test.restart();
     await noticeSilence(test.hub);
-    expect((await callAs(test.hub, "viewer").nodes.get({ id: node.nodeId })).state).toBe("online");
+    const stateNow = async () => (await callAs(test.hub, "viewer").nodes.get({ id: node.nodeId })).state;
+    expect(await stateNow()).toBe("unconfirmed");
     expect(await kindsTold(test)).not.toContain("node-silent");
+    await callAs(test.hub, node.caller).node.progress(report(test.hub));
+    expect(await stateNow()).toBe("online");
+    expect(await kindsTold(test)).not.toContain("node-back");
   });
 
   it("counts a loss to the node's last word, also when the hub was away in between", async () => {

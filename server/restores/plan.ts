@@ -1,3 +1,4 @@
+import { isExpected } from "#protocol/node-status.ts";
 import type * as z from "zod";
 import type { StoredFile } from "#protocol/adopted.ts";
 import { PACK_READ_BYTES, storedBytes } from "#protocol/packing.ts";
@@ -38,7 +39,7 @@ export const neededBytes = (sizeBytes: number): number => Math.ceil(sizeBytes * 
 
 function whyNot(node: LiveNode, checkpoint: { sizeBytes: number; profileIds: ReadonlySet<string> }): string | null {
   const state = stateOf(node);
-  if (state !== "online") return `it is ${state}`;
+  if (!isExpected(state)) return `it is ${state}`;
   if (!checkpoint.profileIds.has(node.profileId))
     return `it was enrolled for another bucket profile (${node.profileName})`;
   const free = node.report?.disk?.freeBytes ?? null;

@@ -1,3 +1,4 @@
+import { isExpected } from "#protocol/node-status.ts";
 import type * as z from "zod";
 import type { Command } from "#protocol/commands.ts";
 import { Fault } from "#protocol/fault.ts";
@@ -28,7 +29,7 @@ export async function previewRestore(
   // Too little room is a part of the answer.
   const node = requireNode(hub, input.nodeId, { profileIds: await profilesFor(hub.db, checkpoint), sizeBytes: 0 });
   const state = stateOf(node);
-  if (state !== "online")
+  if (!isExpected(state))
     throw new Fault("CONFLICT", { subject: node.name, detail: `it is ${state} and cannot answer` });
   const now = hub.now();
   const run = runName.parse(checkpoint.run);

@@ -1,3 +1,4 @@
+import { isExpected } from "#protocol/node-status.ts";
 import { command } from "#protocol/commands.ts";
 import { Fault } from "#protocol/fault.ts";
 import { USUAL_AT_ONCE } from "#protocol/restoring.ts";
@@ -18,7 +19,7 @@ const MOST_READ = 2_000;
 
 const canHear = (hub: Hub, nodeId: string): boolean => {
   const node = hub.live.nodes.get(nodeId);
-  return node !== undefined && stateOf(node) === "online";
+  return node !== undefined && isExpected(stateOf(node));
 };
 
 /** Those that are released and go on. On a node that is not heard nothing holds a place: others need not wait for it. */

@@ -1,3 +1,4 @@
+import { isExpected } from "#protocol/node-status.ts";
 import type * as z from "zod";
 import { Fault, toFault } from "#protocol/fault.ts";
 import type { startRestoresInput, StartedRestore } from "#protocol/restoring.ts";
@@ -61,7 +62,7 @@ export function requireNode(
   if (!about.profileIds.has(node.profileId)) {
     throw new Fault("CONFLICT", { subject: node.name, detail: "it was enrolled for another bucket profile" });
   }
-  const free = stateOf(node) === "online" ? (node.report?.disk?.freeBytes ?? null) : null;
+  const free = isExpected(stateOf(node)) ? (node.report?.disk?.freeBytes ?? null) : null;
   const needed = neededBytes(about.sizeBytes);
   if (free !== null && free < needed) {
     const detail = `${formatBytes(free)} free, ${formatBytes(needed)} needed`;

@@ -1,3 +1,4 @@
+import { isExpected } from "#protocol/node-status.ts";
 import type * as z from "zod";
 import { MOVING_KINDS, type Command } from "#protocol/commands.ts";
 import { Fault } from "#protocol/fault.ts";
@@ -33,7 +34,7 @@ function refuseIllegal(action: Action, row: Transfer, state: TransferState): voi
 /** Cancels in the database a restore that no node works on. Returns whether it did. */
 async function cancelUnheard(tx: Transaction, hub: Hub, row: Transfer): Promise<boolean> {
   const node = hub.live.nodes.get(row.nodeId);
-  if (node !== undefined && stateOf(node) === "online") return false;
+  if (node !== undefined && isExpected(stateOf(node))) return false;
   const at = new Date(hub.now());
   const { count } = await tx.command.updateMany({
     where: { transferId: row.id, kind: { in: [...MOVING_KINDS] }, state: "sent", endedAt: null },

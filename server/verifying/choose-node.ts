@@ -1,3 +1,4 @@
+import { isExpected } from "#protocol/node-status.ts";
 import { isEnded } from "#protocol/transfer.ts";
 import { expectedRate } from "../history/expected-rate.ts";
 import type { Hub } from "../hub.ts";
@@ -34,7 +35,7 @@ export function idleNodes(
     .filter(
       (node) =>
         from.has(node.profileId) &&
-        stateOf(node) === "online" &&
+        isExpected(stateOf(node)) &&
         node.mailboxes.size > 0 &&
         !busy.has(node.id) &&
         backlogOf(node) === 0 &&
@@ -48,5 +49,5 @@ export function idleNodes(
 /** For something that can wait at the node: an idle one, else any that is online; null when there is none. */
 export const anyNode = (hub: Hub, about: { profileId: string; from: ReadonlySet<string> }): LiveNode | null =>
   idleNodes(hub, { ...about, roomBytes: 0 })[0] ??
-  [...hub.live.nodes.values()].find((node) => about.from.has(node.profileId) && stateOf(node) === "online") ??
+  [...hub.live.nodes.values()].find((node) => about.from.has(node.profileId) && isExpected(stateOf(node))) ??
   null;

@@ -1,3 +1,4 @@
+import { isExpected } from "#protocol/node-status.ts";
 import { MOVING_KINDS } from "#protocol/commands.ts";
 import { Fault } from "#protocol/fault.ts";
 import { newestComplete } from "../checkpoints/newest.ts";
@@ -51,7 +52,7 @@ async function giveUpLost(hub: Hub): Promise<void> {
   for (const row of open) {
     const node = hub.live.nodes.get(row.nodeId);
     const quietMs = node === undefined ? Infinity : now - (node.lastSeenAt ?? node.quietSince);
-    if (node !== undefined && (stateOf(node) === "online" || quietMs < LOST_AFTER_MS)) continue;
+    if (node !== undefined && (isExpected(stateOf(node)) || quietMs < LOST_AFTER_MS)) continue;
     const endedAt = new Date(now);
     const fault = JSON.stringify(
       new Fault("EXPIRED", { op: "drill", detail: "its node was not heard any more" }).toData(),

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import * as z from "zod";
+import { continueWords } from "#protocol/continue-words.ts";
 import { isFault } from "#protocol/fault.ts";
 import type { FolderLine } from "#protocol/folder-lines.ts";
 import type { LocalAside, LocalRun, LocalStatus } from "#protocol/local.ts";
@@ -8,6 +9,7 @@ import { formatBytes, formatCount, formatDuration, formatRate } from "#protocol/
 import { stateFolder } from "../host/state-folder.ts";
 import { listAllAside } from "../restore/set-aside.ts";
 import { isUnsafe } from "../upload/backlog.ts";
+import type { Capture } from "../upload/capture.ts";
 import { readLedger } from "../upload/ledger.ts";
 import { shownName, type Verb } from "../verbs/verb.ts";
 import { askLocal } from "./ask-local.ts";
@@ -37,14 +39,30 @@ export async function showStatus({ config, terminal, signal, home }: Verb): Prom
     waiting.length === 0
       ? "nothing waits in its queue"
       : `${formatCount(waiting.length)} checkpoints, ${formatBytes(bytes)}, wait in its queue and go on at the next start`;
-  terminal.result([`No worker runs on ${state}; ${queue}.`, ...asideSentences(aside)].join("\n"), {
-    type: "status",
-    running: false,
-    pending: waiting.length,
-    bytes,
-    aside,
-  });
+  terminal.result(
+    [`No worker runs on ${state}; ${queue}.`, ...continueSentences(captures), ...asideSentences(aside)].join("\n"),
+    {
+      type: "status",
+      running: false,
+      pending: waiting.length,
+      bytes,
+      aside,
+    },
+  );
   return NOBODY_RUNS;
+}
+
+/** Of each run that has work in the queue: from where it goes on, and what only this disk has. */
+function continueSentences(captures: readonly Capture[]): string[] {
+  const newest = (some: readonly Capture[]) => (some.length === 0 ? null : Math.max(...some.map(({ step }) => step)));
+  const waiting = captures.filter(isUnsafe);
+  return [...new Set(waiting.map(({ run }) => run))].map((run) => {
+    const mine = waiting.filter((one) => one.run === run);
+    const safe = captures.filter((one) => one.run === run && one.state === "done");
+    const bytes = mine.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    const unsafe = { checkpoints: mine.length, bytes };
+    return continueWords({ run: shownName(run), safeStep: newest(safe), localStep: newest(mine), unsafe }, "this node");
+  });
 }
 
 /** For people: of the worker, and of each of its runs. */

@@ -1,4 +1,5 @@
 "use client";
+import { isHeard } from "#protocol/node-status.ts";
 import { useDeferredValue, useState } from "react";
 import { formatCount } from "#protocol/units.ts";
 import type { NodeRow } from "#protocol/views.ts";
@@ -61,7 +62,7 @@ export function NodesView() {
     if (!next.delete(id)) next.add(id);
     setChosen(next);
   };
-  const online = all.filter((node) => node.state === "online").length;
+  const online = all.filter((node) => isHeard(node.state)).length;
 
   return (
     <>

@@ -1,13 +1,15 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
+import { isHeard } from "#protocol/node-status.ts";
 import { formatCount, formatDuration } from "#protocol/units.ts";
 import type { RunRow } from "#protocol/views.ts";
 import { useAddressWord } from "../../_hub/address.ts";
-import { useHubNow } from "../../_hub/live.tsx";
+import { Age } from "../../_hub/age.tsx";
 import { useWhyNot } from "../../_hub/person.tsx";
 import { runsQuery } from "../../_hub/queries.ts";
-import { workWords } from "../../_hub/risk-words.ts";
+import { runStateWords } from "../../_hub/risk-words.ts";
 import { QueryFault } from "../../_hub/query-fault.tsx";
+import { useRunStatus } from "../../_runs/use-run-status.ts";
 import { RunTide } from "../../_runs/run-tide.tsx";
 import { useDialogs } from "../../_shell/dialogs.tsx";
 import { PageHead } from "../../_shell/page-head.tsx";
@@ -35,7 +37,7 @@ const COLUMNS: readonly Column[] = [
 
 const FILTERS = [
   { id: "all", label: "All" },
-  { id: "risk", label: "At risk" },
+  { id: "risk", label: "Behind or lost" },
   { id: "active", label: "Being written" },
 ] as const;
 
@@ -43,7 +45,9 @@ const passes = (run: RunRow, filter: string): boolean =>
   filter === "risk"
     ? run.work === "risk" || run.work === "lost"
     : filter === "active"
-      ? run.writerNodeId !== null && (run.uploading > 0 || run.work !== "safe" || run.risk.lossMs > 0)
+      ? run.writerState !== null &&
+        isHeard(run.writerState) &&
+        (run.uploading > 0 || run.work !== "safe" || run.risk.lossMs > 0)
       : true;
 
 export function RunsView() {
@@ -110,10 +114,9 @@ export function RunsView() {
 }
 
 function RunRowView({ run }: { run: RunRow }) {
-  const now = useHubNow(10_000);
   const dialogs = useDialogs();
   const whyNot = useWhyNot("operator");
-  const state = workWords(run.work, run.risk);
+  const state = runStateWords(useRunStatus(run));
   return (
     <Row>
       <Cell className="max-w-0 w-[30%] max-sm:w-3/5">
@@ -127,8 +130,10 @@ function RunRowView({ run }: { run: RunRow }) {
       </Cell>
       <Cell from="sm" align="right">
         {run.newestStep === null ? <span className="text-faint">none</span> : `step ${formatCount(run.newestStep)}`}
-        {run.newestAt !== null && now > 0 && (
-          <div className="text-12 text-faint">{formatDuration(Math.max(0, now - run.newestAt))} ago</div>
+        {run.newestAt !== null && (
+          <div className="text-12 text-faint">
+            <Age at={run.newestAt} />
+          </div>
         )}
       </Cell>
       <Cell from="md" className="max-w-0 w-[16%]">
@@ -141,7 +146,12 @@ function RunRowView({ run }: { run: RunRow }) {
       </Cell>
       <Cell from="lg" align="right">
         {formatCount(run.complete)}
-        {run.uploading > 0 && <div className="text-12 text-faint">{formatCount(run.uploading)} uploading</div>}
+        {run.uploading > 0 && (
+          <div className="text-12 text-faint">
+            {formatCount(run.uploading)}{" "}
+            {run.writerState !== null && isHeard(run.writerState) ? "uploading" : "not complete"}
+          </div>
+        )}
       </Cell>
       <Cell from="lg" align="right">
         {formatBytes(run.totalBytes)}

@@ -7,7 +7,7 @@ import type { CheckpointView } from "#protocol/views.ts";
 import { PageFault } from "../../../_hub/page-fault.tsx";
 import { DownloadButton } from "../../../_browser-transfers/download-button.tsx";
 import { Age } from "../../../_hub/age.tsx";
-import { useLiveTransfers } from "../../../_hub/live.tsx";
+import { useLiveTransfers, useNode } from "../../../_hub/live.tsx";
 import { useWhyNot } from "../../../_hub/person.tsx";
 import { checkpointQuery } from "../../../_hub/queries.ts";
 import { useTitle } from "../../../_hub/title.ts";
@@ -62,7 +62,7 @@ function CheckpointBody({ view }: { view: CheckpointView }) {
   const dialogs = useDialogs();
   const whyNot = useWhyNot("operator");
   const live = useLiveTransfers();
-  const state = checkpointState(view);
+  const state = checkpointState(view, useNode(view.nodeId)?.state ?? null);
   const note = checkpointNote(view);
   const restores = view.restores.map((row) => live?.get(row.id) ?? row);
   const known = new Set(restores.map((row) => row.id));

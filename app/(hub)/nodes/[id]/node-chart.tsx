@@ -1,4 +1,5 @@
 "use client";
+import { isHeard } from "#protocol/node-status.ts";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { NodeRow, SamplePoint } from "#protocol/views.ts";
 import { ChartBody } from "../../../_hub/chart-body.tsx";
@@ -37,8 +38,8 @@ export function NodeChart({ node }: { node: NodeRow }) {
       side={
         <>
           <span className="nums dim-when-stale flex flex-wrap gap-2">
-            <Tag tone="safe">up {node.state === "online" && rate(node.upBytesPerSecond)}</Tag>
-            <Tag tone="moving">down {node.state === "online" && rate(node.downBytesPerSecond)}</Tag>
+            <Tag tone="safe">up {isHeard(node.state) && rate(node.upBytesPerSecond)}</Tag>
+            <Tag tone="moving">down {isHeard(node.state) && rate(node.downBytesPerSecond)}</Tag>
             <Tag tone="risk">at risk {formatBytes(node.risk.bytes)}</Tag>
           </span>
           <FilterWords label="Range" words={RANGES} value={range.id} onChange={time.setRange} />

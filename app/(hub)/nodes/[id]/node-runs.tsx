@@ -4,7 +4,7 @@ import { formatCount, formatDuration } from "#protocol/units.ts";
 import type { NodeLine, NodeRow, NodeRunView } from "#protocol/views.ts";
 import { hub } from "../../../_hub/client.ts";
 import { useHubNow } from "../../../_hub/live.tsx";
-import { backlogAge, tideOf, tideWords, workWords } from "../../../_hub/risk-words.ts";
+import { backlogAge, tideOf, tideWords, runStateWords } from "../../../_hub/risk-words.ts";
 import { Panel } from "../../../_ui/panel.tsx";
 import { Cell, Row, RowLink, Table, TwoLines, type Column } from "../../../_ui/table.tsx";
 import { Tag } from "../../../_ui/tag.tsx";
@@ -39,7 +39,12 @@ export function NodeRuns({ node }: { node: NodeRow }) {
       ) : (
         <Table label="Runs of this node" columns={COLUMNS}>
           {node.runs.map((run) => (
-            <NodeRunRow key={run.run} run={run} line={lines.data?.find((line) => line.run === run.run)} />
+            <NodeRunRow
+              key={run.run}
+              run={run}
+              state={node.state}
+              line={lines.data?.find((line) => line.run === run.run)}
+            />
           ))}
         </Table>
       )}
@@ -53,13 +58,20 @@ function lineWords(line: NodeLine | undefined): string {
   return `, in ${line.folder === "" ? "the watched folder" : visibleText(line.folder)}`;
 }
 
-function NodeRunRow({ run, line }: { run: NodeRunView; line: NodeLine | undefined }) {
+interface NodeRunRowProps {
+  run: NodeRunView;
+  line: NodeLine | undefined;
+  /** Of its node. */
+  state: NodeRow["state"];
+}
+
+function NodeRunRow({ run, line, state: writerState }: NodeRunRowProps) {
   const now = useHubNow(1000);
-  const tide = tideOf(run);
+  const tide = tideOf(run, writerState);
   const age = backlogAge(run.risk, now);
   const where = (run.writerEpoch === null ? "no epoch yet" : `epoch ${run.writerEpoch}`) + lineWords(line);
   const state = run.isWriter
-    ? workWords(run.work, run.risk)
+    ? runStateWords({ ...run, writerState })
     : ({ tone: "quiet", text: "taken over by another node" } as const);
   return (
     <Row>

@@ -1,6 +1,7 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { nodeConditionOf } from "#protocol/node-status.ts";
 import type { NodeRow } from "#protocol/views.ts";
 import { PageFault } from "../../../_hub/page-fault.tsx";
 import { useRateUnit } from "../../../_hub/choices.ts";
@@ -8,7 +9,7 @@ import { EventsPanelLater } from "../../../_hub/events-panel-later.tsx";
 import { useHubNow, useNodeAt } from "../../../_hub/live.tsx";
 import { useWhyNot } from "../../../_hub/person.tsx";
 import { nodeQuery } from "../../../_hub/queries.ts";
-import { nodeHeadline, nodeStateWords, unsafeWords } from "../../../_hub/risk-words.ts";
+import { continueAdvice, nodeHeadline, nodeStateWords, unsafeWords } from "../../../_hub/risk-words.ts";
 import { useTitle } from "../../../_hub/title.ts";
 import { useDialogs } from "../../../_shell/dialogs.tsx";
 import { PageHead } from "../../../_shell/page-head.tsx";
@@ -108,7 +109,7 @@ function NodeBody({ node }: { node: NodeRow }) {
   const mayNotRestore = useWhyNot("operator");
   const mayNotRevoke = useWhyNot("admin");
   const state = nodeStateWords(node, now);
-  const headline = nodeHeadline(visibleText(node.name), node.risk);
+  const headline = nodeHeadline({ ...node, name: visibleText(node.name) }, now);
   const warning = cannotSustain(node, useRateUnit());
   const gone = node.state === "revoked";
   return (
@@ -170,9 +171,13 @@ function NodeBody({ node }: { node: NodeRow }) {
         </p>
       )}
       {node.state === "silent" && (
-        <Banner tone="lost" speech="quiet" title={`No word from this node for ${state.text.replace("silent ", "")}.`}>
-          If it is gone, what is not safe is lost; restore its run on another node. If it is only cut off, it goes on by
-          itself and catches up.
+        <Banner tone="lost" speech="quiet" title="This node is silent: it may be gone, or cut off.">
+          {continueAdvice(node)} If it is only cut off, it goes on by itself and catches up.
+        </Banner>
+      )}
+      {nodeConditionOf(node) === "stranded" && (
+        <Banner tone="lost" speech="quiet" title="This node stopped with work that is not safe.">
+          {continueAdvice(node)}
         </Banner>
       )}
       {warning !== null && (

@@ -1,6 +1,7 @@
 "use client";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { formatCount } from "#protocol/units.ts";
 import type { RunView } from "#protocol/views.ts";
 import { Age } from "../../../_hub/age.tsx";
 import { hub } from "../../../_hub/client.ts";
@@ -83,7 +84,9 @@ function HandOverDialog({ run, asked, onClose }: { run: RunView; asked: Asked; o
       }
     >
       <p>
-        {name} goes on from the newest safe checkpoint the next time it asks.{" "}
+        {run.newestStep === null
+          ? `${name} takes the run the next time it asks. It has no safe checkpoint: ${name} starts from 0.`
+          : `${name} goes on from step ${formatCount(run.newestStep)} the next time it asks.`}{" "}
         {run.writerNodeName === null
           ? "Nobody writes it now."
           : `${visibleText(run.writerNodeName)} stops saving this run then, also while its program goes on.`}

@@ -2,6 +2,7 @@
 import { usePrefetchQuery, useQuery } from "@tanstack/react-query";
 import { Link } from "../../../_ui/link.tsx";
 
+import { isHeard, type NodeState } from "#protocol/node-status.ts";
 import { formatCount, formatDuration } from "#protocol/units.ts";
 import type { RunView } from "#protocol/views.ts";
 import { PageFault } from "../../../_hub/page-fault.tsx";
@@ -12,7 +13,8 @@ import { useEvents } from "../../../_hub/use-events.ts";
 import { useWhyNot } from "../../../_hub/person.tsx";
 import { drillsQuery, homesQuery, runQuery } from "../../../_hub/queries.ts";
 import { policyQuery, trashQuery } from "../../../_keeping/keeping-queries.ts";
-import { workWords } from "../../../_hub/risk-words.ts";
+import { runStateWords } from "../../../_hub/risk-words.ts";
+import { useRunStatus } from "../../../_runs/use-run-status.ts";
 import { RunTide } from "../../../_runs/run-tide.tsx";
 import { countCheckpoints, useCheckpointPages, type CheckpointFilter } from "../../../_runs/use-checkpoint-pages.ts";
 import { readRange, type StepRange } from "../../../_runs/step-range.ts";
@@ -101,13 +103,14 @@ function RunBody({ run }: { run: RunView }) {
   const pages = useCheckpointPages(run, { ...filter, steps: range });
   const { rows } = pages;
   const whole = countCheckpoints(run, ALL);
-  const state = workWords(run.work, run.risk);
+  const status = useRunStatus(run);
+  const state = runStateWords(status);
   return (
     <>
       <PageHead
         title={visibleText(run.name)}
         tag={<Tag tone={state.tone}>{state.text}</Tag>}
-        about={<RunFacts run={run} />}
+        about={<RunFacts run={run} writerState={status.writerState} />}
         actions={
           <>
             {run.newestCheckpointId !== null && (
@@ -146,6 +149,7 @@ function RunBody({ run }: { run: RunView }) {
               {whole > SHORT && <RunHistory run={run.name} range={range} onRange={setRange} />}
               <StepTimeline
                 epochs={run.epochs}
+                writer={status.writerState !== null && !isHeard(status.writerState) ? "unheard" : "heard"}
                 checkpoints={range === null ? run.checkpoints.filter(({ state }) => state !== "trashed") : rows}
               />
               <FolderLines checkpoints={run.checkpoints} />
@@ -221,7 +225,7 @@ function RunBody({ run }: { run: RunView }) {
   );
 }
 
-function RunFacts({ run }: { run: RunView }) {
+function RunFacts({ run, writerState }: { run: RunView; writerState: NodeState | null }) {
   const address = run.location;
   return (
     <span className="nums">
@@ -229,14 +233,14 @@ function RunFacts({ run }: { run: RunView }) {
         "nobody writes it now"
       ) : (
         <>
-          written by{" "}
+          {writerState !== null && isHeard(writerState) ? "written by" : "last written by"}{" "}
           <Link
             href={`/nodes/${encodeURIComponent(run.writerNodeId)}`}
             className="font-mid text-ink normal-nums hover:underline"
           >
             {visibleText(run.writerNodeName)}
           </Link>
-          , epoch {run.writerEpoch}
+          {writerState !== null && !isHeard(writerState) && ` (${writerState})`}, epoch {run.writerEpoch}
         </>
       )}
       {" · "}
