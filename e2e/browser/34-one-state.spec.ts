@@ -51,7 +51,6 @@ test("a node that stops is unconfirmed, then silent, then heard again, on every 
   page,
   stage,
 }) => {
-  test.setTimeout(360_000);
   const worker = await stage.startNode({ name: "gpu-1", run: "llama", flags: ["--limit-up", "500kB"] });
   await stage.startNode({ name: "gpu-2", run: "idle" });
   const folder = stage.folderOf("gpu-1");
