@@ -190,6 +190,11 @@ export const findCheckpointInput = z.object({
   role: checkpointRole.optional(),
 });
 
+/** Most checkpoints that one call of `confirmComplete` asks about. */
+export const MOST_CONFIRMED = 32;
+/** Asks whether checkpoints are complete in their bucket now, before copies of them are removed. */
+export const confirmCompleteInput = z.object({ checkpointIds: z.array(id).min(1).max(MOST_CONFIRMED) });
+
 /** Most checkpoints that `listKept` answers with. */
 export const MOST_KEPT = 200;
 export const listKeptInput = z.object({ run: runName });

@@ -134,6 +134,7 @@ const EXPECTED: Record<Who, string[]> = {
     "readCheckpoint",
     "releaseKey",
     "homes",
+    "confirmComplete",
     "listKept",
     "openPieces",
     "beginCopy",

@@ -26,6 +26,7 @@ import { openOutbox, type Outbox } from "./link/outbox.ts";
 import { openSession, type Session } from "./link/session.ts";
 import { createChecker, type Checker } from "./check/checker.ts";
 import { assertPlace, type Places } from "./restore/assert-place.ts";
+import { isStoredNow, storedOf } from "./restore/confirm-stored.ts";
 import { noteRestored, rememberRestored } from "./restore/remember-restored.ts";
 import { createRestorer, type Restorer } from "./restore/restorer.ts";
 import { readRoom } from "./restore/room.ts";
@@ -231,6 +232,7 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     restored: resolve("restored"),
     home: beginning.home,
   };
+  const stored = storedOf({ ledger, hub });
   const restorer = createRestorer({
     memory,
     outbox,
@@ -243,8 +245,11 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     member: options.group,
     beforePlaced: (staging, target, layout) => rememberRestored(ledger, { staging, target, layout }),
     // Not before: what is replaced is compared with what was stored under this name until now.
-    afterPlaced: (target, layout) => noteRestored(ledger, target, layout),
-    replaced: { isStored: ledger.isStored, onKept: narrator.keptReplaced },
+    afterPlaced: (target, layout, checkpointId) => noteRestored(ledger, { target, layout, checkpointId }),
+    replaced: {
+      isStored: (path, fingerprint) => isStoredNow(stored, path, fingerprint),
+      onKept: narrator.keptReplaced,
+    },
     mayPlace: (target) => assertPlace(target, places),
     isHeld: stand.isDownHeld,
     onStart: narrator.restoreStarted,

@@ -192,6 +192,27 @@ test("from the beginning, nothing of a step stays where the program would find i
   expect(read(folder)).toEqual({});
 });
 
+test("what was set aside stays when its checkpoint was removed from the bucket since, and goes once that is back", async () => {
+  const node = "emptied-1";
+  const folder = stage.folderOf(node);
+  await runTo(node, "emptied", writer(folder, { "step_10/model.pt": "m" }));
+  const again = async (flags: string[]) => {
+    const worker = await stage.startNode({ name: node, run: "emptied", program: program("0"), flags });
+    expect((await worker.exited).code, said(worker)).toBe(0);
+  };
+  await again(["--from", "none"]);
+  const aside = { ".set-aside-step_10/model.pt": "m" };
+  expect(read(folder)).toEqual(aside);
+  const { checkpoints } = await stage.client.runs.get.query({ run: runName.parse("emptied") });
+  const id = checkpoints[0]?.id ?? "";
+  await stage.client.checkpoints.trash.mutate({ id });
+  await again([]);
+  expect(read(folder)).toEqual(aside);
+  await stage.client.checkpoints.bringBack.mutate({ id });
+  await again([]);
+  expect(read(folder)).toEqual({});
+});
+
 test("training that begins anew in the same folder is kept safe, and the next node goes on from it", async () => {
   const node = "anew-1";
   const folder = stage.folderOf(node);

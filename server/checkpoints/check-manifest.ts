@@ -81,28 +81,30 @@ const bare = (etag: string): string => etag.replace(/^W\//, "").replace(/^"|"$/g
  * @throws Fault BAD_INPUT, NO_SUCH_KEY, SIZE_MISMATCH, OBJECT_CHANGED, and the faults of the store
  */
 export const checkObjects = (store: OpenStore, manifest: Manifest, checkpoint: AttemptAt): Promise<void> =>
-  compareObjects(store, manifest, { bucket: checkpoint.bucket, prefix: prefixOf(checkpoint) });
+  compareObjects(store, manifest, { bucket: checkpoint.bucket, prefixes: [prefixOf(checkpoint)] });
 
-/** The same for objects below any prefix. */
+/** The same for objects below any prefixes, none of which is inside of another. */
 export async function compareObjects(
   store: OpenStore,
   manifest: Pick<StoredManifest, "files">,
-  at: { bucket: string; prefix: string },
+  { bucket, prefixes }: { bucket: string; prefixes: readonly string[] },
 ): Promise<void> {
   const wanted = await wantedObjects(manifest);
   if (wanted.size === 0) return;
   const { client, access } = store;
-  for await (const found of listObjects(client, at)) {
-    const want = wanted.get(found.key);
-    if (want === undefined) continue;
-    if (found.sizeBytes !== want.sizeBytes) {
-      const detail = `${found.sizeBytes} bytes in the bucket, ${want.sizeBytes} in the manifest`;
-      throw new Fault("SIZE_MISMATCH", { op: "commit", subject: found.key, detail });
+  for (const prefix of prefixes) {
+    for await (const found of listObjects(client, { bucket, prefix })) {
+      const want = wanted.get(found.key);
+      if (want === undefined) continue;
+      if (found.sizeBytes !== want.sizeBytes) {
+        const detail = `${found.sizeBytes} bytes in the bucket, ${want.sizeBytes} in the manifest`;
+        throw new Fault("SIZE_MISMATCH", { op: "commit", subject: found.key, detail });
+      }
+      if (access.traits.trustEtag && bare(found.etag) !== bare(want.etag)) {
+        throw new Fault("OBJECT_CHANGED", { op: "commit", subject: found.key });
+      }
+      wanted.delete(found.key);
     }
-    if (access.traits.trustEtag && bare(found.etag) !== bare(want.etag)) {
-      throw new Fault("OBJECT_CHANGED", { op: "commit", subject: found.key });
-    }
-    wanted.delete(found.key);
   }
   const missing = wanted.keys().next();
   if (missing.done !== true) throw new Fault("NO_SUCH_KEY", { op: "commit", subject: missing.value });

@@ -103,6 +103,12 @@ describe("pieces of one step", () => {
     const operations = keys.map((key) => ({ op: "get" as const, key, offset: 0, length: 4, etag: null }));
     expect(keys.map((key) => key.split("/")[4])).toEqual([zero.staged.attempt, one.staged.attempt]);
     expect((await callAs(test.hub, other.caller).node.sign({ operations })).requests).toHaveLength(2);
+    // The copy of a piece may go while the whole is there, and no longer.
+    const checkpointIds = [zero.staged.checkpointId, row?.id ?? ""];
+    const confirm = () => callAs(test.hub, node.caller).node.confirmComplete({ checkpointIds });
+    expect(await confirm()).toEqual({ complete: checkpointIds });
+    await test.hub.db.checkpoint.update({ where: { id: row?.id ?? "" }, data: { state: "trashed" } });
+    expect(await confirm()).toEqual({ complete: [] });
   });
 
   it("are known again to a record that is rebuilt from the bucket: joined ones as one, others as they were", async () => {

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { commitInput } from "#protocol/checkpoint.ts";
 import {
   claimEpochInput,
+  confirmCompleteInput,
   enrolInput,
   findCheckpointInput,
   helloInput,
@@ -25,6 +26,7 @@ import { benchBegin, benchCase, benchSign, benchTurn } from "../benchmarks/take-
 import { announce } from "../checkpoints/announce.ts";
 import { claimEpoch } from "../checkpoints/claim-epoch.ts";
 import { commit } from "../checkpoints/commit.ts";
+import { confirmComplete } from "../checkpoints/confirm-complete.ts";
 import { findCheckpoint } from "../checkpoints/find.ts";
 import { listKept } from "../checkpoints/list-kept.ts";
 import { openPieces } from "../checkpoints/open-pieces.ts";
@@ -102,6 +104,7 @@ export const nodeRouter = router({
     .query(({ ctx, input }) => readCheckpoint(ctx, input)),
   tellSums: node.input(tellSumsInput).mutation(({ ctx, input }) => tellSums(ctx, input)),
   findCheckpoint: node.input(findCheckpointInput).query(({ ctx, input }) => findCheckpoint(ctx, input)),
+  confirmComplete: node.input(confirmCompleteInput).query(({ ctx, input }) => confirmComplete(ctx, input)),
   listKept: node.input(listKeptInput).query(({ ctx, input }) => listKept(ctx, input)),
   openPieces: node.input(openPiecesInput).query(({ ctx, input }) => openPieces(ctx, input)),
   probeTarget: node.input(probeTargetInput).query(({ ctx, input }) => probeTarget(ctx, input)),

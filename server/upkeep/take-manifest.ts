@@ -233,7 +233,7 @@ export const MANIFESTS: HistoryKind = {
     const { store } = scope;
     const place = { bucket: store.access.bucket, prefix: store.prefix };
     if (isAdopted(read)) {
-      await compareObjects(store, read, { bucket: store.access.bucket, prefix: read.origin.place });
+      await compareObjects(store, read, { bucket: store.access.bucket, prefixes: [read.origin.place] });
       return scope.db.$transaction((tx) => recordForeign(tx, scope, { object, read }));
     }
     for (const { attempt, files } of byAttempt(read, store.prefix))

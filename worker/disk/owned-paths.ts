@@ -69,13 +69,13 @@ export const OWNED_PATHS = {
   },
   replaced: {
     paths: "the target of a restore, as `.<name>.replaced-<id>`",
-    why: "It makes way for the restored folder, and comes back when that does not arrive. Removed only when the ledger says that exactly this content is in the bucket; kept as `.set-aside-<name>` otherwise.",
+    why: "It makes way for the restored folder, and comes back when that does not arrive. Removed only when the ledger says that exactly this content was stored, and the hub that its checkpoint is complete in the bucket now; kept as `.set-aside-<name>` otherwise.",
     fits: matches(/(^|\/)\.[^/]+\.replaced-[A-Za-z0-9-]+$/),
   },
   "set-aside": {
     paths:
       "a checkpoint in a watched folder, as `.set-aside-<name>`; one of accelerate's `checkpoints`, in `.set-aside-checkpoints` beside that folder",
-    why: "A program must not go on from it, and this run wrote it: it was captured or restored here, or it is in a known format and was written since the run is watched and since its last safe step. Removed only when the ledger says that exactly this content is in the bucket; otherwise by a person.",
+    why: "A program must not go on from it, and this run wrote it: it was captured or restored here, or it is in a known format and was written since the run is watched and since its last safe step. Removed only when the ledger says that exactly this content was stored, and the hub that its checkpoint is complete in the bucket now; otherwise by a person.",
     fits: matches(/(^|\/)\.set-aside-([^/]+|checkpoints\/[^/]+)$/),
   },
   asked: {

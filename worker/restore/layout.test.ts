@@ -80,7 +80,7 @@ test("a file that makes way is removed when it is in the bucket byte for byte, u
     const places = placesOf(target, TRANSFER);
     await mkdir(places.staging, { recursive: true });
     await writeFile(join(places.staging, "ckpt_50.pt"), "restored, of another length");
-    const isStored = (path: string, print: string) => path === target && print === stored;
+    const isStored = async (path: string, print: string) => path === target && print === stored;
     await putFilesInPlace(places, { names: ["ckpt_50.pt"], transferId: TRANSFER }, { isStored });
   };
   await restore();

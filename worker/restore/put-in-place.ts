@@ -10,7 +10,7 @@ import { keepAs } from "./set-aside.ts";
 /**
  * The last step of a restore. Everything is complete and on disk in the staging folder; one rename makes it visible. A
  * folder that was there before is moved away first and comes back when the rename fails. Afterwards it is removed only when
- * its content is in the bucket byte for byte; anything else stays beside the new folder, under a name of `set-aside.ts`.
+ * its content is in the bucket byte for byte now; anything else stays beside the new folder, under a name of `set-aside.ts`.
  */
 
 export interface Places {
@@ -24,8 +24,8 @@ export interface Places {
 
 /** What becomes of a folder that a restore replaces. */
 export interface Replaced {
-  /** This content of this path is in the bucket byte for byte. Left out: nothing is. */
-  isStored?(path: string, fingerprint: string): boolean;
+  /** Whether this content of this path is in the bucket byte for byte now. Left out: nothing is. */
+  isStored?(path: string, fingerprint: string): Promise<boolean>;
   /** It was kept, under this path. */
   onKept?(place: string): void;
 }
@@ -108,7 +108,7 @@ async function settleOld({ target, aside }: Places, { isStored, onKept }: Replac
   // A file was looked at under the name that it had.
   const asBefore =
     kind === "folder" ? look?.fingerprint : look && fingerprintOf(look.files.map((file) => ({ ...file, relative })));
-  if (typeof asBefore === "string" && isStored?.(target, asBefore) === true) {
+  if (typeof asBefore === "string" && (await isStored?.(target, asBefore)) === true) {
     await removeOwned("replaced", aside);
     return;
   }

@@ -24,9 +24,12 @@ export async function rememberRestored(
  * Notes that all of it came from the bucket. Under a name that a restore made up, it tells nothing of what the program calls its
  * own checkpoints. Faults: NO_SPACE, WRITE_FAILED.
  */
-export async function noteRestored(ledger: Ledger, target: string, layout: Layout): Promise<void> {
+export async function noteRestored(
+  ledger: Ledger,
+  { target, layout, checkpointId }: { target: string; layout: Layout; checkpointId: string },
+): Promise<void> {
   const look = await lookAt(restoredAt(target, layout, null));
   if (look === null) return;
-  await ledger.noteStored(target, look.fingerprint);
+  await ledger.noteStored(target, { fingerprint: look.fingerprint, checkpointId });
   if (!layout.isOwnName) await ledger.noteRestored(target);
 }

@@ -98,7 +98,7 @@ test("an existing folder is removed only when its content is in the bucket, and 
   const stored = new Map<string, string>();
   const kept: string[] = [];
   const replaced = {
-    isStored: (path: string, fingerprint: string) => stored.get(path) === fingerprint,
+    isStored: async (path: string, fingerprint: string) => stored.get(path) === fingerprint,
     onKept: (place: string) => void kept.push(place),
   };
   const remember = async (staging: string, final: string) => {

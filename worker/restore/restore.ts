@@ -64,7 +64,7 @@ export interface RestoreJob {
   /** Before the folder gets its name: it must not be captured as something new. */
   beforePlaced(staging: string, target: string, layout: Layout): Promise<void>;
   /** The whole checkpoint has its name now. */
-  afterPlaced?(target: string, layout: Layout): Promise<void>;
+  afterPlaced?(target: string, layout: Layout, checkpointId: string): Promise<void>;
   /** What becomes of a folder of that name. */
   replaced: Replaced;
   /** Which names the disk takes; left out: it is asked. */
@@ -197,7 +197,7 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
     const { transferId } = command;
     if (layout.kind === "folder") await putInPlace(places, job.replaced);
     else await putFilesInPlace(places, { names: layout.names, transferId }, job.replaced);
-    await job.afterPlaced?.(target, layout);
+    await job.afterPlaced?.(target, layout, command.checkpointId);
     if (beside !== null) await putBeside(places, beside, { transferId, replaced: job.replaced });
   } catch (error) {
     await memory.close();

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { crc32Hex } from "#storage/crc32.ts";
 import { contentOf } from "../upload/ledger-books.ts";
 import { lookAt } from "../upload/look.ts";
+import type { Stored } from "./confirm-stored.ts";
 import { keepAs, listAllAside, listAside, removeStoredAside, setAside } from "./set-aside.ts";
 
 let folder: string;
@@ -19,6 +20,12 @@ async function write(name: string, text = name): Promise<string> {
   await writeFile(join(path, "model.safetensors"), text);
   return path;
 }
+
+/** A ledger that knows this content as stored, and a hub that confirms all of it. */
+const booksOf = (isStored: (path: string, fingerprint: string) => boolean): Stored => ({
+  storedAs: (path, fingerprint) => (isStored(path, fingerprint) ? "checkpoint-id" : null),
+  confirm: async (ids) => new Set(ids),
+});
 
 test("what is set aside twice is there twice, and is listed under its own name", async () => {
   await setAside(await write("checkpoint-50", "first"), { isTorn: true });
@@ -41,7 +48,10 @@ test("only what is in the bucket byte for byte is removed without a person", asy
   await setAside(await write("checkpoint-60", "other bytes of another length"), { isTorn: false });
   await setAside(await write("checkpoint-70"), { isTorn: true });
   await mkdir(join(folder, ".set-aside-checkpoint-80"));
-  const removed = await removeStoredAside(folder, (path, print) => path === stored && print === fingerprint);
+  const removed = await removeStoredAside(
+    folder,
+    booksOf((path, print) => path === stored && print === fingerprint),
+  );
   expect(removed).toEqual([join(folder, ".set-aside-checkpoint-60")]);
   expect((await readdir(folder)).toSorted()).toEqual([
     ".set-aside-checkpoint-60.again-2",
@@ -50,13 +60,39 @@ test("only what is in the bucket byte for byte is removed without a person", asy
   ]);
 });
 
+test("what was stored stays as long as nobody confirms that its checkpoint is complete in the bucket now", async () => {
+  const ids = new Map<string, string>();
+  const asked: (readonly string[])[] = [];
+  for (const name of ["checkpoint-60", "checkpoint-70", "checkpoint-80"]) {
+    await setAside(await write(name), { isTorn: false });
+    if (name !== "checkpoint-80") ids.set(join(folder, name), `id of ${name}`);
+  }
+  const knowing = (...complete: string[]): Stored => ({
+    storedAs: (path) => ids.get(path) ?? null,
+    confirm: async (wanted) => {
+      asked.push(wanted);
+      return new Set(complete);
+    },
+  });
+  expect(await removeStoredAside(folder, knowing())).toEqual([]);
+  expect(asked).toEqual([["id of checkpoint-60", "id of checkpoint-70"]]);
+  const removed = await removeStoredAside(folder, knowing("id of checkpoint-70"));
+  expect(removed).toEqual([join(folder, ".set-aside-checkpoint-70")]);
+  expect((await readdir(folder)).toSorted()).toEqual([".set-aside-checkpoint-60", ".set-aside-checkpoint-80"]);
+});
+
 test("what cannot be looked at is listed, stays, and keeps nobody from looking at the rest", async () => {
   const path = await write("checkpoint-50");
   await symlink(tmpdir(), join(path, "linked"));
   await setAside(path, { isTorn: true });
   await setAside(await write("checkpoint-60"), { isTorn: true });
   expect((await listAside(folder)).map(({ name }) => name)).toEqual(["checkpoint-50", "checkpoint-60"]);
-  expect(await removeStoredAside(folder, () => true)).toEqual([join(folder, ".set-aside-unfinished-checkpoint-60")]);
+  expect(
+    await removeStoredAside(
+      folder,
+      booksOf(() => true),
+    ),
+  ).toEqual([join(folder, ".set-aside-unfinished-checkpoint-60")]);
   expect(await readdir(folder)).toEqual([".set-aside-unfinished-checkpoint-50"]);
 });
 
@@ -73,7 +109,7 @@ test("nothing is set aside inside the folder that accelerate lists whole, whiche
   expect((await listAside(checkpoints)).map(({ name }) => name)).toEqual(names);
   expect((await listAside(folder)).map(({ name }) => name)).toEqual(names.map((name) => `checkpoints/${name}`));
   const isStored = (path: string, print: string) => path === stored && print === fingerprint;
-  expect(await removeStoredAside(checkpoints, isStored)).toEqual([join(outside, "checkpoint_1")]);
+  expect(await removeStoredAside(checkpoints, booksOf(isStored))).toEqual([join(outside, "checkpoint_1")]);
   expect(await readdir(outside)).toEqual(["checkpoint_3", "unfinished-checkpoint_2"]);
 });
 
@@ -89,7 +125,10 @@ test("what is set aside deep below the watched folder is listed by its path, and
     `${deep}/step_50`,
     `${deep}/project/checkpoints/checkpoint_2`,
   ]);
-  const removed = await removeStoredAside(folder, (path, print) => path === stored && print === fingerprint);
+  const removed = await removeStoredAside(
+    folder,
+    booksOf((path, print) => path === stored && print === fingerprint),
+  );
   expect(removed).toEqual([join(folder, deep, ".set-aside-step_50")]);
 });
 
@@ -110,7 +149,7 @@ test("a file that is in the bucket byte for byte is removed as a folder is, and 
   await writeFiles("ckpt_60.pt");
   await setAside(join(folder, "ckpt_60.pt"), { isTorn: true });
   const isStored = (path: string, print: string) => path === stored.path && print === stored.fingerprint;
-  expect(await removeStoredAside(folder, isStored)).toEqual([join(folder, ".set-aside-ckpt_50.pt")]);
+  expect(await removeStoredAside(folder, booksOf(isStored))).toEqual([join(folder, ".set-aside-ckpt_50.pt")]);
   expect((await readdir(folder)).toSorted()).toEqual([
     ".set-aside-ckpt_50.pt.again-2",
     ".set-aside-unfinished-ckpt_60.pt",
@@ -124,7 +163,7 @@ test("a pointer is removed when the bucket has its bytes, whenever they were wri
   }
   const stored = contentOf(crc32Hex("global_step50"), "global_step50".length);
   const isStored = (path: string, print: string) => path === join(folder, "latest") && print === stored;
-  expect(await removeStoredAside(folder, isStored)).toEqual([join(folder, ".set-aside-latest")]);
+  expect(await removeStoredAside(folder, booksOf(isStored))).toEqual([join(folder, ".set-aside-latest")]);
   expect(await readdir(folder)).toEqual([".set-aside-latest.again-2"]);
 });
 
@@ -139,10 +178,12 @@ test("files that are one checkpoint are removed together, and none of them while
   await writeFiles(...names);
   await writeFile(join(folder, "optim_50.pt"), "half");
   await asideAll();
-  expect(await removeStoredAside(folder, isStored)).toEqual(names.map((name) => join(folder, `.set-aside-${name}`)));
+  expect(await removeStoredAside(folder, booksOf(isStored))).toEqual(
+    names.map((name) => join(folder, `.set-aside-${name}`)),
+  );
   const kept = names.map((name) => `.set-aside-${name}.again-2`);
   expect(await readdir(folder)).toEqual(kept);
-  expect(await removeStoredAside(folder, isStored)).toEqual([]);
+  expect(await removeStoredAside(folder, booksOf(isStored))).toEqual([]);
 });
 
 test("a folder that is not there has nothing aside, and what is gone need not be moved", async () => {

@@ -11,10 +11,12 @@ import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import { fileSetsOf, type SavedFile } from "../upload/file-sets.ts";
 import { contentOf } from "../upload/ledger-books.ts";
 import { fingerprintOf, lookAt, type LookedFile } from "../upload/look.ts";
+import type { Stored } from "./confirm-stored.ts";
 
 /**
  * Moves a folder or file out of a program's sight without deleting it: hidden, beside where it was. A person removes it;
- * `tidemark status` lists what is there. Only content that is in the bucket byte for byte is removed without a person.
+ * `tidemark status` lists what is there. Only content that is in the bucket byte for byte, as the hub says now, is removed
+ * without a person.
  */
 const ASIDE = ".set-aside-";
 /** Something in it says that it is not finished. */
@@ -172,26 +174,28 @@ export async function listAllAside(folders: Iterable<string>): Promise<LocalAsid
 }
 
 /**
- * Removes folders and files that an earlier start set aside and that are in the bucket byte for byte. `isStored`: whether this
- * content of this path became safe, or was restored from there. Files of one step are stored together, so they are removed
- * together. Returns the removed paths. Faults: READ_FAILED, WRITE_FAILED.
+ * Removes folders and files that an earlier start set aside and that are in the bucket byte for byte: as a checkpoint that is
+ * complete there now. Files of one step are stored together, so they are removed together. Returns the removed paths.
+ * Faults: READ_FAILED, WRITE_FAILED.
  */
-export async function removeStoredAside(
-  folder: string,
-  isStored: (path: string, fingerprint: string) => boolean,
-): Promise<string[]> {
+export async function removeStoredAside(folder: string, stored: Stored): Promise<string[]> {
   const all = await listAside(folder);
-  const isWhole = ({ name, files, fingerprint }: Aside) =>
-    files > 0 && fingerprint !== null && isStored(join(folder, name), fingerprint);
-  const inSets = new Set(
-    setsAmong(all).flatMap(({ first, members, fingerprint }) =>
-      isStored(join(folder, first), fingerprint) ? members : [],
-    ),
-  );
-  const removed: string[] = [];
+  const storedAs = new Map<Aside, string>();
+  const note = (members: readonly Aside[], checkpointId: string | null) => {
+    if (checkpointId !== null) for (const one of members) storedAs.set(one, checkpointId);
+  };
+  for (const { first, members, fingerprint } of setsAmong(all))
+    note(members, stored.storedAs(join(folder, first), fingerprint));
   for (const one of all) {
+    const { name, files, fingerprint } = one;
+    if (files > 0 && fingerprint !== null) note([one], stored.storedAs(join(folder, name), fingerprint));
+  }
+  if (storedAs.size === 0) return [];
+  const complete = await stored.confirm([...new Set(storedAs.values())]);
+  const removed: string[] = [];
+  for (const [one, checkpointId] of storedAs) {
     const { path } = one;
-    if (!isWhole(one) && !inSets.has(one)) continue;
+    if (!complete.has(checkpointId)) continue;
     try {
       await removeOwned("set-aside", path);
       const outside = dirname(path);

@@ -15,6 +15,7 @@ import { lookAt } from "../upload/look.ts";
 import type { Watch } from "../upload/watch.ts";
 import { nextPlace } from "../upload/writes-elsewhere.ts";
 import { reportLoss } from "../loss/report-loss.ts";
+import { storedOf } from "../restore/confirm-stored.ts";
 import { removeStoredAside, setAside } from "../restore/set-aside.ts";
 import { chooseResume, movedWith, type LocalCheckpoint, type Resume } from "./choose-resume.ts";
 import { restoreOthers, type RestoreWish } from "./restore-others.ts";
@@ -91,7 +92,8 @@ async function prepareRun(agent: Agent, watch: Watch, startFrom: StartFrom): Pro
       await systemClock.sleep(200 + jitter(systemClock, tries), agent.signal);
       continue;
     }
-    await removeStoredAside(folder, ledger.isStored);
+    // A hub that is away says of nothing that it is complete.
+    if (!isOld) await removeStoredAside(folder, storedOf(agent));
     for (const one of unwanted) {
       const how = { isTorn: one.state === "torn" };
       const names = movedWith(one, from.kind) ?? [basename(one.path)];

@@ -48,7 +48,13 @@ export const ledgerLine = z.discriminatedUnion("t", [
   z.object({ t: z.literal("known"), path: z.string(), fingerprint: z.string() }),
   z.object({ t: z.literal("restored"), path: z.string() }),
   z.object({ t: z.literal("forget-safe"), run: z.string() }),
-  z.object({ t: z.literal("stored"), path: z.string(), fingerprint: z.string() }),
+  z.object({
+    t: z.literal("stored"),
+    path: z.string(),
+    fingerprint: z.string(),
+    /** As what it is there; null where an older worker noted it. */
+    checkpointId: z.string().nullable().default(null),
+  }),
   z.object({
     t: z.literal("safe"),
     run: z.string(),
@@ -67,11 +73,17 @@ export const ledgerLine = z.discriminatedUnion("t", [
 ]);
 export type Line = z.infer<typeof ledgerLine>;
 
+/** Content of a path that is in the bucket, and the checkpoint as which it is there; null where an older worker noted it. */
+interface StoredContent {
+  fingerprint: string;
+  checkpointId: string | null;
+}
+
 export interface Books {
   captures: Map<string, Capture>;
   known: Map<string, string>;
-  /** Fingerprint of what is in the bucket, by path. */
-  stored: Map<string, string>;
+  /** What is in the bucket, by path. */
+  stored: Map<string, StoredContent>;
   /** Paths that a restore of this worker made, and the program has not written since. */
   restored: Set<string>;
   safe: Map<string, SafePoint>;
@@ -140,7 +152,7 @@ export function apply(books: Books, record: Line): void {
       books.safe.delete(record.run);
       return;
     case "stored":
-      books.stored.set(record.path, record.fingerprint);
+      books.stored.set(record.path, { fingerprint: record.fingerprint, checkpointId: record.checkpointId });
       return;
     case "safe":
       books.safe.set(record.run, pointOf(record));
@@ -171,8 +183,8 @@ function applyMove(books: Books, record: Extract<Line, { t: "move" }>): void {
   if (record.to !== "done") return;
   // Of a doubtful one a name may have been left out: that is not all of it.
   if (item.fingerprint !== undefined && item.role === undefined && item.doubt === undefined)
-    books.stored.set(item.sourcePath, item.fingerprint);
-  for (const [path, content] of pointersOf(item)) books.stored.set(path, content);
+    books.stored.set(item.sourcePath, { fingerprint: item.fingerprint, checkpointId: item.id });
+  for (const [path, fingerprint] of pointersOf(item)) books.stored.set(path, { fingerprint, checkpointId: item.id });
   // Nothing goes on from a final model, or by itself from what may not be whole.
   if (item.role !== undefined || item.doubt !== undefined) return;
   const before = books.safe.get(item.run);
@@ -213,7 +225,7 @@ const keyOf = ({ step }: SafePoint, writerEpoch: number) => ({ step, writerEpoch
 export function linesOf(books: Books): Line[] {
   return [
     ...[...books.known].map(([path, fingerprint]): Line => ({ t: "known", path, fingerprint })),
-    ...[...books.stored].map(([path, fingerprint]): Line => ({ t: "stored", path, fingerprint })),
+    ...[...books.stored].map(([path, content]): Line => ({ t: "stored", path, ...content })),
     ...[...books.restored].map((path): Line => ({ t: "restored", path })),
     ...[...books.runs].map(([run, rest]): Line => ({ t: "run", run, ...rest })),
     ...[...books.epochs].map(([run, epoch]): Line => ({ t: "epoch", run, epoch })),

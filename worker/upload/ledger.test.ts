@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import * as z from "zod";
 import { Fault } from "#protocol/fault.ts";
 import { crc32Hex } from "#protocol/checkpoint.ts";
 import { attemptId, filePath, runName } from "#protocol/names.ts";
@@ -105,17 +106,28 @@ test("what was safe stays known after the capture is dropped", async () => {
 test("exactly the content that became safe is known to be in the bucket, also after the capture is dropped", async () => {
   const before = await open();
   await before.add(captureOf(100, { fingerprint: "print" }), "print");
-  expect(before.isStored("/train/checkpoint-100", "print")).toBe(false);
+  expect(before.storedAs("/train/checkpoint-100", "print")).toBeNull();
   await before.move("checkpoint-100", "running", { by: "node", at: 1 });
   await before.move("checkpoint-100", "done", { by: "node", at: 2 });
   await before.drop("checkpoint-100");
-  await before.noteStored("/train/restored", "of the bucket");
+  await before.noteStored("/train/restored", { fingerprint: "of the bucket", checkpointId: "restored-id" });
   await before.close();
   const after = await open();
-  expect(after.isStored("/train/checkpoint-100", "print")).toBe(true);
-  expect(after.isStored("/train/checkpoint-100", "written again")).toBe(false);
-  expect(after.isStored("/train/restored", "of the bucket")).toBe(true);
+  expect(after.storedAs("/train/checkpoint-100", "print")).toBe("checkpoint-100");
+  expect(after.storedAs("/train/checkpoint-100", "written again")).toBeNull();
+  expect(after.storedAs("/train/restored", "of the bucket")).toBe("restored-id");
   await after.close();
+});
+
+test("what an older worker noted as stored is of no known checkpoint", async () => {
+  const journal = await openJournal(join(folder, "ledger.jsonl"), z.unknown());
+  await journal.append({ t: "stored", path: "/train/checkpoint-100", fingerprint: "print" });
+  await journal.close();
+  const ledger = await open();
+  expect(ledger.storedAs("/train/checkpoint-100", "print")).toBeNull();
+  await ledger.noteStored("/train/checkpoint-100", { fingerprint: "print", checkpointId: "id" });
+  expect(ledger.storedAs("/train/checkpoint-100", "print")).toBe("id");
+  await ledger.close();
 });
 
 test("of what is doubtful a name may have been left out: it is not known to be in the bucket", async () => {
@@ -123,7 +135,7 @@ test("of what is doubtful a name may have been left out: it is not known to be i
   await ledger.add(captureOf(100, { fingerprint: "print", doubt: "1 name cannot be kept" }), "print");
   await ledger.move("checkpoint-100", "running", { by: "node", at: 1 });
   await ledger.move("checkpoint-100", "done", { by: "node", at: 2 });
-  expect(ledger.isStored("/train/checkpoint-100", "print")).toBe(false);
+  expect(ledger.storedAs("/train/checkpoint-100", "print")).toBeNull();
   await ledger.close();
 });
 
@@ -148,11 +160,11 @@ test("the pointer that was captured with what became safe is known by its bytes,
   const sourcePath = "/train/runs/checkpoint-100";
   await ledger.add(captureOf(100, { fingerprint: "print", sourcePath, place, files }), "print");
   const content = contentOf("0a0b0c0d", 14);
-  expect(ledger.isStored("/train/latest", content)).toBe(false);
+  expect(ledger.storedAs("/train/latest", content)).toBeNull();
   await ledger.move("checkpoint-100", "running", { by: "node", at: 1 });
   await ledger.move("checkpoint-100", "done", { by: "node", at: 2 });
-  const stored = ["latest", "config.yaml", "latest_checkpoint.txt"].filter((name) =>
-    ledger.isStored(`/train/${name}`, content),
+  const stored = ["latest", "config.yaml", "latest_checkpoint.txt"].filter(
+    (name) => ledger.storedAs(`/train/${name}`, content) === "checkpoint-100",
   );
   expect(stored).toEqual(["latest"]);
   await ledger.close();

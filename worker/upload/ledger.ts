@@ -53,9 +53,12 @@ export interface Ledger {
   rememberSet(path: string, look: Pick<Look, "files" | "fingerprint" | "newestMs">): Promise<void>;
   /** At the first look of this process: remembers what is known but for times that only its disk changed (see `file-times`). */
   recall(path: string, look: Pick<Look, "files" | "fingerprint" | "newestMs">): Promise<void>;
-  /** Exactly this content of this path is in the bucket: its capture became safe, or it was restored from there. */
-  isStored(path: string, fingerprint: string): boolean;
-  noteStored(path: string, fingerprint: string): Promise<void>;
+  /**
+   * The checkpoint as which exactly this content of this path came to be in the bucket: its capture became safe, or it was
+   * restored from there. Whether it is still there only the hub can say. Null: it was never there, or an older worker noted it.
+   */
+  storedAs(path: string, fingerprint: string): string | null;
+  noteStored(path: string, content: { fingerprint: string; checkpointId: string }): Promise<void>;
   /** A restore of this worker put it there: its name is ours, and tells nothing of what the program calls its checkpoints. */
   isRestored(path: string): boolean;
   noteRestored(path: string): Promise<void>;
@@ -175,9 +178,14 @@ export async function openLedger(
     },
     knows: (known, fingerprint) =>
       books.known.get(known) === fingerprint || books.known.get(known + UNLABELED) === fingerprint,
-    isStored: (path, fingerprint) => books.stored.get(path) === fingerprint,
-    noteStored: async (path, fingerprint) => {
-      if (books.stored.get(path) !== fingerprint) await write({ t: "stored", path, fingerprint });
+    storedAs: (path, fingerprint) => {
+      const known = books.stored.get(path);
+      return known?.fingerprint === fingerprint ? known.checkpointId : null;
+    },
+    noteStored: async (path, { fingerprint, checkpointId }) => {
+      const known = books.stored.get(path);
+      if (known?.fingerprint !== fingerprint || known.checkpointId !== checkpointId)
+        await write({ t: "stored", path, fingerprint, checkpointId });
     },
     isRestored: (path) => books.restored.has(path),
     noteRestored: async (path) => {

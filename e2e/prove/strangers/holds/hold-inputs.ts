@@ -117,6 +117,7 @@ function ownInputs({ profileId, manyFiles, manyFilesToo, now }: Known): Record<s
     "browserTransfers.folder": { checkpointId: manyFiles },
     "advice.list": { nodeId: null },
     "node.readCheckpoint": { checkpointId: manyFiles },
+    "node.confirmComplete": { checkpointIds: [manyFiles, manyFilesToo] },
     "node.findCheckpoint": { run: "many-files" },
     "node.homes": { run: "many-files" },
   };

@@ -1,0 +1,64 @@
+import type * as z from "zod";
+import { isAdopted, type StoredFile, type StoredManifest } from "#protocol/adopted.ts";
+import { isFault } from "#protocol/fault.ts";
+import type { FaultCode } from "#protocol/fault-table.ts";
+import type { confirmCompleteInput } from "#protocol/hello.ts";
+import { attemptPrefix, parseDataKey } from "#protocol/keys.ts";
+import type { Hub } from "../hub.ts";
+import { liveNodeOf } from "../nodes/live-node-of.ts";
+import type { Context, NodeCaller } from "../trpc.ts";
+import { mayRead } from "./assigned.ts";
+import { compareObjects } from "./check-manifest.ts";
+import { parseStored } from "./stored-manifest.ts";
+
+/** Somebody changed the bucket. Any other fault means that the bucket could not be asked. */
+const NOT_THERE: ReadonlySet<FaultCode> = new Set(["NO_SUCH_KEY", "SIZE_MISMATCH", "OBJECT_CHANGED", "BAD_INPUT"]);
+
+/**
+ * Returns which of these checkpoints are complete in their bucket now: recorded as such, not known to be damaged, and every object
+ * listed with its size. A node asks before it removes its own copy. What the node neither wrote nor may read is left out.
+ * @throws Fault those of the store: the bucket gave no answer
+ */
+export async function confirmComplete(
+  { hub, caller }: Context & { caller: NodeCaller },
+  { checkpointIds }: z.infer<typeof confirmCompleteInput>,
+): Promise<{ complete: string[] }> {
+  const node = liveNodeOf(hub, caller.nodeId);
+  const complete: string[] = [];
+  for (const id of new Set(checkpointIds)) if (await isComplete(hub, node, id)) complete.push(id);
+  return { complete };
+}
+
+async function isComplete(hub: Hub, node: { id: string }, id: string): Promise<boolean> {
+  const { db } = hub;
+  const found = await db.checkpoint.findUnique({ where: { id }, include: { content: true } });
+  if (found === null || found.content?.manifest == null) return false;
+  if (found.nodeId !== node.id && !(await mayRead(db, node, found))) return false;
+  // A piece is there as long as the checkpoint that names its objects.
+  const { joinedId } = found;
+  const named = joinedId === null ? found : await db.checkpoint.findUnique({ where: { id: joinedId } });
+  if (named?.state !== "complete" || named.damagedAt !== null || found.damagedAt !== null) return false;
+  const store = await hub.stores.open(found.profileId);
+  const manifest = await parseStored(found.content.manifest);
+  const files = filesOf(manifest);
+  const keys = files.flatMap(({ extents }) => extents.map(({ key }) => key));
+  const prefixes = isAdopted(manifest) ? [manifest.origin.place] : attemptsOf(found.prefix, keys);
+  try {
+    await compareObjects(store, { files }, { bucket: found.bucket, prefixes });
+    return true;
+  } catch (error) {
+    if (isFault(error) && NOT_THERE.has(error.code)) return false;
+    throw error;
+  }
+}
+
+/** Of a joined checkpoint also those that several nodes have under the same name. */
+function filesOf(manifest: StoredManifest): StoredFile[] {
+  if (isAdopted(manifest)) return manifest.files;
+  return [...manifest.files, ...(manifest.joined?.pieces ?? []).flatMap(({ own }) => own ?? [])];
+}
+
+/** Returns the prefixes of the attempts that wrote these objects: those of its pieces where it was joined. */
+const attemptsOf = (prefix: string, keys: readonly string[]): string[] => [
+  ...new Set(keys.map((key) => attemptPrefix(prefix, parseDataKey(prefix, key)))),
+];
