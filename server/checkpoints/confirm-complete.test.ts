@@ -22,8 +22,8 @@ it("confirms what is complete in the bucket, and nothing that was removed since,
   for (const step of [100, 200, 300, 400]) safe.push(await makeSafe(test.hub, node, { epoch: 1, step, files }));
   const [whole, trashed, damaged, emptied] = safe.map((one) => one.checkpointId);
   expect(await confirm(node, ...safe)).toEqual([whole, trashed, damaged, emptied]);
-  await test.hub.db.checkpoint.updateMany({ where: { id: trashed }, data: { state: "trashed" } });
-  await test.hub.db.checkpoint.updateMany({ where: { id: damaged }, data: { damagedAt: new Date(1) } });
+  await test.hub.db.checkpoint.update({ where: { id: trashed ?? "" }, data: { state: "trashed" } });
+  await test.hub.db.checkpoint.update({ where: { id: damaged ?? "" }, data: { damagedAt: new Date(1) } });
   // By another tool: the hub's own record still says complete.
   for (const one of safe.slice(3)) await remove(keyOf(one, "deep/optimizer.pt"));
   expect(await confirm(node, ...safe, { checkpointId: newId() })).toEqual([whole]);
