@@ -14,7 +14,8 @@ test("an upload appears live, becomes complete, and is restored to another node 
   await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
 
   await stage.startNode({ name: "gpu-1", run: "llama", flags: ["--limit-up", "6MB"] });
-  await stage.startNode({ name: "gpu-2", run: "idle" });
+  const own = join(stage.dir, "nodes", "gpu-2");
+  await stage.startNode({ name: "gpu-2", run: "idle", env: { TIDEMARK_RESTORE_TO: `${own}:${stage.dir}` } });
   const written = writeCheckpoint({
     folder: stage.folderOf("gpu-1"),
     step: 500,
@@ -52,7 +53,7 @@ test("an upload appears live, becomes complete, and is restored to another node 
   await expect(dialog).toContainText(/gpu-2/);
   await expect(path).toHaveValue(seen);
   await path.blur();
-  await expect(path).toHaveValue(/gpu-2\/restored\/llama\/step-500$/);
+  await expect(path).toHaveValue(join(own, "llama", "step-500"));
   const target = join(stage.dir, "restored", "checkpoint-500");
   await path.fill(target);
   await expect(dialog).toContainText("You can close this page.");

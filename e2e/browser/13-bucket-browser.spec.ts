@@ -9,7 +9,7 @@ import { expect, overflow, seriousFaults, openSignedIn, test } from "./story.ts"
 
 /** A bucket from the inside: large, hostile, looked at, searched, and changed with the effect shown first. */
 
-const KEYS = 40_000;
+const KEYS = 12_000;
 const HOSTILE = [
   "odd/<img src=x onerror=alert(1)>.html",
   "odd/\u202Etxt.exe",
@@ -33,7 +33,7 @@ async function openBucket(page: Page, stage: Stage, query = ""): Promise<void> {
   await expect(grid(page)).toBeVisible();
 }
 
-test("forty thousand keys scroll with a screenful of rows, from the keyboard too", async ({ page, stage }) => {
+test("twelve thousand keys scroll with a screenful of rows, from the keyboard too", async ({ page, stage }) => {
   await putAll(stage, { "a/note.txt": "hello", "a/config.json": '{"lr": 0.1}' });
   await openSignedIn(page, stage);
   await page.goto(`${stage.hub.url}/buckets`);
@@ -67,9 +67,9 @@ test("forty thousand keys scroll with a screenful of rows, from the keyboard too
   await expect(page).toHaveURL(/in=bulk%2F/);
 
   await page.keyboard.press("/");
-  await page.keyboard.type("003999");
+  await page.keyboard.type("001199");
   await expect(page.getByText("10 rows, all of it")).toBeVisible();
-  await expect(page.getByText("0039990.bin", { exact: true })).toBeVisible();
+  await expect(page.getByText("0011990.bin", { exact: true })).toBeVisible();
   expect(await seriousFaults(page)).toEqual([]);
 });
 
@@ -95,7 +95,7 @@ test("an object is looked at beside the list, and search says how far it looked"
   await openBucket(page, stage);
   await page.getByLabel("Search all names below this folder").fill("config");
   await expect(page.getByText("a/config.json", { exact: true })).toBeVisible();
-  await expect(page.getByText(/looked at 40,0\d\d objects in \d+ requests: all of it\./)).toBeVisible();
+  await expect(page.getByText(/looked at 12,0\d\d objects in \d+ requests: all of it\./)).toBeVisible();
   await page.reload();
   await expect(page.getByText("a/config.json", { exact: true })).toBeVisible();
 });

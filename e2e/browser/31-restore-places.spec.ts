@@ -9,8 +9,10 @@ test("a restore goes outside of training folders unless somebody chooses one, to
   page,
   stage,
 }) => {
-  await stage.startNode({ name: "gpu-1", run: "llama" });
-  await stage.startNode({ name: "gpu-2", run: "other" });
+  const own = (name: string) => join(stage.dir, "nodes", name);
+  const start = (name: string, run: string) => stage.startNode({ name, run, env: { TIDEMARK_RESTORE_TO: own(name) } });
+  await start("gpu-1", "llama");
+  await start("gpu-2", "other");
   const written = writeCheckpoint({
     folder: stage.folderOf("gpu-1"),
     step: 200,
@@ -45,7 +47,7 @@ test("a restore goes outside of training folders unless somebody chooses one, to
 
   // Outside of the watched folder by itself; the other place says what it means before the button is pressed.
   const path = dialog.getByLabel("Path");
-  await expect(path).toHaveValue(join(stage.folderOf("gpu-1"), "..", "restored", "llama", "step-200"));
+  await expect(path).toHaveValue(join(own("gpu-1"), "llama", "step-200"));
   await expect(dialog.getByRole("alert")).toHaveCount(0);
   await expect(dialog.getByRole("group", { name: "Place" })).toContainText("llama is training here");
   await dialog.getByRole("button", { name: "Training folder", exact: true }).click();
@@ -61,7 +63,7 @@ test("a restore goes outside of training folders unless somebody chooses one, to
   await expect(dialog.getByRole("alert")).toHaveCount(0);
   await dialog.getByRole("button", { name: /^Restore/ }).click();
   await expect(dialog).toContainText("Restored and verified");
-  expect(hashFolder(join(stage.folderOf("gpu-1"), "..", "restored", "llama", "step-200"))).toEqual(hashFolder(written));
+  expect(hashFolder(join(own("gpu-1"), "llama", "step-200"))).toEqual(hashFolder(written));
   await page.keyboard.press("Escape");
 
   // Several nodes: each into its own folder.
@@ -72,5 +74,5 @@ test("a restore goes outside of training folders unless somebody chooses one, to
   await expect(dialog).toContainText("Each node uses its own folder for restores");
   await dialog.getByRole("button", { name: /^Restore/ }).click();
   await expect(dialog).toContainText("Restored and verified on 2 of 2 nodes.");
-  expect(hashFolder(join(stage.folderOf("gpu-2"), "..", "restored", "llama", "step-200"))).toEqual(hashFolder(written));
+  expect(hashFolder(join(own("gpu-2"), "llama", "step-200"))).toEqual(hashFolder(written));
 });

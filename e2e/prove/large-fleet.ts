@@ -5,7 +5,7 @@ import { runStep, tell } from "../gate/run-step.ts";
 import { prepareHub } from "../stage/prepare-hub.ts";
 
 /**
- * `npm run prove -- large-fleet`: the story of a large fleet with three thousand nodes. The gate tells it with a third of them, which
+ * `npm run prove -- large-fleet`: the story of a large fleet with three thousand nodes. The gate tells it with four hundred, which
  * draw the same pages and leave the processor to the other tests.
  */
 const NODES = 3_000;

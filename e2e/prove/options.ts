@@ -39,7 +39,7 @@ With --minutes nothing is begun after so long; the page is written of what was f
 With --class and --seed (and --direction): that one trial, told in full; with --short as the tests run it.
 
 images: both targets of the Dockerfile are built and started, the worker in bare Debian 11, 12, 13 too (Debian, root).
-large-fleet: the browser story of a large fleet with three thousand nodes; the gate tells it with a thousand.
+large-fleet: the browser story of a large fleet with three thousand nodes; the gate tells it with four hundred.
 peers: conformance over MinIO, rclone, every engine of the benchmarks: what takes minutes to build with Go.
 strangers: what nodes, tokens and unknown callers may send: known attacks, then the whole router for some minutes (5).
 frameworks: real training frameworks, killed twice over three nodes: Python 3.12 (or PYTHON), 8 GB of disk. Writes docs/frameworks.md.

@@ -46,5 +46,5 @@ it("gives no answer while the bucket gives none", async () => {
   const safe = await makeSafe(test.hub, node, { epoch: 1, step: 100 });
   await test.hub.db.profile.update({ where: { id: profileId }, data: { endpoint: "http://127.0.0.1:9" } });
   test.hub.stores.forget(profileId);
-  await expect(confirm(node, safe)).rejects.toEqual(fault("CONNECTION_FAILED"));
+  await expect(confirm(node, safe)).rejects.toEqual(fault("LINK_DOWN"));
 });
