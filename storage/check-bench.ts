@@ -72,7 +72,20 @@ export interface Bench extends CheckStoreInput {
   hopeless: { check: CheckName; code: FaultCode } | null;
 }
 
+/** May be sent twice with one effect: a store can close a connection that lies idle in the moment in which it is used again. */
+const REPEATABLE: ReadonlySet<Operation["op"]> = new Set(["head", "get", "parts", "part"]);
+
+/** Sends an operation, and a repeatable one again where its connection was lost. */
 async function sendOnce(bench: Bench, operation: Operation, body?: Uint8Array | string): Promise<HttpAnswer> {
+  try {
+    return await sendNow(bench, operation, body);
+  } catch (error) {
+    if (!isFault(error) || error.code !== "LINK_DOWN" || !REPEATABLE.has(operation.op)) throw error;
+    return await sendNow(bench, operation, body);
+  }
+}
+
+async function sendNow(bench: Bench, operation: Operation, body?: Uint8Array | string): Promise<HttpAnswer> {
   const [request] = await bench.source.sign([operation]);
   const op = S3_NAMES[operation.op];
   if (request === undefined) throw new Fault("INTERNAL", { op, detail: "nothing was signed" });

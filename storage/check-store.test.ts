@@ -150,6 +150,14 @@ describe("a test that ends in the middle", () => {
     expect(view.leftBehind).toEqual([]);
   });
 
+  test("goes on where the store had closed a connection that is used again", async () => {
+    let lost = 0;
+    const { view } = await ran((op) => (op === "UploadPart" && lost++ === 0 ? { hangUp: true } : null));
+    expect(view.checks.filter(({ outcome }) => outcome === "failed")).toEqual([]);
+    expect(view.ok).toBe(true);
+    expect(lost).toBeGreaterThan(2);
+  });
+
   test("names what it could not remove, and why", async () => {
     const { store, view } = await refusing("DeleteObject", "AbortMultipartUpload", "UploadPart");
     const keys = view.leftBehind.map(({ kind, key }) => `${kind} ${key.replace(/^.*\//, "")}`);

@@ -2,8 +2,13 @@ import { watchedAt, type InWatched } from "#protocol/restore-places.ts";
 import type { RestorePlan } from "#protocol/views.ts";
 import { formatDuration } from "#protocol/units.ts";
 import { Banner } from "../_ui/banner.tsx";
-import { Button } from "../_ui/button.tsx";
+import { FilterWords } from "../_ui/filter-words.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
+
+const PLACES = [
+  { id: "apart", label: "Outside training folders" },
+  { id: "training", label: "Training folder" },
+];
 
 interface TargetOffersProps {
   plan: RestorePlan;
@@ -24,15 +29,19 @@ export function TargetOffers({ plan, targetPath, nodes, isDefault, onChange }: T
   return (
     <div className="flex flex-col gap-1.5 py-1.5 sm:pl-36">
       {offered !== null && (
-        <fieldset aria-label="Place" className="flex min-w-0 flex-wrap items-center gap-2">
-          <Button size="small" aria-pressed={targetPath === suggestedPath} onClick={() => onChange(null)}>
-            Outside training folders
-          </Button>
-          <Button size="small" aria-pressed={targetPath === trainingPath} onClick={() => onChange(trainingPath)}>
-            Training folder
-          </Button>
-          <span className="min-w-0 text-faint">{visibleText(meetingWords(offered).join("; "))}</span>
-        </fieldset>
+        <div className="flex flex-wrap items-center gap-2">
+          <FilterWords
+            label="Place"
+            words={PLACES}
+            value={targetPath === suggestedPath ? "apart" : targetPath === trainingPath ? "training" : ""}
+            onChange={(place) => onChange(place === "training" ? trainingPath : null)}
+          />
+          {met === null && (
+            <span className="min-w-0 text-faint">
+              {visibleText(`In the training folder: ${meetingWords(offered).join("; ")}`)}
+            </span>
+          )}
+        </div>
       )}
       {nodes > 1 && isDefault && met === null && (
         <p className="text-soft">Each node uses its own folder for restores; the path shown is the first node's.</p>

@@ -49,8 +49,11 @@ test("a restore goes outside of training folders unless somebody chooses one, to
   const path = dialog.getByLabel("Path");
   await expect(path).toHaveValue(join(own("gpu-1"), "llama", "step-200"));
   await expect(dialog.getByRole("alert")).toHaveCount(0);
-  await expect(dialog.getByRole("group", { name: "Place" })).toContainText("llama is training here");
-  await dialog.getByRole("button", { name: "Training folder", exact: true }).click();
+  await expect(dialog).toContainText("In the training folder: llama is training here");
+  const places = dialog.getByRole("group", { name: "Place" });
+  await expect(places.getByRole("button", { pressed: true })).toHaveText("Outside training folders");
+  await places.getByRole("button", { name: "Training folder", exact: true }).click();
+  await expect(places.getByRole("button", { pressed: true })).toHaveText("Training folder");
   await expect(path).toHaveValue(join(stage.folderOf("gpu-1"), "checkpoint-200"));
   await expect(dialog.getByRole("alert")).toContainText("replaces checkpoint-200 if it is there");
   expect(await seriousFaults(page)).toEqual([]);
