@@ -12,6 +12,7 @@ import { z } from "zod";
 import { keysInEnv } from "../stage/keys-in-env.ts";
 import { startProcess } from "../stage/start-process.ts";
 import { type RunningStore, startStore } from "../stage/start-store.ts";
+import { armFault, clearFaults } from "../stage/store-control.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { testedWorker } from "../stage/start-worker.ts";
 
@@ -84,13 +85,19 @@ async function cpToTheEnd(store: RunningStore, args: readonly string[]): Promise
   expect([code, code === 0 ? "" : running.lines.join("\n")]).toEqual([0, ""]);
 }
 
-/** Starts a slow copy, kills it once `count` requests of this kind were answered, and runs it again to its end. */
-async function cpKilledOnce(
-  store: RunningStore,
-  given: { args: readonly string[]; slow: string; until: (one: Seen) => boolean; count: number },
-): Promise<void> {
+interface Killed {
+  args: readonly string[];
+  /** A request that gets no answer, so that the copy cannot end before it is killed. */
+  held: object;
+  until: (one: Seen) => boolean;
+  count: number;
+}
+
+/** Starts a copy, kills it once `count` requests of this kind were answered, and runs it again to its end. */
+async function cpKilledOnce(store: RunningStore, given: Killed): Promise<void> {
   const before = (await seenBy(store)).filter(given.until).length;
-  const first = await cp(store, [given.slow, "16MB", ...given.args]);
+  await armFault(store, given.held);
+  const first = await cp(store, given.args);
   await waitUntil(
     "the copy is under way",
     async () => (await seenBy(store)).filter(given.until).length >= before + given.count,
@@ -98,6 +105,7 @@ async function cpKilledOnce(
   );
   const { signal } = await first.stop("SIGKILL");
   expect(signal).toBe("SIGKILL");
+  await clearFaults(store);
   await cpToTheEnd(store, given.args);
 }
 
@@ -128,7 +136,7 @@ describe.each(PROVIDERS)("a store as strict as %s", (provider) => {
     const partCount = Math.ceil(bytes.length / partBytes);
     await cpKilledOnce(store, {
       args: [...named, join(dir, file), address],
-      slow: "--limit-up",
+      held: { op: "UploadPart", partNumber: partCount, action: { kind: "stall", side: "request" } },
       until: isStored,
       count: Math.min(2, partCount - 1),
     });
@@ -141,7 +149,8 @@ describe.each(PROVIDERS)("a store as strict as %s", (provider) => {
       expect(new Set(parts.flatMap(carries))).toEqual(new Set([name]));
     }
     expect(new Set(parts.map((one) => one.connection)).size).toBeLessThanOrEqual(2 * (CONNECTIONS + 3));
-    await cpKilledOnce(store, { args: [address, target], slow: "--limit-down", until: isRead, count: 2 });
+    const held = { op: "GetObject", attempt: 4, action: { kind: "stall", side: "response" } };
+    await cpKilledOnce(store, { args: [address, target], held, until: isRead, count: 2 });
     expect(readFileSync(target).equals(bytes)).toBe(true);
     rmSync(target);
     expectCareful(await seenBy(store));

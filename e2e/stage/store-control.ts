@@ -44,7 +44,7 @@ export const readCounters = async (store: Controlled, operation?: string): Promi
   );
 
 /** Arms a fault; see store/fault-rules.ts for what a rule may say. */
-export const armFault = (store: Controlled, rule: Record<string, unknown>): Promise<unknown> =>
+export const armFault = (store: Controlled, rule: object): Promise<unknown> =>
   ask(store, { method: "POST", path: "/rules", body: rule });
 
 export const clearFaults = (store: Controlled): Promise<unknown> => ask(store, { method: "DELETE", path: "/rules" });
