@@ -247,7 +247,7 @@ test("a thousand small files dropped at once all arrive, and only those on the s
   // Leaving is warned of while bytes move.
   const prevented = await page.evaluate(() => !window.dispatchEvent(new Event("beforeunload", { cancelable: true })));
   expect(prevented).toBe(true);
-  await expect(page).not.toHaveTitle(/↑/);
+  await expect(page).not.toHaveTitle(/↑/, { timeout: 600_000 });
   const stored = await stage.client.browserTransfers.folder.query({
     profileId: stage.profileId,
     prefix: "up/",

@@ -41,10 +41,10 @@ export interface TrialResult {
 }
 
 const SHAPES: readonly Payload["shape"][] = ["one", "many"];
-/** Process start and a slow machine. */
 /** Of one connection through the proxy: the store's send buffer, the proxy's two, and the receiver's. */
 const BUFFERED_BYTES = 8 * 1024 * 1024;
-const BASE_MS = 30_000;
+/** Process start and a slow machine. */
+const BASE_MS = 90_000;
 /** What a failed transfer may need beyond the watchdog. */
 const GRACE_MS = 10_000;
 const OLD = Buffer.from("what lay there before");
