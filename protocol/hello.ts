@@ -191,7 +191,7 @@ export const findCheckpointInput = z.object({
 });
 
 /** Most checkpoints that one call of `confirmComplete` asks about. */
-export const MOST_CONFIRMED = 32;
+export const MOST_CONFIRMED = 8;
 /** Asks whether checkpoints are complete in their bucket now, before copies of them are removed. */
 export const confirmCompleteInput = z.object({ checkpointIds: z.array(id).min(1).max(MOST_CONFIRMED) });
 

@@ -103,7 +103,7 @@ test.each<[NodeState | null, Record<WorkState, RunCondition>]>([
   ["online", { safe: "safe", moving: "uploading", risk: "behind", lost: "lost" }],
   ["unconfirmed", { safe: "unconfirmed", moving: "unconfirmed", risk: "unconfirmed", lost: "unconfirmed" }],
   ["silent", { safe: "writer-silent", moving: "writer-silent", risk: "writer-silent", lost: "lost" }],
-  ["offline", { safe: "safe", moving: "safe", risk: "safe", lost: "lost" }],
+  ["offline", { safe: "safe", moving: "safe", risk: "safe", lost: "stranded" }],
   ["revoked", { safe: "safe", moving: "safe", risk: "safe", lost: "lost" }],
   [null, { safe: "safe", moving: "safe", risk: "safe", lost: "lost" }],
 ])("a run whose writer is %s is never uploading and lost at once", (writerState, byWork) => {

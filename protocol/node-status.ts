@@ -70,7 +70,7 @@ export const wouldLose = (risk: Risk): boolean => risk.checkpoints > 0 || risk.l
 
 /**
  * Returns the work state of a run of a node at `at`, by the node's own clock. What was not safe at the last word of a silent
- * or revoked node is lost as far as anybody can tell; one that said goodbye keeps what it captured on its disk.
+ * or revoked node is lost as far as anybody can tell. Of one that said goodbye `lost` means: only that node has it, on its disk.
  */
 export function workOf(run: RunBacklog, about: { state: NodeState; risk: Risk; at: number }): WorkState {
   const { state, risk, at } = about;
@@ -116,13 +116,14 @@ export function nodeConditionOf(node: { state: NodeState; work: WorkState; runs:
 }
 
 /** What a run is: the work of its writer while that is heard, else that nobody confirms it. */
-export type RunCondition = "lost" | "writer-silent" | "unconfirmed" | "behind" | "uploading" | "safe";
+export type RunCondition = "lost" | "stranded" | "writer-silent" | "unconfirmed" | "behind" | "uploading" | "safe";
 
-/** `writerState` is null where no node writes it. */
+/** `writerState` is null where no node writes it. `stranded`: only the disk of a node that stopped has its newest work. */
 export function runConditionOf(run: { writerState: NodeState | null; work: WorkState }): RunCondition {
   const { writerState, work } = run;
   if (writerState === "unconfirmed") return "unconfirmed";
-  if (work === "lost") return "lost";
+  // It said goodbye: what it captured is on its disk, and comes with its next start.
+  if (work === "lost") return writerState === "offline" ? "stranded" : "lost";
   if (writerState === "silent") return "writer-silent";
   // What lies captured on a disk is not on its way while its node is away.
   if (writerState === null || !isHeard(writerState)) return "safe";

@@ -3,7 +3,7 @@
  * to report; a node that keeps to it is never unconfirmed.
  */
 
-/** A node may be quiet for this many cadences, and never for less than that time: a busy machine, a slow link, one retry. */
+/** A node may be quiet for this many cadences, and never for less than that time: a busy machine, a slow link. */
 const LATE_CADENCES = 2.5;
 const LEAST_LATE_MS = 10_000;
 const SILENT_AFTER_MS = 30_000;

@@ -245,7 +245,7 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     member: options.group,
     beforePlaced: (staging, target, layout) => rememberRestored(ledger, { staging, target, layout }),
     // Not before: what is replaced is compared with what was stored under this name until now.
-    afterPlaced: (target, layout, checkpointId) => noteRestored(ledger, { target, layout, checkpointId }),
+    afterPlaced: (target, layout, content) => noteRestored(ledger, { target, layout, ...content }),
     replaced: {
       isStored: (path, fingerprint) => isStoredNow(stored, path, fingerprint),
       onKept: narrator.keptReplaced,

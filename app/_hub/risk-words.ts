@@ -158,6 +158,8 @@ export function runStateWords(run: { writerState: NodeState | null; work: WorkSt
   switch (condition) {
     case "lost":
       return { tone: "lost", text: wouldLose(run.risk) ? `${formatDuration(run.risk.lossMs)} lost` : "lost" };
+    case "stranded":
+      return { tone: "lost", text: "writer stopped, not safe" };
     case "writer-silent":
       return { tone: "lost", text: "writer silent" };
     case "behind":

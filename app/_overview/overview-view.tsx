@@ -78,7 +78,7 @@ function FleetHead({ fleet }: { fleet: FleetView }) {
       about={<WorstSentence fleet={fleet} />}
       actions={
         <>
-          {/* Keeps its room, or the headline would break over two lines whenever something is. */}
+          {/* Keeps its room, or the headline would break over two lines whenever a node is behind. */}
           <ButtonLink href="/nodes?show=risk" className={classNames(!isAtRisk && "max-md:hidden md:invisible")}>
             Show what is behind or lost
           </ButtonLink>

@@ -64,6 +64,9 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
   const targetPath = choice.targetPath ?? held ?? plan.data?.suggestedPath ?? "";
   const wrongPath = plan.data === undefined ? undefined : pathWrong(targetPath);
   const nodes = plan.data === undefined ? [] : chosenNodes(plan.data, nodeId, choice.also);
+  // Each of several nodes has its own folder for restores.
+  const isApart =
+    nodes.length > 1 && choice.targetPath === null && plan.data?.suggestedPath !== plan.data?.trainingPath;
   const isFit = nodes.length > 0 && nodes.every((one) => one.whyNot === null);
   const areTensorsKnown =
     choice.tensors === null ||
@@ -142,8 +145,7 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
           start.run({
             checkpointId,
             nodeIds,
-            // Each of several nodes has its own folder for restores.
-            ...(nodes.length > 1 && choice.targetPath === null ? {} : { targetPath }),
+            ...(isApart ? {} : { targetPath }),
             mayFallBack,
             choice: askedChoice({ files: choice.files, patterns }),
           });

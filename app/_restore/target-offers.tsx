@@ -1,6 +1,6 @@
 import { watchedAt, type InWatched } from "#protocol/restore-places.ts";
 import type { RestorePlan } from "#protocol/views.ts";
-import { formatDuration } from "#protocol/units.ts";
+import { formatCount, formatDuration } from "#protocol/units.ts";
 import { Banner } from "../_ui/banner.tsx";
 import { FilterWords } from "../_ui/filter-words.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
@@ -43,8 +43,12 @@ export function TargetOffers({ plan, targetPath, nodes, isDefault, onChange }: T
           )}
         </div>
       )}
-      {nodes > 1 && isDefault && met === null && (
-        <p className="text-soft">Each node uses its own folder for restores; the path shown is the first node's.</p>
+      {nodes > 1 && (
+        <p className="text-soft">
+          {isDefault && met === null
+            ? "Each node uses its own folder for restores; the path shown is the first node's."
+            : `This path is used on all ${formatCount(nodes)} nodes.`}
+        </p>
       )}
       {met !== null && (
         <Banner tone="risk" title={visibleText(`This folder is watched for ${met.run}.`)}>

@@ -23,7 +23,7 @@ export function checkpointState(
     case "uploading": {
       const percent = row.sizeBytes === 0 ? 0 : Math.min(99, Math.floor((100 * row.bytesDone) / row.sizeBytes));
       // It lies on the disk of a node that is not heard: it may be on its way, or gone.
-      if (nodeState !== null && !isHeard(nodeState)) return { tone: "risk", text: `stopped at ${percent} %` };
+      if (nodeState !== null && !isHeard(nodeState)) return { tone: "risk", text: `not confirmed, ${percent} %` };
       return { tone: "moving", text: `uploading ${percent} %` };
     }
     case "torn":

@@ -102,6 +102,6 @@ function markOf(
     case "torn":
       if (fate === "lost") return { tone: "lost", word: "lost" };
       if (state === "torn") return { tone: "risk", word: "torn" };
-      return fate === "heard" ? { tone: "moving", word: "uploading" } : { tone: "risk", word: "not complete" };
+      return fate === "heard" ? { tone: "moving", word: "uploading" } : { tone: "risk", word: "not confirmed" };
   }
 }

@@ -1,5 +1,5 @@
 import type { AlertKind } from "#protocol/alerts.ts";
-import { isExpected, isHeard } from "#protocol/node-status.ts";
+import { isExpected } from "#protocol/node-status.ts";
 import { fitsNode, fitsPattern } from "#protocol/scope.ts";
 import { formatBytes, formatDuration } from "#protocol/units.ts";
 import { risksOf, stateOf, type LiveNode } from "../live/live-node.ts";
@@ -72,7 +72,7 @@ function findOfNode(rule: LiveRule, node: LiveNode, look: Look): Finding[] {
     }
     case "stalled": {
       const progress = memory.progress.get(node.id);
-      if (!isHeard(state) || progress === undefined || !isWaiting(node)) return [];
+      if (!isExpected(state) || progress === undefined || !isWaiting(node)) return [];
       const stalledMs = now - progress.since;
       if (stalledMs <= condition.longerThanMs) return [];
       return [

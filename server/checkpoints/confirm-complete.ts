@@ -1,7 +1,6 @@
 import type * as z from "zod";
 import { isAdopted, type StoredFile, type StoredManifest } from "#protocol/adopted.ts";
 import { isFault } from "#protocol/fault.ts";
-import type { FaultCode } from "#protocol/fault-table.ts";
 import type { confirmCompleteInput } from "#protocol/hello.ts";
 import { attemptPrefix, parseDataKey } from "#protocol/keys.ts";
 import type { Hub } from "../hub.ts";
@@ -11,13 +10,10 @@ import { mayRead } from "./assigned.ts";
 import { compareObjects } from "./check-manifest.ts";
 import { parseStored } from "./stored-manifest.ts";
 
-/** Somebody changed the bucket. Any other fault means that the bucket could not be asked. */
-const NOT_THERE: ReadonlySet<FaultCode> = new Set(["NO_SUCH_KEY", "SIZE_MISMATCH", "OBJECT_CHANGED", "BAD_INPUT"]);
-
 /**
  * Returns which of these checkpoints are complete in their bucket now: recorded as such, not known to be damaged, and every object
- * listed with its size. A node asks before it removes its own copy. What the node neither wrote nor may read is left out.
- * @throws Fault those of the store: the bucket gave no answer
+ * listed with its size. A node asks before it removes its own copy. Leaves out checkpoints that this node neither wrote nor may
+ * read, and those whose bucket gives no answer. No faults.
  */
 export async function confirmComplete(
   { hub, caller }: Context & { caller: NodeCaller },
@@ -25,7 +21,14 @@ export async function confirmComplete(
 ): Promise<{ complete: string[] }> {
   const node = liveNodeOf(hub, caller.nodeId);
   const complete: string[] = [];
-  for (const id of new Set(checkpointIds)) if (await isComplete(hub, node, id)) complete.push(id);
+  for (const id of new Set(checkpointIds)) {
+    // One that was changed, or whose bucket is away, keeps nobody from the others.
+    const isThere = await isComplete(hub, node, id).catch((error: unknown) => {
+      if (isFault(error)) return false;
+      throw error;
+    });
+    if (isThere) complete.push(id);
+  }
   return { complete };
 }
 
@@ -43,13 +46,8 @@ async function isComplete(hub: Hub, node: { id: string }, id: string): Promise<b
   const files = filesOf(manifest);
   const keys = files.flatMap(({ extents }) => extents.map(({ key }) => key));
   const prefixes = isAdopted(manifest) ? [manifest.origin.place] : attemptsOf(found.prefix, keys);
-  try {
-    await compareObjects(store, { files }, { bucket: found.bucket, prefixes });
-    return true;
-  } catch (error) {
-    if (isFault(error) && NOT_THERE.has(error.code)) return false;
-    throw error;
-  }
+  await compareObjects(store, { files }, { bucket: found.bucket, prefixes });
+  return true;
 }
 
 /** Of a joined checkpoint also those that several nodes have under the same name. */

@@ -1,4 +1,4 @@
-import { isHeard } from "#protocol/node-status.ts";
+import { isExpected } from "#protocol/node-status.ts";
 import type * as z from "zod";
 import type { Command } from "#protocol/commands.ts";
 import { Fault } from "#protocol/fault.ts";
@@ -22,7 +22,7 @@ function targetsOf(hub: Hub, to: Input["to"]): { id: string; node: LiveNode | nu
   const { scope, profileId, nodes: which } = to.filter;
   const found = [...nodes.values()].filter((node) => {
     const state = stateOf(node);
-    if (state === "revoked" || (which === "online" && !isHeard(state))) return false;
+    if (state === "revoked" || (which === "online" && !isExpected(state))) return false;
     if (profileId !== null && node.profileId !== profileId) return false;
     return fitsNode(node, scope) && (scope.runs === null || runsOne(node, scope.runs));
   });

@@ -241,6 +241,18 @@ describe("the fleet", () => {
     expect(row).toMatchObject({ work: "lost", risk: { bytes: 3_000 }, runs: [{ isWriter: false }] });
   });
 
+  it("counts nothing as lost of a node that stopped once another node has taken its run over", async () => {
+    await say({ runs: [backlog()] });
+    test.hub.live.writers.set("llama", { nodeId: node.nodeId, epoch: 1 });
+    await callAs(test.hub, node.caller).node.goodbye();
+    const row = () => callAs(test.hub, "viewer").nodes.get({ id: node.nodeId });
+    expect(await row()).toMatchObject({ state: "offline", work: "lost" });
+    test.hub.live.writers.set("llama", { nodeId: "other", epoch: 2 });
+    test.advance(1_000);
+    expect(await row()).toMatchObject({ work: "safe", runs: [{ isWriter: false }] });
+    expect((await test.hub.live.fleet(test.hub.now())).byWork.lost).toBe(0);
+  });
+
   it("counts what a node would lose by that node's clock, growing between reports", async () => {
     await say({ at: 1_000_000, runs: [backlog({ safeAt: 940_000, localAt: 990_000, startedAt: 1 })] });
     const risk = async () => (await callAs(test.hub, "viewer").nodes.get({ id: node.nodeId })).risk.lossMs;

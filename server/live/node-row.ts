@@ -56,7 +56,8 @@ export function nodeRowOf(live: Live, node: LiveNode, now: number): NodeRow {
     profileId: node.profileId,
     profileName: node.profileName,
     facts: { ...node.facts, gpu: gpuOf(node.facts) },
-    work: worstOf(runs.map((run) => run.work)),
+    // Of a node that stopped, what another one has taken over since is history.
+    work: worstOf(runs.filter(({ isWriter }) => isWriter || state !== "offline").map((run) => run.work)),
     runs,
     risk,
     safeBytes: sum(runs.map((run) => run.safeBytes)),

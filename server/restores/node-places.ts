@@ -15,11 +15,16 @@ export function placesOf(node: Pick<LiveNode, "report"> | undefined): NodePlaces
     return { isTraining: run !== undefined && isAtWork(run, report.at), intervalMs: run?.intervalMs ?? null };
   };
   const told = report.watched ?? watchedByOlder(report);
-  const watched = told.map((one) => ({ ...one, folder: tidy(one.folder), ...ofRun(one.run) }));
+  const watched = told
+    .filter(({ folder }) => isPlain(folder))
+    .map((one) => ({ ...one, folder: tidy(one.folder), ...ofRun(one.run) }));
   const beside = report.watched === undefined ? besideOf(watched[0]?.folder) : null;
-  return { restoreFolder: report.restoreFolder ?? beside, watched };
+  const restoreFolder = report.restoreFolder ?? beside;
+  return { restoreFolder: restoreFolder !== null && isPlain(restoreFolder) ? restoreFolder : null, watched };
 }
 
+/** A path goes into a field as it is: one with letters that nobody sees would be another one than it looks. */
+const isPlain = (folder: string): boolean => folder.startsWith("/") && !/[\p{Cc}\p{Cf}\u2028\u2029]/u.test(folder);
 const tidy = (folder: string): string => folder.replace(/\/+$/, "");
 
 function watchedByOlder({ disk, runs, restoreFolder }: ProgressReport): NonNullable<ProgressReport["watched"]> {

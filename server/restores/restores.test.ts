@@ -114,6 +114,10 @@ describe("a restore plan", () => {
     expect(answer.watched).toEqual([{ ...watched[0], isTraining: false, intervalMs: null }]);
     await say(target, { ...disk(1_000_000), watched });
     expect((await plan(target.nodeId)).suggestedPath).toBe("/data/checkpoints/checkpoint-500");
+    // A field shows such a path as another one than it is.
+    const odd = [{ ...watched[0], run, folder: "/data/\u202estniop", mayRestore: true }];
+    await say(target, { ...disk(1_000_000), restoreFolder: "/data/a\n/b", watched: odd });
+    expect(await plan(target.nodeId)).toMatchObject({ trainingPath: null, watched: [] });
   });
 
   it("says which run a node trains, and suggests one that trains none", async () => {

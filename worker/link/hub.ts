@@ -23,9 +23,16 @@ type Work<T> = (client: HubClient, signal: AbortSignal) => Promise<T>;
 type HubClient = ReturnType<typeof createClient>;
 
 const CALL_MS = 30_000;
-/** A commit lists, writes and reads back; an announcement may name fifty thousand files. */
+/** A commit lists, writes and reads back, a confirmation lists; an announcement may name fifty thousand files. */
 const SLOW_MS = 180_000;
-const SLOW: ReadonlySet<string> = new Set(["commit", "commitCopy", "announce", "readCheckpoint", "tellSums"]);
+const SLOW: ReadonlySet<string> = new Set([
+  "commit",
+  "commitCopy",
+  "announce",
+  "readCheckpoint",
+  "tellSums",
+  "confirmComplete",
+]);
 
 function createClient(base: string, credential: () => string | null) {
   const url = `${base}/api/trpc`;

@@ -10,6 +10,7 @@ import { stateFolder } from "../host/state-folder.ts";
 import { listAllAside } from "../restore/set-aside.ts";
 import { isUnsafe } from "../upload/backlog.ts";
 import type { Capture } from "../upload/capture.ts";
+import type { SafePoint } from "../upload/ledger-books.ts";
 import { readLedger } from "../upload/ledger.ts";
 import { shownName, type Verb } from "../verbs/verb.ts";
 import { askLocal } from "./ask-local.ts";
@@ -31,7 +32,7 @@ export async function showStatus({ config, terminal, signal, home }: Verb): Prom
   } catch (error) {
     if (!isFault(error) || error.code !== "NO_WORKER") throw error;
   }
-  const { captures, folders } = await readLedger(join(state, "ledger.jsonl"));
+  const { captures, folders, safe } = await readLedger(join(state, "ledger.jsonl"));
   const waiting = captures.filter(isUnsafe);
   const aside = await listAllAside(folders);
   const bytes = waiting.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
@@ -40,7 +41,9 @@ export async function showStatus({ config, terminal, signal, home }: Verb): Prom
       ? "nothing waits in its queue"
       : `${formatCount(waiting.length)} checkpoints, ${formatBytes(bytes)}, wait in its queue and go on at the next start`;
   terminal.result(
-    [`No worker runs on ${state}; ${queue}.`, ...continueSentences(captures), ...asideSentences(aside)].join("\n"),
+    [`No worker runs on ${state}; ${queue}.`, ...continueSentences(captures, safe), ...asideSentences(aside)].join(
+      "\n",
+    ),
     {
       type: "status",
       running: false,
@@ -53,15 +56,21 @@ export async function showStatus({ config, terminal, signal, home }: Verb): Prom
 }
 
 /** Of each run that has work in the queue: from where it goes on, and what only this disk has. */
-function continueSentences(captures: readonly Capture[]): string[] {
-  const newest = (some: readonly Capture[]) => (some.length === 0 ? null : Math.max(...some.map(({ step }) => step)));
-  const waiting = captures.filter(isUnsafe);
-  return [...new Set(waiting.map(({ run }) => run))].map((run) => {
-    const mine = waiting.filter((one) => one.run === run);
-    const safe = captures.filter((one) => one.run === run && one.state === "done");
+function continueSentences(captures: readonly Capture[], safe: ReadonlyMap<string, SafePoint>): string[] {
+  // No program goes on from a final model.
+  const waiting = captures.filter((one) => isUnsafe(one) && one.role === undefined);
+  return [...Map.groupBy(waiting, ({ run }) => run)].map(([run, mine]) => {
     const bytes = mine.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-    const unsafe = { checkpoints: mine.length, bytes };
-    return continueWords({ run: shownName(run), safeStep: newest(safe), localStep: newest(mine), unsafe }, "this node");
+    const last = mine.reduce((newest, one) => (one.capturedAt > newest.capturedAt ? one : newest));
+    return continueWords(
+      {
+        run: shownName(run),
+        safeStep: safe.get(run)?.step ?? null,
+        localStep: last.step,
+        unsafe: { checkpoints: mine.length, bytes },
+      },
+      "this node",
+    );
   });
 }
 
@@ -101,7 +110,7 @@ function lineSentences(run: string, all: NonNullable<LocalStatus["lines"]>): str
 const asideSentences = (aside: readonly LocalAside[]): string[] =>
   aside.map(
     ({ path, name, sizeBytes, files }) =>
-      `Moved aside: ${shownName(name)}, ${formatCount(files)} ${files === 1 ? "file" : "files"}, ${formatBytes(sizeBytes)}, at ${shownName(path)}. It stays until you remove it, or until exactly this content is in the bucket.`,
+      `Moved aside: ${shownName(name)}, ${formatCount(files)} ${files === 1 ? "file" : "files"}, ${formatBytes(sizeBytes)}, at ${shownName(path)}. It stays until you remove it, or until the hub confirms that its checkpoint is complete in the bucket.`,
   );
 
 function sentenceOfRun(run: LocalRun, at: number): string {

@@ -100,20 +100,27 @@ export async function clearPlaces(places: Places, replaced: Replaced): Promise<v
 
 /** Removes what was replaced when that loses nothing, and keeps it under another name otherwise. */
 async function settleOld({ target, aside }: Places, { isStored, onKept }: Replaced): Promise<void> {
-  const stats = await lstat(aside);
-  const kind = stats.isDirectory() ? "folder" : "file";
-  // What cannot be looked at is not known to be stored.
-  const look = stats.isSymbolicLink() ? null : await lookAt({ path: aside, kind }).catch(() => null);
-  const relative = basename(target);
-  // A file was looked at under the name that it had.
-  const asBefore =
-    kind === "folder" ? look?.fingerprint : look && fingerprintOf(look.files.map((file) => ({ ...file, relative })));
-  if (typeof asBefore === "string" && (await isStored?.(target, asBefore)) === true) {
-    await removeOwned("replaced", aside);
-    return;
+  const stored = await fingerprintAside(aside, target);
+  if (stored !== null && (await isStored?.(target, stored)) === true) {
+    // The hub may have taken its time: a program that has a file of it open may have written meanwhile.
+    if ((await fingerprintAside(aside, target)) === stored) {
+      await removeOwned("replaced", aside);
+      return;
+    }
   }
   const place = await keepAs(aside, target);
   onKept?.(place);
+}
+
+/** Returns the fingerprint as it was under its first name, `target`; null of a link and of what cannot be looked at. */
+async function fingerprintAside(aside: string, target: string): Promise<string | null> {
+  const stats = await lstat(aside);
+  if (stats.isSymbolicLink()) return null;
+  const kind = stats.isDirectory() ? "folder" : "file";
+  const look = await lookAt({ path: aside, kind }).catch(() => null);
+  if (look === null) return null;
+  if (kind === "folder") return look.fingerprint;
+  return fingerprintOf(look.files.map((file) => ({ ...file, relative: basename(target) })));
 }
 
 /** Gives a file the date it had. A disk that keeps no dates has the file all the same. */

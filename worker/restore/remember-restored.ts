@@ -3,21 +3,33 @@ import type { Ledger } from "../upload/ledger.ts";
 import { lookAt } from "../upload/look.ts";
 import type { Layout } from "./layout.ts";
 
-/** Returns how to look at a restored checkpoint: at `target`, or in `staging` before it has its name. */
-function restoredAt(target: string, layout: Layout, staging: string | null): Parameters<typeof lookAt>[0] {
-  if (layout.kind === "folder") return { path: staging ?? target, kind: "folder" };
-  return { path: staging === null ? target : join(staging, basename(target)), kind: "files", names: layout.names };
+/** Returns how to look at a restored checkpoint before it has its name. */
+function stagedAt(target: string, layout: Layout, staging: string): Parameters<typeof lookAt>[0] {
+  if (layout.kind === "folder") return { path: staging, kind: "folder" };
+  return { path: join(staging, basename(target)), kind: "files", names: layout.names };
 }
 
-/** Keeps the watcher from capturing a restored checkpoint: its content is in the bucket already. */
+/**
+ * Keeps the watcher from capturing a restored checkpoint: its content is in the bucket already. Returns the fingerprint of that
+ * content, before a program can write at the target.
+ */
 export async function rememberRestored(
   ledger: Ledger,
   { staging, target, layout }: { staging: string; target: string; layout: Layout },
-): Promise<void> {
-  const look = await lookAt(restoredAt(target, layout, staging));
-  if (look === null) return;
+): Promise<string | undefined> {
+  const look = await lookAt(stagedAt(target, layout, staging));
+  if (look === null) return undefined;
   await ledger.remember(target, look.fingerprint);
   await ledger.rememberSet(target, look);
+  return look.fingerprint;
+}
+
+interface Noted {
+  target: string;
+  layout: Layout;
+  checkpointId: string;
+  /** Of what was put there: what stands there by now a program may have written. */
+  fingerprint: string;
 }
 
 /**
@@ -26,10 +38,8 @@ export async function rememberRestored(
  */
 export async function noteRestored(
   ledger: Ledger,
-  { target, layout, checkpointId }: { target: string; layout: Layout; checkpointId: string },
+  { target, layout, checkpointId, fingerprint }: Noted,
 ): Promise<void> {
-  const look = await lookAt(restoredAt(target, layout, null));
-  if (look === null) return;
-  await ledger.noteStored(target, { fingerprint: look.fingerprint, checkpointId });
+  await ledger.noteStored(target, { fingerprint, checkpointId });
   if (!layout.isOwnName) await ledger.noteRestored(target);
 }

@@ -104,6 +104,7 @@ test("an existing folder is removed only when its content is in the bucket, and 
   const remember = async (staging: string, final: string) => {
     const look = await lookAt({ path: staging, kind: "folder" });
     stored.set(final, look?.fingerprint ?? "");
+    return look?.fingerprint;
   };
   await restore(store.engine(), jobOf({ replaced, beforePlaced: remember }));
   await restore(store.engine(), jobOf({ replaced, beforePlaced: remember }));
@@ -118,6 +119,40 @@ test("an existing folder is removed only when its content is in the bucket, and 
   expect(kept).toEqual(places.map((name) => join(folder, "out", name)));
   expect(await readFile(join(folder, "out", ".set-aside-checkpoint-500", "notes.txt"), "utf8")).toBe("written since");
   expect((await readdir(join(folder, "out"))).toSorted()).toEqual([...places, "checkpoint-500"]);
+});
+
+test("what a program writes to the old folder while the hub is asked keeps that folder", async () => {
+  const stored: string[] = [];
+  const beforePlaced = async (staging: string) => {
+    const print = (await lookAt({ path: staging, kind: "folder" }))?.fingerprint;
+    stored.push(print ?? "");
+    return print;
+  };
+  await restore(store.engine(), jobOf({ beforePlaced }));
+  const isStored = async (_path: string, fingerprint: string) => {
+    const [aside = ""] = (await readdir(join(folder, "out"))).filter((name) => name.includes(".replaced-"));
+    await writeFile(join(folder, "out", aside, "late.txt"), "of a file that was open");
+    return stored.includes(fingerprint);
+  };
+  await restore(store.engine(), jobOf({ replaced: { isStored }, beforePlaced }));
+  expect(await readFile(join(folder, "out", ".set-aside-checkpoint-500", "late.txt"), "utf8")).toContain("was open");
+});
+
+test("what is noted as stored is what was put there, also when a program writes at the target at once", async () => {
+  let placed: string | undefined;
+  let noted: string | undefined;
+  await restore(
+    store.engine(),
+    jobOf({
+      beforePlaced: async (staging) => (placed = (await lookAt({ path: staging, kind: "folder" }))?.fingerprint),
+      afterPlaced: async (final, _layout, content) => {
+        await writeFile(join(final, "next.txt"), "of the program");
+        noted = content.fingerprint;
+      },
+    }),
+  );
+  expect(placed).toBeDefined();
+  expect(noted).toBe(placed);
 });
 
 test("killed after the second rename, what was replaced is kept at the next start", async () => {
@@ -221,6 +256,7 @@ test("what is about to get its name is known before it has it", async () => {
       () => true,
       () => false,
     );
+    return undefined;
   };
   await restore(store.engine(), jobOf({ beforePlaced }));
   expect(wasThere).toBe(false);

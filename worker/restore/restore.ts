@@ -61,10 +61,10 @@ export interface RestoreJob {
   journals: string;
   signal: AbortSignal;
   onStart(tally: Tally): void;
-  /** Before the folder gets its name: it must not be captured as something new. */
-  beforePlaced(staging: string, target: string, layout: Layout): Promise<void>;
-  /** The whole checkpoint has its name now. */
-  afterPlaced?(target: string, layout: Layout, checkpointId: string): Promise<void>;
+  /** Before the folder gets its name: it must not be captured as something new. Returns its fingerprint, where it is known. */
+  beforePlaced(staging: string, target: string, layout: Layout): Promise<string | undefined>;
+  /** The whole checkpoint has its name now; `fingerprint` is that of `beforePlaced`. */
+  afterPlaced?(target: string, layout: Layout, stored: { checkpointId: string; fingerprint: string }): Promise<void>;
   /** What becomes of a folder of that name. */
   replaced: Replaced;
   /** Which names the disk takes; left out: it is asked. */
@@ -193,11 +193,12 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
     );
     await setFolderDates(staging);
     await giveToOwner(staging);
-    await job.beforePlaced(staging, target, layout);
+    const fingerprint = await job.beforePlaced(staging, target, layout);
     const { transferId } = command;
     if (layout.kind === "folder") await putInPlace(places, job.replaced);
     else await putFilesInPlace(places, { names: layout.names, transferId }, job.replaced);
-    await job.afterPlaced?.(target, layout, command.checkpointId);
+    if (fingerprint !== undefined)
+      await job.afterPlaced?.(target, layout, { checkpointId: command.checkpointId, fingerprint });
     if (beside !== null) await putBeside(places, beside, { transferId, replaced: job.replaced });
   } catch (error) {
     await memory.close();

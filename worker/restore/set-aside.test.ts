@@ -81,6 +81,16 @@ test("what was stored stays as long as nobody confirms that its checkpoint is co
   expect((await readdir(folder)).toSorted()).toEqual([".set-aside-checkpoint-60", ".set-aside-checkpoint-80"]);
 });
 
+test("what somebody writes to while the hub is asked stays", async () => {
+  await setAside(await write("checkpoint-60"), { isTorn: false });
+  const confirm: Stored["confirm"] = async (asked) => {
+    await writeFile(join(folder, ".set-aside-checkpoint-60", "late.txt"), "of a file that was open");
+    return new Set(asked);
+  };
+  expect(await removeStoredAside(folder, { storedAs: () => "id", confirm })).toEqual([]);
+  expect(await readdir(folder)).toEqual([".set-aside-checkpoint-60"]);
+});
+
 test("what cannot be looked at is listed, stays, and keeps nobody from looking at the rest", async () => {
   const path = await write("checkpoint-50");
   await symlink(tmpdir(), join(path, "linked"));

@@ -192,10 +192,12 @@ export async function removeStoredAside(folder: string, stored: Stored): Promise
   }
   if (storedAs.size === 0) return [];
   const complete = await stored.confirm([...new Set(storedAs.values())]);
+  // The hub may have taken its time: what somebody wrote to meanwhile stays.
+  const now = new Map((await listAside(folder)).map(({ path, fingerprint }) => [path, fingerprint]));
   const removed: string[] = [];
   for (const [one, checkpointId] of storedAs) {
     const { path } = one;
-    if (!complete.has(checkpointId)) continue;
+    if (!complete.has(checkpointId) || now.get(path) !== one.fingerprint) continue;
     try {
       await removeOwned("set-aside", path);
       const outside = dirname(path);

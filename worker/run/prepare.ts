@@ -54,6 +54,16 @@ export async function prepareRuns(
   return points;
 }
 
+/** Training waits for the removal of kept copies no longer than this; the rest of it goes on beside the program. */
+const REMOVAL_MS = 10_000;
+
+/** Faults: READ_FAILED, WRITE_FAILED, CANCELLED, within the time; what fails later is told. */
+async function removeInTime(agent: Agent, folder: string): Promise<void> {
+  const removal = removeStoredAside(folder, storedOf(agent));
+  removal.catch(agent.narrator.waitingFor);
+  await Promise.race([removal, systemClock.sleep(REMOVAL_MS, agent.signal)]);
+}
+
 async function prepareRun(agent: Agent, watch: Watch, startFrom: StartFrom): Promise<ResumePoint | null> {
   const { ledger, narrator, epochsBefore, prepared, watchedSince } = agent;
   const { run, folder } = watch;
@@ -93,7 +103,7 @@ async function prepareRun(agent: Agent, watch: Watch, startFrom: StartFrom): Pro
       continue;
     }
     // A hub that is away says of nothing that it is complete.
-    if (!isOld) await removeStoredAside(folder, storedOf(agent));
+    if (!isOld) await removeInTime(agent, folder);
     for (const one of unwanted) {
       const how = { isTorn: one.state === "torn" };
       const names = movedWith(one, from.kind) ?? [basename(one.path)];

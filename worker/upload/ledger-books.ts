@@ -52,7 +52,7 @@ export const ledgerLine = z.discriminatedUnion("t", [
     t: z.literal("stored"),
     path: z.string(),
     fingerprint: z.string(),
-    /** As what it is there; null where an older worker noted it. */
+    /** The checkpoint that has it there; null where an older worker noted it. */
     checkpointId: z.string().nullable().default(null),
   }),
   z.object({

@@ -220,11 +220,12 @@ export async function openLedger(
  */
 export async function readLedger(
   path: string,
-): Promise<{ captures: readonly Capture[]; folders: ReadonlySet<string> }> {
+): Promise<{ captures: readonly Capture[]; folders: ReadonlySet<string>; safe: ReadonlyMap<string, SafePoint> }> {
   const books = emptyBooks();
   for (const record of await readJournal(path, ledgerLine)) apply(books, record);
   const paths = [...books.known.keys(), ...[...books.captures.values()].map(({ sourcePath }) => sourcePath)];
-  return { captures: [...books.captures.values()], folders: new Set(paths.map((known) => dirname(known))) };
+  const folders = new Set(paths.map((known) => dirname(known)));
+  return { captures: [...books.captures.values()], folders, safe: books.safe };
 }
 
 /**

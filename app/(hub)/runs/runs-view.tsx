@@ -149,7 +149,7 @@ function RunRowView({ run }: { run: RunRow }) {
         {run.uploading > 0 && (
           <div className="text-12 text-faint">
             {formatCount(run.uploading)}{" "}
-            {run.writerState !== null && isHeard(run.writerState) ? "uploading" : "not complete"}
+            {run.writerState !== null && isHeard(run.writerState) ? "uploading" : "not confirmed"}
           </div>
         )}
       </Cell>
