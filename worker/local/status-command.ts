@@ -55,8 +55,10 @@ export async function showStatus({ config, terminal, signal, home }: Verb): Prom
   return NOBODY_RUNS;
 }
 
+type Waiting = Pick<Capture, "run" | "step" | "state" | "sizeBytes" | "capturedAt" | "role">;
+
 /** Of each run that has work in the queue: from where it goes on, and what only this disk has. */
-function continueSentences(captures: readonly Capture[], safe: ReadonlyMap<string, SafePoint>): string[] {
+export function continueSentences(captures: readonly Waiting[], safe: ReadonlyMap<string, SafePoint>): string[] {
   // No program goes on from a final model.
   const waiting = captures.filter((one) => isUnsafe(one) && one.role === undefined);
   return [...Map.groupBy(waiting, ({ run }) => run)].map(([run, mine]) => {
