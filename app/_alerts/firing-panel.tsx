@@ -9,15 +9,16 @@ import { activeAlertsQuery } from "../_hub/queries.ts";
 import { useAction } from "../_hub/use-action.ts";
 import { QueryFault } from "../_hub/query-fault.tsx";
 import { Button } from "../_ui/button.tsx";
-import { onDemand } from "../_ui/on-demand.tsx";
+import { onDemand, onItsWay } from "../_ui/on-demand.tsx";
 import { Empty, Panel } from "../_ui/panel.tsx";
 import { SkeletonRows } from "../_ui/skeleton.tsx";
-import { AlertList } from "./alert-list.tsx";
-import { groupAlerts } from "./group-alerts.ts";
-import { GroupHead } from "./group-head.tsx";
 import { isMuted } from "./is-muted.ts";
 
 const MutedPanel = onDemand(() => import("./muted-panel.tsx").then((module) => module.MutedPanel));
+const FiringGroups = onItsWay(
+  () => import("./firing-groups.tsx").then((module) => module.FiringGroups),
+  ({ rows }) => <SkeletonRows rows={Math.min(4, rows.length)} label="Loading alerts" />,
+);
 
 interface FiringPanelProps {
   rules: readonly RuleView[];
@@ -69,17 +70,14 @@ export function FiringPanel({ rules, channels }: FiringPanelProps) {
         {rows.length === 0 ? (
           <Empty title="Nothing fires">All that the rules look for is as it should be.</Empty>
         ) : (
-          groupAlerts(rows).map(({ ruleId, rows: ofRule }) => (
-            <section key={ruleId} aria-label={ofRule[0]?.ruleName} className="border-t border-line first:border-t-0">
-              <GroupHead rows={ofRule} rule={rules.find(({ id }) => id === ruleId)} channels={channels} />
-              <AlertList
-                rows={ofRule}
-                onAcknowledge={(id) => acknowledge.run([id], refresh)}
-                whyNot={whyNot}
-                busy={acknowledge.busy}
-              />
-            </section>
-          ))
+          <FiringGroups
+            rows={rows}
+            rules={rules}
+            channels={channels}
+            onAcknowledge={(id) => acknowledge.run([id], refresh)}
+            whyNot={whyNot}
+            busy={acknowledge.busy}
+          />
         )}
       </Panel>
     </div>

@@ -1,4 +1,3 @@
-import { continueWords } from "#protocol/continue-words.ts";
 import {
   isHeard,
   nodeConditionOf,
@@ -14,11 +13,10 @@ import { compareNames } from "./compare-names.ts";
 import type { Tone } from "../_ui/mark.tsx";
 import type { Tide } from "../_ui/tide-shares.ts";
 import { formatBytes } from "../_ui/sizes.ts";
-import { visibleText } from "../_ui/visible-text.ts";
 
 /** What is at risk, in sentences. Bytes: captured and not safe. Time: training that would have to be repeated. */
 
-const plural = (count: number, one: string, many: string): string =>
+export const plural = (count: number, one: string, many: string): string =>
   `${formatCount(count)} ${count === 1 ? one : many}`;
 
 /** `23 minutes`, `48 seconds`, `1 h 20 min`: the one number of the headline, with its unit spelled out. */
@@ -104,20 +102,6 @@ export function tideWords(tide: Tide): string {
     ...(tide.moving > 0 ? [`${formatBytes(tide.moving)} moving`] : []),
     ...(tide.waiting > 0 ? [`${formatBytes(tide.waiting)} at risk`] : []),
   ].join(", ");
-}
-
-const MOST_RUNS = 3;
-
-/** From where the runs go on that a node wrote, when it is away. */
-export function continueAdvice({ name, runs }: Pick<NodeRow, "name" | "runs">): string {
-  const written = runs.filter(({ isWriter }) => isWriter);
-  const more = written.length - MOST_RUNS;
-  return visibleText(
-    [
-      ...written.slice(0, MOST_RUNS).map((run) => continueWords({ ...run, unsafe: run.risk }, name)),
-      ...(more > 0 ? [`And ${plural(more, "more run", "more runs")}.`] : []),
-    ].join(" "),
-  );
 }
 
 /** Each condition of a node, as counts, filters and pills say it, the worst first. */

@@ -109,7 +109,14 @@ export function RestoreForm({
             value={nodeId}
             placeholder="Choose a node"
             disabled={plan.candidates.length === 0}
-            onChange={(id) => onChange((old) => ({ ...old, nodeId: id }))}
+            onChange={(id) =>
+              onChange((old) => ({
+                ...old,
+                nodeId: id,
+                // The training folder of one node is none of the next one.
+                targetPath: old.targetPath === plan.trainingPath ? null : old.targetPath,
+              }))
+            }
             choices={plan.candidates.map((candidate) => ({
               value: candidate.nodeId,
               label: visibleText(candidate.name),

@@ -43,7 +43,7 @@ test("signs in, finds the run, and restores its checkpoint without a pointer", a
   await page.keyboard.press("Tab");
   await page.keyboard.type(ADMIN.password);
   await page.keyboard.press("Enter");
-  await expect(page.getByText("you would lose")).toBeVisible();
+  await expect(page.getByRole("heading", { name: "you would lose" })).toBeVisible();
 
   // The first stop on every page leads past the navigation, and each stop can be seen.
   await page.keyboard.press("Tab");

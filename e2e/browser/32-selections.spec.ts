@@ -173,7 +173,7 @@ test("what is typed for one folder is not applied to the next", async ({ page, s
 });
 
 const STEPS = [
-  { path: "/nodes", group: "Show", first: "All", second: "At risk" },
+  { path: "/nodes", group: "Show", first: "All", second: "Behind or lost" },
   { path: "/runs", group: "Show", first: "All", second: "Being written" },
   { path: "/transfers", group: "Show", first: "Now", second: "Failed" },
   { path: "/buckets/ID", group: "Show", first: "Objects", second: "Versions" },

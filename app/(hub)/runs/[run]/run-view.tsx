@@ -15,7 +15,6 @@ import { drillsQuery, homesQuery, runQuery } from "../../../_hub/queries.ts";
 import { policyQuery, trashQuery } from "../../../_keeping/keeping-queries.ts";
 import { runStateWords } from "../../../_hub/risk-words.ts";
 import { useRunStatus } from "../../../_runs/use-run-status.ts";
-import { RunTide } from "../../../_runs/run-tide.tsx";
 import { countCheckpoints, useCheckpointPages, type CheckpointFilter } from "../../../_runs/use-checkpoint-pages.ts";
 import { readRange, type StepRange } from "../../../_runs/step-range.ts";
 import { useDialogs } from "../../../_shell/dialogs.tsx";
@@ -24,8 +23,7 @@ import { Button, ButtonLink } from "../../../_ui/button.tsx";
 import { Copy } from "../../../_ui/copy.tsx";
 import { FilterWords } from "../../../_ui/filter-words.tsx";
 import { onDemand, onItsWay } from "../../../_ui/on-demand.tsx";
-import { MoreRow } from "../../../_ui/more-row.tsx";
-import { Empty, Panel } from "../../../_ui/panel.tsx";
+import { Panel } from "../../../_ui/panel.tsx";
 import { Skeleton, SkeletonRows } from "../../../_ui/skeleton.tsx";
 import { Tag } from "../../../_ui/tag.tsx";
 import { visibleText } from "../../../_ui/visible-text.ts";
@@ -34,13 +32,14 @@ import { formatBytes } from "../../../_ui/sizes.ts";
 /** Few runs have several folders of checkpoints, so their list is no part of what the page waits for. */
 const FolderLines = onItsWay(() => import("../../../_runs/folder-lines.tsx").then((module) => module.FolderLines));
 
+const RunTide = onItsWay(() => import("../../../_runs/run-tide.tsx").then((part) => part.RunTide));
 const StepTimeline = onItsWay(
   () => import("../../../_runs/step-timeline.tsx").then((part) => part.StepTimeline),
   ({ epochs }) => <Skeleton style={{ height: 14 + 38 * Math.max(1, epochs.length) }} />,
 );
-const CheckpointTable = onItsWay(
-  () => import("../../../_runs/checkpoint-table.tsx").then((part) => part.CheckpointTable),
-  ({ rows }) => <SkeletonRows rows={Math.min(12, rows.length)} label="Loading checkpoints" />,
+const CheckpointList = onItsWay(
+  () => import("../../../_runs/checkpoint-list.tsx").then((part) => part.CheckpointList),
+  ({ rows }) => <SkeletonRows rows={Math.min(12, Math.max(6, rows.length))} label="Loading checkpoints" />,
 );
 const RunHistory = onDemand(
   () => import("../../../_runs/run-history.tsx").then((part) => part.RunHistory),
@@ -183,37 +182,14 @@ function RunBody({ run }: { run: RunView }) {
             />
           }
         >
-          {rows.length === 0 && pages.isAsked ? (
-            <SkeletonRows rows={6} label="Loading these steps" />
-          ) : rows.length === 0 && range !== null ? (
-            <Empty
-              title={`Nothing among steps ${formatCount(range.from)} to ${formatCount(range.to)}`}
-              action={<Button onClick={() => setSteps("")}>Newest steps</Button>}
-            >
-              {filter.id === "all"
-                ? "No checkpoint of these steps was captured, or it was replaced or deleted since."
-                : `None of these is ${filter.label.toLowerCase()}.`}
-            </Empty>
-          ) : rows.length === 0 ? (
-            <Empty title={whole === 0 ? "No checkpoint yet" : "None like this"}>
-              {whole === 0
-                ? "The first one appears here as soon as the program has finished writing it."
-                : `${formatCount(whole)} checkpoints are not.`}
-            </Empty>
-          ) : (
-            <CheckpointTable rows={rows} epochs={run.epochs} />
-          )}
-          <MoreRow
-            word="Older"
-            onMore={pages.more}
-            state={pages.isLoading ? "loading" : "idle"}
-            note={
-              pages.more === null
-                ? undefined
-                : range === null
-                  ? `${formatCount(rows.length)} of ${formatCount(pages.count)} shown`
-                  : `${formatCount(rows.length)} shown`
-            }
+          <CheckpointList
+            rows={rows}
+            epochs={run.epochs}
+            pages={pages}
+            filter={filter}
+            range={range}
+            whole={whole}
+            onNewest={() => setSteps("")}
           />
         </Panel>
         <EventsPanelLater nodeId={null} run={run.name} />

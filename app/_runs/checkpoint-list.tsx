@@ -1,0 +1,60 @@
+import { formatCount } from "#protocol/units.ts";
+import type { CheckpointRow, EpochView } from "#protocol/views.ts";
+import { Button } from "../_ui/button.tsx";
+import { MoreRow } from "../_ui/more-row.tsx";
+import { Empty } from "../_ui/panel.tsx";
+import { SkeletonRows } from "../_ui/skeleton.tsx";
+import { CheckpointTable } from "./checkpoint-table.tsx";
+import type { StepRange } from "./step-range.ts";
+import type { useCheckpointPages } from "./use-checkpoint-pages.ts";
+
+interface CheckpointListProps {
+  rows: readonly CheckpointRow[];
+  epochs: readonly EpochView[];
+  pages: ReturnType<typeof useCheckpointPages>;
+  filter: { id: string; label: string };
+  range: StepRange | null;
+  /** Checkpoints of the run, whatever is filtered. */
+  whole: number;
+  onNewest: () => void;
+}
+
+/** Shows the checkpoints of a run, or why there are none, and the way to older ones. */
+export function CheckpointList({ rows, epochs, pages, filter, range, whole, onNewest }: CheckpointListProps) {
+  return (
+    <>
+      {rows.length === 0 && pages.isAsked ? (
+        <SkeletonRows rows={6} label="Loading these steps" />
+      ) : rows.length === 0 && range !== null ? (
+        <Empty
+          title={`Nothing among steps ${formatCount(range.from)} to ${formatCount(range.to)}`}
+          action={<Button onClick={onNewest}>Newest steps</Button>}
+        >
+          {filter.id === "all"
+            ? "No checkpoint of these steps was captured, or it was replaced or deleted since."
+            : `None of these is ${filter.label.toLowerCase()}.`}
+        </Empty>
+      ) : rows.length === 0 ? (
+        <Empty title={whole === 0 ? "No checkpoint yet" : "None like this"}>
+          {whole === 0
+            ? "The first one appears here as soon as the program has finished writing it."
+            : `${formatCount(whole)} checkpoints are not.`}
+        </Empty>
+      ) : (
+        <CheckpointTable rows={rows} epochs={epochs} />
+      )}
+      <MoreRow
+        word="Older"
+        onMore={pages.more}
+        state={pages.isLoading ? "loading" : "idle"}
+        note={
+          pages.more === null
+            ? undefined
+            : range === null
+              ? `${formatCount(rows.length)} of ${formatCount(pages.count)} shown`
+              : `${formatCount(rows.length)} shown`
+        }
+      />
+    </>
+  );
+}
