@@ -29,21 +29,14 @@ import { Tag } from "../../../_ui/tag.tsx";
 import { visibleText } from "../../../_ui/visible-text.ts";
 import { formatBytes } from "../../../_ui/sizes.ts";
 
-/** Few runs have several folders of checkpoints, so their list is no part of what the page waits for. */
-const FolderLines = onItsWay(() => import("../../../_runs/folder-lines.tsx").then((module) => module.FolderLines));
-
 const RunTide = onItsWay(() => import("../../../_runs/run-tide.tsx").then((part) => part.RunTide));
-const StepTimeline = onItsWay(
-  () => import("../../../_runs/step-timeline.tsx").then((part) => part.StepTimeline),
-  ({ epochs }) => <Skeleton style={{ height: 14 + 38 * Math.max(1, epochs.length) }} />,
+const RunSteps = onItsWay(
+  () => import("../../../_runs/run-steps.tsx").then((part) => part.RunSteps),
+  ({ run, isLong }) => <Skeleton style={{ height: (isLong ? 104 : 0) + 14 + 38 * Math.max(1, run.epochs.length) }} />,
 );
 const CheckpointList = onItsWay(
   () => import("../../../_runs/checkpoint-list.tsx").then((part) => part.CheckpointList),
   ({ rows }) => <SkeletonRows rows={Math.min(12, Math.max(6, rows.length))} label="Loading checkpoints" />,
-);
-const RunHistory = onDemand(
-  () => import("../../../_runs/run-history.tsx").then((part) => part.RunHistory),
-  () => <Skeleton className="h-[88px] w-full" />,
 );
 const MetricsPanel = onDemand(
   () => import("../../../_runs/metrics-panel.tsx").then((part) => part.MetricsPanel),
@@ -144,15 +137,14 @@ function RunBody({ run }: { run: RunView }) {
           {whole === 0 ? (
             <p className="text-soft">No checkpoint was captured yet.</p>
           ) : (
-            <div className="flex flex-col gap-4">
-              {whole > SHORT && <RunHistory run={run.name} range={range} onRange={setRange} />}
-              <StepTimeline
-                epochs={run.epochs}
-                writer={status.writerState !== null && !isHeard(status.writerState) ? "unheard" : "heard"}
-                checkpoints={range === null ? run.checkpoints.filter(({ state }) => state !== "trashed") : rows}
-              />
-              <FolderLines checkpoints={run.checkpoints} />
-            </div>
+            <RunSteps
+              run={run}
+              isLong={whole > SHORT}
+              writer={status.writerState !== null && !isHeard(status.writerState) ? "unheard" : "heard"}
+              checkpoints={range === null ? run.checkpoints.filter(({ state }) => state !== "trashed") : rows}
+              range={range}
+              onRange={setRange}
+            />
           )}
         </div>
       </Panel>
