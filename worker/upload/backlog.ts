@@ -19,7 +19,8 @@ export interface BacklogParts {
   uplink: Uplink;
 }
 
-export const isUnsafe = (item: Pick<Capture, "state">): boolean => ["waiting", "running", "paused", "failed"].includes(item.state);
+export const isUnsafe = (item: Pick<Capture, "state">): boolean =>
+  ["waiting", "running", "paused", "failed"].includes(item.state);
 
 /** One entry per watched run. */
 export async function readBacklog(parts: BacklogParts): Promise<RunBacklog[]> {
