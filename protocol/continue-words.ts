@@ -1,6 +1,6 @@
 import { formatBytes, formatCount } from "./units.ts";
 
-/** What there is of a run to go on from, when its node is away or may be. */
+/** The checkpoints from which a run can go on when its node is away. */
 export interface ContinueFrom {
   run: string;
   /** Newest complete step in the bucket; null: none. */

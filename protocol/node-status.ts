@@ -8,7 +8,7 @@ import type { TransferState } from "./transfer.ts";
  * whenever it hears of it; pages, counts, alerts, metrics and the API read that state and this table, and derive nothing.
  */
 
-/** What the hub knows of a node by its words alone. */
+/** Whether a node reports in time. */
 export type Presence = "heard" | "unconfirmed" | "silent";
 
 export const NODE_STATES = ["online", "unconfirmed", "silent", "offline", "revoked"] as const;
@@ -42,7 +42,7 @@ export interface Words {
   lastSeenAt: number | null;
   /** Silence counts from here: its last word, or the start of a hub that was away itself. */
   quietSince: number;
-  /** What it was told to keep to. */
+  /** The cadence that the hub asked for. */
   reportEveryMs: number;
 }
 

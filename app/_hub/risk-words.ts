@@ -46,7 +46,7 @@ export function fleetHeadline(fleet: FleetView): Headline {
   };
 }
 
-/** What the death of a node costs; of one that is not heard, what it would have cost already. */
+/** Says what is lost if a node dies now; of one that is not heard, what is lost if it died already. */
 export function nodeHeadline(
   { name, risk, state, lastSeenAt }: Pick<NodeRow, "name" | "risk" | "state" | "lastSeenAt">,
   nowMs: number,

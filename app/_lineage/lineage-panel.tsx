@@ -113,7 +113,7 @@ function NodeName({ epoch }: { epoch: LineageEpoch }) {
 
 const isPresent = ({ epoch, endedAt }: LineageEpoch): boolean => epoch > 0 && endedAt === null;
 
-/** Of the newest epoch: that its node writes, or what the node is instead. */
+/** Says whether the node of the newest epoch writes now, or the state of that node. */
 function WriterTag({ nodeId }: { nodeId: string | null }) {
   const state = useNode(nodeId ?? "")?.state ?? null;
   if (state === null) return null;

@@ -129,6 +129,10 @@ function noteOf(place: ShownPlace, { path, name }: { path: string; name: string 
   return place.kind === "folder" ? `it was called ${own}` : `with ${own} in it: the path has another name`;
 }
 
+/** Returns whether each of several nodes uses its own folder for restores: nobody chose a path, and the node shown has such a folder. */
+export const usesOwnFolders = ({ also, targetPath }: RestoreChoice, plan: RestorePlan): boolean =>
+  also.length > 0 && targetPath === null && plan.suggestedPath !== plan.trainingPath;
+
 /** The nodes that were chosen, the first one first. */
 export const chosenNodes = (plan: RestorePlan, nodeId: string | null, also: readonly string[]): RestoreCandidate[] =>
   [nodeId, ...also].flatMap((id) => plan.candidates.find((candidate) => candidate.nodeId === id) ?? []);

@@ -28,6 +28,7 @@ import {
   patternsOf,
   patternsWrong,
   planned,
+  usesOwnFolders,
   type AskedChoice,
   type RestoreChoice,
 } from "./restore-choice.ts";
@@ -64,9 +65,6 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
   const targetPath = choice.targetPath ?? held ?? plan.data?.suggestedPath ?? "";
   const wrongPath = plan.data === undefined ? undefined : pathWrong(targetPath);
   const nodes = plan.data === undefined ? [] : chosenNodes(plan.data, nodeId, choice.also);
-  // Each of several nodes has its own folder for restores.
-  const isApart =
-    nodes.length > 1 && choice.targetPath === null && plan.data?.suggestedPath !== plan.data?.trainingPath;
   const isFit = nodes.length > 0 && nodes.every((one) => one.whyNot === null);
   const areTensorsKnown =
     choice.tensors === null ||
@@ -145,7 +143,7 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
           start.run({
             checkpointId,
             nodeIds,
-            ...(isApart ? {} : { targetPath }),
+            ...(plan.data !== undefined && usesOwnFolders(choice, plan.data) ? {} : { targetPath }),
             mayFallBack,
             choice: askedChoice({ files: choice.files, patterns }),
           });

@@ -27,6 +27,7 @@ import {
   freeWords,
   planned,
   putWhere,
+  usesOwnFolders,
   wholeTimeMs,
   type RestoreChoice,
 } from "./restore-choice.ts";
@@ -171,7 +172,7 @@ export function RestoreForm({
         plan={plan}
         targetPath={targetPath}
         nodes={choice.also.length + 1}
-        isDefault={choice.targetPath === null}
+        isOwn={usesOwnFolders(choice, plan)}
         onChange={(path) => onChange((old) => ({ ...old, targetPath: path }))}
       />
       {put !== null && (

@@ -15,14 +15,14 @@ interface TargetOffersProps {
   targetPath: string;
   /** How many nodes were chosen. */
   nodes: number;
-  /** Nobody changed the path. */
-  isDefault: boolean;
+  /** Each of several nodes uses its own folder for restores. */
+  isOwn: boolean;
   /** Null: the default. */
   onChange: (path: string | null) => void;
 }
 
 /** The default place and the training folder as two choices, and what a target in a watched folder means. */
-export function TargetOffers({ plan, targetPath, nodes, isDefault, onChange }: TargetOffersProps) {
+export function TargetOffers({ plan, targetPath, nodes, isOwn, onChange }: TargetOffersProps) {
   const { trainingPath, suggestedPath, watched } = plan;
   const met = watchedAt(targetPath, watched);
   const offered = trainingPath === null || trainingPath === suggestedPath ? null : watchedAt(trainingPath, watched);
@@ -45,7 +45,7 @@ export function TargetOffers({ plan, targetPath, nodes, isDefault, onChange }: T
       )}
       {nodes > 1 && (
         <p className="text-soft">
-          {isDefault && met === null
+          {isOwn
             ? "Each node uses its own folder for restores; the path shown is the first node's."
             : `This path is used on all ${formatCount(nodes)} nodes.`}
         </p>

@@ -7,7 +7,7 @@ import { visibleText } from "../_ui/visible-text.ts";
 /** The state of a checkpoint in a word, with its shape. Only a complete one can be restored. */
 export function checkpointState(
   row: Pick<CheckpointRow, "state" | "bytesDone" | "sizeBytes" | "damage" | "writerEpoch" | "doubt" | "piece">,
-  /** Of the node that writes it; null where that is not known. */
+  /** State of the node that writes it; null where it is not known. */
   nodeState: NodeState | null,
 ): {
   tone: Tone;

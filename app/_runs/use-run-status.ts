@@ -4,8 +4,8 @@ import type { RunRow } from "#protocol/views.ts";
 import { useNode } from "../_hub/live.tsx";
 
 /**
- * What a run is now. What its writer says stands in the live row of that node, which pages of nodes show as well; the row
- * that was asked for is older by some seconds, and counts only where the writer is not known.
+ * Returns the state of a run now, from the live row of its writer, which the pages of nodes show as well. The row of the run is
+ * some seconds older, and is used only where the writer is not known.
  */
 export function useRunStatus(
   run: Pick<RunRow, "name" | "writerNodeId" | "writerState" | "work" | "risk">,

@@ -42,7 +42,7 @@ export const askedBy = (search: TransferSearch) => ({
 /** Returns the state of a node; null where it is not known. */
 export type StateOfNode = (nodeId: string) => NodeState | null;
 
-/** What was running by the last word of a node that is not heard waits for that node. */
+/** A transfer that was running by the last report of a node that is not heard counts as waiting. */
 const WAITING: ReadonlySet<TransferPhase> = new Set(["waiting", "paused", "unheard"]);
 
 function isIn(filter: TransferFilter, row: TransferRow, stateOfNode: StateOfNode): boolean {

@@ -92,26 +92,27 @@ test("a node that stops is unconfirmed, then silent, then heard again, on every 
 
   // As a machine that is frozen or cut off: it takes its leave of nobody.
   process.kill(-worker.pid, "SIGSTOP");
-  await expectStage(pages, {
+  const unheard = {
     heard: "1",
+    headline: /^No report from gpu-1 for \d+ s\. If it is gone, you lost/,
+    moves: "waiting",
+  } as const;
+  await expectStage(pages, {
+    ...unheard,
     counted: /1 unconfirmed/,
     pill: /unconfirmed \d+ s/,
-    headline: /^No report from gpu-1 for \d+ s\. If it is gone, you lost/,
     runPill: /unconfirmed/,
     writer: /last written by gpu-1 \(unconfirmed\)/,
-    moves: "waiting",
   });
   await expect(pages.overview.getByRole("link", { name: /node is late with its report/ })).toBeVisible();
   expect(await stateIs("unconfirmed")).toBe(true);
 
   await expectStage(pages, {
-    heard: "1",
+    ...unheard,
     counted: /1 silent/,
     pill: /silent \d+ s/,
-    headline: /^No report from gpu-1 for \d+ s\. If it is gone, you lost/,
     runPill: /lost/,
     writer: /last written by gpu-1 \(silent\)/,
-    moves: "waiting",
   });
   expect(await stateIs("silent")).toBe(true);
   // The one thing that is safe is advised, and what else there is stands on a disk.

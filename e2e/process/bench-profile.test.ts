@@ -128,14 +128,18 @@ test("a bucket that the node does not write to is refused, and nothing is begun"
   expect(await stage.client.benchmarks.list.query()).toHaveLength(before);
 });
 
-test("one that is stopped in the middle is cancelled at the hub, and leaves nothing", async () => {
-  const running = await startProcess({
+/** Starts a benchmark of many rounds; resolves once it has told a case. */
+const startLong = () =>
+  startProcess({
     title: "bench",
     entry: testedWorker(),
     args: argsOf("--engines", "tidemark", "--rounds", "20", "--json"),
     env,
     readReady: (line) => (line.includes(`"type":"case"`) ? line : null),
   });
+
+test("one that is stopped in the middle is cancelled at the hub, and leaves nothing", async () => {
+  const running = await startLong();
   const begun = running.lines.find((line) => line.includes(`"type":"bench-started"`)) ?? "{}";
   const id = String((JSON.parse(begun) as Line)["id"]);
   expect(await stage.client.benchmarks.get.query({ id })).toMatchObject({ state: "running" });
@@ -147,13 +151,7 @@ test("one that is stopped in the middle is cancelled at the hub, and leaves noth
 });
 
 test("one that an operator cancels ends on the node", async () => {
-  const running = await startProcess({
-    title: "bench",
-    entry: testedWorker(),
-    args: argsOf("--engines", "tidemark", "--rounds", "20", "--json"),
-    env,
-    readReady: (line) => (line.includes(`"type":"case"`) ? line : null),
-  });
+  const running = await startLong();
   const [newest] = await stage.client.benchmarks.list.query();
   const again = await bench("--engines", "tidemark");
   expect([again.code, again.stderr]).toEqual([4, expect.stringContaining("has its turn in a benchmark already")]);

@@ -163,7 +163,7 @@ test("a node and the hub that are killed in the middle go on with what was not t
     state: "done",
     casesDone: 10,
   });
-  // What had been told stays as it was told.
+  // The cases that were told before stay.
   const measured = (rows: typeof before) => rows.map((row) => ({ ...row, rttMs: null }));
   expect(measured(after.slice(0, before.length))).toEqual(measured(before));
 });

@@ -61,6 +61,8 @@ export async function startProcess(options: StartOptions): Promise<RunningProces
         // A killed machine takes everything along, also what has a process group of its own.
         const below = signal === "SIGKILL" ? descendantsOf(pid) : [];
         process.kill(signal === "SIGKILL" ? -pid : pid, signal);
+        // One that a test has frozen hears of it when it goes on.
+        if (signal !== "SIGKILL") process.kill(-pid, "SIGCONT");
         for (const one of stillRunning(below)) killAny(one.pid);
       }
       return exited;

@@ -59,9 +59,11 @@ const REMOVAL_MS = 10_000;
 
 /** Faults: READ_FAILED, WRITE_FAILED, CANCELLED, within the time; what fails later is told. */
 async function removeInTime(agent: Agent, folder: string): Promise<void> {
+  const over = new AbortController();
+  const late = systemClock.sleep(REMOVAL_MS, AbortSignal.any([agent.signal, over.signal])).then(() => "late" as const);
   const removal = removeStoredAside(folder, storedOf(agent));
-  removal.catch(agent.narrator.waitingFor);
-  await Promise.race([removal, systemClock.sleep(REMOVAL_MS, agent.signal)]);
+  const first = await Promise.race([removal, late]).finally(() => over.abort());
+  if (first === "late") removal.catch(agent.narrator.waitingFor);
 }
 
 async function prepareRun(agent: Agent, watch: Watch, startFrom: StartFrom): Promise<ResumePoint | null> {

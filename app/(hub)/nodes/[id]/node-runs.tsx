@@ -61,7 +61,7 @@ function lineWords(line: NodeLine | undefined): string {
 interface NodeRunRowProps {
   run: NodeRunView;
   line: NodeLine | undefined;
-  /** Of its node. */
+  /** State of the node. */
   state: NodeRow["state"];
 }
 
