@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { writeCheckpoint } from "#e2e/stage/write-checkpoint.ts";
-import { parseDuration, parseSize } from "#protocol/read-units.ts";
+import { parseDuration, parseSize } from "#protocol/wire/read-units.ts";
 
 /**
  * A training loop in miniature: it takes steps, its loss falls, and every so often it writes a real checkpoint the way a

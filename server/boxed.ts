@@ -1,6 +1,6 @@
 import { MigrationRefused } from "#prisma/migrate.ts";
-import { sentenceOf, toFault } from "#protocol/fault.ts";
-import { FAULTS, type FaultCode } from "#protocol/fault-table.ts";
+import { sentenceOf, toFault } from "#protocol/faults/fault.ts";
+import { FAULTS, type FaultCode } from "#protocol/faults/fault-table.ts";
 
 /** Why a hub did not start, as its operator reads it: what, why, and the command that mends it. */
 

@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { createDurations, type Durations } from "#protocol/exposition.ts";
+import { createDurations, type Durations } from "#protocol/base/exposition.ts";
 import type { DatabaseRoom } from "./watch-database.ts";
 
 /** Counts since the hub started, by label. What is counted in a transaction that fails after it is counted all the same. */

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { Fault } from "#protocol/fault.ts";
-import type { HubSettingView } from "#protocol/hub-settings.ts";
-import { email, password } from "#protocol/requests.ts";
-import type { GovernorLimits } from "#protocol/judge-reallocation.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { HubSettingView } from "#protocol/fleet/hub-settings.ts";
+import { email, password } from "#protocol/wire/requests.ts";
+import type { GovernorLimits } from "#protocol/links/judge-reallocation.ts";
 import { readGovernorLimits } from "./governor/read-limits.ts";
 import { describeSettings } from "./settings/describe-settings.ts";
 import { readSaladSettings, type SaladSettings } from "./workloads/read-salad-settings.ts";

@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 
 /**
  * Runs costly tasks a few at a time. Callers take turns whatever each of them asks for: one that asks a thousand times has

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { describe, expect, it } from "vitest";
-import { MOST_ISSUES } from "#protocol/bounded.ts";
+import { MOST_ISSUES } from "#protocol/base/bounded.ts";
 import { inputsOf } from "./limit-issues.ts";
 import { hubRouter } from "./router.ts";
 import { BARE_MANIFEST } from "./checkpoints/bare-manifest.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { stopAtFirstIssue } from "#protocol/bounded.ts";
+import { stopAtFirstIssue } from "#protocol/base/bounded.ts";
 import { takeParsed } from "./parsed-elsewhere.ts";
 
 /** How a router holds the schemas of its inputs. */

@@ -18,8 +18,8 @@ import { join } from "node:path";
 import { createTRPCClient, httpSubscriptionLink } from "@trpc/client";
 import { EventSource } from "eventsource";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { PROTOCOL_VERSION } from "#protocol/version.ts";
-import type { LiveMessage } from "#protocol/views.ts";
+import { PROTOCOL_VERSION } from "#protocol/base/version.ts";
+import type { LiveMessage } from "#protocol/wire/views.ts";
 import type { HubRouter } from "./router.ts";
 
 /** The hub as real processes, started the way `npm start` does. */

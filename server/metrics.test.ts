@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { runName } from "#protocol/names.ts";
-import { metricRows, readExposition } from "#protocol/read-exposition.ts";
+import { runName } from "#protocol/base/names.ts";
+import { metricRows, readExposition } from "#protocol/base/read-exposition.ts";
 import { writeMinute } from "./history/write-minute.ts";
 import { node, nodeForEach, test } from "./hub/node-for-each.ts";
 import { addTestWriter, callAs, report } from "./hub/open-test-hub.ts";

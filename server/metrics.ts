@@ -1,5 +1,5 @@
-import { samplesOf, writeExposition, type MetricFamily, type Sample } from "#protocol/exposition.ts";
-import { isHeard, NODE_STATES, transferPhaseOf } from "#protocol/node-status.ts";
+import { samplesOf, writeExposition, type MetricFamily, type Sample } from "#protocol/base/exposition.ts";
+import { isHeard, NODE_STATES, transferPhaseOf } from "#protocol/fleet/node-status.ts";
 import type { Hub } from "./hub.ts";
 import { stateOf, type LiveNode } from "./live/live-node.ts";
 

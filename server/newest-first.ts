@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 
 /** Lists that are read page by page, newest first, with the id of the last row as the way to the next page. */
 

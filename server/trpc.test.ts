@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { isFault } from "#protocol/fault.ts";
-import { FAULTS, type FaultCode } from "#protocol/fault-table.ts";
+import { isFault } from "#protocol/faults/fault.ts";
+import { FAULTS, type FaultCode } from "#protocol/faults/fault-table.ts";
 import { addTestNode, addTestProfile, callAs, NOBODY, openTestHub, type TestHub } from "./hub/open-test-hub.ts";
 import { hubRouter } from "./router.ts";
-import { ROLES, type Role } from "#protocol/requests.ts";
+import { ROLES, type Role } from "#protocol/wire/requests.ts";
 import type { Caller, Meta, Who } from "./trpc.ts";
 
 /** Who may call what, written down a second time: a changed declaration has to be changed here on purpose. */

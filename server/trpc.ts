@@ -1,10 +1,10 @@
 import { initTRPC, TRPCError } from "@trpc/server";
 import { ZodError } from "zod";
-import { Fault, isFault, sentenceOf, type FaultData } from "#protocol/fault.ts";
-import { FAULTS } from "#protocol/fault-table.ts";
+import { Fault, isFault, sentenceOf, type FaultData } from "#protocol/faults/fault.ts";
+import { FAULTS } from "#protocol/faults/fault-table.ts";
 import { isDiskFull } from "#prisma/is-disk-full.ts";
-import { hasRole, type Role } from "#protocol/requests.ts";
-import type { Person } from "#protocol/views.ts";
+import { hasRole, type Role } from "#protocol/wire/requests.ts";
+import type { Person } from "#protocol/wire/views.ts";
 import type { Hub } from "./hub.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
-import { formatBytes } from "#protocol/units.ts";
+import { formatBytes } from "#protocol/base/units.ts";
 import type { Counters } from "./counters.ts";
 import type { Log } from "./log.ts";
 

@@ -2,8 +2,8 @@ import type { IncomingMessage } from "node:http";
 import type { LookupFunction } from "node:net";
 import { createAgents } from "./network/agents.ts";
 import { beginRequest, endRequest, headOf } from "./network/request.ts";
-import type { StoreTrust } from "#protocol/store-trust.ts";
-import { Fault } from "#protocol/fault.ts";
+import type { StoreTrust } from "#protocol/wire/store-trust.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 
 /**
  * A `fetch` whose connections are made with a lookup of ours, which the built-in one cannot be given. Follows no redirect,

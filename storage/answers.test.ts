@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { isFault } from "#protocol/fault.ts";
-import type { FaultCode } from "#protocol/fault-table.ts";
+import { isFault } from "#protocol/faults/fault.ts";
+import type { FaultCode } from "#protocol/faults/fault-table.ts";
 import * as answers from "./answers.ts";
 import { checkRange } from "./check-range.ts";
 import type { HttpAnswer } from "./faults.ts";

@@ -1,5 +1,5 @@
-import { Fault } from "#protocol/fault.ts";
-import type { StoreTraits } from "#protocol/operations.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { StoreTraits } from "#protocol/wire/operations.ts";
 import { quoteEtag } from "./check-range.ts";
 import { crc32FromBase64, crc32ToBase64 } from "./crc32.ts";
 import { faultOfAnswer, isFromStore, type HttpAnswer } from "./faults.ts";

@@ -9,8 +9,8 @@ import {
   type ListObjectVersionsCommandOutput,
   type S3Client,
 } from "@aws-sdk/client-s3";
-import type { BucketObject, ObjectVersion } from "#protocol/bucket.ts";
-import { Fault, isFault } from "#protocol/fault.ts";
+import type { BucketObject, ObjectVersion } from "#protocol/buckets/bucket.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { quoteEtag } from "./check-range.ts";
 import {
   askForNames,

@@ -1,5 +1,5 @@
 import { GetBucketCorsCommand, PutBucketCorsCommand, type CORSRule, type S3Client } from "@aws-sdk/client-s3";
-import type { CorsRuleView } from "#protocol/profiles.ts";
+import type { CorsRuleView } from "#protocol/wire/profiles.ts";
 import { faultOfSdk } from "./faults.ts";
 import { SUM_BY_MD5, sumByMd5 } from "./sum-by-md5.ts";
 

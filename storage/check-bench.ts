@@ -1,9 +1,9 @@
 import { setTimeout } from "node:timers/promises";
 import type { S3Client } from "@aws-sdk/client-s3";
-import { Fault, isFault, toFault } from "#protocol/fault.ts";
-import type { FaultCode } from "#protocol/fault-table.ts";
-import type { Operation } from "#protocol/operations.ts";
-import type { ProfileCheck } from "#protocol/profile-views.ts";
+import { Fault, isFault, toFault } from "#protocol/faults/fault.ts";
+import type { FaultCode } from "#protocol/faults/fault-table.ts";
+import type { Operation } from "#protocol/wire/operations.ts";
+import type { ProfileCheck } from "#protocol/wire/profile-views.ts";
 import { CHECKS, type CheckName } from "./check-list.ts";
 import { measureClock, type ClockBounds } from "./clock-skew.ts";
 import type { HttpAnswer } from "./faults.ts";

@@ -1,5 +1,5 @@
-import { toFault } from "#protocol/fault.ts";
-import type { LeftBehind } from "#protocol/profile-views.ts";
+import { toFault } from "#protocol/faults/fault.ts";
+import type { LeftBehind } from "#protocol/wire/profile-views.ts";
 import { readAbort } from "./answers.ts";
 import { perform, type Bench } from "./check-bench.ts";
 import { listUploads } from "./listing.ts";

@@ -5,7 +5,7 @@ import {
   UploadPartCommand,
   type S3Client,
 } from "@aws-sdk/client-s3";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { completeBody, readAbort, readComplete, readCreate, readHead, readListParts, readPart } from "./answers.ts";
 import { check, expectFault, isOk, patiently, perform, type Bench } from "./check-bench.ts";
 import { crc32Hex } from "./crc32.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isFault } from "#protocol/fault.ts";
+import { isFault } from "#protocol/faults/fault.ts";
 import { checkWhole } from "./check-range.ts";
 
 const object = { length: 5, etag: '"abc"', isPinned: true, subject: "key" };

@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { faultOfAnswer, type PlainAnswer } from "./faults.ts";
 import { looksLikeHtml } from "./xml.ts";
 

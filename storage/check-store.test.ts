@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Provider } from "#protocol/provider.ts";
-import type { ProfileCheck, ProfileTestView } from "#protocol/profile-views.ts";
+import type { Provider } from "#protocol/base/provider.ts";
+import type { ProfileCheck, ProfileTestView } from "#protocol/wire/profile-views.ts";
 import { CHECKS } from "./check-list.ts";
 import { checkStore } from "./check-store.ts";
 import { createControlClient } from "./client.ts";

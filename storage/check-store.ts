@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { Fault, isFault } from "#protocol/fault.ts";
-import { OWN_FOLDERS } from "#protocol/keys.ts";
-import type { FoundTraits } from "#protocol/profiles.ts";
-import type { ProfileTestView } from "#protocol/profile-views.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import { OWN_FOLDERS } from "#protocol/checkpoint/keys.ts";
+import type { FoundTraits } from "#protocol/wire/profiles.ts";
+import type { ProfileTestView } from "#protocol/wire/profile-views.ts";
 import { readHead, readPut } from "./answers.ts";
 import { checkRange } from "./check-range.ts";
 import { readCorsRules } from "./bucket-cors.ts";

@@ -1,5 +1,5 @@
-import { Fault } from "#protocol/fault.ts";
-import { provider as providerName, PROVIDERS, type Provider } from "#protocol/provider.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { provider as providerName, PROVIDERS, type Provider } from "#protocol/base/provider.ts";
 import { providerOfHost, regionOfHost, styleAt } from "./provider-hosts.ts";
 import { PRESETS } from "./providers.ts";
 import type { StoreAccess } from "./signing.ts";

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { LookupFunction } from "node:net";
 import { S3Client, type S3ClientConfig } from "@aws-sdk/client-s3";
-import { PRODUCT_VERSION } from "#protocol/version.ts";
+import { PRODUCT_VERSION } from "#protocol/base/version.ts";
 import { createAgents } from "./network/agents.ts";
 import { guardAnswers } from "./guard.ts";
 import { signControlRequest, type ControlSigner } from "./sign-control.ts";

@@ -1,4 +1,4 @@
-import { formatDuration } from "#protocol/units.ts";
+import { formatDuration } from "#protocol/base/units.ts";
 
 /**
  * How far this machine's clock is from the store's, from nothing but the Date header that every answer carries. One

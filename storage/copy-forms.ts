@@ -1,4 +1,4 @@
-import type { ProfileDraft } from "#protocol/requests.ts";
+import type { ProfileDraft } from "#protocol/wire/requests.ts";
 
 /**
  * An object as other tools name it. Keys are strangers' text, so each is quoted for the shell it is pasted into: nothing in

@@ -7,9 +7,9 @@ import {
   type S3Client,
   UploadPartCopyCommand,
 } from "@aws-sdk/client-s3";
-import { Fault, isFault } from "#protocol/fault.ts";
-import { forEachOf } from "#protocol/for-each-of.ts";
-import type { StoreTraits } from "#protocol/operations.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import { forEachOf } from "#protocol/base/for-each-of.ts";
+import type { StoreTraits } from "#protocol/wire/operations.ts";
 import { quoteEtag } from "./check-range.ts";
 import { faultOfSdk } from "./faults.ts";
 import { NONCE_METADATA } from "./signing.ts";

@@ -1,5 +1,5 @@
-import type { CorsRuleView } from "#protocol/profiles.ts";
-import type { Provider } from "#protocol/provider.ts";
+import type { CorsRuleView } from "#protocol/wire/profiles.ts";
+import type { Provider } from "#protocol/base/provider.ts";
 import { escapeXml } from "./xml.ts";
 import { sdkRule } from "./bucket-cors.ts";
 

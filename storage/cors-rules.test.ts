@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { CorsRuleView } from "#protocol/profiles.ts";
+import type { CorsRuleView } from "#protocol/wire/profiles.ts";
 import { digestOf, letsIn, planCors, ruleFor, sameRules } from "./cors-rules.ts";
 
 const ORIGIN = "https://hub.example.com";

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
-import { Fault } from "#protocol/fault.ts";
-import type { CorsRuleView } from "#protocol/profiles.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { CorsRuleView } from "#protocol/wire/profiles.ts";
 import { CHECKSUM_HEADER, NONCE_HEADER } from "./signing.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { DeleteObjectsCommand, GetBucketVersioningCommand, type S3Client } from "@aws-sdk/client-s3";
-import { Fault, isFault, toFault } from "#protocol/fault.ts";
-import { forEachOf } from "#protocol/for-each-of.ts";
+import { Fault, isFault, toFault } from "#protocol/faults/fault.ts";
+import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { BY_CODE } from "./fault-codes.ts";
 import { faultOfSdk } from "./faults.ts";
 import { deleteObject } from "./objects.ts";

@@ -1,4 +1,4 @@
-import type { Operation, SignedRequest } from "#protocol/operations.ts";
+import type { Operation, SignedRequest } from "#protocol/wire/operations.ts";
 import type { StoreAccess, RequestSource } from "./signing.ts";
 import { DEFAULT_LIFETIME_MS, isPathAddressed, locateBucket, presignOperation } from "./signing.ts";
 import { clockCorrectionMs, measureClock, sayClock, type ClockBounds } from "./clock-skew.ts";

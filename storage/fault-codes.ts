@@ -1,4 +1,4 @@
-import type { FaultCode } from "#protocol/fault-table.ts";
+import type { FaultCode } from "#protocol/faults/fault-table.ts";
 
 /** What stores and networks call their errors, as data: one table for the store's codes, one for those of the machine. */
 

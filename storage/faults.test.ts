@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { Fault } from "#protocol/fault.ts";
-import type { FaultCode } from "#protocol/fault-table.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { FaultCode } from "#protocol/faults/fault-table.ts";
 import { faultOfAnswer, faultOfNetwork, faultOfSdk, type HttpAnswer } from "./faults.ts";
 import { PORTAL, s3Error } from "./testing/canned-server.ts";
 

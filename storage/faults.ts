@@ -1,5 +1,5 @@
-import { Fault, isFault, type FaultContext } from "#protocol/fault.ts";
-import type { FaultCode } from "#protocol/fault-table.ts";
+import { Fault, isFault, type FaultContext } from "#protocol/faults/fault.ts";
+import type { FaultCode } from "#protocol/faults/fault-table.ts";
 import { measureClock, sayClock } from "./clock-skew.ts";
 import { BY_CODE, BY_NAME, BY_NETWORK_CODE, BY_NETWORK_FAMILY } from "./fault-codes.ts";
 import { childrenOf, looksLikeHtml, parseXml, textOf, type XmlElement } from "./xml.ts";

@@ -10,8 +10,8 @@ import {
   type S3Client,
 } from "@aws-sdk/client-s3";
 import { describe, expect, test } from "vitest";
-import { isFault } from "#protocol/fault.ts";
-import type { FaultCode } from "#protocol/fault-table.ts";
+import { isFault } from "#protocol/faults/fault.ts";
+import type { FaultCode } from "#protocol/faults/fault-table.ts";
 import { createControlClient } from "./client.ts";
 import { traitsOf } from "./providers.ts";
 import { PORTAL, s3Error, serveCanned, type Canned } from "./testing/canned-server.ts";

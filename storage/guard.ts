@@ -1,5 +1,5 @@
 import type { S3Client } from "@aws-sdk/client-s3";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { faultOfAnswer, faultOfNetwork, isFromStore, type HttpAnswer } from "./faults.ts";
 import { looksLikeHtml, rootOf } from "./xml.ts";
 

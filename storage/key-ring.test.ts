@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { Credential } from "./sigv4.ts";
 import { createKeyRing } from "./key-ring.ts";
 

@@ -1,4 +1,4 @@
-import { Fault, isFault } from "#protocol/fault.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
 
 /**
  * Keeps temporary keys ahead of their end: asks for the next one in the background while the last one still holds, and lets

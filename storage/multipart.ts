@@ -5,7 +5,7 @@ import {
   ListPartsCommand,
   type S3Client,
 } from "@aws-sdk/client-s3";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { ListedPart } from "./answers.ts";
 import { quoteEtag } from "./check-range.ts";
 import { crc32FromBase64, crc32ToBase64, readObjectSum, type ObjectSum } from "./crc32.ts";

@@ -7,7 +7,7 @@ import {
   PutObjectCommand,
   type S3Client,
 } from "@aws-sdk/client-s3";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { checkRange, quoteEtag } from "./check-range.ts";
 import { faultOfSdk } from "./faults.ts";
 import { NONCE_METADATA } from "./signing.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { Fault } from "#protocol/fault.ts";
-import type { StoreTraits } from "#protocol/operations.ts";
-import { PROVIDERS } from "#protocol/provider.ts";
-import { NO_TUNING, tuned } from "#protocol/tuning.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { StoreTraits } from "#protocol/wire/operations.ts";
+import { PROVIDERS } from "#protocol/base/provider.ts";
+import { NO_TUNING, tuned } from "#protocol/wire/tuning.ts";
 import { pieceCountFor, pieceOfPart, planParts } from "./plan.ts";
 import { traitsOf } from "./providers.ts";
 

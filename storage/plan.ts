@@ -1,6 +1,6 @@
-import { Fault } from "#protocol/fault.ts";
-import type { StoreTraits } from "#protocol/operations.ts";
-import { formatBytes } from "#protocol/units.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { StoreTraits } from "#protocol/wire/operations.ts";
+import { formatBytes } from "#protocol/base/units.ts";
 
 /**
  * How a file becomes parts. The parts are equal except the last (R2 refuses anything else), lie in order without gaps,

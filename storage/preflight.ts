@@ -1,4 +1,4 @@
-import type { PreflightView } from "#protocol/profiles.ts";
+import type { PreflightView } from "#protocol/wire/profiles.ts";
 import { SENT_HEADERS } from "./cors-rules.ts";
 import { faultOfNetwork } from "./faults.ts";
 import { locate, type StoreAccess } from "./signing.ts";

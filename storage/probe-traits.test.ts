@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { checksumMemory, type StoreChecksum } from "#protocol/store-checksum.ts";
+import { checksumMemory, type StoreChecksum } from "#protocol/wire/store-checksum.ts";
 import type { HttpAnswer } from "./faults.ts";
 import {
   afterChecksumAnswer,

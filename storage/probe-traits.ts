@@ -1,5 +1,5 @@
-import type { ChecksumMemory, StoreChecksum } from "#protocol/store-checksum.ts";
-import type { Operation, StoreTraits } from "#protocol/operations.ts";
+import type { ChecksumMemory, StoreChecksum } from "#protocol/wire/store-checksum.ts";
+import type { Operation, StoreTraits } from "#protocol/wire/operations.ts";
 import { crc32FromBase64 } from "./crc32.ts";
 import { errorDocument, faultOfAnswer, type HttpAnswer } from "./faults.ts";
 import { CHECKSUM_HEADER, S3_NAMES } from "./signing.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { PROVIDERS, type Provider } from "#protocol/provider.ts";
+import { PROVIDERS, type Provider } from "#protocol/base/provider.ts";
 import { endpointInRegion, providerOfHost, regionOfHost } from "./provider-hosts.ts";
 import { PRESETS } from "./providers.ts";
 

@@ -1,4 +1,4 @@
-import type { Provider } from "#protocol/provider.ts";
+import type { Provider } from "#protocol/base/provider.ts";
 
 /**
  * Which provider an address belongs to, and where its regions live. Only names that a provider owns are recognised: a

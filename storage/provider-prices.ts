@@ -1,5 +1,5 @@
-import type { ProviderPrices } from "#protocol/profiles.ts";
-import type { Provider } from "#protocol/provider.ts";
+import type { ProviderPrices } from "#protocol/wire/profiles.ts";
+import type { Provider } from "#protocol/base/provider.ts";
 
 /**
  * What providers publish, for estimates and never for bills: list prices move, differ between regions and are less for

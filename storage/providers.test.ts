@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { storeTraits } from "#protocol/operations.ts";
-import { PROVIDERS } from "#protocol/provider.ts";
-import { profileDraft } from "#protocol/requests.ts";
+import { storeTraits } from "#protocol/wire/operations.ts";
+import { PROVIDERS } from "#protocol/base/provider.ts";
+import { profileDraft } from "#protocol/wire/requests.ts";
 import { PRESETS, presetViews, traitsFound, traitsOf } from "./providers.ts";
 
 describe("presets", () => {

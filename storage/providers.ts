@@ -1,8 +1,8 @@
-import type { StoreTraits } from "#protocol/operations.ts";
-import type { FoundTraits } from "#protocol/profiles.ts";
-import { PROVIDERS, type Provider } from "#protocol/provider.ts";
-import type { TemporaryPlace } from "#protocol/bench/bench-key.ts";
-import type { PresetView } from "#protocol/profile-views.ts";
+import type { StoreTraits } from "#protocol/wire/operations.ts";
+import type { FoundTraits } from "#protocol/wire/profiles.ts";
+import { PROVIDERS, type Provider } from "#protocol/base/provider.ts";
+import type { TemporaryPlace } from "#protocol/benchmarks/bench-key.ts";
+import type { PresetView } from "#protocol/wire/profile-views.ts";
 import { PRICES } from "./provider-prices.ts";
 
 /**

@@ -1,5 +1,5 @@
-import { Fault } from "#protocol/fault.ts";
-import type { FaultCode } from "#protocol/fault-table.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { FaultCode } from "#protocol/faults/fault-table.ts";
 import { errorDocument, faultOfAnswer, type HttpAnswer } from "./faults.ts";
 import type { Credential } from "./sigv4.ts";
 import { childrenOf, parseXml, textOf } from "./xml.ts";

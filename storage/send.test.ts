@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { SignedRequest } from "#protocol/operations.ts";
+import type { SignedRequest } from "#protocol/wire/operations.ts";
 import { sendSigned } from "./send.ts";
 import { serveCanned } from "./testing/canned-server.ts";
 

@@ -1,4 +1,4 @@
-import type { SignedRequest } from "#protocol/operations.ts";
+import type { SignedRequest } from "#protocol/wire/operations.ts";
 import { faultOfNetwork, type HttpAnswer } from "./faults.ts";
 import { MAX_XML_BYTES } from "./xml.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { operation, signedRequest, type Operation } from "#protocol/operations.ts";
+import { operation, signedRequest, type Operation } from "#protocol/wire/operations.ts";
 import { traitsOf } from "./providers.ts";
 import { describeOperation, locate, locateBucket, presignOperation, type StoreAccess } from "./signing.ts";
 

@@ -1,7 +1,7 @@
-import { Fault } from "#protocol/fault.ts";
-import type { StoreTrust } from "#protocol/store-trust.ts";
-import type { StoreChecksum } from "#protocol/store-checksum.ts";
-import type { Operation, SignedRequest, StoreTraits } from "#protocol/operations.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { StoreTrust } from "#protocol/wire/store-trust.ts";
+import type { StoreChecksum } from "#protocol/wire/store-checksum.ts";
+import type { Operation, SignedRequest, StoreTraits } from "#protocol/wire/operations.ts";
 import { crc32ToBase64 } from "./crc32.ts";
 import { encodeKey, MAX_LIFETIME_MS, presign, type Credential, type QueryPairs } from "./sigv4.ts";
 

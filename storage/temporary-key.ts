@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
-import { Fault } from "#protocol/fault.ts";
-import type { KeyBy } from "#protocol/requests.ts";
-import type { StsWay, TemporaryWay } from "#protocol/bench/bench-key.ts";
-import { isBenchFolder } from "#protocol/keys.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { KeyBy } from "#protocol/wire/requests.ts";
+import type { StsWay, TemporaryWay } from "#protocol/benchmarks/bench-key.ts";
+import { isBenchFolder } from "#protocol/checkpoint/keys.ts";
 import { pathOf } from "./signing.ts";
 import { encodeRfc3986, signHeaders, type Credential } from "./sigv4.ts";
 

@@ -1,6 +1,6 @@
 import { zstdCompressSync } from "node:zlib";
 import { expect, test } from "vitest";
-import type { Extent } from "#protocol/checkpoint.ts";
+import type { Extent } from "#protocol/checkpoint/checkpoint.ts";
 import { crc32Hex } from "./crc32.ts";
 import { unframe } from "./unframe.ts";
 

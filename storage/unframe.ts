@@ -1,8 +1,8 @@
 import { promisify } from "node:util";
 import { zstdDecompress } from "node:zlib";
-import type { StoredExtent } from "#protocol/adopted.ts";
-import { storedBytes } from "#protocol/packing.ts";
-import { Fault } from "#protocol/fault.ts";
+import type { StoredExtent } from "#protocol/checkpoint/adopted.ts";
+import { storedBytes } from "#protocol/checkpoint/packing.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { crc32Hex } from "./crc32.ts";
 
 const decompress = promisify(zstdDecompress);

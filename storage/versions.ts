@@ -1,6 +1,6 @@
 import { DeleteObjectCommand, type S3Client } from "@aws-sdk/client-s3";
-import type { ObjectVersion } from "#protocol/bucket.ts";
-import { Fault } from "#protocol/fault.ts";
+import type { ObjectVersion } from "#protocol/buckets/bucket.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { versionsPage } from "./browse.ts";
 import { faultOfSdk } from "./faults.ts";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { join, resolve } from "node:path";
-import type { NodeFacts } from "#protocol/hello.ts";
-import type { RunName } from "#protocol/names.ts";
+import type { NodeFacts } from "#protocol/wire/hello.ts";
+import type { RunName } from "#protocol/base/names.ts";
 import type { Narrator } from "./agent-narrator.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { createBenches, type Bench, type Benches } from "./agent-benches.ts";

@@ -1,5 +1,5 @@
-import type { NodeStore } from "#protocol/hello.ts";
-import type { StoreTraits } from "#protocol/operations.ts";
+import type { NodeStore } from "#protocol/wire/hello.ts";
+import type { StoreTraits } from "#protocol/wire/operations.ts";
 import { traitsOf } from "#storage/providers.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { systemClock } from "./engine/clock.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { DEFAULT_PACKING } from "#protocol/packing.ts";
+import { DEFAULT_PACKING } from "#protocol/checkpoint/packing.ts";
 import type { Agent } from "./agent-assemble.ts";
 import { judgeStateDisk } from "./host/judge-state-disk.ts";
 import { judgeBeginning } from "./loss/judge-beginning.ts";

@@ -4,7 +4,7 @@ import { wishedName } from "./host/facts.ts";
 import { readLimits } from "./limits/read-limits.ts";
 import type { Limits } from "./limits/throttle.ts";
 import { readHubAddress } from "./link/hub-address.ts";
-import { groupMember, type GroupMember } from "#protocol/pieces.ts";
+import { groupMember, type GroupMember } from "#protocol/checkpoint/pieces.ts";
 import { readWatches, type Watch } from "./upload/watch.ts";
 import { usage } from "./verbs/verb.ts";
 

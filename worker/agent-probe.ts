@@ -1,4 +1,4 @@
-import type { NodeFacts } from "#protocol/hello.ts";
+import type { NodeFacts } from "#protocol/wire/hello.ts";
 import type { AgentCommand } from "./agent.ts";
 import type { Agent } from "./agent-assemble.ts";
 import type { AgentOptions } from "./agent-options.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { ProgressReport } from "#protocol/reports.ts";
+import type { ProgressReport } from "#protocol/wire/reports.ts";
 import type { Bench, Benches } from "./agent-benches.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import type { Copier } from "./homes/copier.ts";

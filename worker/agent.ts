@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { Fault, isFault, toFault } from "#protocol/fault.ts";
-import { PROTOCOL_VERSION } from "#protocol/version.ts";
-import type { NodeFacts } from "#protocol/hello.ts";
+import { Fault, isFault, toFault } from "#protocol/faults/fault.ts";
+import { PROTOCOL_VERSION } from "#protocol/base/version.ts";
+import type { NodeFacts } from "#protocol/wire/hello.ts";
 import { capturingOf } from "./agent-capture.ts";
 import { readAgentOptions } from "./agent-options.ts";
 import { createNarrator, type Narrator } from "./agent-narrator.ts";

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { brotliCompressSync } from "node:zlib";
-import { formatBytes } from "#protocol/units.ts";
+import { formatBytes } from "#protocol/base/units.ts";
 import { KOFFI, NODE_RS_CRC32 } from "./engine/load-native.ts";
 import { buildSingleFile } from "./single-file/build-single-file.ts";
 import { importNode } from "./single-file/import-node.ts";
@@ -49,12 +49,12 @@ const oneLanguage: Plugin = {
 };
 
 /** The one class that both halves have to share: a Fault is known by `instanceof`. */
-const SHARED = "#protocol/fault.ts";
+const SHARED = "#protocol/faults/fault.ts";
 const sharedFault: Plugin = {
   name: "shared-fault",
   setup: ({ onResolve }) => {
     onResolve({ filter: /(^|\/)fault\.ts$/ }, ({ path, importer }) =>
-      path === SHARED || dirname(importer) === join(root, "protocol") ? { path: SHARED, external: true } : undefined,
+      path === SHARED || importer.startsWith(join(root, "protocol/")) ? { path: SHARED, external: true } : undefined,
     );
   },
 };

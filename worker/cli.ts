@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { COMMANDS, commandSpec, isCommand, type CommandName } from "./commands.ts";
 import { FLAGS, flagsOf, type FlagName, type FlagSpec } from "./flags.ts";
 import { closest } from "./suggest.ts";

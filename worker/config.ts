@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { isAbsolute } from "node:path";
-import { Fault, isFault } from "#protocol/fault.ts";
-import { parseDuration, parseRate, parseSize } from "#protocol/read-units.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import { parseDuration, parseRate, parseSize } from "#protocol/wire/read-units.ts";
 import type { NetworkSettings } from "#storage/network/network.ts";
 import type { Rule } from "./cli.ts";
 import type { CommandName } from "./commands.ts";

@@ -1,7 +1,7 @@
-import { sentenceOf } from "#protocol/fault.ts";
-import type { RunBacklog } from "#protocol/reports.ts";
-import { riskOf } from "#protocol/risk.ts";
-import { formatBytes, formatCount, formatDuration } from "#protocol/units.ts";
+import { sentenceOf } from "#protocol/faults/fault.ts";
+import type { RunBacklog } from "#protocol/wire/reports.ts";
+import { riskOf } from "#protocol/wire/risk.ts";
+import { formatBytes, formatCount, formatDuration } from "#protocol/base/units.ts";
 import type { Capture } from "./upload/capture.ts";
 
 /** Returns how an upload ended, in a sentence. */

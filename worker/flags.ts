@@ -259,7 +259,7 @@ export const FLAGS = {
     commands: KEYED,
     value: "NAME",
     default: "auto",
-    // As in protocol/requests.ts, which a start does not need; a test compares them.
+    // As in protocol/wire/requests.ts, which a start does not need; a test compares them.
     words: [
       "auto",
       "aws",

@@ -1,5 +1,5 @@
-import { EXIT_CODES } from "#protocol/exit-codes.ts";
-import { PRODUCT_VERSION } from "#protocol/version.ts";
+import { EXIT_CODES } from "#protocol/faults/exit-codes.ts";
+import { PRODUCT_VERSION } from "#protocol/base/version.ts";
 import { COMMANDS, commandSpec, isCommand, type CommandName } from "./commands.ts";
 import { flagsOf, variablesOf, type FlagSpec } from "./flags.ts";
 

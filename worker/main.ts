@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { setFlagsFromString, startupSnapshot } from "node:v8";
-import { sentenceOf, toFault, Fault } from "#protocol/fault.ts";
-import { FAULTS } from "#protocol/fault-table.ts";
+import { sentenceOf, toFault, Fault } from "#protocol/faults/fault.ts";
+import { FAULTS } from "#protocol/faults/fault-table.ts";
 import { readNetwork, setNetwork } from "#storage/network/network.ts";
-import { PRODUCT_VERSION } from "#protocol/version.ts";
+import { PRODUCT_VERSION } from "#protocol/base/version.ts";
 import { parseCommandLine, type Invocation } from "./cli.ts";
 import {
   type Config,

@@ -1,5 +1,5 @@
-import { formatBytes, formatCount, formatEta, formatRate } from "#protocol/units.ts";
-import { visibleText } from "#protocol/visible-text.ts";
+import { formatBytes, formatCount, formatEta, formatRate } from "#protocol/base/units.ts";
+import { visibleText } from "#protocol/base/visible-text.ts";
 import { STALLED_MS } from "./engine/movement-of.ts";
 import type { Tally } from "./engine/tally.ts";
 

@@ -1,4 +1,4 @@
-import { visibleLines, visibleText } from "#protocol/visible-text.ts";
+import { visibleLines, visibleText } from "#protocol/base/visible-text.ts";
 
 /**
  * stdout is the result, stderr is talk. On a terminal the progress block is redrawn at most ten times a second and

@@ -1,6 +1,6 @@
 "use client";
 import { useState } from "react";
-import type { TokenView } from "#protocol/views.ts";
+import type { TokenView } from "#protocol/wire/views.ts";
 import { CodeBlock } from "../_ui/code-block.tsx";
 import { TextField } from "../_ui/text-field.tsx";
 import { Tabs } from "../_ui/tabs.tsx";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { runPatterns } from "#protocol/scope.ts";
+import { runPatterns } from "#protocol/base/scope.ts";
 import { readRunPatterns, runPatternsWrong } from "./run-patterns.ts";
 
 test.each(["llama-*", " llama-*,  eval-? \n", "a b,c"])("reads %j as the hub does", (text) => {

@@ -2,8 +2,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "../_ui/link.tsx";
 import { useState } from "react";
-import { formatDuration } from "#protocol/units.ts";
-import type { TokenView } from "#protocol/views.ts";
+import { formatDuration } from "#protocol/base/units.ts";
+import type { TokenView } from "#protocol/wire/views.ts";
 import { hubNow, useHubNow, useNodes } from "../_hub/live.tsx";
 import { tokensQuery } from "../_hub/queries.ts";
 import { nodeFactsLine } from "../_nodes/node-filter.ts";

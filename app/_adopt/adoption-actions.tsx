@@ -1,8 +1,8 @@
 "use client";
 import { useState } from "react";
-import type { AdoptionView } from "#protocol/adopted.ts";
-import { formatCount } from "#protocol/units.ts";
-import type { CheckpointView } from "#protocol/views.ts";
+import type { AdoptionView } from "#protocol/checkpoint/adopted.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import type { CheckpointView } from "#protocol/wire/views.ts";
 import { hub } from "../_hub/client.ts";
 import { ConfirmDialog } from "../_hub/confirm-dialog.tsx";
 import { useWhyNot } from "../_hub/person.tsx";

@@ -1,7 +1,7 @@
 "use client";
 import { useId, useRef, useState } from "react";
-import type { RecognisedRun } from "#protocol/recognise.ts";
-import { formatCount } from "#protocol/units.ts";
+import type { RecognisedRun } from "#protocol/recognition/recognise.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { useAction } from "../_hub/use-action.ts";

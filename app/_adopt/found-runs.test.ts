@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { RecognisedPage, RecognisedStep, Verdict } from "#protocol/recognise.ts";
+import type { RecognisedPage, RecognisedStep, Verdict } from "#protocol/recognition/recognise.ts";
 import { adoptable, mergeRuns, suggestRun, whyNoRun } from "./found-runs.ts";
 
 const found = (place: string, step: number | null, verdict: Verdict = "assumed complete"): RecognisedStep => ({

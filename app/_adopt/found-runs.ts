@@ -1,4 +1,4 @@
-import type { RecognisedPage, RecognisedRun, RecognisedStep } from "#protocol/recognise.ts";
+import type { RecognisedPage, RecognisedRun, RecognisedStep } from "#protocol/recognition/recognise.ts";
 
 /** What was found in a bucket, put together from its pages. */
 

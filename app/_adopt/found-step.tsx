@@ -1,8 +1,8 @@
 "use client";
 import { Link } from "../_ui/link.tsx";
 import { useState } from "react";
-import type { RecognisedStep, Verdict } from "#protocol/recognise.ts";
-import { formatCount } from "#protocol/units.ts";
+import type { RecognisedStep, Verdict } from "#protocol/recognition/recognise.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { Age } from "../_hub/age.tsx";
 import { hub } from "../_hub/client.ts";
 import { wordsOf } from "../_hub/fault-of.ts";

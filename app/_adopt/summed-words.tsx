@@ -1,5 +1,5 @@
-import type { AdoptionView } from "#protocol/adopted.ts";
-import { formatCount } from "#protocol/units.ts";
+import type { AdoptionView } from "#protocol/checkpoint/adopted.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { Age } from "../_hub/age.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 

@@ -1,7 +1,7 @@
 "use client";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import type { Advice } from "#protocol/advice.ts";
+import type { Advice } from "#protocol/alerts/advice.ts";
 import { useRate } from "../_hub/choices.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";

@@ -1,9 +1,9 @@
 "use client";
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import type { Advice } from "#protocol/advice.ts";
-import { ADVICE_KINDS, type AdviceKind } from "#protocol/advice-kinds.ts";
-import { formatCount } from "#protocol/units.ts";
+import type { Advice } from "#protocol/alerts/advice.ts";
+import { ADVICE_KINDS, type AdviceKind } from "#protocol/alerts/advice-kinds.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { useAddressWord } from "../_hub/address.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";

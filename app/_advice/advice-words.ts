@@ -1,6 +1,6 @@
-import type { Advice, AdviceFact } from "#protocol/advice.ts";
-import type { AdviceKind } from "#protocol/advice-kinds.ts";
-import { formatCount, formatDuration } from "#protocol/units.ts";
+import type { Advice, AdviceFact } from "#protocol/alerts/advice.ts";
+import type { AdviceKind } from "#protocol/alerts/advice-kinds.ts";
+import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import type { Tone } from "../_ui/mark.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { formatBytes } from "../_ui/sizes.ts";

@@ -1,5 +1,5 @@
-import type { RateSpread } from "#protocol/advice.ts";
-import { quantileOf } from "#protocol/robust.ts";
+import type { RateSpread } from "#protocol/alerts/advice.ts";
+import { quantileOf } from "#protocol/base/robust.ts";
 
 /**
  * How long `sizeBytes` take on half of the nodes at most, and on nine of ten, milliseconds. The slow nodes are those that take

@@ -1,6 +1,6 @@
 "use client";
-import type { ReplaySum } from "#protocol/sum-fates.ts";
-import { formatCount, formatDuration } from "#protocol/units.ts";
+import type { ReplaySum } from "#protocol/links/sum-fates.ts";
+import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import { useRateOrDash } from "../_hub/choices.ts";
 import { Cell, Row, Table, type Column } from "../_ui/table.tsx";
 

@@ -1,6 +1,6 @@
-import type { LinkThresholds } from "#protocol/probe.ts";
-import type { Fate } from "#protocol/replay-thresholds.ts";
-import type { FleetThresholds } from "#protocol/thresholds.ts";
+import type { LinkThresholds } from "#protocol/links/probe.ts";
+import type { Fate } from "#protocol/links/replay-thresholds.ts";
+import type { FleetThresholds } from "#protocol/links/thresholds.ts";
 import type { Tone } from "../_ui/mark.tsx";
 
 /** A replay in words. */

@@ -1,8 +1,8 @@
 "use client";
 import { useState } from "react";
-import type { Fate, Start } from "#protocol/replay-thresholds.ts";
-import type { StartsAnswer } from "#protocol/thresholds.ts";
-import { formatCount } from "#protocol/units.ts";
+import type { Fate, Start } from "#protocol/links/replay-thresholds.ts";
+import type { StartsAnswer } from "#protocol/links/thresholds.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { ClockTime } from "../_hub/age.tsx";
 import { useRate } from "../_hub/choices.ts";
 import { useAddressWord } from "../_hub/address.ts";

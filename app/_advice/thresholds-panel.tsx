@@ -1,11 +1,11 @@
 "use client";
 import { keepPreviousData, queryOptions, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useDeferredValue, useMemo, useState } from "react";
-import { NO_THRESHOLDS, type LinkThresholds } from "#protocol/probe.ts";
-import { replayStarts } from "#protocol/replay-thresholds.ts";
-import { sumFates } from "#protocol/sum-fates.ts";
-import { toReplay, type FleetThresholds, type StartsAnswer, type StartsInput } from "#protocol/thresholds.ts";
-import { formatCount } from "#protocol/units.ts";
+import { NO_THRESHOLDS, type LinkThresholds } from "#protocol/links/probe.ts";
+import { replayStarts } from "#protocol/links/replay-thresholds.ts";
+import { sumFates } from "#protocol/links/sum-fates.ts";
+import { toReplay, type FleetThresholds, type StartsAnswer, type StartsInput } from "#protocol/links/thresholds.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { useAddressWord } from "../_hub/address.ts";
 import { Age } from "../_hub/age.tsx";
 import { useRate } from "../_hub/choices.ts";

@@ -1,8 +1,8 @@
 "use client";
-import type { AdviceAnswer, RateSpread } from "#protocol/advice.ts";
-import { isFault } from "#protocol/fault.ts";
-import { formatCount, formatDuration } from "#protocol/units.ts";
-import { parseSize } from "#protocol/read-units.ts";
+import type { AdviceAnswer, RateSpread } from "#protocol/alerts/advice.ts";
+import { isFault } from "#protocol/faults/fault.ts";
+import { formatCount, formatDuration } from "#protocol/base/units.ts";
+import { parseSize } from "#protocol/wire/read-units.ts";
 import { useAddressWord } from "../_hub/address.ts";
 import { TextInput } from "../_ui/text-input.tsx";
 import { Panel } from "../_ui/panel.tsx";

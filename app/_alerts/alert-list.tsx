@@ -1,7 +1,7 @@
 "use client";
 import { Link } from "../_ui/link.tsx";
-import type { AlertRow } from "#protocol/alert-views.ts";
-import { formatDuration } from "#protocol/units.ts";
+import type { AlertRow } from "#protocol/alerts/alert-views.ts";
+import { formatDuration } from "#protocol/base/units.ts";
 import { Age } from "../_hub/age.tsx";
 import { Button } from "../_ui/button.tsx";
 import { Tag } from "../_ui/tag.tsx";

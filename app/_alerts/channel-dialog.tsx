@@ -1,15 +1,15 @@
 "use client";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import type { ChannelView } from "#protocol/alert-views.ts";
+import type { ChannelView } from "#protocol/alerts/alert-views.ts";
 import {
   CHANNEL_KIND_NAMES,
   CHANNEL_KINDS,
   isChannelKind,
   wholeSecret,
   type ChannelKind,
-} from "#protocol/channel-kinds.ts";
-import { formatCount } from "#protocol/units.ts";
+} from "#protocol/alerts/channel-kinds.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { hub } from "../_hub/client.ts";
 import { Form, FormFault } from "../_hub/form.tsx";
 import { useAction } from "../_hub/use-action.ts";

@@ -1,5 +1,5 @@
 "use client";
-import { channelKind, secretProblems, type ChannelKind, type ChannelSecret } from "#protocol/channel-kinds.ts";
+import { channelKind, secretProblems, type ChannelKind, type ChannelSecret } from "#protocol/alerts/channel-kinds.ts";
 import { Field } from "../_ui/field.tsx";
 import { SecretField } from "../_ui/secret-field.tsx";
 import { Select } from "../_ui/select.tsx";

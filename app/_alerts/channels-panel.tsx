@@ -1,9 +1,9 @@
 "use client";
 import { useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import type { ChannelView } from "#protocol/alert-views.ts";
-import { CHANNEL_KINDS } from "#protocol/channel-kinds.ts";
-import { formatCount, formatDuration } from "#protocol/units.ts";
+import type { ChannelView } from "#protocol/alerts/alert-views.ts";
+import { CHANNEL_KINDS } from "#protocol/alerts/channel-kinds.ts";
+import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import { RowButtons } from "./row-buttons.tsx";
 import { Age } from "../_hub/age.tsx";
 import { hub } from "../_hub/client.ts";

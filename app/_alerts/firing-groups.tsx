@@ -1,4 +1,4 @@
-import type { AlertRow, ChannelView, RuleView } from "#protocol/alert-views.ts";
+import type { AlertRow, ChannelView, RuleView } from "#protocol/alerts/alert-views.ts";
 import { AlertList } from "./alert-list.tsx";
 import { groupAlerts } from "./group-alerts.ts";
 import { GroupHead } from "./group-head.tsx";

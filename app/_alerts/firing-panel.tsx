@@ -1,7 +1,7 @@
 "use client";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import type { ChannelView, RuleView } from "#protocol/alert-views.ts";
-import { formatCount } from "#protocol/units.ts";
+import type { ChannelView, RuleView } from "#protocol/alerts/alert-views.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { useWhyNot } from "../_hub/person.tsx";

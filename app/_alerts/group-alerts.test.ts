@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { AlertRow } from "#protocol/alert-views.ts";
+import type { AlertRow } from "#protocol/alerts/alert-views.ts";
 import { groupAlerts, tellingWords } from "./group-alerts.ts";
 
 const row = (id: string, ruleId: string, changes: Partial<AlertRow> = {}): AlertRow => ({

@@ -1,5 +1,5 @@
-import type { AlertRow, RuleView } from "#protocol/alert-views.ts";
-import { GROUP_EVERY_MS, GROUP_WAIT_MS } from "#protocol/alert-words.ts";
+import type { AlertRow, RuleView } from "#protocol/alerts/alert-views.ts";
+import { GROUP_EVERY_MS, GROUP_WAIT_MS } from "#protocol/alerts/alert-words.ts";
 
 /** Alerts by their rules, in the order of the first of each. */
 export function groupAlerts(rows: readonly AlertRow[]): { ruleId: string; rows: AlertRow[] }[] {

@@ -1,7 +1,7 @@
 "use client";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import type { RuleView } from "#protocol/alert-views.ts";
+import type { RuleView } from "#protocol/alerts/alert-views.ts";
 import { hub } from "../_hub/client.ts";
 import { Form, FormFault } from "../_hub/form.tsx";
 import { hubNow } from "../_hub/live.tsx";

@@ -1,7 +1,7 @@
 "use client";
 import { useQueryClient } from "@tanstack/react-query";
-import type { RuleView } from "#protocol/alert-views.ts";
-import { formatDuration } from "#protocol/units.ts";
+import type { RuleView } from "#protocol/alerts/alert-views.ts";
+import { formatDuration } from "#protocol/base/units.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { hubNow } from "../_hub/live.tsx";

@@ -1,10 +1,10 @@
 "use client";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import type { ChannelView, RuleView } from "#protocol/alert-views.ts";
-import { ALERT_WORDS, SEVERITIES } from "#protocol/alert-words.ts";
-import type { AlertKind } from "#protocol/alerts.ts";
-import { CHANNEL_KINDS } from "#protocol/channel-kinds.ts";
+import type { ChannelView, RuleView } from "#protocol/alerts/alert-views.ts";
+import { ALERT_WORDS, SEVERITIES } from "#protocol/alerts/alert-words.ts";
+import type { AlertKind } from "#protocol/alerts/alerts.ts";
+import { CHANNEL_KINDS } from "#protocol/alerts/channel-kinds.ts";
 import { hub } from "../_hub/client.ts";
 import { Form, FormFault } from "../_hub/form.tsx";
 import { useAction } from "../_hub/use-action.ts";

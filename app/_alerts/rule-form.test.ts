@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { ALERT_WORDS } from "#protocol/alert-words.ts";
-import { ruleDraft, type AlertKind } from "#protocol/alerts.ts";
+import { ALERT_WORDS } from "#protocol/alerts/alert-words.ts";
+import { ruleDraft, type AlertKind } from "#protocol/alerts/alerts.ts";
 import { emptyRule, formOfRule, readRule, usualValues } from "./rule-form.ts";
 
 const NOT_MUTED = { mutedUntil: null, muteReason: "", mutedBy: "", toldAt: null };

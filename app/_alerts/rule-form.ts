@@ -1,6 +1,6 @@
-import type { RuleView } from "#protocol/alert-views.ts";
-import type { Severity } from "#protocol/alert-words.ts";
-import type { AlertKind, RuleDraft } from "#protocol/alerts.ts";
+import type { RuleView } from "#protocol/alerts/alert-views.ts";
+import type { Severity } from "#protocol/alerts/alert-words.ts";
+import type { AlertKind, RuleDraft } from "#protocol/alerts/alerts.ts";
 import { PARAMETERS } from "./rule-words.ts";
 
 /** A rule as it is typed. The hub parses it; here is only what turns text into its form and back. */

@@ -1,6 +1,6 @@
-import type { Severity } from "#protocol/alert-words.ts";
-import type { AlertCondition, AlertKind, RuleDraft } from "#protocol/alerts.ts";
-import { formatDuration } from "#protocol/units.ts";
+import type { Severity } from "#protocol/alerts/alert-words.ts";
+import type { AlertCondition, AlertKind, RuleDraft } from "#protocol/alerts/alerts.ts";
+import { formatDuration } from "#protocol/base/units.ts";
 import type { Tone } from "../_ui/mark.tsx";
 
 /** What a rule looks for, as a sentence. */

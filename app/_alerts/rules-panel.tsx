@@ -1,8 +1,8 @@
 "use client";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import type { ChannelView, RuleView } from "#protocol/alert-views.ts";
-import { GROUP_EVERY_MS, GROUP_WAIT_MS } from "#protocol/alert-words.ts";
-import { formatCount } from "#protocol/units.ts";
+import type { ChannelView, RuleView } from "#protocol/alerts/alert-views.ts";
+import { GROUP_EVERY_MS, GROUP_WAIT_MS } from "#protocol/alerts/alert-words.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { RowButtons } from "./row-buttons.tsx";
 import { Age } from "../_hub/age.tsx";
 import { hub } from "../_hub/client.ts";

@@ -1,6 +1,6 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import type { BenchRow } from "#protocol/bench/views.ts";
+import type { BenchRow } from "#protocol/benchmarks/views.ts";
 import { Age } from "../_hub/age.tsx";
 import { QueryFault } from "../_hub/query-fault.tsx";
 import { CountCell } from "../_ui/count-cell.tsx";

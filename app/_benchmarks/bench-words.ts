@@ -1,7 +1,7 @@
-import type { BenchRow, BenchState, TurnState } from "#protocol/bench/views.ts";
-import type { BenchSummary, EngineSummary } from "#protocol/bench/summarize.ts";
-import { ENGINE_NAMES, type EngineName } from "#protocol/bench/engines.ts";
-import { formatDuration } from "#protocol/units.ts";
+import type { BenchRow, BenchState, TurnState } from "#protocol/benchmarks/views.ts";
+import type { BenchSummary, EngineSummary } from "#protocol/benchmarks/summarize.ts";
+import { ENGINE_NAMES, type EngineName } from "#protocol/benchmarks/engines.ts";
+import { formatDuration } from "#protocol/base/units.ts";
 import type { Tone } from "../_ui/mark.tsx";
 
 /** Words and shapes of benchmarks. */

@@ -1,9 +1,9 @@
 "use client";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { ENGINES } from "#protocol/bench/engines.ts";
-import { sentenceOf } from "#protocol/fault.ts";
-import type { BenchRow, CaseView } from "#protocol/bench/views.ts";
-import { formatCount } from "#protocol/units.ts";
+import { ENGINES } from "#protocol/benchmarks/engines.ts";
+import { sentenceOf } from "#protocol/faults/fault.ts";
+import type { BenchRow, CaseView } from "#protocol/benchmarks/views.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { useAddressWord } from "../_hub/address.ts";
 import { useRate } from "../_hub/choices.ts";
 import { hub } from "../_hub/client.ts";

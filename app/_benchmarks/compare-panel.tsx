@@ -1,7 +1,7 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import { ENGINES } from "#protocol/bench/engines.ts";
-import type { BenchView } from "#protocol/bench/views.ts";
+import { ENGINES } from "#protocol/benchmarks/engines.ts";
+import type { BenchView } from "#protocol/benchmarks/views.ts";
 import { useAddressWord } from "../_hub/address.ts";
 import { useRateOrDash } from "../_hub/choices.ts";
 import { QueryFault } from "../_hub/query-fault.tsx";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { EngineNeeds } from "#protocol/bench/views.ts";
+import type { EngineNeeds } from "#protocol/benchmarks/views.ts";
 import { needWords, runnable } from "./engine-needs.ts";
 
 const needs = (engine: EngineNeeds["engine"], over: Partial<EngineNeeds> = {}): EngineNeeds => ({

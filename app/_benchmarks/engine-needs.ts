@@ -1,6 +1,6 @@
-import { ENGINES, type EngineName } from "#protocol/bench/engines.ts";
-import type { EngineNeeds } from "#protocol/bench/views.ts";
-import { formatCount } from "#protocol/units.ts";
+import { ENGINES, type EngineName } from "#protocol/benchmarks/engines.ts";
+import type { EngineNeeds } from "#protocol/benchmarks/views.ts";
+import { formatCount } from "#protocol/base/units.ts";
 
 /** Those that run where nobody chose: known before the hub has answered is only the worker's own. */
 export const runnable = (engines: readonly EngineNeeds[] | undefined): EngineName[] =>

@@ -1,7 +1,7 @@
 "use client";
-import { ENGINES } from "#protocol/bench/engines.ts";
-import type { EngineSummary, Spread } from "#protocol/bench/summarize.ts";
-import type { BenchView } from "#protocol/bench/views.ts";
+import { ENGINES } from "#protocol/benchmarks/engines.ts";
+import type { EngineSummary, Spread } from "#protocol/benchmarks/summarize.ts";
+import type { BenchView } from "#protocol/benchmarks/views.ts";
 import { useRate, useRateOrDash } from "../_hub/choices.ts";
 import { CountCell } from "../_ui/count-cell.tsx";
 import { FailedCell } from "../_ui/failed-cell.tsx";

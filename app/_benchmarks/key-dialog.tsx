@@ -1,7 +1,7 @@
 "use client";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
-import type { BenchKeyView, TemporaryWay } from "#protocol/bench/bench-key.ts";
+import type { BenchKeyView, TemporaryWay } from "#protocol/benchmarks/bench-key.ts";
 import { hub } from "../_hub/client.ts";
 import { Form, FormFault } from "../_hub/form.tsx";
 import { useAction } from "../_hub/use-action.ts";

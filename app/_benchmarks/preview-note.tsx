@@ -1,7 +1,7 @@
 "use client";
-import { ENGINES } from "#protocol/bench/engines.ts";
-import type { BenchPreview } from "#protocol/bench/views.ts";
-import { formatCount } from "#protocol/units.ts";
+import { ENGINES } from "#protocol/benchmarks/engines.ts";
+import type { BenchPreview } from "#protocol/benchmarks/views.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf } from "../_hub/fault-of.ts";
 import { visibleText } from "../_ui/visible-text.ts";

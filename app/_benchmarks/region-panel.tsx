@@ -1,5 +1,5 @@
 "use client";
-import type { BenchView } from "#protocol/bench/views.ts";
+import type { BenchView } from "#protocol/benchmarks/views.ts";
 import { useRateOrDash } from "../_hub/choices.ts";
 import { CountCell } from "../_ui/count-cell.tsx";
 import { Panel } from "../_ui/panel.tsx";

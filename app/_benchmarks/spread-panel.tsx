@@ -1,6 +1,6 @@
 "use client";
-import type { BenchView } from "#protocol/bench/views.ts";
-import type { Spread } from "#protocol/bench/summarize.ts";
+import type { BenchView } from "#protocol/benchmarks/views.ts";
+import type { Spread } from "#protocol/benchmarks/summarize.ts";
 import { useRate } from "../_hub/choices.ts";
 import { Panel } from "../_ui/panel.tsx";
 import { visibleText } from "../_ui/visible-text.ts";

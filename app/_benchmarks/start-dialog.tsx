@@ -2,9 +2,9 @@
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useGo } from "../_ui/going.tsx";
 import { useId, useState } from "react";
-import { ENGINE_NAMES, ENGINES } from "#protocol/bench/engines.ts";
-import { BENCH_PRESETS } from "#protocol/bench/presets.ts";
-import type { EngineNeeds } from "#protocol/bench/views.ts";
+import { ENGINE_NAMES, ENGINES } from "#protocol/benchmarks/engines.ts";
+import { BENCH_PRESETS } from "#protocol/benchmarks/presets.ts";
+import type { EngineNeeds } from "#protocol/benchmarks/views.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { profilesQuery } from "../_hub/queries.ts";

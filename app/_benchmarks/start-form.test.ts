@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { planBenchInput } from "#protocol/bench/plan-input.ts";
+import { planBenchInput } from "#protocol/benchmarks/plan-input.ts";
 import { FIRST_FORM, presetFields, readForm, type StartForm } from "./start-form.ts";
 
 const read = (changes: Partial<StartForm> = {}) =>

@@ -1,9 +1,9 @@
-import { BENCH_PRESETS, isPreset } from "#protocol/bench/presets.ts";
-import { USUAL_SETTINGS, type BenchSettings } from "#protocol/bench/plan-input.ts";
-import type { EngineName } from "#protocol/bench/engines.ts";
-import { Fault } from "#protocol/fault.ts";
-import { EVERYWHERE, type Scope } from "#protocol/scope.ts";
-import { parseSize } from "#protocol/read-units.ts";
+import { BENCH_PRESETS, isPreset } from "#protocol/benchmarks/presets.ts";
+import { USUAL_SETTINGS, type BenchSettings } from "#protocol/benchmarks/plan-input.ts";
+import type { EngineName } from "#protocol/benchmarks/engines.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { EVERYWHERE, type Scope } from "#protocol/base/scope.ts";
+import { parseSize } from "#protocol/wire/read-units.ts";
 import { formatBytes } from "../_ui/sizes.ts";
 
 /** What is typed to start a benchmark, and what it means. */

@@ -1,8 +1,8 @@
 "use client";
-import { ENGINES } from "#protocol/bench/engines.ts";
-import { sentenceOf } from "#protocol/fault.ts";
-import type { BenchView, TurnView } from "#protocol/bench/views.ts";
-import { formatCount } from "#protocol/units.ts";
+import { ENGINES } from "#protocol/benchmarks/engines.ts";
+import { sentenceOf } from "#protocol/faults/fault.ts";
+import type { BenchView, TurnView } from "#protocol/benchmarks/views.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { CountCell } from "../_ui/count-cell.tsx";
 import { Panel } from "../_ui/panel.tsx";
 import { Cell, Row, Table, TwoLines, type Column } from "../_ui/table.tsx";

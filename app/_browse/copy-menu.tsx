@@ -1,5 +1,5 @@
 "use client";
-import type { ProfileDraft } from "#protocol/requests.ts";
+import type { ProfileDraft } from "#protocol/wire/requests.ts";
 import { CodeBlock } from "../_ui/code-block.tsx";
 import { copyForms } from "#storage/copy-forms.ts";
 

@@ -2,8 +2,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { X } from "lucide-react";
 import { useState } from "react";
-import { formatCount } from "#protocol/units.ts";
-import type { ProfileView } from "#protocol/profile-views.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import type { ProfileView } from "#protocol/wire/profile-views.ts";
 import { DownloadButton } from "../_browser-transfers/download-button.tsx";
 import { Age } from "../_hub/age.tsx";
 import { hub } from "../_hub/client.ts";

@@ -1,6 +1,6 @@
 "use client";
 import { useCallback, useEffect, useMemo, useState } from "react";
-import { formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { Empty } from "../_ui/panel.tsx";
 import { SkeletonRows } from "../_ui/skeleton.tsx";

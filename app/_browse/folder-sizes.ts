@@ -1,5 +1,5 @@
-import type { WalkPage } from "#protocol/bucket.ts";
-import type { FaultData } from "#protocol/fault.ts";
+import type { WalkPage } from "#protocol/buckets/bucket.ts";
+import type { FaultData } from "#protocol/faults/fault.ts";
 import { faultOf } from "../_hub/fault-of.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { FolderPage } from "#protocol/bucket.ts";
+import type { FolderPage } from "#protocol/buckets/bucket.ts";
 import { createFolder, rowsOf, type Asked, type Folder } from "./folder.ts";
 
 const object = (key: string, sizeBytes = 1) => ({ key, sizeBytes, etag: '"e"', modifiedAt: 1, storageClass: null });

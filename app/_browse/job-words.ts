@@ -1,5 +1,5 @@
-import type { BucketAction, BucketJobView } from "#protocol/bucket-jobs.ts";
-import { formatCount } from "#protocol/units.ts";
+import type { BucketAction, BucketJobView } from "#protocol/buckets/bucket-jobs.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import type { Tone } from "../_ui/mark.tsx";
 import { shortText } from "../_ui/visible-text.ts";
 import { formatBytes } from "../_ui/sizes.ts";

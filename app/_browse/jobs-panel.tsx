@@ -1,7 +1,7 @@
 "use client";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import type { BucketJobView } from "#protocol/bucket-jobs.ts";
-import { takesAway } from "#protocol/bucket-verbs.ts";
+import type { BucketJobView } from "#protocol/buckets/bucket-jobs.ts";
+import { takesAway } from "#protocol/buckets/bucket-verbs.ts";
 import { Age } from "../_hub/age.tsx";
 import { hub } from "../_hub/client.ts";
 import { FaultDetails } from "../_hub/fault-note.tsx";

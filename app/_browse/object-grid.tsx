@@ -1,7 +1,7 @@
 "use client";
 import { File, Folder as FolderIcon } from "lucide-react";
 import { useEffect, useLayoutEffect, useRef, useState, type KeyboardEvent, type MouseEvent } from "react";
-import { formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { Age } from "../_hub/age.tsx";
 import { wordsOf } from "../_hub/fault-of.ts";
 import { classNames } from "../_ui/class-names.ts";

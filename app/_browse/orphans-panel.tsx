@@ -1,8 +1,8 @@
 "use client";
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import type { OrphanUpload } from "#protocol/bucket.ts";
-import { formatCount } from "#protocol/units.ts";
+import type { OrphanUpload } from "#protocol/buckets/bucket.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { Age } from "../_hub/age.tsx";
 import { hub } from "../_hub/client.ts";
 import { ConfirmDialog } from "../_hub/confirm-dialog.tsx";

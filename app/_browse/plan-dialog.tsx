@@ -1,9 +1,9 @@
 "use client";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import type { BucketAction, BucketJobView, BucketPlan, PlanBucketJob } from "#protocol/bucket-jobs.ts";
-import { takesAway } from "#protocol/bucket-verbs.ts";
-import { formatCount } from "#protocol/units.ts";
+import type { BucketAction, BucketJobView, BucketPlan, PlanBucketJob } from "#protocol/buckets/bucket-jobs.ts";
+import { takesAway } from "#protocol/buckets/bucket-verbs.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf } from "../_hub/fault-of.ts";

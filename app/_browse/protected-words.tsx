@@ -1,6 +1,6 @@
 import { Link } from "../_ui/link.tsx";
-import type { Protection } from "#protocol/bucket.ts";
-import { formatCount } from "#protocol/units.ts";
+import type { Protection } from "#protocol/buckets/bucket.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { visibleText } from "../_ui/visible-text.ts";
 
 /** Whose an object is, and where it can be removed. */

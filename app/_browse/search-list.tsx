@@ -1,5 +1,5 @@
 "use client";
-import { formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { Button } from "../_ui/button.tsx";
 import { Empty } from "../_ui/panel.tsx";

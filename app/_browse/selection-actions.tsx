@@ -1,6 +1,6 @@
 "use client";
 import { useState } from "react";
-import type { BucketAction } from "#protocol/bucket-jobs.ts";
+import type { BucketAction } from "#protocol/buckets/bucket-jobs.ts";
 import { useWhyNot } from "../_hub/person.tsx";
 import { Button } from "../_ui/button.tsx";
 import { onDemand } from "../_ui/on-demand.tsx";

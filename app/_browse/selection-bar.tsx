@@ -1,6 +1,6 @@
 "use client";
 import type { ReactNode } from "react";
-import { formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { Button } from "../_ui/button.tsx";
 import { formatBytes } from "../_ui/sizes.ts";
 import { countChosen, type Selection } from "./selection.ts";

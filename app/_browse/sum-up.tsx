@@ -1,8 +1,8 @@
 "use client";
-import { formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { FaultDetails } from "../_hub/fault-note.tsx";
 import { Button } from "../_ui/button.tsx";
-import { unreadableWords } from "#protocol/unreadable-names.ts";
+import { unreadableWords } from "#protocol/checkpoint/unreadable-names.ts";
 import { useWalk } from "./use-walk.ts";
 import { formatBytes } from "../_ui/sizes.ts";
 

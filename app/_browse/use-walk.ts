@@ -1,7 +1,7 @@
 "use client";
 import { useEffect, useRef, useState } from "react";
-import { WALK_LIMITS, type BucketObject } from "#protocol/bucket.ts";
-import type { FaultData } from "#protocol/fault.ts";
+import { WALK_LIMITS, type BucketObject } from "#protocol/buckets/bucket.ts";
+import type { FaultData } from "#protocol/faults/fault.ts";
 import { hub } from "../_hub/client.ts";
 import { faultOf } from "../_hub/fault-of.ts";
 

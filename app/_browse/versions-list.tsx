@@ -2,9 +2,9 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link } from "../_ui/link.tsx";
 import { useState } from "react";
-import type { PlanBucketJob } from "#protocol/bucket-jobs.ts";
-import type { ObjectVersion } from "#protocol/bucket.ts";
-import { formatCount } from "#protocol/units.ts";
+import type { PlanBucketJob } from "#protocol/buckets/bucket-jobs.ts";
+import type { ObjectVersion } from "#protocol/buckets/bucket.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { Age } from "../_hub/age.tsx";
 import { hub } from "../_hub/client.ts";
 import { Listed } from "../_hub/listed.tsx";

@@ -1,4 +1,4 @@
-import { faultFrom } from "#protocol/fault.ts";
+import { faultFrom } from "#protocol/faults/fault.ts";
 import { faultOf } from "../_hub/fault-of.ts";
 
 /** What the hub answers. Every refusal is a Fault, as everywhere below. */

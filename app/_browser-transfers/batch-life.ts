@@ -1,4 +1,4 @@
-import { Fault, toFault } from "#protocol/fault.ts";
+import { Fault, toFault } from "#protocol/faults/fault.ts";
 import { cutEvenly } from "#storage/plan.ts";
 import { newRequestId } from "../_hub/use-action.ts";
 import {

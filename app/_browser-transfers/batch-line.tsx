@@ -1,6 +1,6 @@
 "use client";
 import { useState } from "react";
-import { formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { useRateUnit } from "../_hub/choices.ts";
 import { faultOf, wordsOf } from "../_hub/fault-of.ts";
 import { Button } from "../_ui/button.tsx";

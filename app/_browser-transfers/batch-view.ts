@@ -1,4 +1,4 @@
-import type { FaultData } from "#protocol/fault.ts";
+import type { FaultData } from "#protocol/faults/fault.ts";
 import { cutEvenly } from "#storage/plan.ts";
 import { byteMap, percentOf, type Stretch } from "./byte-map.ts";
 import type { FileState, KeptBatch, KeptFile } from "./kept.ts";

@@ -1,4 +1,4 @@
-import { formatCount, formatEta, formatRate, type RateUnit } from "#protocol/units.ts";
+import { formatCount, formatEta, formatRate, type RateUnit } from "#protocol/base/units.ts";
 import type { Tone } from "../_ui/mark.tsx";
 import { percentOf } from "./byte-map.ts";
 import type { DeskBatch } from "./desk.ts";

@@ -1,6 +1,6 @@
-import { Fault } from "#protocol/fault.ts";
-import type { CorsAnswer, FinishedUpload, StartedUpload, UploadedPart } from "#protocol/browser-transfers.ts";
-import type { SignedRequest } from "#protocol/operations.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { CorsAnswer, FinishedUpload, StartedUpload, UploadedPart } from "#protocol/buckets/browser-transfers.ts";
+import type { SignedRequest } from "#protocol/wire/operations.ts";
 import { askHub } from "./ask-hub.ts";
 import { hub } from "../_hub/client.ts";
 

@@ -1,6 +1,6 @@
 "use client";
 import { useEffect, useState } from "react";
-import type { FaultData } from "#protocol/fault.ts";
+import type { FaultData } from "#protocol/faults/fault.ts";
 import { countOf } from "../_browse/job-words.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf } from "../_hub/fault-of.ts";

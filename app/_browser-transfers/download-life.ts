@@ -1,6 +1,6 @@
-import { Fault, toFault, type FaultData } from "#protocol/fault.ts";
-import type { FolderFile } from "#protocol/browser-transfers.ts";
-import type { SignedRequest } from "#protocol/operations.ts";
+import { Fault, toFault, type FaultData } from "#protocol/faults/fault.ts";
+import type { FolderFile } from "#protocol/buckets/browser-transfers.ts";
+import type { SignedRequest } from "#protocol/wire/operations.ts";
 import { askHub } from "./ask-hub.ts";
 import { hub } from "../_hub/client.ts";
 import { byteMap } from "./byte-map.ts";

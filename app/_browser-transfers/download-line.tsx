@@ -1,9 +1,9 @@
 "use client";
-import { formatCount, formatEta, formatRate, type RateUnit } from "#protocol/units.ts";
+import { formatCount, formatEta, formatRate, type RateUnit } from "#protocol/base/units.ts";
 import { useRateUnit } from "../_hub/choices.ts";
 import { Button } from "../_ui/button.tsx";
 import type { Tone } from "../_ui/mark.tsx";
-import { unreadableWords } from "#protocol/unreadable-names.ts";
+import { unreadableWords } from "#protocol/checkpoint/unreadable-names.ts";
 import { visibleText } from "../_ui/visible-text.ts";
 import { progressOf } from "./batch-words.ts";
 import { CorsOffer } from "./cors-offer.tsx";

@@ -1,6 +1,6 @@
 "use client";
 import { useRef } from "react";
-import { sentenceOf } from "#protocol/fault.ts";
+import { sentenceOf } from "#protocol/faults/fault.ts";
 import { Mark, type Tone } from "../_ui/mark.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { useRowWindow } from "../_ui/window-rows.ts";

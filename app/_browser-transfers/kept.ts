@@ -1,4 +1,4 @@
-import type { FaultData } from "#protocol/fault.ts";
+import type { FaultData } from "#protocol/faults/fault.ts";
 
 /**
  * What a browser keeps of its uploads in IndexedDB, so that they outlive the page: what goes where, how far each file got,

@@ -1,5 +1,5 @@
-import { Fault } from "#protocol/fault.ts";
-import type { FolderFile, FolderPage, ObjectFacts } from "#protocol/browser-transfers.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { FolderFile, FolderPage, ObjectFacts } from "#protocol/buckets/browser-transfers.ts";
 import { askHub } from "./ask-hub.ts";
 import { hub } from "../_hub/client.ts";
 

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { FaultData } from "#protocol/fault.ts";
+import type { FaultData } from "#protocol/faults/fault.ts";
 import { FaultDetails } from "../_hub/fault-note.tsx";
 import { wordsOf } from "../_hub/fault-of.ts";
 import { Mark, type Tone } from "../_ui/mark.tsx";

@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { pickTarget } from "./file-access.ts";
 import { openStream } from "./stream-target.ts";
 

@@ -1,6 +1,6 @@
-import type { StartedUpload } from "#protocol/browser-transfers.ts";
-import { Fault, faultFrom, isFault, toFault } from "#protocol/fault.ts";
-import type { FaultCode } from "#protocol/fault-table.ts";
+import type { StartedUpload } from "#protocol/buckets/browser-transfers.ts";
+import { Fault, faultFrom, isFault, toFault } from "#protocol/faults/fault.ts";
+import type { FaultCode } from "#protocol/faults/fault-table.ts";
 import { newRequestId } from "../_hub/use-action.ts";
 import { beginUploads } from "./calls.ts";
 import { keepTrying } from "./engine/keep-trying.ts";

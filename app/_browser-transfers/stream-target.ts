@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { newRequestId } from "../_hub/use-action.ts";
 import type { Target } from "./open-target.ts";
 

@@ -1,8 +1,8 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import { useRef, useState } from "react";
-import { whyKeyRefused } from "#protocol/browser-transfers.ts";
-import { formatCount } from "#protocol/units.ts";
+import { whyKeyRefused } from "#protocol/buckets/browser-transfers.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf } from "../_hub/fault-of.ts";
 import { usePerson } from "../_hub/person.tsx";

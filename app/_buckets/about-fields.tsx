@@ -1,5 +1,5 @@
 "use client";
-import type { PresetView } from "#protocol/profile-views.ts";
+import type { PresetView } from "#protocol/wire/profile-views.ts";
 import { Field } from "../_ui/field.tsx";
 import { TextArea } from "../_ui/text-input.tsx";
 import { TextField } from "../_ui/text-field.tsx";

@@ -1,5 +1,5 @@
 "use client";
-import { DEFAULT_PACKING, PACK_FROM_FILES } from "#protocol/packing.ts";
+import { DEFAULT_PACKING, PACK_FROM_FILES } from "#protocol/checkpoint/packing.ts";
 import { Field } from "../_ui/field.tsx";
 import { TextArea } from "../_ui/text-input.tsx";
 import { TextField } from "../_ui/text-field.tsx";

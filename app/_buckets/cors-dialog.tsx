@@ -1,7 +1,7 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import type { CorsPlanView, CorsRuleView, CorsWriteView } from "#protocol/profiles.ts";
-import type { ProfileView } from "#protocol/profile-views.ts";
+import type { CorsPlanView, CorsRuleView, CorsWriteView } from "#protocol/wire/profiles.ts";
+import type { ProfileView } from "#protocol/wire/profile-views.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultDetails, FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf } from "../_hub/fault-of.ts";

@@ -1,6 +1,11 @@
 "use client";
 import { useState } from "react";
-import { MOST_IMPORT_CHARACTERS, type ImportedDraft, type ImportView, type LintFinding } from "#protocol/profiles.ts";
+import {
+  MOST_IMPORT_CHARACTERS,
+  type ImportedDraft,
+  type ImportView,
+  type LintFinding,
+} from "#protocol/wire/profiles.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { useAction } from "../_hub/use-action.ts";

@@ -1,5 +1,5 @@
 "use client";
-import type { PresetView } from "#protocol/profile-views.ts";
+import type { PresetView } from "#protocol/wire/profile-views.ts";
 import { Field } from "../_ui/field.tsx";
 import { Select } from "../_ui/select.tsx";
 import { TextField } from "../_ui/text-field.tsx";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { PresetView } from "#protocol/profile-views.ts";
+import type { PresetView } from "#protocol/wire/profile-views.ts";
 import { emptyForm, readForm, withImport, withPlace, withPreset } from "./profile-draft.ts";
 
 const r2: PresetView = {

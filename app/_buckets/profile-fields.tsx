@@ -1,5 +1,5 @@
 "use client";
-import type { PresetView, ProfileView } from "#protocol/profile-views.ts";
+import type { PresetView, ProfileView } from "#protocol/wire/profile-views.ts";
 import { Button } from "../_ui/button.tsx";
 import { Field } from "../_ui/field.tsx";
 import { TextField } from "../_ui/text-field.tsx";

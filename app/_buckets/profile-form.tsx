@@ -1,7 +1,7 @@
 "use client";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import type { PresetView, ProfileView } from "#protocol/profile-views.ts";
+import type { PresetView, ProfileView } from "#protocol/wire/profile-views.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { Form, FormFault } from "../_hub/form.tsx";

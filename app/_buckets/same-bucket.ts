@@ -1,5 +1,5 @@
-import type { ProfileView } from "#protocol/profile-views.ts";
-import type { ProfileDraft } from "#protocol/requests.ts";
+import type { ProfileView } from "#protocol/wire/profile-views.ts";
+import type { ProfileDraft } from "#protocol/wire/requests.ts";
 import { visibleText } from "../_ui/visible-text.ts";
 
 type Place = Pick<ProfileDraft, "endpoint" | "bucket" | "prefix">;

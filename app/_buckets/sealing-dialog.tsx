@@ -1,8 +1,8 @@
 "use client";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { SEALINGS, type Sealing, type SealingView } from "#protocol/sealing.ts";
-import type { ProfileView } from "#protocol/profile-views.ts";
+import { SEALINGS, type Sealing, type SealingView } from "#protocol/checkpoint/sealing.ts";
+import type { ProfileView } from "#protocol/wire/profile-views.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf } from "../_hub/fault-of.ts";

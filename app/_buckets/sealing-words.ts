@@ -1,5 +1,5 @@
-import { formatCount } from "#protocol/units.ts";
-import type { Sealing } from "#protocol/sealing.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import type { Sealing } from "#protocol/checkpoint/sealing.ts";
 
 /** What is said of encryption. */
 

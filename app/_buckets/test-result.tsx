@@ -1,6 +1,6 @@
-import { formatDuration } from "#protocol/units.ts";
-import type { FaultData } from "#protocol/fault.ts";
-import type { ProfileCheck, ProfileTestView } from "#protocol/profile-views.ts";
+import { formatDuration } from "#protocol/base/units.ts";
+import type { FaultData } from "#protocol/faults/fault.ts";
+import type { ProfileCheck, ProfileTestView } from "#protocol/wire/profile-views.ts";
 import { FaultDetails } from "../_hub/fault-note.tsx";
 import { wordsOf } from "../_hub/fault-of.ts";
 import { Banner } from "../_ui/banner.tsx";

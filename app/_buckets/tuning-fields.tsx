@@ -1,5 +1,5 @@
 "use client";
-import { STORJ_PRESETS } from "#protocol/tuning.ts";
+import { STORJ_PRESETS } from "#protocol/wire/tuning.ts";
 import { Button } from "../_ui/button.tsx";
 import { TextField } from "../_ui/text-field.tsx";
 import type { ProfileForm } from "./profile-draft.ts";

@@ -1,4 +1,4 @@
-import type { UsageDay } from "#protocol/bucket-usage.ts";
+import type { UsageDay } from "#protocol/buckets/bucket-usage.ts";
 import { dateOf, daySentence } from "./usage-words.ts";
 import { formatBytes } from "../_ui/sizes.ts";
 

@@ -2,8 +2,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "../_ui/link.tsx";
 import type { ReactNode } from "react";
-import type { BucketUsage, RunUsage } from "#protocol/bucket-usage.ts";
-import { formatCount } from "#protocol/units.ts";
+import type { BucketUsage, RunUsage } from "#protocol/buckets/bucket-usage.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { Age } from "../_hub/age.tsx";
 import { usageQuery } from "../_hub/queries.ts";
 import { QueryFault } from "../_hub/query-fault.tsx";

@@ -1,5 +1,5 @@
-import type { BucketUsage, UsageDay } from "#protocol/bucket-usage.ts";
-import { formatCount } from "#protocol/units.ts";
+import type { BucketUsage, UsageDay } from "#protocol/buckets/bucket-usage.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { formatBytes } from "../_ui/sizes.ts";
 
 type Cost = NonNullable<BucketUsage["cost"]>;

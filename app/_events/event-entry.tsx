@@ -1,7 +1,7 @@
 "use client";
 import { Link } from "../_ui/link.tsx";
-import { sentenceOf } from "#protocol/fault.ts";
-import type { EventRow } from "#protocol/views.ts";
+import { sentenceOf } from "#protocol/faults/fault.ts";
+import type { EventRow } from "#protocol/wire/views.ts";
 import { EventWords } from "../_hub/event-line.tsx";
 import { FaultDetails } from "../_hub/fault-note.tsx";
 import { wordsOf } from "../_hub/fault-of.ts";

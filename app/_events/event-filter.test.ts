@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { EventRow } from "#protocol/views.ts";
+import type { EventRow } from "#protocol/wire/views.ts";
 import { askedBy, fitsFilter, type EventFilter } from "./event-filter.ts";
 
 const ALL: EventFilter = { kind: "", node: "", run: "", words: "", fromDay: "", toDay: "" };

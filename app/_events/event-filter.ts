@@ -1,4 +1,4 @@
-import type { EventRow } from "#protocol/views.ts";
+import type { EventRow } from "#protocol/wire/views.ts";
 import { holdsWords, spanOfDays } from "../_hub/word-filter.ts";
 
 /** What the events page shows. Days are of the zone this browser chose; empty means all. */

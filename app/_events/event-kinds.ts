@@ -1,4 +1,4 @@
-import type { EventKind } from "#protocol/event-kinds.ts";
+import type { EventKind } from "#protocol/base/event-kinds.ts";
 
 /** What people call each kind of event. */
 export const EVENT_LABELS: Readonly<Record<EventKind, string>> = {

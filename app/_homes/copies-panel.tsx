@@ -1,6 +1,6 @@
 "use client";
-import type { CopyView } from "#protocol/homes.ts";
-import type { CheckpointView } from "#protocol/views.ts";
+import type { CopyView } from "#protocol/wire/homes.ts";
+import type { CheckpointView } from "#protocol/wire/views.ts";
 import { hub } from "../_hub/client.ts";
 import { Age } from "../_hub/age.tsx";
 import { faultOf, wordsOf } from "../_hub/fault-of.ts";

@@ -1,9 +1,9 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import { ArrowDown, ArrowUp, X } from "lucide-react";
-import { formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { formatBytes } from "../_ui/sizes.ts";
-import { MOST_HOMES, type HomeView, type RunHomesView } from "#protocol/homes.ts";
+import { MOST_HOMES, type HomeView, type RunHomesView } from "#protocol/wire/homes.ts";
 import { hub } from "../_hub/client.ts";
 import { Age } from "../_hub/age.tsx";
 import { FaultNote } from "../_hub/fault-note.tsx";

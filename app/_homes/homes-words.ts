@@ -1,5 +1,5 @@
-import type { RunHomesView } from "#protocol/homes.ts";
-import { formatCount } from "#protocol/units.ts";
+import type { RunHomesView } from "#protocol/wire/homes.ts";
+import { formatCount } from "#protocol/base/units.ts";
 
 /** What of the run is not in as many buckets as it should be. */
 export function behindWords({ homes, behind }: Pick<RunHomesView, "homes" | "behind">): string {

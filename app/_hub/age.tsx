@@ -1,5 +1,5 @@
 "use client";
-import { formatDuration } from "#protocol/units.ts";
+import { formatDuration } from "#protocol/base/units.ts";
 import { useHubNow, useTimeWords } from "./live.tsx";
 import { clockTime, dayOf, fullTime, shortDay } from "../_ui/times.ts";
 

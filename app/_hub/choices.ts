@@ -1,6 +1,6 @@
 "use client";
 import { useSyncExternalStore } from "react";
-import { formatRate, type RateUnit, type SizeUnit } from "#protocol/units.ts";
+import { formatRate, type RateUnit, type SizeUnit } from "#protocol/base/units.ts";
 import { setSizeUnit, sizeUnit } from "../_ui/sizes.ts";
 import { setTimeZone, timeZone, type Zone } from "../_ui/times.ts";
 import { parseTheme, THEME_COOKIE, type Theme } from "./theme-cookie.ts";

@@ -1,5 +1,5 @@
-import { continueWords } from "#protocol/continue-words.ts";
-import type { NodeRow } from "#protocol/views.ts";
+import { continueWords } from "#protocol/checkpoint/continue-words.ts";
+import type { NodeRow } from "#protocol/wire/views.ts";
 import { visibleText } from "../_ui/visible-text.ts";
 import { plural } from "./risk-words.ts";
 

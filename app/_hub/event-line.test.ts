@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sentenceOf } from "#protocol/fault.ts";
+import { sentenceOf } from "#protocol/faults/fault.ts";
 import { textWithoutFault } from "./event-line.tsx";
 
 test("a line does not say its fault twice", () => {

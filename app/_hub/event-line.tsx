@@ -1,8 +1,8 @@
 "use client";
 import { Link } from "../_ui/link.tsx";
-import { sentenceOf } from "#protocol/fault.ts";
-import { formatCount } from "#protocol/units.ts";
-import type { EventRow } from "#protocol/views.ts";
+import { sentenceOf } from "#protocol/faults/fault.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import type { EventRow } from "#protocol/wire/views.ts";
 import { Mark } from "../_ui/mark.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { ClockTime } from "./age.tsx";

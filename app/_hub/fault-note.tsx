@@ -1,6 +1,6 @@
 "use client";
 import type { ReactNode } from "react";
-import { sentenceOf, type FaultData } from "#protocol/fault.ts";
+import { sentenceOf, type FaultData } from "#protocol/faults/fault.ts";
 import { Banner } from "../_ui/banner.tsx";
 import { Button } from "../_ui/button.tsx";
 import { Copy } from "../_ui/copy.tsx";

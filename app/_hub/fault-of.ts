@@ -1,5 +1,5 @@
-import type { FaultData } from "#protocol/fault.ts";
-import { FAULTS } from "#protocol/fault-table.ts";
+import type { FaultData } from "#protocol/faults/fault.ts";
+import { FAULTS } from "#protocol/faults/fault-table.ts";
 import { missingAction } from "./missing-action.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { nodeRow } from "#protocol/make-node-row.ts";
-import type { LiveMessage } from "#protocol/views.ts";
+import { nodeRow } from "#protocol/testing/make-node-row.ts";
+import type { LiveMessage } from "#protocol/wire/views.ts";
 import { LiveLink } from "./live-link.ts";
 import { makeTurns } from "../_ui/make-turns.ts";
 import { LiveStore } from "./live-store.ts";

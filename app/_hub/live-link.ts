@@ -1,4 +1,4 @@
-import type { LiveMessage, StaleTopic } from "#protocol/views.ts";
+import type { LiveMessage, StaleTopic } from "#protocol/wire/views.ts";
 import { faultOf } from "./fault-of.ts";
 import { messagesOf } from "./live-merge.ts";
 import type { LinkState, LiveStore } from "./live-store.ts";

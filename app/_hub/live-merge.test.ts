@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { EventRow, TransferRow } from "#protocol/views.ts";
+import type { EventRow, TransferRow } from "#protocol/wire/views.ts";
 import { EMPTY_LIVE, mergeLive, messagesOf, type ListMessage } from "./live-merge.ts";
 import { livenessOf } from "./live.tsx";
-import { nodeRow } from "#protocol/make-node-row.ts";
+import { nodeRow } from "#protocol/testing/make-node-row.ts";
 import { transferRow } from "./make-transfer-row.ts";
 
 const node = (id: string, upBytesPerSecond = 0) => nodeRow({ id, upBytesPerSecond });

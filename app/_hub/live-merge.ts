@@ -1,5 +1,5 @@
 import { isEnded } from "./transfer-words.ts";
-import type { EventRow, FleetView, LiveMessage, NodeRow, TransferRow } from "#protocol/views.ts";
+import type { EventRow, FleetView, LiveMessage, NodeRow, TransferRow } from "#protocol/wire/views.ts";
 
 /**
  * The live state of the page and how one message of the stream changes it. Rows that did not change keep their identity,

@@ -1,5 +1,5 @@
-import { changeNode } from "#protocol/node-changes.ts";
-import type { LiveMessage, NodeRow } from "#protocol/views.ts";
+import { changeNode } from "#protocol/fleet/node-changes.ts";
+import type { LiveMessage, NodeRow } from "#protocol/wire/views.ts";
 import { Turns } from "../_ui/turns.ts";
 import { EMPTY_LIVE, mergeLive, type ListMessage, type LiveState } from "./live-merge.ts";
 

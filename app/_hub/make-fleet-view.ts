@@ -1,5 +1,5 @@
-import { NO_RISK } from "#protocol/risk.ts";
-import type { FleetView } from "#protocol/views.ts";
+import { NO_RISK } from "#protocol/wire/risk.ts";
+import type { FleetView } from "#protocol/wire/views.ts";
 
 /** For tests: a small fleet in which all is well and nothing has been saved yet. */
 export const fleetView = (over: Partial<FleetView> = {}): FleetView => ({

@@ -1,4 +1,4 @@
-import type { TransferRow } from "#protocol/views.ts";
+import type { TransferRow } from "#protocol/wire/views.ts";
 
 /** A row for tests: an upload that has just begun. */
 export const transferRow = (over: Partial<TransferRow> = {}): TransferRow => ({

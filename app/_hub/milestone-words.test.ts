@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { EventKind } from "#protocol/event-kinds.ts";
-import type { EventRow } from "#protocol/views.ts";
+import type { EventKind } from "#protocol/base/event-kinds.ts";
+import type { EventRow } from "#protocol/wire/views.ts";
 import { milestoneWords } from "./milestone-words.ts";
 
 let id = 0;

@@ -1,6 +1,6 @@
-import { formatCount } from "#protocol/units.ts";
-import type { EventKind } from "#protocol/event-kinds.ts";
-import type { EventRow } from "#protocol/views.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import type { EventKind } from "#protocol/base/event-kinds.ts";
+import type { EventRow } from "#protocol/wire/views.ts";
 
 /**
  * What is read out to those who do not see the page: milestones, never ticks. A few are said one by one, many are counted,

@@ -1,7 +1,7 @@
 "use client";
 import { createContext, use, type ReactNode } from "react";
-import type { Role } from "#protocol/requests.ts";
-import type { Person } from "#protocol/views.ts";
+import type { Role } from "#protocol/wire/requests.ts";
+import type { Person } from "#protocol/wire/views.ts";
 
 const PersonContext = createContext<Person | null>(null);
 

@@ -1,5 +1,5 @@
 import type { QueryClient } from "@tanstack/react-query";
-import type { StaleTopic } from "#protocol/views.ts";
+import type { StaleTopic } from "#protocol/wire/views.ts";
 
 const KEYS: Record<StaleTopic, readonly (readonly string[])[]> = {
   profiles: [["profiles"]],

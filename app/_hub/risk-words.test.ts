@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { NO_RISK } from "#protocol/risk.ts";
+import { NO_RISK } from "#protocol/wire/risk.ts";
 import { fleetView } from "./make-fleet-view.ts";
-import { nodeRow } from "#protocol/make-node-row.ts";
+import { nodeRow } from "#protocol/testing/make-node-row.ts";
 import {
   fleetHeadline,
   lossWords,

@@ -5,10 +5,10 @@ import {
   wouldLose,
   type NodeCondition,
   type NodeState,
-} from "#protocol/node-status.ts";
-import type { Risk, WorkState } from "#protocol/risk.ts";
-import type { FleetView, NodeRow } from "#protocol/views.ts";
-import { formatCount, formatDuration } from "#protocol/units.ts";
+} from "#protocol/fleet/node-status.ts";
+import type { Risk, WorkState } from "#protocol/wire/risk.ts";
+import type { FleetView, NodeRow } from "#protocol/wire/views.ts";
+import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import { compareNames } from "./compare-names.ts";
 import type { Tone } from "../_ui/mark.tsx";
 import type { Tide } from "../_ui/tide-shares.ts";

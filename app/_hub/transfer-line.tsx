@@ -1,8 +1,8 @@
 "use client";
 import { Link } from "../_ui/link.tsx";
-import { transferPhaseOf } from "#protocol/node-status.ts";
-import type { TransferRow } from "#protocol/views.ts";
-import { formatCount } from "#protocol/units.ts";
+import { transferPhaseOf } from "#protocol/fleet/node-status.ts";
+import type { TransferRow } from "#protocol/wire/views.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { Button } from "../_ui/button.tsx";
 import { Mark, type Tone } from "../_ui/mark.tsx";
 import { PieceMap } from "../_ui/piece-map.tsx";

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { hasRole, ROLES } from "#protocol/requests.ts";
-import { isEnded as protocolIsEnded, mayMove } from "#protocol/transfer.ts";
-import { TRANSFER_STATES } from "#protocol/transfer-kinds.ts";
-import type { TransferRow } from "#protocol/views.ts";
+import { hasRole, ROLES } from "#protocol/wire/requests.ts";
+import { isEnded as protocolIsEnded, mayMove } from "#protocol/wire/transfer.ts";
+import { TRANSFER_STATES } from "#protocol/wire/transfer-kinds.ts";
+import type { TransferRow } from "#protocol/wire/views.ts";
 import { transferRow } from "./make-transfer-row.ts";
 import { roleAllows } from "./person.tsx";
 import { actionsFor, factsOf, isEnded, paceOf, transferSentence } from "./transfer-words.ts";

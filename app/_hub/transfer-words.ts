@@ -1,5 +1,5 @@
-import type { TransferRow } from "#protocol/views.ts";
-import { formatCount, formatDuration, formatEta, formatRate, type RateUnit } from "#protocol/units.ts";
+import type { TransferRow } from "#protocol/wire/views.ts";
+import { formatCount, formatDuration, formatEta, formatRate, type RateUnit } from "#protocol/base/units.ts";
 import type { Tone } from "../_ui/mark.tsx";
 import { shortText, visibleText } from "../_ui/visible-text.ts";
 import { formatBytes } from "../_ui/sizes.ts";
@@ -8,7 +8,7 @@ import { formatBytes } from "../_ui/sizes.ts";
 
 export type TransferState = TransferRow["state"];
 
-/** As protocol/transfer.ts: one of these will not move by itself any more. */
+/** As protocol/wire/transfer.ts: one of these will not move by itself any more. */
 export const isEnded = (state: TransferState): boolean =>
   state === "done" || state === "failed" || state === "cancelled" || state === "superseded";
 

@@ -1,6 +1,6 @@
 "use client";
 import { useMutation } from "@tanstack/react-query";
-import type { FaultData } from "#protocol/fault.ts";
+import type { FaultData } from "#protocol/faults/fault.ts";
 import { faultOf } from "./fault-of.ts";
 
 /** One thing a person does at the hub: runs it, says whether it is under way, keeps the fault until the next try. */

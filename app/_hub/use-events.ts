@@ -1,7 +1,7 @@
 "use client";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import type { EventRow } from "#protocol/views.ts";
+import type { EventRow } from "#protocol/wire/views.ts";
 import { hub } from "./client.ts";
 import type { PagedQuery } from "./listed.tsx";
 import { useLiveEvents } from "./live.tsx";

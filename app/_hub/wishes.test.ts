@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { TRANSFER_STATES } from "#protocol/transfer-kinds.ts";
+import { TRANSFER_STATES } from "#protocol/wire/transfer-kinds.ts";
 import { createWishes, isMet, wishNote } from "./wishes.ts";
 
 /** Wishes whose time passes when the test says so. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { PlacesCompared, TensorFacts } from "#protocol/inspect.ts";
+import type { PlacesCompared, TensorFacts } from "#protocol/checkpoint/inspect.ts";
 import { changeRows, changeSentence, countChanges } from "./change-rows.ts";
 
 const tensor = (name: string, shape: number[]) => ({ name, dtype: "F32", shape }) as TensorFacts;

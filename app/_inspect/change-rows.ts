@@ -1,5 +1,5 @@
-import type { PlacesCompared } from "#protocol/inspect.ts";
-import { formatCount } from "#protocol/units.ts";
+import type { PlacesCompared } from "#protocol/checkpoint/inspect.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import type { Tone } from "../_ui/mark.tsx";
 import { shapeWords } from "./inspect-words.ts";
 import { formatBytes } from "../_ui/sizes.ts";

@@ -2,9 +2,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "../_ui/link.tsx";
 import { usePathname } from "next/navigation";
-import { INSPECT_LIMITS } from "#protocol/inspect-limits.ts";
-import type { CheckpointInspection } from "#protocol/inspect.ts";
-import { formatCount } from "#protocol/units.ts";
+import { INSPECT_LIMITS } from "#protocol/checkpoint/inspect-limits.ts";
+import type { CheckpointInspection } from "#protocol/checkpoint/inspect.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf } from "../_hub/fault-of.ts";
 import { Panel } from "../_ui/panel.tsx";

@@ -1,7 +1,7 @@
 "use client";
 import { useRef } from "react";
-import type { PlacesCompared } from "#protocol/inspect.ts";
-import { formatCount } from "#protocol/units.ts";
+import type { PlacesCompared } from "#protocol/checkpoint/inspect.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { useAddressWord } from "../_hub/address.ts";
 import { SearchField } from "../_ui/search-field.tsx";
 import { FilterWords } from "../_ui/filter-words.tsx";

@@ -1,4 +1,4 @@
-import type { CurvePoint } from "#protocol/inspect.ts";
+import type { CurvePoint } from "#protocol/checkpoint/inspect.ts";
 
 /** A training's numbers over its steps, scaled for drawing. */
 

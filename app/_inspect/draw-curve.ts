@@ -1,5 +1,5 @@
-import type { CurvePoint } from "#protocol/inspect.ts";
-import { formatCount } from "#protocol/units.ts";
+import type { CurvePoint } from "#protocol/checkpoint/inspect.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { pointsWith, rangeOf, ticksWithin, valueWords, type CurveKey } from "./curve-scale.ts";
 
 export const HEIGHT = 180;

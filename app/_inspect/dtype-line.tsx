@@ -1,4 +1,4 @@
-import type { DtypeShare } from "#protocol/inspect.ts";
+import type { DtypeShare } from "#protocol/checkpoint/inspect.ts";
 import { visibleText } from "../_ui/visible-text.ts";
 import { parameterWords } from "./inspect-words.ts";
 import { formatBytes } from "../_ui/sizes.ts";

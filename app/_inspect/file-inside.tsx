@@ -2,8 +2,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "../_ui/link.tsx";
 import { useState } from "react";
-import type { FileInspection, PlaceAsked } from "#protocol/inspect.ts";
-import { formatCount } from "#protocol/units.ts";
+import type { FileInspection, PlaceAsked } from "#protocol/checkpoint/inspect.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf } from "../_hub/fault-of.ts";
 import { Copy } from "../_ui/copy.tsx";

@@ -2,8 +2,8 @@
 import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query";
 import { usePathname, useSearchParams } from "next/navigation";
 import { useRef } from "react";
-import { formatCount } from "#protocol/units.ts";
-import type { CheckpointFileView } from "#protocol/views.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import type { CheckpointFileView } from "#protocol/wire/views.ts";
 import { useAddressWord } from "../_hub/address.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf } from "../_hub/fault-of.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { FileInspection, TensorFacts } from "#protocol/inspect.ts";
+import type { FileInspection, TensorFacts } from "#protocol/checkpoint/inspect.ts";
 import { parameterWords, pickTensors, readWords, shapeWords } from "./inspect-words.ts";
 
 it.each([

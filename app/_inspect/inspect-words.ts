@@ -1,6 +1,6 @@
-import { INSPECT_LIMITS } from "#protocol/inspect-limits.ts";
-import type { FileFormat, FileInspection, TensorFacts } from "#protocol/inspect.ts";
-import { formatCount } from "#protocol/units.ts";
+import { INSPECT_LIMITS } from "#protocol/checkpoint/inspect-limits.ts";
+import type { FileFormat, FileInspection, TensorFacts } from "#protocol/checkpoint/inspect.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { visibleText } from "../_ui/visible-text.ts";
 import { formatBytes } from "../_ui/sizes.ts";
 

@@ -1,7 +1,7 @@
 "use client";
 import { useState } from "react";
-import type { TensorTree } from "#protocol/inspect.ts";
-import { formatCount } from "#protocol/units.ts";
+import type { TensorTree } from "#protocol/checkpoint/inspect.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { useAddressWord } from "../_hub/address.ts";
 import { classNames } from "../_ui/class-names.ts";
 import { MoreRow } from "../_ui/more-row.tsx";

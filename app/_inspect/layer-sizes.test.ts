@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { TensorTree } from "#protocol/inspect.ts";
+import type { TensorTree } from "#protocol/checkpoint/inspect.ts";
 import { layerLevel } from "./layer-sizes.ts";
 
 /** A part of a name with what lies below it; `own` tensors of so many elements, four bytes each, end here. */

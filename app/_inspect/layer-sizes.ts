@@ -1,4 +1,4 @@
-import type { TensorTree } from "#protocol/inspect.ts";
+import type { TensorTree } from "#protocol/checkpoint/inspect.ts";
 
 /** One level of the sizes of a model by the parts of its tensors' names. */
 

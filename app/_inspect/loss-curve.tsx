@@ -1,7 +1,7 @@
 "use client";
 import { useEffect, useRef, useState } from "react";
-import type { CurvePoint, LossCurve } from "#protocol/inspect.ts";
-import { formatCount } from "#protocol/units.ts";
+import type { CurvePoint, LossCurve } from "#protocol/checkpoint/inspect.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { useAddressWord } from "../_hub/address.ts";
 import { nearestIndex } from "../_ui/chart-scale.ts";
 import { FilterWords } from "../_ui/filter-words.tsx";

@@ -1,5 +1,5 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
-import type { PlaceAsked } from "#protocol/inspect.ts";
+import type { PlaceAsked } from "#protocol/checkpoint/inspect.ts";
 import { hub } from "../_hub/client.ts";
 
 /** What the hub is asked about the inside of checkpoints. A complete checkpoint never changes, so nothing here goes stale. */

@@ -1,8 +1,8 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { formatCount } from "#protocol/units.ts";
-import type { CheckpointRow } from "#protocol/views.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import type { CheckpointRow } from "#protocol/wire/views.ts";
 import { runsQuery } from "../_hub/queries.ts";
 import { visibleText } from "../_ui/visible-text.ts";
 import { PlainSelect } from "../_ui/plain-select.tsx";

@@ -1,7 +1,7 @@
 "use client";
 import { useMemo, useRef } from "react";
-import type { TensorFacts } from "#protocol/inspect.ts";
-import { formatCount } from "#protocol/units.ts";
+import type { TensorFacts } from "#protocol/checkpoint/inspect.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { useAddressWord } from "../_hub/address.ts";
 import { SearchField } from "../_ui/search-field.tsx";
 import { Button } from "../_ui/button.tsx";

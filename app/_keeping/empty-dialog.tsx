@@ -1,7 +1,7 @@
 "use client";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import type { EmptiedView, KeptVersionsView, TrashRow } from "#protocol/keeping.ts";
-import { formatCount } from "#protocol/units.ts";
+import type { EmptiedView, KeptVersionsView, TrashRow } from "#protocol/retention/keeping.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { hub } from "../_hub/client.ts";
 import { ConfirmDialog } from "../_hub/confirm-dialog.tsx";
 import { say } from "../_ui/toast.tsx";

@@ -2,9 +2,9 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { Pin, Trash2, X } from "lucide-react";
 import { useState } from "react";
-import { MOST_NOTE_LETTERS, TAG, TAG_WORDS } from "#protocol/keep-limits.ts";
-import { formatCount } from "#protocol/units.ts";
-import type { CheckpointRow } from "#protocol/views.ts";
+import { MOST_NOTE_LETTERS, TAG, TAG_WORDS } from "#protocol/retention/keep-limits.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import type { CheckpointRow } from "#protocol/wire/views.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf, wordsOf } from "../_hub/fault-of.ts";

@@ -1,6 +1,6 @@
 "use client";
-import { formatCount } from "#protocol/units.ts";
-import type { CheckpointRow } from "#protocol/views.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import type { CheckpointRow } from "#protocol/wire/views.ts";
 import { Dialog } from "../_ui/dialog.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { KeepControls } from "./keep-controls.tsx";

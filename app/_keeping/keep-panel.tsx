@@ -1,5 +1,5 @@
 "use client";
-import type { CheckpointRow } from "#protocol/views.ts";
+import type { CheckpointRow } from "#protocol/wire/views.ts";
 import { onDemand } from "../_ui/on-demand.tsx";
 import { Panel } from "../_ui/panel.tsx";
 

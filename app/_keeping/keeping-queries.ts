@@ -1,5 +1,5 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
-import type { KeepPolicy } from "#protocol/keeping.ts";
+import type { KeepPolicy } from "#protocol/retention/keeping.ts";
 import { hub } from "../_hub/client.ts";
 
 /** Below "runs", so that whatever makes a run stale makes these stale too. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { NO_RULES } from "#protocol/keeping.ts";
+import { NO_RULES } from "#protocol/retention/keeping.ts";
 import { formOfPolicy, readPolicy } from "./policy-form.ts";
 import { policyWords } from "./policy-words.ts";
 

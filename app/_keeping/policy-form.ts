@@ -1,5 +1,5 @@
-import { keepPolicy, USUAL_TRASH_MS, type KeepPolicy } from "#protocol/keeping.ts";
-import { parseSize } from "#protocol/read-units.ts";
+import { keepPolicy, USUAL_TRASH_MS, type KeepPolicy } from "#protocol/retention/keeping.ts";
+import { parseSize } from "#protocol/wire/read-units.ts";
 
 /** A policy as it is typed: empty fields are rules that are not set. The hub parses it again. */
 export interface PolicyForm {

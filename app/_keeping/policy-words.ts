@@ -1,5 +1,5 @@
-import type { KeepPolicy } from "#protocol/keeping.ts";
-import { formatCount, formatDuration } from "#protocol/units.ts";
+import type { KeepPolicy } from "#protocol/retention/keeping.ts";
+import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import { visibleText } from "../_ui/visible-text.ts";
 import { formatBytes } from "../_ui/sizes.ts";
 

@@ -1,7 +1,7 @@
 "use client";
-import { reasonWords } from "#protocol/decide-keeping.ts";
-import type { PreviewRow, RunPreview } from "#protocol/keeping.ts";
-import { formatCount } from "#protocol/units.ts";
+import { reasonWords } from "#protocol/retention/decide-keeping.ts";
+import type { PreviewRow, RunPreview } from "#protocol/retention/keeping.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { Cell, Row, Table, type Column } from "../_ui/table.tsx";
 import { Tag } from "../_ui/tag.tsx";
 import { visibleText } from "../_ui/visible-text.ts";

@@ -1,8 +1,8 @@
 "use client";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import type { KeepPolicy, RunPolicyView } from "#protocol/keeping.ts";
-import { formatCount } from "#protocol/units.ts";
+import type { KeepPolicy, RunPolicyView } from "#protocol/retention/keeping.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { useWhyNot } from "../_hub/person.tsx";

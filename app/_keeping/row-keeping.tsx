@@ -1,8 +1,8 @@
 "use client";
 import { Pin, StickyNote, Tags } from "lucide-react";
 import { useState, type KeyboardEvent } from "react";
-import { formatCount } from "#protocol/units.ts";
-import type { CheckpointRow } from "#protocol/views.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import type { CheckpointRow } from "#protocol/wire/views.ts";
 import { useWhyNot } from "../_hub/person.tsx";
 import { IconButton } from "../_ui/button.tsx";
 import { onDemand } from "../_ui/on-demand.tsx";

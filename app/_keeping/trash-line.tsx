@@ -2,8 +2,8 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { Undo2 } from "lucide-react";
 import { Link } from "../_ui/link.tsx";
-import type { TrashRow } from "#protocol/keeping.ts";
-import { formatCount, formatDuration } from "#protocol/units.ts";
+import type { TrashRow } from "#protocol/retention/keeping.ts";
+import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import { Age } from "../_hub/age.tsx";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { KEPT_NOWHERE, type CheckpointKeeping } from "#protocol/keeping.ts";
+import { KEPT_NOWHERE, type CheckpointKeeping } from "#protocol/retention/keeping.ts";
 import { keepingAfter } from "./use-keep.ts";
 
 const after = (

@@ -1,8 +1,8 @@
 "use client";
 import { useMutation, useMutationState, useQueryClient } from "@tanstack/react-query";
-import { sentenceOf } from "#protocol/fault.ts";
-import type { CheckpointKeeping } from "#protocol/keeping.ts";
-import type { CheckpointRow } from "#protocol/views.ts";
+import { sentenceOf } from "#protocol/faults/fault.ts";
+import type { CheckpointKeeping } from "#protocol/retention/keeping.ts";
+import type { CheckpointRow } from "#protocol/wire/views.ts";
 import { hub } from "../_hub/client.ts";
 import { faultOf } from "../_hub/fault-of.ts";
 import { checkpointQuery, runQuery } from "../_hub/queries.ts";

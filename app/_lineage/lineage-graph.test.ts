@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { LineageEpoch } from "#protocol/lineage.ts";
+import type { LineageEpoch } from "#protocol/checkpoint/lineage.ts";
 import { lineageGraph, MOST_LANES } from "./lineage-graph.ts";
 
 const epoch = (number: number, nodeId: string, parent: number | null): LineageEpoch => ({

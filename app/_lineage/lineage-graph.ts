@@ -1,4 +1,4 @@
-import type { LineageEpoch } from "#protocol/lineage.ts";
+import type { LineageEpoch } from "#protocol/checkpoint/lineage.ts";
 
 /** A run's epochs as the rows of a graph: one lane per node, one row per epoch, newest first. */
 

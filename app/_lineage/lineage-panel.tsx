@@ -1,9 +1,9 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "../_ui/link.tsx";
-import type { LineageEpoch, LineageView } from "#protocol/lineage.ts";
-import { isHeard } from "#protocol/node-status.ts";
-import { formatCount, formatDuration } from "#protocol/units.ts";
+import type { LineageEpoch, LineageView } from "#protocol/checkpoint/lineage.ts";
+import { isHeard } from "#protocol/fleet/node-status.ts";
+import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import { useAddressWord } from "../_hub/address.ts";
 import { Age } from "../_hub/age.tsx";
 import { hub } from "../_hub/client.ts";

@@ -1,7 +1,7 @@
 "use client";
 import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import type { PercentileRow } from "#protocol/history.ts";
+import type { PercentileRow } from "#protocol/history/history.ts";
 import { useAddressWord } from "../_hub/address.ts";
 import { useRate } from "../_hub/choices.ts";
 import { hub } from "../_hub/client.ts";

@@ -1,8 +1,8 @@
 "use client";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import type { LinkRecordView } from "#protocol/history.ts";
-import { formatCount, formatDuration } from "#protocol/units.ts";
+import type { LinkRecordView } from "#protocol/history/history.ts";
+import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import { Age } from "../_hub/age.tsx";
 import { useRate } from "../_hub/choices.ts";
 import { hub } from "../_hub/client.ts";

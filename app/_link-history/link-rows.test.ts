@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Measure, PercentileRow } from "#protocol/history.ts";
+import type { Measure, PercentileRow } from "#protocol/history/history.ts";
 import { byBucket, historyRangeOf } from "./link-rows.ts";
 
 const row = (key: string, label: string, measure: Measure): PercentileRow => ({

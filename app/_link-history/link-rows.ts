@@ -1,4 +1,4 @@
-import type { Measure, PercentileRow } from "#protocol/history.ts";
+import type { Measure, PercentileRow } from "#protocol/history/history.ts";
 
 /** Time ranges of the history, as they stand in the address. */
 export const HISTORY_RANGES = [

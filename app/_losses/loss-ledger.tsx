@@ -2,8 +2,8 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link } from "../_ui/link.tsx";
 import { useState } from "react";
-import { formatCount, formatDuration } from "#protocol/units.ts";
-import type { LossRow } from "#protocol/losses.ts";
+import { formatCount, formatDuration } from "#protocol/base/units.ts";
+import type { LossRow } from "#protocol/history/losses.ts";
 import { ClockTime } from "../_hub/age.tsx";
 import { hub } from "../_hub/client.ts";
 import { useWhyNot } from "../_hub/person.tsx";

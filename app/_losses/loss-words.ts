@@ -1,5 +1,5 @@
-import type { LossSum, Money } from "#protocol/losses.ts";
-import { formatCount, formatDuration } from "#protocol/units.ts";
+import type { LossSum, Money } from "#protocol/history/losses.ts";
+import { formatCount, formatDuration } from "#protocol/base/units.ts";
 
 /** What was lost, in words. */
 

@@ -1,6 +1,6 @@
 "use client";
 import { useId, useState } from "react";
-import type { LossSummary } from "#protocol/losses.ts";
+import type { LossSummary } from "#protocol/history/losses.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { useAction } from "../_hub/use-action.ts";

@@ -1,5 +1,5 @@
-import type { LossWeek } from "#protocol/losses.ts";
-import { formatDuration } from "#protocol/units.ts";
+import type { LossWeek } from "#protocol/history/losses.ts";
+import { formatDuration } from "#protocol/base/units.ts";
 import { lossSentence } from "./loss-words.ts";
 
 const HEIGHT = 40;

@@ -1,6 +1,6 @@
 "use client";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import type { NodeRow, SamplePoint } from "#protocol/views.ts";
+import type { NodeRow, SamplePoint } from "#protocol/wire/views.ts";
 import { partProps, usePageTime } from "../_hub/chart-part.ts";
 import { useHubNow } from "../_hub/live.tsx";
 import { nodeSamplesQuery } from "../_hub/queries.ts";

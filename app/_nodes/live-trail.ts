@@ -1,7 +1,7 @@
 "use client";
-import { isHeard } from "#protocol/node-status.ts";
+import { isHeard } from "#protocol/fleet/node-status.ts";
 import { useState } from "react";
-import type { NodeRow, SamplePoint } from "#protocol/views.ts";
+import type { NodeRow, SamplePoint } from "#protocol/wire/views.ts";
 
 /** What a chart of a node draws; all but what a sample of a minute has beside it. */
 export type TrailPoint = Omit<SamplePoint, "lossMs">;

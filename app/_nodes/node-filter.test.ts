@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { nodeRow, nodeRunView } from "#protocol/make-node-row.ts";
+import { nodeRow, nodeRunView } from "#protocol/testing/make-node-row.ts";
 import { countConditions, matchesWords, parseNodeFilter, passesFilter, type NodeFilter } from "./node-filter.ts";
 
 test("revoked nodes are seen only when asked for", () => {

@@ -1,5 +1,5 @@
-import { nodeConditionOf, type NodeCondition } from "#protocol/node-status.ts";
-import type { NodeRow } from "#protocol/views.ts";
+import { nodeConditionOf, type NodeCondition } from "#protocol/fleet/node-status.ts";
+import type { NodeRow } from "#protocol/wire/views.ts";
 
 /** The filters of the node list, as words. */
 export const NODE_FILTERS = [

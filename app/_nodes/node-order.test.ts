@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { NO_RISK } from "#protocol/risk.ts";
-import type { NodeRow } from "#protocol/views.ts";
-import { nodeRow } from "#protocol/make-node-row.ts";
+import { NO_RISK } from "#protocol/wire/risk.ts";
+import type { NodeRow } from "#protocol/wire/views.ts";
+import { nodeRow } from "#protocol/testing/make-node-row.ts";
 import { nextOrder, nodeOrderOf } from "./node-order.ts";
 
 const node = (name: string, over: Partial<NodeRow> = {}) => nodeRow({ name, ...over });

@@ -1,4 +1,4 @@
-import type { NodeRow } from "#protocol/views.ts";
+import type { NodeRow } from "#protocol/wire/views.ts";
 import { compareNames } from "../_hub/compare-names.ts";
 import { byBacklogAge } from "../_hub/risk-words.ts";
 

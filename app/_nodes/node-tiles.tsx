@@ -1,8 +1,8 @@
 "use client";
 import { Link } from "../_ui/link.tsx";
 import { memo, useRef } from "react";
-import { isHeard } from "#protocol/node-status.ts";
-import { formatCount } from "#protocol/units.ts";
+import { isHeard } from "#protocol/fleet/node-status.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { useRate } from "../_hub/choices.ts";
 import { useHubNow, useNode } from "../_hub/live.tsx";
 import { backlogAge, nodeStateWords, tideOf, tideWords } from "../_hub/risk-words.ts";

@@ -1,9 +1,9 @@
 "use client";
-import { isHeard } from "#protocol/node-status.ts";
+import { isHeard } from "#protocol/fleet/node-status.ts";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
-import type { NodeWords } from "#protocol/node-words.ts";
-import { formatDuration } from "#protocol/units.ts";
+import type { NodeWords } from "#protocol/fleet/node-words.ts";
+import { formatDuration } from "#protocol/base/units.ts";
 import { hub } from "../_hub/client.ts";
 import { useHubNow } from "../_hub/live.tsx";
 import { QueryFault } from "../_hub/query-fault.tsx";

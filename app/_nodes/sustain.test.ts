@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { NO_RISK } from "#protocol/risk.ts";
-import type { NodeRunView } from "#protocol/views.ts";
-import { nodeRow, nodeRunView } from "#protocol/make-node-row.ts";
+import { NO_RISK } from "#protocol/wire/risk.ts";
+import type { NodeRunView } from "#protocol/wire/views.ts";
+import { nodeRow, nodeRunView } from "#protocol/testing/make-node-row.ts";
 import { cannotSustain } from "./sustain.ts";
 
 const GiB = 1024 ** 3;

@@ -1,6 +1,6 @@
-import { isHeard } from "#protocol/node-status.ts";
-import { formatDuration, formatRate, type RateUnit } from "#protocol/units.ts";
-import type { NodeRow } from "#protocol/views.ts";
+import { isHeard } from "#protocol/fleet/node-status.ts";
+import { formatDuration, formatRate, type RateUnit } from "#protocol/base/units.ts";
+import type { NodeRow } from "#protocol/wire/views.ts";
 import { formatBytes } from "../_ui/sizes.ts";
 
 /**

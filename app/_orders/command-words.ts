@@ -1,6 +1,6 @@
-import { sentenceOf } from "#protocol/fault.ts";
-import { orderWords } from "#protocol/order-words.ts";
-import type { CommandRow } from "#protocol/send-command.ts";
+import { sentenceOf } from "#protocol/faults/fault.ts";
+import { orderWords } from "#protocol/wire/order-words.ts";
+import type { CommandRow } from "#protocol/wire/send-command.ts";
 import type { Tone } from "../_ui/mark.tsx";
 
 /** A command as a person reads it. */

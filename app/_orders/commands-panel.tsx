@@ -1,6 +1,6 @@
 "use client";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import type { CommandRow } from "#protocol/send-command.ts";
+import type { CommandRow } from "#protocol/wire/send-command.ts";
 import { Age } from "../_hub/age.tsx";
 import { useRate } from "../_hub/choices.ts";
 import { hub } from "../_hub/client.ts";

@@ -1,10 +1,10 @@
 "use client";
-import { isHeard } from "#protocol/node-status.ts";
+import { isHeard } from "#protocol/fleet/node-status.ts";
 import { useState } from "react";
-import { orderWords } from "#protocol/order-words.ts";
-import type { SentCommand } from "#protocol/send-command.ts";
-import { formatCount } from "#protocol/units.ts";
-import type { NodeRow } from "#protocol/views.ts";
+import { orderWords } from "#protocol/wire/order-words.ts";
+import type { SentCommand } from "#protocol/wire/send-command.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import type { NodeRow } from "#protocol/wire/views.ts";
 import { useRate } from "../_hub/choices.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";

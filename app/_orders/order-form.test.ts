@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { sendCommandInput } from "#protocol/send-command.ts";
+import { sendCommandInput } from "#protocol/wire/send-command.ts";
 import { NEW_ORDER, orderCurl, ORDERS, readOrder, type OrderForm } from "./order-form.ts";
 
 const form = (changes: Partial<OrderForm>): OrderForm => ({ ...NEW_ORDER, ...changes });

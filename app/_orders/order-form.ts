@@ -1,7 +1,7 @@
-import { sentenceOf, toFault } from "#protocol/fault.ts";
-import type { MoveDirection, NodeOrder } from "#protocol/orders.ts";
-import { parseDuration, parseRate } from "#protocol/read-units.ts";
-import { runName } from "#protocol/names.ts";
+import { sentenceOf, toFault } from "#protocol/faults/fault.ts";
+import type { MoveDirection, NodeOrder } from "#protocol/wire/orders.ts";
+import { parseDuration, parseRate } from "#protocol/wire/read-units.ts";
+import { runName } from "#protocol/base/names.ts";
 
 /** What a person can ask of nodes, and the form it is asked with. */
 

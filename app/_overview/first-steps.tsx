@@ -1,9 +1,9 @@
 "use client";
 import { Link } from "../_ui/link.tsx";
 import type { ReactNode } from "react";
-import { formatCount } from "#protocol/units.ts";
-import type { ProfileView } from "#protocol/profile-views.ts";
-import type { FleetView, NodeRow } from "#protocol/views.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import type { ProfileView } from "#protocol/wire/profile-views.ts";
+import type { FleetView, NodeRow } from "#protocol/wire/views.ts";
 import { EventsPanel } from "../_hub/events-panel.tsx";
 import { TransferLine } from "../_hub/transfer-line.tsx";
 import { useLiveTransfers } from "../_hub/live.tsx";

@@ -1,9 +1,9 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "../_ui/link.tsx";
-import { transferPhaseOf } from "#protocol/node-status.ts";
-import { formatCount, formatDuration } from "#protocol/units.ts";
-import type { FleetView, NodeRow } from "#protocol/views.ts";
+import { transferPhaseOf } from "#protocol/fleet/node-status.ts";
+import { formatCount, formatDuration } from "#protocol/base/units.ts";
+import type { FleetView, NodeRow } from "#protocol/wire/views.ts";
 import { EventsPanelLater } from "../_hub/events-panel-later.tsx";
 import { useFleet, useLiveTransfers, useNodes } from "../_hub/live.tsx";
 import { activeAlertsQuery, profilesQuery } from "../_hub/queries.ts";

@@ -1,8 +1,8 @@
 "use client";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { isHeard, NODE_CONDITIONS, type NodeCondition } from "#protocol/node-status.ts";
-import { formatCount } from "#protocol/units.ts";
+import { isHeard, NODE_CONDITIONS, type NodeCondition } from "#protocol/fleet/node-status.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { ChartBody } from "../_hub/chart-body.tsx";
 import { partProps, usePageTime, windowWords } from "../_hub/chart-part.ts";
 import { useRate } from "../_hub/choices.ts";

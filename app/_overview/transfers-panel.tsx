@@ -1,6 +1,6 @@
 "use client";
 import { Link } from "../_ui/link.tsx";
-import { formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { useActiveCount } from "../_hub/live.tsx";
 import { NO_SEARCH, transferFilterOf } from "../_transfers/transfer-filter.ts";
 import { TransferList } from "../_transfers/transfer-list.tsx";

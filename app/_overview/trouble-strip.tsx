@@ -1,6 +1,6 @@
 "use client";
 import { Link } from "../_ui/link.tsx";
-import { formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { classNames } from "../_ui/class-names.ts";
 import { Mark } from "../_ui/mark.tsx";
 import type { Trouble } from "./trouble.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { NO_RISK } from "#protocol/risk.ts";
-import type { NodeRow, TransferRow } from "#protocol/views.ts";
-import { nodeRow, nodeRunView } from "#protocol/make-node-row.ts";
+import { NO_RISK } from "#protocol/wire/risk.ts";
+import type { NodeRow, TransferRow } from "#protocol/wire/views.ts";
+import { nodeRow, nodeRunView } from "#protocol/testing/make-node-row.ts";
 import { transferRow } from "../_hub/make-transfer-row.ts";
 import { byTrouble, countTroubles, failingNodes, rankNodes, troublesOf } from "./trouble.ts";
 

@@ -1,5 +1,5 @@
-import type { NodeRow, TransferRow } from "#protocol/views.ts";
-import { formatDuration } from "#protocol/units.ts";
+import type { NodeRow, TransferRow } from "#protocol/wire/views.ts";
+import { formatDuration } from "#protocol/base/units.ts";
 import { byBacklogAge } from "../_hub/risk-words.ts";
 import { tooSlowFor } from "../_nodes/sustain.ts";
 import { firstOf } from "./first-of.ts";

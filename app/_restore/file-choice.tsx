@@ -1,6 +1,6 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import type { CheckpointRow } from "#protocol/views.ts";
+import type { CheckpointRow } from "#protocol/wire/views.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf } from "../_hub/fault-of.ts";
 import { checkpointQuery } from "../_hub/queries.ts";

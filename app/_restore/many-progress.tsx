@@ -1,8 +1,8 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import type { StartedRestore } from "#protocol/restoring.ts";
-import type { CheckpointRow, RestorePlan } from "#protocol/views.ts";
-import { formatCount } from "#protocol/units.ts";
+import type { StartedRestore } from "#protocol/wire/restoring.ts";
+import type { CheckpointRow, RestorePlan } from "#protocol/wire/views.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { wordsOf } from "../_hub/fault-of.ts";
 import { useLiveTransfers } from "../_hub/live.tsx";
 import { checkpointQuery } from "../_hub/queries.ts";

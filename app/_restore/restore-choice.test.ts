@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { shownPlace } from "#protocol/place.ts";
+import { shownPlace } from "#protocol/checkpoint/place.ts";
 import {
   askedChoice,
   costWords,

@@ -1,6 +1,6 @@
-import { compileTensorPattern } from "#protocol/tensor-pattern.ts";
-import { kindAt, nameOfPlace, type ShownPlace } from "#protocol/place.ts";
-import type { RestoreCandidate, RestorePlan } from "#protocol/views.ts";
+import { compileTensorPattern } from "#protocol/checkpoint/tensor-pattern.ts";
+import { kindAt, nameOfPlace, type ShownPlace } from "#protocol/checkpoint/place.ts";
+import type { RestoreCandidate, RestorePlan } from "#protocol/wire/views.ts";
 
 /** What the person changed; null keeps what was suggested. */
 export interface RestoreChoice {

@@ -1,8 +1,8 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
-import { formatCount } from "#protocol/units.ts";
-import type { RestoreCandidate } from "#protocol/views.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import type { RestoreCandidate } from "#protocol/wire/views.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf } from "../_hub/fault-of.ts";

@@ -1,8 +1,8 @@
 "use client";
 import { Check } from "lucide-react";
 import { useState, type ReactNode } from "react";
-import { formatCount, formatDuration } from "#protocol/units.ts";
-import type { NodeRow, RestoreCandidate, RestorePlan } from "#protocol/views.ts";
+import { formatCount, formatDuration } from "#protocol/base/units.ts";
+import type { NodeRow, RestoreCandidate, RestorePlan } from "#protocol/wire/views.ts";
 import { useRate } from "../_hub/choices.ts";
 import { useNodes } from "../_hub/live.tsx";
 import { nodeFactsLine } from "../_nodes/node-filter.ts";

@@ -1,7 +1,7 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import { formatCount, formatDuration } from "#protocol/units.ts";
-import type { CheckpointRow, RestorePlan } from "#protocol/views.ts";
+import { formatCount, formatDuration } from "#protocol/base/units.ts";
+import type { CheckpointRow, RestorePlan } from "#protocol/wire/views.ts";
 import { checkpointQuery } from "../_hub/queries.ts";
 import { useLiveTransfer } from "../_hub/live.tsx";
 import { TransferLine } from "../_hub/transfer-line.tsx";

@@ -1,6 +1,6 @@
-import { watchedAt, type InWatched } from "#protocol/restore-places.ts";
-import type { RestorePlan } from "#protocol/views.ts";
-import { formatCount, formatDuration } from "#protocol/units.ts";
+import { watchedAt, type InWatched } from "#protocol/wire/restore-places.ts";
+import type { RestorePlan } from "#protocol/wire/views.ts";
+import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import { Banner } from "../_ui/banner.tsx";
 import { FilterWords } from "../_ui/filter-words.tsx";
 import { visibleText } from "../_ui/visible-text.ts";

@@ -1,6 +1,6 @@
 "use client";
-import { formatCount } from "#protocol/units.ts";
-import type { RestorePlan } from "#protocol/views.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import type { RestorePlan } from "#protocol/wire/views.ts";
 import { Field } from "../_ui/field.tsx";
 import { TextArea } from "../_ui/text-input.tsx";
 import { formatBytes } from "../_ui/sizes.ts";

@@ -1,5 +1,5 @@
-import { formatCount } from "#protocol/units.ts";
-import type { CheckpointRow, EpochView } from "#protocol/views.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import type { CheckpointRow, EpochView } from "#protocol/wire/views.ts";
 import { Button } from "../_ui/button.tsx";
 import { MoreRow } from "../_ui/more-row.tsx";
 import { Empty } from "../_ui/panel.tsx";

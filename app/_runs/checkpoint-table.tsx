@@ -1,9 +1,9 @@
 "use client";
 import { useRef } from "react";
-import { nameOfPlace } from "#protocol/place.ts";
-import { stepWords } from "#protocol/step-words.ts";
-import { formatCount, formatDuration } from "#protocol/units.ts";
-import type { CheckpointRow, EpochView } from "#protocol/views.ts";
+import { nameOfPlace } from "#protocol/checkpoint/place.ts";
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
+import { formatCount, formatDuration } from "#protocol/base/units.ts";
+import type { CheckpointRow, EpochView } from "#protocol/wire/views.ts";
 import { useHubNow, useNode } from "../_hub/live.tsx";
 import { useWhyNot } from "../_hub/person.tsx";
 import { KeepMarks, RowKeeping, tagWords, usePinKey } from "../_keeping/row-keeping.tsx";

@@ -1,6 +1,6 @@
-import { isHeard, type NodeState } from "#protocol/node-status.ts";
-import { formatCount } from "#protocol/units.ts";
-import type { CheckpointRow } from "#protocol/views.ts";
+import { isHeard, type NodeState } from "#protocol/fleet/node-status.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import type { CheckpointRow } from "#protocol/wire/views.ts";
 import type { Tone } from "../_ui/mark.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 

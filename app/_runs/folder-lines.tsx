@@ -1,6 +1,6 @@
-import { linesOf } from "#protocol/folder-lines.ts";
-import { stepWords } from "#protocol/step-words.ts";
-import type { CheckpointRow } from "#protocol/views.ts";
+import { linesOf } from "#protocol/checkpoint/folder-lines.ts";
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
+import type { CheckpointRow } from "#protocol/wire/views.ts";
 import { visibleText } from "../_ui/visible-text.ts";
 
 /** The folders in which a run keeps its checkpoints, where there are several: the one that is trained now, then the earlier ones. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { distancesOf, type TimelineLane } from "#protocol/run-timeline.ts";
+import { distancesOf, type TimelineLane } from "#protocol/checkpoint/run-timeline.ts";
 import { historyLanes } from "./history-lanes.ts";
 
 const lane = (epoch: number, steps: number[], more: Partial<TimelineLane> = {}): TimelineLane => ({

@@ -1,5 +1,5 @@
-import { stepsOf, type RunTimeline, type TimelineLane } from "#protocol/run-timeline.ts";
-import { formatCount, formatDuration } from "#protocol/units.ts";
+import { stepsOf, type RunTimeline, type TimelineLane } from "#protocol/checkpoint/run-timeline.ts";
+import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import type { Tone } from "../_ui/mark.tsx";
 
 /**

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { RunMetric } from "#protocol/run-metrics.ts";
+import type { RunMetric } from "#protocol/checkpoint/run-metrics.ts";
 import { chartOf, checkpointAt, metricValue, stepsShown } from "./metric-chart.ts";
 
 const loss: RunMetric = {

@@ -1,5 +1,5 @@
-import type { RunMetric } from "#protocol/run-metrics.ts";
-import { formatCount } from "#protocol/units.ts";
+import type { RunMetric } from "#protocol/checkpoint/run-metrics.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import type { Series } from "../_ui/chart-layout.ts";
 import type { StepRange } from "./step-range.ts";
 

@@ -1,7 +1,7 @@
 "use client";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import type { MetricLine, RunMetric } from "#protocol/run-metrics.ts";
-import { formatCount } from "#protocol/units.ts";
+import type { MetricLine, RunMetric } from "#protocol/checkpoint/run-metrics.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { useAddressWord } from "../_hub/address.ts";
 import { ChartBody } from "../_hub/chart-body.tsx";
 import { runMetricsQuery } from "../_hub/queries.ts";

@@ -1,4 +1,4 @@
-import type { CheckpointRow, RunView } from "#protocol/views.ts";
+import type { CheckpointRow, RunView } from "#protocol/wire/views.ts";
 import { onDemand } from "../_ui/on-demand.tsx";
 import { Skeleton } from "../_ui/skeleton.tsx";
 import { FolderLines } from "./folder-lines.tsx";

@@ -1,5 +1,5 @@
 "use client";
-import type { RunRow } from "#protocol/views.ts";
+import type { RunRow } from "#protocol/wire/views.ts";
 import { useNode } from "../_hub/live.tsx";
 import { tideOf, tideWords } from "../_hub/risk-words.ts";
 import { TideLine } from "../_ui/tide-line.tsx";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { CheckpointRow, EpochView } from "#protocol/views.ts";
+import type { CheckpointRow, EpochView } from "#protocol/wire/views.ts";
 import { stepLanes } from "./step-lanes.ts";
 
 const epoch = (number: number, parent: EpochView["parent"]): EpochView => ({

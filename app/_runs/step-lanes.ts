@@ -1,4 +1,4 @@
-import type { CheckpointRow, EpochView } from "#protocol/views.ts";
+import type { CheckpointRow, EpochView } from "#protocol/wire/views.ts";
 import type { Tone } from "../_ui/mark.tsx";
 
 /**

@@ -1,8 +1,8 @@
 "use client";
 import { useGo } from "../_ui/going.tsx";
 import { useRef } from "react";
-import { formatCount } from "#protocol/units.ts";
-import type { CheckpointRow, EpochView } from "#protocol/views.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import type { CheckpointRow, EpochView } from "#protocol/wire/views.ts";
 import { MarkShape } from "../_ui/mark.tsx";
 import { useWidth } from "../_ui/use-width.ts";
 import { visibleText } from "../_ui/visible-text.ts";

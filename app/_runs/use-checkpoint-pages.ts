@@ -1,7 +1,7 @@
 "use client";
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import type { CheckpointState } from "#protocol/checkpoint.ts";
-import type { CheckpointRow, RunView } from "#protocol/views.ts";
+import type { CheckpointState } from "#protocol/checkpoint/checkpoint.ts";
+import type { CheckpointRow, RunView } from "#protocol/wire/views.ts";
 import { hub } from "../_hub/client.ts";
 import type { StepRange } from "./step-range.ts";
 

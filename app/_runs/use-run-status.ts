@@ -1,6 +1,6 @@
 "use client";
-import type { NodeState } from "#protocol/node-status.ts";
-import type { RunRow } from "#protocol/views.ts";
+import type { NodeState } from "#protocol/fleet/node-status.ts";
+import type { RunRow } from "#protocol/wire/views.ts";
 import { useNode } from "../_hub/live.tsx";
 
 /**

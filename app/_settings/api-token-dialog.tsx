@@ -1,7 +1,7 @@
 "use client";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import type { Role } from "#protocol/requests.ts";
+import type { Role } from "#protocol/wire/requests.ts";
 import { hub } from "../_hub/client.ts";
 import { Form, FormFault } from "../_hub/form.tsx";
 import { usePerson } from "../_hub/person.tsx";

@@ -1,8 +1,8 @@
 "use client";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import type { ApiTokenView } from "#protocol/people.ts";
-import { formatDuration } from "#protocol/units.ts";
+import type { ApiTokenView } from "#protocol/fleet/people.ts";
+import { formatDuration } from "#protocol/base/units.ts";
 import { Age } from "../_hub/age.tsx";
 import { hub } from "../_hub/client.ts";
 import { useHubNow } from "../_hub/live.tsx";

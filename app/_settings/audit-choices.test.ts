@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { AuditRow } from "#protocol/people.ts";
+import type { AuditRow } from "#protocol/fleet/people.ts";
 import { actionsIn, actorsIn } from "./audit-choices.ts";
 
 const row = (part: Partial<AuditRow>): AuditRow => ({

@@ -1,4 +1,4 @@
-import type { AuditRow } from "#protocol/people.ts";
+import type { AuditRow } from "#protocol/fleet/people.ts";
 import { visibleText } from "../_ui/visible-text.ts";
 
 interface Choice {

@@ -1,7 +1,7 @@
 "use client";
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import type { AuditRow } from "#protocol/people.ts";
-import { formatCount } from "#protocol/units.ts";
+import type { AuditRow } from "#protocol/fleet/people.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { useAddressWord, useAddressWords } from "../_hub/address.ts";
 import { hub } from "../_hub/client.ts";
 import { Listed } from "../_hub/listed.tsx";

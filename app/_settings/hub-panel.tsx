@@ -1,6 +1,6 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import type { HubSettingView } from "#protocol/hub-settings.ts";
+import type { HubSettingView } from "#protocol/fleet/hub-settings.ts";
 import { useAddressWord } from "../_hub/address.ts";
 import { faultOf } from "../_hub/fault-of.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";

@@ -1,7 +1,7 @@
 "use client";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { formatCount, formatDuration } from "#protocol/units.ts";
-import type { TokenView } from "#protocol/views.ts";
+import { formatCount, formatDuration } from "#protocol/base/units.ts";
+import type { TokenView } from "#protocol/wire/views.ts";
 import { hub } from "../_hub/client.ts";
 import { useHubNow } from "../_hub/live.tsx";
 import { useWhyNot } from "../_hub/person.tsx";

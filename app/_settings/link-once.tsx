@@ -1,5 +1,5 @@
-import type { CodeView } from "#protocol/people.ts";
-import { formatDuration } from "#protocol/units.ts";
+import type { CodeView } from "#protocol/fleet/people.ts";
+import { formatDuration } from "#protocol/base/units.ts";
 import { CodeBlock } from "../_ui/code-block.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 

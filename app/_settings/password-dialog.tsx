@@ -9,7 +9,7 @@ import { FormEnd } from "../_ui/form-end.tsx";
 import { Dialog } from "../_ui/dialog.tsx";
 import { TextField } from "../_ui/text-field.tsx";
 import { say } from "../_ui/toast.tsx";
-import { SHORTEST_PASSWORD } from "#protocol/password.ts";
+import { SHORTEST_PASSWORD } from "#protocol/base/password.ts";
 
 type Typed = Record<"old" | "password" | "again", string>;
 

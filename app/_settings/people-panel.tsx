@@ -1,7 +1,7 @@
 "use client";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import type { UserView } from "#protocol/people.ts";
+import type { UserView } from "#protocol/fleet/people.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { usersQuery } from "../_hub/queries.ts";

@@ -1,7 +1,7 @@
 "use client";
-import type { UserView } from "#protocol/people.ts";
-import type { Role } from "#protocol/requests.ts";
-import { formatCount } from "#protocol/units.ts";
+import type { UserView } from "#protocol/fleet/people.ts";
+import type { Role } from "#protocol/wire/requests.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { Age } from "../_hub/age.tsx";
 import { usePerson } from "../_hub/person.tsx";
 import { Button } from "../_ui/button.tsx";

@@ -1,4 +1,4 @@
-import type { Role } from "#protocol/requests.ts";
+import type { Role } from "#protocol/wire/requests.ts";
 import { roleAllows } from "../_hub/person.tsx";
 
 const ROLES: readonly Role[] = ["viewer", "operator", "admin"];

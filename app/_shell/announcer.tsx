@@ -1,6 +1,6 @@
 "use client";
 import { useEffect, useState } from "react";
-import type { EventRow } from "#protocol/views.ts";
+import type { EventRow } from "#protocol/wire/views.ts";
 import { liveStore } from "../_hub/live-store.ts";
 import { milestoneWords } from "../_hub/milestone-words.ts";
 import { visibleText } from "../_ui/visible-text.ts";

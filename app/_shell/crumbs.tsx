@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "../_ui/link.tsx";
 import { usePathname } from "next/navigation";
-import { stepWords } from "#protocol/step-words.ts";
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import { useNodeAt } from "../_hub/live.tsx";
 import { benchmarkQuery } from "../_benchmarks/bench-queries.ts";
 import { checkpointQuery, profilesQuery } from "../_hub/queries.ts";

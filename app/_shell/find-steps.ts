@@ -1,7 +1,7 @@
 "use client";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import type { FoundCheckpoint } from "#protocol/checkpoint-pages.ts";
+import type { FoundCheckpoint } from "#protocol/wire/checkpoint-pages.ts";
 import { hub } from "../_hub/client.ts";
 
 const SETTLE_MS = 120;

@@ -1,5 +1,5 @@
 "use client";
-import { formatDuration } from "#protocol/units.ts";
+import { formatDuration } from "#protocol/base/units.ts";
 import { useLiveness } from "../_hub/live.tsx";
 import { Mark } from "../_ui/mark.tsx";
 

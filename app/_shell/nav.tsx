@@ -17,7 +17,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "../_ui/link.tsx";
 import { usePathname } from "next/navigation";
 import { useState } from "react";
-import { formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { useMovingCount, useNodeCount } from "../_hub/live.tsx";
 import { activeAlertsQuery } from "../_hub/queries.ts";
 import { classNames } from "../_ui/class-names.ts";

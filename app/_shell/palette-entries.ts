@@ -1,7 +1,7 @@
 "use client";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "next/navigation";
-import { formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import type { OrderKind } from "../_orders/order-form.ts";
 import {
   chooseRateUnit,

@@ -1,4 +1,4 @@
-import { matchWords } from "#protocol/match-words.ts";
+import { matchWords } from "#protocol/base/match-words.ts";
 
 interface Findable {
   text: string;

@@ -1,7 +1,7 @@
 "use client";
 import { useState } from "react";
-import { formatCount } from "#protocol/units.ts";
-import type { TransferRow } from "#protocol/views.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import type { TransferRow } from "#protocol/wire/views.ts";
 import { Listed } from "../_hub/listed.tsx";
 import { useHubNow, useLiveTransfers, useStateOfNode } from "../_hub/live.tsx";
 import { TransferLine } from "../_hub/transfer-line.tsx";

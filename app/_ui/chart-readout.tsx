@@ -1,4 +1,4 @@
-import { formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import type { Axis, Series } from "./chart-layout.ts";
 import { classNames } from "./class-names.ts";
 import { Mark } from "./mark.tsx";

@@ -1,5 +1,5 @@
 import { CHART_TOP, type ChartLayout, type ChartScale, type Series } from "./chart-layout.ts";
-import { formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { alonePoints, brokenArea, brokenPath, tickWords, type Point } from "./chart-scale.ts";
 import { placeMarkers, type ChartMarker } from "./place-markers.ts";
 

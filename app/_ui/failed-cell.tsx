@@ -1,5 +1,5 @@
 import type { ComponentProps } from "react";
-import { formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { Cell } from "./table.tsx";
 
 interface FailedCellProps extends Pick<ComponentProps<typeof Cell>, "from"> {

@@ -1,5 +1,5 @@
 "use client";
-import { formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { classNames } from "./class-names.ts";
 
 interface FilterWord {

@@ -1,4 +1,4 @@
-import { formatBytes as formatBytesIn, type SizeUnit } from "#protocol/units.ts";
+import { formatBytes as formatBytesIn, type SizeUnit } from "#protocol/base/units.ts";
 
 /** Sizes in the unit this browser chose. Whoever changes it draws the page anew: these words are read, not watched. */
 

@@ -1,4 +1,4 @@
-import { unreadableWords } from "#protocol/unreadable-names.ts";
+import { unreadableWords } from "#protocol/checkpoint/unreadable-names.ts";
 
 /** Says which names of a listing no request can ask for; they have no row. Nothing where there are none. */
 export function UnreadableNames({ first, count = first.length }: { first: readonly string[]; count?: number }) {

@@ -1,5 +1,5 @@
-import { formatCount } from "#protocol/units.ts";
-import type { CheckpointRow } from "#protocol/views.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import type { CheckpointRow } from "#protocol/wire/views.ts";
 import { visibleText } from "../_ui/visible-text.ts";
 
 type Damage = NonNullable<CheckpointRow["damage"]>;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { DrillView } from "#protocol/verifying.ts";
+import type { DrillView } from "#protocol/wire/verifying.ts";
 import { nextWords, usualWords } from "./drill-words.ts";
 
 const DAY_MS = 86_400_000;

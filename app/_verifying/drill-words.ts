@@ -1,5 +1,5 @@
-import { formatDuration } from "#protocol/units.ts";
-import type { DrillView } from "#protocol/verifying.ts";
+import { formatDuration } from "#protocol/base/units.ts";
+import type { DrillView } from "#protocol/wire/verifying.ts";
 
 const DAY_MS = 86_400_000;
 

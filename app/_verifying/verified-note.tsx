@@ -1,6 +1,6 @@
 "use client";
-import { formatDuration } from "#protocol/units.ts";
-import type { CheckpointRow } from "#protocol/views.ts";
+import { formatDuration } from "#protocol/base/units.ts";
+import type { CheckpointRow } from "#protocol/wire/views.ts";
 import { useHubNow } from "../_hub/live.tsx";
 
 /** `verified 3 h ago`, where every byte was read back and found right. */

@@ -1,5 +1,5 @@
 "use client";
-import type { CheckpointView } from "#protocol/views.ts";
+import type { CheckpointView } from "#protocol/wire/views.ts";
 import { hub } from "../_hub/client.ts";
 import { faultOf, wordsOf } from "../_hub/fault-of.ts";
 import { useWhyNot } from "../_hub/person.tsx";

@@ -1,6 +1,6 @@
 "use client";
-import type { CheckpointView } from "#protocol/views.ts";
-import { formatCount } from "#protocol/units.ts";
+import type { CheckpointView } from "#protocol/wire/views.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { Age } from "../_hub/age.tsx";
 import { useLiveTransfers } from "../_hub/live.tsx";
 import { TransferLine } from "../_hub/transfer-line.tsx";

@@ -1,7 +1,7 @@
 import type { BrowserContext, Page } from "@playwright/test";
 import { z } from "zod";
 import type { LinkSettings } from "#e2e/link/emulator.ts";
-import { formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { BenchError } from "../bench-error.ts";
 import type { Moved, Transfers } from "../page/result.ts";
 import { sha256OfStream, watchTasks } from "./in-page.ts";

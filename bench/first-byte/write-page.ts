@@ -1,4 +1,4 @@
-import { formatBytes } from "#protocol/units.ts";
+import { formatBytes } from "#protocol/base/units.ts";
 import { DIRECTIONS, type Direction } from "../cases.ts";
 import { measuredWith } from "../report/measured-with.ts";
 import { median } from "../report/summarize.ts";

@@ -1,7 +1,7 @@
 import { Agent } from "node:http";
 import { z } from "zod";
-import { nodeSettings } from "#protocol/hello.ts";
-import { returnWaitMs } from "#protocol/return-wait.ts";
+import { nodeSettings } from "#protocol/wire/hello.ts";
+import { returnWaitMs } from "#protocol/base/return-wait.ts";
 import { credentialOf } from "#e2e/stage/fill-hub.ts";
 import { callHub, openStream } from "./talk.ts";
 import { createSimulatedNode, type SimulatedNode } from "./simulated-node.ts";

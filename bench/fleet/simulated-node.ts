@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import type { NodeFacts } from "#protocol/hello.ts";
-import { id, runName, step } from "#protocol/names.ts";
-import type { NodeEvent, ProgressReport } from "#protocol/reports.ts";
-import { PROTOCOL_VERSION } from "#protocol/version.ts";
+import type { NodeFacts } from "#protocol/wire/hello.ts";
+import { id, runName, step } from "#protocol/base/names.ts";
+import type { NodeEvent, ProgressReport } from "#protocol/wire/reports.ts";
+import { PROTOCOL_VERSION } from "#protocol/base/version.ts";
 import { callHub, type HubAddress } from "./talk.ts";
 
 /**

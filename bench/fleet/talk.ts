@@ -1,6 +1,6 @@
 import { type Agent, type IncomingMessage, request } from "node:http";
 import { z } from "zod";
-import { nodeMessage, type NodeMessage } from "#protocol/commands.ts";
+import { nodeMessage, type NodeMessage } from "#protocol/wire/commands.ts";
 
 /** The hub's wire as a node sees it, with as little work per call as can be: thousands of nodes share one core. */
 

@@ -1,8 +1,8 @@
 import { DatabaseSync } from "node:sqlite";
-import { addValue, createHistogram, bucketOf, type Histogram } from "#protocol/histogram.ts";
-import { NO_BUCKET, packMinute } from "#protocol/minute-bytes.ts";
-import { randomFrom } from "#protocol/random-from.ts";
-import { cellFor, kindOf, packRoll, type Cells } from "#protocol/roll-bytes.ts";
+import { addValue, createHistogram, bucketOf, type Histogram } from "#protocol/history/histogram.ts";
+import { NO_BUCKET, packMinute } from "#protocol/history/minute-bytes.ts";
+import { randomFrom } from "#protocol/base/random-from.ts";
+import { cellFor, kindOf, packRoll, type Cells } from "#protocol/history/roll-bytes.ts";
 
 /**
  * Writes the history that a fleet would have left into the database of a hub that does not run: straight, because a month of

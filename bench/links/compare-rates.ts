@@ -1,4 +1,4 @@
-import type { BenchDirection, EngineName } from "#protocol/bench/engines.ts";
+import type { BenchDirection, EngineName } from "#protocol/benchmarks/engines.ts";
 import type { EmulatedNode, StoreName } from "./emulated-fleet.ts";
 import { STORES } from "./emulated-fleet.ts";
 import type { ExportedCase } from "./exported-cases.ts";

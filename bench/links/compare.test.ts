@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { compareRates, compareRtts } from "./compare-rates.ts";
-import type { EngineName } from "#protocol/bench/engines.ts";
+import type { EngineName } from "#protocol/benchmarks/engines.ts";
 import { countFailures } from "./count-failures.ts";
 import { emulatedFleet } from "./emulated-fleet.ts";
 import { readExport, type ExportedCase } from "./exported-cases.ts";

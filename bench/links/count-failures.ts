@@ -1,4 +1,4 @@
-import { ENGINE_NAMES, type BenchDirection, type EngineName } from "#protocol/bench/engines.ts";
+import { ENGINE_NAMES, type BenchDirection, type EngineName } from "#protocol/benchmarks/engines.ts";
 import type { ExportedCase } from "./exported-cases.ts";
 
 /**

@@ -1,5 +1,5 @@
-import { shuffle } from "#protocol/bench/plan-cases.ts";
-import { randomFrom } from "#protocol/random-from.ts";
+import { shuffle } from "#protocol/benchmarks/plan-cases.ts";
+import { randomFrom } from "#protocol/base/random-from.ts";
 
 /**
  * The fleet of the SaladCloud guide in small: nodes where its nodes were, and for each node and store a link of its own.

@@ -1,4 +1,4 @@
-import { isEngine, type BenchDirection, type EngineName } from "#protocol/bench/engines.ts";
+import { isEngine, type BenchDirection, type EngineName } from "#protocol/benchmarks/engines.ts";
 import { BenchError } from "../bench-error.ts";
 
 /** The exported CSV of a benchmark, read again by nothing of the product's: what the checks of `links` are made from. */

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import * as z from "zod";
-import { engineName } from "#protocol/bench/plan-input.ts";
+import { engineName } from "#protocol/benchmarks/plan-input.ts";
 import { startListening } from "../stage/start-server.ts";
 import type { RawRun } from "./compare-rates.ts";
 import { STORES } from "./emulated-fleet.ts";

@@ -1,4 +1,4 @@
-import type { BenchView } from "#protocol/bench/views.ts";
+import type { BenchView } from "#protocol/benchmarks/views.ts";
 import { compareRates, compareRtts, type RawRun, TOLERANCE } from "./compare-rates.ts";
 import { countFailures } from "./count-failures.ts";
 import { type EmulatedNode, STORES } from "./emulated-fleet.ts";

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import type { BenchDirection } from "#protocol/bench/engines.ts";
+import type { BenchDirection } from "#protocol/benchmarks/engines.ts";
 import { BenchError } from "../bench-error.ts";
 import type { RawRun } from "./compare-rates.ts";
 import { type EmulatedNode, type StoreName, STORES } from "./emulated-fleet.ts";

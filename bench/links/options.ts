@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { ENGINE_NAMES, isEngine, type EngineName } from "#protocol/bench/engines.ts";
+import { ENGINE_NAMES, isEngine, type EngineName } from "#protocol/benchmarks/engines.ts";
 import { BenchError } from "../bench-error.ts";
 
 export const LINKS_HELP = `npm run bench -- links [--nodes N] [--size MB] [--seed N] [--engines a,b] [--per-bucket N] [--no-kill] [--save | --report]

@@ -1,4 +1,4 @@
-import type { BenchDirection, EngineName } from "#protocol/bench/engines.ts";
+import type { BenchDirection, EngineName } from "#protocol/benchmarks/engines.ts";
 import type { ExportedCase } from "./exported-cases.ts";
 
 /** The guide's ranking of its three tools beside ours of the same three, by distance and over all. */

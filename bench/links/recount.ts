@@ -1,5 +1,5 @@
-import type { BenchDirection } from "#protocol/bench/engines.ts";
-import type { BenchView } from "#protocol/bench/views.ts";
+import type { BenchDirection } from "#protocol/benchmarks/engines.ts";
+import type { BenchView } from "#protocol/benchmarks/views.ts";
 import type { ExportedCase } from "./exported-cases.ts";
 
 /**

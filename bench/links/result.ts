@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { benchDirection, engineName } from "#protocol/bench/plan-input.ts";
+import { benchDirection, engineName } from "#protocol/benchmarks/plan-input.ts";
 import { keepResult } from "../report/keep-result.ts";
 import { machineFacts } from "../report/results.ts";
 import { REGIONS, STORES } from "./emulated-fleet.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import type { EngineName } from "#protocol/bench/engines.ts";
-import type { BenchView, TurnView } from "#protocol/bench/views.ts";
-import { EVERYWHERE } from "#protocol/scope.ts";
+import type { EngineName } from "#protocol/benchmarks/engines.ts";
+import type { BenchView, TurnView } from "#protocol/benchmarks/views.ts";
+import { EVERYWHERE } from "#protocol/base/scope.ts";
 import { armFault, type LoggedRequest, readLog } from "#e2e/stage/store-control.ts";
 import type { StoreName } from "./emulated-fleet.ts";
 import { STORES } from "./emulated-fleet.ts";

@@ -1,4 +1,4 @@
-import { ENGINES, type BenchDirection, type EngineName } from "#protocol/bench/engines.ts";
+import { ENGINES, type BenchDirection, type EngineName } from "#protocol/benchmarks/engines.ts";
 import { measuredWith } from "../report/measured-with.ts";
 import { STORE_ROUND_TRIPS } from "./compare-rates.ts";
 import { GUIDE_PAIRS, REGIONS, STORES } from "./emulated-fleet.ts";

@@ -5,7 +5,7 @@ import { fillHub } from "#e2e/stage/fill-hub.ts";
 import { openStage, type Stage } from "#e2e/stage/open-stage.ts";
 import { waitUntil } from "#e2e/stage/wait-until.ts";
 import { writeCheckpoint } from "#e2e/stage/write-checkpoint.ts";
-import { medianOf } from "#protocol/robust.ts";
+import { medianOf } from "#protocol/base/robust.ts";
 import { BenchError } from "../bench-error.ts";
 import { usageOf } from "../fleet/watch-process.ts";
 import { watchTasks } from "../browser/in-page.ts";

@@ -1,8 +1,8 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { runName } from "#protocol/names.ts";
-import { DEFAULT_PACKING } from "#protocol/packing.ts";
+import { runName } from "#protocol/base/names.ts";
+import { DEFAULT_PACKING } from "#protocol/checkpoint/packing.ts";
 import { openStage, type Stage } from "#e2e/stage/open-stage.ts";
 import { readCounters, resetCounters } from "#e2e/stage/store-control.ts";
 import { waitUntil } from "#e2e/stage/wait-until.ts";

@@ -3,7 +3,7 @@ import { chromium, type Browser, type BrowserContext, type Page } from "@playwri
 import { screensOf } from "#e2e/browser/screens.ts";
 import { findChromium } from "#e2e/gate/install-chromium.ts";
 import { openStage } from "#e2e/stage/open-stage.ts";
-import { medianOf } from "#protocol/robust.ts";
+import { medianOf } from "#protocol/base/robust.ts";
 import { BenchError } from "../bench-error.ts";
 import { readCount } from "../read-count.ts";
 import { describeMachine } from "../report/describe-machine.ts";

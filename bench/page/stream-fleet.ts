@@ -2,7 +2,7 @@ import { fillHub } from "#e2e/stage/fill-hub.ts";
 import type { Stage } from "#e2e/stage/open-stage.ts";
 import { waitComplete } from "#e2e/stage/wait-complete.ts";
 import { writeCheckpoint } from "#e2e/stage/write-checkpoint.ts";
-import { runName } from "#protocol/names.ts";
+import { runName } from "#protocol/base/names.ts";
 import { driveSimulators } from "../fleet/drive-simulators.ts";
 
 /** A fleet that reports in the real protocol, beside one real node that has a safe checkpoint. Resolves when all have reported. */

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { medianOf } from "#protocol/robust.ts";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { medianOf } from "#protocol/base/robust.ts";
+import { formatBytes, formatCount } from "#protocol/base/units.ts";
 import { measuredWith } from "../report/measured-with.ts";
 import {
   readPageResults,

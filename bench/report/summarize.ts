@@ -1,4 +1,4 @@
-import { medianOf } from "#protocol/robust.ts";
+import { medianOf } from "#protocol/base/robust.ts";
 import { type Bar, type BenchCase, linkRate } from "../cases.ts";
 import type { Result, ToolFacts } from "./results.ts";
 

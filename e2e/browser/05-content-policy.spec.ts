@@ -1,4 +1,4 @@
-import { runName } from "#protocol/names.ts";
+import { runName } from "#protocol/base/names.ts";
 import { enrolRogue } from "../stage/rogue-node.ts";
 import { tellBenchmark } from "../stage/tell-benchmark.ts";
 import { waitComplete } from "../stage/wait-complete.ts";

@@ -1,4 +1,4 @@
-import { runName } from "#protocol/names.ts";
+import { runName } from "#protocol/base/names.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { writeCheckpoint } from "../stage/write-checkpoint.ts";
 import { expect, expectSound, openSignedIn, seriousFaults, test } from "./story.ts";

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import type { Page } from "@playwright/test";
-import { runName } from "#protocol/names.ts";
+import { runName } from "#protocol/base/names.ts";
 import { readArchive } from "#storage/testing/real-files.ts";
 import type { Stage } from "../stage/open-stage.ts";
 import { waitComplete } from "../stage/wait-complete.ts";

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { runName } from "#protocol/names.ts";
+import { runName } from "#protocol/base/names.ts";
 import { hashObject } from "../stage/hash-object.ts";
 import { letPagesIn } from "../stage/let-pages-in.ts";
 import { armFault, clearFaults, readCounters, resetCounters } from "../stage/store-control.ts";

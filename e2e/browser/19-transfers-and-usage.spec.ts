@@ -1,5 +1,5 @@
-import { runName } from "#protocol/names.ts";
-import type { NodeEvent, ProgressReport, TransferProgress } from "#protocol/reports.ts";
+import { runName } from "#protocol/base/names.ts";
+import type { NodeEvent, ProgressReport, TransferProgress } from "#protocol/wire/reports.ts";
 import { enrolRogue, type RogueNode } from "../stage/rogue-node.ts";
 import { waitComplete } from "../stage/wait-complete.ts";
 import { writeCheckpoint } from "../stage/write-checkpoint.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { runName } from "#protocol/names.ts";
-import { NO_THRESHOLDS } from "#protocol/probe.ts";
+import { runName } from "#protocol/base/names.ts";
+import { NO_THRESHOLDS } from "#protocol/links/probe.ts";
 import type { Stage } from "../stage/open-stage.ts";
 import { enrolRogue } from "../stage/rogue-node.ts";
 import { waitUntil } from "../stage/wait-until.ts";

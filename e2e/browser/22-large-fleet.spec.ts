@@ -1,4 +1,4 @@
-import { formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { fillHub, nameOf } from "../stage/fill-hub.ts";
 import { type RunningProcess, startProcess } from "../stage/start-process.ts";
 import { waitUntil } from "../stage/wait-until.ts";

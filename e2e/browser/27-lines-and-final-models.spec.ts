@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { runName } from "#protocol/names.ts";
+import { runName } from "#protocol/base/names.ts";
 import { ROOT } from "../stage/start-process.ts";
 import { writeCheckpoint } from "../stage/write-checkpoint.ts";
 import { expect, expectSound, openSignedIn, seriousFaults, showAs, test } from "./story.ts";

@@ -1,4 +1,4 @@
-import { runName } from "#protocol/names.ts";
+import { runName } from "#protocol/base/names.ts";
 import { announce, enrolRogue, refusal } from "../stage/rogue-node.ts";
 import { expect, expectSound, openSignedIn, showAs, test } from "./story.ts";
 

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { runName } from "#protocol/names.ts";
+import { runName } from "#protocol/base/names.ts";
 import { expect, expectSound, openSignedIn, seriousFaults, showAs, test } from "./story.ts";
 
 /** A file of Lightning is shown where it lay, and a person who restores it finds it under its own name. */

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { runName } from "#protocol/names.ts";
+import { runName } from "#protocol/base/names.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { layersOf, writeSafetensors } from "../stage/write-checkpoint.ts";
 import { expect, expectSound, openSignedIn, showAs, test } from "./story.ts";

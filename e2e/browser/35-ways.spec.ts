@@ -1,5 +1,5 @@
 import type { Page } from "@playwright/test";
-import { runName } from "#protocol/names.ts";
+import { runName } from "#protocol/base/names.ts";
 import type { Stage } from "../stage/open-stage.ts";
 import { waitComplete } from "../stage/wait-complete.ts";
 import { writeCheckpoint } from "../stage/write-checkpoint.ts";

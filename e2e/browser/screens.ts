@@ -1,4 +1,4 @@
-import type { CheckpointRow } from "#protocol/views.ts";
+import type { CheckpointRow } from "#protocol/wire/views.ts";
 
 /** Paths of the pages of a hub that has a checkpoint, without the parts of pages that a story names itself. */
 export const screensOf = ({ id, nodeId, run }: Pick<CheckpointRow, "id" | "nodeId" | "run">): string[] => [

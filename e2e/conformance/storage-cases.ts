@@ -1,4 +1,4 @@
-import type { Operation } from "#protocol/operations.ts";
+import type { Operation } from "#protocol/wire/operations.ts";
 import {
   completeBody,
   isSurePut,

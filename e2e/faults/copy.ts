@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { FAULTS, type FaultCode } from "#protocol/fault-table.ts";
+import { FAULTS, type FaultCode } from "#protocol/faults/fault-table.ts";
 import { ROOT } from "../stage/start-process.ts";
 
 /** One life of `tidemark cp`, started as a person starts it. */

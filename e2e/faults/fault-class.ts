@@ -1,4 +1,4 @@
-import type { FaultCode } from "#protocol/fault-table.ts";
+import type { FaultCode } from "#protocol/faults/fault-table.ts";
 import type { Copy, Ending } from "./copy.ts";
 import type { Payload } from "./payload.ts";
 import type { Random } from "./random.ts";

@@ -1,5 +1,5 @@
-import { sentenceOf } from "#protocol/fault.ts";
-import { FAULTS, type FaultCode } from "#protocol/fault-table.ts";
+import { sentenceOf } from "#protocol/faults/fault.ts";
+import { FAULTS, type FaultCode } from "#protocol/faults/fault-table.ts";
 import type { LoggedRequest } from "../stage/store-control.ts";
 import type { Ending } from "./copy.ts";
 import type { FaultClass } from "./fault-class.ts";

@@ -1,4 +1,4 @@
-import { randomFrom } from "#protocol/random-from.ts";
+import { randomFrom } from "#protocol/base/random-from.ts";
 
 /** Chance that can be had again: the same seed gives the same numbers (mulberry32). */
 export interface Random {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { ListObjectsV2Command } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { EngineName } from "#protocol/bench/engines.ts";
+import type { EngineName } from "#protocol/benchmarks/engines.ts";
 import { inCi, installServer } from "../servers/install.ts";
 import { installEngines } from "../servers/install-engines.ts";
 import { plainClient, type S3Server } from "../servers/run-binary.ts";

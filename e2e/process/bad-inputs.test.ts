@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { FAULTS } from "#protocol/fault-table.ts";
+import { FAULTS } from "#protocol/faults/fault-table.ts";
 import { build } from "../gate/build.ts";
 import { runOnce } from "../stage/run-once.ts";
 import { ROOT } from "../stage/start-process.ts";

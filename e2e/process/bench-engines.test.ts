@@ -1,7 +1,7 @@
 import { chmodSync, readdirSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { ENGINE_NAMES, type EngineName } from "#protocol/bench/engines.ts";
+import { ENGINE_NAMES, type EngineName } from "#protocol/benchmarks/engines.ts";
 import { installEngines } from "../servers/install-engines.ts";
 import { armFault, clearFaults } from "../stage/store-control.ts";
 import { run, at, here, keysOf, lines, store, useVerbs, write, type Outcome } from "./verbs-stage.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { BenchView } from "#protocol/bench/views.ts";
+import type { BenchView } from "#protocol/benchmarks/views.ts";
 import { notPromised } from "../stage/json-lines.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { runOnce } from "../stage/run-once.ts";

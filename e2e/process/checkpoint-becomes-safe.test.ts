@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { runName } from "#protocol/names.ts";
+import { runName } from "#protocol/base/names.ts";
 import { build } from "../gate/build.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { waitComplete } from "../stage/wait-complete.ts";

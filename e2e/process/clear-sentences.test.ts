@@ -3,8 +3,8 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } 
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { FAULTS, type FaultCode } from "#protocol/fault-table.ts";
-import { runName } from "#protocol/names.ts";
+import { FAULTS, type FaultCode } from "#protocol/faults/fault-table.ts";
+import { runName } from "#protocol/base/names.ts";
 import { keysInEnv } from "../stage/keys-in-env.ts";
 import { faultOf } from "../stage/hub-client.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";

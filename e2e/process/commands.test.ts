@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { runName } from "#protocol/names.ts";
-import type { NodeOrder } from "#protocol/orders.ts";
+import { runName } from "#protocol/base/names.ts";
+import type { NodeOrder } from "#protocol/wire/orders.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { startImds } from "../stage/start-imds.ts";
 import { armFault, clearFaults } from "../stage/store-control.ts";

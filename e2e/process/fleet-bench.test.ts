@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { BenchView } from "#protocol/bench/views.ts";
-import { EVERYWHERE } from "#protocol/scope.ts";
+import type { BenchView } from "#protocol/benchmarks/views.ts";
+import { EVERYWHERE } from "#protocol/base/scope.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { readCounters } from "../stage/store-control.ts";
 import { waitUntil } from "../stage/wait-until.ts";

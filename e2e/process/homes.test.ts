@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { runName, type RunName } from "#protocol/names.ts";
+import { runName, type RunName } from "#protocol/base/names.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { addProfile } from "../stage/provision.ts";
 import { startStore, type RunningStore } from "../stage/start-store.ts";

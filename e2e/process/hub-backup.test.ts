@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { runName } from "#protocol/names.ts";
+import { runName } from "#protocol/base/names.ts";
 import { createRandom } from "../faults/random.ts";
 import { createHubClient, signIn } from "../stage/hub-client.ts";
 import { ADMIN, openStage, type Stage } from "../stage/open-stage.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { LocalRun, LocalStatus } from "#protocol/local.ts";
+import type { LocalRun, LocalStatus } from "#protocol/local-api/local.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { runOnce } from "../stage/run-once.ts";
 import { waitUntil } from "../stage/wait-until.ts";

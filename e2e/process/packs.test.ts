@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { runName } from "#protocol/names.ts";
+import { runName } from "#protocol/base/names.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { readCounters } from "../stage/store-control.ts";
 import { waitComplete } from "../stage/wait-complete.ts";

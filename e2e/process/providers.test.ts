@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PROVIDERS } from "#protocol/provider.ts";
+import { PROVIDERS } from "#protocol/base/provider.ts";
 import { checkStore } from "#storage/check-store.ts";
 import { createControlClient } from "#storage/client.ts";
 import { createDirectSource } from "#storage/direct-source.ts";

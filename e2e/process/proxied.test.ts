@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { runName } from "#protocol/names.ts";
+import { runName } from "#protocol/base/names.ts";
 import { openProxy, type ProxyOptions, type TestProxy } from "#storage/testing/open-proxy.ts";
 import { openProxiedNamespace, whyNoNamespace, type ProxiedNamespace } from "../link/proxied-namespace.ts";
 import { keysInEnv } from "../stage/keys-in-env.ts";

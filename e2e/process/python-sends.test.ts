@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import * as z from "zod";
-import { flushInput, restoreInput, saveInput, stepInput } from "#protocol/local.ts";
+import { flushInput, restoreInput, saveInput, stepInput } from "#protocol/local-api/local.ts";
 import { ROOT } from "../stage/start-process.ts";
 
 /** The one file that programs copy, and the worker that answers it, have only words on a socket in common. */

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { runName } from "#protocol/names.ts";
+import { runName } from "#protocol/base/names.ts";
 import { sumPlainly, type SummedFile } from "#storage/testing/plain-safetensors.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { armFault, clearFaults, readCounters } from "../stage/store-control.ts";

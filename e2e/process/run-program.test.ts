@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { runName } from "#protocol/names.ts";
+import { runName } from "#protocol/base/names.ts";
 import { createRandom } from "../faults/random.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { ROOT } from "../stage/start-process.ts";

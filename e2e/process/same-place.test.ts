@@ -12,9 +12,9 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { runName } from "#protocol/names.ts";
-import { ENDED_UNSAFE } from "#protocol/reports.ts";
-import { OWN_FOLDERS } from "#protocol/keys.ts";
+import { runName } from "#protocol/base/names.ts";
+import { ENDED_UNSAFE } from "#protocol/wire/reports.ts";
+import { OWN_FOLDERS } from "#protocol/checkpoint/keys.ts";
 import { createControlClient } from "#storage/client.ts";
 import { listObjects } from "#storage/listing.ts";
 import { deleteObject, getObjectText, putObjectText } from "#storage/objects.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { runName } from "#protocol/names.ts";
+import { runName } from "#protocol/base/names.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { announce, enrolRogue, refusal } from "../stage/rogue-node.ts";
 import { ROOT } from "../stage/start-process.ts";

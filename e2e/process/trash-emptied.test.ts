@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { manifest } from "#protocol/checkpoint.ts";
-import { isFault } from "#protocol/fault.ts";
-import { runName } from "#protocol/names.ts";
+import { manifest } from "#protocol/checkpoint/checkpoint.ts";
+import { isFault } from "#protocol/faults/fault.ts";
+import { runName } from "#protocol/base/names.ts";
 import { createControlClient } from "#storage/client.ts";
 import { listObjects } from "#storage/listing.ts";
 import { getObjectText } from "#storage/objects.ts";

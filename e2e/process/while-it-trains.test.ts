@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { runName } from "#protocol/names.ts";
+import { runName } from "#protocol/base/names.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 

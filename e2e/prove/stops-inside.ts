@@ -1,7 +1,7 @@
 import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
-import { runName, type RunName } from "#protocol/names.ts";
+import { runName, type RunName } from "#protocol/base/names.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import type { RunningProcess } from "../stage/start-process.ts";
 import { readCounters } from "../stage/store-control.ts";

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createServer as createTlsServer } from "node:tls";
 import { parseArgs } from "node:util";
-import { randomFrom } from "#protocol/random-from.ts";
+import { randomFrom } from "#protocol/base/random-from.ts";
 import { build } from "../gate/build.ts";
 import { executableBeside } from "../faults/bundle.ts";
 import { keysInEnv } from "../stage/keys-in-env.ts";

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
-import { ENGINE_NAMES, type EngineName } from "#protocol/bench/engines.ts";
+import { ENGINE_NAMES, type EngineName } from "#protocol/benchmarks/engines.ts";
 import { inCi, installPythonClients, installRclone, type Tool, withAllPeers } from "./install.ts";
 import { installAria2, installAwsCrt, installS5cmd } from "./install-peers.ts";
 

@@ -62,12 +62,12 @@ export const root = {
     {
       situation: "Nodes write a file of one name with other content (training_args.bin).",
       outcome: "Each node gets its own back; a restore elsewhere gets that of the lowest node.",
-      test: "protocol/join-pieces.test.ts > of one name with other content each node gets its own back, and others that of the lowest node",
+      test: "protocol/checkpoint/join-pieces.test.ts > of one name with other content each node gets its own back, and others that of the lowest node",
     },
     {
       situation: "The shards name their ranks (DeepSpeed): a node needs its own alone.",
       outcome: "It gets its own piece and what names no rank; where names do not tell, all pieces.",
-      test: "protocol/join-pieces.test.ts > a node gets all pieces where names do not tell who reads them, else its own and what names no rank",
+      test: "protocol/checkpoint/join-pieces.test.ts > a node gets all pieces where names do not tell who reads them, else its own and what names no rank",
     },
     {
       situation: "A doubtful checkpoint is the only one of its run, and the run has further homes.",

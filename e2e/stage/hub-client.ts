@@ -1,6 +1,6 @@
 import { createTRPCClient, httpLink } from "@trpc/client";
-import { faultData } from "#protocol/fault-data.ts";
-import type { FaultData } from "#protocol/fault.ts";
+import { faultData } from "#protocol/faults/fault-data.ts";
+import type { FaultData } from "#protocol/faults/fault.ts";
 import type { HubRouter } from "#server/router.ts";
 
 export type HubClient = ReturnType<typeof createHubClient>;

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { runName } from "#protocol/names.ts";
+import { runName } from "#protocol/base/names.ts";
 import { compareLosses, type Life } from "./compare-losses.ts";
 import { createRandom } from "../faults/random.ts";
 import type { Stage } from "./open-stage.ts";

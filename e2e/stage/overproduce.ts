@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { type RunName, runName } from "#protocol/names.ts";
+import { type RunName, runName } from "#protocol/base/names.ts";
 import type { Stage } from "./open-stage.ts";
 import { waitUntil } from "./wait-until.ts";
 import { writeCheckpoint } from "./write-checkpoint.ts";

@@ -1,4 +1,4 @@
-import type { ProfileDraft } from "#protocol/requests.ts";
+import type { ProfileDraft } from "#protocol/wire/requests.ts";
 import type { HubClient } from "./hub-client.ts";
 
 export interface StoreAddress {

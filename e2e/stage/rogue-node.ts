@@ -1,10 +1,10 @@
 import { createHash, randomUUID } from "node:crypto";
 import { createTRPCClient, httpLink } from "@trpc/client";
-import type { Manifest } from "#protocol/checkpoint.ts";
-import { dataKey } from "#protocol/keys.ts";
-import { attemptId, filePath, nodeName, type runName } from "#protocol/names.ts";
-import type { Operation, SignedRequest } from "#protocol/operations.ts";
-import { PROTOCOL_VERSION } from "#protocol/version.ts";
+import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
+import { dataKey } from "#protocol/checkpoint/keys.ts";
+import { attemptId, filePath, nodeName, type runName } from "#protocol/base/names.ts";
+import type { Operation, SignedRequest } from "#protocol/wire/operations.ts";
+import { PROTOCOL_VERSION } from "#protocol/base/version.ts";
 import type { HubRouter } from "#server/router.ts";
 import { crc32Hex } from "#storage/crc32.ts";
 import { faultOf } from "./hub-client.ts";

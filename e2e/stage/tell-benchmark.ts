@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { EngineName } from "#protocol/bench/engines.ts";
-import { USUAL_SETTINGS } from "#protocol/bench/plan-input.ts";
+import type { EngineName } from "#protocol/benchmarks/engines.ts";
+import { USUAL_SETTINGS } from "#protocol/benchmarks/plan-input.ts";
 import type { Stage } from "./open-stage.ts";
 import type { RogueNode } from "./rogue-node.ts";
 

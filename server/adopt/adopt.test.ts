@@ -1,9 +1,9 @@
 import { PutObjectCommand } from "@aws-sdk/client-s3";
 import { describe, expect, it } from "vitest";
-import type { StoredManifest } from "#protocol/adopted.ts";
-import { runName } from "#protocol/names.ts";
-import type { Operation } from "#protocol/operations.ts";
-import type { Verdict } from "#protocol/recognise.ts";
+import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
+import { runName } from "#protocol/base/names.ts";
+import type { Operation } from "#protocol/wire/operations.ts";
+import type { Verdict } from "#protocol/recognition/recognise.ts";
 import { crc32Hex } from "#storage/crc32.ts";
 import { deleteObject } from "#storage/objects.ts";
 import { readArchive } from "#storage/testing/real-files.ts";

@@ -1,8 +1,13 @@
 import type * as z from "zod";
-import { ADOPTED_EPOCH, type AdoptAnswer, type adoptInput, type AdoptedManifest } from "#protocol/adopted.ts";
-import { Fault } from "#protocol/fault.ts";
-import { attemptId } from "#protocol/names.ts";
-import { unreadableWords } from "#protocol/unreadable-names.ts";
+import {
+  ADOPTED_EPOCH,
+  type AdoptAnswer,
+  type adoptInput,
+  type AdoptedManifest,
+} from "#protocol/checkpoint/adopted.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { attemptId } from "#protocol/base/names.ts";
+import { unreadableWords } from "#protocol/checkpoint/unreadable-names.ts";
 import { writeManifest } from "../checkpoints/write-manifest.ts";
 import { audit } from "../events/audit.ts";
 import { emit } from "../events/record-event.ts";

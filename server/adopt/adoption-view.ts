@@ -1,5 +1,5 @@
-import { extentSums, type AdoptionView } from "#protocol/adopted.ts";
-import { VERDICTS } from "#protocol/recognise.ts";
+import { extentSums, type AdoptionView } from "#protocol/checkpoint/adopted.ts";
+import { VERDICTS } from "#protocol/recognition/recognise.ts";
 import type { Adoption } from "#prisma/client/client.ts";
 import { readStored } from "../stored-json.ts";
 

@@ -1,5 +1,5 @@
-import { Fault } from "#protocol/fault.ts";
-import { forEachOf } from "#protocol/for-each-of.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { describeObject } from "#storage/browse.ts";
 import type { ListedObject } from "#storage/listing.ts";
 import { isArchive } from "#storage/storage-class.ts";

@@ -1,5 +1,5 @@
-import { Fault } from "#protocol/fault.ts";
-import { MAX_FILES } from "#protocol/checkpoint.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { MAX_FILES } from "#protocol/checkpoint/checkpoint.ts";
 import { type ListedObject, listObjectPages } from "#storage/listing.ts";
 import { isOwnKey } from "#storage/recognise/is-own-key.ts";
 import { placeOf } from "#storage/recognise/place-of.ts";

@@ -1,4 +1,4 @@
-import { ADOPTED_EPOCH } from "#protocol/adopted.ts";
+import { ADOPTED_EPOCH } from "#protocol/checkpoint/adopted.ts";
 
 /**
  * Whether a checkpoint's objects are somebody else's. Whatever removes objects asks this first: those of an adopted

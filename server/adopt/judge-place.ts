@@ -1,5 +1,5 @@
-import { Fault } from "#protocol/fault.ts";
-import type { RecognisedStep } from "#protocol/recognise.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { RecognisedStep } from "#protocol/recognition/recognise.ts";
 import type { ListedObject } from "#storage/listing.ts";
 import { createRecogniser } from "#storage/recognise/recognise.ts";
 import type { Hub } from "../hub.ts";

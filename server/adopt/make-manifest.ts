@@ -1,7 +1,7 @@
 import type * as z from "zod";
-import { ADOPTED_EPOCH, adoptedManifest, type AdoptedManifest, type adoptInput } from "#protocol/adopted.ts";
-import { Fault } from "#protocol/fault.ts";
-import type { RecognisedStep } from "#protocol/recognise.ts";
+import { ADOPTED_EPOCH, adoptedManifest, type AdoptedManifest, type adoptInput } from "#protocol/checkpoint/adopted.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { RecognisedStep } from "#protocol/recognition/recognise.ts";
 import type { ListedObject } from "#storage/listing.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
 

@@ -1,4 +1,4 @@
-import type { AdoptedManifest } from "#protocol/adopted.ts";
+import type { AdoptedManifest } from "#protocol/checkpoint/adopted.ts";
 import type { Transaction } from "#prisma/open.ts";
 import { weighObjects } from "../checkpoints/weigh-objects.ts";
 import type { OpenStore } from "../profiles/open-store.ts";

@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { deleteObject } from "#storage/objects.ts";
 import { newestComplete } from "../checkpoints/newest.ts";
 import { audit } from "../events/audit.ts";

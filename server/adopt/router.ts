@@ -1,5 +1,5 @@
-import { adoptInput } from "#protocol/adopted.ts";
-import { byId } from "#protocol/requests.ts";
+import { adoptInput } from "#protocol/checkpoint/adopted.ts";
+import { byId } from "#protocol/wire/requests.ts";
 import { operator, router } from "../trpc.ts";
 import { adopt } from "./adopt.ts";
 import { release } from "./release.ts";

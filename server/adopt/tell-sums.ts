@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import { extentSums, isAdopted, type ExtentSums, type tellSumsInput } from "#protocol/adopted.ts";
-import { Fault } from "#protocol/fault.ts";
+import { extentSums, isAdopted, type ExtentSums, type tellSumsInput } from "#protocol/checkpoint/adopted.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { mayRead } from "../checkpoints/assigned.ts";
 import { parseStored } from "../checkpoints/stored-manifest.ts";
 import { audit } from "../events/audit.ts";

@@ -1,4 +1,4 @@
-import type { Finding } from "#protocol/advice.ts";
+import type { Finding } from "#protocol/alerts/advice.ts";
 import type { LinkRow } from "./link-row.ts";
 
 /** Of a finding about one node and one bucket: whom it is about, and that it names nothing better. */

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { USUAL_SETTINGS } from "#protocol/bench/plan-input.ts";
-import { PROTOCOL_VERSION } from "#protocol/version.ts";
+import { USUAL_SETTINGS } from "#protocol/benchmarks/plan-input.ts";
+import { PROTOCOL_VERSION } from "#protocol/base/version.ts";
 import { end, linkForEach, profileId, run, say, steady, test } from "../history/link-for-each.ts";
 import { fault } from "../hub/match-fault.ts";
 import { addTestNode, callAs, facts, type TestNode } from "../hub/open-test-hub.ts";

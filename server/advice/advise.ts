@@ -1,4 +1,4 @@
-import type { Finding, RateSpread } from "#protocol/advice.ts";
+import type { Finding, RateSpread } from "#protocol/alerts/advice.ts";
 import type { SqlClient } from "#prisma/connection.ts";
 import type { SeriesTable } from "../history/read-rows.ts";
 import { findAsymmetric } from "./find-asymmetric.ts";

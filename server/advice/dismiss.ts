@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import type { bringAdviceBackInput, dismissInput } from "#protocol/advice.ts";
-import { Fault } from "#protocol/fault.ts";
+import type { bringAdviceBackInput, dismissInput } from "#protocol/alerts/advice.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { audit } from "../events/audit.ts";
 import type { Context, PersonCaller } from "../trpc.ts";
 

@@ -1,6 +1,6 @@
-import type { Finding } from "#protocol/advice.ts";
+import type { Finding } from "#protocol/alerts/advice.ts";
 import { byLink, rateOf, unasked, type LinkRow } from "./link-row.ts";
-import { medianOf, superiorityOf } from "#protocol/robust.ts";
+import { medianOf, superiorityOf } from "#protocol/base/robust.ts";
 
 /** Nodes with each of the buckets, each with at least so many values up. A node has one voice. */
 export const LEAST_NODES = 5;

@@ -1,6 +1,6 @@
-import type { Finding } from "#protocol/advice.ts";
+import type { Finding } from "#protocol/alerts/advice.ts";
 import { byLink, rateOf, unasked, type LinkRow } from "./link-row.ts";
-import { medianOf, superiorityOf } from "#protocol/robust.ts";
+import { medianOf, superiorityOf } from "#protocol/base/robust.ts";
 
 const MIB = 1024 * 1024;
 /** Smaller ones are over before a part size shows. */

@@ -1,7 +1,7 @@
-import type { Finding } from "#protocol/advice.ts";
+import type { Finding } from "#protocol/alerts/advice.ts";
 import { aboutLink } from "./about-link.ts";
 import { byLink, rateOf, unasked, WAYS, type LinkRow } from "./link-row.ts";
-import { medianOf, superiorityOf } from "#protocol/robust.ts";
+import { medianOf, superiorityOf } from "#protocol/base/robust.ts";
 
 const DAY_MS = 86_400_000;
 /** What is new, and what it is compared with: all before it. */

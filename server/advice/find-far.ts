@@ -1,6 +1,6 @@
-import type { Finding } from "#protocol/advice.ts";
+import type { Finding } from "#protocol/alerts/advice.ts";
 import { byLink, ofBenchmarks, type LinkRow } from "./link-row.ts";
-import { medianOf } from "#protocol/robust.ts";
+import { medianOf } from "#protocol/base/robust.ts";
 
 export const LEAST = 5;
 /** About what lies between continents. */

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { leastIntervalMs } from "#protocol/sustain.ts";
+import { leastIntervalMs } from "#protocol/history/sustain.ts";
 import { findAll } from "./advise.ts";
 import { findBestBucket } from "./find-best-bucket.ts";
 import { findBestSizes } from "./find-best-sizes.ts";
 import { findIntervals, type WrittenRun } from "./find-intervals.ts";
 import { NOW, noise, rows } from "./made-rows.ts";
-import { medianOf, quantileOf, superiorityOf } from "#protocol/robust.ts";
+import { medianOf, quantileOf, superiorityOf } from "#protocol/base/robust.ts";
 import { spreadRates } from "./spread-rates.ts";
 
 const MIB = 1024 * 1024;

@@ -1,6 +1,6 @@
-import type { Finding } from "#protocol/advice.ts";
-import { leastIntervalMs } from "#protocol/sustain.ts";
-import { medianOf } from "#protocol/robust.ts";
+import type { Finding } from "#protocol/alerts/advice.ts";
+import { leastIntervalMs } from "#protocol/history/sustain.ts";
+import { medianOf } from "#protocol/base/robust.ts";
 
 /** A run that is being written, as its node tells it, and what its node's last uploads reached (bytes per second). */
 export interface WrittenRun {

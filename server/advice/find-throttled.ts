@@ -1,7 +1,7 @@
-import type { Finding } from "#protocol/advice.ts";
+import type { Finding } from "#protocol/alerts/advice.ts";
 import { aboutLink } from "./about-link.ts";
 import { byLink, WAYS, type LinkRow } from "./link-row.ts";
-import { medianOf } from "#protocol/robust.ts";
+import { medianOf } from "#protocol/base/robust.ts";
 
 /** Transfers that were long enough to show both ends. */
 export const LEAST = 5;

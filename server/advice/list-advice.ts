@@ -1,6 +1,6 @@
-import { isExpected } from "#protocol/node-status.ts";
-import type { Advice, AdviceAnswer, Dismissal, Finding } from "#protocol/advice.ts";
-import { ADVICE_KINDS } from "#protocol/advice-kinds.ts";
+import { isExpected } from "#protocol/fleet/node-status.ts";
+import type { Advice, AdviceAnswer, Dismissal, Finding } from "#protocol/alerts/advice.ts";
+import { ADVICE_KINDS } from "#protocol/alerts/advice-kinds.ts";
 import type { Hub } from "../hub.ts";
 import type { LiveNode } from "../live/live-node.ts";
 import { nodeRowOf } from "../live/node-row.ts";

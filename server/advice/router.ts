@@ -1,4 +1,4 @@
-import { bringAdviceBackInput, dismissInput, listAdviceInput, takeAdviceInput } from "#protocol/advice.ts";
+import { bringAdviceBackInput, dismissInput, listAdviceInput, takeAdviceInput } from "#protocol/alerts/advice.ts";
 import { admin, operator, router, viewer } from "../trpc.ts";
 import { bringAdviceBack, dismissAdvice } from "./dismiss.ts";
 import { listAdvice } from "./list-advice.ts";

@@ -1,6 +1,6 @@
-import type { RateSpread } from "#protocol/advice.ts";
+import type { RateSpread } from "#protocol/alerts/advice.ts";
 import type { LinkRow, Way } from "./link-row.ts";
-import { medianOf, quantileOf } from "#protocol/robust.ts";
+import { medianOf, quantileOf } from "#protocol/base/robust.ts";
 
 /** Nodes below which nothing is said of a fleet. */
 export const LEAST_NODES = 5;

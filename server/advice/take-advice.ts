@@ -1,7 +1,7 @@
 import type * as z from "zod";
-import type { takeAdviceInput } from "#protocol/advice.ts";
-import { Fault } from "#protocol/fault.ts";
-import { formatBytes } from "#protocol/units.ts";
+import type { takeAdviceInput } from "#protocol/alerts/advice.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { formatBytes } from "#protocol/base/units.ts";
 import { audit } from "../events/audit.ts";
 import type { Context, PersonCaller } from "../trpc.ts";
 import { listAdvice } from "./list-advice.ts";

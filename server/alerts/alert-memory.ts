@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { alertCondition, quietHours, severity, type AlertKind, type RuleDraft } from "#protocol/alerts.ts";
-import { scope } from "#protocol/scope.ts";
+import { alertCondition, quietHours, severity, type AlertKind, type RuleDraft } from "#protocol/alerts/alerts.ts";
+import { scope } from "#protocol/base/scope.ts";
 import type { AlertRule } from "#prisma/client/client.ts";
 import type { Database } from "#prisma/open.ts";
 import { parseStored, readStored } from "../stored-json.ts";

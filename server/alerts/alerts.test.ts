@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { GROUP_EVERY_MS, GROUP_WAIT_MS } from "#protocol/alert-words.ts";
-import { ALERT_SETTLE_MS, isQuiet } from "#protocol/alerts.ts";
-import { makeRunBacklog } from "#protocol/make-run-backlog.ts";
+import { GROUP_EVERY_MS, GROUP_WAIT_MS } from "#protocol/alerts/alert-words.ts";
+import { ALERT_SETTLE_MS, isQuiet } from "#protocol/alerts/alerts.ts";
+import { makeRunBacklog } from "#protocol/testing/make-run-backlog.ts";
 import { noteRefusal } from "../auth/refusals.ts";
-import { runName } from "#protocol/names.ts";
-import { ENDED_UNSAFE, type RunBacklog } from "#protocol/reports.ts";
+import { runName } from "#protocol/base/names.ts";
+import { ENDED_UNSAFE, type RunBacklog } from "#protocol/wire/reports.ts";
 import {
   addTestNode,
   addTestProfile,

@@ -1,8 +1,8 @@
 import { createHmac } from "node:crypto";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { AlertMessage } from "#protocol/alert-views.ts";
-import { CHANNEL_KIND_NAMES, secretProblems, wholeSecret, type ChannelKind } from "#protocol/channel-kinds.ts";
+import type { AlertMessage } from "#protocol/alerts/alert-views.ts";
+import { CHANNEL_KIND_NAMES, secretProblems, wholeSecret, type ChannelKind } from "#protocol/alerts/channel-kinds.ts";
 import { TRIAL_TLS } from "#storage/testing/trial-certificate.ts";
 import { callAs, openTestHub, type TestHub } from "../hub/open-test-hub.ts";
 import { readReach } from "../profiles/reach.ts";

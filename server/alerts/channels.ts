@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { MOST_CHANNELS, type createChannelInput, type updateChannelInput } from "#protocol/alerts.ts";
+import { MOST_CHANNELS, type createChannelInput, type updateChannelInput } from "#protocol/alerts/alerts.ts";
 import {
   channelKind,
   hintOf,
@@ -7,9 +7,9 @@ import {
   wholeSecret,
   type ChannelKind,
   type ChannelSecret,
-} from "#protocol/channel-kinds.ts";
-import type { ChannelView, TestAnswer } from "#protocol/alert-views.ts";
-import { Fault, toFault } from "#protocol/fault.ts";
+} from "#protocol/alerts/channel-kinds.ts";
+import type { ChannelView, TestAnswer } from "#protocol/alerts/alert-views.ts";
+import { Fault, toFault } from "#protocol/faults/fault.ts";
 import { audit } from "../events/audit.ts";
 import { storedFault } from "../events/event-row.ts";
 import { emit } from "../events/record-event.ts";

@@ -1,8 +1,8 @@
-import { ALERT_WORDS } from "#protocol/alert-words.ts";
-import type { AlertKind } from "#protocol/alerts.ts";
-import type { AlertMessage } from "#protocol/alert-views.ts";
-import { continueWords } from "#protocol/continue-words.ts";
-import { formatCount, formatDuration } from "#protocol/units.ts";
+import { ALERT_WORDS } from "#protocol/alerts/alert-words.ts";
+import type { AlertKind } from "#protocol/alerts/alerts.ts";
+import type { AlertMessage } from "#protocol/alerts/alert-views.ts";
+import { continueWords } from "#protocol/checkpoint/continue-words.ts";
+import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import type { Hub } from "../hub.ts";
 import type { LiveRule, OpenAlert } from "./alert-memory.ts";
 

@@ -1,5 +1,5 @@
-import type { RuleDraft } from "#protocol/alerts.ts";
-import { MOST_CHANNELS, ruleDraft } from "#protocol/alerts.ts";
+import type { RuleDraft } from "#protocol/alerts/alerts.ts";
+import { MOST_CHANNELS, ruleDraft } from "#protocol/alerts/alerts.ts";
 import type { Database } from "#prisma/open.ts";
 
 /** What a new hub looks out for. No channel: shown in the pages until somebody adds one. */

@@ -1,7 +1,7 @@
-import { channelSecret } from "#protocol/alerts.ts";
-import type { AlertMessage } from "#protocol/alert-views.ts";
-import { isChannelKind, wholeSecret } from "#protocol/channel-kinds.ts";
-import { Fault, sentenceOf, toFault } from "#protocol/fault.ts";
+import { channelSecret } from "#protocol/alerts/alerts.ts";
+import type { AlertMessage } from "#protocol/alerts/alert-views.ts";
+import { isChannelKind, wholeSecret } from "#protocol/alerts/channel-kinds.ts";
+import { Fault, sentenceOf, toFault } from "#protocol/faults/fault.ts";
 import type { AlertChannel, AlertChannelSecret, AlertMessage as Row } from "#prisma/client/client.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import { channelPlace } from "../keeper/secret-place.ts";

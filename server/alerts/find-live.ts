@@ -1,7 +1,7 @@
-import type { AlertKind } from "#protocol/alerts.ts";
-import { isExpected } from "#protocol/node-status.ts";
-import { fitsNode, fitsPattern } from "#protocol/scope.ts";
-import { formatBytes, formatDuration } from "#protocol/units.ts";
+import type { AlertKind } from "#protocol/alerts/alerts.ts";
+import { isExpected } from "#protocol/fleet/node-status.ts";
+import { fitsNode, fitsPattern } from "#protocol/base/scope.ts";
+import { formatBytes, formatDuration } from "#protocol/base/units.ts";
 import { risksOf, stateOf, type LiveNode } from "../live/live-node.ts";
 import type { Live } from "../live/live.ts";
 import { openKeyOf, type AlertMemory, type LiveRule } from "./alert-memory.ts";

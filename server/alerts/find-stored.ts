@@ -1,10 +1,10 @@
-import { isExpected } from "#protocol/node-status.ts";
-import type { EventKind } from "#protocol/event-kinds.ts";
-import { sentenceOf } from "#protocol/fault.ts";
-import { ENDED_UNSAFE } from "#protocol/reports.ts";
-import { fitsNode, fitsPattern } from "#protocol/scope.ts";
-import { formatDuration } from "#protocol/units.ts";
-import { visibleText } from "#protocol/visible-text.ts";
+import { isExpected } from "#protocol/fleet/node-status.ts";
+import type { EventKind } from "#protocol/base/event-kinds.ts";
+import { sentenceOf } from "#protocol/faults/fault.ts";
+import { ENDED_UNSAFE } from "#protocol/wire/reports.ts";
+import { fitsNode, fitsPattern } from "#protocol/base/scope.ts";
+import { formatDuration } from "#protocol/base/units.ts";
+import { visibleText } from "#protocol/base/visible-text.ts";
 import { failedSignInsSince } from "../auth/refusals.ts";
 import { newestComplete } from "../checkpoints/newest.ts";
 import { storedFault } from "../events/event-row.ts";

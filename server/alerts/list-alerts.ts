@@ -1,7 +1,12 @@
 import type * as z from "zod";
-import { SEVERITIES } from "#protocol/alert-words.ts";
-import { severity, type acknowledgeInput, type activeAlertsInput, type alertHistoryInput } from "#protocol/alerts.ts";
-import type { AlertRow } from "#protocol/alert-views.ts";
+import { SEVERITIES } from "#protocol/alerts/alert-words.ts";
+import {
+  severity,
+  type acknowledgeInput,
+  type activeAlertsInput,
+  type alertHistoryInput,
+} from "#protocol/alerts/alerts.ts";
+import type { AlertRow } from "#protocol/alerts/alert-views.ts";
 import type { Alert, AlertRule } from "#prisma/client/client.ts";
 import { audit } from "../events/audit.ts";
 import { emit } from "../events/record-event.ts";

@@ -1,4 +1,4 @@
-import type { AlertMessage } from "#protocol/alert-views.ts";
+import type { AlertMessage } from "#protocol/alerts/alert-views.ts";
 import type { Hub } from "../hub.ts";
 import { rowOf } from "./tell.ts";
 

@@ -1,7 +1,7 @@
 import { request as requestPlain } from "node:http";
 import type { LookupFunction } from "node:net";
 import { request as requestTls } from "node:https";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { createAgents } from "#storage/network/agents.ts";
 import { lookupFor, refuseEndpoint, type Reach } from "../profiles/reach.ts";
 import type { OutgoingRequest } from "./write-request.ts";

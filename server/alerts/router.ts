@@ -7,8 +7,8 @@ import {
   muteInput,
   updateChannelInput,
   updateRuleInput,
-} from "#protocol/alerts.ts";
-import { byId } from "#protocol/requests.ts";
+} from "#protocol/alerts/alerts.ts";
+import { byId } from "#protocol/wire/requests.ts";
 import { admin, operator, router, viewer } from "../trpc.ts";
 import { createChannel, listChannels, removeChannel, testChannel, updateChannel } from "./channels.ts";
 import { acknowledge, activeAlerts, alertHistory } from "./list-alerts.ts";

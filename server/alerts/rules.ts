@@ -1,8 +1,8 @@
 import type * as z from "zod";
-import type { createRuleInput, muteInput, updateRuleInput } from "#protocol/alerts.ts";
-import { rankOf } from "#protocol/alert-words.ts";
-import type { RuleView } from "#protocol/alert-views.ts";
-import { Fault } from "#protocol/fault.ts";
+import type { createRuleInput, muteInput, updateRuleInput } from "#protocol/alerts/alerts.ts";
+import { rankOf } from "#protocol/alerts/alert-words.ts";
+import type { RuleView } from "#protocol/alerts/alert-views.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { audit } from "../events/audit.ts";
 import { emit } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";

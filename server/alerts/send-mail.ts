@@ -1,7 +1,7 @@
 import { connect, isIP, type Socket } from "node:net";
 import { createTransport } from "nodemailer";
-import type { ChannelSecret } from "#protocol/channel-kinds.ts";
-import { Fault, isFault } from "#protocol/fault.ts";
+import type { ChannelSecret } from "#protocol/alerts/channel-kinds.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { network } from "#storage/network/network.ts";
 import { openTunnel } from "#storage/network/tunnel.ts";
 import { lookupFor, mailEndpoint, refuseEndpoint, type Reach } from "../profiles/reach.ts";

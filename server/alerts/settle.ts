@@ -1,4 +1,4 @@
-import { alertAfter } from "#protocol/alerts.ts";
+import { alertAfter } from "#protocol/alerts/alerts.ts";
 import { openKeyOf, type AlertMemory, type LiveRule } from "./alert-memory.ts";
 import type { Finding } from "./find-live.ts";
 

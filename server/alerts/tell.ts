@@ -1,6 +1,6 @@
-import { isQuiet } from "#protocol/alerts.ts";
-import { GROUP_EVERY_MS, GROUP_WAIT_MS, rankOf } from "#protocol/alert-words.ts";
-import type { AlertMessage } from "#protocol/alert-views.ts";
+import { isQuiet } from "#protocol/alerts/alerts.ts";
+import { GROUP_EVERY_MS, GROUP_WAIT_MS, rankOf } from "#protocol/alerts/alert-words.ts";
+import type { AlertMessage } from "#protocol/alerts/alert-views.ts";
 import type { Hub } from "../hub.ts";
 import { newId } from "../random-id.ts";
 import type { LiveRule, OpenAlert } from "./alert-memory.ts";

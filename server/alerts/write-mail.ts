@@ -1,5 +1,5 @@
-import type { AlertMessage } from "#protocol/alert-views.ts";
-import { recipientsOf, type ChannelSecret } from "#protocol/channel-kinds.ts";
+import type { AlertMessage } from "#protocol/alerts/alert-views.ts";
+import { recipientsOf, type ChannelSecret } from "#protocol/alerts/channel-kinds.ts";
 
 /** A message as a mail in plain text. What strangers chose stands in the subject and the text only, never in an address. */
 export interface OutgoingMail {

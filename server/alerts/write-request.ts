@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
-import type { Severity } from "#protocol/alert-words.ts";
-import type { ChannelKind, ChannelSecret } from "#protocol/channel-kinds.ts";
-import type { AlertMessage } from "#protocol/alert-views.ts";
+import type { Severity } from "#protocol/alerts/alert-words.ts";
+import type { ChannelKind, ChannelSecret } from "#protocol/alerts/channel-kinds.ts";
+import type { AlertMessage } from "#protocol/alerts/alert-views.ts";
 
 /**
  * A message in each channel's own form. Names and texts in it are strangers': what a channel would read as markup, a link or

@@ -1,5 +1,5 @@
-import { Fault } from "#protocol/fault.ts";
-import { hasRole, role } from "#protocol/requests.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { hasRole, role } from "#protocol/wire/requests.ts";
 import type { ApiToken, User } from "#prisma/client/client.ts";
 import type { Hub } from "../hub.ts";
 import { hashOf } from "../random-id.ts";

@@ -1,7 +1,7 @@
 import type * as z from "zod";
-import { Fault } from "#protocol/fault.ts";
-import { createApiTokenInput, type ApiTokenView } from "#protocol/people.ts";
-import { byId, hasRole, role } from "#protocol/requests.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { createApiTokenInput, type ApiTokenView } from "#protocol/fleet/people.ts";
+import { byId, hasRole, role } from "#protocol/wire/requests.ts";
 import type { ApiToken, User } from "#prisma/client/client.ts";
 import { audit } from "../events/audit.ts";
 import { emit } from "../events/record-event.ts";

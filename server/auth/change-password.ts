@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import { Fault } from "#protocol/fault.ts";
-import type { changePasswordInput } from "#protocol/people.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { changePasswordInput } from "#protocol/fleet/people.ts";
 import { audit } from "../events/audit.ts";
 import type { Context, SessionCaller } from "../trpc.ts";
 import { countGuess, forgetGuesses } from "./count-guess.ts";

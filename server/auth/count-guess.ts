@@ -1,4 +1,4 @@
-import { isFault } from "#protocol/fault.ts";
+import { isFault } from "#protocol/faults/fault.ts";
 import type { Context } from "../trpc.ts";
 
 /**

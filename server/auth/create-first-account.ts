@@ -1,5 +1,5 @@
-import { Fault } from "#protocol/fault.ts";
-import type { Person } from "#protocol/views.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { Person } from "#protocol/wire/views.ts";
 import { audit } from "../events/audit.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";

@@ -1,5 +1,5 @@
-import { changePasswordInput, takeCodeInput } from "#protocol/people.ts";
-import { setupInput, signInInput } from "#protocol/requests.ts";
+import { changePasswordInput, takeCodeInput } from "#protocol/fleet/people.ts";
+import { setupInput, signInInput } from "#protocol/wire/requests.ts";
 import { open, router, viewerHere } from "../trpc.ts";
 import { acceptInvitation } from "../users/accept-invitation.ts";
 import { resetPassword } from "../users/reset-password.ts";

@@ -1,6 +1,6 @@
-import type { SessionView } from "#protocol/people.ts";
-import { role } from "#protocol/requests.ts";
-import type { Person } from "#protocol/views.ts";
+import type { SessionView } from "#protocol/fleet/people.ts";
+import { role } from "#protocol/wire/requests.ts";
+import type { Person } from "#protocol/wire/views.ts";
 import type { Hub } from "../hub.ts";
 import { hashOf, newId, newSecret } from "../random-id.ts";
 import type { Context } from "../trpc.ts";

@@ -1,9 +1,9 @@
-import { Fault } from "#protocol/fault.ts";
-import type { SessionView } from "#protocol/people.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { SessionView } from "#protocol/fleet/people.ts";
 import { audit } from "../events/audit.ts";
 import { router, viewerHere, type Context, type SessionCaller } from "../trpc.ts";
-import { byId } from "#protocol/requests.ts";
-import { ofUserInput } from "#protocol/people.ts";
+import { byId } from "#protocol/wire/requests.ts";
+import { ofUserInput } from "#protocol/fleet/people.ts";
 import { listSessions } from "./session.ts";
 
 type Asked = Context & { caller: SessionCaller };

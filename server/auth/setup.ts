@@ -1,7 +1,7 @@
 import type * as z from "zod";
-import { Fault } from "#protocol/fault.ts";
-import type { setupInput } from "#protocol/requests.ts";
-import type { HubStatus } from "#protocol/views.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { setupInput } from "#protocol/wire/requests.ts";
+import type { HubStatus } from "#protocol/wire/views.ts";
 import type { Context } from "../trpc.ts";
 import { createFirstAccount } from "./create-first-account.ts";
 import { welcome } from "./welcome.ts";

@@ -1,7 +1,7 @@
 import type * as z from "zod";
-import { Fault } from "#protocol/fault.ts";
-import { role, type signInInput } from "#protocol/requests.ts";
-import type { HubStatus } from "#protocol/views.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { role, type signInInput } from "#protocol/wire/requests.ts";
+import type { HubStatus } from "#protocol/wire/views.ts";
 import type { Context } from "../trpc.ts";
 import { audit } from "../events/audit.ts";
 import { countGuess, forgetGuesses } from "./count-guess.ts";

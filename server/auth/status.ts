@@ -1,5 +1,5 @@
-import type { HubStatus } from "#protocol/views.ts";
-import { PRODUCT_VERSION } from "#protocol/version.ts";
+import type { HubStatus } from "#protocol/wire/views.ts";
+import { PRODUCT_VERSION } from "#protocol/base/version.ts";
 import type { Context } from "../trpc.ts";
 
 /** Who is asking, and whether this hub still waits for its first account. */

@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 
 /**
  * Slows down guessing. Each key (an account, an address) has some free tries; every further one waits twice as long as

@@ -1,5 +1,5 @@
-import type { HubStatus, Person } from "#protocol/views.ts";
-import { PRODUCT_VERSION } from "#protocol/version.ts";
+import type { HubStatus, Person } from "#protocol/wire/views.ts";
+import { PRODUCT_VERSION } from "#protocol/base/version.ts";
 import type { Context } from "../trpc.ts";
 import { endSession, openSession } from "./session.ts";
 

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import type { R2Way } from "#protocol/bench/bench-key.ts";
-import { Fault } from "#protocol/fault.ts";
+import type { R2Way } from "#protocol/benchmarks/bench-key.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { HttpAnswer } from "#storage/faults.ts";
 import type { Credential } from "#storage/sigv4.ts";
 import type { SignedCall } from "#storage/temporary-key.ts";

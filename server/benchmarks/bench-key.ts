@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { benchKey, type BenchKeyView, type setBenchKeyInput } from "#protocol/bench/bench-key.ts";
-import { Fault } from "#protocol/fault.ts";
-import { benchFolder } from "#protocol/keys.ts";
+import { benchKey, type BenchKeyView, type setBenchKeyInput } from "#protocol/benchmarks/bench-key.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { benchFolder } from "#protocol/checkpoint/keys.ts";
 import { temporaryPlaceOf } from "#storage/providers.ts";
 import { LEAST_LIFETIME_MS } from "#storage/temporary-key.ts";
 import type { Profile } from "#prisma/client/client.ts";

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { USUAL_SETTINGS } from "#protocol/bench/plan-input.ts";
-import type { BenchCaseEnd } from "#protocol/bench/turn.ts";
-import { benchFolder } from "#protocol/keys.ts";
+import { USUAL_SETTINGS } from "#protocol/benchmarks/plan-input.ts";
+import type { BenchCaseEnd } from "#protocol/benchmarks/turn.ts";
+import { benchFolder } from "#protocol/checkpoint/keys.ts";
 import { putObjectText } from "#storage/objects.ts";
 import { listObjects } from "#storage/listing.ts";
 import { hubForEach, store, test } from "../hub/hub-for-each.ts";

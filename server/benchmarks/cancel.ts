@@ -1,5 +1,5 @@
-import type { Command } from "#protocol/commands.ts";
-import { Fault } from "#protocol/fault.ts";
+import type { Command } from "#protocol/wire/commands.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { audit } from "../events/audit.ts";
 import type { Hub } from "../hub.ts";
 import { newId } from "../random-id.ts";

@@ -1,5 +1,5 @@
-import { benchFolder } from "#protocol/keys.ts";
-import { isFault } from "#protocol/fault.ts";
+import { benchFolder } from "#protocol/checkpoint/keys.ts";
+import { isFault } from "#protocol/faults/fault.ts";
 import { deleteMany, DELETE_BATCH } from "#storage/delete-many.ts";
 import { listObjects, listUploads } from "#storage/listing.ts";
 import { abortUpload } from "#storage/objects.ts";

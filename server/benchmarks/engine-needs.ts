@@ -1,5 +1,5 @@
-import { ENGINE_NAMES, engineSpec, type EngineName } from "#protocol/bench/engines.ts";
-import type { EngineNeeds } from "#protocol/bench/views.ts";
+import { ENGINE_NAMES, engineSpec, type EngineName } from "#protocol/benchmarks/engines.ts";
+import type { EngineNeeds } from "#protocol/benchmarks/views.ts";
 import type { Hub } from "../hub.ts";
 import { enginesOfTurn } from "./read.ts";
 

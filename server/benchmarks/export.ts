@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { CaseView } from "#protocol/bench/views.ts";
+import type { CaseView } from "#protocol/benchmarks/views.ts";
 import type { Hub } from "../hub.ts";
 import { writeCsv, type CsvColumn } from "../history/write-csv.ts";
 import { mapInSlices } from "../pauses.ts";

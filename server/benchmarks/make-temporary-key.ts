@@ -1,5 +1,5 @@
-import type { StsWay, TemporaryWay } from "#protocol/bench/bench-key.ts";
-import { Fault } from "#protocol/fault.ts";
+import type { StsWay, TemporaryWay } from "#protocol/benchmarks/bench-key.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { createAgentFetch } from "#storage/agent-fetch.ts";
 import { readTemporaryKey } from "#storage/read-temporary-key.ts";
 import { sendSigned } from "#storage/send.ts";

@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from "vitest";
-import { USUAL_SETTINGS } from "#protocol/bench/plan-input.ts";
-import { benchFolder } from "#protocol/keys.ts";
-import { runName } from "#protocol/names.ts";
+import { USUAL_SETTINGS } from "#protocol/benchmarks/plan-input.ts";
+import { benchFolder } from "#protocol/checkpoint/keys.ts";
+import { runName } from "#protocol/base/names.ts";
 import { listObjects } from "#storage/listing.ts";
 import { putObjectText } from "#storage/objects.ts";
 import { hubForEach, store, test } from "../hub/hub-for-each.ts";

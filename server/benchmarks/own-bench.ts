@@ -1,7 +1,12 @@
 import type * as z from "zod";
-import type { benchTargetInput, BenchTarget, endOwnBenchInput, startOwnBenchInput } from "#protocol/bench/own-bench.ts";
-import { Fault } from "#protocol/fault.ts";
-import { EVERYWHERE } from "#protocol/scope.ts";
+import type {
+  benchTargetInput,
+  BenchTarget,
+  endOwnBenchInput,
+  startOwnBenchInput,
+} from "#protocol/benchmarks/own-bench.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { EVERYWHERE } from "#protocol/base/scope.ts";
 import { audit } from "../events/audit.ts";
 import { writableBy } from "../homes/writable-by.ts";
 import type { Hub } from "../hub.ts";

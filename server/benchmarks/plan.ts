@@ -1,12 +1,17 @@
-import { isExpected } from "#protocol/node-status.ts";
+import { isExpected } from "#protocol/fleet/node-status.ts";
 import type * as z from "zod";
-import { engineSpec, type EngineName } from "#protocol/bench/engines.ts";
-import { planCases, shuffle } from "#protocol/bench/plan-cases.ts";
-import { randomFrom } from "#protocol/random-from.ts";
-import { MOST_TURNS, type BenchSettings, type benchTargets, type planBenchInput } from "#protocol/bench/plan-input.ts";
-import type { BenchPreview } from "#protocol/bench/views.ts";
-import { Fault } from "#protocol/fault.ts";
-import { fitsNode } from "#protocol/scope.ts";
+import { engineSpec, type EngineName } from "#protocol/benchmarks/engines.ts";
+import { planCases, shuffle } from "#protocol/benchmarks/plan-cases.ts";
+import { randomFrom } from "#protocol/base/random-from.ts";
+import {
+  MOST_TURNS,
+  type BenchSettings,
+  type benchTargets,
+  type planBenchInput,
+} from "#protocol/benchmarks/plan-input.ts";
+import type { BenchPreview } from "#protocol/benchmarks/views.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { fitsNode } from "#protocol/base/scope.ts";
 import type { Profile, ProfileBenchKey } from "#prisma/client/client.ts";
 import type { Hub } from "../hub.ts";
 import { stateOf, type LiveNode } from "../live/live-node.ts";

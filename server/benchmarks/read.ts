@@ -1,8 +1,8 @@
 import * as z from "zod";
-import { isEngine, type BenchDirection } from "#protocol/bench/engines.ts";
-import { benchSettings } from "#protocol/bench/plan-input.ts";
-import { spread, summarize, type CaseResult } from "#protocol/bench/summarize.ts";
-import { benchBeginInput } from "#protocol/bench/turn.ts";
+import { isEngine, type BenchDirection } from "#protocol/benchmarks/engines.ts";
+import { benchSettings } from "#protocol/benchmarks/plan-input.ts";
+import { spread, summarize, type CaseResult } from "#protocol/benchmarks/summarize.ts";
+import { benchBeginInput } from "#protocol/benchmarks/turn.ts";
 import {
   TURN_STATES,
   type BenchRow,
@@ -12,8 +12,8 @@ import {
   type RegionPair,
   type TurnState,
   type TurnView,
-} from "#protocol/bench/views.ts";
-import { Fault } from "#protocol/fault.ts";
+} from "#protocol/benchmarks/views.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { Benchmark, BenchCase, BenchTurn } from "#prisma/client/client.ts";
 import { storedFault } from "../events/event-row.ts";
 import type { Hub } from "../hub.ts";

@@ -1,6 +1,6 @@
-import { setBenchKeyInput } from "#protocol/bench/bench-key.ts";
-import { planBenchInput, startBenchInput } from "#protocol/bench/plan-input.ts";
-import { byId } from "#protocol/requests.ts";
+import { setBenchKeyInput } from "#protocol/benchmarks/bench-key.ts";
+import { planBenchInput, startBenchInput } from "#protocol/benchmarks/plan-input.ts";
+import { byId } from "#protocol/wire/requests.ts";
 import { admin, operator, router, viewer } from "../trpc.ts";
 import { listBenchKeys, removeBenchKey, setBenchKey } from "./bench-key.ts";
 import { cancelBenchmark } from "./cancel.ts";

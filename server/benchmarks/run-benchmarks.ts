@@ -1,7 +1,7 @@
-import { isExpected } from "#protocol/node-status.ts";
-import { benchSettings, type BenchSettings } from "#protocol/bench/plan-input.ts";
-import type { Command } from "#protocol/commands.ts";
-import { Fault, type FaultData } from "#protocol/fault.ts";
+import { isExpected } from "#protocol/fleet/node-status.ts";
+import { benchSettings, type BenchSettings } from "#protocol/benchmarks/plan-input.ts";
+import type { Command } from "#protocol/wire/commands.ts";
+import { Fault, type FaultData } from "#protocol/faults/fault.ts";
 import type { Benchmark, BenchTurn } from "#prisma/client/client.ts";
 import { countUp } from "../counters.ts";
 import type { Hub } from "../hub.ts";

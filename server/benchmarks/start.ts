@@ -1,6 +1,6 @@
-import { shuffle } from "#protocol/bench/plan-cases.ts";
-import { randomFrom } from "#protocol/random-from.ts";
-import type { StartBench } from "#protocol/bench/plan-input.ts";
+import { shuffle } from "#protocol/benchmarks/plan-cases.ts";
+import { randomFrom } from "#protocol/base/random-from.ts";
+import type { StartBench } from "#protocol/benchmarks/plan-input.ts";
 import { audit } from "../events/audit.ts";
 import type { Context, PersonCaller } from "../trpc.ts";
 import { chooseTargets, requireEngines } from "./plan.ts";

@@ -1,11 +1,11 @@
 import type * as z from "zod";
-import { engineSpec } from "#protocol/bench/engines.ts";
-import { planCases } from "#protocol/bench/plan-cases.ts";
-import { benchSettings } from "#protocol/bench/plan-input.ts";
-import type { benchBeginInput, benchCaseInput, BenchJob } from "#protocol/bench/turn.ts";
-import { Fault } from "#protocol/fault.ts";
-import { benchFolder } from "#protocol/keys.ts";
-import type { Operation, SignedRequest } from "#protocol/operations.ts";
+import { engineSpec } from "#protocol/benchmarks/engines.ts";
+import { planCases } from "#protocol/benchmarks/plan-cases.ts";
+import { benchSettings } from "#protocol/benchmarks/plan-input.ts";
+import type { benchBeginInput, benchCaseInput, BenchJob } from "#protocol/benchmarks/turn.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { benchFolder } from "#protocol/checkpoint/keys.ts";
+import type { Operation, SignedRequest } from "#protocol/wire/operations.ts";
 import { lifetimeFor } from "#storage/temporary-key.ts";
 import type { BenchTurn, Profile } from "#prisma/client/client.ts";
 import type { Hub } from "../hub.ts";

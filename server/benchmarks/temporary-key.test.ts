@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { USUAL_SETTINGS } from "#protocol/bench/plan-input.ts";
-import { benchFolder } from "#protocol/keys.ts";
+import { USUAL_SETTINGS } from "#protocol/benchmarks/plan-input.ts";
+import { benchFolder } from "#protocol/checkpoint/keys.ts";
 import { serveCanned, type Canned, type CannedServer } from "#storage/testing/canned-server.ts";
 import { openTestHub, addTestNode, addTestProfile, callAs, type TestHub, type TestNode } from "../hub/open-test-hub.ts";
 import { newId } from "../random-id.ts";

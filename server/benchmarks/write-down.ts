@@ -1,4 +1,4 @@
-import type { StartBench } from "#protocol/bench/plan-input.ts";
+import type { StartBench } from "#protocol/benchmarks/plan-input.ts";
 import type { Profile } from "#prisma/client/client.ts";
 import { regionOf } from "../history/region-of.ts";
 import type { Hub } from "../hub.ts";

@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import type { FinishedUpload, finishUploadsInput } from "#protocol/browser-transfers.ts";
-import { Fault, isFault, toFault } from "#protocol/fault.ts";
+import type { FinishedUpload, finishUploadsInput } from "#protocol/buckets/browser-transfers.ts";
+import { Fault, isFault, toFault } from "#protocol/faults/fault.ts";
 import { completeUpload, listParts, statObject } from "#storage/multipart.ts";
 import type { ListedPart } from "#storage/answers.ts";
 import type { Hub } from "../hub.ts";

@@ -1,4 +1,4 @@
-import { isFault } from "#protocol/fault.ts";
+import { isFault } from "#protocol/faults/fault.ts";
 import { abortUpload } from "#storage/objects.ts";
 import { audit } from "../events/audit.ts";
 import type { Context, PersonCaller } from "../trpc.ts";

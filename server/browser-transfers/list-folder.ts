@@ -1,7 +1,7 @@
 import type * as z from "zod";
-import type { FolderFile, FolderPage, listFolderInput } from "#protocol/browser-transfers.ts";
-import { Fault } from "#protocol/fault.ts";
-import { hasRole } from "#protocol/requests.ts";
+import type { FolderFile, FolderPage, listFolderInput } from "#protocol/buckets/browser-transfers.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { hasRole } from "#protocol/wire/requests.ts";
 import { listPage } from "#storage/browse.ts";
 import { openCursor, sealCursor } from "../bucket/seal-cursor.ts";
 import type { Hub } from "../hub.ts";

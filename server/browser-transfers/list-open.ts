@@ -1,4 +1,4 @@
-import type { OpenUpload } from "#protocol/browser-transfers.ts";
+import type { OpenUpload } from "#protocol/buckets/browser-transfers.ts";
 import type { Context, PersonCaller } from "../trpc.ts";
 
 const MOST = 500;

@@ -1,4 +1,4 @@
-import type { UploadedPart, UploadParts } from "#protocol/browser-transfers.ts";
+import type { UploadedPart, UploadParts } from "#protocol/buckets/browser-transfers.ts";
 import { listParts, statObject } from "#storage/multipart.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
 import type { Context, PersonCaller } from "../trpc.ts";

@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import type { KnownSum, lookAtInput, LookedAt } from "#protocol/browser-transfers.ts";
-import { storedBytes } from "#protocol/packing.ts";
+import type { KnownSum, lookAtInput, LookedAt } from "#protocol/buckets/browser-transfers.ts";
+import { storedBytes } from "#protocol/checkpoint/packing.ts";
 import { statObject } from "#storage/multipart.ts";
 import type { Context, PersonCaller } from "../trpc.ts";
 import { inTurn } from "./in-turn.ts";

@@ -1,7 +1,7 @@
-import type { StoredExtent, StoredManifest } from "#protocol/adopted.ts";
-import { Fault, isFault } from "#protocol/fault.ts";
-import { parseDataKey, type DataKey } from "#protocol/keys.ts";
-import { hasRole } from "#protocol/requests.ts";
+import type { StoredExtent, StoredManifest } from "#protocol/checkpoint/adopted.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import { parseDataKey, type DataKey } from "#protocol/checkpoint/keys.ts";
+import { hasRole } from "#protocol/wire/requests.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { readStored } from "../checkpoints/stored-manifest.ts";
 import type { Hub } from "../hub.ts";

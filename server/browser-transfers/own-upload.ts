@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { planParts, type PlannedPart } from "#storage/plan.ts";
 import type { BrowserUpload } from "#prisma/client/client.ts";
 import type { Hub } from "../hub.ts";

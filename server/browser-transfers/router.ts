@@ -7,8 +7,8 @@ import {
   signReadsInput,
   startUploadsInput,
   uploadIds,
-} from "#protocol/browser-transfers.ts";
-import { byId } from "#protocol/requests.ts";
+} from "#protocol/buckets/browser-transfers.ts";
+import { byId } from "#protocol/wire/requests.ts";
 import { askProfileCors } from "../profiles/cors.ts";
 import { operator, router, viewer } from "../trpc.ts";
 import { finishUploads } from "./finish.ts";

@@ -1,7 +1,7 @@
 import type * as z from "zod";
-import type { signPartsInput } from "#protocol/browser-transfers.ts";
-import { Fault } from "#protocol/fault.ts";
-import type { Operation, SignedRequest } from "#protocol/operations.ts";
+import type { signPartsInput } from "#protocol/buckets/browser-transfers.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { Operation, SignedRequest } from "#protocol/wire/operations.ts";
 import type { Context, PersonCaller } from "../trpc.ts";
 import { openOwn } from "./own-upload.ts";
 

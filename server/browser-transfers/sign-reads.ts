@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import type { ReadSignature, signReadsInput } from "#protocol/browser-transfers.ts";
-import type { Operation } from "#protocol/operations.ts";
+import type { ReadSignature, signReadsInput } from "#protocol/buckets/browser-transfers.ts";
+import type { Operation } from "#protocol/wire/operations.ts";
 import type { Context, PersonCaller } from "../trpc.ts";
 import { requireMayRead } from "./may-read.ts";
 import { SIGNED_FOR_MS } from "./sign-parts.ts";

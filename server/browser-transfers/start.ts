@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type * as z from "zod";
-import type { ObjectFacts, StartedUpload, startUploadsInput } from "#protocol/browser-transfers.ts";
-import { Fault, toFault } from "#protocol/fault.ts";
-import { liesInOwnFolder } from "#protocol/keys.ts";
+import type { ObjectFacts, StartedUpload, startUploadsInput } from "#protocol/buckets/browser-transfers.ts";
+import { Fault, toFault } from "#protocol/faults/fault.ts";
+import { liesInOwnFolder } from "#protocol/checkpoint/keys.ts";
 import { createUpload, statObject, type ObjectState } from "#storage/multipart.ts";
 import { abortUpload } from "#storage/objects.ts";
 import { planParts } from "#storage/plan.ts";

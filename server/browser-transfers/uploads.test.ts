@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { StartedUpload } from "#protocol/browser-transfers.ts";
-import type { SignedRequest } from "#protocol/operations.ts";
+import type { StartedUpload } from "#protocol/buckets/browser-transfers.ts";
+import type { SignedRequest } from "#protocol/wire/operations.ts";
 import { crc32Hex } from "#storage/crc32.ts";
 import { listUploads } from "#storage/listing.ts";
 import { statObject } from "#storage/multipart.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { MOST_IMAGE_BYTES, MOST_ROWS, WALK_LIMITS } from "#protocol/bucket.ts";
+import { MOST_IMAGE_BYTES, MOST_ROWS, WALK_LIMITS } from "#protocol/buckets/bucket.ts";
 import { CreateMultipartUploadCommand, PutObjectCommand, UploadPartCommand } from "@aws-sdk/client-s3";
 import { crc32Hex, crc32ToBase64 } from "#storage/crc32.ts";
 import { announce, makeSafe, run, keyOf } from "../checkpoints/stage-checkpoint.ts";

@@ -1,4 +1,4 @@
-import { Fault, isFault, type FaultData } from "#protocol/fault.ts";
+import { Fault, isFault, type FaultData } from "#protocol/faults/fault.ts";
 import { describeObject, listPage } from "#storage/browse.ts";
 import { copyWithin } from "#storage/copy-within.ts";
 import { deleteMany } from "#storage/delete-many.ts";

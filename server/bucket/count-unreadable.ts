@@ -1,4 +1,4 @@
-import { WALK_LIMITS } from "#protocol/bucket.ts";
+import { WALK_LIMITS } from "#protocol/buckets/bucket.ts";
 
 /** Names that are not valid UTF-8: how many there are, and the first of them. A bucket may have a million. */
 export interface Unreadable {

@@ -10,10 +10,10 @@ import {
   type BucketJobView,
   type listBucketJobsInput,
   type PlanBucketJob,
-} from "#protocol/bucket-jobs.ts";
-import { BUCKET_VERBS, takesAway } from "#protocol/bucket-verbs.ts";
-import { Fault } from "#protocol/fault.ts";
-import { hasRole, type Role } from "#protocol/requests.ts";
+} from "#protocol/buckets/bucket-jobs.ts";
+import { BUCKET_VERBS, takesAway } from "#protocol/buckets/bucket-verbs.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { hasRole, type Role } from "#protocol/wire/requests.ts";
 import { actorOf, audit } from "../events/audit.ts";
 import { emit } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";

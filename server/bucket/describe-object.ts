@@ -1,5 +1,5 @@
-import type { ObjectDetail } from "#protocol/bucket.ts";
-import { Fault } from "#protocol/fault.ts";
+import type { ObjectDetail } from "#protocol/buckets/bucket.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { describeObject } from "#storage/browse.ts";
 import type { Hub } from "../hub.ts";
 import { loadGuard } from "./protect.ts";

@@ -1,6 +1,6 @@
-import { priceOverride } from "#protocol/profiles.ts";
-import { provider } from "#protocol/provider.ts";
-import type { BucketUsage } from "#protocol/bucket-usage.ts";
+import { priceOverride } from "#protocol/wire/profiles.ts";
+import { provider } from "#protocol/base/provider.ts";
+import type { BucketUsage } from "#protocol/buckets/bucket-usage.ts";
 import { PRICES } from "#storage/provider-prices.ts";
 import type { Profile } from "#prisma/client/client.ts";
 

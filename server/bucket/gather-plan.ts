@@ -1,9 +1,14 @@
 import * as z from "zod";
-import { MOST_PLANNED, type BucketPlan, type PlanBucketJob, type ProtectedGroup } from "#protocol/bucket-jobs.ts";
-import { takesAway } from "#protocol/bucket-verbs.ts";
-import { Fault } from "#protocol/fault.ts";
-import { provider } from "#protocol/provider.ts";
-import { priceOverride } from "#protocol/profiles.ts";
+import {
+  MOST_PLANNED,
+  type BucketPlan,
+  type PlanBucketJob,
+  type ProtectedGroup,
+} from "#protocol/buckets/bucket-jobs.ts";
+import { takesAway } from "#protocol/buckets/bucket-verbs.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { provider } from "#protocol/base/provider.ts";
+import { priceOverride } from "#protocol/wire/profiles.ts";
 import { describeObject, listPage } from "#storage/browse.ts";
 import { copyRequests } from "#storage/copy-within.ts";
 import { DELETE_BATCH, keepsVersions } from "#storage/delete-many.ts";

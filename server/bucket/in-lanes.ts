@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { PlanBucketJob } from "#protocol/bucket-jobs.ts";
-import { Fault, toFault } from "#protocol/fault.ts";
+import type { PlanBucketJob } from "#protocol/buckets/bucket-jobs.ts";
+import { Fault, toFault } from "#protocol/faults/fault.ts";
 import type { Hub } from "../hub.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
 import type { PlannedObject } from "./gather-plan.ts";

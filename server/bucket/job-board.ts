@@ -1,4 +1,4 @@
-import type { FaultData } from "#protocol/fault.ts";
+import type { FaultData } from "#protocol/faults/fault.ts";
 import { createSignal, type Signal } from "../live/signal.ts";
 
 /** What is known of jobs only while they are worked on; everything else stands in the database. */

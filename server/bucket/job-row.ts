@@ -6,7 +6,7 @@ import {
   type BucketJobView,
   type BucketPlan,
   type PlanBucketJob,
-} from "#protocol/bucket-jobs.ts";
+} from "#protocol/buckets/bucket-jobs.ts";
 import type { JobProgress } from "./job-board.ts";
 import { storedFault } from "../events/event-row.ts";
 import { parseStored, readStored } from "../stored-json.ts";

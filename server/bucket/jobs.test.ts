@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { BucketJobView, PlanBucketJob } from "#protocol/bucket-jobs.ts";
-import { PLAN_LASTS_MS } from "#protocol/bucket-jobs.ts";
+import type { BucketJobView, PlanBucketJob } from "#protocol/buckets/bucket-jobs.ts";
+import { PLAN_LASTS_MS } from "#protocol/buckets/bucket-jobs.ts";
 import { deleteObject, headObject, putObjectText } from "#storage/objects.ts";
 import { copyWithin } from "#storage/copy-within.ts";
 import { makeSafe, keyOf, run } from "../checkpoints/stage-checkpoint.ts";

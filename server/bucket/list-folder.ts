@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import type { FolderPage, listFolderInput, listVersionsInput, VersionsPage } from "#protocol/bucket.ts";
-import { isFault } from "#protocol/fault.ts";
+import type { FolderPage, listFolderInput, listVersionsInput, VersionsPage } from "#protocol/buckets/bucket.ts";
+import { isFault } from "#protocol/faults/fault.ts";
 import { listPage, versionsPage } from "#storage/browse.ts";
 import type { Hub } from "../hub.ts";
 import { openCursor, sealCursor } from "./seal-cursor.ts";

@@ -5,9 +5,9 @@ import {
   type listOrphansInput,
   type OrphansPage,
   type OrphanUpload,
-} from "#protocol/bucket.ts";
-import { Fault } from "#protocol/fault.ts";
-import { forEachOf } from "#protocol/for-each-of.ts";
+} from "#protocol/buckets/bucket.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { uploadsPage } from "#storage/browse.ts";
 import { abortUpload, uploadedBytes } from "#storage/objects.ts";
 import { audit } from "../events/audit.ts";

@@ -1,7 +1,7 @@
-import type { Protection, ProtectedWhy } from "#protocol/bucket.ts";
-import { ADOPTED_EPOCH } from "#protocol/adopted.ts";
-import { isFault } from "#protocol/fault.ts";
-import { OWN_FOLDERS, ownFolderOf, parseDataKey, type OwnFolder } from "#protocol/keys.ts";
+import type { Protection, ProtectedWhy } from "#protocol/buckets/bucket.ts";
+import { ADOPTED_EPOCH } from "#protocol/checkpoint/adopted.ts";
+import { isFault } from "#protocol/faults/fault.ts";
+import { OWN_FOLDERS, ownFolderOf, parseDataKey, type OwnFolder } from "#protocol/checkpoint/keys.ts";
 import type { Database } from "#prisma/open.ts";
 import { parseStored } from "../checkpoints/stored-manifest.ts";
 import type { OpenStore } from "../profiles/open-store.ts";

@@ -1,7 +1,7 @@
 import { PutBucketVersioningCommand } from "@aws-sdk/client-s3";
 import { beforeEach, describe, expect, it } from "vitest";
-import type { BucketJobView } from "#protocol/bucket-jobs.ts";
-import type { ObjectVersion } from "#protocol/bucket.ts";
+import type { BucketJobView } from "#protocol/buckets/bucket-jobs.ts";
+import type { ObjectVersion } from "#protocol/buckets/bucket.ts";
 import { deleteObject, getObjectText } from "#storage/objects.ts";
 import { copyWithin } from "#storage/copy-within.ts";
 import { findVersions } from "#storage/versions.ts";

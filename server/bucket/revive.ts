@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { describeObject } from "#storage/browse.ts";
 import { copyWithin } from "#storage/copy-within.ts";
 import { NONCE_METADATA } from "#storage/signing.ts";

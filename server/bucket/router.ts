@@ -6,10 +6,10 @@ import {
   objectAt,
   shareInput,
   walkInput,
-} from "#protocol/bucket.ts";
-import { bucketUsageInput } from "#protocol/bucket-usage.ts";
-import { listBucketJobsInput, planBucketJobInput } from "#protocol/bucket-jobs.ts";
-import { byId } from "#protocol/requests.ts";
+} from "#protocol/buckets/bucket.ts";
+import { bucketUsageInput } from "#protocol/buckets/bucket-usage.ts";
+import { listBucketJobsInput, planBucketJobInput } from "#protocol/buckets/bucket-jobs.ts";
+import { byId } from "#protocol/wire/requests.ts";
 import { admin, operator, router, viewer } from "../trpc.ts";
 import { cancelJob, listJobs, planJob, readJob, startJob } from "./decide-job.ts";
 import { describeAt } from "./describe-object.ts";

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BucketJob } from "#prisma/client/client.ts";
-import { bucketJobStatesBefore, PLAN_LASTS_MS, type BucketJobState } from "#protocol/bucket-jobs.ts";
-import { BUCKET_VERBS } from "#protocol/bucket-verbs.ts";
-import { Fault, isFault, toFault, type FaultData } from "#protocol/fault.ts";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { bucketJobStatesBefore, PLAN_LASTS_MS, type BucketJobState } from "#protocol/buckets/bucket-jobs.ts";
+import { BUCKET_VERBS } from "#protocol/buckets/bucket-verbs.ts";
+import { Fault, isFault, toFault, type FaultData } from "#protocol/faults/fault.ts";
+import { formatBytes, formatCount } from "#protocol/base/units.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
 import { carryOut, type ChunkDone } from "./carry-out.ts";

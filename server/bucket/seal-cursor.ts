@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 
 /**
  * Where a listing goes on, as it is given to a browser: the store's own token, sealed with a key of this process and bound to

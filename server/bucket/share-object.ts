@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { MOST_SHARE_MS, type shareInput, type ShareLink } from "#protocol/bucket.ts";
+import { MOST_SHARE_MS, type shareInput, type ShareLink } from "#protocol/buckets/bucket.ts";
 import { headObject } from "#storage/objects.ts";
 import { audit } from "../events/audit.ts";
 import type { Context, PersonCaller } from "../trpc.ts";

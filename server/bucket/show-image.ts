@@ -1,5 +1,5 @@
-import { MOST_IMAGE_BYTES, type ImagePreview, type ImageType } from "#protocol/bucket.ts";
-import { Fault } from "#protocol/fault.ts";
+import { MOST_IMAGE_BYTES, type ImagePreview, type ImageType } from "#protocol/buckets/bucket.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { getObjectRange, headObject } from "#storage/objects.ts";
 import type { Hub } from "../hub.ts";
 

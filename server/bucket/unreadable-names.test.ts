@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { serveCanned, type Canned, type CannedServer } from "#storage/testing/canned-server.ts";
-import { WALK_LIMITS } from "#protocol/bucket.ts";
+import { WALK_LIMITS } from "#protocol/buckets/bucket.ts";
 import { fault } from "../hub/match-fault.ts";
 import { recogniseBucket } from "../inspect/recognise-bucket.ts";
 import { findObjects } from "../adopt/find-objects.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { runName } from "#protocol/names.ts";
-import type { NodeEvent } from "#protocol/reports.ts";
+import { runName } from "#protocol/base/names.ts";
+import type { NodeEvent } from "#protocol/wire/reports.ts";
 import { makeSafe, run } from "../checkpoints/stage-checkpoint.ts";
 import { addTestNode, callAs, type TestHub, type TestNode, type TestStore } from "../hub/open-test-hub.ts";
 import { estimateMonth } from "./estimate-month.ts";

@@ -1,6 +1,11 @@
 import type * as z from "zod";
-import { MOST_USAGE_RUNS, type bucketUsageInput, type BucketUsage, type RunUsage } from "#protocol/bucket-usage.ts";
-import { Fault } from "#protocol/fault.ts";
+import {
+  MOST_USAGE_RUNS,
+  type bucketUsageInput,
+  type BucketUsage,
+  type RunUsage,
+} from "#protocol/buckets/bucket-usage.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { Hub } from "../hub.ts";
 import { estimateMonth } from "./estimate-month.ts";
 import type { TransferSums } from "./sum-transfers.ts";

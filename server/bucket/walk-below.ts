@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { MOST_ROWS, WALK_LIMITS, type BucketObject, type walkInput, type WalkPage } from "#protocol/bucket.ts";
+import { MOST_ROWS, WALK_LIMITS, type BucketObject, type walkInput, type WalkPage } from "#protocol/buckets/bucket.ts";
 import { listPage } from "#storage/browse.ts";
 import type { Hub } from "../hub.ts";
 import { countUnreadable, noUnreadable } from "./count-unreadable.ts";

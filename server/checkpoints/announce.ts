@@ -1,7 +1,7 @@
-import type { CheckpointRole } from "#protocol/checkpoint.ts";
-import { MOST_BYTES } from "#protocol/bounded.ts";
-import { Fault } from "#protocol/fault.ts";
-import type { CaptureAnnouncement } from "#protocol/reports.ts";
+import type { CheckpointRole } from "#protocol/checkpoint/checkpoint.ts";
+import { MOST_BYTES } from "#protocol/base/bounded.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { CaptureAnnouncement } from "#protocol/wire/reports.ts";
 import { emit } from "../events/record-event.ts";
 import { hearCaller } from "../nodes/hear-caller.ts";
 import type { Context, NodeCaller } from "../trpc.ts";

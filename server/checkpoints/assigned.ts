@@ -1,4 +1,4 @@
-import { MOVING_KINDS } from "#protocol/commands.ts";
+import { MOVING_KINDS } from "#protocol/wire/commands.ts";
 import type { Database } from "#prisma/open.ts";
 import { isWriter } from "./is-writer.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Extent, Manifest } from "#protocol/checkpoint.ts";
-import { filePath } from "#protocol/names.ts";
-import { packPath } from "#protocol/packing.ts";
+import type { Extent, Manifest } from "#protocol/checkpoint/checkpoint.ts";
+import { filePath } from "#protocol/base/names.ts";
+import { packPath } from "#protocol/checkpoint/packing.ts";
 import { crc32Hex } from "#storage/crc32.ts";
 import { fault } from "../hub/match-fault.ts";
 import { callAs } from "../hub/open-test-hub.ts";

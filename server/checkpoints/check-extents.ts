@@ -1,6 +1,6 @@
-import type { StoredExtent, StoredManifest } from "#protocol/adopted.ts";
-import { Fault } from "#protocol/fault.ts";
-import { storedBytes } from "#protocol/packing.ts";
+import type { StoredExtent, StoredManifest } from "#protocol/checkpoint/adopted.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { storedBytes } from "#protocol/checkpoint/packing.ts";
 import { createPauses } from "../pauses.ts";
 
 /** What an object that a manifest names has to be. */

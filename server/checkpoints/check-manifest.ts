@@ -1,9 +1,9 @@
-import type { StoredManifest } from "#protocol/adopted.ts";
-import type { Manifest } from "#protocol/checkpoint.ts";
-import { Fault } from "#protocol/fault.ts";
-import { attemptPrefix, parseDataKey } from "#protocol/keys.ts";
-import { attemptId, runName } from "#protocol/names.ts";
-import type { CaptureAnnouncement } from "#protocol/reports.ts";
+import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
+import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { attemptPrefix, parseDataKey } from "#protocol/checkpoint/keys.ts";
+import { attemptId, runName } from "#protocol/base/names.ts";
+import type { CaptureAnnouncement } from "#protocol/wire/reports.ts";
 import { listObjects } from "#storage/listing.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { createPauses } from "../pauses.ts";

@@ -1,7 +1,7 @@
-import type { StoredFile } from "#protocol/adopted.ts";
-import type { FilePage, listFilesInput } from "#protocol/checkpoint-pages.ts";
-import { Fault } from "#protocol/fault.ts";
-import type { CheckpointFileView } from "#protocol/views.ts";
+import type { StoredFile } from "#protocol/checkpoint/adopted.ts";
+import type { FilePage, listFilesInput } from "#protocol/wire/checkpoint-pages.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { CheckpointFileView } from "#protocol/wire/views.ts";
 import type * as z from "zod";
 import type { Hub } from "../hub.ts";
 import { mapInSlices } from "../pauses.ts";

@@ -1,7 +1,7 @@
-import { checkpointRole, type CheckpointState } from "#protocol/checkpoint.ts";
-import { KEPT_NOWHERE, type CheckpointKeeping } from "#protocol/keeping.ts";
-import { damageReport } from "#protocol/damage.ts";
-import type { CheckpointRow } from "#protocol/views.ts";
+import { checkpointRole, type CheckpointState } from "#protocol/checkpoint/checkpoint.ts";
+import { KEPT_NOWHERE, type CheckpointKeeping } from "#protocol/retention/keeping.ts";
+import { damageReport } from "#protocol/checkpoint/damage.ts";
+import type { CheckpointRow } from "#protocol/wire/views.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { FOREIGN_WRITER } from "../adopt/foreign-node.ts";
 import { isAdoptedRow } from "../adopt/is-adopted.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ClaimFrom } from "#protocol/hello.ts";
+import type { ClaimFrom } from "#protocol/wire/hello.ts";
 import { callAs, type TestNode } from "../hub/open-test-hub.ts";
 import { fault } from "../hub/match-fault.ts";
 import { abandonAgain } from "./abandon-newer.ts";

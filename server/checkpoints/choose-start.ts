@@ -1,5 +1,5 @@
-import { Fault } from "#protocol/fault.ts";
-import type { ClaimFrom } from "#protocol/hello.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { ClaimFrom } from "#protocol/wire/hello.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
 import { newestOfStep } from "./newest.ts";

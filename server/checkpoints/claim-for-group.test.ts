@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { addTestProfile, callAs, type TestNode } from "../hub/open-test-hub.ts";
 import { fault } from "../hub/match-fault.ts";
-import { ALERT_SETTLE_MS } from "#protocol/alerts.ts";
-import { doubtOfPiece } from "#protocol/pieces.ts";
+import { ALERT_SETTLE_MS } from "#protocol/alerts/alerts.ts";
+import { doubtOfPiece } from "#protocol/checkpoint/pieces.ts";
 import { evaluate } from "../alerts/evaluate.ts";
 import { removeCheckpoint } from "../keeping/remove-checkpoint.ts";
 import { newId } from "../random-id.ts";

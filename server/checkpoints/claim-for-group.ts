@@ -1,4 +1,4 @@
-import type { GroupClaim } from "#protocol/pieces.ts";
+import type { GroupClaim } from "#protocol/checkpoint/pieces.ts";
 import type { Epoch, EpochMember } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
 import { emit, recordEvent } from "../events/record-event.ts";

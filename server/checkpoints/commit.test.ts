@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Manifest } from "#protocol/checkpoint.ts";
-import { filePath } from "#protocol/names.ts";
+import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
+import { filePath } from "#protocol/base/names.ts";
 import { getObjectText, putObjectText } from "#storage/objects.ts";
 import { callAs, profileFor, type TestNode } from "../hub/open-test-hub.ts";
 import { fault } from "../hub/match-fault.ts";

@@ -1,7 +1,7 @@
-import { mayBecome, type CheckpointState, type Manifest } from "#protocol/checkpoint.ts";
-import { Fault } from "#protocol/fault.ts";
-import { visibleText } from "#protocol/visible-text.ts";
-import { formatBytes } from "#protocol/units.ts";
+import { mayBecome, type CheckpointState, type Manifest } from "#protocol/checkpoint/checkpoint.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { visibleText } from "#protocol/base/visible-text.ts";
+import { formatBytes } from "#protocol/base/units.ts";
 import { isSealed } from "#storage/sealing/open-manifest.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { emit, recordEvent } from "../events/record-event.ts";

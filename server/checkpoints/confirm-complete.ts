@@ -1,8 +1,8 @@
 import type * as z from "zod";
-import { isAdopted, type StoredFile, type StoredManifest } from "#protocol/adopted.ts";
-import { isFault } from "#protocol/fault.ts";
-import type { confirmCompleteInput } from "#protocol/hello.ts";
-import { attemptPrefix, parseDataKey } from "#protocol/keys.ts";
+import { isAdopted, type StoredFile, type StoredManifest } from "#protocol/checkpoint/adopted.ts";
+import { isFault } from "#protocol/faults/fault.ts";
+import type { confirmCompleteInput } from "#protocol/wire/hello.ts";
+import { attemptPrefix, parseDataKey } from "#protocol/checkpoint/keys.ts";
 import type { Hub } from "../hub.ts";
 import { liveNodeOf } from "../nodes/live-node-of.ts";
 import type { Context, NodeCaller } from "../trpc.ts";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { callAs } from "../hub/open-test-hub.ts";
 import { claim, node, pairForEach, test } from "./pair-for-each.ts";
-import { attemptId, filePath } from "#protocol/names.ts";
+import { attemptId, filePath } from "#protocol/base/names.ts";
 import { announce, run } from "./stage-checkpoint.ts";
 
 pairForEach();

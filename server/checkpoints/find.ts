@@ -1,7 +1,7 @@
 import type * as z from "zod";
-import { Fault } from "#protocol/fault.ts";
-import type { findCheckpointInput, FoundCheckpoint } from "#protocol/hello.ts";
-import { runName } from "#protocol/names.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { findCheckpointInput, FoundCheckpoint } from "#protocol/wire/hello.ts";
+import { runName } from "#protocol/base/names.ts";
 import type { Database } from "#prisma/open.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
 import { placeIn } from "./place-of-row.ts";

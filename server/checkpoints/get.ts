@@ -1,8 +1,8 @@
-import { MOST_METRICS } from "#protocol/bounded.ts";
-import { Fault } from "#protocol/fault.ts";
-import { attemptPrefix } from "#protocol/keys.ts";
-import { attemptId, runName } from "#protocol/names.ts";
-import type { CheckpointView } from "#protocol/views.ts";
+import { MOST_METRICS } from "#protocol/base/bounded.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { attemptPrefix } from "#protocol/checkpoint/keys.ts";
+import { attemptId, runName } from "#protocol/base/names.ts";
+import type { CheckpointView } from "#protocol/wire/views.ts";
 import { adoptionView } from "../adopt/adoption-view.ts";
 import { copiesOf } from "../homes/copies-of.ts";
 import type { Hub } from "../hub.ts";

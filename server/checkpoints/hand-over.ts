@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import { Fault } from "#protocol/fault.ts";
-import type { handOverInput } from "#protocol/requests.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { handOverInput } from "#protocol/wire/requests.ts";
 import { audit } from "../events/audit.ts";
 import { emit } from "../events/record-event.ts";
 import { liveNodeOf } from "../nodes/live-node-of.ts";

@@ -1,10 +1,16 @@
 import * as z from "zod";
-import { isAdopted } from "#protocol/adopted.ts";
-import type { Manifest } from "#protocol/checkpoint.ts";
-import type { OpenPieces } from "#protocol/hello.ts";
-import { isPiece, joinPieces, whyNotJoined, type PieceManifest, type PiecesOfStep } from "#protocol/join-pieces.ts";
-import { attemptId } from "#protocol/names.ts";
-import { formatBytes } from "#protocol/units.ts";
+import { isAdopted } from "#protocol/checkpoint/adopted.ts";
+import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
+import type { OpenPieces } from "#protocol/wire/hello.ts";
+import {
+  isPiece,
+  joinPieces,
+  whyNotJoined,
+  type PieceManifest,
+  type PiecesOfStep,
+} from "#protocol/checkpoint/join-pieces.ts";
+import { attemptId } from "#protocol/base/names.ts";
+import { formatBytes } from "#protocol/base/units.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
 import { emit, recordEvent } from "../events/record-event.ts";

@@ -1,6 +1,6 @@
-import { ADOPTED_EPOCH } from "#protocol/adopted.ts";
-import { Fault } from "#protocol/fault.ts";
-import type { LineageEpoch, LineageView } from "#protocol/lineage.ts";
+import { ADOPTED_EPOCH } from "#protocol/checkpoint/adopted.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { LineageEpoch, LineageView } from "#protocol/checkpoint/lineage.ts";
 import { FOREIGN_WRITER } from "../adopt/foreign-node.ts";
 import type { Hub } from "../hub.ts";
 

@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import type { CheckpointPage, listCheckpointsInput } from "#protocol/checkpoint-pages.ts";
-import { Fault } from "#protocol/fault.ts";
+import type { CheckpointPage, listCheckpointsInput } from "#protocol/wire/checkpoint-pages.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { Hub } from "../hub.ts";
 import { findKeeping } from "../keeping/find-keeping.ts";
 import { bytesMoving, checkpointRowOf } from "./checkpoint-row.ts";

@@ -1,7 +1,7 @@
 import type * as z from "zod";
-import { Fault } from "#protocol/fault.ts";
-import { MOST_KEPT, type KeptCheckpoint, type listKeptInput } from "#protocol/hello.ts";
-import { runName } from "#protocol/names.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { MOST_KEPT, type KeptCheckpoint, type listKeptInput } from "#protocol/wire/hello.ts";
+import { runName } from "#protocol/base/names.ts";
 import type { Epoch } from "#prisma/client/client.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
 import { isWriter } from "./is-writer.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { CheckpointState } from "#protocol/checkpoint.ts";
-import { runName, step } from "#protocol/names.ts";
-import { stepsOf } from "#protocol/run-timeline.ts";
+import type { CheckpointState } from "#protocol/checkpoint/checkpoint.ts";
+import { runName, step } from "#protocol/base/names.ts";
+import { stepsOf } from "#protocol/checkpoint/run-timeline.ts";
 import { addTestNode, addTestProfile, callAs, openTestHub, type TestHub } from "../hub/open-test-hub.ts";
 import type { Hub } from "../hub.ts";
 import { listCheckpoints } from "./list-checkpoints.ts";

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { nodeName, runName } from "#protocol/names.ts";
+import { nodeName, runName } from "#protocol/base/names.ts";
 import { fault } from "../hub/match-fault.ts";
 import { hubForEach, store, test } from "../hub/hub-for-each.ts";
 import { addTestProfile, callAs, facts, joinGroup, NOBODY, report, type TestNode } from "../hub/open-test-hub.ts";

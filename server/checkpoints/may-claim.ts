@@ -1,8 +1,8 @@
-import { isExpected, presenceAt } from "#protocol/node-status.ts";
-import { Fault, isFault } from "#protocol/fault.ts";
-import type { RunName } from "#protocol/names.ts";
-import { fitsPatterns } from "#protocol/scope.ts";
-import { formatDuration } from "#protocol/units.ts";
+import { isExpected, presenceAt } from "#protocol/fleet/node-status.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import type { RunName } from "#protocol/base/names.ts";
+import { fitsPatterns } from "#protocol/base/scope.ts";
+import { formatDuration } from "#protocol/base/units.ts";
 import type { Epoch } from "#prisma/client/client.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";

@@ -1,7 +1,7 @@
-import type { CheckpointRole } from "#protocol/checkpoint.ts";
+import type { CheckpointRole } from "#protocol/checkpoint/checkpoint.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
-import { nameOfPlace } from "#protocol/place.ts";
+import { nameOfPlace } from "#protocol/checkpoint/place.ts";
 import { placeOfRow } from "./place-of-row.ts";
 
 const MOST_ASKED = 500;

@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import { Fault } from "#protocol/fault.ts";
-import type { OpenPieces, openPiecesInput } from "#protocol/hello.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { OpenPieces, openPiecesInput } from "#protocol/wire/hello.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
 import { isWriter } from "./is-writer.ts";
 import { readOpenPieces } from "./join-step.ts";

@@ -1,4 +1,4 @@
-import { shownPlace, type CheckpointPlace, type ShownPlace } from "#protocol/place.ts";
+import { shownPlace, type CheckpointPlace, type ShownPlace } from "#protocol/checkpoint/place.ts";
 
 /** Returns what a row stores of a place; null where the manifest says none. */
 export const placeToStore = (place: CheckpointPlace | undefined): string | null =>

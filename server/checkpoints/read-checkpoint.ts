@@ -1,6 +1,6 @@
-import type { StoredManifest } from "#protocol/adopted.ts";
-import type { CopyOffer } from "#protocol/homes.ts";
-import { Fault } from "#protocol/fault.ts";
+import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
+import type { CopyOffer } from "#protocol/wire/homes.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { offerCopies } from "../homes/offer-copies.ts";
 import { profilesFor } from "../homes/homes-of.ts";
 import type { Hub } from "../hub.ts";

@@ -1,5 +1,5 @@
-import type { Manifest } from "#protocol/checkpoint.ts";
-import { Fault } from "#protocol/fault.ts";
+import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { Transaction } from "#prisma/open.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { Transaction } from "#prisma/open.ts";
 import { isOfEpoch } from "./is-writer.ts";
 

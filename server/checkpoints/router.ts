@@ -1,8 +1,8 @@
-import { listCheckpointsInput, listFilesInput, searchCheckpointsInput } from "#protocol/checkpoint-pages.ts";
-import { runMetricsInput } from "#protocol/run-metrics.ts";
-import { byId, byRun, handOverInput } from "#protocol/requests.ts";
+import { listCheckpointsInput, listFilesInput, searchCheckpointsInput } from "#protocol/wire/checkpoint-pages.ts";
+import { runMetricsInput } from "#protocol/checkpoint/run-metrics.ts";
+import { byId, byRun, handOverInput } from "#protocol/wire/requests.ts";
 import { keepProcedures } from "../keeping/router.ts";
-import { verifyInput } from "#protocol/verifying.ts";
+import { verifyInput } from "#protocol/wire/verifying.ts";
 import { verifyCheckpoint } from "../verifying/verify.ts";
 import { operator, router, viewer } from "../trpc.ts";
 import { listFiles } from "./checkpoint-files.ts";

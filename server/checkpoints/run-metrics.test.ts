@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DatabaseSync } from "node:sqlite";
 import { readMigrations } from "#prisma/migrate.ts";
-import { runName } from "#protocol/names.ts";
+import { runName } from "#protocol/base/names.ts";
 import { addTestNode, addTestProfile, callAs, openTestHub, type TestHub } from "../hub/open-test-hub.ts";
 import { fault } from "../hub/match-fault.ts";
 import { thinned } from "./run-metrics.ts";

@@ -1,14 +1,14 @@
 import type * as z from "zod";
-import { Fault } from "#protocol/fault.ts";
-import { MOST_METRICS } from "#protocol/bounded.ts";
-import { MOST_STEP } from "#protocol/names.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { MOST_METRICS } from "#protocol/base/bounded.ts";
+import { MOST_STEP } from "#protocol/base/names.ts";
 import {
   MOST_METRIC_LINES,
   MOST_METRICS_ASKED,
   type MetricLine,
   type RunMetrics,
   type runMetricsInput,
-} from "#protocol/run-metrics.ts";
+} from "#protocol/checkpoint/run-metrics.ts";
 import type { Hub } from "../hub.ts";
 import { COUNTERS } from "./checkpoint-row.ts";
 import { readMetrics } from "./read-metrics.ts";

@@ -1,9 +1,9 @@
-import { CHECKPOINTS_AT_FIRST } from "#protocol/checkpoint-pages.ts";
-import { CHECKPOINT_STATES, type CheckpointState } from "#protocol/checkpoint.ts";
-import { Fault } from "#protocol/fault.ts";
-import type { CheckpointKeeping } from "#protocol/keeping.ts";
-import { NO_RISK } from "#protocol/risk.ts";
-import type { EpochView, NodeRunView, RunRow, RunView } from "#protocol/views.ts";
+import { CHECKPOINTS_AT_FIRST } from "#protocol/wire/checkpoint-pages.ts";
+import { CHECKPOINT_STATES, type CheckpointState } from "#protocol/checkpoint/checkpoint.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { CheckpointKeeping } from "#protocol/retention/keeping.ts";
+import { NO_RISK } from "#protocol/wire/risk.ts";
+import type { EpochView, NodeRunView, RunRow, RunView } from "#protocol/wire/views.ts";
 import type { Checkpoint, Profile, Run } from "#prisma/client/client.ts";
 import type { Hub } from "../hub.ts";
 import { stateOf } from "../live/live-node.ts";

@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { runName } from "#protocol/names.ts";
+import { runName } from "#protocol/base/names.ts";
 import { readMigrations } from "#prisma/migrate.ts";
 import { addTestNode, addTestProfile, callAs, openTestHub, type TestHub } from "../hub/open-test-hub.ts";
 import { readStepWords } from "./search.ts";

@@ -1,8 +1,8 @@
 import type * as z from "zod";
-import { MOST_FOUND, type FoundCheckpoint, type searchCheckpointsInput } from "#protocol/checkpoint-pages.ts";
-import type { CheckpointState } from "#protocol/checkpoint.ts";
-import { matchWords } from "#protocol/match-words.ts";
-import { step as parseStep } from "#protocol/names.ts";
+import { MOST_FOUND, type FoundCheckpoint, type searchCheckpointsInput } from "#protocol/wire/checkpoint-pages.ts";
+import type { CheckpointState } from "#protocol/checkpoint/checkpoint.ts";
+import { matchWords } from "#protocol/base/match-words.ts";
+import { step as parseStep } from "#protocol/base/names.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import type { Hub } from "../hub.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Manifest } from "#protocol/checkpoint.ts";
-import type { Operation } from "#protocol/operations.ts";
+import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
+import type { Operation } from "#protocol/wire/operations.ts";
 import { callAs, type TestNode } from "../hub/open-test-hub.ts";
 import { fault } from "../hub/match-fault.ts";
 import { newId } from "../random-id.ts";

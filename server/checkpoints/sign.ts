@@ -1,6 +1,6 @@
-import { Fault } from "#protocol/fault.ts";
-import { parseDataKey, parseProbeKey, type DataKey } from "#protocol/keys.ts";
-import type { Operation, SignedRequest } from "#protocol/operations.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { parseDataKey, parseProbeKey, type DataKey } from "#protocol/checkpoint/keys.ts";
+import type { Operation, SignedRequest } from "#protocol/wire/operations.ts";
 import type { Checkpoint, CheckpointCopy } from "#prisma/client/client.ts";
 import type { KeyUse } from "../events/key-uses.ts";
 import { adoptedAround } from "../adopt/adopted-around.ts";

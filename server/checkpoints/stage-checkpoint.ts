@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import type { Manifest } from "#protocol/checkpoint.ts";
-import { dataKey } from "#protocol/keys.ts";
-import { attemptId, filePath, nodeName, runName } from "#protocol/names.ts";
-import type { Operation } from "#protocol/operations.ts";
+import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
+import { dataKey } from "#protocol/checkpoint/keys.ts";
+import { attemptId, filePath, nodeName, runName } from "#protocol/base/names.ts";
+import type { Operation } from "#protocol/wire/operations.ts";
 import { crc32Hex } from "#storage/crc32.ts";
 import type { Hub } from "../hub.ts";
 import { callAs, type TestNode } from "../hub/open-test-hub.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { storedManifest } from "#protocol/adopted.ts";
+import { storedManifest } from "#protocol/checkpoint/adopted.ts";
 import { BARE_MANIFEST } from "./bare-manifest.ts";
 import { parseStored, readStored } from "./stored-manifest.ts";
 

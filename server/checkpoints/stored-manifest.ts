@@ -1,7 +1,7 @@
-import { HIDDEN_FOLDER } from "#protocol/sealing.ts";
+import { HIDDEN_FOLDER } from "#protocol/checkpoint/sealing.ts";
 import { isSealed } from "#storage/sealing/open-manifest.ts";
 import { announcedIn } from "./check-manifest.ts";
-import { extentSums, isAdopted, storedManifest, withSums, type StoredManifest } from "#protocol/adopted.ts";
+import { extentSums, isAdopted, storedManifest, withSums, type StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import { createInputReader } from "../hub/input-reader.ts";
 import { PARSED_HERE_BYTES, STORED_MANIFEST } from "../hub/large-inputs.ts";
 

@@ -1,5 +1,10 @@
-import { distancesOf, MOST_IN_TIMELINE, type RunTimeline, type TimelineLane } from "#protocol/run-timeline.ts";
-import { Fault } from "#protocol/fault.ts";
+import {
+  distancesOf,
+  MOST_IN_TIMELINE,
+  type RunTimeline,
+  type TimelineLane,
+} from "#protocol/checkpoint/run-timeline.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { Hub } from "../hub.ts";
 
 const LETTERS: Readonly<Record<string, string>> = { complete: "c", uploading: "u", torn: "t" };

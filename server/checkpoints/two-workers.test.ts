@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { isFault } from "#protocol/fault.ts";
-import { randomFrom } from "#protocol/random-from.ts";
+import { isFault } from "#protocol/faults/fault.ts";
+import { randomFrom } from "#protocol/base/random-from.ts";
 import { callAs, type TestNode } from "../hub/open-test-hub.ts";
 import { claim, node, other, pairForEach, profileId, test } from "./pair-for-each.ts";
 import { announce, manifestOf, run, upload, type Staged } from "./stage-checkpoint.ts";

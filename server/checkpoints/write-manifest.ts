@@ -1,5 +1,5 @@
-import type { StoredManifest } from "#protocol/adopted.ts";
-import { manifestKey } from "#protocol/keys.ts";
+import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
+import { manifestKey } from "#protocol/checkpoint/keys.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
 import { writeOnce } from "./write-once.ts";
 

@@ -1,4 +1,4 @@
-import { Fault, isFault } from "#protocol/fault.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { getObjectText, putObjectText } from "#storage/objects.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
 

@@ -1,6 +1,6 @@
-import { command, type CommandDetail, type CommandKind, type CommandState } from "#protocol/commands.ts";
-import { nodeOrder } from "#protocol/orders.ts";
-import type { CommandRow } from "#protocol/send-command.ts";
+import { command, type CommandDetail, type CommandKind, type CommandState } from "#protocol/wire/commands.ts";
+import { nodeOrder } from "#protocol/wire/orders.ts";
+import type { CommandRow } from "#protocol/wire/send-command.ts";
 import type { Command } from "#prisma/client/client.ts";
 import { storedFault } from "../events/event-row.ts";
 

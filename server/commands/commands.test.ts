@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { NodeEvent } from "#protocol/reports.ts";
+import type { NodeEvent } from "#protocol/wire/reports.ts";
 import { node, nodeForEach, profileId, test } from "../hub/node-for-each.ts";
 import { addTestNode, callAs, facts, type TestNode } from "../hub/open-test-hub.ts";
 import { newId } from "../random-id.ts";

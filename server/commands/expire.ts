@@ -1,7 +1,7 @@
-import { isMovingKind } from "#protocol/commands.ts";
-import { Fault } from "#protocol/fault.ts";
-import { isEnded } from "#protocol/transfer.ts";
-import { formatCount } from "#protocol/units.ts";
+import { isMovingKind } from "#protocol/wire/commands.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { isEnded } from "#protocol/wire/transfer.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
 

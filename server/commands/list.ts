@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import type { CommandRow, listCommandsInput } from "#protocol/send-command.ts";
+import type { CommandRow, listCommandsInput } from "#protocol/wire/send-command.ts";
 import type { Hub } from "../hub.ts";
 import { NEWEST_FIRST, olderThan, pageOf, rowAt } from "../newest-first.ts";
 import { commandRowOf } from "./command-row.ts";

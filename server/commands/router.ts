@@ -1,5 +1,5 @@
-import { byId } from "#protocol/requests.ts";
-import { listCommandsInput, sendCommandInput } from "#protocol/send-command.ts";
+import { byId } from "#protocol/wire/requests.ts";
+import { listCommandsInput, sendCommandInput } from "#protocol/wire/send-command.ts";
 import { operator, router, viewer } from "../trpc.ts";
 import { cancelCommand } from "./cancel.ts";
 import { listCommands } from "./list.ts";

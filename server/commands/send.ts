@@ -1,11 +1,11 @@
-import { isExpected } from "#protocol/node-status.ts";
+import { isExpected } from "#protocol/fleet/node-status.ts";
 import type * as z from "zod";
-import type { Command } from "#protocol/commands.ts";
-import { Fault } from "#protocol/fault.ts";
-import { fitsNode, fitsPattern } from "#protocol/scope.ts";
-import { orderWords } from "#protocol/order-words.ts";
-import { MOST_NODES, type sendCommandInput, type SentCommand } from "#protocol/send-command.ts";
-import { formatCount, formatRate } from "#protocol/units.ts";
+import type { Command } from "#protocol/wire/commands.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { fitsNode, fitsPattern } from "#protocol/base/scope.ts";
+import { orderWords } from "#protocol/wire/order-words.ts";
+import { MOST_NODES, type sendCommandInput, type SentCommand } from "#protocol/wire/send-command.ts";
+import { formatCount, formatRate } from "#protocol/base/units.ts";
 import { audit } from "../events/audit.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";

@@ -1,5 +1,5 @@
 import type { Database, Transaction } from "#prisma/open.ts";
-import type { ActorKind } from "#protocol/people.ts";
+import type { ActorKind } from "#protocol/fleet/people.ts";
 import type { Hub } from "../hub.ts";
 import type { Caller } from "../trpc.ts";
 

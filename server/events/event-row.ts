@@ -1,8 +1,8 @@
-import { faultData } from "#protocol/fault-data.ts";
-import type { FaultData } from "#protocol/fault.ts";
-import type { WorkState } from "#protocol/risk.ts";
-import type { EventKind } from "#protocol/event-kinds.ts";
-import type { EventRow } from "#protocol/views.ts";
+import { faultData } from "#protocol/faults/fault-data.ts";
+import type { FaultData } from "#protocol/faults/fault.ts";
+import type { WorkState } from "#protocol/wire/risk.ts";
+import type { EventKind } from "#protocol/base/event-kinds.ts";
+import type { EventRow } from "#protocol/wire/views.ts";
 import type { Event } from "#prisma/client/client.ts";
 import { readStored } from "../stored-json.ts";
 

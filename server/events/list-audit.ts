@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { ACTOR_KINDS, type ActorKind, type AuditRow, type listAuditInput } from "#protocol/people.ts";
+import { ACTOR_KINDS, type ActorKind, type AuditRow, type listAuditInput } from "#protocol/fleet/people.ts";
 import type { Audit } from "#prisma/client/client.ts";
 import type { Hub } from "../hub.ts";
 

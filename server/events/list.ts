@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import type { listEventsInput } from "#protocol/requests.ts";
-import type { EventRow } from "#protocol/views.ts";
+import type { listEventsInput } from "#protocol/wire/requests.ts";
+import type { EventRow } from "#protocol/wire/views.ts";
 import type { Hub } from "../hub.ts";
 import { eventRowOf } from "./event-row.ts";
 

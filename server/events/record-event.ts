@@ -1,7 +1,7 @@
-import type { FaultData } from "#protocol/fault.ts";
-import type { EventKind } from "#protocol/event-kinds.ts";
-import type { EventRow, StaleTopic } from "#protocol/views.ts";
-import type { WorkState } from "#protocol/risk.ts";
+import type { FaultData } from "#protocol/faults/fault.ts";
+import type { EventKind } from "#protocol/base/event-kinds.ts";
+import type { EventRow, StaleTopic } from "#protocol/wire/views.ts";
+import type { WorkState } from "#protocol/wire/risk.ts";
 import type { Transaction } from "#prisma/open.ts";
 import type { Hub } from "../hub.ts";
 import { eventRowOf } from "./event-row.ts";

@@ -1,5 +1,5 @@
-import { listAuditInput } from "#protocol/people.ts";
-import { listEventsInput } from "#protocol/requests.ts";
+import { listAuditInput } from "#protocol/fleet/people.ts";
+import { listEventsInput } from "#protocol/wire/requests.ts";
 import { admin, router, viewer } from "../trpc.ts";
 import { listAudit } from "./list-audit.ts";
 import { listEvents } from "./list.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ProbeOutcome, ProbeReport } from "#protocol/probe.ts";
+import type { ProbeOutcome, ProbeReport } from "#protocol/links/probe.ts";
 import { node, nodeForEach, profileId, test } from "../hub/node-for-each.ts";
 import { addTestNode, addTestProfile, callAs, type TestNode } from "../hub/open-test-hub.ts";
 import { newId } from "../random-id.ts";

@@ -1,8 +1,8 @@
 import type * as z from "zod";
-import { Fault } from "#protocol/fault.ts";
-import { NO_THRESHOLDS, type LinkThresholds } from "#protocol/probe.ts";
-import type { FleetThresholds, setThresholdsInput } from "#protocol/thresholds.ts";
-import { formatRate } from "#protocol/units.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { NO_THRESHOLDS, type LinkThresholds } from "#protocol/links/probe.ts";
+import type { FleetThresholds, setThresholdsInput } from "#protocol/links/thresholds.ts";
+import { formatRate } from "#protocol/base/units.ts";
 import type { LinkPolicy } from "#prisma/client/client.ts";
 import { audit } from "../events/audit.ts";
 import type { Hub } from "../hub.ts";

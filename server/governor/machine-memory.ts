@@ -1,5 +1,5 @@
-import type { MachineMemory, ProbeOutcome } from "#protocol/probe.ts";
-import { rememberedOf } from "#protocol/recall-machine.ts";
+import type { MachineMemory, ProbeOutcome } from "#protocol/links/probe.ts";
+import { rememberedOf } from "#protocol/links/recall-machine.ts";
 import type { Hub } from "../hub.ts";
 
 const OWN = "node ";

@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import { BUDGET_MS, judge, QUORUM_MS, type Asked } from "#protocol/judge-reallocation.ts";
-import type { ReallocateAnswer, reallocateInput } from "#protocol/probe.ts";
+import { BUDGET_MS, judge, QUORUM_MS, type Asked } from "#protocol/links/judge-reallocation.ts";
+import type { ReallocateAnswer, reallocateInput } from "#protocol/links/probe.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
 import type { LiveNode } from "../live/live-node.ts";

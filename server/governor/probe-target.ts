@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import type { ProbeTarget, probeTargetInput } from "#protocol/probe.ts";
+import type { ProbeTarget, probeTargetInput } from "#protocol/links/probe.ts";
 import { nodeStoreOf } from "../nodes/hello.ts";
 import { liveNodeOf } from "../nodes/live-node-of.ts";
 import type { Context, NodeCaller } from "../trpc.ts";

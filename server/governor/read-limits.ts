@@ -1,6 +1,6 @@
-import { Fault } from "#protocol/fault.ts";
-import { parseDuration } from "#protocol/read-units.ts";
-import { DEFAULT_LIMITS, type GovernorLimits } from "#protocol/judge-reallocation.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { parseDuration } from "#protocol/wire/read-units.ts";
+import { DEFAULT_LIMITS, type GovernorLimits } from "#protocol/links/judge-reallocation.ts";
 
 type Variables = Readonly<Record<string, string | undefined>>;
 

@@ -5,7 +5,7 @@ import {
   MOST_STARTS,
   type StartsAnswer,
   type StartsInput,
-} from "#protocol/thresholds.ts";
+} from "#protocol/links/thresholds.ts";
 import type { Probe } from "#prisma/client/client.ts";
 import type { Hub } from "../hub.ts";
 import { mapInSlices } from "../pauses.ts";

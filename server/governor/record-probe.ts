@@ -1,5 +1,5 @@
-import type { ProbeReport } from "#protocol/probe.ts";
-import { formatRate } from "#protocol/units.ts";
+import type { ProbeReport } from "#protocol/links/probe.ts";
+import { formatRate } from "#protocol/base/units.ts";
 import { countUp } from "../counters.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import { recordProbeLink } from "../history/record-link.ts";

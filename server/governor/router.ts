@@ -1,4 +1,4 @@
-import { setThresholdsInput, startsInput } from "#protocol/thresholds.ts";
+import { setThresholdsInput, startsInput } from "#protocol/links/thresholds.ts";
 import { operator, router, viewer } from "../trpc.ts";
 import { readThresholds, setThresholds } from "./link-policy.ts";
 import { readStarts } from "./read-starts.ts";

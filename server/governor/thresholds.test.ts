@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { decide } from "#protocol/decide-link.ts";
-import { NO_THRESHOLDS, type LinkThresholds } from "#protocol/probe.ts";
-import { randomFrom } from "#protocol/random-from.ts";
-import { recall } from "#protocol/recall-machine.ts";
-import { replayStarts, type Fate } from "#protocol/replay-thresholds.ts";
-import { toReplay, type StartsInput } from "#protocol/thresholds.ts";
+import { decide } from "#protocol/links/decide-link.ts";
+import { NO_THRESHOLDS, type LinkThresholds } from "#protocol/links/probe.ts";
+import { randomFrom } from "#protocol/base/random-from.ts";
+import { recall } from "#protocol/links/recall-machine.ts";
+import { replayStarts, type Fate } from "#protocol/links/replay-thresholds.ts";
+import { toReplay, type StartsInput } from "#protocol/links/thresholds.ts";
 import { addTestNode, addTestProfile, callAs, openTestHub, type TestHub, type TestNode } from "../hub/open-test-hub.ts";
 import { fault } from "../hub/match-fault.ts";
 import { newId } from "../random-id.ts";

@@ -1,6 +1,6 @@
-import { NO_BUCKET, unpackMinute } from "#protocol/minute-bytes.ts";
+import { NO_BUCKET, unpackMinute } from "#protocol/history/minute-bytes.ts";
 import type { StoredRecord } from "./read-rows.ts";
-import { addBucketToCell, addToCell, kindOf, type Cell } from "#protocol/roll-bytes.ts";
+import { addBucketToCell, addToCell, kindOf, type Cell } from "#protocol/history/roll-bytes.ts";
 
 /** What counts as a value of a link, and what as a failure: the same for rows of hours and for what is not in rows yet. */
 

@@ -1,4 +1,4 @@
-import { lowerMedianOf } from "#protocol/robust.ts";
+import { lowerMedianOf } from "#protocol/base/robust.ts";
 import type { Hub } from "../hub.ts";
 import { stateOf, type LiveNode } from "../live/live-node.ts";
 import type { Way } from "./rate-memory.ts";

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import type { exportHistoryInput, HistoryExport, LinkRecordView, PercentileRow } from "#protocol/history.ts";
+import type { exportHistoryInput, HistoryExport, LinkRecordView, PercentileRow } from "#protocol/history/history.ts";
 import type { Hub } from "../hub.ts";
 import { listHistory } from "./list.ts";
 import { readPercentilesOf } from "./percentiles.ts";

@@ -1,9 +1,9 @@
 import { expect } from "vitest";
-import type { PercentileRow, PercentilesInput } from "#protocol/history.ts";
-import type { Measured } from "#protocol/measured.ts";
-import { runName } from "#protocol/names.ts";
-import { NO_THRESHOLDS } from "#protocol/probe.ts";
-import type { NodeEvent, TransferProgress } from "#protocol/reports.ts";
+import type { PercentileRow, PercentilesInput } from "#protocol/history/history.ts";
+import type { Measured } from "#protocol/wire/measured.ts";
+import { runName } from "#protocol/base/names.ts";
+import { NO_THRESHOLDS } from "#protocol/links/probe.ts";
+import type { NodeEvent, TransferProgress } from "#protocol/wire/reports.ts";
 import { node, nodeForEach, profileId, test } from "../hub/node-for-each.ts";
 import { callAs, report, type TestNode } from "../hub/open-test-hub.ts";
 import { newId } from "../random-id.ts";

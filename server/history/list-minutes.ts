@@ -1,6 +1,6 @@
-import type { SamplePoint } from "#protocol/views.ts";
+import type { SamplePoint } from "#protocol/wire/views.ts";
 import type { Hub } from "../hub.ts";
-import { unpackMinute } from "#protocol/minute-bytes.ts";
+import { unpackMinute } from "#protocol/history/minute-bytes.ts";
 import { MINUTE_MS, shelfOf } from "./stretch.ts";
 
 /** Charts get at most about this many points. */

@@ -1,4 +1,4 @@
-import type { LinkRecordView, ListHistoryInput } from "#protocol/history.ts";
+import type { LinkRecordView, ListHistoryInput } from "#protocol/history/history.ts";
 import type { Prisma } from "#prisma/client/client.ts";
 import type { Hub } from "../hub.ts";
 

@@ -1,5 +1,5 @@
-import type { Summary } from "#protocol/histogram.ts";
-import type { Grouping, Measure, PercentilesInput } from "#protocol/history.ts";
+import type { Summary } from "#protocol/history/histogram.ts";
+import type { Grouping, Measure, PercentilesInput } from "#protocol/history/history.ts";
 import type { Advised } from "../advice/advise.ts";
 import type { TransferSums } from "../bucket/sum-transfers.ts";
 import type { Kept } from "./plan-range.ts";
@@ -7,7 +7,7 @@ import type { Kept } from "./plan-range.ts";
 /** What the hub asks of the thread that reads history, and what that answers. The thread changes nothing. */
 
 export interface Scope extends Pick<PercentilesInput, "from" | "to" | "profileId" | "provider" | "region" | "engine"> {
-  /** Kinds (protocol/roll-bytes.ts) of values that count. */
+  /** Kinds (protocol/history/roll-bytes.ts) of values that count. */
   kinds: readonly number[];
   /** Numbers of nodes; null: all. */
   nodes: readonly number[] | null;

@@ -1,4 +1,4 @@
-import type { RegionRule } from "#protocol/history.ts";
+import type { RegionRule } from "#protocol/history/history.ts";
 import type { Database } from "#prisma/open.ts";
 import { openReader, type HistoryReader } from "./open-reader.ts";
 import { openPlaces, type Places } from "./places.ts";

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { Answers, Question, Reply } from "./messages.ts";
 
 /** The thread that reads history, as the hub sees it. It starts with the first question, if not before. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { PercentileRow } from "#protocol/history.ts";
+import type { PercentileRow } from "#protocol/history/history.ts";
 import { fault } from "../hub/match-fault.ts";
 import { addTestNode, callAs } from "../hub/open-test-hub.ts";
 import { pruneHistory } from "./prune-history.ts";

@@ -5,13 +5,13 @@ import type {
   PercentilesInput,
   SeriesInput,
   Source,
-} from "#protocol/history.ts";
-import { Fault } from "#protocol/fault.ts";
+} from "#protocol/history/history.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { PRESETS } from "#storage/providers.ts";
-import { provider } from "#protocol/provider.ts";
+import { provider } from "#protocol/base/provider.ts";
 import type { Hub } from "../hub.ts";
 import type { GroupRow, Scope } from "./messages.ts";
-import { kindOf } from "#protocol/roll-bytes.ts";
+import { kindOf } from "#protocol/history/roll-bytes.ts";
 import { markOf } from "./roll-up.ts";
 import { STRETCH_MS } from "./stretch.ts";
 

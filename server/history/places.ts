@@ -1,6 +1,6 @@
 import type { Database, Transaction } from "#prisma/open.ts";
-import { OWN_ENGINE } from "#protocol/measured.ts";
-import type { RegionRule } from "#protocol/history.ts";
+import { OWN_ENGINE } from "#protocol/wire/measured.ts";
+import type { RegionRule } from "#protocol/history/history.ts";
 import type { LiveNode } from "../live/live-node.ts";
 import { regionOf } from "./region-of.ts";
 

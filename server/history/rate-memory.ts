@@ -1,4 +1,4 @@
-import type { LinkDirection } from "#protocol/transfer.ts";
+import type { LinkDirection } from "#protocol/wire/transfer.ts";
 import type { Database } from "#prisma/open.ts";
 import type { Places } from "./places.ts";
 

@@ -1,11 +1,11 @@
-import { clearHistogram, summarise } from "#protocol/histogram.ts";
-import type { Grouping } from "#protocol/history.ts";
+import { clearHistogram, summarise } from "#protocol/history/histogram.ts";
+import type { Grouping } from "#protocol/history/history.ts";
 import type { SqlClient } from "#prisma/connection.ts";
 import { countMinute, countRecord, type Target } from "./count-values.ts";
 import type { Answers, GroupRow, PointRow, Scope } from "./messages.ts";
 import { planRange } from "./plan-range.ts";
 import { lastShelf, readMinutes, readRecords, readRolls, type SeriesRow, type SeriesTable } from "./read-rows.ts";
-import { createCell, measureOf, readRoll, type Cell } from "#protocol/roll-bytes.ts";
+import { createCell, measureOf, readRoll, type Cell } from "#protocol/history/roll-bytes.ts";
 import { LEVELS, MINUTE_MS, shelfOf, STRETCH_MS, WHOLE_SHELF, type Level } from "./stretch.ts";
 
 /**

@@ -1,7 +1,7 @@
-import type { ProbeReport } from "#protocol/probe.ts";
-import { OWN_ENGINE } from "#protocol/measured.ts";
-import type { NodeEvent } from "#protocol/reports.ts";
-import { linkDirectionOf } from "#protocol/transfer.ts";
+import type { ProbeReport } from "#protocol/links/probe.ts";
+import { OWN_ENGINE } from "#protocol/wire/measured.ts";
+import type { NodeEvent } from "#protocol/wire/reports.ts";
+import { linkDirectionOf } from "#protocol/wire/transfer.ts";
 import type { Transaction } from "#prisma/open.ts";
 import type { Hub } from "../hub.ts";
 import type { LiveNode } from "../live/live-node.ts";

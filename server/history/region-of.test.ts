@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { RegionRule } from "#protocol/history.ts";
+import type { RegionRule } from "#protocol/history/history.ts";
 import { regionOf } from "./region-of.ts";
 
 const node = (labels: Record<string, string> = {}, machineId: string | null = null, name = "salad-eu-17") => ({

@@ -1,5 +1,5 @@
-import type { NodeFacts } from "#protocol/hello.ts";
-import type { RegionRule } from "#protocol/history.ts";
+import type { NodeFacts } from "#protocol/wire/hello.ts";
+import type { RegionRule } from "#protocol/history/history.ts";
 
 /**
  * Where a node is: by the first rule of the operator that fits, else by its own label `region`, else nobody knows. Never by a

@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import type { RegionRule, setRegionsInput } from "#protocol/history.ts";
-import { regionRule } from "#protocol/history.ts";
+import type { RegionRule, setRegionsInput } from "#protocol/history/history.ts";
+import { regionRule } from "#protocol/history/history.ts";
 import type { Database } from "#prisma/open.ts";
 import { audit } from "../events/audit.ts";
 import type { Context } from "../trpc.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isFault } from "#protocol/fault.ts";
+import { isFault } from "#protocol/faults/fault.ts";
 import { DEFAULT_RETENTION, readRetention } from "./retention.ts";
 
 test("history is kept as long as the environment says, and otherwise as the documentation does", () => {

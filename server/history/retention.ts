@@ -1,5 +1,5 @@
-import { Fault } from "#protocol/fault.ts";
-import { parseDuration } from "#protocol/read-units.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { parseDuration } from "#protocol/wire/read-units.ts";
 
 /** How long history is kept, as the environment says. Longer than a chart asks for is never too long, shorter leaves gaps. */
 export interface Retention {

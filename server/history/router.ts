@@ -4,7 +4,7 @@ import {
   percentilesInput,
   seriesInput,
   setRegionsInput,
-} from "#protocol/history.ts";
+} from "#protocol/history/history.ts";
 import { operator, router, viewer } from "../trpc.ts";
 import { exportHistory } from "./export.ts";
 import { listHistory } from "./list.ts";

@@ -1,13 +1,13 @@
 import { setImmediate } from "node:timers/promises";
-import { bucketOf } from "#protocol/histogram.ts";
-import { addRisks } from "#protocol/risk.ts";
+import { bucketOf } from "#protocol/history/histogram.ts";
+import { addRisks } from "#protocol/wire/risk.ts";
 import type { Hub } from "../hub.ts";
 import { risksOf, take, type LiveNode, type Meter } from "../live/live-node.ts";
 import type { Transaction } from "#prisma/open.ts";
 import { countMinute } from "./count-values.ts";
-import { NO_BUCKET, packMinute, unpackMinute, type MinuteEntry } from "#protocol/minute-bytes.ts";
+import { NO_BUCKET, packMinute, unpackMinute, type MinuteEntry } from "#protocol/history/minute-bytes.ts";
 import { numberPlace, placeOf, type Numbered, type Place } from "./places.ts";
-import { cellFor, packRoll, type Cells } from "#protocol/roll-bytes.ts";
+import { cellFor, packRoll, type Cells } from "#protocol/history/roll-bytes.ts";
 import { LEVELS, MINUTE_MS, shelfOf, WHOLE_SHELF } from "./stretch.ts";
 
 /**

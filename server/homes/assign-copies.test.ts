@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { command } from "#protocol/commands.ts";
+import { command } from "#protocol/wire/commands.ts";
 import { makeSafe, run } from "../checkpoints/stage-checkpoint.ts";
 import { addTestNode, callAs, report } from "../hub/open-test-hub.ts";
 import { createSignal } from "../live/signal.ts";

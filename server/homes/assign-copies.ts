@@ -1,5 +1,5 @@
-import { isExpected } from "#protocol/node-status.ts";
-import { isEnded } from "#protocol/transfer.ts";
+import { isExpected } from "#protocol/fleet/node-status.ts";
+import { isEnded } from "#protocol/wire/transfer.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { isAdoptedRow } from "../adopt/is-adopted.ts";
 import { doubtfulAfter, newestComplete } from "../checkpoints/newest.ts";

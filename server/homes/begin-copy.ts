@@ -1,7 +1,7 @@
-import { isExpected } from "#protocol/node-status.ts";
+import { isExpected } from "#protocol/fleet/node-status.ts";
 import type * as z from "zod";
-import type { BeginCopyAnswer, beginCopyInput } from "#protocol/homes.ts";
-import { Fault } from "#protocol/fault.ts";
+import type { BeginCopyAnswer, beginCopyInput } from "#protocol/wire/homes.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { isAdoptedRow } from "../adopt/is-adopted.ts";
 import { mayRead } from "../checkpoints/assigned.ts";
 import { emit } from "../events/record-event.ts";

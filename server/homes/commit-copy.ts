@@ -1,7 +1,7 @@
-import { manifest as manifestSchema, type Manifest } from "#protocol/checkpoint.ts";
-import { Fault } from "#protocol/fault.ts";
-import { copyState, mayCopyBecome, sameContent } from "#protocol/homes.ts";
-import { attemptPrefix, parseDataKey } from "#protocol/keys.ts";
+import { manifest as manifestSchema, type Manifest } from "#protocol/checkpoint/checkpoint.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { copyState, mayCopyBecome, sameContent } from "#protocol/wire/homes.ts";
+import { attemptPrefix, parseDataKey } from "#protocol/checkpoint/keys.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { checkObjects } from "../checkpoints/check-manifest.ts";
 import { writeManifest } from "../checkpoints/write-manifest.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { Fault } from "#protocol/fault.ts";
-import { filePath } from "#protocol/names.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { filePath } from "#protocol/base/names.ts";
 import { makeSafe, run } from "../checkpoints/stage-checkpoint.ts";
 import { addTestNode, callAs } from "../hub/open-test-hub.ts";
 import { newId } from "../random-id.ts";

@@ -1,6 +1,6 @@
-import type { CopyState, CopyView } from "#protocol/homes.ts";
-import { attemptPrefix } from "#protocol/keys.ts";
-import { attemptId, runName } from "#protocol/names.ts";
+import type { CopyState, CopyView } from "#protocol/wire/homes.ts";
+import { attemptPrefix } from "#protocol/checkpoint/keys.ts";
+import { attemptId, runName } from "#protocol/base/names.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import type { Hub } from "../hub.ts";
 import { WITHOUT_MANIFEST } from "./homes-of.ts";

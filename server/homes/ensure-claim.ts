@@ -1,7 +1,7 @@
-import type { EpochClaim } from "#protocol/checkpoint.ts";
-import { epochClaimKey } from "#protocol/keys.ts";
-import { isFault } from "#protocol/fault.ts";
-import { nodeName, type RunName } from "#protocol/names.ts";
+import type { EpochClaim } from "#protocol/checkpoint/checkpoint.ts";
+import { epochClaimKey } from "#protocol/checkpoint/keys.ts";
+import { isFault } from "#protocol/faults/fault.ts";
+import { nodeName, type RunName } from "#protocol/base/names.ts";
 import { putObjectText } from "#storage/objects.ts";
 import type { Hub } from "../hub.ts";
 import type { OpenStore } from "../profiles/open-store.ts";

@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { Checkpoint, CheckpointCopy } from "#prisma/client/client.ts";
 import type { Database } from "#prisma/open.ts";
 

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readRecordsOf } from "./test-words.ts";
-import { runName } from "#protocol/names.ts";
+import { runName } from "#protocol/base/names.ts";
 import { makeSafe, newAttempt, run } from "../checkpoints/stage-checkpoint.ts";
 import { keysOf } from "../checkpoints/test-bucket.ts";
 import { addTestNode, addTestProfile, callAs, report } from "../hub/open-test-hub.ts";
-import { silentAfterMs } from "#protocol/report-cadence.ts";
+import { silentAfterMs } from "#protocol/fleet/report-cadence.ts";
 import { removeCheckpoint } from "../keeping/remove-checkpoint.ts";
 import { copyTo, makeBoth, openTwoHomes } from "./stage-homes.ts";
 import { payAllWords } from "./pay-words.ts";

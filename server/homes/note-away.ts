@@ -1,5 +1,5 @@
-import { isExpected } from "#protocol/node-status.ts";
-import type { HomeAway } from "#protocol/homes.ts";
+import { isExpected } from "#protocol/fleet/node-status.ts";
+import type { HomeAway } from "#protocol/wire/homes.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
 import { stateOf, type LiveNode } from "../live/live-node.ts";

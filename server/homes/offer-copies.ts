@@ -1,5 +1,5 @@
-import type { CopyOffer } from "#protocol/homes.ts";
-import type { LinkDirection } from "#protocol/transfer.ts";
+import type { CopyOffer } from "#protocol/wire/homes.ts";
+import type { LinkDirection } from "#protocol/wire/transfer.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { expectedOfNeighbours, expectedRate } from "../history/expected-rate.ts";
 import type { Hub } from "../hub.ts";

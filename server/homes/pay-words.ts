@@ -1,6 +1,6 @@
-import { keepRecord } from "#protocol/keeping.ts";
-import { isFault } from "#protocol/fault.ts";
-import { keepRecordKey } from "#protocol/keys.ts";
+import { keepRecord } from "#protocol/retention/keeping.ts";
+import { isFault } from "#protocol/faults/fault.ts";
+import { keepRecordKey } from "#protocol/checkpoint/keys.ts";
 import { putObjectText } from "#storage/objects.ts";
 import type { KeepRecord as KeepRow } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";

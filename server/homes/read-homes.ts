@@ -1,5 +1,5 @@
-import type { HomeView, RunHomesView } from "#protocol/homes.ts";
-import { Fault } from "#protocol/fault.ts";
+import type { HomeView, RunHomesView } from "#protocol/wire/homes.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { WRITTEN_BY_NODES } from "../adopt/is-adopted.ts";
 import { newestComplete } from "../checkpoints/newest.ts";
 import type { Hub } from "../hub.ts";

@@ -1,5 +1,5 @@
-import { isExpected } from "#protocol/node-status.ts";
-import { Fault } from "#protocol/fault.ts";
+import { isExpected } from "#protocol/fleet/node-status.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { Profile } from "#prisma/client/client.ts";
 import type { Hub } from "../hub.ts";
 import { stateOf } from "../live/live-node.ts";

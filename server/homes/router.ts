@@ -1,5 +1,5 @@
-import { byRun } from "#protocol/requests.ts";
-import { setHomesInput } from "#protocol/homes.ts";
+import { byRun } from "#protocol/wire/requests.ts";
+import { setHomesInput } from "#protocol/wire/homes.ts";
 import { operator, router, viewer } from "../trpc.ts";
 import { readHomes } from "./read-homes.ts";
 import { setHomes } from "./set-homes.ts";

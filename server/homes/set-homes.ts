@@ -1,7 +1,7 @@
 import type * as z from "zod";
-import type { RunHomesView, setHomesInput } from "#protocol/homes.ts";
-import { Fault } from "#protocol/fault.ts";
-import { runName, type RunName } from "#protocol/names.ts";
+import type { RunHomesView, setHomesInput } from "#protocol/wire/homes.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { runName, type RunName } from "#protocol/base/names.ts";
 import { listObjects } from "#storage/listing.ts";
 import type { Profile } from "#prisma/client/client.ts";
 import { audit } from "../events/audit.ts";

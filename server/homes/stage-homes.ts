@@ -1,5 +1,5 @@
-import type { Manifest } from "#protocol/checkpoint.ts";
-import { attemptPrefix } from "#protocol/keys.ts";
+import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
+import { attemptPrefix } from "#protocol/checkpoint/keys.ts";
 import type { Hub } from "../hub.ts";
 import {
   addTestNode,

@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import type { RunHomes, runHomesInput } from "#protocol/homes.ts";
-import { Fault } from "#protocol/fault.ts";
+import type { RunHomes, runHomesInput } from "#protocol/wire/homes.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { nodeStoreOf } from "../nodes/hello.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
 import { homesOf } from "./homes-of.ts";

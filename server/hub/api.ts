@@ -1,8 +1,8 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { TRPCError } from "@trpc/server";
 import { createHTTPHandler } from "@trpc/server/adapters/standalone";
-import { Fault } from "#protocol/fault.ts";
-import { FAULTS } from "#protocol/fault-table.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { FAULTS } from "#protocol/faults/fault-table.ts";
 import type { Hub } from "../hub.ts";
 import { hubRouter } from "../router.ts";
 import { faultDataOf, type Context, type Meta } from "../trpc.ts";

@@ -1,5 +1,5 @@
 import type { Database } from "#prisma/open.ts";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { Keeper } from "../keeper/messages.ts";
 import { rewrapSecrets, type Rewrapped } from "../keeper/rewrap.ts";
 

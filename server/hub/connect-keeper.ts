@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
 import type * as z from "zod";
-import { Fault, type FaultData } from "#protocol/fault.ts";
+import { Fault, type FaultData } from "#protocol/faults/fault.ts";
 import { linesOf } from "../keeper/lines.ts";
 import {
   askTemporaryOutput,

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isIP } from "node:net";
-import { Fault, isFault } from "#protocol/fault.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { readToken } from "../api-tokens/read-token.ts";
 import { noteRefusal } from "../auth/refusals.ts";
 import { readSession, secretInCookie } from "../auth/session.ts";

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { TRPCError } from "@trpc/server";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { createFairQueue, type QueueLimits } from "../fair-queue.ts";
 import { noteParsed } from "../parsed-elsewhere.ts";
 import { trpcError } from "../trpc.ts";

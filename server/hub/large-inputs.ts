@@ -1,11 +1,11 @@
 import type * as z from "zod";
-import { storedManifest, tellSumsInput } from "#protocol/adopted.ts";
-import { finishUploadsInput } from "#protocol/browser-transfers.ts";
-import { planBucketJobInput } from "#protocol/bucket-jobs.ts";
-import { commitInput } from "#protocol/checkpoint.ts";
-import { commitCopyInput } from "#protocol/homes.ts";
-import { captureAnnouncement, recordInput } from "#protocol/reports.ts";
-import { previewRestoreInput, startRestoresInput } from "#protocol/restoring.ts";
+import { storedManifest, tellSumsInput } from "#protocol/checkpoint/adopted.ts";
+import { finishUploadsInput } from "#protocol/buckets/browser-transfers.ts";
+import { planBucketJobInput } from "#protocol/buckets/bucket-jobs.ts";
+import { commitInput } from "#protocol/checkpoint/checkpoint.ts";
+import { commitCopyInput } from "#protocol/wire/homes.ts";
+import { captureAnnouncement, recordInput } from "#protocol/wire/reports.ts";
+import { previewRestoreInput, startRestoresInput } from "#protocol/wire/restoring.ts";
 
 /**
  * The procedures whose inputs may be large, by their names. Parsing and checking 50,000 files takes a third of a second, in which

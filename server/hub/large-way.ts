@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { Hub } from "../hub.ts";
 import { trpcError, type Caller } from "../trpc.ts";
 import { API_PATH } from "./api-path.ts";

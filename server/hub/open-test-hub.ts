@@ -1,9 +1,9 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { openAlone } from "#prisma/open.ts";
-import type { EnrolAnswer, NodeFacts } from "#protocol/hello.ts";
-import { nodeName } from "#protocol/names.ts";
-import type { ProfileDraft, Role } from "#protocol/requests.ts";
+import type { EnrolAnswer, NodeFacts } from "#protocol/wire/hello.ts";
+import { nodeName } from "#protocol/base/names.ts";
+import type { ProfileDraft, Role } from "#protocol/wire/requests.ts";
 import { TEST_CREDENTIAL, folderForTests, spawnStore, type SpawnedStore } from "#storage/testing/spawn-store.ts";
 import { readSession, secretInCookie } from "../auth/session.ts";
 import { readSettings, type HubSettings } from "../env.ts";

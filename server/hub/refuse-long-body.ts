@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { getTRPCErrorShape } from "@trpc/server";
-import { Fault } from "#protocol/fault.ts";
-import { FAULTS } from "#protocol/fault-table.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { FAULTS } from "#protocol/faults/fault-table.ts";
 import { hubRouter } from "../router.ts";
 import { trpcError } from "../trpc.ts";
 

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Fault } from "#protocol/fault.ts";
-import { OLDEST_ACCEPTED_PROTOCOL, PRODUCT_VERSION, PROTOCOL_VERSION } from "#protocol/version.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { OLDEST_ACCEPTED_PROTOCOL, PRODUCT_VERSION, PROTOCOL_VERSION } from "#protocol/base/version.ts";
 import { countAnswer } from "../counters.ts";
 import type { Hub } from "../hub.ts";
 import { describeApi } from "../openapi/describe-api.ts";

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { callTRPCProcedure, getTRPCErrorFromUnknown, getTRPCErrorShape, TRPCError } from "@trpc/server";
-import { FAULTS } from "#protocol/fault-table.ts";
+import { FAULTS } from "#protocol/faults/fault-table.ts";
 import type { Hub } from "../hub.ts";
 import { hubRouter } from "../router.ts";
 import { faultDataOf, type Context } from "../trpc.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { ManifestFile } from "#protocol/checkpoint.ts";
-import { filePath } from "#protocol/names.ts";
+import type { ManifestFile } from "#protocol/checkpoint/checkpoint.ts";
+import { filePath } from "#protocol/base/names.ts";
 import { compareFiles } from "./compare-files.ts";
 
 const file = (path: string, parts: [length: number, crc32: string][]): ManifestFile => ({

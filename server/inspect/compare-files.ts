@@ -1,5 +1,5 @@
-import type { StoredExtent, StoredFile } from "#protocol/adopted.ts";
-import type { FilesCompared } from "#protocol/inspect.ts";
+import type { StoredExtent, StoredFile } from "#protocol/checkpoint/adopted.ts";
+import type { FilesCompared } from "#protocol/checkpoint/inspect.ts";
 import { createPauses } from "../pauses.ts";
 
 const MOST_ROWS = 2_000;

@@ -1,7 +1,7 @@
 import type * as z from "zod";
-import { Fault } from "#protocol/fault.ts";
-import type { StoredFile } from "#protocol/adopted.ts";
-import type { Comparable, compareInput, LossCurve, PlacesCompared } from "#protocol/inspect.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { StoredFile } from "#protocol/checkpoint/adopted.ts";
+import type { Comparable, compareInput, LossCurve, PlacesCompared } from "#protocol/checkpoint/inspect.ts";
 import { compareTensors, type ComparedFile } from "#storage/inspect/compare.ts";
 import type { Hub } from "../hub.ts";
 import { createPauses } from "../pauses.ts";

@@ -1,7 +1,7 @@
-import type { StoredExtent, StoredFile, StoredManifest } from "#protocol/adopted.ts";
-import { Fault, isFault } from "#protocol/fault.ts";
-import { storedBytes } from "#protocol/packing.ts";
-import type { FileInspection, InspectPlace } from "#protocol/inspect.ts";
+import type { StoredExtent, StoredFile, StoredManifest } from "#protocol/checkpoint/adopted.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import { storedBytes } from "#protocol/checkpoint/packing.ts";
+import type { FileInspection, InspectPlace } from "#protocol/checkpoint/inspect.ts";
 import { readsBeside } from "#storage/inspect/inspect-file.ts";
 import type { ByteSource, OpenBeside } from "#storage/inspect/source.ts";
 import { getObjectRange, headObject } from "#storage/objects.ts";

@@ -1,5 +1,5 @@
-import type { CheckpointInspection, FileFormat, FileSummary } from "#protocol/inspect.ts";
-import { visibleStart } from "#protocol/visible-text.ts";
+import type { CheckpointInspection, FileFormat, FileSummary } from "#protocol/checkpoint/inspect.ts";
+import { visibleStart } from "#protocol/base/visible-text.ts";
 import { sumUp } from "#storage/inspect/summarise.ts";
 import type { Hub } from "../hub.ts";
 import { openCheckpoint } from "./find-file.ts";

@@ -1,6 +1,6 @@
-import type { StoredFile } from "#protocol/adopted.ts";
-import { Fault, isFault } from "#protocol/fault.ts";
-import type { FileInspection } from "#protocol/inspect.ts";
+import type { StoredFile } from "#protocol/checkpoint/adopted.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import type { FileInspection } from "#protocol/checkpoint/inspect.ts";
 import type { Hub } from "../hub.ts";
 import { inspectManifestFile, type ReadableCheckpoint } from "./find-file.ts";
 

@@ -1,8 +1,8 @@
 import { zstdCompressSync } from "node:zlib";
 import { PutObjectCommand } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { Manifest } from "#protocol/checkpoint.ts";
-import { packPath } from "#protocol/packing.ts";
+import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
+import { packPath } from "#protocol/checkpoint/packing.ts";
 import { crc32Hex } from "#storage/crc32.ts";
 import { headObject } from "#storage/objects.ts";
 import { readArchive } from "#storage/testing/real-files.ts";

@@ -1,4 +1,4 @@
-import type { FileInspection } from "#protocol/inspect.ts";
+import type { FileInspection } from "#protocol/checkpoint/inspect.ts";
 
 /**
  * What was found inside files, by the version of the object: an ETag never gets other bytes, so nothing here goes stale.

@@ -1,6 +1,6 @@
-import { Fault } from "#protocol/fault.ts";
-import type { Comparable } from "#protocol/inspect.ts";
-import { hasRole } from "#protocol/requests.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { Comparable } from "#protocol/checkpoint/inspect.ts";
+import { hasRole } from "#protocol/wire/requests.ts";
 import type { PersonCaller } from "../trpc.ts";
 
 /**

@@ -1,7 +1,7 @@
 import type * as z from "zod";
-import { Fault, isFault } from "#protocol/fault.ts";
-import type { Recognised, recogniseInput, RecognisedPage } from "#protocol/recognise.ts";
-import { unreadableWords } from "#protocol/unreadable-names.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import type { Recognised, recogniseInput, RecognisedPage } from "#protocol/recognition/recognise.ts";
+import { unreadableWords } from "#protocol/checkpoint/unreadable-names.ts";
 import { listObjectPages } from "#storage/listing.ts";
 import { getObjectText } from "#storage/objects.ts";
 import { createRecogniser, type Recogniser } from "#storage/recognise/recognise.ts";

@@ -1,5 +1,5 @@
-import { comparable, compareInput, inspectCheckpointInput, inspectFileInput } from "#protocol/inspect.ts";
-import { recogniseInput } from "#protocol/recognise.ts";
+import { comparable, compareInput, inspectCheckpointInput, inspectFileInput } from "#protocol/checkpoint/inspect.ts";
+import { recogniseInput } from "#protocol/recognition/recognise.ts";
 import { operator, router, viewer, type Context, type PersonCaller } from "../trpc.ts";
 import { comparePlaces, readCurve } from "./compare-places.ts";
 import { inspectAt } from "./find-file.ts";

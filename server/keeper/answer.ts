@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { signControlRequest } from "#storage/sign-control.ts";
 import { presignOperation } from "#storage/signing.ts";
 import type { Credential } from "#storage/sigv4.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { access, chmod, open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 
 /** Where the text of the master key comes from: given outright, or the key file in the data folder. */
 export interface MasterKeySource {

@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { stsWay } from "#protocol/bench/bench-key.ts";
-import { faultData } from "#protocol/fault-data.ts";
-import { id as anyId } from "#protocol/names.ts";
-import { operation, SIGN_BATCH, signedRequest, storeAccess, type SignedRequest } from "#protocol/operations.ts";
-import { credentialDraft, keyBy } from "#protocol/requests.ts";
-import { key32 } from "#protocol/sealing.ts";
+import { stsWay } from "#protocol/benchmarks/bench-key.ts";
+import { faultData } from "#protocol/faults/fault-data.ts";
+import { id as anyId } from "#protocol/base/names.ts";
+import { operation, SIGN_BATCH, signedRequest, storeAccess, type SignedRequest } from "#protocol/wire/operations.ts";
+import { credentialDraft, keyBy } from "#protocol/wire/requests.ts";
+import { key32 } from "#protocol/checkpoint/sealing.ts";
 
 /**
  * The whole of what may be asked of the keeper, one JSON object per line over a pipe that only its hub holds. There is no

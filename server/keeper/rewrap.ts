@@ -1,5 +1,5 @@
 import type { Database } from "#prisma/open.ts";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { CANARY_PLACE } from "./answer.ts";
 import type { Keeper } from "./messages.ts";
 import { benchKeyPlace, channelPlace, sealKeyPlace, secretPlace } from "./secret-place.ts";

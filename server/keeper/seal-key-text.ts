@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { Fault } from "#protocol/fault.ts";
-import { id } from "#protocol/names.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { id } from "#protocol/base/names.ts";
 
 /**
  * The private half of a wrapping key as people keep it: one line that says what it is, which key, and has a checksum, so that

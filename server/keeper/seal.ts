@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from "node:crypto";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 
 /**
  * How a bucket key lies in the database. Each is encrypted with a random key of its own (AES-256-GCM, random 96-bit IV),

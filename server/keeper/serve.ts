@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import { Fault, toFault } from "#protocol/fault.ts";
+import { Fault, toFault } from "#protocol/faults/fault.ts";
 import { linesOf } from "./lines.ts";
 import { keeperCall, type Keeper, type KeeperCall } from "./messages.ts";
 

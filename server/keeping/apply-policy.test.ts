@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { NO_RULES, type KeepPolicy } from "#protocol/keeping.ts";
+import { NO_RULES, type KeepPolicy } from "#protocol/retention/keeping.ts";
 import { node, other, test } from "../checkpoints/pair-for-each.ts";
 import { makeSafe, run } from "../checkpoints/stage-checkpoint.ts";
 import { fault } from "../hub/match-fault.ts";

@@ -1,6 +1,6 @@
-import { reasonWords } from "#protocol/decide-keeping.ts";
-import { Fault, toFault } from "#protocol/fault.ts";
-import type { AppliedView, KeepPolicy } from "#protocol/keeping.ts";
+import { reasonWords } from "#protocol/retention/decide-keeping.ts";
+import { Fault, toFault } from "#protocol/faults/fault.ts";
+import type { AppliedView, KeepPolicy } from "#protocol/retention/keeping.ts";
 import { audit } from "../events/audit.ts";
 import type { Hub } from "../hub.ts";
 import type { Context, PersonCaller } from "../trpc.ts";

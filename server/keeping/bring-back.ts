@@ -1,4 +1,4 @@
-import { Fault, isFault } from "#protocol/fault.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { headObject } from "#storage/objects.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { audit } from "../events/audit.ts";

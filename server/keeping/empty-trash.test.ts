@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { keepFolder, manifestKey } from "#protocol/keys.ts";
+import { keepFolder, manifestKey } from "#protocol/checkpoint/keys.ts";
 import { deleteObject, putObjectText } from "#storage/objects.ts";
 import { node, profileId, test } from "../checkpoints/pair-for-each.ts";
 import { keyOf, manifestOf, newAttempt, run, type Staged } from "../checkpoints/stage-checkpoint.ts";

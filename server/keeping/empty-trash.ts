@@ -1,6 +1,6 @@
-import { Fault, toFault } from "#protocol/fault.ts";
-import type { EmptiedView } from "#protocol/keeping.ts";
-import { runName } from "#protocol/names.ts";
+import { Fault, toFault } from "#protocol/faults/fault.ts";
+import type { EmptiedView } from "#protocol/retention/keeping.ts";
+import { runName } from "#protocol/base/names.ts";
 import type { Checkpoint, KeepRecord } from "#prisma/client/client.ts";
 import { audit } from "../events/audit.ts";
 import { completeCopies } from "../homes/homes-of.ts";

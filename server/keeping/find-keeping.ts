@@ -1,4 +1,4 @@
-import { KEPT_NOWHERE, type CheckpointKeeping, type TrashState } from "#protocol/keeping.ts";
+import { KEPT_NOWHERE, type CheckpointKeeping, type TrashState } from "#protocol/retention/keeping.ts";
 import type { Transaction } from "#prisma/open.ts";
 import type { KeepRecord } from "#prisma/client/client.ts";
 import { storedFault } from "../events/event-row.ts";

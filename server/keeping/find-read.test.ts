@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { NO_RULES } from "#protocol/keeping.ts";
-import { runName } from "#protocol/names.ts";
+import { NO_RULES } from "#protocol/retention/keeping.ts";
+import { runName } from "#protocol/base/names.ts";
 import { other, profileId, test } from "../checkpoints/pair-for-each.ts";
 import { run } from "../checkpoints/stage-checkpoint.ts";
 import { fault } from "../hub/match-fault.ts";

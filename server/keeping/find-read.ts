@@ -1,5 +1,5 @@
 import type { Database } from "#prisma/open.ts";
-import { isEnded, type TransferState } from "#protocol/transfer.ts";
+import { isEnded, type TransferState } from "#protocol/wire/transfer.ts";
 
 const READING = ["download", "verify", "drill", "copy"];
 

@@ -1,6 +1,6 @@
 import { PutBucketVersioningCommand } from "@aws-sdk/client-s3";
 import { expect, it } from "vitest";
-import { runName } from "#protocol/names.ts";
+import { runName } from "#protocol/base/names.ts";
 import { profileId, test } from "../checkpoints/pair-for-each.ts";
 import { run } from "../checkpoints/stage-checkpoint.ts";
 import { fault } from "../hub/match-fault.ts";

@@ -1,5 +1,5 @@
-import { Fault } from "#protocol/fault.ts";
-import type { KeptVersionsView } from "#protocol/keeping.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { KeptVersionsView } from "#protocol/retention/keeping.ts";
 import { keepsVersions } from "#storage/delete-many.ts";
 import { homesOf } from "../homes/homes-of.ts";
 import type { Hub } from "../hub.ts";

@@ -1,4 +1,4 @@
-import type { TrashRow } from "#protocol/keeping.ts";
+import type { TrashRow } from "#protocol/retention/keeping.ts";
 import type { Hub } from "../hub.ts";
 import { trashStateOf } from "./find-keeping.ts";
 

@@ -1,7 +1,7 @@
-import { MOST_METRICS } from "#protocol/bounded.ts";
+import { MOST_METRICS } from "#protocol/base/bounded.ts";
 import { readMetrics } from "../checkpoints/read-metrics.ts";
-import { Fault } from "#protocol/fault.ts";
-import type { KeepPolicy, PolicyView, RunPolicyView } from "#protocol/keeping.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { KeepPolicy, PolicyView, RunPolicyView } from "#protocol/retention/keeping.ts";
 import type { KeepPolicy as PolicyRow } from "#prisma/client/client.ts";
 import { audit } from "../events/audit.ts";
 import type { Hub } from "../hub.ts";

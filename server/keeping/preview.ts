@@ -1,6 +1,6 @@
-import { decideKeeping } from "#protocol/decide-keeping.ts";
-import { Fault } from "#protocol/fault.ts";
-import type { KeepPolicy, PreviewRow, RunPreview } from "#protocol/keeping.ts";
+import { decideKeeping } from "#protocol/retention/decide-keeping.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { KeepPolicy, PreviewRow, RunPreview } from "#protocol/retention/keeping.ts";
 import type { Hub } from "../hub.ts";
 import { readHistory } from "./read-history.ts";
 

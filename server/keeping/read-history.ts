@@ -1,7 +1,7 @@
 import { readMetrics } from "../checkpoints/read-metrics.ts";
-import type { CheckpointState } from "#protocol/checkpoint.ts";
-import type { KeepHistory } from "#protocol/decide-keeping.ts";
-import { KEPT_NOWHERE } from "#protocol/keeping.ts";
+import type { CheckpointState } from "#protocol/checkpoint/checkpoint.ts";
+import type { KeepHistory } from "#protocol/retention/decide-keeping.ts";
+import { KEPT_NOWHERE } from "#protocol/retention/keeping.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import type { Database } from "#prisma/open.ts";
 import { WRITTEN_BY_NODES } from "../adopt/is-adopted.ts";

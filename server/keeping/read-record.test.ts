@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { NO_RULES } from "#protocol/keeping.ts";
-import { keepFolder } from "#protocol/keys.ts";
+import { NO_RULES } from "#protocol/retention/keeping.ts";
+import { keepFolder } from "#protocol/checkpoint/keys.ts";
 import { putObjectText } from "#storage/objects.ts";
 import { profileId, store, test } from "../checkpoints/pair-for-each.ts";
 import { run } from "../checkpoints/stage-checkpoint.ts";

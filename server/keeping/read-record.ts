@@ -1,10 +1,10 @@
-import { keepRecord, USUAL_TRASH_MS, type KeepRecord } from "#protocol/keeping.ts";
-import { keepRecordKey } from "#protocol/keys.ts";
-import type { RunName } from "#protocol/names.ts";
-import { Fault, isFault } from "#protocol/fault.ts";
+import { keepRecord, USUAL_TRASH_MS, type KeepRecord } from "#protocol/retention/keeping.ts";
+import { keepRecordKey } from "#protocol/checkpoint/keys.ts";
+import type { RunName } from "#protocol/base/names.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { listObjects } from "#storage/listing.ts";
 import { getObjectText } from "#storage/objects.ts";
-import { keepFolder } from "#protocol/keys.ts";
+import { keepFolder } from "#protocol/checkpoint/keys.ts";
 import type { Database } from "#prisma/open.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
 import { hashOf } from "../random-id.ts";

@@ -1,7 +1,7 @@
-import { Fault } from "#protocol/fault.ts";
-import { attemptPrefix, findingFolder } from "#protocol/keys.ts";
-import { attemptId, runName, type AttemptId, type RunName } from "#protocol/names.ts";
-import { formatBytes } from "#protocol/units.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { attemptPrefix, findingFolder } from "#protocol/checkpoint/keys.ts";
+import { attemptId, runName, type AttemptId, type RunName } from "#protocol/base/names.ts";
+import { formatBytes } from "#protocol/base/units.ts";
 import { listObjects } from "#storage/listing.ts";
 import { deleteObject } from "#storage/objects.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";

@@ -5,8 +5,8 @@ import {
   policyOf,
   previewInput,
   setPolicyInput,
-} from "#protocol/keeping.ts";
-import { byId, byRun } from "#protocol/requests.ts";
+} from "#protocol/retention/keeping.ts";
+import { byId, byRun } from "#protocol/wire/requests.ts";
 import { admin, operator, router, viewer } from "../trpc.ts";
 import { applyNow } from "./apply-policy.ts";
 import { bringBack } from "./bring-back.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { keepRecord } from "#protocol/keeping.ts";
-import type { Operation } from "#protocol/operations.ts";
+import { keepRecord } from "#protocol/retention/keeping.ts";
+import type { Operation } from "#protocol/wire/operations.ts";
 import { getObjectText } from "#storage/objects.ts";
 import { node, profileId, test } from "../checkpoints/pair-for-each.ts";
 import { run } from "../checkpoints/stage-checkpoint.ts";

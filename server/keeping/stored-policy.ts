@@ -1,4 +1,4 @@
-import { keepPolicy, type KeepPolicy } from "#protocol/keeping.ts";
+import { keepPolicy, type KeepPolicy } from "#protocol/retention/keeping.ts";
 import type { Database } from "#prisma/open.ts";
 
 /** Stands for all runs without a policy of their own; no run can be called so. */

@@ -1,4 +1,4 @@
-import type { CheckpointKeeping } from "#protocol/keeping.ts";
+import type { CheckpointKeeping } from "#protocol/retention/keeping.ts";
 import type { Context, PersonCaller } from "../trpc.ts";
 import { nameOf, sayWord } from "./say-word.ts";
 

@@ -1,5 +1,5 @@
-import { mayBecome, type CheckpointState } from "#protocol/checkpoint.ts";
-import type { KeepRecord } from "#protocol/keeping.ts";
+import { mayBecome, type CheckpointState } from "#protocol/checkpoint/checkpoint.ts";
+import type { KeepRecord } from "#protocol/retention/keeping.ts";
 import type { Transaction } from "#prisma/open.ts";
 import { isAdoptedRow } from "../adopt/is-adopted.ts";
 

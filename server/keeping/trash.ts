@@ -1,8 +1,8 @@
-import { protectedBy, reasonWords } from "#protocol/decide-keeping.ts";
-import { Fault } from "#protocol/fault.ts";
-import { USUAL_TRASH_MS } from "#protocol/keeping.ts";
-import { runName } from "#protocol/names.ts";
-import { formatBytes } from "#protocol/units.ts";
+import { protectedBy, reasonWords } from "#protocol/retention/decide-keeping.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { USUAL_TRASH_MS } from "#protocol/retention/keeping.ts";
+import { runName } from "#protocol/base/names.ts";
+import { formatBytes } from "#protocol/base/units.ts";
 import { isAdoptedRow } from "../adopt/is-adopted.ts";
 import { audit } from "../events/audit.ts";
 import { emit, recordEvent } from "../events/record-event.ts";

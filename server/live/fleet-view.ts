@@ -1,6 +1,6 @@
-import { isExpected, isHeard } from "#protocol/node-status.ts";
-import { addRisks, NO_RISK } from "#protocol/risk.ts";
-import type { FleetView, NodeRow } from "#protocol/views.ts";
+import { isExpected, isHeard } from "#protocol/fleet/node-status.ts";
+import { addRisks, NO_RISK } from "#protocol/wire/risk.ts";
+import type { FleetView, NodeRow } from "#protocol/wire/views.ts";
 import { mapInSlices } from "../pauses.ts";
 import type { Live } from "./live.ts";
 import { nodeRowOf } from "./node-row.ts";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import type { LiveMessage } from "#protocol/views.ts";
+import type { LiveMessage } from "#protocol/wire/views.ts";
 import { openSession } from "../auth/session.ts";
 import { addTestProfile, callAs, facts, openTestHub, report, type TestHub } from "../hub/open-test-hub.ts";
 import { hashOf, newId } from "../random-id.ts";

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { changeNode } from "#protocol/node-changes.ts";
-import { runName } from "#protocol/names.ts";
-import type { RunBacklog } from "#protocol/reports.ts";
-import type { LiveMessage, NodeRow } from "#protocol/views.ts";
+import { changeNode } from "#protocol/fleet/node-changes.ts";
+import { runName } from "#protocol/base/names.ts";
+import type { RunBacklog } from "#protocol/wire/reports.ts";
+import type { LiveMessage, NodeRow } from "#protocol/wire/views.ts";
 import { openSession } from "../auth/session.ts";
 import {
   addTestNode,

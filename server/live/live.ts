@@ -1,10 +1,10 @@
-import { Fault } from "#protocol/fault.ts";
-import type { NodeMessage } from "#protocol/commands.ts";
-import type { NodeSettings } from "#protocol/hello.ts";
-import { isExpected } from "#protocol/node-status.ts";
-import { returnWindowMs } from "#protocol/return-wait.ts";
-import { isEnded } from "#protocol/transfer.ts";
-import type { EventRow, FleetView, StaleTopic, TransferRow } from "#protocol/views.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { NodeMessage } from "#protocol/wire/commands.ts";
+import type { NodeSettings } from "#protocol/wire/hello.ts";
+import { isExpected } from "#protocol/fleet/node-status.ts";
+import { returnWindowMs } from "#protocol/base/return-wait.ts";
+import { isEnded } from "#protocol/wire/transfer.ts";
+import type { EventRow, FleetView, StaleTopic, TransferRow } from "#protocol/wire/views.ts";
 import { fleetViewOf } from "./fleet-view.ts";
 import { createLiveNode, post, stateOf, type LiveNode, type NewLiveNode } from "./live-node.ts";
 import { withoutSpeed } from "../transfers/transfer-row.ts";

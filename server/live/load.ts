@@ -1,6 +1,6 @@
-import { UNKNOWN_FACTS, nodeFacts } from "#protocol/hello.ts";
-import { presenceAt } from "#protocol/node-status.ts";
-import { progressReport } from "#protocol/reports.ts";
+import { UNKNOWN_FACTS, nodeFacts } from "#protocol/wire/hello.ts";
+import { presenceAt } from "#protocol/fleet/node-status.ts";
+import { progressReport } from "#protocol/wire/reports.ts";
 import type { Database } from "#prisma/open.ts";
 import { REAL_NODES } from "../adopt/foreign-node.ts";
 import { eventRowOf } from "../events/event-row.ts";

@@ -1,6 +1,6 @@
-import { isHeard, transferPhaseOf, workOf } from "#protocol/node-status.ts";
-import { addRisks, type Risk, type WorkState } from "#protocol/risk.ts";
-import type { NodeRow, NodeRunView } from "#protocol/views.ts";
+import { isHeard, transferPhaseOf, workOf } from "#protocol/fleet/node-status.ts";
+import { addRisks, type Risk, type WorkState } from "#protocol/wire/risk.ts";
+import type { NodeRow, NodeRunView } from "#protocol/wire/views.ts";
 import type { Live } from "./live.ts";
 import { gpuOf, HISTORY_POINTS, risksOf, riskTimeOf, stateOf, type LiveNode } from "./live-node.ts";
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import { partsOf, type NodeParts } from "#protocol/node-changes.ts";
-import type { NodeChange, NodeRow } from "#protocol/views.ts";
+import { partsOf, type NodeParts } from "#protocol/fleet/node-changes.ts";
+import type { NodeChange, NodeRow } from "#protocol/wire/views.ts";
 import type { Live } from "./live.ts";
 import type { LiveNode } from "./live-node.ts";
 import { nodeRowOf } from "./node-row.ts";

@@ -1,8 +1,8 @@
 import { setImmediate } from "node:timers/promises";
-import { isExpected, isHeard, presenceAt, wouldLose } from "#protocol/node-status.ts";
-import { addRisks } from "#protocol/risk.ts";
-import { isEnded } from "#protocol/transfer.ts";
-import { formatBytes, formatDuration } from "#protocol/units.ts";
+import { isExpected, isHeard, presenceAt, wouldLose } from "#protocol/fleet/node-status.ts";
+import { addRisks } from "#protocol/wire/risk.ts";
+import { isEnded } from "#protocol/wire/transfer.ts";
+import { formatBytes, formatDuration } from "#protocol/base/units.ts";
 import { cleanTurns } from "../benchmarks/clean-turns.ts";
 import { runBenchmarks } from "../benchmarks/run-benchmarks.ts";
 import { expireCommands, forgetCommands } from "../commands/expire.ts";

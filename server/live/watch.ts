@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
-import { Fault, isFault } from "#protocol/fault.ts";
-import { isEnded } from "#protocol/transfer.ts";
-import type { LiveMessage } from "#protocol/views.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import { isEnded } from "#protocol/wire/transfer.ts";
+import type { LiveMessage } from "#protocol/wire/views.ts";
 import { isTokenGood } from "../api-tokens/read-token.ts";
 import { readSession } from "../auth/session.ts";
 import type { Hub } from "../hub.ts";

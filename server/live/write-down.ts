@@ -1,5 +1,5 @@
-import { isEnded } from "#protocol/transfer.ts";
-import type { TransferRow } from "#protocol/views.ts";
+import { isEnded } from "#protocol/wire/transfer.ts";
+import type { TransferRow } from "#protocol/wire/views.ts";
 import type { Transaction } from "#prisma/open.ts";
 import type { Hub } from "../hub.ts";
 import type { LiveNode } from "./live-node.ts";

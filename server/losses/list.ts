@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import type { listLossesInput } from "#protocol/requests.ts";
-import type { LossRow } from "#protocol/losses.ts";
+import type { listLossesInput } from "#protocol/wire/requests.ts";
+import type { LossRow } from "#protocol/history/losses.ts";
 import type { Hub } from "../hub.ts";
 import { readPrices } from "./prices.ts";
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { makeRunBacklog } from "#protocol/make-run-backlog.ts";
+import { makeRunBacklog } from "#protocol/testing/make-run-backlog.ts";
 import { makeSafe, run } from "../checkpoints/stage-checkpoint.ts";
 import { callAs, type TestNode } from "../hub/open-test-hub.ts";
 import { fault } from "../hub/match-fault.ts";

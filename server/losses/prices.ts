@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import type { Money, NodePriceView, setNodePriceInput } from "#protocol/losses.ts";
-import { Fault } from "#protocol/fault.ts";
+import type { Money, NodePriceView, setNodePriceInput } from "#protocol/history/losses.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { audit } from "../events/audit.ts";
 import { emit } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";

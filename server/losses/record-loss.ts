@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import type { NodeEvent } from "#protocol/reports.ts";
-import { LEAST_UNCERTAIN_MS, lostWords } from "#protocol/losses.ts";
-import { formatCount } from "#protocol/units.ts";
-import type { EventRow } from "#protocol/views.ts";
+import type { NodeEvent } from "#protocol/wire/reports.ts";
+import { LEAST_UNCERTAIN_MS, lostWords } from "#protocol/history/losses.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import type { EventRow } from "#protocol/wire/views.ts";
 import type { Loss } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
 import { recordEvent } from "../events/record-event.ts";

@@ -1,5 +1,5 @@
-import { lossSummaryInput, setNodePriceInput } from "#protocol/losses.ts";
-import { listLossesInput } from "#protocol/requests.ts";
+import { lossSummaryInput, setNodePriceInput } from "#protocol/history/losses.ts";
+import { listLossesInput } from "#protocol/wire/requests.ts";
 import { operator, router, viewer } from "../trpc.ts";
 import { listLosses } from "./list.ts";
 import { setPrice } from "./prices.ts";

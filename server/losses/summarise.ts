@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import type { LossSum, LossSummary, LossWeek, lossSummaryInput } from "#protocol/losses.ts";
+import type { LossSum, LossSummary, LossWeek, lossSummaryInput } from "#protocol/history/losses.ts";
 import type { Hub } from "../hub.ts";
 import { readPrices, type Prices } from "./prices.ts";
 

@@ -1,7 +1,7 @@
 import type * as z from "zod";
-import { Fault, isFault } from "#protocol/fault.ts";
-import type { EnrolAnswer, enrolInput } from "#protocol/hello.ts";
-import { OLDEST_ACCEPTED_PROTOCOL, PROTOCOL_VERSION } from "#protocol/version.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import type { EnrolAnswer, enrolInput } from "#protocol/wire/hello.ts";
+import { OLDEST_ACCEPTED_PROTOCOL, PROTOCOL_VERSION } from "#protocol/base/version.ts";
 import type { Transaction } from "#prisma/open.ts";
 import { noteRefusal } from "../auth/refusals.ts";
 import { audit } from "../events/audit.ts";

@@ -1,4 +1,4 @@
-import { formatDuration } from "#protocol/units.ts";
+import { formatDuration } from "#protocol/base/units.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
 import type { LiveNode } from "../live/live-node.ts";

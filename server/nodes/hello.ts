@@ -1,7 +1,13 @@
 import type * as z from "zod";
-import { HUB_FEATURES, type HelloAnswer, type helloInput, type NodeFacts, type NodeStore } from "#protocol/hello.ts";
-import { tuned } from "#protocol/tuning.ts";
-import { OLDEST_ACCEPTED_PROTOCOL, PROTOCOL_VERSION } from "#protocol/version.ts";
+import {
+  HUB_FEATURES,
+  type HelloAnswer,
+  type helloInput,
+  type NodeFacts,
+  type NodeStore,
+} from "#protocol/wire/hello.ts";
+import { tuned } from "#protocol/wire/tuning.ts";
+import { OLDEST_ACCEPTED_PROTOCOL, PROTOCOL_VERSION } from "#protocol/base/version.ts";
 import type { Hub } from "../hub.ts";
 import type { LiveNode } from "../live/live-node.ts";
 import { foundOf } from "../profiles/found-of.ts";

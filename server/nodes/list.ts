@@ -1,5 +1,5 @@
-import { Fault } from "#protocol/fault.ts";
-import type { NodeRow } from "#protocol/views.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { NodeRow } from "#protocol/wire/views.ts";
 import type { Hub } from "../hub.ts";
 import { nodeRowOf } from "../live/node-row.ts";
 import { mapInSlices } from "../pauses.ts";

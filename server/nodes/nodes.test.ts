@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { NodeMessage } from "#protocol/commands.ts";
-import { makeRunBacklog } from "#protocol/make-run-backlog.ts";
-import { nodeName, runName } from "#protocol/names.ts";
+import type { NodeMessage } from "#protocol/wire/commands.ts";
+import { makeRunBacklog } from "#protocol/testing/make-run-backlog.ts";
+import { nodeName, runName } from "#protocol/base/names.ts";
 import { profileForEach, profileId, test } from "../hub/profile-for-each.ts";
 import { addTestNode, callAs, facts, NOBODY, profileFor, report, type TestNode } from "../hub/open-test-hub.ts";
 import { kindsTold } from "../events/kinds-told.ts";

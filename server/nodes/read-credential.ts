@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { Node } from "#prisma/client/client.ts";
 import { audit } from "../events/audit.ts";
 import type { Hub } from "../hub.ts";

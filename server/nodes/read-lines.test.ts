@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { makeRunBacklog } from "#protocol/make-run-backlog.ts";
+import { makeRunBacklog } from "#protocol/testing/make-run-backlog.ts";
 import { claim, node, other, pairForEach, test } from "../checkpoints/pair-for-each.ts";
 import { makeSafe, run } from "../checkpoints/stage-checkpoint.ts";
 import { fault } from "../hub/match-fault.ts";

@@ -1,5 +1,5 @@
-import { linesOf } from "#protocol/folder-lines.ts";
-import type { NodeLine } from "#protocol/views.ts";
+import { linesOf } from "#protocol/checkpoint/folder-lines.ts";
+import type { NodeLine } from "#protocol/wire/views.ts";
 import { placeOfRow } from "../checkpoints/place-of-row.ts";
 import type { Hub } from "../hub.ts";
 import { readNode } from "./list.ts";

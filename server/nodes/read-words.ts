@@ -1,5 +1,5 @@
-import { Fault } from "#protocol/fault.ts";
-import type { NodeWords } from "#protocol/node-words.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { NodeWords } from "#protocol/fleet/node-words.ts";
 import type { Hub } from "../hub.ts";
 import { stateOf } from "../live/live-node.ts";
 

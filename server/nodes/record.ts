@@ -1,7 +1,7 @@
 import type * as z from "zod";
-import type { NodeEvent, recordInput } from "#protocol/reports.ts";
-import { formatDuration } from "#protocol/units.ts";
-import type { EventRow, TransferRow } from "#protocol/views.ts";
+import type { NodeEvent, recordInput } from "#protocol/wire/reports.ts";
+import { formatDuration } from "#protocol/base/units.ts";
+import type { EventRow, TransferRow } from "#protocol/wire/views.ts";
 import type { Transaction } from "#prisma/open.ts";
 import { recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";

@@ -1,5 +1,5 @@
-import { Fault } from "#protocol/fault.ts";
-import { isEnded } from "#protocol/transfer.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { isEnded } from "#protocol/wire/transfer.ts";
 import { audit } from "../events/audit.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Context } from "../trpc.ts";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { NodeMessage } from "#protocol/commands.ts";
+import type { NodeMessage } from "#protocol/wire/commands.ts";
 import { fault } from "../hub/match-fault.ts";
 import { addTestNode, addTestProfile, callAs, openTestHub, type TestHub, type TestNode } from "../hub/open-test-hub.ts";
 import { hashOf, newId } from "../random-id.ts";

@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import { Fault } from "#protocol/fault.ts";
-import type { RotateAnswer, rotateInput } from "#protocol/hello.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { RotateAnswer, rotateInput } from "#protocol/wire/hello.ts";
 import { audit } from "../events/audit.ts";
 import type { Hub } from "../hub.ts";
 import type { Context, NodeCaller } from "../trpc.ts";

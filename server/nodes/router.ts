@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { commitInput } from "#protocol/checkpoint.ts";
+import { commitInput } from "#protocol/checkpoint/checkpoint.ts";
 import {
   claimEpochInput,
   confirmCompleteInput,
@@ -9,18 +9,18 @@ import {
   listKeptInput,
   openPiecesInput,
   rotateInput,
-} from "#protocol/hello.ts";
-import { beginCopyInput, commitCopyInput, runHomesInput } from "#protocol/homes.ts";
-import { id } from "#protocol/names.ts";
-import { operation, SIGN_BATCH } from "#protocol/operations.ts";
-import { probeReport, probeTargetInput, reallocateInput } from "#protocol/probe.ts";
-import { captureAnnouncement, progressReport, recordInput } from "#protocol/reports.ts";
-import { byId, byIdOrName, createTokenInput, setNodeRunsInput } from "#protocol/requests.ts";
-import { releaseKeyInput } from "#protocol/sealing.ts";
-import { tellSumsInput } from "#protocol/adopted.ts";
+} from "#protocol/wire/hello.ts";
+import { beginCopyInput, commitCopyInput, runHomesInput } from "#protocol/wire/homes.ts";
+import { id } from "#protocol/base/names.ts";
+import { operation, SIGN_BATCH } from "#protocol/wire/operations.ts";
+import { probeReport, probeTargetInput, reallocateInput } from "#protocol/links/probe.ts";
+import { captureAnnouncement, progressReport, recordInput } from "#protocol/wire/reports.ts";
+import { byId, byIdOrName, createTokenInput, setNodeRunsInput } from "#protocol/wire/requests.ts";
+import { releaseKeyInput } from "#protocol/checkpoint/sealing.ts";
+import { tellSumsInput } from "#protocol/checkpoint/adopted.ts";
 import { tellSums } from "../adopt/tell-sums.ts";
-import { benchBeginInput, benchCaseInput } from "#protocol/bench/turn.ts";
-import { benchTargetInput, endOwnBenchInput, startOwnBenchInput } from "#protocol/bench/own-bench.ts";
+import { benchBeginInput, benchCaseInput } from "#protocol/benchmarks/turn.ts";
+import { benchTargetInput, endOwnBenchInput, startOwnBenchInput } from "#protocol/benchmarks/own-bench.ts";
 import { benchEnd, benchStart, benchTarget } from "../benchmarks/own-bench.ts";
 import { benchBegin, benchCase, benchSign, benchTurn } from "../benchmarks/take-turn.ts";
 import { announce } from "../checkpoints/announce.ts";

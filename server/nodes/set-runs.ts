@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import type { setNodeRunsInput } from "#protocol/requests.ts";
+import type { setNodeRunsInput } from "#protocol/wire/requests.ts";
 import { audit } from "../events/audit.ts";
 import type { Context } from "../trpc.ts";
 import { liveNodeOf } from "./live-node-of.ts";

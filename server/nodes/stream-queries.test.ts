@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { NodeMessage } from "#protocol/commands.ts";
-import { runName } from "#protocol/names.ts";
+import type { NodeMessage } from "#protocol/wire/commands.ts";
+import { runName } from "#protocol/base/names.ts";
 import { makeSafe, run, type Staged } from "../checkpoints/stage-checkpoint.ts";
 import { callAs, type TestNode } from "../hub/open-test-hub.ts";
 import { countQueries } from "../hub/count-queries.ts";

@@ -1,5 +1,5 @@
-import { command, type Command, type NodeMessage } from "#protocol/commands.ts";
-import { Fault } from "#protocol/fault.ts";
+import { command, type Command, type NodeMessage } from "#protocol/wire/commands.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { Hub } from "../hub.ts";
 import { createMailbox, type LiveNode, type Mailbox } from "../live/live-node.ts";
 import { trpcError, type Context, type NodeCaller } from "../trpc.ts";

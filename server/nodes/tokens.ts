@@ -1,7 +1,7 @@
 import type * as z from "zod";
-import { Fault } from "#protocol/fault.ts";
-import type { createTokenInput } from "#protocol/requests.ts";
-import type { TokenView } from "#protocol/views.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { createTokenInput } from "#protocol/wire/requests.ts";
+import type { TokenView } from "#protocol/wire/views.ts";
 import type { JoinToken, Profile } from "#prisma/client/client.ts";
 import { audit } from "../events/audit.ts";
 import { emit } from "../events/record-event.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { faultData } from "#protocol/fault-data.ts";
-import { PRODUCT_VERSION } from "#protocol/version.ts";
+import { faultData } from "#protocol/faults/fault-data.ts";
+import { PRODUCT_VERSION } from "#protocol/base/version.ts";
 import { API_PATH } from "../hub/api-path.ts";
 import { hubRouter } from "../router.ts";
 import type { Meta } from "../trpc.ts";

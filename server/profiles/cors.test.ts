@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { CorsRuleView } from "#protocol/profiles.ts";
+import type { CorsRuleView } from "#protocol/wire/profiles.ts";
 import { readCorsRules, writeCorsRules } from "#storage/bucket-cors.ts";
 import { CONTROL } from "#storage/testing/spawn-store.ts";
 import { openBucketStage } from "../bucket/stage-bucket.ts";

@@ -1,10 +1,16 @@
 import { setTimeout } from "node:timers/promises";
 import type * as z from "zod";
-import { Fault, isFault } from "#protocol/fault.ts";
-import type { CorsAnswer } from "#protocol/browser-transfers.ts";
-import { OWN_FOLDERS } from "#protocol/keys.ts";
-import type { CorsPlanView, CorsRuleView, CorsWriteView, PreflightView, writeCorsInput } from "#protocol/profiles.ts";
-import type { ProfileDraft } from "#protocol/requests.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import type { CorsAnswer } from "#protocol/buckets/browser-transfers.ts";
+import { OWN_FOLDERS } from "#protocol/checkpoint/keys.ts";
+import type {
+  CorsPlanView,
+  CorsRuleView,
+  CorsWriteView,
+  PreflightView,
+  writeCorsInput,
+} from "#protocol/wire/profiles.ts";
+import type { ProfileDraft } from "#protocol/wire/requests.ts";
 import { createAgentFetch } from "#storage/agent-fetch.ts";
 import { readCorsRules, writeCorsRules } from "#storage/bucket-cors.ts";
 import { corsPastes, NO_CORS_CALL, sayByHand } from "#storage/cors-by-hand.ts";

@@ -1,4 +1,4 @@
-import { foundTraits, type FoundTraits } from "#protocol/profiles.ts";
+import { foundTraits, type FoundTraits } from "#protocol/wire/profiles.ts";
 import type { Profile } from "#prisma/client/client.ts";
 import { readStored } from "../stored-json.ts";
 

@@ -1,6 +1,6 @@
-import { Fault } from "#protocol/fault.ts";
-import type { ImportedKey } from "#protocol/profiles.ts";
-import type { CredentialDraft } from "#protocol/requests.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { ImportedKey } from "#protocol/wire/profiles.ts";
+import type { CredentialDraft } from "#protocol/wire/requests.ts";
 import type { Keeper } from "../keeper/messages.ts";
 import { newId } from "../random-id.ts";
 import { secretPlace } from "../keeper/secret-place.ts";

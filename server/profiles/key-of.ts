@@ -1,5 +1,5 @@
-import { Fault } from "#protocol/fault.ts";
-import type { KeySource } from "#protocol/requests.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { KeySource } from "#protocol/wire/requests.ts";
 import type { Context } from "../trpc.ts";
 import { sealKey, type SealedKey } from "./imports.ts";
 

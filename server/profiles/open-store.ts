@@ -1,11 +1,11 @@
 import type { LookupFunction } from "node:net";
 import type { S3Client } from "@aws-sdk/client-s3";
-import { Fault } from "#protocol/fault.ts";
-import type { Operation, SignedRequest } from "#protocol/operations.ts";
-import type { FoundTraits } from "#protocol/profiles.ts";
-import { provider } from "#protocol/provider.ts";
-import type { ProfileDraft } from "#protocol/requests.ts";
-import type { StoreTrust } from "#protocol/store-trust.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { Operation, SignedRequest } from "#protocol/wire/operations.ts";
+import type { FoundTraits } from "#protocol/wire/profiles.ts";
+import { provider } from "#protocol/base/provider.ts";
+import type { ProfileDraft } from "#protocol/wire/requests.ts";
+import type { StoreTrust } from "#protocol/wire/store-trust.ts";
 import { createControlClient, type ControlLimits } from "#storage/client.ts";
 import { traitsFound } from "#storage/providers.ts";
 import { DEFAULT_LIFETIME_MS, type StoreAccess } from "#storage/signing.ts";

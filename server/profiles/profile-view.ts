@@ -1,10 +1,10 @@
-import type { Packing } from "#protocol/packing.ts";
-import { priceOverride, type ProfileAbout } from "#protocol/profiles.ts";
-import type { ProfileCheck, ProfileTestView, ProfileView } from "#protocol/profile-views.ts";
-import type { Tuning } from "#protocol/tuning.ts";
+import type { Packing } from "#protocol/checkpoint/packing.ts";
+import { priceOverride, type ProfileAbout } from "#protocol/wire/profiles.ts";
+import type { ProfileCheck, ProfileTestView, ProfileView } from "#protocol/wire/profile-views.ts";
+import type { Tuning } from "#protocol/wire/tuning.ts";
 import type { Profile } from "#prisma/client/client.ts";
-import { Fault } from "#protocol/fault.ts";
-import type { Role } from "#protocol/requests.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { Role } from "#protocol/wire/requests.ts";
 import type { Hub } from "../hub.ts";
 import { sealingOf } from "../sealing/seal-keys.ts";
 import { draftOf } from "./open-store.ts";

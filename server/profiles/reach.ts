@@ -1,5 +1,5 @@
 import { BlockList, isIP } from "node:net";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { classOf } from "#storage/address-rules.ts";
 import { pinnedLookup, resolveAll, type Resolve, type WhyRefused } from "#storage/pinned-lookup.ts";
 

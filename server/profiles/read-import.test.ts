@@ -1,4 +1,4 @@
-import { DEFAULT_PACKING } from "#protocol/packing.ts";
+import { DEFAULT_PACKING } from "#protocol/checkpoint/packing.ts";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";

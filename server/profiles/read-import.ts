@@ -1,4 +1,4 @@
-import type { ImportView } from "#protocol/profiles.ts";
+import type { ImportView } from "#protocol/wire/profiles.ts";
 import { readImport } from "#storage/import/read-import.ts";
 import { audit } from "../events/audit.ts";
 import type { Context } from "../trpc.ts";

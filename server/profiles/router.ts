@@ -1,5 +1,5 @@
-import { byId, createProfileInput, testProfileInput, updateProfileInput } from "#protocol/requests.ts";
-import { readImportInput, writeCorsInput } from "#protocol/profiles.ts";
+import { byId, createProfileInput, testProfileInput, updateProfileInput } from "#protocol/wire/requests.ts";
+import { readImportInput, writeCorsInput } from "#protocol/wire/profiles.ts";
 import { presetViews } from "#storage/providers.ts";
 import { admin, router, viewer } from "../trpc.ts";
 import { planProfileCors, writeProfileCors } from "./cors.ts";

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import type { KeyBy } from "#protocol/requests.ts";
+import type { KeyBy } from "#protocol/wire/requests.ts";
 import { CONTROL, TEST_CREDENTIAL, folderForTests, spawnStore } from "#storage/testing/spawn-store.ts";
 import { callAs, openTestHub, type TestHub } from "../hub/open-test-hub.ts";
 

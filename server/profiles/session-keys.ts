@@ -1,5 +1,5 @@
-import { Fault, isFault } from "#protocol/fault.ts";
-import { keyBy as keyBySchema, type KeyBy } from "#protocol/requests.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import { keyBy as keyBySchema, type KeyBy } from "#protocol/wire/requests.ts";
 import { createAgentFetch } from "#storage/agent-fetch.ts";
 import { createKeyRing } from "#storage/key-ring.ts";
 import { readTemporaryKey } from "#storage/read-temporary-key.ts";

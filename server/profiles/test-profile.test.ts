@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import type { ProfileTestView } from "#protocol/profile-views.ts";
-import type { ProfileDraft } from "#protocol/requests.ts";
+import type { ProfileTestView } from "#protocol/wire/profile-views.ts";
+import type { ProfileDraft } from "#protocol/wire/requests.ts";
 import { CONTROL } from "#storage/testing/spawn-store.ts";
 import {
   addTestNode,

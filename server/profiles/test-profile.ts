@@ -1,8 +1,8 @@
 import type * as z from "zod";
-import { Fault } from "#protocol/fault.ts";
-import type { FoundTraits } from "#protocol/profiles.ts";
-import type { KeyBy, KeySource, ProfileDraft, testProfileInput } from "#protocol/requests.ts";
-import type { ProfileTestView } from "#protocol/profile-views.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { FoundTraits } from "#protocol/wire/profiles.ts";
+import type { KeyBy, KeySource, ProfileDraft, testProfileInput } from "#protocol/wire/requests.ts";
+import type { ProfileTestView } from "#protocol/wire/profile-views.ts";
 import { createAgentFetch } from "#storage/agent-fetch.ts";
 import { checkStore } from "#storage/check-store.ts";
 import { DEFAULT_LIFETIME_MS } from "#storage/signing.ts";

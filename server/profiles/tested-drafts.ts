@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from "node:crypto";
-import type { KeyBy, KeySource, ProfileDraft } from "#protocol/requests.ts";
-import type { ProfileTestView } from "#protocol/profile-views.ts";
+import type { KeyBy, KeySource, ProfileDraft } from "#protocol/wire/requests.ts";
+import type { ProfileTestView } from "#protocol/wire/profile-views.ts";
 import type { Hub } from "../hub.ts";
 
 /**

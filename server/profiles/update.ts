@@ -1,7 +1,7 @@
 import type * as z from "zod";
-import { Fault } from "#protocol/fault.ts";
-import type { updateProfileInput } from "#protocol/requests.ts";
-import type { ProfileView } from "#protocol/profile-views.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { updateProfileInput } from "#protocol/wire/requests.ts";
+import type { ProfileView } from "#protocol/wire/profile-views.ts";
 import type { Profile } from "#prisma/client/client.ts";
 import { audit } from "../events/audit.ts";
 import { emit, recordEvent } from "../events/record-event.ts";

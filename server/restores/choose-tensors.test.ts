@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from "vitest";
-import { filePath } from "#protocol/names.ts";
-import type { RestorePlan } from "#protocol/views.ts";
+import { filePath } from "#protocol/base/names.ts";
+import type { RestorePlan } from "#protocol/wire/views.ts";
 import { makeSafetensors } from "#storage/testing/plain-safetensors.ts";
 import { announce, manifestOf, upload, type Staged, type StagedFile } from "../checkpoints/stage-checkpoint.ts";
 import { fault } from "../hub/match-fault.ts";

@@ -1,8 +1,8 @@
-import type { StoredFile } from "#protocol/adopted.ts";
-import { Fault } from "#protocol/fault.ts";
-import type { FileInspection } from "#protocol/inspect.ts";
-import { MOST_CHOSEN } from "#protocol/orders.ts";
-import type { FileChoice, TensorChoice } from "#protocol/restoring.ts";
+import type { StoredFile } from "#protocol/checkpoint/adopted.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { FileInspection } from "#protocol/checkpoint/inspect.ts";
+import { MOST_CHOSEN } from "#protocol/wire/orders.ts";
+import type { FileChoice, TensorChoice } from "#protocol/wire/restoring.ts";
 import { neededPieces, type NeededPiece } from "#storage/tensors/cut-out.ts";
 import { createTensorChooser, tensorFiles } from "#storage/tensors/tensor-files.ts";
 import type { Hub } from "../hub.ts";

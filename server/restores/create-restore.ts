@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import { Fault, faultFrom } from "#protocol/fault.ts";
-import type { createRestoreInput } from "#protocol/requests.ts";
+import { Fault, faultFrom } from "#protocol/faults/fault.ts";
+import type { createRestoreInput } from "#protocol/wire/requests.ts";
 import type { Context } from "../trpc.ts";
 import { startRestores } from "./start-restores.ts";
 

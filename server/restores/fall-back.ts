@@ -1,8 +1,8 @@
 import { basename, dirname, join } from "node:path/posix";
-import { command } from "#protocol/commands.ts";
-import { damageWords } from "#protocol/damage.ts";
-import { nameOfPlace, placeOf } from "#protocol/place.ts";
-import type { NodeEvent } from "#protocol/reports.ts";
+import { command } from "#protocol/wire/commands.ts";
+import { damageWords } from "#protocol/checkpoint/damage.ts";
+import { nameOfPlace, placeOf } from "#protocol/checkpoint/place.ts";
+import type { NodeEvent } from "#protocol/wire/reports.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { announcedIn } from "../checkpoints/check-manifest.ts";
 import { completeBefore } from "../checkpoints/newest.ts";

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from "vitest";
-import { command, type NodeMessage } from "#protocol/commands.ts";
-import type { NodeEvent } from "#protocol/reports.ts";
+import { command, type NodeMessage } from "#protocol/wire/commands.ts";
+import type { NodeEvent } from "#protocol/wire/reports.ts";
 import { announce, makeSafe, manifestOf, upload, type Staged } from "../checkpoints/stage-checkpoint.ts";
 import { addTestNode, callAs, report, type TestNode } from "../hub/open-test-hub.ts";
 import { fault } from "../hub/match-fault.ts";

@@ -1,6 +1,12 @@
-import { isAtWork, placeApart, placeInTraining, trainingWords, type NodePlaces } from "#protocol/restore-places.ts";
-import type { ShownPlace } from "#protocol/place.ts";
-import type { ProgressReport } from "#protocol/reports.ts";
+import {
+  isAtWork,
+  placeApart,
+  placeInTraining,
+  trainingWords,
+  type NodePlaces,
+} from "#protocol/wire/restore-places.ts";
+import type { ShownPlace } from "#protocol/checkpoint/place.ts";
+import type { ProgressReport } from "#protocol/wire/reports.ts";
 import type { LiveNode } from "../live/live-node.ts";
 
 /** Beside a folder that lies straight in one of these a worker takes nothing. */

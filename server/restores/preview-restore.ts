@@ -1,9 +1,9 @@
-import { isExpected } from "#protocol/node-status.ts";
+import { isExpected } from "#protocol/fleet/node-status.ts";
 import type * as z from "zod";
-import type { Command } from "#protocol/commands.ts";
-import { Fault } from "#protocol/fault.ts";
-import { runName } from "#protocol/names.ts";
-import type { previewRestoreInput } from "#protocol/restoring.ts";
+import type { Command } from "#protocol/wire/commands.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { runName } from "#protocol/base/names.ts";
+import type { previewRestoreInput } from "#protocol/wire/restoring.ts";
 import { countUp } from "../counters.ts";
 import { profilesFor } from "../homes/homes-of.ts";
 import { stateOf } from "../live/live-node.ts";

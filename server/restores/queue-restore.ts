@@ -1,5 +1,5 @@
-import type { Command } from "#protocol/commands.ts";
-import { runName, type FilePath } from "#protocol/names.ts";
+import type { Command } from "#protocol/wire/commands.ts";
+import { runName, type FilePath } from "#protocol/base/names.ts";
 import type { Checkpoint, Transfer } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
 import { newId } from "../random-id.ts";

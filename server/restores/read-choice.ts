@@ -1,9 +1,9 @@
-import type { StoredManifest } from "#protocol/adopted.ts";
-import { Fault } from "#protocol/fault.ts";
-import type { FilePath } from "#protocol/names.ts";
-import { MOST_CHOSEN } from "#protocol/orders.ts";
-import { filesOfRank } from "#protocol/rank-files.ts";
-import type { FileChoice, TensorChoice } from "#protocol/restoring.ts";
+import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { FilePath } from "#protocol/base/names.ts";
+import { MOST_CHOSEN } from "#protocol/wire/orders.ts";
+import { filesOfRank } from "#protocol/checkpoint/rank-files.ts";
+import type { FileChoice, TensorChoice } from "#protocol/wire/restoring.ts";
 import { readStored } from "../checkpoints/stored-manifest.ts";
 
 export interface Chosen {

@@ -1,4 +1,4 @@
-import type { StoredManifest } from "#protocol/adopted.ts";
+import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import { listObjects, type ListedObject } from "#storage/listing.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { archivedFault, findArchived } from "../adopt/assert-readable.ts";

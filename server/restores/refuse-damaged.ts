@@ -1,5 +1,5 @@
-import { damageWords } from "#protocol/damage.ts";
-import { Fault } from "#protocol/fault.ts";
+import { damageWords } from "#protocol/checkpoint/damage.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { damageIn } from "../checkpoints/checkpoint-row.ts";
 

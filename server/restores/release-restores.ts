@@ -1,7 +1,7 @@
-import { isExpected } from "#protocol/node-status.ts";
-import { command } from "#protocol/commands.ts";
-import { Fault } from "#protocol/fault.ts";
-import { USUAL_AT_ONCE } from "#protocol/restoring.ts";
+import { isExpected } from "#protocol/fleet/node-status.ts";
+import { command } from "#protocol/wire/commands.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { USUAL_AT_ONCE } from "#protocol/wire/restoring.ts";
 import type { QueuedRestore } from "#prisma/client/client.ts";
 import { countUp } from "../counters.ts";
 import type { Hub } from "../hub.ts";

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { NodeMessage } from "#protocol/commands.ts";
-import { makeRunBacklog } from "#protocol/make-run-backlog.ts";
-import type { ProgressReport } from "#protocol/reports.ts";
+import type { NodeMessage } from "#protocol/wire/commands.ts";
+import { makeRunBacklog } from "#protocol/testing/make-run-backlog.ts";
+import type { ProgressReport } from "#protocol/wire/reports.ts";
 import { announce, makeSafe, run, type Staged } from "../checkpoints/stage-checkpoint.ts";
 import { addTestNode, callAs, report, type TestNode } from "../hub/open-test-hub.ts";
 import { noticeSilence } from "../live/tick.ts";

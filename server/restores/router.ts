@@ -1,5 +1,5 @@
-import { createRestoreInput, planRestoreInput } from "#protocol/requests.ts";
-import { previewRestoreInput, setRestoreCapInput, startRestoresInput } from "#protocol/restoring.ts";
+import { createRestoreInput, planRestoreInput } from "#protocol/wire/requests.ts";
+import { previewRestoreInput, setRestoreCapInput, startRestoresInput } from "#protocol/wire/restoring.ts";
 import { operator, router, viewer } from "../trpc.ts";
 import { createRestore } from "./create-restore.ts";
 import { planRestore } from "./plan.ts";

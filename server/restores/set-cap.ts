@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import { Fault } from "#protocol/fault.ts";
-import { USUAL_AT_ONCE, type setRestoreCapInput } from "#protocol/restoring.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { USUAL_AT_ONCE, type setRestoreCapInput } from "#protocol/wire/restoring.ts";
 import { audit } from "../events/audit.ts";
 import type { Context } from "../trpc.ts";
 import { releaseRestores } from "./release-restores.ts";

@@ -1,9 +1,9 @@
-import { isExpected } from "#protocol/node-status.ts";
+import { isExpected } from "#protocol/fleet/node-status.ts";
 import type * as z from "zod";
-import { Fault, toFault } from "#protocol/fault.ts";
-import type { startRestoresInput, StartedRestore } from "#protocol/restoring.ts";
-import { formatBytes, formatCount } from "#protocol/units.ts";
-import type { EventRow } from "#protocol/views.ts";
+import { Fault, toFault } from "#protocol/faults/fault.ts";
+import type { startRestoresInput, StartedRestore } from "#protocol/wire/restoring.ts";
+import { formatBytes, formatCount } from "#protocol/base/units.ts";
+import type { EventRow } from "#protocol/wire/views.ts";
 import type { Checkpoint, Transfer } from "#prisma/client/client.ts";
 import { audit } from "../events/audit.ts";
 import { emit, recordEvent } from "../events/record-event.ts";

@@ -1,5 +1,5 @@
 import { beforeEach } from "vitest";
-import type { NodeEvent } from "#protocol/reports.ts";
+import type { NodeEvent } from "#protocol/wire/reports.ts";
 import { deleteMany } from "#storage/delete-many.ts";
 import { listObjects } from "#storage/listing.ts";
 import { run, type Staged } from "../checkpoints/stage-checkpoint.ts";

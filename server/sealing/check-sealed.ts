@@ -1,5 +1,5 @@
-import type { Manifest } from "#protocol/checkpoint.ts";
-import { Fault, isFault } from "#protocol/fault.ts";
+import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { isSealed } from "#storage/sealing/open-manifest.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { isHomeOf } from "../homes/homes-of.ts";

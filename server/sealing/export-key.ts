@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import { Fault } from "#protocol/fault.ts";
-import type { exportSealKeyInput, SealKeyExport } from "#protocol/sealing.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { exportSealKeyInput, SealKeyExport } from "#protocol/checkpoint/sealing.ts";
 import { countGuess, forgetGuesses } from "../auth/count-guess.ts";
 import { hashTerms, passwordFits } from "../auth/password.ts";
 import { audit } from "../events/audit.ts";

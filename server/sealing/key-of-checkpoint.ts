@@ -1,5 +1,5 @@
-import type { StoredManifest } from "#protocol/adopted.ts";
-import { Fault } from "#protocol/fault.ts";
+import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { isSealed, openManifest, type SealedManifest } from "#storage/sealing/open-manifest.ts";
 import type { Hub } from "../hub.ts";
 import { sealKeyPlace } from "../keeper/secret-place.ts";

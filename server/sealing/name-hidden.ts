@@ -1,5 +1,5 @@
-import { isFault } from "#protocol/fault.ts";
-import { HIDDEN_FOLDER } from "#protocol/sealing.ts";
+import { isFault } from "#protocol/faults/fault.ts";
+import { HIDDEN_FOLDER } from "#protocol/checkpoint/sealing.ts";
 import { forgetFiles } from "../checkpoints/checkpoint-files.ts";
 import { parseStored } from "../checkpoints/stored-manifest.ts";
 import type { Unlocking } from "./key-of-checkpoint.ts";

@@ -1,5 +1,5 @@
-import { Fault } from "#protocol/fault.ts";
-import type { ReleasedKey } from "#protocol/sealing.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { ReleasedKey } from "#protocol/checkpoint/sealing.ts";
 import { isSealed } from "#storage/sealing/open-manifest.ts";
 import type { Database } from "#prisma/open.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";

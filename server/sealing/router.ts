@@ -1,5 +1,5 @@
-import { byId } from "#protocol/requests.ts";
-import { exportSealKeyInput, importSealKeyInput, setSealingInput } from "#protocol/sealing.ts";
+import { byId } from "#protocol/wire/requests.ts";
+import { exportSealKeyInput, importSealKeyInput, setSealingInput } from "#protocol/checkpoint/sealing.ts";
 import { adminHere, router, viewer } from "../trpc.ts";
 import { exportSealKey } from "./export-key.ts";
 import { importSealKey } from "./import-key.ts";

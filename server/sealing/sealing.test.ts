@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Sealing } from "#protocol/sealing.ts";
+import type { Sealing } from "#protocol/checkpoint/sealing.ts";
 import { listObjects } from "#storage/listing.ts";
 import { getObjectRange } from "#storage/objects.ts";
 import { makeSafetensors } from "#storage/testing/plain-safetensors.ts";

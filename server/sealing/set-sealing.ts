@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import { Fault } from "#protocol/fault.ts";
-import type { setSealingInput, SealingView } from "#protocol/sealing.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { setSealingInput, SealingView } from "#protocol/checkpoint/sealing.ts";
 import { audit } from "../events/audit.ts";
 import { refuseSealingOfPieces } from "../homes/require-joinable.ts";
 import { emit, recordEvent } from "../events/record-event.ts";

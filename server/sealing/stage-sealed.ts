@@ -1,6 +1,6 @@
-import type { Manifest } from "#protocol/checkpoint.ts";
-import { filePath } from "#protocol/names.ts";
-import type { NodeSealing } from "#protocol/sealing.ts";
+import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
+import { filePath } from "#protocol/base/names.ts";
+import type { NodeSealing } from "#protocol/checkpoint/sealing.ts";
 import { crc32Hex } from "#storage/crc32.ts";
 import {
   fileKeyOf,

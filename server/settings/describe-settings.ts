@@ -1,4 +1,4 @@
-import type { HubSettingView } from "#protocol/hub-settings.ts";
+import type { HubSettingView } from "#protocol/fleet/hub-settings.ts";
 import { HUB_SETTINGS } from "./hub-settings.ts";
 
 /**

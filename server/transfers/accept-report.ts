@@ -1,7 +1,7 @@
-import type { NodeSettings } from "#protocol/hello.ts";
-import type { ProgressReport, TransferProgress } from "#protocol/reports.ts";
-import { isEnded } from "#protocol/transfer.ts";
-import type { TransferRow } from "#protocol/views.ts";
+import type { NodeSettings } from "#protocol/wire/hello.ts";
+import type { ProgressReport, TransferProgress } from "#protocol/wire/reports.ts";
+import { isEnded } from "#protocol/wire/transfer.ts";
+import type { TransferRow } from "#protocol/wire/views.ts";
 import { emit } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
 import { addTo, type LiveNode } from "../live/live-node.ts";

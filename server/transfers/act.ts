@@ -1,9 +1,9 @@
-import { isExpected } from "#protocol/node-status.ts";
+import { isExpected } from "#protocol/fleet/node-status.ts";
 import type * as z from "zod";
-import { MOVING_KINDS, type Command } from "#protocol/commands.ts";
-import { Fault } from "#protocol/fault.ts";
-import type { transferAction } from "#protocol/requests.ts";
-import { judgeWish, type TransferState } from "#protocol/transfer.ts";
+import { MOVING_KINDS, type Command } from "#protocol/wire/commands.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { transferAction } from "#protocol/wire/requests.ts";
+import { judgeWish, type TransferState } from "#protocol/wire/transfer.ts";
 import type { Transfer } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
 import { countUp } from "../counters.ts";

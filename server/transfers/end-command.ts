@@ -1,8 +1,8 @@
-import { commandStatesBefore, isMovingKind, PRESUMED_BY_HUB } from "#protocol/commands.ts";
-import { addDuration } from "#protocol/exposition.ts";
-import { sentenceOf } from "#protocol/fault.ts";
-import type { NodeEvent } from "#protocol/reports.ts";
-import { isEnded, type TransferState } from "#protocol/transfer.ts";
+import { commandStatesBefore, isMovingKind, PRESUMED_BY_HUB } from "#protocol/wire/commands.ts";
+import { addDuration } from "#protocol/base/exposition.ts";
+import { sentenceOf } from "#protocol/faults/fault.ts";
+import type { NodeEvent } from "#protocol/wire/reports.ts";
+import { isEnded, type TransferState } from "#protocol/wire/transfer.ts";
 import { countUp } from "../counters.ts";
 import { recordEvent } from "../events/record-event.ts";
 import type { RecordScope } from "../nodes/record.ts";

@@ -1,10 +1,10 @@
-import { sentenceOf, type FaultData } from "#protocol/fault.ts";
-import { mayBecome, type CheckpointState } from "#protocol/checkpoint.ts";
-import type { NodeEvent } from "#protocol/reports.ts";
-import { isEnded, type TransferState } from "#protocol/transfer.ts";
-import { formatBytes, formatDuration } from "#protocol/units.ts";
-import type { EventKind } from "#protocol/event-kinds.ts";
-import type { WorkState } from "#protocol/risk.ts";
+import { sentenceOf, type FaultData } from "#protocol/faults/fault.ts";
+import { mayBecome, type CheckpointState } from "#protocol/checkpoint/checkpoint.ts";
+import type { NodeEvent } from "#protocol/wire/reports.ts";
+import { isEnded, type TransferState } from "#protocol/wire/transfer.ts";
+import { formatBytes, formatDuration } from "#protocol/base/units.ts";
+import type { EventKind } from "#protocol/base/event-kinds.ts";
+import type { WorkState } from "#protocol/wire/risk.ts";
 import type { Transfer } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
 import { countUp } from "../counters.ts";

@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import type { listTransfersInput } from "#protocol/requests.ts";
-import type { TransferRow } from "#protocol/views.ts";
+import type { listTransfersInput } from "#protocol/wire/requests.ts";
+import type { TransferRow } from "#protocol/wire/views.ts";
 import type { Hub } from "../hub.ts";
 import { NEWEST_FIRST, olderThan, pageOf, rowAt } from "../newest-first.ts";
 import { transferRowOf } from "./transfer-row.ts";

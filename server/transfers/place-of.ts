@@ -1,4 +1,4 @@
-import type { TransferDirection } from "#protocol/transfer.ts";
+import type { TransferDirection } from "#protocol/wire/transfer.ts";
 
 /** Where a transfer goes to in words, as far as its node's reports tell. */
 export function placeOf(

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type * as z from "zod";
-import { runName } from "#protocol/names.ts";
-import type { NodeEvent, TransferProgress } from "#protocol/reports.ts";
-import type { listTransfersInput } from "#protocol/requests.ts";
+import { runName } from "#protocol/base/names.ts";
+import type { NodeEvent, TransferProgress } from "#protocol/wire/reports.ts";
+import type { listTransfersInput } from "#protocol/wire/requests.ts";
 import { profileForEach, profileId, test } from "../hub/profile-for-each.ts";
 import { addTestNode, callAs, facts, report, type TestNode } from "../hub/open-test-hub.ts";
 import { kindsTold } from "../events/kinds-told.ts";

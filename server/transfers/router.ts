@@ -1,4 +1,4 @@
-import { listTransfersInput, transferAction } from "#protocol/requests.ts";
+import { listTransfersInput, transferAction } from "#protocol/wire/requests.ts";
 import { operator, router, viewer } from "../trpc.ts";
 import { act } from "./act.ts";
 import { listTransfers } from "./list.ts";

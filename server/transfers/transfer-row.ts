@@ -1,6 +1,6 @@
-import type { TransferProgress } from "#protocol/reports.ts";
-import { isEnded, markTriedAgain, type TransferDirection, type TransferState } from "#protocol/transfer.ts";
-import type { TransferRow } from "#protocol/views.ts";
+import type { TransferProgress } from "#protocol/wire/reports.ts";
+import { isEnded, markTriedAgain, type TransferDirection, type TransferState } from "#protocol/wire/transfer.ts";
+import type { TransferRow } from "#protocol/wire/views.ts";
 import type { Transfer } from "#prisma/client/client.ts";
 import { storedFault } from "../events/event-row.ts";
 

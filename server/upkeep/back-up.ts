@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
-import { Fault } from "#protocol/fault.ts";
-import { PRODUCT_VERSION } from "#protocol/version.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { PRODUCT_VERSION } from "#protocol/base/version.ts";
 import {
   checkDatabase,
   DamagedDatabase,

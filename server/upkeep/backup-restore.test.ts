@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { attemptId, filePath } from "#protocol/names.ts";
+import { attemptId, filePath } from "#protocol/base/names.ts";
 import { openBeside } from "#prisma/open.ts";
 import { openFile } from "#prisma/snapshot.ts";
 import { fault } from "../hub/match-fault.ts";

@@ -1,6 +1,6 @@
-import { Fault } from "#protocol/fault.ts";
-import type { UpkeepView } from "#protocol/upkeep.ts";
-import type { EventRow } from "#protocol/views.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { UpkeepView } from "#protocol/wire/upkeep.ts";
+import type { EventRow } from "#protocol/wire/views.ts";
 import type { Database } from "#prisma/open.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Context, PersonCaller } from "../trpc.ts";

@@ -1,5 +1,5 @@
 import type { Transaction } from "#prisma/open.ts";
-import { UNKNOWN_FACTS } from "#protocol/hello.ts";
+import { UNKNOWN_FACTS } from "#protocol/wire/hello.ts";
 import { hashOf, newSecret } from "../random-id.ts";
 
 const LONGEST_NAME = 64;

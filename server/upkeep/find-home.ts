@@ -1,7 +1,7 @@
-import { epochClaim } from "#protocol/checkpoint.ts";
-import { isFault } from "#protocol/fault.ts";
-import { epochClaimKey } from "#protocol/keys.ts";
-import type { RunName } from "#protocol/names.ts";
+import { epochClaim } from "#protocol/checkpoint/checkpoint.ts";
+import { isFault } from "#protocol/faults/fault.ts";
+import { epochClaimKey } from "#protocol/checkpoint/keys.ts";
+import type { RunName } from "#protocol/base/names.ts";
 import { getObjectText } from "#storage/objects.ts";
 import type { Database } from "#prisma/open.ts";
 import { homesOf } from "../homes/homes-of.ts";

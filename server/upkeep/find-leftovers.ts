@@ -1,6 +1,6 @@
-import { isFault } from "#protocol/fault.ts";
-import { OWN_FOLDERS, PROBES, attemptPrefix, parseDataKey, type DataKey } from "#protocol/keys.ts";
-import type { KeptReason, Leftovers } from "#protocol/upkeep.ts";
+import { isFault } from "#protocol/faults/fault.ts";
+import { OWN_FOLDERS, PROBES, attemptPrefix, parseDataKey, type DataKey } from "#protocol/checkpoint/keys.ts";
+import type { KeptReason, Leftovers } from "#protocol/wire/upkeep.ts";
 import { listObjects, listUploads } from "#storage/listing.ts";
 import type { Database } from "#prisma/open.ts";
 import type { OpenStore } from "../profiles/open-store.ts";

@@ -1,6 +1,6 @@
 import type { Database } from "#prisma/open.ts";
-import { Fault } from "#protocol/fault.ts";
-import type { RunName } from "#protocol/names.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { RunName } from "#protocol/base/names.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
 
 /** One kind of object in a bucket that tells of the past of a run. */

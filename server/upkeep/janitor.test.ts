@@ -1,9 +1,9 @@
 import { AbortMultipartUploadCommand } from "@aws-sdk/client-s3";
 import { describe, expect, it } from "vitest";
-import { manifest } from "#protocol/checkpoint.ts";
-import { attemptPrefix } from "#protocol/keys.ts";
-import { attemptId, runName } from "#protocol/names.ts";
-import type { JanitorReport } from "#protocol/upkeep.ts";
+import { manifest } from "#protocol/checkpoint/checkpoint.ts";
+import { attemptPrefix } from "#protocol/checkpoint/keys.ts";
+import { attemptId, runName } from "#protocol/base/names.ts";
+import type { JanitorReport } from "#protocol/wire/upkeep.ts";
 import { listUploads } from "#storage/listing.ts";
 import { putObjectText } from "#storage/objects.ts";
 import { callAs, type TestNode } from "../hub/open-test-hub.ts";

@@ -1,6 +1,6 @@
-import { toFault } from "#protocol/fault.ts";
-import type { JanitorReport } from "#protocol/upkeep.ts";
-import { formatBytes } from "#protocol/units.ts";
+import { toFault } from "#protocol/faults/fault.ts";
+import type { JanitorReport } from "#protocol/wire/upkeep.ts";
+import { formatBytes } from "#protocol/base/units.ts";
 import { listObjects, listUploads } from "#storage/listing.ts";
 import { abortUpload, deleteObject, uploadedBytes } from "#storage/objects.ts";
 import type { Database } from "#prisma/open.ts";

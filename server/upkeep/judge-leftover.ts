@@ -1,4 +1,4 @@
-import type { KeptReason } from "#protocol/upkeep.ts";
+import type { KeptReason } from "#protocol/wire/upkeep.ts";
 import { DEFAULT_LIFETIME_MS } from "#storage/signing.ts";
 
 /**

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { MigrationRefused } from "#prisma/migrate.ts";
-import { FAULTS } from "#protocol/fault-table.ts";
-import { toFault } from "#protocol/fault.ts";
+import { FAULTS } from "#protocol/faults/fault-table.ts";
+import { toFault } from "#protocol/faults/fault.ts";
 import { PASSWORD_COST } from "../auth/password.ts";
 import { readCommand } from "./read-command.ts";
 import { runHubCommand } from "./run-command.ts";

@@ -1,6 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { Fault } from "#protocol/fault.ts";
-import { email as emailSchema, password as passwordSchema, role as roleSchema, type Role } from "#protocol/requests.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import {
+  email as emailSchema,
+  password as passwordSchema,
+  role as roleSchema,
+  type Role,
+} from "#protocol/wire/requests.ts";
 import type { Database, Transaction } from "#prisma/open.ts";
 import { hashPassword } from "../auth/password.ts";
 import { closeLinksOf, keepAnAdmin } from "../users/accounts.ts";

@@ -1,6 +1,6 @@
 import type { Database } from "#prisma/open.ts";
-import { Fault } from "#protocol/fault.ts";
-import type { DoubtView, HistoryFound } from "#protocol/upkeep.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { DoubtView, HistoryFound } from "#protocol/wire/upkeep.ts";
 
 /**
  * The one question that everything asks before it deletes anything in a bucket: is this hub's record whole? After a restore

@@ -1,5 +1,5 @@
-import { runName, type RunName } from "#protocol/names.ts";
-import type { HistoryFound } from "#protocol/upkeep.ts";
+import { runName, type RunName } from "#protocol/base/names.ts";
+import type { HistoryFound } from "#protocol/wire/upkeep.ts";
 import { listObjects } from "#storage/listing.ts";
 import type { Database } from "#prisma/open.ts";
 import type { KeyedLock } from "../keyed-lock.ts";

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { HUB_COMMANDS, isHubCommand, OPTIONS, optionsOf, type HubCommandName, type OptionName } from "./commands.ts";
 
 /** A command line of the hub, taken apart. */

@@ -1,6 +1,6 @@
-import { isFault } from "#protocol/fault.ts";
-import type { RunName } from "#protocol/names.ts";
-import type { HistoryFound } from "#protocol/upkeep.ts";
+import { isFault } from "#protocol/faults/fault.ts";
+import type { RunName } from "#protocol/base/names.ts";
+import type { HistoryFound } from "#protocol/wire/upkeep.ts";
 import { listObjects, type ListedObject } from "#storage/listing.ts";
 import { getObjectText } from "#storage/objects.ts";
 import type { Database } from "#prisma/open.ts";

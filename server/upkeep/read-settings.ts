@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
-import { Fault } from "#protocol/fault.ts";
-import { JANITOR_MODES, type JanitorMode } from "#protocol/upkeep.ts";
-import { parseDuration } from "#protocol/read-units.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { JANITOR_MODES, type JanitorMode } from "#protocol/wire/upkeep.ts";
+import { parseDuration } from "#protocol/wire/read-units.ts";
 
 /** What the hub does for itself by the clock. */
 export interface UpkeepSettings {

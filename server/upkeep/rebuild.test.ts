@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { epochClaimKey, manifestKey } from "#protocol/keys.ts";
-import type { Manifest } from "#protocol/checkpoint.ts";
-import { filePath } from "#protocol/names.ts";
+import { epochClaimKey, manifestKey } from "#protocol/checkpoint/keys.ts";
+import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
+import { filePath } from "#protocol/base/names.ts";
 import { getObjectText, putObjectText } from "#storage/objects.ts";
 import { keyOf, makeSafe, newAttempt, run } from "../checkpoints/stage-checkpoint.ts";
 import { claim, node, other, pairForEach, profileId, store, test } from "../checkpoints/pair-for-each.ts";

@@ -1,7 +1,7 @@
-import { storedManifest } from "#protocol/adopted.ts";
-import { Fault, isFault } from "#protocol/fault.ts";
-import type { CredentialDraft, ProfileDraft } from "#protocol/requests.ts";
-import type { HistoryFound } from "#protocol/upkeep.ts";
+import { storedManifest } from "#protocol/checkpoint/adopted.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import type { CredentialDraft, ProfileDraft } from "#protocol/wire/requests.ts";
+import type { HistoryFound } from "#protocol/wire/upkeep.ts";
 import { listObjects } from "#storage/listing.ts";
 import { getObjectText } from "#storage/objects.ts";
 import { secretPlace } from "../keeper/secret-place.ts";

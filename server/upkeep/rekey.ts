@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { forgetPreviousKeyFile, setKeyFileAside } from "../keeper/master-key.ts";
 import { openToolsAlone, type ToolsWish } from "./tools.ts";
 

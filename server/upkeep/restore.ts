@@ -7,7 +7,7 @@ import { lockFolder } from "#prisma/lock-folder.ts";
 import { openAlone } from "#prisma/open.ts";
 import { openFile, syncFile, syncFolder, sweepUnfinished, unfinishedName } from "#prisma/snapshot.ts";
 import { timeInName } from "#prisma/upgrade.ts";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { recordEvent } from "../events/record-event.ts";
 import { backupFault, DATABASE, isBackupName, requireWhole } from "./back-up.ts";
 

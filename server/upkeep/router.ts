@@ -1,4 +1,4 @@
-import { runJanitorInput } from "#protocol/upkeep.ts";
+import { runJanitorInput } from "#protocol/wire/upkeep.ts";
 import { admin, router, viewer } from "../trpc.ts";
 import { confirmDeletions } from "./confirm-deletions.ts";
 import { startJanitor } from "./start-janitor.ts";

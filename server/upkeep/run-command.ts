@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
-import { Fault, isFault } from "#protocol/fault.ts";
-import { credentialDraft, profileDraft } from "#protocol/requests.ts";
-import type { HistoryFound, JanitorReport } from "#protocol/upkeep.ts";
-import { formatBytes, formatDuration } from "#protocol/units.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import { credentialDraft, profileDraft } from "#protocol/wire/requests.ts";
+import type { HistoryFound, JanitorReport } from "#protocol/wire/upkeep.ts";
+import { formatBytes, formatDuration } from "#protocol/base/units.ts";
 import { checkMasterKey } from "../hub/check-master-key.ts";
 import { backUp } from "./back-up.ts";
 import { helpText, type HubCommandName } from "./commands.ts";

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { Fault, toFault } from "#protocol/fault.ts";
+import { Fault, toFault } from "#protocol/faults/fault.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
 import { assignCopies } from "../homes/assign-copies.ts";

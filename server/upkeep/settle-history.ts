@@ -1,4 +1,4 @@
-import type { HistoryFound } from "#protocol/upkeep.ts";
+import type { HistoryFound } from "#protocol/wire/upkeep.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
 import { addFound, readBucket, type HistoryReader } from "./read-bucket.ts";

@@ -1,4 +1,4 @@
-import { nodeFacts } from "#protocol/hello.ts";
+import { nodeFacts } from "#protocol/wire/hello.ts";
 import { REAL_NODES } from "../adopt/foreign-node.ts";
 import type { Hub } from "../hub.ts";
 

@@ -1,5 +1,5 @@
-import { Fault, toFault, type FaultData } from "#protocol/fault.ts";
-import type { UpkeepView } from "#protocol/upkeep.ts";
+import { Fault, toFault, type FaultData } from "#protocol/faults/fault.ts";
+import type { UpkeepView } from "#protocol/wire/upkeep.ts";
 import type { Hub } from "../hub.ts";
 import type { Context, PersonCaller } from "../trpc.ts";
 import { runJanitor } from "./janitor.ts";

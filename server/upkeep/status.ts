@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { BackupView, JanitorReport, UpkeepView } from "#protocol/upkeep.ts";
+import type { BackupView, JanitorReport, UpkeepView } from "#protocol/wire/upkeep.ts";
 import type { UpkeepRun } from "#prisma/client/client.ts";
 import { storedFault } from "../events/event-row.ts";
 import type { Hub } from "../hub.ts";

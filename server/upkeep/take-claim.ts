@@ -1,5 +1,5 @@
-import { epochClaim } from "#protocol/checkpoint.ts";
-import { epochClaimKey } from "#protocol/keys.ts";
+import { epochClaim } from "#protocol/checkpoint/checkpoint.ts";
+import { epochClaimKey } from "#protocol/checkpoint/keys.ts";
 import { ensureNode } from "./ensure-node.ts";
 import { readJson, refused, type HistoryKind } from "./history-kind.ts";
 

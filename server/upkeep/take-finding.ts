@@ -1,5 +1,5 @@
-import { finding, type Finding } from "#protocol/findings.ts";
-import { FINDINGS, findingKey } from "#protocol/keys.ts";
+import { finding, type Finding } from "#protocol/checkpoint/findings.ts";
+import { FINDINGS, findingKey } from "#protocol/checkpoint/keys.ts";
 import type { Transaction } from "#prisma/open.ts";
 import { promoteSound } from "../homes/promote-sound.ts";
 import { readJson, refused, type HistoryKind, type HistoryObject, type HistoryScope } from "./history-kind.ts";

@@ -1,7 +1,7 @@
-import { isAdopted, storedManifest, type AdoptedManifest, type StoredManifest } from "#protocol/adopted.ts";
-import type { Manifest } from "#protocol/checkpoint.ts";
-import { attemptPrefix, manifestKey, parseDataKey } from "#protocol/keys.ts";
-import { sameContent } from "#protocol/homes.ts";
+import { isAdopted, storedManifest, type AdoptedManifest, type StoredManifest } from "#protocol/checkpoint/adopted.ts";
+import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
+import { attemptPrefix, manifestKey, parseDataKey } from "#protocol/checkpoint/keys.ts";
+import { sameContent } from "#protocol/wire/homes.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
 import { isSealed } from "#storage/sealing/open-manifest.ts";

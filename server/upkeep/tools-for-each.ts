@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach } from "vitest";
-import type { ProfileDraft } from "#protocol/requests.ts";
+import type { ProfileDraft } from "#protocol/wire/requests.ts";
 import { TEST_CREDENTIAL } from "#storage/testing/spawn-store.ts";
 import { profileFor, type TestStore } from "../hub/open-test-hub.ts";
 import { createReach, readReach } from "../profiles/reach.ts";

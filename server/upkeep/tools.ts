@@ -2,7 +2,7 @@ import { access, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { lockFolder } from "#prisma/lock-folder.ts";
 import { openBeside, openDatabase, type Database } from "#prisma/open.ts";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { checkMasterKey } from "../hub/check-master-key.ts";
 import { createKeyUses } from "../events/key-uses.ts";
 import { createKeeper } from "../keeper/answer.ts";

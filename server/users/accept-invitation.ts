@@ -1,8 +1,8 @@
 import type * as z from "zod";
-import { Fault } from "#protocol/fault.ts";
-import type { takeCodeInput } from "#protocol/people.ts";
-import { role } from "#protocol/requests.ts";
-import type { HubStatus, Person } from "#protocol/views.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { takeCodeInput } from "#protocol/fleet/people.ts";
+import { role } from "#protocol/wire/requests.ts";
+import type { HubStatus, Person } from "#protocol/wire/views.ts";
 import { noteRefusal } from "../auth/refusals.ts";
 import { hashPassword, hashTerms } from "../auth/password.ts";
 import { welcome } from "../auth/welcome.ts";

@@ -1,6 +1,6 @@
-import { Fault } from "#protocol/fault.ts";
-import type { UserView } from "#protocol/people.ts";
-import { role, type Role } from "#protocol/requests.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { UserView } from "#protocol/fleet/people.ts";
+import { role, type Role } from "#protocol/wire/requests.ts";
 import type { Transaction } from "#prisma/open.ts";
 import type { User } from "#prisma/client/client.ts";
 import { audit } from "../events/audit.ts";

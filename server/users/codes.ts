@@ -1,6 +1,6 @@
-import { Fault } from "#protocol/fault.ts";
-import type { CodeKind, CodeView } from "#protocol/people.ts";
-import { role } from "#protocol/requests.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { CodeKind, CodeView } from "#protocol/fleet/people.ts";
+import { role } from "#protocol/wire/requests.ts";
 import type { Transaction } from "#prisma/open.ts";
 import type { OneTimeCode } from "#prisma/client/client.ts";
 import { hashOf } from "../random-id.ts";

@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import { Fault } from "#protocol/fault.ts";
-import type { CodeKind, CodeView, inviteInput } from "#protocol/people.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { CodeKind, CodeView, inviteInput } from "#protocol/fleet/people.ts";
 import type { Transaction } from "#prisma/open.ts";
 import { audit } from "../events/audit.ts";
 import { emit } from "../events/record-event.ts";

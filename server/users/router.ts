@@ -1,5 +1,5 @@
-import { inviteInput, setRoleInput } from "#protocol/people.ts";
-import { byId } from "#protocol/requests.ts";
+import { inviteInput, setRoleInput } from "#protocol/fleet/people.ts";
+import { byId } from "#protocol/wire/requests.ts";
 import { admin, adminHere, router } from "../trpc.ts";
 import { disableUser, enableUser, listUsers, removeUser, setRole } from "./accounts.ts";
 import { invite, listCodes, makeReset, revokeCode } from "./make-code.ts";

@@ -1,7 +1,7 @@
-import type { CheckpointState } from "#protocol/checkpoint.ts";
-import type { Command } from "#protocol/commands.ts";
-import { Fault } from "#protocol/fault.ts";
-import { runName } from "#protocol/names.ts";
+import type { CheckpointState } from "#protocol/checkpoint/checkpoint.ts";
+import type { Command } from "#protocol/wire/commands.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { runName } from "#protocol/base/names.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { countUp } from "../counters.ts";
 import { profilesFor } from "../homes/homes-of.ts";

@@ -1,5 +1,5 @@
-import { isExpected } from "#protocol/node-status.ts";
-import { isEnded } from "#protocol/transfer.ts";
+import { isExpected } from "#protocol/fleet/node-status.ts";
+import { isEnded } from "#protocol/wire/transfer.ts";
 import { expectedRate } from "../history/expected-rate.ts";
 import type { Hub } from "../hub.ts";
 import { stateOf, type LiveNode } from "../live/live-node.ts";

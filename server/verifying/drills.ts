@@ -1,7 +1,7 @@
 import type * as z from "zod";
-import { Fault } from "#protocol/fault.ts";
-import type { drillsInput, DrillView, setDrillInput } from "#protocol/verifying.ts";
-import { formatDuration } from "#protocol/units.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { drillsInput, DrillView, setDrillInput } from "#protocol/wire/verifying.ts";
+import { formatDuration } from "#protocol/base/units.ts";
 import { newestComplete } from "../checkpoints/newest.ts";
 import { audit } from "../events/audit.ts";
 import type { Hub } from "../hub.ts";

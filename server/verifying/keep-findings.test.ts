@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { DamageReport } from "#protocol/damage.ts";
-import type { Finding } from "#protocol/findings.ts";
-import { findingFolder } from "#protocol/keys.ts";
-import { filePath } from "#protocol/names.ts";
-import type { NodeEvent } from "#protocol/reports.ts";
+import type { DamageReport } from "#protocol/checkpoint/damage.ts";
+import type { Finding } from "#protocol/checkpoint/findings.ts";
+import { findingFolder } from "#protocol/checkpoint/keys.ts";
+import { filePath } from "#protocol/base/names.ts";
+import type { NodeEvent } from "#protocol/wire/reports.ts";
 import { putObjectText } from "#storage/objects.ts";
 import { CONTROL } from "#storage/testing/spawn-store.ts";
 import { node, profileId, store, test } from "../checkpoints/pair-for-each.ts";

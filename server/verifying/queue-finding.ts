@@ -1,6 +1,6 @@
-import type { Finding } from "#protocol/findings.ts";
-import { findingKey } from "#protocol/keys.ts";
-import { runName } from "#protocol/names.ts";
+import type { Finding } from "#protocol/checkpoint/findings.ts";
+import { findingKey } from "#protocol/checkpoint/keys.ts";
+import { runName } from "#protocol/base/names.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
 import { newId } from "../random-id.ts";

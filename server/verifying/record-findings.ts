@@ -1,5 +1,5 @@
-import { damageWords, type DamageReport } from "#protocol/damage.ts";
-import type { NodeEvent } from "#protocol/reports.ts";
+import { damageWords, type DamageReport } from "#protocol/checkpoint/damage.ts";
+import type { NodeEvent } from "#protocol/wire/reports.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { mayRead } from "../checkpoints/assigned.ts";
 import { profilesFor } from "../homes/homes-of.ts";

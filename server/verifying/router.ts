@@ -1,4 +1,4 @@
-import { drillsInput, setDrillInput } from "#protocol/verifying.ts";
+import { drillsInput, setDrillInput } from "#protocol/wire/verifying.ts";
 import { operator, router, viewer } from "../trpc.ts";
 import { readDrills, setDrill } from "./drills.ts";
 

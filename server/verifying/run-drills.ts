@@ -1,6 +1,6 @@
-import { isExpected } from "#protocol/node-status.ts";
-import { MOVING_KINDS } from "#protocol/commands.ts";
-import { Fault } from "#protocol/fault.ts";
+import { isExpected } from "#protocol/fleet/node-status.ts";
+import { MOVING_KINDS } from "#protocol/wire/commands.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { newestComplete } from "../checkpoints/newest.ts";
 import type { Hub } from "../hub.ts";
 import { stateOf } from "../live/live-node.ts";

@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import { Fault } from "#protocol/fault.ts";
-import type { verifyInput } from "#protocol/verifying.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { verifyInput } from "#protocol/wire/verifying.ts";
 import { audit } from "../events/audit.ts";
 import { completeCopies, profilesFor } from "../homes/homes-of.ts";
 import type { Context, PersonCaller } from "../trpc.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { filePath, runName } from "#protocol/names.ts";
-import type { NodeEvent } from "#protocol/reports.ts";
-import type { TransferDirection } from "#protocol/transfer.ts";
+import { filePath, runName } from "#protocol/base/names.ts";
+import type { NodeEvent } from "#protocol/wire/reports.ts";
+import type { TransferDirection } from "#protocol/wire/transfer.ts";
 import { makeSafe, run, type Staged } from "../checkpoints/stage-checkpoint.ts";
 import { expireCommands } from "../commands/expire.ts";
 import { addTestNode, addTestProfile, callAs, report, type TestNode } from "../hub/open-test-hub.ts";

@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { createAgentFetch } from "#storage/agent-fetch.ts";
 import { lookupFor, refuseEndpoint, type Reach } from "../profiles/reach.ts";
 

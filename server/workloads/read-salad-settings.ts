@@ -1,8 +1,8 @@
 import * as z from "zod";
 import type { JSONWebKeySet } from "jose";
-import { Fault } from "#protocol/fault.ts";
-import { fleetName } from "#protocol/names.ts";
-import { runPatterns } from "#protocol/scope.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { fleetName } from "#protocol/base/names.ts";
+import { runPatterns } from "#protocol/base/scope.ts";
 
 /** Which workloads of SaladCloud this hub takes in without a join token. */
 export interface SaladSettings {

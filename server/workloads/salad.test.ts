@@ -3,7 +3,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from "jose";
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { nodeName } from "#protocol/names.ts";
+import { nodeName } from "#protocol/base/names.ts";
 import { readSettings } from "../env.ts";
 import { fault } from "../hub/match-fault.ts";
 import { addTestProfile, callAs, facts, NOBODY, openTestHub, type TestHub } from "../hub/open-test-hub.ts";

@@ -1,6 +1,6 @@
 import { createLocalJWKSet, createRemoteJWKSet, customFetch, errors, jwtVerify, type JWTVerifyGetKey } from "jose";
 import * as z from "zod";
-import { Fault, isFault } from "#protocol/fault.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
 import type { HubSettings } from "../env.ts";
 import type { Reach } from "../profiles/reach.ts";
 import { guardedFetch } from "./guarded-fetch.ts";

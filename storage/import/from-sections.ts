@@ -1,4 +1,4 @@
-import type { Provider } from "#protocol/provider.ts";
+import type { Provider } from "#protocol/base/provider.ts";
 import { emptyStore, type ReadStore } from "./read-store.ts";
 import { remoteOf } from "./read-command.ts";
 import type { Section } from "./read-text.ts";

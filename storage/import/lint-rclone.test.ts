@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { LintFinding } from "#protocol/profiles.ts";
+import type { LintFinding } from "#protocol/wire/profiles.ts";
 import { readImport } from "./read-import.ts";
 import { readSize } from "./rclone-sizes.ts";
 

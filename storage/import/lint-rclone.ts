@@ -1,6 +1,6 @@
-import type { LintFinding } from "#protocol/profiles.ts";
-import type { Provider } from "#protocol/provider.ts";
-import { formatBytes } from "#protocol/units.ts";
+import type { LintFinding } from "#protocol/wire/profiles.ts";
+import type { Provider } from "#protocol/base/provider.ts";
+import { formatBytes } from "#protocol/base/units.ts";
 import { readCount, readSize } from "./rclone-sizes.ts";
 
 /**

@@ -1,6 +1,6 @@
-import type { ImportedDraft } from "#protocol/profiles.ts";
-import type { Provider } from "#protocol/provider.ts";
-import { credentialDraft, profileDraft, type CredentialDraft } from "#protocol/requests.ts";
+import type { ImportedDraft } from "#protocol/wire/profiles.ts";
+import type { Provider } from "#protocol/base/provider.ts";
+import { credentialDraft, profileDraft, type CredentialDraft } from "#protocol/wire/requests.ts";
 import { providerOfHost, regionOfHost, styleAt } from "../provider-hosts.ts";
 import { PRESETS } from "../providers.ts";
 import type { ReadStore } from "./read-store.ts";

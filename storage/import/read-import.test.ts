@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { MOST_IMPORT_CHARACTERS } from "#protocol/profiles.ts";
+import { MOST_IMPORT_CHARACTERS } from "#protocol/wire/profiles.ts";
 import { readImport } from "./read-import.ts";
 
 const one = (text: string) => {

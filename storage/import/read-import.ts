@@ -1,5 +1,5 @@
-import { MOST_IMPORT_CHARACTERS, type ImportView, type LintFinding } from "#protocol/profiles.ts";
-import type { Provider } from "#protocol/provider.ts";
+import { MOST_IMPORT_CHARACTERS, type ImportView, type LintFinding } from "#protocol/wire/profiles.ts";
+import type { Provider } from "#protocol/base/provider.ts";
 import { readAws, readRclone, type RcloneRemote } from "./from-sections.ts";
 import { isS3cmd, readKeyFile, readS3cmd } from "./from-key-files.ts";
 import { flagsOf, readVariables, sectionsOf } from "./from-variables.ts";

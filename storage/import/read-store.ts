@@ -1,4 +1,4 @@
-import type { Provider } from "#protocol/provider.ts";
+import type { Provider } from "#protocol/base/provider.ts";
 
 /** A store as a text describes it. The draft is made in another file, because commands read such texts at each start and need no schema. */
 export interface ReadStore {

@@ -1,6 +1,6 @@
 import { deflateRawSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { INSPECT_LIMITS } from "#protocol/inspect-limits.ts";
+import { INSPECT_LIMITS } from "#protocol/checkpoint/inspect-limits.ts";
 import { inspectFile } from "./inspect-file.ts";
 import { readPickle } from "./read-pickle.ts";
 import { emptyFound } from "./found.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { TensorFacts } from "#protocol/inspect.ts";
+import type { TensorFacts } from "#protocol/checkpoint/inspect.ts";
 import { readArchive } from "../testing/real-files.ts";
 import { compareTensors, type ComparedFile } from "./compare.ts";
 import { inspectFile } from "./inspect-file.ts";

@@ -1,5 +1,5 @@
-import type { Comparison, TensorFacts } from "#protocol/inspect.ts";
-import { visibleStart } from "#protocol/visible-text.ts";
+import type { Comparison, TensorFacts } from "#protocol/checkpoint/inspect.ts";
+import { visibleStart } from "#protocol/base/visible-text.ts";
 
 /** A run of bytes whose checksum is recorded; the parts of a file, in order, are the file. */
 export interface SummedPart {

@@ -1,6 +1,6 @@
-import { INSPECT_LIMITS } from "#protocol/inspect-limits.ts";
-import type { FileFormat, LossCurve, MetadataEntry, TensorFacts } from "#protocol/inspect.ts";
-import { visibleStart } from "#protocol/visible-text.ts";
+import { INSPECT_LIMITS } from "#protocol/checkpoint/inspect-limits.ts";
+import type { FileFormat, LossCurve, MetadataEntry, TensorFacts } from "#protocol/checkpoint/inspect.ts";
+import { visibleStart } from "#protocol/base/visible-text.ts";
 import { malformed, tooMuch, wholeNumber } from "./source.ts";
 
 /** What a reader of one format collects. It is kept even when the reader stops half way at a Fault. */

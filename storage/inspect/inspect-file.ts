@@ -1,7 +1,7 @@
-import { isFault, type Fault } from "#protocol/fault.ts";
-import { INSPECT_LIMITS } from "#protocol/inspect-limits.ts";
-import type { FileFormat, FileInspection } from "#protocol/inspect.ts";
-import { visibleLines, visibleStart } from "#protocol/visible-text.ts";
+import { isFault, type Fault } from "#protocol/faults/fault.ts";
+import { INSPECT_LIMITS } from "#protocol/checkpoint/inspect-limits.ts";
+import type { FileFormat, FileInspection } from "#protocol/checkpoint/inspect.ts";
+import { visibleLines, visibleStart } from "#protocol/base/visible-text.ts";
 import { emptyFound, type Found, warn } from "./found.ts";
 import { readDcp } from "./read-dcp.ts";
 import { GGUF_MAGIC, readGguf } from "./read-gguf.ts";

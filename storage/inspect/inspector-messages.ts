@@ -1,5 +1,5 @@
-import type { FaultData } from "#protocol/fault.ts";
-import type { FileInspection } from "#protocol/inspect.ts";
+import type { FaultData } from "#protocol/faults/fault.ts";
+import type { FileInspection } from "#protocol/checkpoint/inspect.ts";
 
 /** What an inspector and its thread say to each other. The thread sees no store: it asks for every byte. */
 

@@ -1,5 +1,5 @@
 import { parentPort } from "node:worker_threads";
-import { Fault, isFault } from "#protocol/fault.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { inspectFile } from "./inspect-file.ts";
 import { lowerThread } from "../lower-thread.ts";
 import type { FromThread, ToThread } from "./inspector-messages.ts";

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { createInspector, INSPECTOR_LIMITS, type Inspector } from "./inspector.ts";
 import { inspectFile } from "./inspect-file.ts";
 import { sourceOfBytes } from "./source.ts";

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
-import { Fault, type FaultData, faultFrom } from "#protocol/fault.ts";
-import type { FileInspection } from "#protocol/inspect.ts";
+import { Fault, type FaultData, faultFrom } from "#protocol/faults/fault.ts";
+import type { FileInspection } from "#protocol/checkpoint/inspect.ts";
 import { emptyFound } from "./found.ts";
 import type { FromThread, ToThread } from "./inspector-messages.ts";
 import { type ByteSource, NOTHING_BESIDE, type OpenBeside, tooMuch } from "./source.ts";

@@ -1,4 +1,4 @@
-import { visibleStart } from "#protocol/visible-text.ts";
+import { visibleStart } from "#protocol/base/visible-text.ts";
 import { dtypeOfNumpy, dtypeOfTorch } from "./dtypes.ts";
 import { isRecord, parseJson } from "./parse-json.ts";
 import { malformed } from "./source.ts";

@@ -1,5 +1,5 @@
-import { INSPECT_LIMITS } from "#protocol/inspect-limits.ts";
-import type { CurvePoint, LossCurve } from "#protocol/inspect.ts";
+import { INSPECT_LIMITS } from "#protocol/checkpoint/inspect-limits.ts";
+import type { CurvePoint, LossCurve } from "#protocol/checkpoint/inspect.ts";
 import { addMetadata, type Found, warn } from "./found.ts";
 import { isRecord, parseJson } from "./parse-json.ts";
 import { type BoundedSource, malformed } from "./source.ts";

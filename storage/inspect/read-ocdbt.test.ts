@@ -1,6 +1,6 @@
 import { zstdCompressSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { isFault } from "#protocol/fault.ts";
+import { isFault } from "#protocol/faults/fault.ts";
 import { createSeeded } from "../testing/fuzz-inspect.ts";
 import { readOcdbt } from "./read-ocdbt.ts";
 import { boundSource, readBeside, sourceOfBytes } from "./source.ts";

@@ -1,6 +1,6 @@
 import { promisify } from "node:util";
 import { zstdDecompress } from "node:zlib";
-import { INSPECT_LIMITS } from "#protocol/inspect-limits.ts";
+import { INSPECT_LIMITS } from "#protocol/checkpoint/inspect-limits.ts";
 import { type BoundedBeside, type BoundedSource, malformed, tooMuch, wholeNumber } from "./source.ts";
 
 /**

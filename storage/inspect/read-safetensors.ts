@@ -1,4 +1,4 @@
-import { visibleStart } from "#protocol/visible-text.ts";
+import { visibleStart } from "#protocol/base/visible-text.ts";
 import { addMetadata, addTensor, type Found, warn } from "./found.ts";
 import { checkSpans, readHeader, tensorOf } from "./safetensors-header.ts";
 import type { BoundedSource } from "./source.ts";

@@ -1,4 +1,4 @@
-import type { TensorRole } from "#protocol/inspect.ts";
+import type { TensorRole } from "#protocol/checkpoint/inspect.ts";
 
 /** Files that hold what a restart needs beside the model, by the names that frameworks give them. */
 const STATE_FILE =

@@ -1,5 +1,5 @@
-import { visibleStart } from "#protocol/visible-text.ts";
-import { INSPECT_LIMITS } from "#protocol/inspect-limits.ts";
+import { visibleStart } from "#protocol/base/visible-text.ts";
+import { INSPECT_LIMITS } from "#protocol/checkpoint/inspect-limits.ts";
 import { bytesOf } from "./dtypes.ts";
 import { elementsOf } from "./found.ts";
 import { isRecord, parseJson } from "./parse-json.ts";

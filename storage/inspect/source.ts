@@ -1,6 +1,6 @@
-import { Fault } from "#protocol/fault.ts";
-import { INSPECT_LIMITS } from "#protocol/inspect-limits.ts";
-import { whyPathRefused } from "#protocol/names.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { INSPECT_LIMITS } from "#protocol/checkpoint/inspect-limits.ts";
+import { whyPathRefused } from "#protocol/base/names.ts";
 
 /**
  * The only way in which a reader sees a file. What is asked for is checked before it is fetched: it lies within the file

@@ -1,5 +1,5 @@
-import type { DtypeShare, TensorFacts, TensorTree } from "#protocol/inspect.ts";
-import { visibleStart } from "#protocol/visible-text.ts";
+import type { DtypeShare, TensorFacts, TensorTree } from "#protocol/checkpoint/inspect.ts";
+import { visibleStart } from "#protocol/base/visible-text.ts";
 
 /** Sums over tensors: by dtype, and by the parts of their names. Pure. */
 

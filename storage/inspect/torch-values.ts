@@ -1,4 +1,4 @@
-import { INSPECT_LIMITS } from "#protocol/inspect-limits.ts";
+import { INSPECT_LIMITS } from "#protocol/checkpoint/inspect-limits.ts";
 import { bytesOf, dtypeOfStorage, dtypeOfTorch } from "./dtypes.ts";
 import { addMetadata, addTensor, elementsOf, type Found, warn } from "./found.ts";
 import type { PickleCall, PickleValue } from "./read-pickle.ts";

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 
 /**
  * Which certificate authorities are trusted, and by whose word. Read when the first TLS connection is made: a command that makes none

@@ -1,6 +1,6 @@
 import { hash, X509Certificate } from "node:crypto";
 import type { ConnectionOptions, PeerCertificate } from "node:tls";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 
 /** The pin of a public key, in the form that curl and HPKP use: base64 of the SHA-256 of its SubjectPublicKeyInfo. */
 export const pinOf = (publicKey: Buffer): string => `sha256/${hash("sha256", publicKey, "base64")}`;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isFault } from "#protocol/fault.ts";
+import { isFault } from "#protocol/faults/fault.ts";
 import { authorizationOf, readProxies, readProxy } from "./proxy.ts";
 
 const to = (url: string) => {

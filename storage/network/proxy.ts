@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { readNoProxy, type Destination, type IsDirect } from "./no-proxy.ts";
 
 /** A proxy as a request uses it. */

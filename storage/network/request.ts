@@ -1,6 +1,6 @@
 import { type ClientRequest, type IncomingMessage, request as requestPlain } from "node:http";
 import { request as requestOverTls } from "node:https";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { createAgents } from "./agents.ts";
 
 /** The two halves of a `fetch` over `node:http`, whose connections are made by agents. */

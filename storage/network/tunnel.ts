@@ -1,5 +1,5 @@
 import { connect as connectTcp, isIP, type Socket } from "node:net";
-import { Fault, isFault } from "#protocol/fault.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { network } from "./network.ts";
 import type { Destination } from "./no-proxy.ts";
 import { proxyHandshake } from "./proxy-handshake.ts";

@@ -1,4 +1,4 @@
-import { OWN_FOLDERS, ownFolderOf, type OwnFolder } from "#protocol/keys.ts";
+import { OWN_FOLDERS, ownFolderOf, type OwnFolder } from "#protocol/checkpoint/keys.ts";
 
 const IN_EPOCHS = /\/e\d{6}(\/|\.json$)/;
 /** How the keys look that Tidemark writes there. Nobody else calls a folder as those are called that say nothing. */

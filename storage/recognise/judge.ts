@@ -1,7 +1,7 @@
-import { lastNumber, SEEN, TRACKERS } from "#protocol/checkpoint-layouts.ts";
-import type { RecognisedStep, Verdict } from "#protocol/recognise.ts";
+import { lastNumber, SEEN, TRACKERS } from "#protocol/recognition/checkpoint-layouts.ts";
+import type { RecognisedStep, Verdict } from "#protocol/recognition/recognise.ts";
 import { parseJson } from "../inspect/parse-json.ts";
-import { visibleStart } from "#protocol/visible-text.ts";
+import { visibleStart } from "#protocol/base/visible-text.ts";
 import { hasShard, type Unit } from "./unit.ts";
 
 /** What the words of small files say, where they were read. Keys that are not there are null. */

@@ -1,4 +1,4 @@
-import { shardOf, stepOf } from "#protocol/checkpoint-layouts.ts";
+import { shardOf, stepOf } from "#protocol/recognition/checkpoint-layouts.ts";
 
 /** To which checkpoint a key belongs, by its name alone. Pure. */
 export interface Place {

@@ -1,5 +1,5 @@
-import { TRACKERS } from "#protocol/checkpoint-layouts.ts";
-import type { Recognised, RecognisedRun } from "#protocol/recognise.ts";
+import { TRACKERS } from "#protocol/recognition/checkpoint-layouts.ts";
+import type { Recognised, RecognisedRun } from "#protocol/recognition/recognise.ts";
 import { commitKeyOf, judgeUnit, type Told } from "./judge.ts";
 import { isOwnKey } from "./is-own-key.ts";
 import { placeOf } from "./place-of.ts";

@@ -1,4 +1,10 @@
-import { isTemporaryInside, NEVER_EMPTY, SEEN, shardOf, type ShardName } from "#protocol/checkpoint-layouts.ts";
+import {
+  isTemporaryInside,
+  NEVER_EMPTY,
+  SEEN,
+  shardOf,
+  type ShardName,
+} from "#protocol/recognition/checkpoint-layouts.ts";
 import { isArchive } from "../storage-class.ts";
 
 /**

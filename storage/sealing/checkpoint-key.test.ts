@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { filePath } from "#protocol/names.ts";
+import { filePath } from "#protocol/base/names.ts";
 import {
   fileKeyOf,
   fingerprintOf,

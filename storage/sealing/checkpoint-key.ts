@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from "node:crypto";
-import { Fault } from "#protocol/fault.ts";
-import { filePath, type FilePath } from "#protocol/names.ts";
-import { HIDDEN_FOLDER, sealedInside, type SealedInside } from "#protocol/sealing.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { filePath, type FilePath } from "#protocol/base/names.ts";
+import { HIDDEN_FOLDER, sealedInside, type SealedInside } from "#protocol/checkpoint/sealing.ts";
 import { openSealed, sealFor } from "./hpke.ts";
 
 /**

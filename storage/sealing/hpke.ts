@@ -8,7 +8,7 @@ import {
   generateKeyPairSync,
   type KeyObject,
 } from "node:crypto";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 
 /**
  * Hybrid public key encryption as RFC 9180 describes it: base mode, one message, DHKEM(X25519, HKDF-SHA256), HKDF-SHA256 and

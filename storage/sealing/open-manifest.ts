@@ -1,7 +1,7 @@
-import type { Manifest } from "#protocol/checkpoint.ts";
-import { Fault } from "#protocol/fault.ts";
-import { findCollision } from "#protocol/names.ts";
-import { HIDDEN_FOLDER, type SealedTransform } from "#protocol/sealing.ts";
+import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { findCollision } from "#protocol/base/names.ts";
+import { HIDDEN_FOLDER, type SealedTransform } from "#protocol/checkpoint/sealing.ts";
 import { hiddenPathOf, openInside } from "./checkpoint-key.ts";
 
 /**

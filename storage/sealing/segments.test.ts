@@ -1,6 +1,12 @@
 import { createHash, randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
-import { isSealedLength, plainBytesOf, SEGMENT_BYTES, SEGMENT_PLAIN_BYTES, sealedBytes } from "#protocol/sealing.ts";
+import {
+  isSealedLength,
+  plainBytesOf,
+  SEGMENT_BYTES,
+  SEGMENT_PLAIN_BYTES,
+  sealedBytes,
+} from "#protocol/checkpoint/sealing.ts";
 import { fileKeyOf, newCheckpointKey } from "./checkpoint-key.ts";
 import { openSegments, sealWhole } from "./segments.ts";
 

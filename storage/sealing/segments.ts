@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv } from "node:crypto";
-import { Fault } from "#protocol/fault.ts";
-import { SEAL_TAG_BYTES, SEGMENT_BYTES, SEGMENT_PLAIN_BYTES } from "#protocol/sealing.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { SEAL_TAG_BYTES, SEGMENT_BYTES, SEGMENT_PLAIN_BYTES } from "#protocol/checkpoint/sealing.ts";
 
 /**
  * The segments of a file, each AES-256-GCM under the key of the file. The nonce is the number of the segment and whether it is

@@ -1,7 +1,7 @@
-import type { StoredExtent, StoredFile } from "#protocol/adopted.ts";
-import { Fault, isFault } from "#protocol/fault.ts";
-import { storedBytes } from "#protocol/packing.ts";
-import { plainBytesOf, SEGMENT_BYTES, SEGMENT_PLAIN_BYTES } from "#protocol/sealing.ts";
+import type { StoredExtent, StoredFile } from "#protocol/checkpoint/adopted.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import { storedBytes } from "#protocol/checkpoint/packing.ts";
+import { plainBytesOf, SEGMENT_BYTES, SEGMENT_PLAIN_BYTES } from "#protocol/checkpoint/sealing.ts";
 import { crc32Hex } from "../crc32.ts";
 import { unframe } from "../unframe.ts";
 import { openSegments } from "./segments.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { randomFrom } from "#protocol/random-from.ts";
+import { randomFrom } from "#protocol/base/random-from.ts";
 import { readArchive, readTruth } from "../testing/real-files.ts";
 import { makeSafetensors, readPlainly, type PlainTensor } from "../testing/plain-safetensors.ts";
 import { boundSource, sourceOfBytes } from "../inspect/source.ts";

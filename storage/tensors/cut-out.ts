@@ -1,7 +1,7 @@
 import { isRecord } from "../inspect/parse-json.ts";
 import { checkSpans, LENGTH_BYTES, readHeader, tensorOf } from "../inspect/safetensors-header.ts";
 import { type BoundedSource, malformed, tooMuch } from "../inspect/source.ts";
-import { INSPECT_LIMITS } from "#protocol/inspect-limits.ts";
+import { INSPECT_LIMITS } from "#protocol/checkpoint/inspect-limits.ts";
 
 /**
  * Some tensors of a safetensors file as a file of their own. Pure but for the reading of the header: what is to be copied from

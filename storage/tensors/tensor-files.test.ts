@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { filePath } from "#protocol/names.ts";
+import { filePath } from "#protocol/base/names.ts";
 import { createTensorChooser, tensorFiles } from "./tensor-files.ts";
 
 const extent = { key: "k", offset: 0, length: 10, crc32: "00000000", etag: "e" };

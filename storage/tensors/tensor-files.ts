@@ -1,7 +1,7 @@
-import type { StoredExtent, StoredFile } from "#protocol/adopted.ts";
-import { Fault } from "#protocol/fault.ts";
-import { compileTensorPattern, type TensorPattern } from "#protocol/tensor-pattern.ts";
-import { visibleStart } from "#protocol/visible-text.ts";
+import type { StoredExtent, StoredFile } from "#protocol/checkpoint/adopted.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { compileTensorPattern, type TensorPattern } from "#protocol/checkpoint/tensor-pattern.ts";
+import { visibleStart } from "#protocol/base/visible-text.ts";
 import { isSealed } from "../sealing/open-manifest.ts";
 import { isSealedFrame } from "../sealing/unseal.ts";
 

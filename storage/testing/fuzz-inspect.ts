@@ -1,6 +1,6 @@
-import { isFault } from "#protocol/fault.ts";
-import { INSPECT_LIMITS } from "#protocol/inspect-limits.ts";
-import type { FileInspection } from "#protocol/inspect.ts";
+import { isFault } from "#protocol/faults/fault.ts";
+import { INSPECT_LIMITS } from "#protocol/checkpoint/inspect-limits.ts";
+import type { FileInspection } from "#protocol/checkpoint/inspect.ts";
 import { makeAmplified } from "./amplify-files.ts";
 import { inspectFile, readsBeside } from "../inspect/inspect-file.ts";
 import { type ByteSource, sourceOfBytes } from "../inspect/source.ts";

@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import type { StoreTraits } from "#protocol/operations.ts";
+import type { StoreTraits } from "#protocol/wire/operations.ts";
 import { PRESETS } from "../providers.ts";
 import type { Credential, StoreAccess } from "../signing.ts";
 import { CONTROL, TEST_CREDENTIAL, folderForTests, spawnStore } from "./spawn-store.ts";

@@ -1,6 +1,6 @@
-import type { FinishedUpload } from "#protocol/browser-transfers.ts";
-import { toFault } from "#protocol/fault.ts";
-import type { Operation, SignedRequest } from "#protocol/operations.ts";
+import type { FinishedUpload } from "#protocol/buckets/browser-transfers.ts";
+import { toFault } from "#protocol/faults/fault.ts";
+import type { Operation, SignedRequest } from "#protocol/wire/operations.ts";
 import type { ListedPart } from "../answers.ts";
 import { createControlClient } from "../client.ts";
 import { faultOfNetwork, type PlainAnswer } from "../faults.ts";

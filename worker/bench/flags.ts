@@ -22,7 +22,7 @@ export const BENCH_FLAGS = {
     commands: ["bench"],
     value: "NAME",
     default: "guide",
-    // As in protocol/bench/presets.ts, which a start does not need; a test compares them.
+    // As in protocol/benchmarks/presets.ts, which a start does not need; a test compares them.
     words: [
       "guide",
       "storj-1gb",

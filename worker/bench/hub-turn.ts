@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { readDelete, readHead } from "#storage/answers.ts";
-import type { EngineName } from "#protocol/bench/engines.ts";
-import type { BenchBegin, BenchCaseEnd, BenchJob } from "#protocol/bench/turn.ts";
-import { Fault, isFault } from "#protocol/fault.ts";
+import type { EngineName } from "#protocol/benchmarks/engines.ts";
+import type { BenchBegin, BenchCaseEnd, BenchJob } from "#protocol/benchmarks/turn.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
 import type { Found, HubReach, Present } from "../drivers/driver.ts";
 import { systemClock } from "../engine/clock.ts";
 import { callStore, createEngine } from "../engine/engine.ts";

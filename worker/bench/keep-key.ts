@@ -1,4 +1,4 @@
-import type { BenchJob } from "#protocol/bench/turn.ts";
+import type { BenchJob } from "#protocol/benchmarks/turn.ts";
 
 /** The key that was lent for a turn; where it ends by itself, a new one in time. */
 

@@ -1,6 +1,6 @@
-import { ENGINE_NAMES, ENGINES, engineSpec, type EngineName } from "#protocol/bench/engines.ts";
-import { Fault } from "#protocol/fault.ts";
-import { formatBytes } from "#protocol/units.ts";
+import { ENGINE_NAMES, ENGINES, engineSpec, type EngineName } from "#protocol/benchmarks/engines.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { formatBytes } from "#protocol/base/units.ts";
 import { DRIVERS } from "../drivers/drivers.ts";
 import type { Found, Present, Where } from "../drivers/driver.ts";
 import type { Terminal } from "../terminal.ts";

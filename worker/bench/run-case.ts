@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { stat } from "node:fs/promises";
-import { Fault, isFault, toFault } from "#protocol/fault.ts";
-import type { BenchCase } from "#protocol/bench/plan-cases.ts";
-import type { BenchCaseEnd } from "#protocol/bench/turn.ts";
-import { ENGINES } from "#protocol/bench/engines.ts";
+import { Fault, isFault, toFault } from "#protocol/faults/fault.ts";
+import type { BenchCase } from "#protocol/benchmarks/plan-cases.ts";
+import type { BenchCaseEnd } from "#protocol/benchmarks/turn.ts";
+import { ENGINES } from "#protocol/benchmarks/engines.ts";
 import { removeOwned } from "../disk/change-disk.ts";
 import { DRIVERS } from "../drivers/drivers.ts";
 import type { Errand, Present } from "../drivers/driver.ts";

@@ -1,8 +1,8 @@
 import { mkdir, mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
-import type { EngineName } from "#protocol/bench/engines.ts";
-import type { BenchCase } from "#protocol/bench/plan-cases.ts";
-import type { BenchCaseEnd } from "#protocol/bench/turn.ts";
+import type { EngineName } from "#protocol/benchmarks/engines.ts";
+import type { BenchCase } from "#protocol/benchmarks/plan-cases.ts";
+import type { BenchCaseEnd } from "#protocol/benchmarks/turn.ts";
 import { removeOwned } from "../disk/change-disk.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import { throwIfAborted } from "../engine/clock.ts";

@@ -1,9 +1,9 @@
-import type { EngineName } from "#protocol/bench/engines.ts";
-import { summarize } from "#protocol/bench/summarize.ts";
-import { faultFrom } from "#protocol/fault.ts";
+import type { EngineName } from "#protocol/benchmarks/engines.ts";
+import { summarize } from "#protocol/benchmarks/summarize.ts";
+import { faultFrom } from "#protocol/faults/fault.ts";
 import type { Terminal } from "../terminal.ts";
 import { EXIT } from "../verbs/verb.ts";
-import type { BenchCaseEnd } from "#protocol/bench/turn.ts";
+import type { BenchCaseEnd } from "#protocol/benchmarks/turn.ts";
 import type { BenchWishes } from "./wishes.ts";
 import { benchTables, caseLine } from "./words.ts";
 

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { isFault } from "#protocol/fault.ts";
+import { isFault } from "#protocol/faults/fault.ts";
 import { locate, type StoreAccess } from "#storage/signing.ts";
 import { presign, type Credential } from "#storage/sigv4.ts";
 import { listObjects } from "../copy/list-objects.ts";

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { engineSpec, type EngineName } from "#protocol/bench/engines.ts";
-import type { BenchTarget } from "#protocol/bench/own-bench.ts";
-import { benchSettings, type BenchSettings } from "#protocol/bench/plan-input.ts";
-import { Fault, isFault, sentenceOf, toFault } from "#protocol/fault.ts";
+import { engineSpec, type EngineName } from "#protocol/benchmarks/engines.ts";
+import type { BenchTarget } from "#protocol/benchmarks/own-bench.ts";
+import { benchSettings, type BenchSettings } from "#protocol/benchmarks/plan-input.ts";
+import { Fault, isFault, sentenceOf, toFault } from "#protocol/faults/fault.ts";
 import type { Where } from "../drivers/driver.ts";
 import { joinHub, type JoinedHub } from "../link/joined-hub.ts";
 import { usage, type Verb } from "../verbs/verb.ts";

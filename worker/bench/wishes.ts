@@ -1,6 +1,6 @@
 import { tmpdir } from "node:os";
-import { ENGINE_NAMES, ENGINES, isEngine, type BenchDirection, type EngineName } from "#protocol/bench/engines.ts";
-import { BENCH_PRESETS, isPreset } from "#protocol/bench/presets.ts";
+import { ENGINE_NAMES, ENGINES, isEngine, type BenchDirection, type EngineName } from "#protocol/benchmarks/engines.ts";
+import { BENCH_PRESETS, isPreset } from "#protocol/benchmarks/presets.ts";
 import type { Config } from "../config.ts";
 import { usage } from "../verbs/verb.ts";
 

@@ -1,8 +1,8 @@
-import { ENGINES, type BenchDirection } from "#protocol/bench/engines.ts";
-import type { BenchSummary, EngineSummary, Spread } from "#protocol/bench/summarize.ts";
-import { formatBytes, formatRate } from "#protocol/units.ts";
-import { sentenceOf } from "#protocol/fault.ts";
-import type { BenchCaseEnd } from "#protocol/bench/turn.ts";
+import { ENGINES, type BenchDirection } from "#protocol/benchmarks/engines.ts";
+import type { BenchSummary, EngineSummary, Spread } from "#protocol/benchmarks/summarize.ts";
+import { formatBytes, formatRate } from "#protocol/base/units.ts";
+import { sentenceOf } from "#protocol/faults/fault.ts";
+import type { BenchCaseEnd } from "#protocol/benchmarks/turn.ts";
 
 /** The guide's tables for a terminal. */
 

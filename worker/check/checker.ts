@@ -1,9 +1,9 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { NodeStore } from "#protocol/hello.ts";
-import type { MovingCommand } from "#protocol/commands.ts";
-import { damageReport, damageWords, type DamageReport } from "#protocol/damage.ts";
-import { Fault, type FaultData } from "#protocol/fault.ts";
+import type { NodeStore } from "#protocol/wire/hello.ts";
+import type { MovingCommand } from "#protocol/wire/commands.ts";
+import { damageReport, damageWords, type DamageReport } from "#protocol/checkpoint/damage.ts";
+import { Fault, type FaultData } from "#protocol/faults/fault.ts";
 import { removeOwned } from "../disk/change-disk.ts";
 import type { Bench } from "../agent-benches.ts";
 import { clearCopy } from "../homes/copy-objects.ts";

@@ -1,8 +1,8 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { isAdopted } from "#protocol/adopted.ts";
-import { Fault } from "#protocol/fault.ts";
-import { attemptId } from "#protocol/names.ts";
+import { isAdopted } from "#protocol/checkpoint/adopted.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { attemptId } from "#protocol/base/names.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Tally } from "../engine/tally.ts";
 import { clearCopy, copyObjects } from "../homes/copy-objects.ts";

@@ -1,5 +1,5 @@
-import type { StoredFile, StoredManifest } from "#protocol/adopted.ts";
-import { storedBytes } from "#protocol/packing.ts";
+import type { StoredFile, StoredManifest } from "#protocol/checkpoint/adopted.ts";
+import { storedBytes } from "#protocol/checkpoint/packing.ts";
 import type { Piece } from "../engine/receive.ts";
 import { planBatches } from "../restore/plan-batches.ts";
 import { pieceOf } from "../restore/receive-batch.ts";

@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import type { ExtentSums, StoredManifest } from "#protocol/adopted.ts";
-import { isDamage, MOST_RANGES, type DamagedRange, type DamageReport } from "#protocol/damage.ts";
-import { Fault, isFault } from "#protocol/fault.ts";
-import { forEachOf } from "#protocol/for-each-of.ts";
+import type { ExtentSums, StoredManifest } from "#protocol/checkpoint/adopted.ts";
+import { isDamage, MOST_RANGES, type DamagedRange, type DamageReport } from "#protocol/checkpoint/damage.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { crc32Hex } from "#storage/crc32.ts";
 import type { Engine } from "../engine/engine.ts";
 import { openReceiveJournal, type ReceiveMemory } from "../engine/receive-file.ts";

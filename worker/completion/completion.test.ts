@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { PROVIDERS } from "#protocol/provider.ts";
+import { PROVIDERS } from "#protocol/base/provider.ts";
 import { COMMANDS, isCommand } from "../commands.ts";
 import { FLAGS, flagsOf } from "../flags.ts";
 import { completionScript } from "./completion.ts";

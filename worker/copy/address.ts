@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 
 /** The two ends of a copy: a path of this machine, or a place in a bucket. */
 export type Address = { kind: "local"; path: string } | { kind: "store"; bucket: string; key: string };

@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
 import { mkdir, stat } from "node:fs/promises";
 import { dirname, sep } from "node:path";
-import { isFault, toFault, type Fault } from "#protocol/fault.ts";
-import { forEachOf } from "#protocol/for-each-of.ts";
+import { isFault, toFault, type Fault } from "#protocol/faults/fault.ts";
+import { forEachOf } from "#protocol/base/for-each-of.ts";
 import type { ObjectSum } from "#storage/crc32.ts";
 import { renameOwned } from "../disk/change-disk.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";

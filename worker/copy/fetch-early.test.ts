@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { isFault } from "#protocol/fault.ts";
+import { isFault } from "#protocol/faults/fault.ts";
 import { readPut } from "#storage/answers.ts";
 import { crc32Hex } from "#storage/crc32.ts";
 import { callStore } from "../engine/engine.ts";

@@ -1,4 +1,4 @@
-import { toFault, type Fault } from "#protocol/fault.ts";
+import { toFault, type Fault } from "#protocol/faults/fault.ts";
 import { warmUp, type Engine } from "../engine/engine.ts";
 import { fetchSmall, isFetchable, type Fetched } from "./fetch-small.ts";
 import type { ListedObject } from "./list-objects.ts";

@@ -1,5 +1,5 @@
-import { Fault, isFault } from "#protocol/fault.ts";
-import type { Operation } from "#protocol/operations.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import type { Operation } from "#protocol/wire/operations.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
 import { checkRange, checkWhole } from "#storage/check-range.ts";
 import { sumToHex } from "#storage/combine-crc32.ts";

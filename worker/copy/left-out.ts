@@ -1,5 +1,5 @@
-import { formatCount } from "#protocol/units.ts";
-import { visibleText } from "#protocol/visible-text.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import { visibleText } from "#protocol/base/visible-text.ts";
 
 /**
  * What a walk or a listing came across and does not speak of. Nothing is left out in silence: how many there are of each kind and the first of

@@ -4,7 +4,7 @@ import { mkdir, readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { readPut } from "#storage/answers.ts";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { compositeCrc32, crc32Hex } from "#storage/crc32.ts";
 import { systemClock } from "../engine/clock.ts";
 import { callStore } from "../engine/engine.ts";

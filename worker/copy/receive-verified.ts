@@ -1,7 +1,7 @@
 import { createHash, hash } from "node:crypto";
 import { closeSync, openSync, readSync } from "node:fs";
 import { open } from "node:fs/promises";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { combineCrc32 } from "#storage/combine-crc32.ts";
 import { compositeCrc32 } from "#storage/crc32.ts";
 import { removeOwned } from "../disk/change-disk.ts";

@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { isFault, toFault, type Fault } from "#protocol/fault.ts";
+import { isFault, toFault, type Fault } from "#protocol/faults/fault.ts";
 import { planPartBytes, planParts, type PlanInput } from "#storage/plan.ts";
 import { isTurnOver, nextTurn } from "../engine/at-once.ts";
 import type { Engine } from "../engine/engine.ts";

@@ -1,7 +1,7 @@
 import { statSync, type Dirent } from "node:fs";
 import { opendir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Fault } from "#protocol/fault.ts";
+import type { Fault } from "#protocol/faults/fault.ts";
 import { atOnce } from "../engine/at-once.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import { identityOf, type FileIdentity } from "../engine/identity.ts";

@@ -1,6 +1,6 @@
 import { renameSync, rmSync, unlinkSync } from "node:fs";
 import { rename, rm, rmdir, unlink } from "node:fs/promises";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { OWNED_PATHS, type Owned } from "./owned-paths.ts";
 
 /**

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { isFault, toFault } from "#protocol/fault.ts";
-import { PROTOCOL_VERSION } from "#protocol/version.ts";
+import { isFault, toFault } from "#protocol/faults/fault.ts";
+import { PROTOCOL_VERSION } from "#protocol/base/version.ts";
 import { networkFetch } from "#storage/network/fetch.ts";
 import { assertWholeToken } from "../link/enrol.ts";
 import { connectHub, hubFault, notSaidByHub } from "../link/hub.ts";

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { toFault } from "#protocol/fault.ts";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { toFault } from "#protocol/faults/fault.ts";
+import { formatBytes, formatCount } from "#protocol/base/units.ts";
 import { removeOwned } from "../disk/change-disk.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import { judgeStateDisk } from "../host/judge-state-disk.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ProfileCheck } from "#protocol/profile-views.ts";
+import type { ProfileCheck } from "#protocol/wire/profile-views.ts";
 import { traitsOf } from "#storage/providers.ts";
 import { judgeStore } from "./check-permissions.ts";
 

@@ -1,4 +1,4 @@
-import type { ProfileCheck } from "#protocol/profile-views.ts";
+import type { ProfileCheck } from "#protocol/wire/profile-views.ts";
 import { CHECKS, type CheckName } from "#storage/check-list.ts";
 import { doubtful, failed, fine, skipped, type Finding } from "./finding.ts";
 import type { Trial, Tried } from "./try-store.ts";

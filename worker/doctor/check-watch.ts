@@ -1,6 +1,6 @@
 import { join, relative } from "node:path";
-import { stepWords } from "#protocol/step-words.ts";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
+import { formatBytes, formatCount } from "#protocol/base/units.ts";
 import { isThere } from "../disk/is-there.ts";
 import { findFinalModel } from "../upload/final-model.ts";
 import type { Candidate } from "../upload/find.ts";

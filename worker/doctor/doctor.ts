@@ -1,5 +1,5 @@
-import { Fault, isFault } from "#protocol/fault.ts";
-import { FAULTS } from "#protocol/fault-table.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import { FAULTS } from "#protocol/faults/fault-table.ts";
 import type { StoreAccess } from "#storage/signing.ts";
 import type { Credential } from "#storage/sigv4.ts";
 import type { Config } from "../config.ts";

@@ -1,5 +1,5 @@
-import { sentenceOf, type FaultData } from "#protocol/fault.ts";
-import { FAULTS } from "#protocol/fault-table.ts";
+import { sentenceOf, type FaultData } from "#protocol/faults/fault.ts";
+import { FAULTS } from "#protocol/faults/fault-table.ts";
 import type { Terminal } from "../terminal.ts";
 
 /** `warn`: it works, though not as well as it could. `skipped`: it could not be looked at. */

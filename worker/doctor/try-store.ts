@@ -1,4 +1,4 @@
-import type { ProfileTestView } from "#protocol/profile-views.ts";
+import type { ProfileTestView } from "#protocol/wire/profile-views.ts";
 import { checkStore } from "#storage/check-store.ts";
 import { createControlClient } from "#storage/client.ts";
 import { createDirectSource } from "#storage/direct-source.ts";

@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { basename, dirname } from "node:path";
 import { BY_STATUS } from "./by-status.ts";
 import { plainEnvironment } from "./base-environment.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { faultData } from "#protocol/fault-data.ts";
-import type { StoreTraits } from "#protocol/operations.ts";
-import { storeTrust } from "#protocol/store-trust.ts";
+import { faultData } from "#protocol/faults/fault-data.ts";
+import type { StoreTraits } from "#protocol/wire/operations.ts";
+import { storeTrust } from "#protocol/wire/store-trust.ts";
 
 /** What a second Tidemark is asked over its stdin, and what it answers with on stdout: keys are on no command line. */
 

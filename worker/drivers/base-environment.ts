@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { Credential } from "#storage/sigv4.ts";
 import type { Errand, Present, Where } from "./driver.ts";
 

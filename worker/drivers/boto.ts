@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { FaultCode } from "#protocol/fault-table.ts";
+import type { FaultCode } from "#protocol/faults/fault-table.ts";
 import { BY_CODE } from "#storage/fault-codes.ts";
 import { isPathAddressed } from "#storage/signing.ts";
 import { keyedEnvironment } from "./base-environment.ts";

@@ -1,4 +1,4 @@
-import type { FaultCode } from "#protocol/fault-table.ts";
+import type { FaultCode } from "#protocol/faults/fault-table.ts";
 
 /** What an HTTP status says where an engine tells no more. */
 export const BY_STATUS: Readonly<Record<number, FaultCode>> = {

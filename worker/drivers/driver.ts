@@ -1,5 +1,5 @@
-import type { BenchDirection, EngineName } from "#protocol/bench/engines.ts";
-import type { FaultCode } from "#protocol/fault-table.ts";
+import type { BenchDirection, EngineName } from "#protocol/benchmarks/engines.ts";
+import type { FaultCode } from "#protocol/faults/fault-table.ts";
 import type { StoreAccess } from "#storage/signing.ts";
 import type { Credential } from "#storage/sigv4.ts";
 

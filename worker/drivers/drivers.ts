@@ -1,4 +1,4 @@
-import type { EngineName } from "#protocol/bench/engines.ts";
+import type { EngineName } from "#protocol/benchmarks/engines.ts";
 import { aria2 } from "./aria2.ts";
 import { awsCli } from "./aws-cli.ts";
 import { boto3, crt } from "./boto.ts";

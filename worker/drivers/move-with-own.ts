@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { readHead } from "#storage/answers.ts";
 import { createDirectSource } from "#storage/direct-source.ts";
 import { fixedCredential } from "#storage/sigv4.ts";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { AskObject } from "../copy/facts.ts";
 import { downloadFiles } from "../copy/download.ts";
 import { uploadFiles } from "../copy/upload.ts";

@@ -1,4 +1,4 @@
-import { PRODUCT_VERSION } from "#protocol/version.ts";
+import { PRODUCT_VERSION } from "#protocol/base/version.ts";
 import { errandAnswer, type AskedErrand } from "./asked-errand.ts";
 import { ERRAND_WORD } from "./errand-word.ts";
 import { keyOf, plainEnvironment } from "./base-environment.ts";

@@ -1,5 +1,5 @@
 import { mkdir } from "node:fs/promises";
-import { toFault, type Fault } from "#protocol/fault.ts";
+import { toFault, type Fault } from "#protocol/faults/fault.ts";
 import { removeOwned } from "../disk/change-disk.ts";
 import { errandAnswer } from "./asked-errand.ts";
 import { READY, type Driver, type Errand, type Present } from "./driver.ts";

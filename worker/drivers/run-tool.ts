@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { codeOf } from "../engine/disk-fault.ts";
 import { READY, type ToolCommand, type ToolEnd } from "./driver.ts";
 import { endOf, redact } from "./redact.ts";

@@ -1,6 +1,6 @@
 import { buffer } from "node:stream/consumers";
 import type { Readable } from "node:stream";
-import { Fault, toFault } from "#protocol/fault.ts";
+import { Fault, toFault } from "#protocol/faults/fault.ts";
 import { READY } from "./driver.ts";
 import { askedErrand, type ErrandAnswer } from "./asked-errand.ts";
 

@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { plainEnvironment } from "./base-environment.ts";
 import type { Driver } from "./driver.ts";
 import { findProgram, reading } from "./find-program.ts";

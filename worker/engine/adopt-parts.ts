@@ -1,4 +1,4 @@
-import type { Operation } from "#protocol/operations.ts";
+import type { Operation } from "#protocol/wire/operations.ts";
 import { type ListedPart, readListParts } from "#storage/answers.ts";
 import { quoteEtag } from "#storage/check-range.ts";
 import type { PlannedPart } from "#storage/plan.ts";

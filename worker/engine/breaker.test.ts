@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { createFakeClock } from "./fake-clock.ts";
 import { createPatience, createRetrier, withRetry } from "./retry.ts";
 

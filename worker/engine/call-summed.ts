@@ -1,5 +1,5 @@
-import { Fault } from "#protocol/fault.ts";
-import type { StoreChecksum } from "#protocol/store-checksum.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { StoreChecksum } from "#protocol/wire/store-checksum.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
 import type { ProbeVerdict } from "#storage/probe-traits.ts";
 import { S3_NAMES } from "#storage/signing.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 
 /** Time and chance as the engine sees them; tests pass their own. */
 export interface Clock {

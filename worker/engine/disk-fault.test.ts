@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sentenceOf } from "#protocol/fault.ts";
+import { sentenceOf } from "#protocol/faults/fault.ts";
 import { diskFault } from "./disk-fault.ts";
 
 const about = { op: "read", subject: "/data/a", otherwise: "READ_FAILED" } as const;

@@ -1,5 +1,5 @@
-import { Fault, isFault } from "#protocol/fault.ts";
-import type { FaultCode } from "#protocol/fault-table.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import type { FaultCode } from "#protocol/faults/fault-table.ts";
 
 /** Of these the disk and its permissions are not the cause. */
 const WORDS: Readonly<Record<string, string>> = {

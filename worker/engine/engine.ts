@@ -1,9 +1,9 @@
-import { Fault, isFault } from "#protocol/fault.ts";
-import type { FaultCode } from "#protocol/fault-table.ts";
-import type { ChecksumMemory } from "#protocol/store-checksum.ts";
-import type { Operation, SignedRequest, StoreTraits } from "#protocol/operations.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import type { FaultCode } from "#protocol/faults/fault-table.ts";
+import type { ChecksumMemory } from "#protocol/wire/store-checksum.ts";
+import type { Operation, SignedRequest, StoreTraits } from "#protocol/wire/operations.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
-import type { StoreTrust } from "#protocol/store-trust.ts";
+import type { StoreTrust } from "#protocol/wire/store-trust.ts";
 import { S3_NAMES, type RequestSource } from "#storage/signing.ts";
 import { createBeats, type Beats } from "./beats.ts";
 import { systemClock, type Clock } from "./clock.ts";

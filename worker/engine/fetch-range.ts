@@ -1,5 +1,5 @@
-import { Fault } from "#protocol/fault.ts";
-import type { Operation } from "#protocol/operations.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { Operation } from "#protocol/wire/operations.ts";
 import { faultOfAnswer } from "#storage/faults.ts";
 import { callStore, type Engine } from "./engine.ts";
 import type { Sink } from "./http/wire.ts";

@@ -1,4 +1,4 @@
-import { Fault, isFault } from "#protocol/fault.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { checkRange } from "#storage/check-range.ts";
 import type { Engine } from "./engine.ts";
 import { fetchRange, type WantedRange } from "./fetch-range.ts";

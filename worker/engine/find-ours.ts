@@ -1,5 +1,5 @@
-import { Fault, isFault } from "#protocol/fault.ts";
-import type { Operation } from "#protocol/operations.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import type { Operation } from "#protocol/wire/operations.ts";
 import { readHead } from "#storage/answers.ts";
 import { callStore, type Engine } from "./engine.ts";
 import { withRetry } from "./retry.ts";

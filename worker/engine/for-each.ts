@@ -1,4 +1,4 @@
-import { forEachOf } from "#protocol/for-each-of.ts";
+import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { numbered, placesOf, type Rows } from "../listing/rows.ts";
 
 /** No more parts than this are in line at a time, whatever the width of the gate: the gate decides how many move. */

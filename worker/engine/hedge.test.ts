@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { createBeats } from "./beats.ts";
 import { createGate } from "./gate.ts";
 import { createHedges, SHED, type Flight } from "./hedge.ts";

@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { Beats } from "./beats.ts";
 import type { Clock } from "./clock.ts";
 import { createFlightMemory } from "./flight-memory.ts";

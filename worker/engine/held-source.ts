@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { sumToHex } from "#storage/combine-crc32.ts";
 import type { PlannedPart } from "#storage/plan.ts";
 import { nextTurn } from "./at-once.ts";

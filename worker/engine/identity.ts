@@ -1,7 +1,7 @@
 import type { BigIntStats } from "node:fs";
 import { stat } from "node:fs/promises";
 import * as z from "zod";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { statFile } from "./at-once.ts";
 import { diskFault } from "./disk-fault.ts";
 import { fileTimes } from "./file-times.ts";

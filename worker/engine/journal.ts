@@ -2,7 +2,7 @@ import { constants, mkdir, open, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as rest } from "node:timers/promises";
 import type * as z from "zod";
-import { toFault } from "#protocol/fault.ts";
+import { toFault } from "#protocol/faults/fault.ts";
 import { removeOwned, renameOwned } from "../disk/change-disk.ts";
 import { diskFault } from "./disk-fault.ts";
 import { lineOf, readLines, readRecord, type OnRecord } from "./journal-lines.ts";

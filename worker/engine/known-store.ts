@@ -1,5 +1,5 @@
-import type { ChecksumMemory, StoreChecksum } from "#protocol/store-checksum.ts";
-import type { StoreTraits } from "#protocol/operations.ts";
+import type { ChecksumMemory, StoreChecksum } from "#protocol/wire/store-checksum.ts";
+import type { StoreTraits } from "#protocol/wire/operations.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
 import type { DirectSource, ObservedAnswer } from "#storage/direct-source.ts";
 import {

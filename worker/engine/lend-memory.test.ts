@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { lendMemory } from "./lend-memory.ts";
 
 test("there are never more than so many, and what came back is lent again", async () => {

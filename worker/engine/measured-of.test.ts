@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { measured } from "#protocol/measured.ts";
+import { measured } from "#protocol/wire/measured.ts";
 import { measuredOf } from "./measured-of.ts";
 import { createTally } from "./tally.ts";
 

@@ -1,4 +1,4 @@
-import { OWN_ENGINE, type Measured } from "#protocol/measured.ts";
+import { OWN_ENGINE, type Measured } from "#protocol/wire/measured.ts";
 import type { Engine } from "./engine.ts";
 import type { Tally } from "./tally.ts";
 

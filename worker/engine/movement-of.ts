@@ -1,4 +1,4 @@
-import type { TransferProgress } from "#protocol/reports.ts";
+import type { TransferProgress } from "#protocol/wire/reports.ts";
 import type { Engine } from "./engine.ts";
 import type { Tally } from "./tally.ts";
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { constants, read as readLater, readSync } from "node:fs";
-import { Fault } from "#protocol/fault.ts";
-import type { StoreChecksum } from "#protocol/store-checksum.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { StoreChecksum } from "#protocol/wire/store-checksum.ts";
 import { atOnce, closeFile, openFile } from "./at-once.ts";
 import { diskFault } from "./disk-fault.ts";
 import { sumBytes } from "./sum-bytes.ts";

@@ -1,8 +1,8 @@
 import { constants } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import * as z from "zod";
-import { crc32Hex } from "#protocol/checkpoint.ts";
-import { Fault } from "#protocol/fault.ts";
+import { crc32Hex } from "#protocol/checkpoint/checkpoint.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { removeOwned } from "../disk/change-disk.ts";
 import { diskFault } from "./disk-fault.ts";
 import type { Engine } from "./engine.ts";

@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { adoptRanges, followRange, type Adopted } from "./adopt-ranges.ts";
 import type { EarlyRanges } from "./early-ranges.ts";
 import type { Engine } from "./engine.ts";

@@ -2,7 +2,7 @@ import { mkdtemp, open, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { createFakeClock } from "./fake-clock.ts";
 import { reserve, waitForRoom } from "./reserve.ts";
 import { createPatience } from "./retry.ts";

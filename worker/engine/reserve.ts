@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { statfs, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { Fault } from "#protocol/fault.ts";
+import type { Fault } from "#protocol/faults/fault.ts";
 import type { Clock } from "./clock.ts";
 import type { Patience } from "./retry.ts";
 

@@ -1,5 +1,5 @@
-import { Fault, toFault } from "#protocol/fault.ts";
-import type { FaultCode } from "#protocol/fault-table.ts";
+import { Fault, toFault } from "#protocol/faults/fault.ts";
+import type { FaultCode } from "#protocol/faults/fault-table.ts";
 import { createBreaker, jitter, type Breaker, type Ticket } from "./breaker.ts";
 import { throwIfAborted, type Clock } from "./clock.ts";
 

@@ -1,4 +1,4 @@
-import { SEAL_TAG_BYTES, SEGMENT_BYTES, SEGMENT_PLAIN_BYTES, sealedBytes } from "#protocol/sealing.ts";
+import { SEAL_TAG_BYTES, SEGMENT_BYTES, SEGMENT_PLAIN_BYTES, sealedBytes } from "#protocol/checkpoint/sealing.ts";
 import { letGo, openSegment, segmentAt } from "#storage/sealing/segments.ts";
 import { placed } from "#storage/sealing/unseal.ts";
 import type { Piece } from "./receive.ts";

@@ -1,5 +1,5 @@
-import type { Fault } from "#protocol/fault.ts";
-import type { StoreChecksum } from "#protocol/store-checksum.ts";
+import type { Fault } from "#protocol/faults/fault.ts";
+import type { StoreChecksum } from "#protocol/wire/store-checksum.ts";
 import type { PartPlan, PlannedPart } from "#storage/plan.ts";
 import type { FileIdentity } from "./identity.ts";
 import type { PartSums } from "./read-part.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import * as z from "zod";
-import { crc32Hex, etag } from "#protocol/checkpoint.ts";
-import { storeChecksum, type StoreChecksum } from "#protocol/store-checksum.ts";
+import { crc32Hex, etag } from "#protocol/checkpoint/checkpoint.ts";
+import { storeChecksum, type StoreChecksum } from "#protocol/wire/store-checksum.ts";
 import { removeOwned } from "../disk/change-disk.ts";
 import { fileIdentity, isSameFile, type FileIdentity } from "./identity.ts";
 import { openJournal } from "./journal.ts";

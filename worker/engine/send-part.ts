@@ -1,6 +1,6 @@
-import { Fault, isFault } from "#protocol/fault.ts";
-import type { StoreChecksum } from "#protocol/store-checksum.ts";
-import type { Operation } from "#protocol/operations.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import type { StoreChecksum } from "#protocol/wire/store-checksum.ts";
+import type { Operation } from "#protocol/wire/operations.ts";
 import { isSurePut, readPart, readPut } from "#storage/answers.ts";
 import type { PlannedPart } from "#storage/plan.ts";
 import { throwIfAborted } from "./clock.ts";

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { Operation } from "#protocol/operations.ts";
+import type { Operation } from "#protocol/wire/operations.ts";
 import { createDirectSource } from "#storage/direct-source.ts";
 import { planParts } from "#storage/plan.ts";
 import { readHead } from "#storage/answers.ts";

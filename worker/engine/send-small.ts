@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { hash } from "node:crypto";
-import { toFault, type Fault } from "#protocol/fault.ts";
-import type { StoreChecksum } from "#protocol/store-checksum.ts";
+import { toFault, type Fault } from "#protocol/faults/fault.ts";
+import type { StoreChecksum } from "#protocol/wire/store-checksum.ts";
 import { isSurePut, readPut } from "#storage/answers.ts";
 import { sumToHex } from "#storage/combine-crc32.ts";
 import type { PlannedPart } from "#storage/plan.ts";

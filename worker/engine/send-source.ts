@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import type { StoreChecksum } from "#protocol/store-checksum.ts";
+import type { StoreChecksum } from "#protocol/wire/store-checksum.ts";
 import type { PlannedPart } from "#storage/plan.ts";
 import { closeFile, openFile } from "./at-once.ts";
 import { diskFault } from "./disk-fault.ts";

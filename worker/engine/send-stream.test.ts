@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { readHead } from "#storage/answers.ts";
 import { readPieces } from "../verbs/read-range.ts";
 import { callStore, type Engine } from "./engine.ts";

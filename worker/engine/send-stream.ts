@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { Fault, isFault } from "#protocol/fault.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { abandonInTime } from "./abandon-in-time.ts";
 import { throwIfAborted } from "./clock.ts";
 import { diskFault } from "./disk-fault.ts";

@@ -1,8 +1,8 @@
-import type { Extent } from "#protocol/checkpoint.ts";
-import { Fault, isFault } from "#protocol/fault.ts";
-import type { FaultCode } from "#protocol/fault-table.ts";
-import { forEachOf } from "#protocol/for-each-of.ts";
-import type { Operation } from "#protocol/operations.ts";
+import type { Extent } from "#protocol/checkpoint/checkpoint.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import type { FaultCode } from "#protocol/faults/fault-table.ts";
+import { forEachOf } from "#protocol/base/for-each-of.ts";
+import type { Operation } from "#protocol/wire/operations.ts";
 import { completeBody, readAbort, readComplete, readCreate } from "#storage/answers.ts";
 import { adoptObject, adoptParts } from "./adopt-parts.ts";
 import { callSummed } from "./call-summed.ts";

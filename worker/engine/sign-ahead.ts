@@ -1,4 +1,4 @@
-import type { Operation } from "#protocol/operations.ts";
+import type { Operation } from "#protocol/wire/operations.ts";
 import type { Engine } from "./engine.ts";
 import type { Piece } from "./receive.ts";
 import { storedLength } from "./sealed-piece.ts";

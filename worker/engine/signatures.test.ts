@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { Fault } from "#protocol/fault.ts";
-import { SIGN_BATCH, type Operation } from "#protocol/operations.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { SIGN_BATCH, type Operation } from "#protocol/wire/operations.ts";
 import { createSignatures } from "./signatures.ts";
 
 const part = (partNumber: number): Operation => ({

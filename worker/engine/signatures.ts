@@ -1,5 +1,5 @@
-import { Fault, toFault } from "#protocol/fault.ts";
-import { SIGN_BATCH, type Operation, type SignedRequest } from "#protocol/operations.ts";
+import { Fault, toFault } from "#protocol/faults/fault.ts";
+import { SIGN_BATCH, type Operation, type SignedRequest } from "#protocol/wire/operations.ts";
 import type { RequestSource } from "#storage/signing.ts";
 
 /**

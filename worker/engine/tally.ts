@@ -1,4 +1,4 @@
-import type { Fault } from "#protocol/fault.ts";
+import type { Fault } from "#protocol/faults/fault.ts";
 import { pieceCountFor, pieceOfPart } from "#storage/plan.ts";
 import type { Rows } from "../listing/rows.ts";
 import { createPace, type Pace } from "./pace.ts";

@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { Engine } from "./engine.ts";
 import { SHED, type Following } from "./hedge.ts";
 

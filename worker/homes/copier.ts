@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { Fault, isFault, toFault, type FaultData } from "#protocol/fault.ts";
-import type { FaultCode } from "#protocol/fault-table.ts";
-import type { ClaimAnswer, NodeStore } from "#protocol/hello.ts";
-import type { TransferProgress } from "#protocol/reports.ts";
+import { Fault, isFault, toFault, type FaultData } from "#protocol/faults/fault.ts";
+import type { FaultCode } from "#protocol/faults/fault-table.ts";
+import type { ClaimAnswer, NodeStore } from "#protocol/wire/hello.ts";
+import type { TransferProgress } from "#protocol/wire/reports.ts";
 import { removeOwned } from "../disk/change-disk.ts";
 import { createBell } from "../engine/bell.ts";
 import type { Engine } from "../engine/engine.ts";

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import * as z from "zod";
-import { Fault, toFault } from "#protocol/fault.ts";
-import type { NodeStore } from "#protocol/hello.ts";
-import { runHomes, type HomeAway, type RunHomes } from "#protocol/homes.ts";
+import { Fault, toFault } from "#protocol/faults/fault.ts";
+import type { NodeStore } from "#protocol/wire/hello.ts";
+import { runHomes, type HomeAway, type RunHomes } from "#protocol/wire/homes.ts";
 import type { Clock } from "../engine/clock.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Tally } from "../engine/tally.ts";

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import type { Manifest } from "#protocol/checkpoint.ts";
+import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
 import { traitsOf } from "#storage/providers.ts";
 import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
 import { createFakeHub } from "../link/fake-hub.ts";

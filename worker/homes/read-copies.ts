@@ -1,7 +1,7 @@
-import { isFault, toFault, type Fault } from "#protocol/fault.ts";
-import type { DamageReport } from "#protocol/damage.ts";
-import type { CopyOffer } from "#protocol/homes.ts";
-import type { NodeStore } from "#protocol/hello.ts";
+import { isFault, toFault, type Fault } from "#protocol/faults/fault.ts";
+import type { DamageReport } from "#protocol/checkpoint/damage.ts";
+import type { CopyOffer } from "#protocol/wire/homes.ts";
+import type { NodeStore } from "#protocol/wire/hello.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Tally } from "../engine/tally.ts";
 import type { Memory } from "../limits/learned.ts";

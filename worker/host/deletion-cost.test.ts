@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { createFakeClock } from "../engine/fake-clock.ts";
 import { keepDeletionCost } from "./deletion-cost.ts";
 

@@ -1,4 +1,4 @@
-import { toFault, type Fault } from "#protocol/fault.ts";
+import { toFault, type Fault } from "#protocol/faults/fault.ts";
 import type { Clock } from "../engine/clock.ts";
 import type { Imds } from "./imds.ts";
 

@@ -2,10 +2,10 @@ import { execFile } from "node:child_process";
 import { readFile, readdir } from "node:fs/promises";
 import { arch, availableParallelism, hostname, platform, totalmem } from "node:os";
 import { join } from "node:path";
-import { Fault } from "#protocol/fault.ts";
-import type { NodeFacts } from "#protocol/hello.ts";
-import { nodeName } from "#protocol/names.ts";
-import { PRODUCT_VERSION } from "#protocol/version.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { NodeFacts } from "#protocol/wire/hello.ts";
+import { nodeName } from "#protocol/base/names.ts";
+import { PRODUCT_VERSION } from "#protocol/base/version.ts";
 
 export interface FactsInput {
   labels: readonly string[];

@@ -1,6 +1,6 @@
 import { Agent, request } from "node:http";
 import * as z from "zod";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 
 /**
  * The metadata service of SaladCloud, which every container finds at an address of the link itself. It is asked directly

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { formatBytes } from "#protocol/units.ts";
+import { formatBytes } from "#protocol/base/units.ts";
 import { codeOf } from "../engine/disk-fault.ts";
 import { readRoom } from "../restore/room.ts";
 

@@ -1,6 +1,6 @@
 import { access, chmod, constants, mkdir, readdir, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { Fault, isFault } from "#protocol/fault.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
 
 const OTHERS_WRITE = 0o022;
 const ANYBODY_WRITES = 0o002;

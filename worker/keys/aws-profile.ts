@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { takeApart } from "#storage/import/read-text.ts";
 import type { Credential } from "#storage/sigv4.ts";
 import type { KeyFacts } from "./key-facts.ts";

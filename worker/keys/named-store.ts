@@ -1,5 +1,5 @@
 import { accessSync, constants } from "node:fs";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { Config, LayerEntry, Layers } from "../config.ts";
 import type { FlagName } from "../flags.ts";
 import { readAwsProfile, type AwsProfile } from "./aws-profile.ts";

@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { readRclone } from "#storage/import/from-sections.ts";
 import { sectionsOf } from "#storage/import/from-variables.ts";
 import { takeApart, type Section } from "#storage/import/read-text.ts";

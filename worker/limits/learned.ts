@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { join } from "node:path";
 import * as z from "zod";
-import { checksumMemory, type ChecksumMemory } from "#protocol/store-checksum.ts";
+import { checksumMemory, type ChecksumMemory } from "#protocol/wire/store-checksum.ts";
 import { openKeptEntries } from "./kept-entries.ts";
 
 /**

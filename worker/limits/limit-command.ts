@@ -1,4 +1,4 @@
-import { formatRate } from "#protocol/units.ts";
+import { formatRate } from "#protocol/base/units.ts";
 import type { Config } from "../config.ts";
 import { stateFolder } from "../host/state-folder.ts";
 import type { Terminal } from "../terminal.ts";

@@ -1,5 +1,5 @@
-import { Fault } from "#protocol/fault.ts";
-import { parseSize } from "#protocol/read-units.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { parseSize } from "#protocol/wire/read-units.ts";
 
 /**
  * A bandwidth limit as people write it: one rate, or a timetable of the day. `8MB`, `off`,

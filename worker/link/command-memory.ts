@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import * as z from "zod";
-import { command, type Command } from "#protocol/commands.ts";
-import { faultData } from "#protocol/fault-data.ts";
-import type { FaultData } from "#protocol/fault.ts";
-import { transferState, type TransferState } from "#protocol/transfer.ts";
+import { command, type Command } from "#protocol/wire/commands.ts";
+import { faultData } from "#protocol/faults/fault-data.ts";
+import type { FaultData } from "#protocol/faults/fault.ts";
+import { transferState, type TransferState } from "#protocol/wire/transfer.ts";
 import { openJournal } from "../engine/journal.ts";
 
 /**

@@ -1,7 +1,7 @@
-import { Fault, isFault } from "#protocol/fault.ts";
-import { nodeName, type RunName } from "#protocol/names.ts";
-import type { NodeFacts } from "#protocol/hello.ts";
-import { PROTOCOL_VERSION } from "#protocol/version.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import { nodeName, type RunName } from "#protocol/base/names.ts";
+import type { NodeFacts } from "#protocol/wire/hello.ts";
+import { PROTOCOL_VERSION } from "#protocol/base/version.ts";
 import { jitter } from "../engine/breaker.ts";
 import type { Clock } from "../engine/clock.ts";
 import type { Hub } from "./hub.ts";

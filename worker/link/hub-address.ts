@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 
 /**
  * The base address of a hub, without a trailing slash. Plain http would show the node's credential to everybody on the

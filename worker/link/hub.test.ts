@@ -4,7 +4,7 @@ import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { sentenceOf, toFault } from "#protocol/fault.ts";
+import { sentenceOf, toFault } from "#protocol/faults/fault.ts";
 import { readFacts } from "../host/facts.ts";
 import { systemClock } from "../engine/clock.ts";
 import { enrol, type Enrolment } from "./enrol.ts";

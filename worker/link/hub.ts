@@ -1,8 +1,8 @@
 import { createTRPCClient, httpLink, httpSubscriptionLink, splitLink, TRPCClientError } from "@trpc/client";
 import { EventSource } from "eventsource";
-import { faultData } from "#protocol/fault-data.ts";
-import { Fault, faultFrom, isFault } from "#protocol/fault.ts";
-import { FAULTS, type FaultCode } from "#protocol/fault-table.ts";
+import { faultData } from "#protocol/faults/fault-data.ts";
+import { Fault, faultFrom, isFault } from "#protocol/faults/fault.ts";
+import { FAULTS, type FaultCode } from "#protocol/faults/fault-table.ts";
 import { networkFetch } from "#storage/network/fetch.ts";
 import type { HubRouter } from "#server/router.ts";
 import { codeOf } from "../engine/disk-fault.ts";

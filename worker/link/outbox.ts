@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { nodeEvent, type NodeEvent, type NodeEventBody } from "#protocol/reports.ts";
+import { nodeEvent, type NodeEvent, type NodeEventBody } from "#protocol/wire/reports.ts";
 import { openJournal } from "../engine/journal.ts";
 
 /**

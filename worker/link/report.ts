@@ -1,6 +1,6 @@
-import type { NodeSettings } from "#protocol/hello.ts";
-import type { ProgressReport } from "#protocol/reports.ts";
-import { isFault } from "#protocol/fault.ts";
+import type { NodeSettings } from "#protocol/wire/hello.ts";
+import type { ProgressReport } from "#protocol/wire/reports.ts";
+import { isFault } from "#protocol/faults/fault.ts";
 import type { Clock } from "../engine/clock.ts";
 import type { Hub } from "./hub.ts";
 import type { Outbox } from "./outbox.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { Fault } from "#protocol/fault.ts";
-import { nodeStore, type HubFeature, type NodeFacts, type NodeSettings, type NodeStore } from "#protocol/hello.ts";
-import { PROTOCOL_VERSION } from "#protocol/version.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { nodeStore, type HubFeature, type NodeFacts, type NodeSettings, type NodeStore } from "#protocol/wire/hello.ts";
+import { PROTOCOL_VERSION } from "#protocol/base/version.ts";
 import { readStateFile, writeStateFile } from "../host/state-file.ts";
 import type { Hub } from "./hub.ts";
 import type { Outbox } from "./outbox.ts";

@@ -1,6 +1,6 @@
-import { isFault, type Fault } from "#protocol/fault.ts";
-import { nodeMessage, type NodeMessage } from "#protocol/commands.ts";
-import { returnWaitMs } from "#protocol/return-wait.ts";
+import { isFault, type Fault } from "#protocol/faults/fault.ts";
+import { nodeMessage, type NodeMessage } from "#protocol/wire/commands.ts";
+import { returnWaitMs } from "#protocol/base/return-wait.ts";
 import type { Clock } from "../engine/clock.ts";
 import { hubFault, type Hub } from "./hub.ts";
 

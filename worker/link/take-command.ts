@@ -5,8 +5,8 @@ import {
   type CommandKind,
   type CommandOutcome,
   type MovingCommand,
-} from "#protocol/commands.ts";
-import { Fault, toFault } from "#protocol/fault.ts";
+} from "#protocol/wire/commands.ts";
+import { Fault, toFault } from "#protocol/faults/fault.ts";
 import { isOwn, type CommandMemory, type Taken } from "./command-memory.ts";
 import type { Outbox } from "./outbox.ts";
 

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import {
   beginInput,
   flushInput,
@@ -8,7 +8,7 @@ import {
   saveInput,
   steerInput,
   stepInput,
-} from "#protocol/local.ts";
+} from "#protocol/local-api/local.ts";
 import { parseJson } from "#storage/inspect/parse-json.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { beginAgain } from "../loss/begin-again.ts";

@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import { Fault, isFault } from "#protocol/fault.ts";
-import type { flushInput, LocalState } from "#protocol/local.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import type { flushInput, LocalState } from "#protocol/local-api/local.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { capturingOf } from "../agent-capture.ts";
 import { isUnsafe } from "../upload/backlog.ts";

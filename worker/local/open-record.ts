@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import { Fault } from "#protocol/fault.ts";
-import type { RecordAnswer, recordInput } from "#protocol/local.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { RecordAnswer, recordInput } from "#protocol/local-api/local.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { STEP_RECORD_VERSION } from "../loss/parse-step-record.ts";
 import { whichRun } from "./which-run.ts";

@@ -1,5 +1,5 @@
-import type { CheckpointRole } from "#protocol/checkpoint.ts";
-import { runName, type RunName } from "#protocol/names.ts";
+import type { CheckpointRole } from "#protocol/checkpoint/checkpoint.ts";
+import { runName, type RunName } from "#protocol/base/names.ts";
 import { usage } from "../verbs/verb.ts";
 
 /** `llama@500` is step 500 of the run llama, `llama` all of it. @throws Fault BAD_INPUT with the right form */

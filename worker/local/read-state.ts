@@ -1,10 +1,10 @@
 import { relative } from "node:path";
-import { sentenceOf } from "#protocol/fault.ts";
-import { linesOf } from "#protocol/folder-lines.ts";
-import type { LocalRun, LocalState, LocalStatus, Sustain } from "#protocol/local.ts";
-import type { RunBacklog } from "#protocol/reports.ts";
-import { riskOf } from "#protocol/risk.ts";
-import { PRODUCT_VERSION } from "#protocol/version.ts";
+import { sentenceOf } from "#protocol/faults/fault.ts";
+import { linesOf } from "#protocol/checkpoint/folder-lines.ts";
+import type { LocalRun, LocalState, LocalStatus, Sustain } from "#protocol/local-api/local.ts";
+import type { RunBacklog } from "#protocol/wire/reports.ts";
+import { riskOf } from "#protocol/wire/risk.ts";
+import { PRODUCT_VERSION } from "#protocol/base/version.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { judgeStateDisk } from "../host/judge-state-disk.ts";
 import { listAllAside } from "../restore/set-aside.ts";

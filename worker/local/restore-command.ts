@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
 import * as z from "zod";
-import type { PreviewAnswer, RestoreAnswer } from "#protocol/local.ts";
-import { rankOf, type RankOf } from "#protocol/restoring.ts";
-import { compileTensorPattern } from "#protocol/tensor-pattern.ts";
-import { formatBytes, formatCount } from "#protocol/units.ts";
-import { visibleText } from "#protocol/visible-text.ts";
+import type { PreviewAnswer, RestoreAnswer } from "#protocol/local-api/local.ts";
+import { rankOf, type RankOf } from "#protocol/wire/restoring.ts";
+import { compileTensorPattern } from "#protocol/checkpoint/tensor-pattern.ts";
+import { formatBytes, formatCount } from "#protocol/base/units.ts";
+import { visibleText } from "#protocol/base/visible-text.ts";
 import { stateFolder } from "../host/state-folder.ts";
 import { readGlob } from "../verbs/glob.ts";
 import { usage, type Verb } from "../verbs/verb.ts";

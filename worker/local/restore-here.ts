@@ -1,8 +1,8 @@
 import type * as z from "zod";
-import { Fault } from "#protocol/fault.ts";
-import type { PreviewAnswer, RestoreAnswer, restoreInput } from "#protocol/local.ts";
-import type { RunName } from "#protocol/names.ts";
-import { filesOfRank } from "#protocol/rank-files.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { PreviewAnswer, RestoreAnswer, restoreInput } from "#protocol/local-api/local.ts";
+import type { RunName } from "#protocol/base/names.ts";
+import { filesOfRank } from "#protocol/checkpoint/rank-files.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { previewRestore } from "../restore/preview-restore.ts";
 import { parseManifest } from "../restore/read-checkpoint.ts";

@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
 import * as z from "zod";
-import { Fault, isFault } from "#protocol/fault.ts";
-import { saveInput, type SaveAnswer } from "#protocol/local.ts";
-import { formatBytes, formatCount } from "#protocol/units.ts";
-import { transferState } from "#protocol/transfer.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import { saveInput, type SaveAnswer } from "#protocol/local-api/local.ts";
+import { formatBytes, formatCount } from "#protocol/base/units.ts";
+import { transferState } from "#protocol/wire/transfer.ts";
 import { runAgent, type AgentCommand } from "../agent.ts";
 import { stateFolder } from "../host/state-folder.ts";
 import { usage } from "../verbs/verb.ts";

@@ -1,13 +1,13 @@
 import { stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import type * as z from "zod";
-import { Fault, faultFrom } from "#protocol/fault.ts";
-import type { SaveAnswer, saveInput } from "#protocol/local.ts";
+import { Fault, faultFrom } from "#protocol/faults/fault.ts";
+import type { SaveAnswer, saveInput } from "#protocol/local-api/local.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import { captureNow } from "../agent-capture.ts";
 import type { Capture } from "../upload/capture.ts";
-import { stepOf } from "#protocol/checkpoint-layouts.ts";
+import { stepOf } from "#protocol/recognition/checkpoint-layouts.ts";
 import type { Candidate } from "../upload/find.ts";
 import { lookAt } from "../upload/look.ts";
 import { readGlobalStep } from "../upload/read-global-step.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import * as z from "zod";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { askLocal } from "./ask-local.ts";
 import { serveLocal, socketOf, type LocalDoor, type LocalParts, type LocalRequest } from "./serve-local.ts";
 

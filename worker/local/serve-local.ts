@@ -2,8 +2,8 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { chmod, chown, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { join } from "node:path";
-import { Fault, sentenceOf, toFault } from "#protocol/fault.ts";
-import { FAULTS } from "#protocol/fault-table.ts";
+import { Fault, sentenceOf, toFault } from "#protocol/faults/fault.ts";
+import { FAULTS } from "#protocol/faults/fault-table.ts";
 import { removeOwned } from "../disk/change-disk.ts";
 import { NEW_FILE } from "../host/state-file.ts";
 

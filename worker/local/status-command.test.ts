@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { makeRunBacklog } from "#protocol/make-run-backlog.ts";
-import type { LocalRun, LocalStatus } from "#protocol/local.ts";
-import { runName } from "#protocol/names.ts";
-import { riskOf } from "#protocol/risk.ts";
+import { makeRunBacklog } from "#protocol/testing/make-run-backlog.ts";
+import type { LocalRun, LocalStatus } from "#protocol/local-api/local.ts";
+import { runName } from "#protocol/base/names.ts";
+import { riskOf } from "#protocol/wire/risk.ts";
 import { continueSentences, sentencesOf } from "./status-command.ts";
 
 const MIN = 60_000;

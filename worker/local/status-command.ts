@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import * as z from "zod";
-import { continueWords } from "#protocol/continue-words.ts";
-import { isFault } from "#protocol/fault.ts";
-import type { FolderLine } from "#protocol/folder-lines.ts";
-import type { LocalAside, LocalRun, LocalStatus } from "#protocol/local.ts";
-import { stepWords } from "#protocol/step-words.ts";
-import { formatBytes, formatCount, formatDuration, formatRate } from "#protocol/units.ts";
+import { continueWords } from "#protocol/checkpoint/continue-words.ts";
+import { isFault } from "#protocol/faults/fault.ts";
+import type { FolderLine } from "#protocol/checkpoint/folder-lines.ts";
+import type { LocalAside, LocalRun, LocalStatus } from "#protocol/local-api/local.ts";
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
+import { formatBytes, formatCount, formatDuration, formatRate } from "#protocol/base/units.ts";
 import { stateFolder } from "../host/state-folder.ts";
 import { listAllAside } from "../restore/set-aside.ts";
 import { isUnsafe } from "../upload/backlog.ts";

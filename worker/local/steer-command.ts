@@ -1,6 +1,6 @@
 import * as z from "zod";
-import type { steerInput, SteerAnswer } from "#protocol/local.ts";
-import { formatCount } from "#protocol/units.ts";
+import type { steerInput, SteerAnswer } from "#protocol/local-api/local.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { stateFolder } from "../host/state-folder.ts";
 import { usage, type Verb } from "../verbs/verb.ts";
 import { askLocal } from "./ask-local.ts";

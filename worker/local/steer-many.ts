@@ -1,7 +1,7 @@
 import type * as z from "zod";
-import { isFault } from "#protocol/fault.ts";
-import type { SteerAnswer, steerInput } from "#protocol/local.ts";
-import { judgeWish } from "#protocol/transfer.ts";
+import { isFault } from "#protocol/faults/fault.ts";
+import type { SteerAnswer, steerInput } from "#protocol/local-api/local.ts";
+import { judgeWish } from "#protocol/wire/transfer.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { EVERY_RUN } from "../upload/ledger.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { runName } from "#protocol/names.ts";
+import { runName } from "#protocol/base/names.ts";
 import { whichRun } from "./which-run.ts";
 
 const watch = (folder: string, run: string) => ({ folder, run: runName.parse(run), takes: null });

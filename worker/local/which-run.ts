@@ -1,6 +1,6 @@
 import { dirname, resolve, sep } from "node:path";
-import { Fault } from "#protocol/fault.ts";
-import type { RunName } from "#protocol/names.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { RunName } from "#protocol/base/names.ts";
 import type { Watch } from "../upload/watch.ts";
 
 /**

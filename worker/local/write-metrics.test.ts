@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { metricRows, readExposition } from "#protocol/read-exposition.ts";
-import { runName } from "#protocol/names.ts";
-import { NO_RISK } from "#protocol/risk.ts";
-import type { LocalStatus } from "#protocol/local.ts";
+import { metricRows, readExposition } from "#protocol/base/read-exposition.ts";
+import { runName } from "#protocol/base/names.ts";
+import { NO_RISK } from "#protocol/wire/risk.ts";
+import type { LocalStatus } from "#protocol/local-api/local.ts";
 import { metricsOf } from "./write-metrics.ts";
 
 const status: LocalStatus = {

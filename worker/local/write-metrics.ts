@@ -1,5 +1,5 @@
-import { writeExposition, type MetricFamily } from "#protocol/exposition.ts";
-import type { LocalRun, LocalStatus } from "#protocol/local.ts";
+import { writeExposition, type MetricFamily } from "#protocol/base/exposition.ts";
+import type { LocalRun, LocalStatus } from "#protocol/local-api/local.ts";
 
 type Read<T> = readonly [name: string, help: string, read: (from: T, status: LocalStatus) => number | null];
 

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { runName } from "#protocol/names.ts";
-import type { NodeEventBody } from "#protocol/reports.ts";
+import { runName } from "#protocol/base/names.ts";
+import type { NodeEventBody } from "#protocol/wire/reports.ts";
 import { beginAgain } from "./begin-again.ts";
 import type { TrainedPoint } from "./training.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { runName } from "#protocol/names.ts";
-import type { NodeEventBody } from "#protocol/reports.ts";
+import { runName } from "#protocol/base/names.ts";
+import type { NodeEventBody } from "#protocol/wire/reports.ts";
 import { judgeBeginning, judgeWords, type Beginning } from "./judge-beginning.ts";
 
 const run = runName.parse("story");

@@ -1,4 +1,4 @@
-import type { RunName } from "#protocol/names.ts";
+import type { RunName } from "#protocol/base/names.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { tellLoss, type Point } from "./report-loss.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { runName } from "#protocol/names.ts";
+import { runName } from "#protocol/base/names.ts";
 import { lossOf, type Interruption } from "./loss-of.ts";
 
 const run = runName.parse("story");

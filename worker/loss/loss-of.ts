@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { LEAST_UNCERTAIN_MS } from "#protocol/losses.ts";
-import type { RunName } from "#protocol/names.ts";
-import type { NodeEventBody } from "#protocol/reports.ts";
+import { LEAST_UNCERTAIN_MS } from "#protocol/history/losses.ts";
+import type { RunName } from "#protocol/base/names.ts";
+import type { NodeEventBody } from "#protocol/wire/reports.ts";
 import { idleMsSince } from "./idle-since.ts";
 import type { Resumed } from "./training.ts";
 

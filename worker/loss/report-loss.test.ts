@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { ClaimAnswer } from "#protocol/hello.ts";
-import { runName } from "#protocol/names.ts";
-import type { NodeEventBody } from "#protocol/reports.ts";
+import type { ClaimAnswer } from "#protocol/wire/hello.ts";
+import { runName } from "#protocol/base/names.ts";
+import type { NodeEventBody } from "#protocol/wire/reports.ts";
 import { reportLoss } from "./report-loss.ts";
 
 const run = runName.parse("story");

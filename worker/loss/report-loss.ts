@@ -1,5 +1,5 @@
-import type { ClaimAnswer } from "#protocol/hello.ts";
-import type { RunName } from "#protocol/names.ts";
+import type { ClaimAnswer } from "#protocol/wire/hello.ts";
+import type { RunName } from "#protocol/base/names.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { lossOf } from "./loss-of.ts";
 import type { Resumed } from "./training.ts";

@@ -1,6 +1,6 @@
 import { closeSync, constants, fchownSync, mkdirSync, openSync, readSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import type { RunName } from "#protocol/names.ts";
+import type { RunName } from "#protocol/base/names.ts";
 import { removeOwnedNow, renameOwnedNow } from "../disk/change-disk.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import { NEW_FILE } from "../host/state-file.ts";

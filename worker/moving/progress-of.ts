@@ -1,6 +1,6 @@
-import type { MovingCommand } from "#protocol/commands.ts";
-import type { TransferProgress } from "#protocol/reports.ts";
-import type { TransferDirection } from "#protocol/transfer.ts";
+import type { MovingCommand } from "#protocol/wire/commands.ts";
+import type { TransferProgress } from "#protocol/wire/reports.ts";
+import type { TransferDirection } from "#protocol/wire/transfer.ts";
 import type { Engine } from "../engine/engine.ts";
 import { movementOf, stalledMsOf } from "../engine/movement-of.ts";
 import type { Tally } from "../engine/tally.ts";

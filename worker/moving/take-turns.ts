@@ -1,7 +1,7 @@
-import type { DamageReport } from "#protocol/damage.ts";
-import { Fault, toFault } from "#protocol/fault.ts";
-import type { TransferProgress } from "#protocol/reports.ts";
-import { isEnded, mayMove, TRANSFER_WISHES } from "#protocol/transfer.ts";
+import type { DamageReport } from "#protocol/checkpoint/damage.ts";
+import { Fault, toFault } from "#protocol/faults/fault.ts";
+import type { TransferProgress } from "#protocol/wire/reports.ts";
+import { isEnded, mayMove, TRANSFER_WISHES } from "#protocol/wire/transfer.ts";
 import { jitter } from "../engine/breaker.ts";
 import type { Clock } from "../engine/clock.ts";
 import type { Engine } from "../engine/engine.ts";

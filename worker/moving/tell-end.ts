@@ -1,4 +1,4 @@
-import type { DamageReport } from "#protocol/damage.ts";
+import type { DamageReport } from "#protocol/checkpoint/damage.ts";
 import type { Engine } from "../engine/engine.ts";
 import { measuredOf } from "../engine/measured-of.ts";
 import type { Tally } from "../engine/tally.ts";

@@ -1,8 +1,8 @@
 import { tmpdir } from "node:os";
-import type { CommandDetail } from "#protocol/commands.ts";
-import type { EngineName } from "#protocol/bench/engines.ts";
-import type { BenchJob } from "#protocol/bench/turn.ts";
-import { Fault } from "#protocol/fault.ts";
+import type { CommandDetail } from "#protocol/wire/commands.ts";
+import type { EngineName } from "#protocol/benchmarks/engines.ts";
+import type { BenchJob } from "#protocol/benchmarks/turn.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { askTurn, runTurn, type Looked, type TurnTaker } from "../bench/hub-turn.ts";
 import type { Found } from "../drivers/driver.ts";

@@ -1,5 +1,5 @@
-import type { CommandDetail } from "#protocol/commands.ts";
-import { isFault } from "#protocol/fault.ts";
+import type { CommandDetail } from "#protocol/wire/commands.ts";
+import { isFault } from "#protocol/faults/fault.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { isUnsafe } from "../upload/backlog.ts";
 import { flush, takeAllFinished } from "../local/flush.ts";

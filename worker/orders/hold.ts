@@ -1,8 +1,8 @@
-import type { CommandDetail } from "#protocol/commands.ts";
-import { isFault } from "#protocol/fault.ts";
-import type { RunName } from "#protocol/names.ts";
-import type { MoveDirection } from "#protocol/orders.ts";
-import type { TransferState } from "#protocol/transfer.ts";
+import type { CommandDetail } from "#protocol/wire/commands.ts";
+import { isFault } from "#protocol/faults/fault.ts";
+import type { RunName } from "#protocol/base/names.ts";
+import type { MoveDirection } from "#protocol/wire/orders.ts";
+import type { TransferState } from "#protocol/wire/transfer.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { steerMany } from "../local/steer-many.ts";
 

@@ -1,5 +1,5 @@
-import type { CommandDetail } from "#protocol/commands.ts";
-import { formatRate } from "#protocol/units.ts";
+import type { CommandDetail } from "#protocol/wire/commands.ts";
+import { formatRate } from "#protocol/base/units.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { limitsUntil, readSetLimits, writeSetLimits } from "../limits/set-limits.ts";
 

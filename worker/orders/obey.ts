@@ -1,4 +1,4 @@
-import type { CommandDetail } from "#protocol/commands.ts";
+import type { CommandDetail } from "#protocol/wire/commands.ts";
 import type { Agent } from "../agent-assemble.ts";
 import type { Effect, Order } from "../link/take-command.ts";
 import { previewRestore } from "../restore/preview-restore.ts";

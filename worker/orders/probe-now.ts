@@ -1,4 +1,4 @@
-import type { CommandDetail } from "#protocol/commands.ts";
+import type { CommandDetail } from "#protocol/wire/commands.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { askedOf } from "../probe/asked-of.ts";
 import { askTarget, probeNodeLink } from "../probe/node-link.ts";

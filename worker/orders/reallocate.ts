@@ -1,4 +1,4 @@
-import { Fault, isFault } from "#protocol/fault.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { isUnsafe } from "../upload/backlog.ts";
 import { flush } from "../local/flush.ts";

@@ -1,4 +1,4 @@
-import type { LinkThresholds } from "#protocol/probe.ts";
+import type { LinkThresholds } from "#protocol/links/probe.ts";
 
 /** What is asked of a link: each threshold by this worker's own flag, else by its hub. An older hub keeps none. */
 export const askedOf = (own: LinkThresholds, ofHub: LinkThresholds | undefined): LinkThresholds => ({

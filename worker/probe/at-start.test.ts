@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { decide } from "#protocol/decide-link.ts";
-import { Fault } from "#protocol/fault.ts";
+import { decide } from "#protocol/links/decide-link.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import {
   NO_THRESHOLDS,
   type LinkThresholds,
@@ -8,8 +8,8 @@ import {
   type ProbeReport,
   type ProbeTarget,
   type ReallocateAnswer,
-} from "#protocol/probe.ts";
-import { parseRate } from "#protocol/read-units.ts";
+} from "#protocol/links/probe.ts";
+import { parseRate } from "#protocol/wire/read-units.ts";
 import { traitsOf } from "#storage/providers.ts";
 import { createFakeClock } from "../engine/fake-clock.ts";
 import { startFakeImds, type FakeImds } from "../host/fake-imds.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { Fault, sentenceOf, toFault } from "#protocol/fault.ts";
-import type { LinkThresholds, ProbeTarget } from "#protocol/probe.ts";
-import { recall } from "#protocol/recall-machine.ts";
+import { Fault, sentenceOf, toFault } from "#protocol/faults/fault.ts";
+import type { LinkThresholds, ProbeTarget } from "#protocol/links/probe.ts";
+import { recall } from "#protocol/links/recall-machine.ts";
 import { jitter } from "../engine/breaker.ts";
 import type { Clock } from "../engine/clock.ts";
 import type { Imds } from "../host/imds.ts";

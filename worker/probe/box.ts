@@ -1,4 +1,4 @@
-import { Fault, toFault } from "#protocol/fault.ts";
+import { Fault, toFault } from "#protocol/faults/fault.ts";
 import { jitter } from "../engine/breaker.ts";
 import { reasonOf } from "../engine/clock.ts";
 import type { Engine } from "../engine/engine.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
 import { measureDown, measureUp, type Measuring } from "./measure.ts";
 

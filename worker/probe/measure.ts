@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { Fault, isFault } from "#protocol/fault.ts";
-import type { Operation } from "#protocol/operations.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import type { Operation } from "#protocol/wire/operations.ts";
 import { readCreate, readDelete, readPart, readPut, type HttpAnswer } from "#storage/answers.ts";
 import { checkRange } from "#storage/check-range.ts";
 import { faultOfAnswer } from "#storage/faults.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { Fault } from "#protocol/fault.ts";
-import { probeKey } from "#protocol/keys.ts";
-import type { ProbeTarget } from "#protocol/probe.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { probeKey } from "#protocol/checkpoint/keys.ts";
+import type { ProbeTarget } from "#protocol/links/probe.ts";
 import { systemClock } from "../engine/clock.ts";
 import { createEngine } from "../engine/engine.ts";
 import { createRetrier } from "../engine/retry.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { Fault } from "#protocol/fault.ts";
-import { parseRate } from "#protocol/read-units.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { parseRate } from "#protocol/wire/read-units.ts";
 import { createFakeClock } from "../engine/fake-clock.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { LinkRate } from "./box.ts";

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { decide, type Verdict } from "#protocol/decide-link.ts";
-import { Fault, toFault } from "#protocol/fault.ts";
-import { OWN_ENGINE } from "#protocol/measured.ts";
-import type { LinkThresholds, ProbeReport } from "#protocol/probe.ts";
+import { decide, type Verdict } from "#protocol/links/decide-link.ts";
+import { Fault, toFault } from "#protocol/faults/fault.ts";
+import { OWN_ENGINE } from "#protocol/wire/measured.ts";
+import type { LinkThresholds, ProbeReport } from "#protocol/links/probe.ts";
 import { clockOffsetMs, measureClock, type ClockBounds } from "#storage/clock-skew.ts";
 import { throwIfAborted, type Clock } from "../engine/clock.ts";
 import type { Engine } from "../engine/engine.ts";

@@ -1,7 +1,7 @@
-import type { Verdict } from "#protocol/decide-link.ts";
-import { sentenceOf, type Fault } from "#protocol/fault.ts";
-import type { LinkThresholds } from "#protocol/probe.ts";
-import { formatRate } from "#protocol/units.ts";
+import type { Verdict } from "#protocol/links/decide-link.ts";
+import { sentenceOf, type Fault } from "#protocol/faults/fault.ts";
+import type { LinkThresholds } from "#protocol/links/probe.ts";
+import { formatRate } from "#protocol/base/units.ts";
 import type { Terminal } from "../terminal.ts";
 import type { ProbeResult } from "./probe.ts";
 import { probeFacts, probeLines } from "./words.ts";

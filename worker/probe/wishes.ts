@@ -1,4 +1,4 @@
-import type { LinkThresholds } from "#protocol/probe.ts";
+import type { LinkThresholds } from "#protocol/links/probe.ts";
 import type { Config } from "../config.ts";
 
 /** What the flags say of a probe. */

@@ -1,5 +1,5 @@
-import { sentenceOf } from "#protocol/fault.ts";
-import { formatBytes, formatDuration, formatRate } from "#protocol/units.ts";
+import { sentenceOf } from "#protocol/faults/fault.ts";
+import { formatBytes, formatDuration, formatRate } from "#protocol/base/units.ts";
 import type { Outcome, ProbeResult } from "./probe.ts";
 
 /** What a probe found, a sentence for each thing. */

@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join, relative } from "node:path";
-import type { ManifestFile } from "#protocol/checkpoint.ts";
-import { Fault } from "#protocol/fault.ts";
+import type { ManifestFile } from "#protocol/checkpoint/checkpoint.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { Fault } from "#protocol/fault.ts";
-import { MOST_CONFIRMED } from "#protocol/hello.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { MOST_CONFIRMED } from "#protocol/wire/hello.ts";
 import { createFakeHub } from "../link/fake-hub.ts";
 import { isStoredNow, storedOf } from "./confirm-stored.ts";
 

@@ -1,4 +1,4 @@
-import { MOST_CONFIRMED } from "#protocol/hello.ts";
+import { MOST_CONFIRMED } from "#protocol/wire/hello.ts";
 import type { Hub } from "../link/hub.ts";
 import type { Ledger } from "../upload/ledger.ts";
 

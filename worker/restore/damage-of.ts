@@ -1,6 +1,6 @@
-import type { StoredFile } from "#protocol/adopted.ts";
-import { isDamage, MOST_RANGES, type DamageReport } from "#protocol/damage.ts";
-import { isFault } from "#protocol/fault.ts";
+import type { StoredFile } from "#protocol/checkpoint/adopted.ts";
+import { isDamage, MOST_RANGES, type DamageReport } from "#protocol/checkpoint/damage.ts";
+import { isFault } from "#protocol/faults/fault.ts";
 
 /** What a fault that ended the transfer of a file says of the checkpoint: the bytes of it that lie in the object it names. Null when it says nothing. */
 export function damageOf(error: unknown, file: StoredFile): DamageReport | null {

@@ -1,5 +1,5 @@
-import type { StoredExtent, StoredFile } from "#protocol/adopted.ts";
-import { storedBytes } from "#protocol/packing.ts";
+import type { StoredExtent, StoredFile } from "#protocol/checkpoint/adopted.ts";
+import { storedBytes } from "#protocol/checkpoint/packing.ts";
 import { FIRST_READ_BYTES, type ByteSource } from "#storage/inspect/source.ts";
 import { isSealedFrame, readSealed, unseal } from "#storage/sealing/unseal.ts";
 import { unframe } from "#storage/unframe.ts";

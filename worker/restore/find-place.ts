@@ -1,4 +1,4 @@
-import { placeOf, type ShownPlace } from "#protocol/place.ts";
+import { placeOf, type ShownPlace } from "#protocol/checkpoint/place.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { systemClock } from "../engine/clock.ts";
 import { readCheckpoint } from "./read-checkpoint.ts";

@@ -1,6 +1,6 @@
 import { open } from "node:fs/promises";
 import { constants } from "node:fs";
-import { forEachOf } from "#protocol/for-each-of.ts";
+import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { crc32Hex } from "#storage/crc32.ts";
 import type { BatchFile } from "./receive-batch.ts";
 

@@ -2,8 +2,8 @@ import { chown, lstat, mkdir, mkdtemp, rm, stat, symlink, writeFile } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { attributesOf } from "#protocol/file-attributes.ts";
-import { filePath } from "#protocol/names.ts";
+import { attributesOf } from "#protocol/checkpoint/file-attributes.ts";
+import { filePath } from "#protocol/base/names.ts";
 import { giveAttributes, giveToOwner } from "./give-attributes.ts";
 
 let folder: string;

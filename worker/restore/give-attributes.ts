@@ -1,8 +1,8 @@
 import { constants } from "node:fs";
 import { chmod, lchown, mkdir, open, readdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { StoredManifest } from "#protocol/adopted.ts";
-import { modesOf, type FileAttributes } from "#protocol/file-attributes.ts";
+import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
+import { modesOf, type FileAttributes } from "#protocol/checkpoint/file-attributes.ts";
 import { placeUnder } from "./safe-place.ts";
 
 type Attributed = Pick<StoredManifest, "files"> & { attributes?: FileAttributes | undefined };

@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } f
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { checkpointPlace, type CheckpointPlace } from "#protocol/place.ts";
-import { filePath } from "#protocol/names.ts";
+import { checkpointPlace, type CheckpointPlace } from "#protocol/checkpoint/place.ts";
+import { filePath } from "#protocol/base/names.ts";
 import { besideAt, layoutOf, type Placed } from "./layout.ts";
 import { putBeside, splitBeside } from "./put-beside.ts";
 import { lookAt } from "../upload/look.ts";

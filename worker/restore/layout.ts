@@ -1,6 +1,13 @@
 import { basename, sep } from "node:path";
-import type { StoredManifest } from "#protocol/adopted.ts";
-import { isBeside, kindAt, nameOfPlace, placeOf, type BesideFile, type CheckpointPlace } from "#protocol/place.ts";
+import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
+import {
+  isBeside,
+  kindAt,
+  nameOfPlace,
+  placeOf,
+  type BesideFile,
+  type CheckpointPlace,
+} from "#protocol/checkpoint/place.ts";
 
 /** How a checkpoint lies at its target: as a folder of its own, or as files in a folder that may hold others. */
 export type Layout = {

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { filePath } from "#protocol/names.ts";
+import { filePath } from "#protocol/base/names.ts";
 import { assertFree } from "./assert-free.ts";
 import { assertPlace, type Places } from "./assert-place.ts";
 

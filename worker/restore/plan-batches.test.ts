@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { PACK_READ_BYTES } from "#protocol/packing.ts";
+import { PACK_READ_BYTES } from "#protocol/checkpoint/packing.ts";
 import { crc32Hex } from "#storage/crc32.ts";
 import { planBatches } from "./plan-batches.ts";
 

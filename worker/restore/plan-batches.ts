@@ -1,6 +1,6 @@
-import type { StoredFile } from "#protocol/adopted.ts";
-import type { Extent } from "#protocol/checkpoint.ts";
-import { MOST_PACKED_FILE_BYTES, PACK_READ_BYTES, storedBytes } from "#protocol/packing.ts";
+import type { StoredFile } from "#protocol/checkpoint/adopted.ts";
+import type { Extent } from "#protocol/checkpoint/checkpoint.ts";
+import { MOST_PACKED_FILE_BYTES, PACK_READ_BYTES, storedBytes } from "#protocol/checkpoint/packing.ts";
 
 /**
  * Which small files are fetched together. Files that lie near each other in one object are read in one range, also when

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import type { StoredFile, StoredManifest } from "#protocol/adopted.ts";
-import { Fault, isFault } from "#protocol/fault.ts";
-import type { FaultCode } from "#protocol/fault-table.ts";
-import { forEachOf } from "#protocol/for-each-of.ts";
-import { INSPECT_LIMITS } from "#protocol/inspect-limits.ts";
-import { storedBytes } from "#protocol/packing.ts";
-import { visibleStart } from "#protocol/visible-text.ts";
+import type { StoredFile, StoredManifest } from "#protocol/checkpoint/adopted.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import type { FaultCode } from "#protocol/faults/fault-table.ts";
+import { forEachOf } from "#protocol/base/for-each-of.ts";
+import { INSPECT_LIMITS } from "#protocol/checkpoint/inspect-limits.ts";
+import { storedBytes } from "#protocol/checkpoint/packing.ts";
+import { visibleStart } from "#protocol/base/visible-text.ts";
 import { parseJson } from "#storage/inspect/parse-json.ts";
 import { LENGTH_BYTES } from "#storage/inspect/safetensors-header.ts";
 import { boundSource, FIRST_READ_BYTES, type ByteSource } from "#storage/inspect/source.ts";

@@ -1,14 +1,14 @@
 import { readdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { CommandDetail } from "#protocol/commands.ts";
-import { isFault, sentenceOf } from "#protocol/fault.ts";
-import type { RunName } from "#protocol/names.ts";
+import type { CommandDetail } from "#protocol/wire/commands.ts";
+import { isFault, sentenceOf } from "#protocol/faults/fault.ts";
+import type { RunName } from "#protocol/base/names.ts";
 import { isSealed } from "#storage/sealing/open-manifest.ts";
 import { tensorFiles } from "#storage/tensors/tensor-files.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { assertFree } from "./assert-free.ts";
 import { assertPlace } from "./assert-place.ts";
-import type { StoredFile, StoredManifest } from "#protocol/adopted.ts";
+import type { StoredFile, StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import type { Engine } from "../engine/engine.ts";
 import { createPatience } from "../engine/retry.ts";
 import { chooseFiles } from "./choose-files.ts";

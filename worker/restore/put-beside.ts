@@ -1,6 +1,6 @@
 import { lstat, readFile, readlink, symlink } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
-import { BESIDE_FOLDER, isPointerName, mayLieBeside, type BesideFile } from "#protocol/place.ts";
+import { BESIDE_FOLDER, isPointerName, mayLieBeside, type BesideFile } from "#protocol/checkpoint/place.ts";
 import { removeOwned, renameOwned } from "../disk/change-disk.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import { syncFolder } from "../engine/journal.ts";

@@ -1,6 +1,6 @@
-import { storedManifest, type StoredManifest } from "#protocol/adopted.ts";
-import { Fault, isFault } from "#protocol/fault.ts";
-import type { CopyOffer } from "#protocol/homes.ts";
+import { storedManifest, type StoredManifest } from "#protocol/checkpoint/adopted.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import type { CopyOffer } from "#protocol/wire/homes.ts";
 import { jitter } from "../engine/breaker.ts";
 import type { Clock } from "../engine/clock.ts";
 import type { Hub } from "../link/hub.ts";

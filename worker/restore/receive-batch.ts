@@ -1,8 +1,8 @@
-import type { StoredFile } from "#protocol/adopted.ts";
-import { PACK_READ_BYTES, storedBytes } from "#protocol/packing.ts";
-import { isFault } from "#protocol/fault.ts";
+import type { StoredFile } from "#protocol/checkpoint/adopted.ts";
+import { PACK_READ_BYTES, storedBytes } from "#protocol/checkpoint/packing.ts";
+import { isFault } from "#protocol/faults/fault.ts";
 import { unseal } from "#storage/sealing/unseal.ts";
-import { forEachOf } from "#protocol/for-each-of.ts";
+import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { unframe } from "#storage/unframe.ts";
 import type { Engine } from "../engine/engine.ts";
 import { receivePieces, type Piece, type ReceiveJob } from "../engine/receive.ts";

@@ -1,7 +1,7 @@
-import { isDamage } from "#protocol/damage.ts";
-import { isFault, sentenceOf } from "#protocol/fault.ts";
-import type { RunName } from "#protocol/names.ts";
-import type { ShownPlace } from "#protocol/place.ts";
+import { isDamage } from "#protocol/checkpoint/damage.ts";
+import { isFault, sentenceOf } from "#protocol/faults/fault.ts";
+import type { RunName } from "#protocol/base/names.ts";
+import type { ShownPlace } from "#protocol/checkpoint/place.ts";
 import type { Agent } from "../agent-assemble.ts";
 import type { Origin } from "./restore.ts";
 import { systemClock } from "../engine/clock.ts";

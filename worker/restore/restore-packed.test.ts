@@ -3,8 +3,8 @@ import { mkdtemp, readFile, readdir, rm, stat, writeFile } from "node:fs/promise
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { manifest as manifestSchema, type Manifest } from "#protocol/checkpoint.ts";
-import { DEFAULT_PACKING, type Packing } from "#protocol/packing.ts";
+import { manifest as manifestSchema, type Manifest } from "#protocol/checkpoint/checkpoint.ts";
+import { DEFAULT_PACKING, type Packing } from "#protocol/checkpoint/packing.ts";
 import { createDirectSource } from "#storage/direct-source.ts";
 import { createEngine, type Engine } from "../engine/engine.ts";
 import type { Tally } from "../engine/tally.ts";

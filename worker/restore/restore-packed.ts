@@ -1,4 +1,4 @@
-import type { DamageReport } from "#protocol/damage.ts";
+import type { DamageReport } from "#protocol/checkpoint/damage.ts";
 import { lstat } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Engine } from "../engine/engine.ts";

@@ -3,11 +3,11 @@ import { mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from "node:fs/
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { manifest as manifestSchema, type Manifest } from "#protocol/checkpoint.ts";
-import type { DamageReport } from "#protocol/damage.ts";
-import { filePath } from "#protocol/names.ts";
-import { DEFAULT_PACKING, packPath } from "#protocol/packing.ts";
-import { SEGMENT_BYTES } from "#protocol/sealing.ts";
+import { manifest as manifestSchema, type Manifest } from "#protocol/checkpoint/checkpoint.ts";
+import type { DamageReport } from "#protocol/checkpoint/damage.ts";
+import { filePath } from "#protocol/base/names.ts";
+import { DEFAULT_PACKING, packPath } from "#protocol/checkpoint/packing.ts";
+import { SEGMENT_BYTES } from "#protocol/checkpoint/sealing.ts";
 import { createDirectSource } from "#storage/direct-source.ts";
 import { unwrapCheckpointKey } from "#storage/sealing/checkpoint-key.ts";
 import { makeKeyPair } from "#storage/sealing/hpke.ts";

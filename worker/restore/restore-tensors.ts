@@ -1,8 +1,8 @@
 import { constants } from "node:fs";
 import { mkdir, open } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { StoredFile, StoredManifest } from "#protocol/adopted.ts";
-import { Fault } from "#protocol/fault.ts";
+import type { StoredFile, StoredManifest } from "#protocol/checkpoint/adopted.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { crc32Hex } from "#storage/crc32.ts";
 import { fileKeyOf } from "#storage/sealing/checkpoint-key.ts";
 import { removeOwned } from "../disk/change-disk.ts";

@@ -2,10 +2,10 @@ import { mkdir, mkdtemp, readFile, readdir, readlink, rm, stat, symlink, writeFi
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import type { Manifest } from "#protocol/checkpoint.ts";
-import type { DamageReport } from "#protocol/damage.ts";
-import { Fault } from "#protocol/fault.ts";
-import { filePath } from "#protocol/names.ts";
+import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
+import type { DamageReport } from "#protocol/checkpoint/damage.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { filePath } from "#protocol/base/names.ts";
 import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
 import { createFakeHub } from "../link/fake-hub.ts";
 import { lookAt } from "../upload/look.ts";

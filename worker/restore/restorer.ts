@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { Fault } from "#protocol/fault.ts";
-import { filePath, type RunName } from "#protocol/names.ts";
-import type { GroupMember } from "#protocol/pieces.ts";
-import type { TransferState } from "#protocol/transfer.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { filePath, type RunName } from "#protocol/base/names.ts";
+import type { GroupMember } from "#protocol/checkpoint/pieces.ts";
+import type { TransferState } from "#protocol/wire/transfer.ts";
 import type { Clock } from "../engine/clock.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Tally } from "../engine/tally.ts";

@@ -1,6 +1,6 @@
 import { statfs } from "node:fs/promises";
-import { Fault } from "#protocol/fault.ts";
-import { formatBytes } from "#protocol/units.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { formatBytes } from "#protocol/base/units.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 
 /** Free and total bytes of the disk under `path`, as a program without special rights may use them. */

@@ -1,7 +1,7 @@
 import { lstat, mkdir } from "node:fs/promises";
 import { dirname, isAbsolute, normalize, sep } from "node:path";
-import { Fault } from "#protocol/fault.ts";
-import { findCollision, foldName, whyPathRefused } from "#protocol/names.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { findCollision, foldName, whyPathRefused } from "#protocol/base/names.ts";
 import { foldsNames } from "../disk/folds-names.ts";
 import { refusesName } from "../disk/refuses-name.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";

@@ -1,9 +1,9 @@
 import type { Dirent } from "node:fs";
 import { mkdir, readdir, readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { isModelName, readFileName } from "#protocol/checkpoint-file-names.ts";
-import type { LocalAside } from "#protocol/local.ts";
-import { isPointerName } from "#protocol/place.ts";
+import { isModelName, readFileName } from "#protocol/recognition/checkpoint-file-names.ts";
+import type { LocalAside } from "#protocol/local-api/local.ts";
+import { isPointerName } from "#protocol/checkpoint/place.ts";
 import { crc32Hex } from "#storage/crc32.ts";
 import { removeEmptyFolder, removeOwned, renameOwned } from "../disk/change-disk.ts";
 import { isThere } from "../disk/is-there.ts";

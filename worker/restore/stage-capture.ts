@@ -1,7 +1,7 @@
 import { mkdir, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { runName } from "#protocol/names.ts";
-import type { Packing } from "#protocol/packing.ts";
+import { runName } from "#protocol/base/names.ts";
+import type { Packing } from "#protocol/checkpoint/packing.ts";
 import type { TrialStore } from "../engine/trial-store.ts";
 import type { Capture } from "../upload/capture.ts";
 import { lookAt } from "../upload/look.ts";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { manifest as manifestSchema, type Manifest } from "#protocol/checkpoint.ts";
+import { manifest as manifestSchema, type Manifest } from "#protocol/checkpoint/checkpoint.ts";
 import { readPut } from "#storage/answers.ts";
 import { crc32Hex } from "#storage/crc32.ts";
 import { callStore } from "../engine/engine.ts";

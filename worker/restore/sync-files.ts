@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { open } from "node:fs/promises";
 import { promisify } from "node:util";
-import { forEachOf } from "#protocol/for-each-of.ts";
+import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 
 /**

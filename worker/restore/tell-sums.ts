@@ -1,4 +1,4 @@
-import { isAdopted, type ExtentSums, type StoredManifest } from "#protocol/adopted.ts";
+import { isAdopted, type ExtentSums, type StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import type { RestoreJob } from "./restore.ts";
 
 /**

@@ -1,5 +1,5 @@
-import type { StoredManifest } from "#protocol/adopted.ts";
-import { isFault } from "#protocol/fault.ts";
+import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
+import { isFault } from "#protocol/faults/fault.ts";
 import { isSealed, openManifest } from "#storage/sealing/open-manifest.ts";
 import { jitter } from "../engine/breaker.ts";
 import type { Clock } from "../engine/clock.ts";

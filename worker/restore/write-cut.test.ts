@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { filePath } from "#protocol/names.ts";
+import { filePath } from "#protocol/base/names.ts";
 import { crc32Hex } from "#storage/crc32.ts";
 import { boundSource, sourceOfBytes } from "#storage/inspect/source.ts";
 import { cutOut, readLayout } from "#storage/tensors/cut-out.ts";

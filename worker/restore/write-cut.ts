@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import { reserve } from "../engine/reserve.ts";
 import type { ShardPlan } from "./plan-tensors.ts";

@@ -1,6 +1,6 @@
-import { isKnownFormat, type ContentEvidence } from "#protocol/checkpoint-evidence.ts";
-import { isLabelName } from "#protocol/checkpoint-file-names.ts";
-import type { ShownPlace } from "#protocol/place.ts";
+import { isKnownFormat, type ContentEvidence } from "#protocol/recognition/checkpoint-evidence.ts";
+import { isLabelName } from "#protocol/recognition/checkpoint-file-names.ts";
+import type { ShownPlace } from "#protocol/checkpoint/place.ts";
 
 /**
  * Decides where training goes on from: a checkpoint in the bucket or one on this disk. Highest epoch first, then highest

@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, rm, symlink, utimes, writeFile } from "node:fs/promises
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { Fault } from "#protocol/fault.ts";
-import { runName } from "#protocol/names.ts";
-import { ENDED_UNSAFE, type NodeEventBody } from "#protocol/reports.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { runName } from "#protocol/base/names.ts";
+import { ENDED_UNSAFE, type NodeEventBody } from "#protocol/wire/reports.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { capturingOf } from "../agent-capture.ts";
 import type { Capture } from "../upload/capture.ts";

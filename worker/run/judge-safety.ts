@@ -1,6 +1,6 @@
-import { Fault } from "#protocol/fault.ts";
-import type { RunName } from "#protocol/names.ts";
-import { ENDED_UNSAFE } from "#protocol/reports.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { RunName } from "#protocol/base/names.ts";
+import { ENDED_UNSAFE } from "#protocol/wire/reports.ts";
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Agent } from "../agent-assemble.ts";

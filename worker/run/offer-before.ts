@@ -1,4 +1,4 @@
-import { isFault } from "#protocol/fault.ts";
+import { isFault } from "#protocol/faults/fault.ts";
 import type { Agent } from "../agent-assemble.ts";
 import type { ResumePoint } from "./prepare.ts";
 

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { basename, dirname, join } from "node:path";
-import { Fault, isFault, toFault } from "#protocol/fault.ts";
-import type { ClaimAnswer } from "#protocol/hello.ts";
-import type { RunName } from "#protocol/names.ts";
+import { Fault, isFault, toFault } from "#protocol/faults/fault.ts";
+import type { ClaimAnswer } from "#protocol/wire/hello.ts";
+import type { RunName } from "#protocol/base/names.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { captureNow } from "../agent-capture.ts";
 import { jitter } from "../engine/breaker.ts";

@@ -2,8 +2,8 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, openSync, readSync } from "node:fs";
 import { constants } from "node:os";
 import type { Writable } from "node:stream";
-import { Fault } from "#protocol/fault.ts";
-import { visibleText } from "#protocol/visible-text.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { visibleText } from "#protocol/base/visible-text.ts";
 import { codeOf } from "../engine/disk-fault.ts";
 import { passOutput } from "./pass-output.ts";
 

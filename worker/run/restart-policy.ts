@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { ProgramEnd } from "./program.ts";
 
 /** Whether a program that failed is started again on the same machine: never, or up to so many times in a row. */

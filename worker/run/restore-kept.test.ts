@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { KeptCheckpoint } from "#protocol/hello.ts";
-import { filePath, runName } from "#protocol/names.ts";
+import type { KeptCheckpoint } from "#protocol/wire/hello.ts";
+import { filePath, runName } from "#protocol/base/names.ts";
 import { restoreKept, type KeptParts } from "./restore-kept.ts";
 
 let folder: string;

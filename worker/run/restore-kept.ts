@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { isFault } from "#protocol/fault.ts";
+import { isFault } from "#protocol/faults/fault.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { isThere } from "../disk/is-there.ts";
 import { findPlace } from "../restore/find-place.ts";

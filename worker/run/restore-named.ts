@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { isFault } from "#protocol/fault.ts";
-import type { FoundCheckpoint } from "#protocol/hello.ts";
-import { nameOfPlace } from "#protocol/place.ts";
+import { isFault } from "#protocol/faults/fault.ts";
+import type { FoundCheckpoint } from "#protocol/wire/hello.ts";
+import { nameOfPlace } from "#protocol/checkpoint/place.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { isThere } from "../disk/is-there.ts";
 import { namesInState } from "../restore/named-checkpoints.ts";

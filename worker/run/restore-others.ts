@@ -1,4 +1,4 @@
-import { toFault } from "#protocol/fault.ts";
+import { toFault } from "#protocol/faults/fault.ts";
 import { systemClock } from "../engine/clock.ts";
 import { restoreKept, type KeptParts } from "./restore-kept.ts";
 import { restoreNamed, type Restored } from "./restore-named.ts";

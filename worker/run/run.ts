@@ -2,7 +2,7 @@ import { aborted, drain, runAgent, type AgentCommand, type Life, type Place } fr
 import type { Agent } from "../agent-assemble.ts";
 import { programEnvironment, type Environment } from "../config.ts";
 import { foldersOf, goOnBeside, takePlaceAlone, type Orphan } from "./take-place.ts";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { canComeBack, comeBack, stepAside } from "../host/step-aside.ts";
 import { checkWatch } from "../doctor/check-watch.ts";
 import { showFinding } from "../doctor/finding.ts";

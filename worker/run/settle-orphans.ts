@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { systemClock } from "../engine/clock.ts";
 import { listProcesses, readCommandLine, signalProcess } from "../host/list-processes.ts";
 import { isWatchdogOf } from "./end-with-worker.ts";

@@ -1,5 +1,5 @@
-import { Fault } from "#protocol/fault.ts";
-import type { ClaimAnswer, ClaimFrom } from "#protocol/hello.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { ClaimAnswer, ClaimFrom } from "#protocol/wire/hello.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { usage } from "../verbs/verb.ts";
 import type { ResumeWish } from "./choose-resume.ts";

@@ -1,5 +1,5 @@
-import { formatDuration } from "#protocol/units.ts";
-import { visibleText } from "#protocol/visible-text.ts";
+import { formatDuration } from "#protocol/base/units.ts";
+import { visibleText } from "#protocol/base/visible-text.ts";
 import type { Terminal } from "../terminal.ts";
 import type { LeftProcess } from "./descendants.ts";
 

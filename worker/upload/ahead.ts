@@ -1,4 +1,4 @@
-import { toFault, type Fault } from "#protocol/fault.ts";
+import { toFault, type Fault } from "#protocol/faults/fault.ts";
 import type { Clock } from "../engine/clock.ts";
 import type { Hub } from "../link/hub.ts";
 import { isFatal } from "../link/stream.ts";

@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { isSameFile, readIdentity } from "../engine/identity.ts";
 import { hasSums } from "../engine/read-part.ts";
 import type { CapturedFile } from "./capture.ts";

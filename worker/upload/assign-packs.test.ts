@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { DEFAULT_PACKING, MOST_PACK_BYTES, PACK_FROM_FILES } from "#protocol/packing.ts";
+import { DEFAULT_PACKING, MOST_PACK_BYTES, PACK_FROM_FILES } from "#protocol/checkpoint/packing.ts";
 import { assignPacks, choosePacked } from "./assign-packs.ts";
 
 const KIB = 1024;

@@ -1,5 +1,11 @@
-import type { Packing } from "#protocol/packing.ts";
-import { LEAST_PACK_BYTES, MOST_PACK_BYTES, PACK_FOLDER, PACK_FROM_FILES, WISHED_PACKS } from "#protocol/packing.ts";
+import type { Packing } from "#protocol/checkpoint/packing.ts";
+import {
+  LEAST_PACK_BYTES,
+  MOST_PACK_BYTES,
+  PACK_FOLDER,
+  PACK_FROM_FILES,
+  WISHED_PACKS,
+} from "#protocol/checkpoint/packing.ts";
 
 /**
  * Which files of a checkpoint go into packs, and into which. Decided once, when it is captured, and kept with the capture:

@@ -1,4 +1,4 @@
-import type { RunBacklog, TransferProgress } from "#protocol/reports.ts";
+import type { RunBacklog, TransferProgress } from "#protocol/wire/reports.ts";
 import type { Engine } from "../engine/engine.ts";
 import { movementOf, stalledMsOf } from "../engine/movement-of.ts";
 import type { Capture } from "./capture.ts";
@@ -6,7 +6,7 @@ import type { Ledger } from "./ledger.ts";
 import type { Uplink } from "./uplink.ts";
 import { idleMsSince } from "../loss/idle-since.ts";
 import type { Training } from "../loss/training.ts";
-import { leastIntervalMs } from "#protocol/sustain.ts";
+import { leastIntervalMs } from "#protocol/history/sustain.ts";
 import type { Run, Runs } from "./runs.ts";
 import type { Uploader } from "./uploader-parts.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { runName } from "#protocol/names.ts";
+import { runName } from "#protocol/base/names.ts";
 import { beginLine } from "./begin-line.ts";
 
 const run = runName.parse("llama");

@@ -1,5 +1,5 @@
-import { isFault } from "#protocol/fault.ts";
-import type { RunName } from "#protocol/names.ts";
+import { isFault } from "#protocol/faults/fault.ts";
+import type { RunName } from "#protocol/base/names.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { judgeBeginning } from "../loss/judge-beginning.ts";
 import type { Candidate } from "./find.ts";

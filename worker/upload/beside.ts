@@ -1,10 +1,16 @@
 import type { Dirent } from "node:fs";
 import { lstat, mkdir, readdir, readFile, realpath, writeFile } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
-import { isModelName, readFileName } from "#protocol/checkpoint-file-names.ts";
-import { TRACKERS } from "#protocol/checkpoint-layouts.ts";
-import { filePath, whyPathRefused } from "#protocol/names.ts";
-import { BESIDE_FOLDER, isPointerName, mayLieBeside, MOST_BESIDE, type BesideFile } from "#protocol/place.ts";
+import { isModelName, readFileName } from "#protocol/recognition/checkpoint-file-names.ts";
+import { TRACKERS } from "#protocol/recognition/checkpoint-layouts.ts";
+import { filePath, whyPathRefused } from "#protocol/base/names.ts";
+import {
+  BESIDE_FOLDER,
+  isPointerName,
+  mayLieBeside,
+  MOST_BESIDE,
+  type BesideFile,
+} from "#protocol/checkpoint/place.ts";
 import { identityOf } from "../engine/identity.ts";
 import { finalModelNames } from "./final-model.ts";
 import type { Candidate } from "./find.ts";

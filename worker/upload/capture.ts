@@ -1,13 +1,13 @@
 import * as z from "zod";
-import { byteCount } from "#protocol/bounded.ts";
-import { checkpointRole, crc32Hex, doubt } from "#protocol/checkpoint.ts";
-import { fileAttributes } from "#protocol/file-attributes.ts";
-import { faultData } from "#protocol/fault-data.ts";
-import { attemptId, filePath, id, runName, step, writerEpoch } from "#protocol/names.ts";
-import { measured } from "#protocol/measured.ts";
-import { pieceOf } from "#protocol/pieces.ts";
-import { checkpointPlace } from "#protocol/place.ts";
-import { transferState } from "#protocol/transfer.ts";
+import { byteCount } from "#protocol/base/bounded.ts";
+import { checkpointRole, crc32Hex, doubt } from "#protocol/checkpoint/checkpoint.ts";
+import { fileAttributes } from "#protocol/checkpoint/file-attributes.ts";
+import { faultData } from "#protocol/faults/fault-data.ts";
+import { attemptId, filePath, id, runName, step, writerEpoch } from "#protocol/base/names.ts";
+import { measured } from "#protocol/wire/measured.ts";
+import { pieceOf } from "#protocol/checkpoint/pieces.ts";
+import { checkpointPlace } from "#protocol/checkpoint/place.ts";
+import { transferState } from "#protocol/wire/transfer.ts";
 import { fileIdentity } from "../engine/identity.ts";
 
 const md5Hex = z.string().regex(/^[0-9a-f]{32}$/);

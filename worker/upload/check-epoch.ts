@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { Capture } from "./capture.ts";
 import type { Ledger } from "./ledger.ts";
 

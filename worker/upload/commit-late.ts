@@ -1,5 +1,5 @@
-import type { Manifest } from "#protocol/checkpoint.ts";
-import type { Fault } from "#protocol/fault.ts";
+import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
+import type { Fault } from "#protocol/faults/fault.ts";
 import { createBell } from "../engine/bell.ts";
 import { jitter } from "../engine/breaker.ts";
 import type { Clock } from "../engine/clock.ts";

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import * as z from "zod";
 import { parseJson } from "#storage/inspect/parse-json.ts";
-import { SEEN } from "#protocol/checkpoint-layouts.ts";
+import { SEEN } from "#protocol/recognition/checkpoint-layouts.ts";
 import type { LookedFile } from "./look.ts";
 
 /** What the framework wrote beside the tensors, as far as it can be read cheaply. A stranger's file: every part may be missing. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { attemptId, runName, type RunName } from "#protocol/names.ts";
-import type { TransferState } from "#protocol/transfer.ts";
+import { attemptId, runName, type RunName } from "#protocol/base/names.ts";
+import type { TransferState } from "#protocol/wire/transfer.ts";
 import type { Capture } from "./capture.ts";
 import { createDisk, makeRoom } from "./disk-budget.ts";
 

@@ -1,7 +1,7 @@
-import { Fault } from "#protocol/fault.ts";
-import { formatBytes } from "#protocol/units.ts";
-import type { RunName } from "#protocol/names.ts";
-import type { CheckpointRole } from "#protocol/checkpoint.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { formatBytes } from "#protocol/base/units.ts";
+import type { RunName } from "#protocol/base/names.ts";
+import type { CheckpointRole } from "#protocol/checkpoint/checkpoint.ts";
 import type { Capture } from "./capture.ts";
 import { isOfOneLine } from "./ledger.ts";
 

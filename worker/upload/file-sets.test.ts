@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isModelName, readFileName } from "#protocol/checkpoint-file-names.ts";
+import { isModelName, readFileName } from "#protocol/recognition/checkpoint-file-names.ts";
 import { fileSetsOf, type SavedFile } from "./file-sets.ts";
 
 const AT = Date.parse("2026-01-01T12:00:00Z");

@@ -1,5 +1,5 @@
-import { isWeightsName } from "#protocol/checkpoint-evidence.ts";
-import { isLabelName, partOf, type FileName } from "#protocol/checkpoint-file-names.ts";
+import { isWeightsName } from "#protocol/recognition/checkpoint-evidence.ts";
+import { isLabelName, partOf, type FileName } from "#protocol/recognition/checkpoint-file-names.ts";
 
 /**
  * Groups the single files of one folder into checkpoints. Files of one step are one checkpoint (`model_10.pt` beside

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { stepOf } from "#protocol/checkpoint-layouts.ts";
+import { stepOf } from "#protocol/recognition/checkpoint-layouts.ts";
 import { stepOfNamed } from "./find.ts";
 
 test.each([

@@ -1,5 +1,5 @@
-import type { CheckpointRole } from "#protocol/checkpoint.ts";
-import { isTemporaryName } from "#protocol/checkpoint-layouts.ts";
+import type { CheckpointRole } from "#protocol/checkpoint/checkpoint.ts";
+import { isTemporaryName } from "#protocol/recognition/checkpoint-layouts.ts";
 import type { LinkRule } from "./link-rule.ts";
 
 /**

@@ -1,5 +1,5 @@
-import type { Fault } from "#protocol/fault.ts";
-import type { FaultCode } from "#protocol/fault-table.ts";
+import type { Fault } from "#protocol/faults/fault.ts";
+import type { FaultCode } from "#protocol/faults/fault-table.ts";
 
 /** The store does not have what was sent. */
 export const LOST: ReadonlySet<FaultCode> = new Set([

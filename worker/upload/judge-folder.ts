@@ -5,9 +5,9 @@ import {
   isKnownFormat,
   isWeightsName,
   nameEvidenceOf,
-} from "#protocol/checkpoint-evidence.ts";
-import { readFileName } from "#protocol/checkpoint-file-names.ts";
-import { stepOf } from "#protocol/checkpoint-layouts.ts";
+} from "#protocol/recognition/checkpoint-evidence.ts";
+import { readFileName } from "#protocol/recognition/checkpoint-file-names.ts";
+import { stepOf } from "#protocol/recognition/checkpoint-layouts.ts";
 import { readContent } from "./recognise.ts";
 
 /** Judges a folder whose name ends in a number by the names in it, so that a walk need not look at everything below. */

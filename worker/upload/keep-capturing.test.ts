@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, readdir, rm, symlink, utimes, writeFile } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { Fault } from "#protocol/fault.ts";
-import { runName } from "#protocol/names.ts";
-import { DEFAULT_PACKING } from "#protocol/packing.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { runName } from "#protocol/base/names.ts";
+import { DEFAULT_PACKING } from "#protocol/checkpoint/packing.ts";
 import { traitsOf } from "#storage/providers.ts";
 import { systemClock } from "../engine/clock.ts";
 import { createFakeClock } from "../engine/fake-clock.ts";

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { basename, join } from "node:path";
-import { Fault, toFault } from "#protocol/fault.ts";
-import type { RunName } from "#protocol/names.ts";
-import { MOST_BESIDE } from "#protocol/place.ts";
-import type { NodeEventBody } from "#protocol/reports.ts";
+import { Fault, toFault } from "#protocol/faults/fault.ts";
+import type { RunName } from "#protocol/base/names.ts";
+import { MOST_BESIDE } from "#protocol/checkpoint/place.ts";
+import type { NodeEventBody } from "#protocol/wire/reports.ts";
 import { systemClock, type Clock } from "../engine/clock.ts";
 import type { Outbox } from "../link/outbox.ts";
 import type { BesideLeft } from "./beside.ts";

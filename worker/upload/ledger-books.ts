@@ -1,9 +1,9 @@
 import { basename, join, sep } from "node:path";
 import * as z from "zod";
-import { byNewest } from "#protocol/checkpoint.ts";
-import { faultData } from "#protocol/fault-data.ts";
-import { isPointerName } from "#protocol/place.ts";
-import { transferState } from "#protocol/transfer.ts";
+import { byNewest } from "#protocol/checkpoint/checkpoint.ts";
+import { faultData } from "#protocol/faults/fault-data.ts";
+import { isPointerName } from "#protocol/checkpoint/place.ts";
+import { transferState } from "#protocol/wire/transfer.ts";
 import { capture, type Capture } from "./capture.ts";
 
 /** The records of the ledger's journal, and what they add up to. Pure. */

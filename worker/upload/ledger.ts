@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
-import { Fault, type FaultData } from "#protocol/fault.ts";
-import { mayMove, type MoveBy, type TransferState } from "#protocol/transfer.ts";
+import { Fault, type FaultData } from "#protocol/faults/fault.ts";
+import { mayMove, type MoveBy, type TransferState } from "#protocol/wire/transfer.ts";
 import { MOST_WOBBLE_MS } from "../engine/file-times.ts";
 import { openJournal, readJournal } from "../engine/journal.ts";
 import type { Capture } from "./capture.ts";
@@ -10,7 +10,7 @@ import { apply, emptyBooks, ledgerLine, linesOf, type Line, type SafePoint } fro
 /**
  * The queue of captures, on disk before anybody is told. A capture stays in it until its end was handed to the outbox,
  * so a kill at any instant loses neither a capture nor the news of its end. Every move goes through the table in
- * protocol/transfer.ts.
+ * protocol/wire/transfer.ts.
  */
 /** Behind a path: what is known of its files without labels. */
 const UNLABELED = "#unlabeled";

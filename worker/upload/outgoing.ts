@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import type { Extent } from "#protocol/checkpoint.ts";
-import type { FilePath } from "#protocol/names.ts";
-import { packPath } from "#protocol/packing.ts";
-import { plainBytesOf, SEAL_TAG_BYTES, SEGMENT_PLAIN_BYTES, sealedBytes } from "#protocol/sealing.ts";
+import type { Extent } from "#protocol/checkpoint/checkpoint.ts";
+import type { FilePath } from "#protocol/base/names.ts";
+import { packPath } from "#protocol/checkpoint/packing.ts";
+import { plainBytesOf, SEAL_TAG_BYTES, SEGMENT_PLAIN_BYTES, sealedBytes } from "#protocol/checkpoint/sealing.ts";
 import { combineCrc32 } from "#storage/combine-crc32.ts";
 import { cutEvenly, planParts, type PartPlan } from "#storage/plan.ts";
 import { fileKeyOf, hiddenPathOf } from "#storage/sealing/checkpoint-key.ts";

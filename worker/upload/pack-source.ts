@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { open } from "node:fs/promises";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { PlannedPart } from "#storage/plan.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import { identityOf, isSameFile, type FileIdentity } from "../engine/identity.ts";

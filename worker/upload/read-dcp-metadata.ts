@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { filePath } from "#protocol/names.ts";
-import { MOST_NEEDED, type NeededFile } from "#protocol/pieces.ts";
+import { filePath } from "#protocol/base/names.ts";
+import { MOST_NEEDED, type NeededFile } from "#protocol/checkpoint/pieces.ts";
 import { readDcpSizes } from "#storage/inspect/read-dcp.ts";
 import type { LookedFile } from "./look.ts";
 

@@ -1,7 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
-import { step } from "#protocol/names.ts";
+import { step } from "#protocol/base/names.ts";
 import { parseJson } from "#storage/inspect/parse-json.ts";
 import { MOST_STATE_BYTES, TRAINER_STATE } from "./describe.ts";
 

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { isFault } from "#protocol/fault.ts";
+import { isFault } from "#protocol/faults/fault.ts";
 import {
   isArray,
   OCDBT_MANIFEST,

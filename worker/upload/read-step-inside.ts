@@ -1,4 +1,4 @@
-import { step as stepSchema } from "#protocol/names.ts";
+import { step as stepSchema } from "#protocol/base/names.ts";
 import type { PickleValue } from "#storage/inspect/read-pickle.ts";
 import { pairsOf } from "#storage/inspect/torch-values.ts";
 import { FINAL } from "./file-sets.ts";

@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { lastNumber, SEEN, shardOf, type ShardName, TRACKERS } from "#protocol/checkpoint-layouts.ts";
+import { lastNumber, SEEN, shardOf, type ShardName, TRACKERS } from "#protocol/recognition/checkpoint-layouts.ts";
 import { parseJson } from "#storage/inspect/parse-json.ts";
 import { isThere } from "../disk/is-there.ts";
 import type { Candidate } from "./find.ts";

@@ -11,7 +11,7 @@ import {
   type NameEvidence,
   sequenceOf,
   whyNoCheckpoint,
-} from "#protocol/checkpoint-evidence.ts";
+} from "#protocol/recognition/checkpoint-evidence.ts";
 import { fileTimes } from "../engine/file-times.ts";
 import type { Candidate } from "./find.ts";
 import { isModelContent } from "./is-model-content.ts";
@@ -37,7 +37,7 @@ export interface Verdict {
 }
 
 /**
- * Tells checkpoints from other folders whose names end in a number (protocol/checkpoint-evidence.ts has the rules). What lies
+ * Tells checkpoints from other folders whose names end in a number (protocol/recognition/checkpoint-evidence.ts has the rules). What lies
  * beside a candidate is evidence too: it is remembered, so candidates come in the order of `inOrderOfEvidence`.
  */
 export interface Recogniser {

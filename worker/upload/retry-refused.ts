@@ -1,4 +1,4 @@
-import type { FaultCode } from "#protocol/fault-table.ts";
+import type { FaultCode } from "#protocol/faults/fault-table.ts";
 import type { Clock } from "../engine/clock.ts";
 import type { Capture } from "./capture.ts";
 import { MENDED_AT_STORE } from "./judge-failure.ts";

@@ -1,7 +1,7 @@
-import { Fault, isFault } from "#protocol/fault.ts";
-import type { ClaimAnswer, ClaimFrom } from "#protocol/hello.ts";
-import type { RunName } from "#protocol/names.ts";
-import type { GroupMember } from "#protocol/pieces.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import type { ClaimAnswer, ClaimFrom } from "#protocol/wire/hello.ts";
+import type { RunName } from "#protocol/base/names.ts";
+import type { GroupMember } from "#protocol/checkpoint/pieces.ts";
 import type { Hub } from "../link/hub.ts";
 
 /**

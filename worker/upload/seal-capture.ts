@@ -2,9 +2,9 @@ import { createHash, type Hash } from "node:crypto";
 import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
-import { crc32Hex } from "#protocol/checkpoint.ts";
-import { Fault } from "#protocol/fault.ts";
-import type { StoreTraits } from "#protocol/operations.ts";
+import { crc32Hex } from "#protocol/checkpoint/checkpoint.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { StoreTraits } from "#protocol/wire/operations.ts";
 import {
   key32,
   type NodeSealing,
@@ -12,7 +12,7 @@ import {
   SEGMENT_BYTES,
   SEGMENT_PLAIN_BYTES,
   sealedBytes,
-} from "#protocol/sealing.ts";
+} from "#protocol/checkpoint/sealing.ts";
 import { combineCrc32, sumToHex } from "#storage/combine-crc32.ts";
 import { crc32Hex as sumOf } from "#storage/crc32.ts";
 import { planParts } from "#storage/plan.ts";

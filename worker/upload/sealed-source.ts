@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { open, readFile } from "node:fs/promises";
-import { Fault } from "#protocol/fault.ts";
-import type { StoreChecksum } from "#protocol/store-checksum.ts";
-import { SEAL_TAG_BYTES, SEGMENT_BYTES, SEGMENT_PLAIN_BYTES } from "#protocol/sealing.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { StoreChecksum } from "#protocol/wire/store-checksum.ts";
+import { SEAL_TAG_BYTES, SEGMENT_BYTES, SEGMENT_PLAIN_BYTES } from "#protocol/checkpoint/sealing.ts";
 import { crc32Hex } from "#storage/crc32.ts";
 import type { PlannedPart } from "#storage/plan.ts";
 import { sealSegment, sealWhole, segmentAt } from "#storage/sealing/segments.ts";

@@ -1,5 +1,5 @@
 import { constants, copyFile, link, realpath } from "node:fs/promises";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import type { Candidate } from "./find.ts";
 

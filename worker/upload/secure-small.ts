@@ -1,8 +1,8 @@
 import { open, type FileHandle } from "node:fs/promises";
 import { promisify } from "node:util";
 import { zstdCompress } from "node:zlib";
-import { Fault } from "#protocol/fault.ts";
-import { filePath } from "#protocol/names.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { filePath } from "#protocol/base/names.ts";
 import { crc32Hex } from "#storage/crc32.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import { identityOf } from "../engine/identity.ts";

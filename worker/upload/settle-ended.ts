@@ -1,6 +1,6 @@
-import { isEnded } from "#protocol/transfer.ts";
-import { type Fault, isFault } from "#protocol/fault.ts";
-import type { FaultCode } from "#protocol/fault-table.ts";
+import { isEnded } from "#protocol/wire/transfer.ts";
+import { type Fault, isFault } from "#protocol/faults/fault.ts";
+import type { FaultCode } from "#protocol/faults/fault-table.ts";
 import { removeOwned } from "../disk/change-disk.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Outbox } from "../link/outbox.ts";

@@ -1,8 +1,8 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import * as z from "zod";
-import { sequenceOf } from "#protocol/checkpoint-evidence.ts";
-import { MOST_SIBLINGS } from "#protocol/place.ts";
+import { sequenceOf } from "#protocol/recognition/checkpoint-evidence.ts";
+import { MOST_SIBLINGS } from "#protocol/checkpoint/place.ts";
 import type { Candidate } from "./find.ts";
 
 /**

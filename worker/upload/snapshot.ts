@@ -1,16 +1,23 @@
 import { mkdir, open } from "node:fs/promises";
 import { randomBytes, randomUUID } from "node:crypto";
 import { dirname, join, relative } from "node:path";
-import { Fault } from "#protocol/fault.ts";
-import { attemptId, filePath, type AttemptId, findCollision, whyPathRefused, type RunName } from "#protocol/names.ts";
-import { MAX_FILES } from "#protocol/checkpoint.ts";
-import { forEachOf } from "#protocol/for-each-of.ts";
-import type { StoreTraits } from "#protocol/operations.ts";
-import type { Packing } from "#protocol/packing.ts";
-import type { GroupMember } from "#protocol/pieces.ts";
-import type { CheckpointPlace } from "#protocol/place.ts";
-import { visibleStart, visibleText } from "#protocol/visible-text.ts";
-import { attributesOf } from "#protocol/file-attributes.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import {
+  attemptId,
+  filePath,
+  type AttemptId,
+  findCollision,
+  whyPathRefused,
+  type RunName,
+} from "#protocol/base/names.ts";
+import { MAX_FILES } from "#protocol/checkpoint/checkpoint.ts";
+import { forEachOf } from "#protocol/base/for-each-of.ts";
+import type { StoreTraits } from "#protocol/wire/operations.ts";
+import type { Packing } from "#protocol/checkpoint/packing.ts";
+import type { GroupMember } from "#protocol/checkpoint/pieces.ts";
+import type { CheckpointPlace } from "#protocol/checkpoint/place.ts";
+import { visibleStart, visibleText } from "#protocol/base/visible-text.ts";
+import { attributesOf } from "#protocol/checkpoint/file-attributes.ts";
 import { cutEvenly, planParts } from "#storage/plan.ts";
 import { removeOwned } from "../disk/change-disk.ts";
 import { diskFault } from "../engine/disk-fault.ts";

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import { Fault } from "#protocol/fault.ts";
-import { runName } from "#protocol/names.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { runName } from "#protocol/base/names.ts";
 import { systemClock } from "../engine/clock.ts";
 import { uploaderTest as test } from "./uploader-trial.ts";
 

@@ -1,5 +1,5 @@
-import { Fault } from "#protocol/fault.ts";
-import { judgeWish, TRANSFER_WISHES, type TransferWish } from "#protocol/transfer.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { judgeWish, TRANSFER_WISHES, type TransferWish } from "#protocol/wire/transfer.ts";
 import type { Capture } from "./capture.ts";
 import type { Ledger } from "./ledger.ts";
 

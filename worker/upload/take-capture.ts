@@ -1,9 +1,9 @@
-import { toFault, type Fault } from "#protocol/fault.ts";
-import type { HubFeature } from "#protocol/hello.ts";
-import type { RunName } from "#protocol/names.ts";
-import type { StoreTraits } from "#protocol/operations.ts";
-import type { Packing } from "#protocol/packing.ts";
-import type { GroupMember } from "#protocol/pieces.ts";
+import { toFault, type Fault } from "#protocol/faults/fault.ts";
+import type { HubFeature } from "#protocol/wire/hello.ts";
+import type { RunName } from "#protocol/base/names.ts";
+import type { StoreTraits } from "#protocol/wire/operations.ts";
+import type { Packing } from "#protocol/checkpoint/packing.ts";
+import type { GroupMember } from "#protocol/checkpoint/pieces.ts";
 import { removeOwned } from "../disk/change-disk.ts";
 import type { Capture } from "./capture.ts";
 import type { Disk } from "./disk-budget.ts";

@@ -3,8 +3,8 @@ import { mkdir, mkdtemp, readFile, rm, stat, utimes, writeFile } from "node:fs/p
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { runName } from "#protocol/names.ts";
-import { DEFAULT_PACKING } from "#protocol/packing.ts";
+import { runName } from "#protocol/base/names.ts";
+import { DEFAULT_PACKING } from "#protocol/checkpoint/packing.ts";
 import { crc32Hex } from "#storage/crc32.ts";
 import { traitsOf } from "#storage/providers.ts";
 import { onRemoteDisk } from "../engine/trial-remote-disk.ts";

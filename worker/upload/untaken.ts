@@ -1,8 +1,8 @@
 import { readdir, stat } from "node:fs/promises";
 import { basename, join, relative, sep } from "node:path";
-import { contentEvidenceOf } from "#protocol/checkpoint-evidence.ts";
-import { mayLieBeside } from "#protocol/place.ts";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { contentEvidenceOf } from "#protocol/recognition/checkpoint-evidence.ts";
+import { mayLieBeside } from "#protocol/checkpoint/place.ts";
+import { formatBytes, formatCount } from "#protocol/base/units.ts";
 import { finalModelNames } from "./final-model.ts";
 import type { Candidate } from "./find.ts";
 import { folderOf } from "./look.ts";

@@ -1,6 +1,6 @@
-import type { Fault } from "#protocol/fault.ts";
-import type { NodeStore } from "#protocol/hello.ts";
-import type { TransferWish } from "#protocol/transfer.ts";
+import type { Fault } from "#protocol/faults/fault.ts";
+import type { NodeStore } from "#protocol/wire/hello.ts";
+import type { TransferWish } from "#protocol/wire/transfer.ts";
 import type { Clock } from "../engine/clock.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Tally } from "../engine/tally.ts";

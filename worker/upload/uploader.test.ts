@@ -1,8 +1,8 @@
 import { stat } from "node:fs/promises";
 import { expect } from "vitest";
-import { manifest as manifestSchema } from "#protocol/checkpoint.ts";
-import { Fault } from "#protocol/fault.ts";
-import { runName } from "#protocol/names.ts";
+import { manifest as manifestSchema } from "#protocol/checkpoint/checkpoint.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { runName } from "#protocol/base/names.ts";
 import { systemClock } from "../engine/clock.ts";
 import type { Capture } from "./capture.ts";
 import { uploaderTest as test } from "./uploader-trial.ts";

@@ -1,7 +1,7 @@
-import { Fault, isFault, toFault } from "#protocol/fault.ts";
-import type { Manifest } from "#protocol/checkpoint.ts";
-import type { NodeStore } from "#protocol/hello.ts";
-import { isEnded, mayMove, type MoveBy, type TransferState } from "#protocol/transfer.ts";
+import { Fault, isFault, toFault } from "#protocol/faults/fault.ts";
+import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
+import type { NodeStore } from "#protocol/wire/hello.ts";
+import { isEnded, mayMove, type MoveBy, type TransferState } from "#protocol/wire/transfer.ts";
 import { removeOwned } from "../disk/change-disk.ts";
 import { createBell } from "../engine/bell.ts";
 import { jitter } from "../engine/breaker.ts";

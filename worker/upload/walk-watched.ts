@@ -1,9 +1,9 @@
 import type { Dirent, Stats } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import { dirname, join, sep } from "node:path";
-import { isFrameworkFile, isWeightsName } from "#protocol/checkpoint-evidence.ts";
-import { isModelName, readFileName, type FileName } from "#protocol/checkpoint-file-names.ts";
-import { dateIn, isTemporaryName, stepOf } from "#protocol/checkpoint-layouts.ts";
+import { isFrameworkFile, isWeightsName } from "#protocol/recognition/checkpoint-evidence.ts";
+import { isModelName, readFileName, type FileName } from "#protocol/recognition/checkpoint-file-names.ts";
+import { dateIn, isTemporaryName, stepOf } from "#protocol/recognition/checkpoint-layouts.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import { fileTimes } from "../engine/file-times.ts";
 import { FINAL, fileSetsOf, type SavedFile } from "./file-sets.ts";

@@ -1,4 +1,4 @@
-import { leastIntervalMs } from "#protocol/sustain.ts";
+import { leastIntervalMs } from "#protocol/history/sustain.ts";
 import type { Narrator } from "../agent-narrator.ts";
 import type { Capture } from "./capture.ts";
 import type { Ledger } from "./ledger.ts";

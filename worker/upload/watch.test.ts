@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { runName } from "#protocol/names.ts";
+import { runName } from "#protocol/base/names.ts";
 import { createRecogniser } from "./recognise.ts";
 import { createFinder } from "./walk-watched.ts";
 import { createRests, lookOnce, readWatches, type Watching } from "./watch.ts";

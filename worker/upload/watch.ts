@@ -1,8 +1,8 @@
 import { watch as watchFolder, type FSWatcher } from "node:fs";
 import { basename, resolve } from "node:path";
-import { Fault, isFault, toFault } from "#protocol/fault.ts";
-import { runName, type RunName } from "#protocol/names.ts";
-import type { GroupMember } from "#protocol/pieces.ts";
+import { Fault, isFault, toFault } from "#protocol/faults/fault.ts";
+import { runName, type RunName } from "#protocol/base/names.ts";
+import type { GroupMember } from "#protocol/checkpoint/pieces.ts";
 import type { Clock } from "../engine/clock.ts";
 import { readGlob } from "../verbs/glob.ts";
 import type { Candidate, NamePattern } from "./find.ts";

@@ -1,6 +1,6 @@
 import { open, type FileHandle } from "node:fs/promises";
 import { parseJson } from "#storage/inspect/parse-json.ts";
-import { NEVER_EMPTY } from "#protocol/checkpoint-layouts.ts";
+import { NEVER_EMPTY } from "#protocol/recognition/checkpoint-layouts.ts";
 import type { LookedFile } from "./look.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { isFault } from "#protocol/fault.ts";
+import { isFault } from "#protocol/faults/fault.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
 import { crc32FromBase64, readObjectSum } from "#storage/crc32.ts";
 import { faultOfAnswer } from "#storage/faults.ts";

@@ -1,5 +1,5 @@
-import { isFault } from "#protocol/fault.ts";
-import type { SignedRequest } from "#protocol/operations.ts";
+import { isFault } from "#protocol/faults/fault.ts";
+import type { SignedRequest } from "#protocol/wire/operations.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
 import { locate, locateBucket, pathOf } from "#storage/signing.ts";
 import { presign, type Credential, type QueryPairs } from "#storage/sigv4.ts";

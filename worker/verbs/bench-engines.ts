@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { sentenceOf, toFault, type Fault } from "#protocol/fault.ts";
-import { benchFolder } from "#protocol/keys.ts";
-import { planCases } from "#protocol/bench/plan-cases.ts";
-import type { BenchCaseEnd } from "#protocol/bench/turn.ts";
+import { sentenceOf, toFault, type Fault } from "#protocol/faults/fault.ts";
+import { benchFolder } from "#protocol/checkpoint/keys.ts";
+import { planCases } from "#protocol/benchmarks/plan-cases.ts";
+import type { BenchCaseEnd } from "#protocol/benchmarks/turn.ts";
 import { lookFor } from "../bench/look-for.ts";
 import { runMatrix } from "../bench/run-matrix.ts";
 import { sayBegun, sayCase, sayTables } from "../bench/say-bench.ts";

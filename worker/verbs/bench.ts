@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { sentenceOf, type Fault } from "#protocol/fault.ts";
-import type { FaultCode } from "#protocol/fault-table.ts";
-import { formatDuration, formatRate } from "#protocol/units.ts";
+import { sentenceOf, type Fault } from "#protocol/faults/fault.ts";
+import type { FaultCode } from "#protocol/faults/fault-table.ts";
+import { formatDuration, formatRate } from "#protocol/base/units.ts";
 import { chooseStore } from "#storage/choose-store.ts";
 import { createDirectSource } from "#storage/direct-source.ts";
 import { locate, type StoreAccess } from "#storage/signing.ts";

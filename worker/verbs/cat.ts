@@ -1,5 +1,5 @@
-import { Fault } from "#protocol/fault.ts";
-import { formatBytes } from "#protocol/units.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { formatBytes } from "#protocol/base/units.ts";
 import { readObjectSum } from "#storage/crc32.ts";
 import { FAR_MS, withBench, type Bench } from "./bench.ts";
 import { headObject, partBytesOf, type ObjectHead } from "./head.ts";

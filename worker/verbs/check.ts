@@ -1,6 +1,6 @@
-import { isFault, toFault } from "#protocol/fault.ts";
-import { forEachOf } from "#protocol/for-each-of.ts";
-import { formatCount } from "#protocol/units.ts";
+import { isFault, toFault } from "#protocol/faults/fault.ts";
+import { forEachOf } from "#protocol/base/for-each-of.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { compareBytes, compareContent, type Verdict } from "./compare.ts";
 import type { Entry, Failure } from "./entries.ts";
 import { sayFailures, tellLeftOut } from "./follow.ts";

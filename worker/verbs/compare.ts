@@ -1,5 +1,5 @@
 import { open } from "node:fs/promises";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { planParts } from "#storage/plan.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import { isSameFile, readIdentity } from "../engine/identity.ts";

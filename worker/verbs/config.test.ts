@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { FAULTS } from "#protocol/fault-table.ts";
+import { FAULTS } from "#protocol/faults/fault-table.ts";
 import type { CommandName } from "../commands.ts";
 import { envName, flagEntries, flagsOf } from "../flags.ts";
 import { limitsFile, writeSetLimits } from "../limits/set-limits.ts";

@@ -1,5 +1,5 @@
-import { sentenceOf } from "#protocol/fault.ts";
-import { FAULTS } from "#protocol/fault-table.ts";
+import { sentenceOf } from "#protocol/faults/fault.ts";
+import { FAULTS } from "#protocol/faults/fault-table.ts";
 import { examineSetting, shownValue, type Environment, type Setting } from "../config.ts";
 import { COMMANDS, isCommand, type CommandName } from "../commands.ts";
 import { envName, flagEntries, flagsOf, type FlagName } from "../flags.ts";

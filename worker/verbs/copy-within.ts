@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { Fault, isFault, toFault } from "#protocol/fault.ts";
-import { forEachOf } from "#protocol/for-each-of.ts";
+import { Fault, isFault, toFault } from "#protocol/faults/fault.ts";
+import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { completeBody, readComplete, readCreate, type HttpAnswer } from "#storage/answers.ts";
 import { quoteEtag } from "#storage/check-range.ts";
 import { faultOfAnswer } from "#storage/faults.ts";

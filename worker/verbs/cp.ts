@@ -1,10 +1,10 @@
 import type { BigIntStats } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { Fault } from "#protocol/fault.ts";
-import { formatBytes } from "#protocol/units.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { formatBytes } from "#protocol/base/units.ts";
 import { readObjectSum } from "#storage/crc32.ts";
-import { whyPathRefused } from "#protocol/names.ts";
+import { whyPathRefused } from "#protocol/base/names.ts";
 import { keyForFile, prefixForFolder } from "../copy/address.ts";
 import { isFolder } from "../copy/download.ts";
 import { createEarlyFetches } from "../copy/fetch-early.ts";

@@ -1,7 +1,7 @@
 import { dirname, resolve } from "node:path";
-import { Fault } from "#protocol/fault.ts";
-import { formatBytes, formatCount } from "#protocol/units.ts";
-import { visibleText } from "#protocol/visible-text.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { formatBytes, formatCount } from "#protocol/base/units.ts";
+import { visibleText } from "#protocol/base/visible-text.ts";
 import type { Address } from "../copy/address.ts";
 import { removeEmptyFolder, unlinkOwned } from "../disk/change-disk.ts";
 import { diskFault } from "../engine/disk-fault.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { Fault, isFault, toFault } from "#protocol/fault.ts";
+import { Fault, isFault, toFault } from "#protocol/faults/fault.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
 import { BY_CODE } from "#storage/fault-codes.ts";
 import { faultOfAnswer } from "#storage/faults.ts";

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { join, relative as relativeTo, resolve, sep } from "node:path";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { ObjectSum } from "#storage/crc32.ts";
 import { countLeftOut, type LeftOut } from "../copy/left-out.ts";
 import { listEarly, listPages, type ListedObject, type ListedPage } from "../copy/list-objects.ts";

@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { jsonForm } from "../listing/spool.ts";
 import type { Entry, FileEntry, ObjectEntry } from "./entries.ts";
 

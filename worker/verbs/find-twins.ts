@@ -1,5 +1,5 @@
 import { crc32 } from "node:zlib";
-import { foldName } from "#protocol/names.ts";
+import { foldName } from "#protocol/base/names.ts";
 import { numbered, type Rows } from "../listing/rows.ts";
 
 /** The folders that a name lies in, the outermost first. */

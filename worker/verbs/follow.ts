@@ -1,6 +1,6 @@
-import { sentenceOf, type Fault } from "#protocol/fault.ts";
-import { FAULTS } from "#protocol/fault-table.ts";
-import { formatBytes, formatCount, formatDuration, formatRate } from "#protocol/units.ts";
+import { sentenceOf, type Fault } from "#protocol/faults/fault.ts";
+import { FAULTS } from "#protocol/faults/fault-table.ts";
+import { formatBytes, formatCount, formatDuration, formatRate } from "#protocol/base/units.ts";
 import { sayLeftOut, withoutLeftOut, type LeftOut } from "../copy/left-out.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Tally } from "../engine/tally.ts";

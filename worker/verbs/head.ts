@@ -1,4 +1,4 @@
-import { Fault, isFault } from "#protocol/fault.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
 import { checkRange, quoteEtag } from "#storage/check-range.ts";
 import { faultOfAnswer, isFromStore } from "#storage/faults.ts";

@@ -1,9 +1,9 @@
 import { stat } from "node:fs/promises";
-import { Fault, isFault, sentenceOf } from "#protocol/fault.ts";
-import type { FileInspection } from "#protocol/inspect.ts";
-import { FAULTS } from "#protocol/fault-table.ts";
-import { formatBytes, formatCount } from "#protocol/units.ts";
-import { visibleStart } from "#protocol/visible-text.ts";
+import { Fault, isFault, sentenceOf } from "#protocol/faults/fault.ts";
+import type { FileInspection } from "#protocol/checkpoint/inspect.ts";
+import { FAULTS } from "#protocol/faults/fault-table.ts";
+import { formatBytes, formatCount } from "#protocol/base/units.ts";
+import { visibleStart } from "#protocol/base/visible-text.ts";
 import { createInspector, type Inspector } from "#storage/inspect/inspector.ts";
 import type { ByteSource } from "#storage/inspect/source.ts";
 import { parseAddress } from "../copy/address.ts";

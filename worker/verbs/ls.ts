@@ -1,5 +1,5 @@
-import { Fault } from "#protocol/fault.ts";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { formatBytes, formatCount } from "#protocol/base/units.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
 import { faultOfAnswer } from "#storage/faults.ts";
 import { childrenOf, parseXml, textOf } from "#storage/xml.ts";

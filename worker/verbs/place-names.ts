@@ -1,7 +1,7 @@
 import { realpath } from "node:fs/promises";
 import { dirname, relative as relativeTo, resolve, sep } from "node:path";
-import { Fault } from "#protocol/fault.ts";
-import { whyPathRefused } from "#protocol/names.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { whyPathRefused } from "#protocol/base/names.ts";
 import { prefixForFolder } from "../copy/address.ts";
 import { foldsNames } from "../disk/folds-names.ts";
 import { codeOf } from "../engine/disk-fault.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { FAULTS } from "#protocol/fault-table.ts";
-import { Fault, sentenceOf } from "#protocol/fault.ts";
-import { probeKey } from "#protocol/keys.ts";
+import { FAULTS } from "#protocol/faults/fault-table.ts";
+import { Fault, sentenceOf } from "#protocol/faults/fault.ts";
+import { probeKey } from "#protocol/checkpoint/keys.ts";
 import { prefixForFolder } from "../copy/address.ts";
 import { systemClock } from "../engine/clock.ts";
 import { probeLink, type ProbeParts, type ProbeResult } from "../probe/probe.ts";

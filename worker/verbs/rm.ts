@@ -1,5 +1,5 @@
-import { Fault } from "#protocol/fault.ts";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { formatBytes, formatCount } from "#protocol/base/units.ts";
 import { prefixForFolder } from "../copy/address.ts";
 import { listPages } from "../copy/list-objects.ts";
 import { Spool } from "../listing/spool.ts";

@@ -1,6 +1,6 @@
-import { Fault } from "#protocol/fault.ts";
-import type { StoreTraits } from "#protocol/operations.ts";
-import { formatBytes, formatDuration, formatRate } from "#protocol/units.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { StoreTraits } from "#protocol/wire/operations.ts";
+import { formatBytes, formatDuration, formatRate } from "#protocol/base/units.ts";
 import { sendStream } from "../engine/send-stream.ts";
 import type { Input } from "../host/read-input.ts";
 import { withBench, type Bench } from "./bench.ts";

@@ -1,6 +1,6 @@
-import { Fault, isFault, toFault } from "#protocol/fault.ts";
-import { forEachOf } from "#protocol/for-each-of.ts";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { Fault, isFault, toFault } from "#protocol/faults/fault.ts";
+import { forEachOf } from "#protocol/base/for-each-of.ts";
+import { formatBytes, formatCount } from "#protocol/base/units.ts";
 import type { Address } from "../copy/address.ts";
 import { withoutLeftOut } from "../copy/left-out.ts";
 import { mapRows, type Rows } from "../listing/rows.ts";

@@ -1,8 +1,8 @@
 import type { Input } from "../host/read-input.ts";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { Config } from "../config.ts";
 import { parseAddress, type Address } from "../copy/address.ts";
-import { visibleText } from "#protocol/visible-text.ts";
+import { visibleText } from "#protocol/base/visible-text.ts";
 import type { Terminal } from "../terminal.ts";
 
 /** What every verb is given. A verb resolves to the exit code; what ends it altogether is thrown as a Fault. */
@@ -21,7 +21,7 @@ export interface Verb {
 export type StorePlace = Extract<Address, { kind: "store" }>;
 export type LocalPlace = Extract<Address, { kind: "local" }>;
 
-/** See the list in protocol/exit-codes.ts. */
+/** See the list in protocol/faults/exit-codes.ts. */
 export const EXIT = { ok: 0, failed: 1, differs: 6, partly: 8 } as const;
 
 export const usage = (subject: string, detail: string): Fault =>

@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
-import { Fault, isFault } from "#protocol/fault.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import { lockAt } from "../host/lock.ts";
 import { journalOf, type Bench, type Journal } from "./bench.ts";

@@ -2,7 +2,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "next/navigation";
 import { useState, useSyncExternalStore } from "react";
-import type { CodeKind } from "#protocol/people.ts";
+import type { CodeKind } from "#protocol/fleet/people.ts";
 import { hub } from "../../_hub/client.ts";
 import { FaultNote } from "../../_hub/fault-note.tsx";
 import { statusQuery } from "../../_hub/queries.ts";
@@ -10,7 +10,7 @@ import { useAction } from "../../_hub/use-action.ts";
 import { Button } from "../../_ui/button.tsx";
 import { TextField } from "../../_ui/text-field.tsx";
 import { Panel } from "../../_ui/panel.tsx";
-import { SHORTEST_PASSWORD } from "#protocol/password.ts";
+import { SHORTEST_PASSWORD } from "#protocol/base/password.ts";
 
 const WORDS: Record<CodeKind, { title: string; about: string; button: string; busy: string }> = {
   invitation: {

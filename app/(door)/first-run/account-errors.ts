@@ -1,4 +1,4 @@
-import { setupInput } from "#protocol/requests.ts";
+import { setupInput } from "#protocol/wire/requests.ts";
 
 export interface AccountDraft {
   code: string;

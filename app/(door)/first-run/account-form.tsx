@@ -1,13 +1,13 @@
 "use client";
 import { useState } from "react";
-import type { HubStatus } from "#protocol/views.ts";
+import type { HubStatus } from "#protocol/wire/views.ts";
 import { hub } from "../../_hub/client.ts";
 import { FaultNote } from "../../_hub/fault-note.tsx";
 import { useAction } from "../../_hub/use-action.ts";
 import { Button } from "../../_ui/button.tsx";
 import { TextField } from "../../_ui/text-field.tsx";
 import type { AccountErrors } from "./account-errors.ts";
-import { SHORTEST_PASSWORD } from "#protocol/password.ts";
+import { SHORTEST_PASSWORD } from "#protocol/base/password.ts";
 
 /** The first account. Whoever can read the hub's console holds the code; nobody else can take the hub. */
 export function AccountForm({ onDone }: { onDone: (status: HubStatus) => void }) {

@@ -1,6 +1,6 @@
 "use client";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { mergeRuns, VERDICT_FILTERS } from "../../_adopt/found-runs.ts";
 import { useAddressWord } from "../../_hub/address.ts";
 import { hub } from "../../_hub/client.ts";

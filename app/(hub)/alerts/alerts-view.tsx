@@ -1,6 +1,6 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import { formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { FiringPanel } from "../../_alerts/firing-panel.tsx";
 import { useAddressWord } from "../../_hub/address.ts";
 import { hub } from "../../_hub/client.ts";

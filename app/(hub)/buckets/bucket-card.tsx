@@ -1,7 +1,7 @@
 "use client";
 import { useQueryClient } from "@tanstack/react-query";
-import { formatCount } from "#protocol/units.ts";
-import type { ProfileView } from "#protocol/profile-views.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import type { ProfileView } from "#protocol/wire/profile-views.ts";
 import { UploadButton } from "../../_browser-transfers/upload-button.tsx";
 import { TestResult } from "../../_buckets/test-result.tsx";
 import { Age } from "../../_hub/age.tsx";

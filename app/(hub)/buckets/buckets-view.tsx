@@ -1,6 +1,6 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import { formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { useAddressWord } from "../../_hub/address.ts";
 import { FaultNote } from "../../_hub/fault-note.tsx";
 import { faultOf } from "../../_hub/fault-of.ts";

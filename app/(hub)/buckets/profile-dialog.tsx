@@ -1,5 +1,5 @@
 "use client";
-import type { ProfileView } from "#protocol/profile-views.ts";
+import type { ProfileView } from "#protocol/wire/profile-views.ts";
 import { ProfileFormView } from "../../_buckets/profile-form.tsx";
 import { Dialog } from "../../_ui/dialog.tsx";
 import { say } from "../../_ui/toast.tsx";

@@ -1,7 +1,7 @@
 "use client";
 import { useQueryClient } from "@tanstack/react-query";
-import { formatCount } from "#protocol/units.ts";
-import type { ProfileView } from "#protocol/profile-views.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import type { ProfileView } from "#protocol/wire/profile-views.ts";
 import { hub } from "../../_hub/client.ts";
 import { ConfirmDialog, REMOVE_WORDS } from "../../_hub/confirm-dialog.tsx";
 import { say } from "../../_ui/toast.tsx";

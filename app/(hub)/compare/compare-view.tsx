@@ -2,8 +2,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "../../_ui/link.tsx";
 import { useSearchParams } from "next/navigation";
-import { formatCount } from "#protocol/units.ts";
-import type { CheckpointView } from "#protocol/views.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import type { CheckpointView } from "#protocol/wire/views.ts";
 import { useAddressWords } from "../../_hub/address.ts";
 import { FaultNote } from "../../_hub/fault-note.tsx";
 import { faultOf, notThere } from "../../_hub/fault-of.ts";

@@ -1,6 +1,6 @@
 "use client";
-import { formatCount } from "#protocol/units.ts";
-import type { EventRow } from "#protocol/views.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import type { EventRow } from "#protocol/wire/views.ts";
 import { EventEntry } from "../../_events/event-entry.tsx";
 import { EVENT_KINDS, EVENT_LABELS } from "../../_events/event-kinds.ts";
 import { useFoundEvents } from "../../_events/use-found-events.ts";

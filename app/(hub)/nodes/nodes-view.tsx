@@ -1,8 +1,8 @@
 "use client";
-import { isHeard } from "#protocol/node-status.ts";
+import { isHeard } from "#protocol/fleet/node-status.ts";
 import { useDeferredValue, useState } from "react";
-import { formatCount } from "#protocol/units.ts";
-import type { NodeRow } from "#protocol/views.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import type { NodeRow } from "#protocol/wire/views.ts";
 import { useAddressWord } from "../../_hub/address.ts";
 import { useNodes } from "../../_hub/live.tsx";
 import { matchesWords, NODE_FILTERS, parseNodeFilter, passesFilter } from "../../_nodes/node-filter.ts";

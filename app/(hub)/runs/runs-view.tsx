@@ -1,8 +1,8 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import { isHeard } from "#protocol/node-status.ts";
-import { formatCount, formatDuration } from "#protocol/units.ts";
-import type { RunRow } from "#protocol/views.ts";
+import { isHeard } from "#protocol/fleet/node-status.ts";
+import { formatCount, formatDuration } from "#protocol/base/units.ts";
+import type { RunRow } from "#protocol/wire/views.ts";
 import { useAddressWord } from "../../_hub/address.ts";
 import { Age } from "../../_hub/age.tsx";
 import { useWhyNot } from "../../_hub/person.tsx";

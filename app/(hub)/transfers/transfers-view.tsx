@@ -1,5 +1,5 @@
 "use client";
-import { formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { useRate } from "../../_hub/choices.ts";
 import { useFleet } from "../../_hub/live.tsx";
 import { PageHead } from "../../_shell/page-head.tsx";

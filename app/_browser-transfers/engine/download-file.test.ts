@@ -1,6 +1,6 @@
 import { PutObjectCommand } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { isFault } from "#protocol/fault.ts";
+import { isFault } from "#protocol/faults/fault.ts";
 import { createControlClient } from "#storage/client.ts";
 import { crc32Hex } from "#storage/crc32.ts";
 import { statObject, type ObjectState } from "#storage/multipart.ts";

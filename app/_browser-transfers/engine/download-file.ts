@@ -1,5 +1,5 @@
-import { Fault, isFault } from "#protocol/fault.ts";
-import type { SignedRequest } from "#protocol/operations.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import type { SignedRequest } from "#protocol/wire/operations.ts";
 import { sumBytes } from "#storage/combine-crc32.ts";
 import { fetchRange } from "./fetch-range.ts";
 import type { Gate } from "./gate.ts";

@@ -1,5 +1,5 @@
-import { Fault } from "#protocol/fault.ts";
-import type { SignedRequest } from "#protocol/operations.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { SignedRequest } from "#protocol/wire/operations.ts";
 import { checkRange } from "#storage/check-range.ts";
 import { faultOfNetwork } from "#storage/faults.ts";
 import type { Range } from "./plan-ranges.ts";

@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { FIRST_HELM, steer, type Helm } from "./steer.ts";
 
 /** Lets so many requests of a page run at once as the helm says; all its transfers share one gate. */

@@ -1,4 +1,4 @@
-import { Fault, toFault } from "#protocol/fault.ts";
+import { Fault, toFault } from "#protocol/faults/fault.ts";
 
 /**
  * Tries again by the class of the fault, for as long as the clock on the wall allows: an outage of minutes is waited for,

@@ -1,4 +1,4 @@
-import type { FolderFile, ObjectFacts } from "#protocol/browser-transfers.ts";
+import type { FolderFile, ObjectFacts } from "#protocol/buckets/browser-transfers.ts";
 import { combineCrc32, sumOfSums } from "#storage/combine-crc32.ts";
 import { cutEvenly, partBytesThatFit } from "#storage/plan.ts";
 

@@ -1,4 +1,4 @@
-import type { ObjectFacts } from "#protocol/browser-transfers.ts";
+import type { ObjectFacts } from "#protocol/buckets/browser-transfers.ts";
 import { combineCrc32, sumOfSums } from "#storage/combine-crc32.ts";
 import { cutEvenly, partBytesThatFit } from "#storage/plan.ts";
 

@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { sumBlob } from "./sum-blob.ts";
 import type { SumAnswer, SumQuestion } from "./sum-worker.ts";
 

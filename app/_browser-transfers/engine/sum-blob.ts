@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { sumBytes } from "#storage/combine-crc32.ts";
 
 /** Read and summed at a time: a few milliseconds of a thread. */

@@ -1,4 +1,4 @@
-import { toFault } from "#protocol/fault.ts";
+import { toFault } from "#protocol/faults/fault.ts";
 import { sumBlob } from "./sum-blob.ts";
 
 /** A thread of the page: sums stretches of files, so that the page itself never waits for it. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { Fault, isFault } from "#protocol/fault.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { openStore, type OpenedStore } from "#storage/testing/open-store.ts";
 import { stageUpload, type UploadStage } from "#storage/testing/stage-upload.ts";
 import { createGate } from "./gate.ts";

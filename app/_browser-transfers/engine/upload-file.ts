@@ -1,6 +1,6 @@
-import type { FinishedUpload, UploadedPart } from "#protocol/browser-transfers.ts";
-import { Fault, faultFrom, isFault } from "#protocol/fault.ts";
-import type { SignedRequest } from "#protocol/operations.ts";
+import type { FinishedUpload, UploadedPart } from "#protocol/buckets/browser-transfers.ts";
+import { Fault, faultFrom, isFault } from "#protocol/faults/fault.ts";
+import type { SignedRequest } from "#protocol/wire/operations.ts";
 import { faultOfAnswer, type PlainAnswer } from "#storage/faults.ts";
 import { cutEvenly, type PlannedPart } from "#storage/plan.ts";
 import { looksLikeHtml } from "#storage/xml.ts";

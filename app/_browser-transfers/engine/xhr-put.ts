@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { UploadTools } from "./upload-file.ts";
 
 /** Sends a body from a page: XMLHttpRequest, because only it tells how much has left, and streams a file from the disk. */

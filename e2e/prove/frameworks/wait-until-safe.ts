@@ -1,4 +1,4 @@
-import { runName } from "#protocol/names.ts";
+import { runName } from "#protocol/base/names.ts";
 import type { Stage } from "../../stage/open-stage.ts";
 import { waitUntil } from "../../stage/wait-until.ts";
 import type { Case } from "./cases.ts";

@@ -1,5 +1,5 @@
-import { faultData } from "#protocol/fault-data.ts";
-import type { FaultCode } from "#protocol/fault-table.ts";
+import { faultData } from "#protocol/faults/fault-data.ts";
+import type { FaultCode } from "#protocol/faults/fault-table.ts";
 
 /** One call of a procedure as a stranger makes it, with no client in between that would refuse to. */
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
-import { runName } from "#protocol/names.ts";
+import { runName } from "#protocol/base/names.ts";
 import { signIn } from "../../stage/hub-client.ts";
 import { ADMIN, type Stage } from "../../stage/open-stage.ts";
 import { announce, enrolRogue, manifestOf, putOf, refusal, send, signOne } from "../../stage/rogue-node.ts";

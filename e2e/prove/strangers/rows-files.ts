@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { PutObjectCommand } from "@aws-sdk/client-s3";
-import { runName } from "#protocol/names.ts";
+import { runName } from "#protocol/base/names.ts";
 import { createControlClient } from "#storage/client.ts";
 import { traitsOf } from "#storage/providers.ts";
 import { keysInEnv } from "../../stage/keys-in-env.ts";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { nodeName, runName } from "#protocol/names.ts";
+import { nodeName, runName } from "#protocol/base/names.ts";
 import type { Stage } from "../../stage/open-stage.ts";
 import {
   announce,

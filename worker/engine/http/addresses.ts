@@ -1,5 +1,5 @@
 import { isIP, type LookupFunction } from "node:net";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { whyRefused } from "./why-refused.ts";
 import { SYSTEM_RESOLVER, UNKNOWN_TTL_MS, type Resolving } from "./resolve-addresses.ts";
 

@@ -1,4 +1,4 @@
-import { Fault, isFault } from "#protocol/fault.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { faultOfNetwork } from "#storage/faults.ts";
 import { Channel, type ChannelEvents } from "./channel.ts";
 import { HeldBody, lengthOf, type UploadBody } from "./exchange.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isFault } from "#protocol/fault.ts";
+import { isFault } from "#protocol/faults/fault.ts";
 import { createDechunker } from "./dechunk.ts";
 
 /** Decodes `text` cut into pieces of `size` bytes. */

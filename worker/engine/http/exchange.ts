@@ -1,5 +1,5 @@
-import type { SignedRequest } from "#protocol/operations.ts";
-import { Fault } from "#protocol/fault.ts";
+import type { SignedRequest } from "#protocol/wire/operations.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
 import type { Target } from "./open-socket.ts";
 import type { Told } from "./system-calls.ts";

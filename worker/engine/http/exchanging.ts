@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
 import { reasonOf } from "../clock.ts";
 import { whenAborted } from "../when-aborted.ts";

@@ -1,6 +1,6 @@
 import { connect as connectTcp, isIP, type OnReadOpts, type Socket, type TcpNetConnectOpts } from "node:net";
 import type { ConnectionOptions, SecureContext, TLSSocket } from "node:tls";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { network } from "#storage/network/network.ts";
 import { pinnedIdentity } from "#storage/network/pin.ts";
 import { authorizationOf, type Proxy } from "#storage/network/proxy.ts";

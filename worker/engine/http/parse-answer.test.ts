@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isFault } from "#protocol/fault.ts";
+import { isFault } from "#protocol/faults/fault.ts";
 import { framingOf, HeadReader, restAfter } from "./parse-answer.ts";
 
 const read = (text: string) => new HeadReader().push(Buffer.from(text, "latin1"));

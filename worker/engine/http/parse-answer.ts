@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 
 /**
  * The head of an HTTP/1.1 answer (RFC 9112), read strictly: an answer that could be understood in two ways is not

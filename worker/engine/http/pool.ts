@@ -1,4 +1,4 @@
-import type { Fault } from "#protocol/fault.ts";
+import type { Fault } from "#protocol/faults/fault.ts";
 import type { Beats } from "../beats.ts";
 import { Connection } from "./connection.ts";
 import type { Origin } from "./open-socket.ts";

@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
 import type { Buffers } from "./buffers.ts";
 import { createDechunker, type Dechunker } from "./dechunk.ts";

@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { Buffers } from "./buffers.ts";
 import type { UploadBody } from "./exchange.ts";
 import type { DirectSocket, Encrypter } from "./move-directly.ts";

@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { DiskSense } from "../at-once.ts";
 import type { Buffers } from "./buffers.ts";
 import type { Outlet } from "./encrypt-directly.ts";

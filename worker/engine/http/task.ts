@@ -1,4 +1,4 @@
-import type { Fault } from "#protocol/fault.ts";
+import type { Fault } from "#protocol/faults/fault.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
 import type { DiskSense } from "../at-once.ts";
 import type { Buffers } from "./buffers.ts";

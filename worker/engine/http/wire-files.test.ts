@@ -3,7 +3,7 @@ import { closeSync, mkdtempSync, openSync, readdirSync, readlinkSync, readSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeAll, expect, test } from "vitest";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { PacedSocket, UploadBody } from "./exchange.ts";
 import { codeOf, keeping, OK, peer, put, wire as wireWith } from "./wire-tester.ts";
 

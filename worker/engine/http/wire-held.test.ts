@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { TRIAL_TLS } from "#storage/testing/trial-certificate.ts";
 import { codeOf, keeping, OK, peer, put, wire } from "./wire-tester.ts";
 import { HEAD_ROOM_BYTES, HeldBody } from "./wire.ts";

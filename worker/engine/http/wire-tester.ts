@@ -1,5 +1,5 @@
 import { afterEach, expect } from "vitest";
-import { isFault, type Fault } from "#protocol/fault.ts";
+import { isFault, type Fault } from "#protocol/faults/fault.ts";
 import { createBuffers, type Buffers } from "./buffers.ts";
 import { openPeer, type Link, type Peer } from "./scripted-peer.ts";
 import {

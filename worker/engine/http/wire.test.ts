@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it, vi } from "vitest";
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { answering, codeOf, collect, faultOf, get, OK, peer, put, upload, wire } from "./wire-tester.ts";
 import type { Sink } from "./wire.ts";
 

@@ -1,7 +1,7 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { isIP } from "node:net";
 import type { HttpAnswer } from "#storage/answers.ts";
-import type { StoreTrust } from "#protocol/store-trust.ts";
+import type { StoreTrust } from "#protocol/wire/store-trust.ts";
 import { network } from "#storage/network/network.ts";
 import { diskSense, type DiskSense } from "../at-once.ts";
 import { createBeats, type Beats } from "../beats.ts";

@@ -1,8 +1,8 @@
 "use client";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import type { BenchView as Bench } from "#protocol/bench/views.ts";
-import { formatCount } from "#protocol/units.ts";
+import type { BenchView as Bench } from "#protocol/benchmarks/views.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { benchmarkQuery } from "../../../_benchmarks/bench-queries.ts";
 import { BENCH_TONES, shareDone, spanWords } from "../../../_benchmarks/bench-words.ts";
 import { EnginePanel } from "../../../_benchmarks/engine-panel.tsx";

@@ -1,8 +1,8 @@
 "use client";
 import { usePrefetchQuery, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { formatCount } from "#protocol/units.ts";
-import type { ProfileView } from "#protocol/profile-views.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import type { ProfileView } from "#protocol/wire/profile-views.ts";
 import { UploadButton } from "../../../_browser-transfers/upload-button.tsx";
 import { useWhyNot } from "../../../_hub/person.tsx";
 import { FaultNote } from "../../../_hub/fault-note.tsx";

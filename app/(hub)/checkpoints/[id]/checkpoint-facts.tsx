@@ -1,8 +1,8 @@
 "use client";
 import { Link } from "../../../_ui/link.tsx";
 import type { ReactNode } from "react";
-import { formatCount, formatDuration } from "#protocol/units.ts";
-import type { CheckpointView } from "#protocol/views.ts";
+import { formatCount, formatDuration } from "#protocol/base/units.ts";
+import type { CheckpointView } from "#protocol/wire/views.ts";
 import { SummedWords } from "../../../_adopt/summed-words.tsx";
 import { Age } from "../../../_hub/age.tsx";
 import { metricWords, pieceWord } from "../../../_runs/checkpoint-words.ts";

@@ -1,6 +1,6 @@
 "use client";
 import { usePathname, useSearchParams } from "next/navigation";
-import type { CheckpointView } from "#protocol/views.ts";
+import type { CheckpointView } from "#protocol/wire/views.ts";
 import { useAddressWord } from "../../../_hub/address.ts";
 import { FileList } from "../../../_inspect/file-list.tsx";
 import { FilterWords } from "../../../_ui/filter-words.tsx";

@@ -1,9 +1,9 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "../../../_ui/link.tsx";
-import { stepWords } from "#protocol/step-words.ts";
-import { formatCount } from "#protocol/units.ts";
-import type { CheckpointView } from "#protocol/views.ts";
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import type { CheckpointView } from "#protocol/wire/views.ts";
 import { PageFault } from "../../../_hub/page-fault.tsx";
 import { DownloadButton } from "../../../_browser-transfers/download-button.tsx";
 import { Age } from "../../../_hub/age.tsx";

@@ -1,7 +1,7 @@
 "use client";
-import { isHeard } from "#protocol/node-status.ts";
+import { isHeard } from "#protocol/fleet/node-status.ts";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import type { NodeRow, SamplePoint } from "#protocol/views.ts";
+import type { NodeRow, SamplePoint } from "#protocol/wire/views.ts";
 import { ChartBody } from "../../../_hub/chart-body.tsx";
 import { partProps, usePageTime, windowWords } from "../../../_hub/chart-part.ts";
 import { useRate } from "../../../_hub/choices.ts";

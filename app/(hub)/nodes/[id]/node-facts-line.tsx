@@ -1,7 +1,7 @@
 "use client";
 import { Link } from "../../../_ui/link.tsx";
 import { Fragment, type ReactNode } from "react";
-import type { NodeRow } from "#protocol/views.ts";
+import type { NodeRow } from "#protocol/wire/views.ts";
 import { Age } from "../../../_hub/age.tsx";
 import { gpuOf, systemOf } from "../../../_nodes/node-filter.ts";
 import { shortText, visibleText } from "../../../_ui/visible-text.ts";

@@ -1,7 +1,7 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import { formatCount, formatDuration } from "#protocol/units.ts";
-import type { NodeLine, NodeRow, NodeRunView } from "#protocol/views.ts";
+import { formatCount, formatDuration } from "#protocol/base/units.ts";
+import type { NodeLine, NodeRow, NodeRunView } from "#protocol/wire/views.ts";
 import { hub } from "../../../_hub/client.ts";
 import { useHubNow } from "../../../_hub/live.tsx";
 import { backlogAge, tideOf, tideWords, runStateWords } from "../../../_hub/risk-words.ts";

@@ -1,8 +1,8 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { nodeConditionOf } from "#protocol/node-status.ts";
-import type { NodeRow } from "#protocol/views.ts";
+import { nodeConditionOf } from "#protocol/fleet/node-status.ts";
+import type { NodeRow } from "#protocol/wire/views.ts";
 import { PageFault } from "../../../_hub/page-fault.tsx";
 import { useRateUnit } from "../../../_hub/choices.ts";
 import { EventsPanelLater } from "../../../_hub/events-panel-later.tsx";

@@ -1,5 +1,5 @@
 "use client";
-import type { NodeRow } from "#protocol/views.ts";
+import type { NodeRow } from "#protocol/wire/views.ts";
 import { hub } from "../../../_hub/client.ts";
 import { FaultNote } from "../../../_hub/fault-note.tsx";
 import { useAction } from "../../../_hub/use-action.ts";

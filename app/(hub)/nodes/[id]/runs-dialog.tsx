@@ -1,6 +1,6 @@
 "use client";
 import { useState } from "react";
-import type { NodeRow } from "#protocol/views.ts";
+import type { NodeRow } from "#protocol/wire/views.ts";
 import { readRunPatterns, runPatternsWrong } from "../../../_add-node/run-patterns.ts";
 import { hub } from "../../../_hub/client.ts";
 import { FaultNote } from "../../../_hub/fault-note.tsx";

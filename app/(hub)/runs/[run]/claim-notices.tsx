@@ -1,8 +1,8 @@
 "use client";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { formatCount } from "#protocol/units.ts";
-import type { RunView } from "#protocol/views.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import type { RunView } from "#protocol/wire/views.ts";
 import { Age } from "../../../_hub/age.tsx";
 import { hub } from "../../../_hub/client.ts";
 import { FaultNote } from "../../../_hub/fault-note.tsx";

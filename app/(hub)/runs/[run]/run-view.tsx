@@ -2,9 +2,9 @@
 import { usePrefetchQuery, useQuery } from "@tanstack/react-query";
 import { Link } from "../../../_ui/link.tsx";
 
-import { isHeard, type NodeState } from "#protocol/node-status.ts";
-import { formatCount, formatDuration } from "#protocol/units.ts";
-import type { RunView } from "#protocol/views.ts";
+import { isHeard, type NodeState } from "#protocol/fleet/node-status.ts";
+import { formatCount, formatDuration } from "#protocol/base/units.ts";
+import type { RunView } from "#protocol/wire/views.ts";
 import { PageFault } from "../../../_hub/page-fault.tsx";
 import { useAddressWord } from "../../../_hub/address.ts";
 import { Age } from "../../../_hub/age.tsx";

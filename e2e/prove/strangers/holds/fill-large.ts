@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { USUAL_SETTINGS } from "#protocol/bench/plan-input.ts";
-import { packMinute } from "#protocol/minute-bytes.ts";
+import { USUAL_SETTINGS } from "#protocol/benchmarks/plan-input.ts";
+import { packMinute } from "#protocol/history/minute-bytes.ts";
 import type { Stage } from "../../../stage/open-stage.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { USUAL_SETTINGS } from "#protocol/bench/plan-input.ts";
+import { USUAL_SETTINGS } from "#protocol/benchmarks/plan-input.ts";
 import type { CallerName } from "../callers.ts";
 import type { JsonSchema } from "../make-input.ts";
 import { checkpointId, nodeId, runOf } from "./fill-large.ts";

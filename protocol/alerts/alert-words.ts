@@ -1,0 +1,85 @@
+import type { AlertKind } from "./alerts.ts";
+import { CONTINUE_MANY } from "../checkpoint/continue-words.ts";
+
+/** The words, the ranks and the times of alerts. No zod: pages load this. */
+
+/** In words: what the rule looks for, what a message says of one and of many, and what to do. */
+export const ALERT_WORDS: Readonly<Record<AlertKind, { label: string; many: string; todo: string }>> = {
+  "at-risk": {
+    label: "Work at risk for too long",
+    many: "runs have work at risk for too long",
+    todo: "See what holds their uploads up: a slow or held link, a full disk, or a store that refuses.",
+  },
+  stalled: {
+    label: "Uploads stalled",
+    many: "nodes have uploads that do not move",
+    todo: "Look at the fault of the transfer; if there is none, measure the link of the node.",
+  },
+  silent: {
+    label: "Node silent",
+    many: "nodes are silent",
+    todo: `See whether the machine still runs. ${CONTINUE_MANY}`,
+  },
+  "restore-failed": {
+    label: "Restore failed",
+    many: "restores failed",
+    todo: "Read why on the transfer, mend it, and try it again there.",
+  },
+  rejected: {
+    label: "Too many nodes rejected",
+    many: "bucket profiles have too many rejected nodes",
+    todo: "When many links are too slow at once, look at the store's end first, then at the thresholds.",
+  },
+  "disk-full": {
+    label: "Disk nearly full",
+    many: "nodes are nearly out of disk",
+    todo: "Free space there, or allow captures less (--disk-budget): a full disk takes no new checkpoint.",
+  },
+  "no-checkpoint": {
+    label: "No checkpoint for too long",
+    many: "runs have made no checkpoint safe for too long",
+    todo: "See whether the program still writes checkpoints, and whether the folder is the one that is watched.",
+  },
+  "bucket-away": {
+    label: "Bucket out of reach",
+    many: "buckets are out of reach",
+    todo: "See whether the store is up and its key still good. What could not go there is copied when it is back.",
+  },
+  "work-lost": {
+    label: "Work lost",
+    many: "interruptions cost training",
+    todo: "Save more often, or see why what was saved had not become safe in time.",
+  },
+  "sign-ins-failed": {
+    label: "Many failed sign-ins",
+    many: "hubs have many failed sign-ins",
+    todo: "See the audit for the networks they came from, and close the hub's address to them.",
+  },
+  doubtful: {
+    label: "Doubtful checkpoint",
+    many: "checkpoints may not be whole",
+    todo: "See on its page what is missing. Nothing goes on from it by itself; to go on from it all the same, use --from STEP or restore it.",
+  },
+  "claim-refused": {
+    label: "Run claimed by another node",
+    many: "runs were claimed by nodes that may not write them",
+    todo: "If the node is to go on with the run, hand it over on the run's page. If not, revoke the node and its join token.",
+  },
+  "nothing-safe": {
+    label: "Nothing of a run is safe",
+    many: "programs ended with nothing of their runs safe",
+    todo: "Save the files while the node is there: `tidemark save`. Then watch the right folder, or name the checkpoints with --pattern.",
+  },
+};
+
+/** The gravest first: in this order lists show them and messages leave. */
+export const SEVERITIES = ["critical", "warning", "info"] as const;
+export type Severity = (typeof SEVERITIES)[number];
+
+/** 0 is the gravest. */
+export const rankOf = (severity: Severity): number => SEVERITIES.indexOf(severity);
+
+/** The first alert of a rule waits for others before it is told. */
+export const GROUP_WAIT_MS = 15_000;
+/** The next message about the same rule waits at least so long. */
+export const GROUP_EVERY_MS = 5 * 60_000;

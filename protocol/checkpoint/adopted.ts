@@ -1,0 +1,117 @@
+import * as z from "zod";
+import { metricValue, MOST_METRICS, recordOf } from "../base/bounded.ts";
+import {
+  checkFiles,
+  checkpointRole,
+  crc32Hex,
+  extent,
+  home,
+  manifest,
+  manifestFile,
+  MAX_FILES,
+  type Extent,
+  type ManifestFile,
+} from "./checkpoint.ts";
+import { attemptId, id, runName, step } from "../base/names.ts";
+import { VERDICTS } from "../recognition/recognise.ts";
+
+/**
+ * What another tool left in a bucket, as a checkpoint that Tidemark can restore. Its objects stay where they are: nobody
+ * here ever writes, moves or deletes them. An extent points at a foreign key, pinned by size and ETag; a checksum has only
+ * what a node has read (`sums`), and until then only the ETag holds it. It belongs to epoch 0, before every writer, so
+ * that whatever a run writes itself is newer.
+ */
+export const ADOPTED_EPOCH = 0;
+
+const adoptedFile = manifestFile.extend({
+  // Nobody packed or compressed anything for us: the object is the file.
+  extents: z.array(extent.omit({ stored: true }).extend({ crc32: crc32Hex.nullable() })).max(10_000),
+});
+
+/** What all keys of a checkpoint in a bucket begin with; empty: all of the bucket. Of a single file its key. */
+export const foundPlace = z.string().max(1024);
+
+const origin = z.object({
+  place: foundPlace,
+  kind: z.enum(["folder", "file"]),
+  verdict: z.enum(VERDICTS),
+  reason: z.string().max(1024),
+  adoptedAt: z.number().int().min(0),
+});
+
+export const adoptedManifest = z
+  .object({
+    format: z.literal("tidemark.adopted"),
+    version: z.literal(1),
+    id,
+    run: runName,
+    step,
+    writerEpoch: z.literal(ADOPTED_EPOCH),
+    parent: z.null(),
+    attempt: attemptId,
+    node: z.null(),
+    framework: z.string().max(64).nullable(),
+    /** Of weights alone: no run goes on from it by itself. */
+    role: checkpointRole.optional(),
+    metrics: recordOf(z.string().max(200), metricValue, MOST_METRICS),
+    /** When the newest of its objects was written, by the store's clock. */
+    capturedAt: z.number().int().min(0).max(8_640_000_000_000_000),
+    sizeBytes: manifest.shape.sizeBytes,
+    homes: z.array(home).min(1).max(1),
+    transform: z.object({ kind: z.literal("none") }),
+    origin,
+    files: z.array(adoptedFile).min(1).max(MAX_FILES),
+  })
+  .superRefine(checkFiles);
+export type AdoptedManifest = z.infer<typeof adoptedManifest>;
+
+/** Whatever a checkpoint's manifest may be. Readers take this; only a commit insists on Tidemark's own. */
+export const storedManifest = z.discriminatedUnion("format", [manifest, adoptedManifest]);
+export type StoredManifest = z.infer<typeof storedManifest>;
+/** A piece whose checksum may not be known yet. */
+export type StoredExtent = Omit<Extent, "crc32"> & { crc32: string | null };
+export type StoredFile = Omit<ManifestFile, "extents"> & { extents: StoredExtent[] };
+
+export const isAdopted = (value: StoredManifest): value is AdoptedManifest => value.format === "tidemark.adopted";
+
+/** The CRC32 of every extent, by file in the order of the manifest; null for a file that was not read. */
+export const extentSums = z.array(z.array(crc32Hex).max(10_000).nullable()).max(MAX_FILES);
+export type ExtentSums = z.infer<typeof extentSums>;
+
+/** The manifest with the checksums that were found since; those that do not fit it are passed over. */
+export function withSums(read: AdoptedManifest, sums: ExtentSums): AdoptedManifest {
+  return {
+    ...read,
+    files: read.files.map((file, index) => {
+      const own = sums[index] ?? null;
+      if (own === null || own.length !== file.extents.length) return file;
+      return { ...file, extents: file.extents.map((piece, at) => ({ ...piece, crc32: own[at] ?? piece.crc32 })) };
+    }),
+  };
+}
+
+export const tellSumsInput = z.object({ checkpointId: id, sums: extentSums });
+
+/** What a person chose of what was found. `verdict` is what was shown: another one since is refused. */
+export const adoptInput = z.object({
+  profileId: id,
+  run: runName,
+  place: foundPlace,
+  kind: z.enum(["folder", "file"]),
+  step,
+  verdict: z.enum(VERDICTS),
+});
+export interface AdoptAnswer {
+  checkpointId: string;
+}
+
+/** How an adopted checkpoint came here, as people see it. */
+export interface AdoptionView {
+  place: string;
+  verdict: (typeof VERDICTS)[number];
+  reason: string;
+  adoptedAt: number;
+  adoptedBy: string;
+  /** Null: no node has read it, so nothing but its ETags holds it. */
+  summed: { at: number; by: string; files: number } | null;
+}

@@ -1,0 +1,40 @@
+import * as z from "zod";
+import { byteCount } from "../base/bounded.ts";
+import { faultData } from "../faults/fault-data.ts";
+import type { FaultCode } from "../faults/fault-table.ts";
+import { filePath } from "../base/names.ts";
+import { formatCount } from "../base/units.ts";
+
+/**
+ * What reading a checkpoint back can find: a file of which some bytes are not what the manifest says. The store's answer
+ * decides what counts: a link that is down says nothing about a checkpoint.
+ */
+
+/** Faults that say the bytes in the store are not those that were committed. */
+const DAMAGE_CODES: ReadonlySet<FaultCode> = new Set([
+  "CHECKSUM_MISMATCH",
+  "OBJECT_CHANGED",
+  "NO_SUCH_KEY",
+  "SIZE_MISMATCH",
+  "SEAL_BROKEN",
+]);
+
+export const isDamage = (code: FaultCode): boolean => DAMAGE_CODES.has(code);
+
+/** Bytes `from` to `to` of a file, both included, as the file counts them. */
+export const damagedRange = z.object({ path: filePath, from: byteCount, to: byteCount, fault: faultData });
+export type DamagedRange = z.infer<typeof damagedRange>;
+
+/** Most ranges that are told; `more` says how many were found beyond them. */
+export const MOST_RANGES = 16;
+export const damageReport = z.object({ ranges: z.array(damagedRange).min(1).max(MOST_RANGES), more: byteCount });
+export type DamageReport = z.infer<typeof damageReport>;
+
+/** `model.safetensors, bytes 0 to 8,388,607 (and 2 more)`. */
+export function damageWords({ ranges, more }: DamageReport): string {
+  const [first] = ranges;
+  if (first === undefined) return "damaged";
+  const others = ranges.length - 1 + more;
+  const rest = others === 0 ? "" : ` (and ${formatCount(others)} more)`;
+  return `${first.path}, bytes ${formatCount(first.from)} to ${formatCount(first.to)}${rest}`;
+}

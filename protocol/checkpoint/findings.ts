@@ -1,0 +1,22 @@
+import * as z from "zod";
+import { damageReport } from "./damage.ts";
+import { id, runName } from "../base/names.ts";
+
+/**
+ * What reading a checkpoint back found, as an immutable object in its bucket: a hub that lost its database knows again which
+ * checkpoints were right and which are damaged. The later one of two counts; all right is also the end of a damage.
+ */
+export const finding = z.object({
+  format: z.literal("tidemark.finding"),
+  version: z.literal(1),
+  id,
+  run: runName,
+  checkpointId: id,
+  /** Epoch ms by the hub's clock. */
+  at: z.number().int().min(0).max(8_640_000_000_000_000),
+  found: z.discriminatedUnion("kind", [
+    z.object({ kind: z.literal("verified") }),
+    z.object({ kind: z.literal("damaged"), report: damageReport }),
+  ]),
+});
+export type Finding = z.infer<typeof finding>;

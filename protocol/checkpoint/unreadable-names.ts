@@ -1,0 +1,12 @@
+import { formatCount } from "../base/units.ts";
+import { visibleText } from "../base/visible-text.ts";
+
+const MOST_NAMED = 3;
+
+/** Returns how many names of a listing are not valid UTF-8, which no request can ask for, with the first of them. */
+export function unreadableWords(first: readonly string[], count: number = first.length): string {
+  const names = first.slice(0, MOST_NAMED);
+  const more = count > names.length ? ` and ${formatCount(count - names.length)} more` : "";
+  const many = `${formatCount(count)} name${count === 1 ? " is" : "s are"}`;
+  return `${many} not valid UTF-8: ${names.map(visibleText).join(", ")}${more}`;
+}

@@ -1,0 +1,273 @@
+import { byNewest, type CheckpointState } from "../checkpoint/checkpoint.ts";
+import { NO_RULES, type KeepPolicy, type PreviewRow } from "./keeping.ts";
+import { formatBytes, formatDuration } from "../base/units.ts";
+
+/**
+ * What a policy keeps, as a pure function: data in, a decision with its reasons out. Two promises hold whatever the policy
+ * says. What is protected never goes: neither for another rule's sake nor for the bytes. And only complete checkpoints can
+ * go: what is still uploading, torn or replaced is the janitor's.
+ */
+
+export interface KeepCandidate {
+  id: string;
+  step: number;
+  writerEpoch: number;
+  state: CheckpointState;
+  /** Epoch ms. */
+  capturedAt: number;
+  sizeBytes: number;
+  metrics: Readonly<Record<string, number>>;
+  /** When it was last read again and compared, epoch ms; null: never. */
+  verifiedAt: number | null;
+  /** Bytes of it were found to be wrong, and nobody has read it whole since. */
+  isDamaged: boolean;
+  isPinned: boolean;
+  tags: readonly string[];
+  /** A node is reading it, or was asked to. */
+  isRestoring: boolean;
+  /** Where sound copies of it lie; left out: in the one bucket of the run. */
+  homes?: readonly string[];
+  /** It was in the trash and somebody brought it back: a policy moves it there no second time. */
+  wasBroughtBack: boolean;
+}
+
+export interface KeepHistory {
+  checkpoints: readonly KeepCandidate[];
+  /** Where epochs of the run started from. */
+  parents: readonly { epoch: number; step: number }[];
+  /** Epochs in which training began anew. Left out: none. */
+  fresh?: readonly number[];
+}
+
+export type KeepReason =
+  | {
+      kind:
+        | "newest"
+        | "whole"
+        | "only"
+        | "newest-there"
+        | "line"
+        | "pinned"
+        | "verified"
+        | "restoring"
+        | "uploading"
+        | "parent";
+    }
+  | { kind: "tagged"; tags: readonly string[] }
+  | { kind: "brought-back" | "no-rule" | "room" }
+  | { kind: "last"; count: number }
+  | { kind: "steps"; every: number }
+  | { kind: "time"; everyMs: number }
+  | { kind: "best"; rank: number; metric: string }
+  | { kind: "unneeded" }
+  | { kind: "bytes"; mostBytes: number };
+
+/** A reason in words, to stand after "kept: " or "goes: ". Tags and metrics are text from strangers. */
+export function reasonWords(reason: KeepReason): string {
+  switch (reason.kind) {
+    case "newest":
+      return "the newest complete one";
+    case "newest-there":
+      return "the newest one in one of its buckets";
+    case "line":
+      return "the newest one before training began anew";
+    case "whole":
+      return "the newest one that is not damaged";
+    case "only":
+      return "the only complete one";
+    case "pinned":
+      return "pinned";
+    case "tagged":
+      return `tagged ${reason.tags.join(", ")}`;
+    case "verified":
+      return "the last verified one";
+    case "restoring":
+      return "a node restores it";
+    case "uploading":
+      return "still uploading";
+    case "parent":
+      return "an epoch started from it";
+    case "brought-back":
+      return "brought back from the trash";
+    case "no-rule":
+      return "no rule is set";
+    case "room":
+      return "there is room for it";
+    case "last":
+      return reason.count === 1 ? "the last one" : `one of the last ${reason.count}`;
+    case "steps":
+      return `one every ${reason.every} steps`;
+    case "time":
+      return `one every ${formatDuration(reason.everyMs)}`;
+    case "best":
+      return `number ${reason.rank} by ${reason.metric}`;
+    case "unneeded":
+      return "no rule keeps it";
+    case "bytes":
+      return `more than ${formatBytes(reason.mostBytes)}`;
+  }
+}
+
+/** What keeps each checkpoint whatever a policy or a person wants; those that nothing protects are not in it. */
+export function protectedBy(history: KeepHistory): Map<string, KeepReason[]> {
+  const reasons = new Map<string, KeepReason[]>();
+  const protect = (one: KeepCandidate | undefined, reason: KeepReason) => {
+    if (one !== undefined) reasons.set(one.id, [...(reasons.get(one.id) ?? []), reason]);
+  };
+  const complete = history.checkpoints.filter(({ state }) => state === "complete").toSorted(byNewest);
+  const [newest] = complete;
+  protect(newest, { kind: "newest" });
+  if (complete.length === 1) protect(newest, { kind: "only" });
+  // A bucket that goes away must not take everything with it: each keeps its newest.
+  for (const home of new Set(complete.flatMap(({ homes = [] }) => homes))) {
+    const there = complete.find(({ homes = [] }) => homes.includes(home));
+    if (there !== newest) protect(there, { kind: "newest-there" });
+  }
+  // Whoever began anew by mistake goes back to it.
+  for (const epoch of history.fresh ?? []) {
+    protect(
+      complete.find(({ writerEpoch }) => writerEpoch > 0 && writerEpoch < epoch),
+      { kind: "line" },
+    );
+  }
+  // What is restored when the newest one cannot be.
+  const whole = complete.find(({ isDamaged }) => !isDamaged);
+  if (whole !== newest) protect(whole, { kind: "whole" });
+  const verified = complete.filter(({ verifiedAt }) => verifiedAt !== null);
+  const lastAt = Math.max(...verified.map(({ verifiedAt }) => verifiedAt ?? 0));
+  for (const one of verified) {
+    // The newest that was verified and the one that was verified last, where they differ.
+    if (one === verified[0] || one.verifiedAt === lastAt) protect(one, { kind: "verified" });
+  }
+  const parents = new Set(history.parents.map(({ epoch, step }) => `${epoch}/${step}`));
+  for (const one of history.checkpoints) {
+    if (one.state === "uploading") protect(one, { kind: "uploading" });
+    if (one.isPinned) protect(one, { kind: "pinned" });
+    if (one.tags.length > 0) protect(one, { kind: "tagged", tags: one.tags });
+    if (one.isRestoring) protect(one, { kind: "restoring" });
+    if (parents.has(`${one.writerEpoch}/${one.step}`)) protect(one, { kind: "parent" });
+  }
+  return reasons;
+}
+
+type Add = (one: KeepCandidate, reason: KeepReason) => void;
+
+/**
+ * The first of each stretch, by the highest epoch that has one there: a later one of the same epoch never takes its place,
+ * so what was kept yesterday is kept tomorrow.
+ */
+function firstOfEach(
+  complete: readonly KeepCandidate[],
+  stretchOf: (one: KeepCandidate) => number,
+  keep: (one: KeepCandidate) => void,
+): void {
+  const first = new Map<number, KeepCandidate>();
+  for (const one of complete) {
+    const stretch = stretchOf(one);
+    const known = first.get(stretch);
+    if (known === undefined || one.writerEpoch >= known.writerEpoch) first.set(stretch, one);
+  }
+  for (const one of first.values()) keep(one);
+}
+
+function keepBest(complete: readonly KeepCandidate[], best: NonNullable<KeepPolicy["best"]>, add: Add): void {
+  const { metric, want, count } = best;
+  const sign = want === "min" ? 1 : -1;
+  complete
+    .flatMap((one) => {
+      const value = Object.hasOwn(one.metrics, metric) ? one.metrics[metric] : undefined;
+      return value !== undefined && Number.isFinite(value) ? [{ one, value }] : [];
+    })
+    .toSorted((a, b) => sign * (a.value - b.value) || byNewest(a.one, b.one))
+    .slice(0, count)
+    .forEach(({ one }, index) => add(one, { kind: "best", rank: index + 1, metric }));
+}
+
+/** What the rules keep; `complete` newest first. */
+function keptByRules(policy: KeepPolicy, complete: readonly KeepCandidate[]): Map<string, KeepReason[]> {
+  const kept = new Map<string, KeepReason[]>();
+  const add: Add = (one, reason) => kept.set(one.id, [...(kept.get(one.id) ?? []), reason]);
+  const { last, everySteps, everyMs, best, mostBytes } = policy;
+  if (last !== null) for (const one of complete.slice(0, last)) add(one, { kind: "last", count: last });
+  if (everySteps !== null) {
+    firstOfEach(
+      complete,
+      ({ step }) => Math.floor(step / everySteps),
+      (one) => add(one, { kind: "steps", every: everySteps }),
+    );
+  }
+  if (everyMs !== null) {
+    const byCapture = complete.toSorted((a, b) => b.capturedAt - a.capturedAt || byNewest(a, b));
+    firstOfEach(
+      byCapture,
+      ({ capturedAt }) => Math.floor(capturedAt / everyMs),
+      (one) => add(one, { kind: "time", everyMs }),
+    );
+  }
+  if (best !== null) keepBest(complete, best, add);
+  if (last === null && everySteps === null && everyMs === null && best === null) {
+    for (const one of complete) add(one, { kind: mostBytes === null ? "no-rule" : "room" });
+  }
+  return kept;
+}
+
+/**
+ * What would stay and what would go, newest first, with the reasons of each. What is in the trash already is not among
+ * them.
+ */
+export function decideKeeping(policy: KeepPolicy | null, history: KeepHistory): PreviewRow[] {
+  const { mostBytes, ...rules } = policy ?? NO_RULES;
+  const rows = history.checkpoints
+    .filter(({ state }) => state === "complete" || state === "uploading")
+    .toSorted(byNewest);
+  const complete = rows.filter(({ state }) => state === "complete");
+  const guarded = protectedBy(history);
+  const whole = complete.filter(({ isDamaged }) => !isDamaged);
+  // A damaged one never takes the place of one that is whole: what the rules keep of either is kept.
+  const kept = new Map([
+    ...keptByRules({ ...rules, mostBytes }, complete),
+    ...keptByRules({ ...rules, mostBytes }, whole),
+  ]);
+  const broughtBack: KeepReason = { kind: "brought-back" };
+  const stays = new Map<string, KeepReason[]>();
+  for (const one of rows) {
+    const fixed = [...(guarded.get(one.id) ?? []), ...(one.wasBroughtBack ? [broughtBack] : [])];
+    const because = [...fixed, ...(kept.get(one.id) ?? [])];
+    if (because.length > 0) stays.set(one.id, because);
+  }
+  const tooMany = mostBytes === null ? new Set<string>() : beyond(mostBytes, { complete, stays, guarded });
+  return rows.map((one) => {
+    const { id, step, writerEpoch, sizeBytes, capturedAt } = one;
+    const shown = { id, step, writerEpoch, sizeBytes, capturedAt };
+    if (mostBytes !== null && tooMany.has(id))
+      return { ...shown, fate: "goes", because: [{ kind: "bytes", mostBytes }] };
+    const because = stays.get(id);
+    if (because !== undefined) return { ...shown, fate: "stays", because };
+    return { ...shown, fate: "goes", because: [{ kind: "unneeded" }] };
+  });
+}
+
+/** Those that have to go so that the rest fits: the oldest first, the best by metric after all others, none that is protected. */
+function beyond(
+  mostBytes: number,
+  known: {
+    complete: readonly KeepCandidate[];
+    stays: ReadonlyMap<string, readonly KeepReason[]>;
+    guarded: ReadonlyMap<string, unknown>;
+  },
+): Set<string> {
+  const { complete, stays, guarded } = known;
+  const staying = complete.filter(({ id }) => stays.has(id));
+  const isBest = ({ id }: KeepCandidate): boolean => stays.get(id)?.some(({ kind }) => kind === "best") === true;
+  const mayGo = staying
+    .filter((one) => !guarded.has(one.id) && !one.wasBroughtBack)
+    .toSorted((a, b) => Number(isBest(a)) - Number(isBest(b)) || byNewest(b, a));
+  let total = staying.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+  const going = new Set<string>();
+  for (const one of mayGo) {
+    if (total <= mostBytes) break;
+    going.add(one.id);
+    total -= one.sizeBytes;
+  }
+  return going;
+}

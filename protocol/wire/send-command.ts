@@ -1,0 +1,75 @@
+import * as z from "zod";
+import { commandState, type CommandDetail, type CommandKind, type CommandState } from "./commands.ts";
+import type { FaultData } from "../faults/fault.ts";
+import { id, runName } from "../base/names.ts";
+import { nodeOrder, type NodeOrder } from "./orders.ts";
+import { scope } from "../base/scope.ts";
+
+/** How people send commands to nodes, and what they see of them. */
+
+/** Most nodes of one request. */
+export const MOST_NODES = 10_000;
+const DAY_MS = 86_400_000;
+
+const filter = z.object({
+  scope,
+  /** Null: of every bucket profile. */
+  profileId: id.nullable().default(null),
+  /** `all` also means those that are silent or have left: they hear of it when they come back in time. */
+  nodes: z.enum(["all", "online"]).default("all"),
+});
+
+export const sendCommandInput = z.object({
+  /** Made by the client, so that a repeated request sends nothing twice. */
+  requestId: id,
+  to: z.union([z.object({ nodeIds: z.array(id).min(1).max(MOST_NODES) }), z.object({ filter })]),
+  order: nodeOrder,
+  /** A node that has not accepted it by then never carries it out. */
+  validMs: z
+    .number()
+    .int()
+    .min(1_000)
+    .max(30 * DAY_MS)
+    .default(3_600_000),
+});
+
+export const listCommandsInput = z.object({
+  nodeId: id.nullable().default(null),
+  run: runName.nullable().default(null),
+  /** Those of one request. */
+  requestId: id.nullable().default(null),
+  states: z.array(commandState).max(6).default([]),
+  /** Id of the last row of the page before. */
+  cursor: id.nullable().default(null),
+  limit: z.number().int().min(1).max(200).default(50),
+});
+
+/** What became of a request at one node: a command, or why there is none. */
+export interface SentCommand {
+  nodeId: string;
+  nodeName: string | null;
+  commandId: string | null;
+  /** It has an open connection, so it hears of it at once. */
+  isConnected: boolean;
+  fault: FaultData | null;
+}
+
+export interface CommandRow {
+  id: string;
+  requestId: string | null;
+  nodeId: string;
+  nodeName: string;
+  kind: CommandKind;
+  /** Null for those about one transfer. */
+  order: NodeOrder | null;
+  run: string | null;
+  state: CommandState;
+  fault: FaultData | null;
+  detail: CommandDetail | null;
+  /** Who asked for it; null where that was not kept. */
+  by: string | null;
+  createdAt: number;
+  expiresAt: number | null;
+  acceptedAt: number | null;
+  endedAt: number | null;
+}
