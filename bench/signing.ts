@@ -9,8 +9,8 @@ import { createInterface } from "node:readline";
 import { S3Client } from "@aws-sdk/client-s3";
 import { ROOT } from "#e2e/stage/start-process.ts";
 import { SIGN_BATCH, type Operation } from "#protocol/wire/operations.ts";
-import { traitsOf } from "#storage/providers.ts";
-import { presignOperation, type StoreAccess } from "#storage/signing.ts";
+import { traitsOf } from "#storage/providers/providers.ts";
+import { presignOperation, type StoreAccess } from "#storage/signing/signing.ts";
 import { BenchError } from "./bench-error.ts";
 
 /**

@@ -1,6 +1,6 @@
 import type { NodeStore } from "#protocol/wire/hello.ts";
 import type { StoreTraits } from "#protocol/wire/operations.ts";
-import { traitsOf } from "#storage/providers.ts";
+import { traitsOf } from "#storage/providers/providers.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { systemClock } from "./engine/clock.ts";
 import { createEngine, type Engine } from "./engine/engine.ts";

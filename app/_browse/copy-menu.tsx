@@ -1,7 +1,7 @@
 "use client";
 import type { ProfileDraft } from "#protocol/wire/requests.ts";
 import { CodeBlock } from "../_ui/code-block.tsx";
-import { copyForms } from "#storage/copy-forms.ts";
+import { copyForms } from "#storage/s3/copy-forms.ts";
 
 /** The same object in the words of other tools, folded. */
 export function CopyMenu({ profile, objectKey }: { profile: ProfileDraft; objectKey: string }) {

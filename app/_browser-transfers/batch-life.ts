@@ -1,5 +1,5 @@
 import { Fault, toFault } from "#protocol/faults/fault.ts";
-import { cutEvenly } from "#storage/plan.ts";
+import { cutEvenly } from "#storage/s3/plan.ts";
 import { newRequestId } from "../_hub/use-action.ts";
 import {
   askedFor,

@@ -1,5 +1,5 @@
 import type { FaultData } from "#protocol/faults/fault.ts";
-import { cutEvenly } from "#storage/plan.ts";
+import { cutEvenly } from "#storage/s3/plan.ts";
 import { byteMap, percentOf, type Stretch } from "./byte-map.ts";
 import type { FileState, KeptBatch, KeptFile } from "./kept.ts";
 

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import type { Tool as InstalledTool } from "#e2e/servers/install.ts";
-import { encodeKey, presign } from "#storage/sigv4.ts";
+import { encodeKey, presign } from "#storage/signing/sigv4.ts";
 import { baseEnvironment, type Errand, type Tool } from "./tool.ts";
 
 const run = promisify(execFile);

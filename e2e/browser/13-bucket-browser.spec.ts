@@ -1,6 +1,6 @@
 import { CreateMultipartUploadCommand, PutBucketVersioningCommand } from "@aws-sdk/client-s3";
 import type { Page } from "@playwright/test";
-import { deleteObject } from "#storage/objects.ts";
+import { deleteObject } from "#storage/s3/objects.ts";
 import type { Stage } from "../stage/open-stage.ts";
 import { serveOdd } from "../stage/odd-objects.ts";
 import { addProfile } from "../stage/provision.ts";

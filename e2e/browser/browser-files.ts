@@ -1,8 +1,8 @@
 import type { S3Client } from "@aws-sdk/client-s3";
 import type { Page } from "@playwright/test";
-import { createControlClient } from "#storage/client.ts";
-import { putObjectText } from "#storage/objects.ts";
-import { traitsOf } from "#storage/providers.ts";
+import { createControlClient } from "#storage/s3/client.ts";
+import { putObjectText } from "#storage/s3/objects.ts";
+import { traitsOf } from "#storage/providers/providers.ts";
 import type { Stage } from "../stage/open-stage.ts";
 
 /** Files on both sides of a browser: in its own file system, and as objects in the bucket. */

@@ -11,7 +11,7 @@ import {
   PutBucketCorsCommand,
   PutObjectCommand,
 } from "@aws-sdk/client-s3";
-import { encodeKey, presign } from "#storage/sigv4.ts";
+import { encodeKey, presign } from "#storage/signing/sigv4.ts";
 import { expect } from "vitest";
 import { refusalOf, type Case } from "./case.ts";
 

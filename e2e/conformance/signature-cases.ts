@@ -1,6 +1,6 @@
 import { HeadObjectCommand, PutObjectCommand } from "@aws-sdk/client-s3";
 import { createHash } from "node:crypto";
-import { encodeKey, presign, signHeaders, UNSIGNED_PAYLOAD, type RequestToSign } from "#storage/sigv4.ts";
+import { encodeKey, presign, signHeaders, UNSIGNED_PAYLOAD, type RequestToSign } from "#storage/signing/sigv4.ts";
 import { expect } from "vitest";
 import { codeIn, refusalOf, type Case, type CaseContext } from "./case.ts";
 

@@ -10,18 +10,18 @@ import {
   readListParts,
   readPart,
   readPut,
-} from "#storage/answers.ts";
-import { checkStore } from "#storage/check-store.ts";
-import { createControlClient } from "#storage/client.ts";
-import { createDirectSource } from "#storage/direct-source.ts";
-import { crc32Hex } from "#storage/crc32.ts";
-import type { HttpAnswer } from "#storage/faults.ts";
-import { listObjects, listUploads } from "#storage/listing.ts";
-import { deleteObject, getObjectText, headObject, putObjectText } from "#storage/objects.ts";
-import { afterChecksumAnswer, startChecksumProbe } from "#storage/probe-traits.ts";
-import { traitsOf } from "#storage/providers.ts";
-import { sendSigned } from "#storage/send.ts";
-import { S3_NAMES, type StoreAccess } from "#storage/signing.ts";
+} from "#storage/s3/answers.ts";
+import { checkStore } from "#storage/profile-test/check-store.ts";
+import { createControlClient } from "#storage/s3/client.ts";
+import { createDirectSource } from "#storage/signing/direct-source.ts";
+import { crc32Hex } from "#storage/checksums/crc32.ts";
+import type { HttpAnswer } from "#storage/answers/faults.ts";
+import { listObjects, listUploads } from "#storage/s3/listing.ts";
+import { deleteObject, getObjectText, headObject, putObjectText } from "#storage/s3/objects.ts";
+import { afterChecksumAnswer, startChecksumProbe } from "#storage/profile-test/probe-traits.ts";
+import { traitsOf } from "#storage/providers/providers.ts";
+import { sendSigned } from "#storage/s3/send.ts";
+import { S3_NAMES, type StoreAccess } from "#storage/signing/signing.ts";
 import { expect } from "vitest";
 import { OWN_MARKER_REFUSED, PART_BYTES, sample, WHOLE_KEY_ONLY, type Case, type CaseContext } from "./case.ts";
 

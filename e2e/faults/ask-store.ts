@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { request } from "node:http";
-import { encodeKey, presign, type QueryPairs } from "#storage/sigv4.ts";
-import { childrenOf, parseXml, textOf } from "#storage/xml.ts";
+import { encodeKey, presign, type QueryPairs } from "#storage/signing/sigv4.ts";
+import { childrenOf, parseXml, textOf } from "#storage/answers/xml.ts";
 import type { RunningStore } from "../stage/start-store.ts";
 
 /** What the store really holds, asked without the program under test. Bodies are read whole. */

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { BROWSER_SAFE } from "./import-law.ts";
 import { ROOT, runStep, type Step } from "./run-step.ts";
 
 /** Builds what runs from built files: the pages and the one-file worker. Skipped when no source changed since. */
@@ -23,7 +24,7 @@ const TARGETS: readonly Target[] = [
     sources: [
       "app/**/*.{ts,tsx,css}",
       "protocol/**/*.ts",
-      "storage/{copy-forms,providers,provider-prices,plan,combine-crc32,check-range,faults,fault-codes,clock-skew,xml}.ts",
+      ...BROWSER_SAFE,
       "public/**/*",
       "next.config.mjs",
       "package-lock.json",

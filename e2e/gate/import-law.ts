@@ -41,20 +41,18 @@ export const LAW: Readonly<Record<string, Law>> = {
 };
 
 /** storage files that run in a browser, so the app may import their values. */
-export const BROWSER_SAFE: ReadonlySet<string> = new Set(
-  [
-    "copy-forms",
-    "providers",
-    "provider-prices",
-    "plan",
-    "combine-crc32",
-    "check-range",
-    "faults",
-    "fault-codes",
-    "clock-skew",
-    "xml",
-  ].map((name) => `storage/${name}.ts`),
-);
+export const BROWSER_SAFE: ReadonlySet<string> = new Set([
+  "storage/s3/copy-forms.ts",
+  "storage/providers/providers.ts",
+  "storage/providers/provider-prices.ts",
+  "storage/s3/plan.ts",
+  "storage/checksums/combine-crc32.ts",
+  "storage/answers/check-range.ts",
+  "storage/answers/faults.ts",
+  "storage/answers/fault-codes.ts",
+  "storage/answers/clock-skew.ts",
+  "storage/answers/xml.ts",
+]);
 
 const IMPORT =
   /(?:^|\n)\s*(import|export)\s+(type\s+)?(?:[^"';]*?\sfrom\s+)?["']([^"']+)["']|import\(\s*["']([^"']+)["']\s*\)/g;

@@ -6,10 +6,10 @@ import {
   type S3Client,
 } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { readTemporaryKey } from "#storage/read-temporary-key.ts";
-import { sendSigned } from "#storage/send.ts";
-import type { Credential } from "#storage/sigv4.ts";
-import { askTemporaryKey } from "#storage/temporary-key.ts";
+import { readTemporaryKey } from "#storage/signing/read-temporary-key.ts";
+import { sendSigned } from "#storage/s3/send.ts";
+import type { Credential } from "#storage/signing/sigv4.ts";
+import { askTemporaryKey } from "#storage/signing/temporary-key.ts";
 import { plainClient, type S3Server } from "../servers/run-binary.ts";
 import { inCi, installServer } from "../servers/install.ts";
 import { startMinio } from "../servers/start-minio.ts";

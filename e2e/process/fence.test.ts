@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { manifestKey } from "#protocol/checkpoint/keys.ts";
 import { runName } from "#protocol/base/names.ts";
-import { createControlClient } from "#storage/client.ts";
-import { listObjects } from "#storage/listing.ts";
-import { headObject, putObjectText } from "#storage/objects.ts";
-import { traitsOf } from "#storage/providers.ts";
+import { createControlClient } from "#storage/s3/client.ts";
+import { listObjects } from "#storage/s3/listing.ts";
+import { headObject, putObjectText } from "#storage/s3/objects.ts";
+import { traitsOf } from "#storage/providers/providers.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import {
   announce,

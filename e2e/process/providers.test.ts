@@ -3,10 +3,10 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PROVIDERS } from "#protocol/base/provider.ts";
-import { checkStore } from "#storage/check-store.ts";
-import { createControlClient } from "#storage/client.ts";
-import { createDirectSource } from "#storage/direct-source.ts";
-import { PRESETS } from "#storage/providers.ts";
+import { checkStore } from "#storage/profile-test/check-store.ts";
+import { createControlClient } from "#storage/s3/client.ts";
+import { createDirectSource } from "#storage/signing/direct-source.ts";
+import { PRESETS } from "#storage/providers/providers.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { keysInEnv } from "../stage/keys-in-env.ts";

@@ -15,10 +15,10 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { runName } from "#protocol/base/names.ts";
 import { ENDED_UNSAFE } from "#protocol/wire/reports.ts";
 import { OWN_FOLDERS } from "#protocol/checkpoint/keys.ts";
-import { createControlClient } from "#storage/client.ts";
-import { listObjects } from "#storage/listing.ts";
-import { deleteObject, getObjectText, putObjectText } from "#storage/objects.ts";
-import { traitsOf } from "#storage/providers.ts";
+import { createControlClient } from "#storage/s3/client.ts";
+import { listObjects } from "#storage/s3/listing.ts";
+import { deleteObject, getObjectText, putObjectText } from "#storage/s3/objects.ts";
+import { traitsOf } from "#storage/providers/providers.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { ROOT } from "../stage/start-process.ts";
 

@@ -50,7 +50,7 @@ export const root = {
     {
       situation: "A key that is not valid UTF-8, on the bucket's page",
       outcome: "All other rows are shown, and it is named below them.",
-      test: "storage/browse.test.ts > tells names that are no UTF-8 apart where somebody looks, and refuses them where all objects are meant",
+      test: "storage/s3/browse.test.ts > tells names that are no UTF-8 apart where somebody looks, and refuses them where all objects are meant",
     },
     {
       situation:

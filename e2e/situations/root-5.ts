@@ -22,7 +22,7 @@ export const root = {
     {
       situation: "An object that the bucket encrypts with a key (SSE-KMS) which the access key may not use",
       outcome: "It is named with the right that lacks (`kms:Decrypt`); all others are fetched. Exit code 8.",
-      test: "storage/faults.test.ts > a right that lacks on a key of the bucket is named",
+      test: "storage/answers/faults.test.ts > a right that lacks on a key of the bucket is named",
     },
     {
       situation: "An object with an encoding, downloaded by a browser, which would undo it",
@@ -32,7 +32,7 @@ export const root = {
     {
       situation: "A proxy that encodes bytes on the way",
       outcome: "It is refused: the length is not that of the object.",
-      test: "storage/check-range.test.ts > %s",
+      test: "storage/answers/check-range.test.ts > %s",
     },
     {
       situation: "An archived object (`GLACIER`, `DEEP_ARCHIVE`) among others, in `cp` and `cat`",

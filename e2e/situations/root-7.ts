@@ -73,7 +73,7 @@ export const root = {
     {
       situation: "A store that answers below a path, in requests",
       outcome: "The path is part of what is asked for and of what is signed.",
-      test: "storage/signing.test.ts > keeps the path of an endpoint below which a store answers, for keys and for the bucket",
+      test: "storage/signing/signing.test.ts > keeps the path of an endpoint below which a store answers, for keys and for the bucket",
     },
     {
       situation: "An endpoint of R2 that has the bucket as its path",

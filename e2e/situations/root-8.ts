@@ -37,7 +37,7 @@ export const root = {
     {
       situation: "In a bucket of another tool: half of the shards",
       outcome: "It is incomplete, with the first missing one by name, and cannot be registered.",
-      test: "storage/recognise/recognise.test.ts > with half of its shards it is incomplete",
+      test: "storage/detect/recognise.test.ts > with half of its shards it is incomplete",
     },
   ],
 } satisfies Root;

@@ -6,7 +6,7 @@ import { attemptId, filePath, nodeName, type runName } from "#protocol/base/name
 import type { Operation, SignedRequest } from "#protocol/wire/operations.ts";
 import { PROTOCOL_VERSION } from "#protocol/base/version.ts";
 import type { HubRouter } from "#server/router.ts";
-import { crc32Hex } from "#storage/crc32.ts";
+import { crc32Hex } from "#storage/checksums/crc32.ts";
 import { faultOf } from "./hub-client.ts";
 import type { Stage } from "./open-stage.ts";
 

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** The services that are known by name; `other`: any that speaks S3. What each of them is like is in `storage/providers`. */
+/** The services that are known by name; `other`: any that speaks S3. What each of them is like is in `storage/providers/providers`. */
 export const PROVIDERS = [
   "aws",
   "r2",

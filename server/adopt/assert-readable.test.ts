@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { createControlClient } from "#storage/client.ts";
-import { PRESETS } from "#storage/providers.ts";
+import { createControlClient } from "#storage/s3/client.ts";
+import { PRESETS } from "#storage/providers/providers.ts";
 import { serveCanned } from "#storage/testing/canned-server.ts";
 import { assertReadable } from "./assert-readable.ts";
 

@@ -1,8 +1,8 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
-import { describeObject } from "#storage/browse.ts";
-import type { ListedObject } from "#storage/listing.ts";
-import { isArchive } from "#storage/storage-class.ts";
+import { describeObject } from "#storage/s3/browse.ts";
+import type { ListedObject } from "#storage/s3/listing.ts";
+import { isArchive } from "#storage/answers/storage-class.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
 
 /** Asked at a time. */

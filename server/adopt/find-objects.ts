@@ -1,8 +1,8 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import { MAX_FILES } from "#protocol/checkpoint/checkpoint.ts";
-import { type ListedObject, listObjectPages } from "#storage/listing.ts";
-import { isOwnKey } from "#storage/recognise/is-own-key.ts";
-import { placeOf } from "#storage/recognise/place-of.ts";
+import { type ListedObject, listObjectPages } from "#storage/s3/listing.ts";
+import { isOwnKey } from "#storage/detect/is-own-key.ts";
+import { placeOf } from "#storage/detect/place-of.ts";
 import { countUnreadable, MOST_UNREADABLE, noUnreadable, type Unreadable } from "../bucket/count-unreadable.ts";
 import type { Hub } from "../hub.ts";
 import type { OpenStore } from "../profiles/open-store.ts";

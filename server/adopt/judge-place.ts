@@ -1,7 +1,7 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import type { RecognisedStep } from "#protocol/recognition/recognise.ts";
-import type { ListedObject } from "#storage/listing.ts";
-import { createRecogniser } from "#storage/recognise/recognise.ts";
+import type { ListedObject } from "#storage/s3/listing.ts";
+import { createRecogniser } from "#storage/detect/recognise.ts";
 import type { Hub } from "../hub.ts";
 import { readWanted } from "../inspect/recognise-bucket.ts";
 import type { OpenStore } from "../profiles/open-store.ts";

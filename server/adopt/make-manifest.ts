@@ -2,7 +2,7 @@ import type * as z from "zod";
 import { ADOPTED_EPOCH, adoptedManifest, type AdoptedManifest, type adoptInput } from "#protocol/checkpoint/adopted.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { RecognisedStep } from "#protocol/recognition/recognise.ts";
-import type { ListedObject } from "#storage/listing.ts";
+import type { ListedObject } from "#storage/s3/listing.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
 
 /** Pieces that are summed, fetched again and compared by themselves. */

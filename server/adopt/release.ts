@@ -1,5 +1,5 @@
 import { Fault } from "#protocol/faults/fault.ts";
-import { deleteObject } from "#storage/objects.ts";
+import { deleteObject } from "#storage/s3/objects.ts";
 import { newestComplete } from "../checkpoints/newest.ts";
 import { audit } from "../events/audit.ts";
 import { emit } from "../events/record-event.ts";

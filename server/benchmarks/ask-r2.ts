@@ -1,9 +1,9 @@
 import * as z from "zod";
 import type { R2Way } from "#protocol/benchmarks/bench-key.ts";
 import { Fault } from "#protocol/faults/fault.ts";
-import type { HttpAnswer } from "#storage/faults.ts";
-import type { Credential } from "#storage/sigv4.ts";
-import type { SignedCall } from "#storage/temporary-key.ts";
+import type { HttpAnswer } from "#storage/answers/faults.ts";
+import type { Credential } from "#storage/signing/sigv4.ts";
+import type { SignedCall } from "#storage/signing/temporary-key.ts";
 
 /**
  * Asks Cloudflare for a key of R2 that opens one folder and ends by itself.

@@ -1,8 +1,8 @@
 import { benchFolder } from "#protocol/checkpoint/keys.ts";
 import { isFault } from "#protocol/faults/fault.ts";
-import { deleteMany, DELETE_BATCH } from "#storage/delete-many.ts";
-import { listObjects, listUploads } from "#storage/listing.ts";
-import { abortUpload } from "#storage/objects.ts";
+import { deleteMany, DELETE_BATCH } from "#storage/s3/delete-many.ts";
+import { listObjects, listUploads } from "#storage/s3/listing.ts";
+import { abortUpload } from "#storage/s3/objects.ts";
 import type { BenchTurn } from "#prisma/client/client.ts";
 import type { Hub } from "../hub.ts";
 import { mayDelete } from "../upkeep/may-delete.ts";

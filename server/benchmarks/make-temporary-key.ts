@@ -1,10 +1,10 @@
 import type { StsWay, TemporaryWay } from "#protocol/benchmarks/bench-key.ts";
 import { Fault } from "#protocol/faults/fault.ts";
-import { createAgentFetch } from "#storage/agent-fetch.ts";
-import { readTemporaryKey } from "#storage/read-temporary-key.ts";
-import { sendSigned } from "#storage/send.ts";
-import type { Credential } from "#storage/sigv4.ts";
-import { lifetimeFor, type SignedCall } from "#storage/temporary-key.ts";
+import { createAgentFetch } from "#storage/network/agent-fetch.ts";
+import { readTemporaryKey } from "#storage/signing/read-temporary-key.ts";
+import { sendSigned } from "#storage/s3/send.ts";
+import type { Credential } from "#storage/signing/sigv4.ts";
+import { lifetimeFor, type SignedCall } from "#storage/signing/temporary-key.ts";
 import type { Profile } from "#prisma/client/client.ts";
 import type { Hub } from "../hub.ts";
 import { secretPlace } from "../keeper/secret-place.ts";

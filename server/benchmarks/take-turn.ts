@@ -6,7 +6,7 @@ import type { benchBeginInput, benchCaseInput, BenchJob } from "#protocol/benchm
 import { Fault } from "#protocol/faults/fault.ts";
 import { benchFolder } from "#protocol/checkpoint/keys.ts";
 import type { Operation, SignedRequest } from "#protocol/wire/operations.ts";
-import { lifetimeFor } from "#storage/temporary-key.ts";
+import { lifetimeFor } from "#storage/signing/temporary-key.ts";
 import type { BenchTurn, Profile } from "#prisma/client/client.ts";
 import type { Hub } from "../hub.ts";
 import { liveNodeOf } from "../nodes/live-node-of.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { crc32Hex } from "#storage/crc32.ts";
-import { putObjectText } from "#storage/objects.ts";
+import { crc32Hex } from "#storage/checksums/crc32.ts";
+import { putObjectText } from "#storage/s3/objects.ts";
 import { claim, node, pairForEach, profileId, test } from "../checkpoints/pair-for-each.ts";
 import { keyOf, makeSafe } from "../checkpoints/stage-checkpoint.ts";
 import { readStored } from "../checkpoints/stored-manifest.ts";

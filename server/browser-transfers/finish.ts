@@ -1,8 +1,8 @@
 import type * as z from "zod";
 import type { FinishedUpload, finishUploadsInput } from "#protocol/buckets/browser-transfers.ts";
 import { Fault, isFault, toFault } from "#protocol/faults/fault.ts";
-import { completeUpload, listParts, statObject } from "#storage/multipart.ts";
-import type { ListedPart } from "#storage/answers.ts";
+import { completeUpload, listParts, statObject } from "#storage/s3/multipart.ts";
+import type { ListedPart } from "#storage/s3/answers.ts";
 import type { Hub } from "../hub.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
 import type { Context, PersonCaller } from "../trpc.ts";

@@ -1,5 +1,5 @@
 import { isFault } from "#protocol/faults/fault.ts";
-import { abortUpload } from "#storage/objects.ts";
+import { abortUpload } from "#storage/s3/objects.ts";
 import { audit } from "../events/audit.ts";
 import type { Context, PersonCaller } from "../trpc.ts";
 import { inTurn } from "./in-turn.ts";

@@ -2,7 +2,7 @@ import type * as z from "zod";
 import type { FolderFile, FolderPage, listFolderInput } from "#protocol/buckets/browser-transfers.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { hasRole } from "#protocol/wire/requests.ts";
-import { listPage } from "#storage/browse.ts";
+import { listPage } from "#storage/s3/browse.ts";
 import { openCursor, sealCursor } from "../bucket/seal-cursor.ts";
 import type { Hub } from "../hub.ts";
 import type { Context, PersonCaller } from "../trpc.ts";

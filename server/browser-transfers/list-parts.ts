@@ -1,5 +1,5 @@
 import type { UploadedPart, UploadParts } from "#protocol/buckets/browser-transfers.ts";
-import { listParts, statObject } from "#storage/multipart.ts";
+import { listParts, statObject } from "#storage/s3/multipart.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
 import type { Context, PersonCaller } from "../trpc.ts";
 import { openOwn, type OwnUpload } from "./own-upload.ts";

@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import type { KnownSum, lookAtInput, LookedAt } from "#protocol/buckets/browser-transfers.ts";
 import { storedBytes } from "#protocol/checkpoint/packing.ts";
-import { statObject } from "#storage/multipart.ts";
+import { statObject } from "#storage/s3/multipart.ts";
 import type { Context, PersonCaller } from "../trpc.ts";
 import { inTurn } from "./in-turn.ts";
 import { requireMayRead } from "./may-read.ts";

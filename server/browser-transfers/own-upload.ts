@@ -1,5 +1,5 @@
 import { Fault } from "#protocol/faults/fault.ts";
-import { planParts, type PlannedPart } from "#storage/plan.ts";
+import { planParts, type PlannedPart } from "#storage/s3/plan.ts";
 import type { BrowserUpload } from "#prisma/client/client.ts";
 import type { Hub } from "../hub.ts";
 import type { OpenStore } from "../profiles/open-store.ts";

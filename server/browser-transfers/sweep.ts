@@ -1,4 +1,4 @@
-import { abortUpload } from "#storage/objects.ts";
+import { abortUpload } from "#storage/s3/objects.ts";
 import type { Hub } from "../hub.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
 

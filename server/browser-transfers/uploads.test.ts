@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { StartedUpload } from "#protocol/buckets/browser-transfers.ts";
 import type { SignedRequest } from "#protocol/wire/operations.ts";
-import { crc32Hex } from "#storage/crc32.ts";
-import { listUploads } from "#storage/listing.ts";
-import { statObject } from "#storage/multipart.ts";
+import { crc32Hex } from "#storage/checksums/crc32.ts";
+import { listUploads } from "#storage/s3/listing.ts";
+import { statObject } from "#storage/s3/multipart.ts";
 import { fault } from "../hub/match-fault.ts";
 import { hubForEach, store, test } from "../hub/hub-for-each.ts";
 import { addTestPerson, addTestProfile, callAs, type TestPerson } from "../hub/open-test-hub.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MOST_IMAGE_BYTES, MOST_ROWS, WALK_LIMITS } from "#protocol/buckets/bucket.ts";
 import { CreateMultipartUploadCommand, PutObjectCommand, UploadPartCommand } from "@aws-sdk/client-s3";
-import { crc32Hex, crc32ToBase64 } from "#storage/crc32.ts";
+import { crc32Hex, crc32ToBase64 } from "#storage/checksums/crc32.ts";
 import { announce, makeSafe, run, keyOf } from "../checkpoints/stage-checkpoint.ts";
 import { addTestNode, addTestProfile, callAs, type TestHub, type TestStore } from "../hub/open-test-hub.ts";
 import { HOSTILE_KEYS, openBucketStage, putAll } from "./stage-bucket.ts";

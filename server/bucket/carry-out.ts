@@ -1,7 +1,7 @@
 import { Fault, isFault, type FaultData } from "#protocol/faults/fault.ts";
-import { describeObject, listPage } from "#storage/browse.ts";
-import { copyWithin } from "#storage/copy-within.ts";
-import { deleteMany } from "#storage/delete-many.ts";
+import { describeObject, listPage } from "#storage/s3/browse.ts";
+import { copyWithin } from "#storage/s3/copy-within.ts";
+import { deleteMany } from "#storage/s3/delete-many.ts";
 import { requireMayDelete } from "../upkeep/may-delete.ts";
 import { targetOf, type PlannedObject } from "./gather-plan.ts";
 import { inLanes, withPatience, type Chunk, type Ends } from "./in-lanes.ts";

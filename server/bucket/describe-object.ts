@@ -1,6 +1,6 @@
 import type { ObjectDetail } from "#protocol/buckets/bucket.ts";
 import { Fault } from "#protocol/faults/fault.ts";
-import { describeObject } from "#storage/browse.ts";
+import { describeObject } from "#storage/s3/browse.ts";
 import type { Hub } from "../hub.ts";
 import { loadGuard } from "./protect.ts";
 

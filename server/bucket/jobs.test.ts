@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { BucketJobView, PlanBucketJob } from "#protocol/buckets/bucket-jobs.ts";
 import { PLAN_LASTS_MS } from "#protocol/buckets/bucket-jobs.ts";
-import { deleteObject, headObject, putObjectText } from "#storage/objects.ts";
-import { copyWithin } from "#storage/copy-within.ts";
+import { deleteObject, headObject, putObjectText } from "#storage/s3/objects.ts";
+import { copyWithin } from "#storage/s3/copy-within.ts";
 import { makeSafe, keyOf, run } from "../checkpoints/stage-checkpoint.ts";
 import { clearBucket, keysOf } from "../checkpoints/test-bucket.ts";
 import { hubForEach, store, test } from "../hub/hub-for-each.ts";

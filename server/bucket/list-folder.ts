@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import type { FolderPage, listFolderInput, listVersionsInput, VersionsPage } from "#protocol/buckets/bucket.ts";
 import { isFault } from "#protocol/faults/fault.ts";
-import { listPage, versionsPage } from "#storage/browse.ts";
+import { listPage, versionsPage } from "#storage/s3/browse.ts";
 import type { Hub } from "../hub.ts";
 import { openCursor, sealCursor } from "./seal-cursor.ts";
 

@@ -8,8 +8,8 @@ import {
 } from "#protocol/buckets/bucket.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
-import { uploadsPage } from "#storage/browse.ts";
-import { abortUpload, uploadedBytes } from "#storage/objects.ts";
+import { uploadsPage } from "#storage/s3/browse.ts";
+import { abortUpload, uploadedBytes } from "#storage/s3/objects.ts";
 import { audit } from "../events/audit.ts";
 import type { Hub } from "../hub.ts";
 import type { Context, PersonCaller } from "../trpc.ts";

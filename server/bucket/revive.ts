@@ -1,8 +1,8 @@
 import { Fault } from "#protocol/faults/fault.ts";
-import { describeObject } from "#storage/browse.ts";
-import { copyWithin } from "#storage/copy-within.ts";
-import { NONCE_METADATA } from "#storage/signing.ts";
-import { deleteVersion, findVersions } from "#storage/versions.ts";
+import { describeObject } from "#storage/s3/browse.ts";
+import { copyWithin } from "#storage/s3/copy-within.ts";
+import { NONCE_METADATA } from "#storage/signing/signing.ts";
+import { deleteVersion, findVersions } from "#storage/s3/versions.ts";
 import { inLanes, withPatience, type Chunk, type Ends } from "./in-lanes.ts";
 import type { PlannedObject } from "./gather-plan.ts";
 import { loadGuard } from "./protect.ts";

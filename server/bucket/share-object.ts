@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { MOST_SHARE_MS, type shareInput, type ShareLink } from "#protocol/buckets/bucket.ts";
-import { headObject } from "#storage/objects.ts";
+import { headObject } from "#storage/s3/objects.ts";
 import { audit } from "../events/audit.ts";
 import type { Context, PersonCaller } from "../trpc.ts";
 

@@ -1,6 +1,6 @@
 import { MOST_IMAGE_BYTES, type ImagePreview, type ImageType } from "#protocol/buckets/bucket.ts";
 import { Fault } from "#protocol/faults/fault.ts";
-import { getObjectRange, headObject } from "#storage/objects.ts";
+import { getObjectRange, headObject } from "#storage/s3/objects.ts";
 import type { Hub } from "../hub.ts";
 
 /**

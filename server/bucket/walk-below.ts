@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { MOST_ROWS, WALK_LIMITS, type BucketObject, type walkInput, type WalkPage } from "#protocol/buckets/bucket.ts";
-import { listPage } from "#storage/browse.ts";
+import { listPage } from "#storage/s3/browse.ts";
 import type { Hub } from "../hub.ts";
 import { countUnreadable, noUnreadable } from "./count-unreadable.ts";
 import { openCursor, sealCursor } from "./seal-cursor.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Extent, Manifest } from "#protocol/checkpoint/checkpoint.ts";
 import { filePath } from "#protocol/base/names.ts";
 import { packPath } from "#protocol/checkpoint/packing.ts";
-import { crc32Hex } from "#storage/crc32.ts";
+import { crc32Hex } from "#storage/checksums/crc32.ts";
 import { fault } from "../hub/match-fault.ts";
 import { callAs } from "../hub/open-test-hub.ts";
 import { wantedObjects } from "./check-extents.ts";

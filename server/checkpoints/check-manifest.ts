@@ -4,7 +4,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { attemptPrefix, parseDataKey } from "#protocol/checkpoint/keys.ts";
 import { attemptId, runName } from "#protocol/base/names.ts";
 import type { CaptureAnnouncement } from "#protocol/wire/reports.ts";
-import { listObjects } from "#storage/listing.ts";
+import { listObjects } from "#storage/s3/listing.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { createPauses } from "../pauses.ts";
 import type { OpenStore } from "../profiles/open-store.ts";

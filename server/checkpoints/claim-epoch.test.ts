@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { putObjectText } from "#storage/objects.ts";
+import { putObjectText } from "#storage/s3/objects.ts";
 import type { Hub } from "../hub.ts";
 import { addTestNode, addTestProfile, callAs, joinGroup, openTestHub, type TestHub } from "../hub/open-test-hub.ts";
 import { fault } from "../hub/match-fault.ts";

@@ -4,7 +4,7 @@ import { Fault, isFault } from "#protocol/faults/fault.ts";
 import type { ClaimAnswer, ClaimFrom, claimEpochInput } from "#protocol/wire/hello.ts";
 import { epochClaimKey } from "#protocol/checkpoint/keys.ts";
 import { nodeName, runName, type RunName } from "#protocol/base/names.ts";
-import { headObject, putObjectText } from "#storage/objects.ts";
+import { headObject, putObjectText } from "#storage/s3/objects.ts";
 import type { Epoch } from "#prisma/client/client.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";

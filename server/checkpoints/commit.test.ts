@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
 import { filePath } from "#protocol/base/names.ts";
-import { getObjectText, putObjectText } from "#storage/objects.ts";
+import { getObjectText, putObjectText } from "#storage/s3/objects.ts";
 import { callAs, profileFor, type TestNode } from "../hub/open-test-hub.ts";
 import { fault } from "../hub/match-fault.ts";
 import { newId } from "../random-id.ts";

@@ -2,7 +2,7 @@ import { mayBecome, type CheckpointState, type Manifest } from "#protocol/checkp
 import { Fault } from "#protocol/faults/fault.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
 import { formatBytes } from "#protocol/base/units.ts";
-import { isSealed } from "#storage/sealing/open-manifest.ts";
+import { isSealed } from "#storage/encryption/open-manifest.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";

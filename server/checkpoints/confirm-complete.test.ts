@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { deleteObject } from "#storage/objects.ts";
+import { deleteObject } from "#storage/s3/objects.ts";
 import { callAs, type TestNode } from "../hub/open-test-hub.ts";
 import { newId } from "../random-id.ts";
 import { claim, node, other, pairForEach, profileId, test } from "./pair-for-each.ts";

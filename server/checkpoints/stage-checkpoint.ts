@@ -3,7 +3,7 @@ import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
 import { dataKey } from "#protocol/checkpoint/keys.ts";
 import { attemptId, filePath, nodeName, runName } from "#protocol/base/names.ts";
 import type { Operation } from "#protocol/wire/operations.ts";
-import { crc32Hex } from "#storage/crc32.ts";
+import { crc32Hex } from "#storage/checksums/crc32.ts";
 import type { Hub } from "../hub.ts";
 import { callAs, type TestNode } from "../hub/open-test-hub.ts";
 import { newId } from "../random-id.ts";

@@ -1,5 +1,5 @@
 import { HIDDEN_FOLDER } from "#protocol/checkpoint/sealing.ts";
-import { isSealed } from "#storage/sealing/open-manifest.ts";
+import { isSealed } from "#storage/encryption/open-manifest.ts";
 import { announcedIn } from "./check-manifest.ts";
 import { extentSums, isAdopted, storedManifest, withSums, type StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import { createInputReader } from "../hub/input-reader.ts";

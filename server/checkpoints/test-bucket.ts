@@ -1,5 +1,5 @@
-import { listObjects } from "#storage/listing.ts";
-import { deleteObject } from "#storage/objects.ts";
+import { listObjects } from "#storage/s3/listing.ts";
+import { deleteObject } from "#storage/s3/objects.ts";
 import type { Hub } from "../hub.ts";
 import { addTestNode, addTestProfile, joinGroup, type TestStore } from "../hub/open-test-hub.ts";
 

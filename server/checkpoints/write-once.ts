@@ -1,5 +1,5 @@
 import { Fault, isFault } from "#protocol/faults/fault.ts";
-import { getObjectText, putObjectText } from "#storage/objects.ts";
+import { getObjectText, putObjectText } from "#storage/s3/objects.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
 
 const MOST_MANIFEST_BYTES = 64 * 1024 * 1024;

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { connect } from "#prisma/connection.ts";
-import { lowerThread } from "#storage/lower-thread.ts";
+import { lowerThread } from "#storage/checksums/lower-thread.ts";
 import { advise } from "../advice/advise.ts";
 import { sumTransfers } from "../bucket/sum-transfers.ts";
 import { condense, gather } from "./gather.ts";

@@ -7,7 +7,7 @@ import type {
   Source,
 } from "#protocol/history/history.ts";
 import { Fault } from "#protocol/faults/fault.ts";
-import { PRESETS } from "#storage/providers.ts";
+import { PRESETS } from "#storage/providers/providers.ts";
 import { provider } from "#protocol/base/provider.ts";
 import type { Hub } from "../hub.ts";
 import type { GroupRow, Scope } from "./messages.ts";

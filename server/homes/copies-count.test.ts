@@ -68,7 +68,7 @@ test("to the janitor a copy is no leftover, and one that was given up is", async
   // Without its manifest and its row it is nobody's.
   const where = { checkpointId_profileId: { checkpointId: both.checkpointId, profileId: second } };
   const { manifestKey } = await t.hub.db.checkpointCopy.update({ where, data: { state: "torn" } });
-  const { deleteObject } = await import("#storage/objects.ts");
+  const { deleteObject } = await import("#storage/s3/objects.ts");
   await deleteObject(store.client, { bucket: "training", key: manifestKey ?? "" });
   expect((await findLeftovers(t.hub, store)).attempts).toHaveLength(1);
   expect(node.nodeId).not.toBe(taken.nodeId);

@@ -2,7 +2,7 @@ import type { EpochClaim } from "#protocol/checkpoint/checkpoint.ts";
 import { epochClaimKey } from "#protocol/checkpoint/keys.ts";
 import { isFault } from "#protocol/faults/fault.ts";
 import { nodeName, type RunName } from "#protocol/base/names.ts";
-import { putObjectText } from "#storage/objects.ts";
+import { putObjectText } from "#storage/s3/objects.ts";
 import type { Hub } from "../hub.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
 

@@ -175,7 +175,7 @@ describe("homes", () => {
     const { test: t, near, first, second } = stage;
     const third = await addTestProfile(t.hub, near.endpoint, { name: "third", prefix: "third/" });
     const { client } = await t.hub.stores.open(third);
-    const { putObjectText } = await import("#storage/objects.ts");
+    const { putObjectText } = await import("#storage/s3/objects.ts");
     await putObjectText(client, { bucket: "training", key: `third/epochs/${run}/e000009.json`, text: "{}" });
     const set = callAs(t.hub, "operator").homes.set({ run, profileIds: [first, second, third], copies: null });
     await expect(set).rejects.toMatchObject({ cause: { code: "CONFLICT" } });

@@ -1,7 +1,7 @@
 import { keepRecord } from "#protocol/retention/keeping.ts";
 import { isFault } from "#protocol/faults/fault.ts";
 import { keepRecordKey } from "#protocol/checkpoint/keys.ts";
-import { putObjectText } from "#storage/objects.ts";
+import { putObjectText } from "#storage/s3/objects.ts";
 import type { KeepRecord as KeepRow } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
 import type { Hub } from "../hub.ts";

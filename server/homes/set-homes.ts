@@ -2,7 +2,7 @@ import type * as z from "zod";
 import type { RunHomesView, setHomesInput } from "#protocol/wire/homes.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { runName, type RunName } from "#protocol/base/names.ts";
-import { listObjects } from "#storage/listing.ts";
+import { listObjects } from "#storage/s3/listing.ts";
 import type { Profile } from "#prisma/client/client.ts";
 import { audit } from "../events/audit.ts";
 import { emit, recordEvent } from "../events/record-event.ts";

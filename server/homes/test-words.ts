@@ -1,4 +1,4 @@
-import { getObjectText } from "#storage/objects.ts";
+import { getObjectText } from "#storage/s3/objects.ts";
 import { keysOf } from "../checkpoints/test-bucket.ts";
 import type { Hub } from "../hub.ts";
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { parentPort } from "node:worker_threads";
 import { stopAtFirstIssue } from "#protocol/base/bounded.ts";
-import { lowerThread } from "#storage/lower-thread.ts";
+import { lowerThread } from "#storage/checksums/lower-thread.ts";
 import { LARGE_INPUTS, schemaOf } from "./large-inputs.ts";
 import type { FromInputThread, ToInputThread } from "./input-messages.ts";
 import { takeApart } from "./take-apart.ts";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { locate } from "#storage/signing.ts";
+import { locate } from "#storage/signing/signing.ts";
 import type { Hub } from "../hub.ts";
 import { accessOf, draftOf } from "../profiles/open-store.ts";
 

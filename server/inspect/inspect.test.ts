@@ -3,8 +3,8 @@ import { PutObjectCommand } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
 import { packPath } from "#protocol/checkpoint/packing.ts";
-import { crc32Hex } from "#storage/crc32.ts";
-import { headObject } from "#storage/objects.ts";
+import { crc32Hex } from "#storage/checksums/crc32.ts";
+import { headObject } from "#storage/s3/objects.ts";
 import { readArchive } from "#storage/testing/real-files.ts";
 import {
   type Staged,

@@ -1,10 +1,10 @@
 import { Fault } from "#protocol/faults/fault.ts";
-import { signControlRequest } from "#storage/sign-control.ts";
-import { presignOperation } from "#storage/signing.ts";
-import type { Credential } from "#storage/sigv4.ts";
-import { askSessionKey, askTemporaryKey } from "#storage/temporary-key.ts";
-import { makeKeyPair, publicKeyOf } from "#storage/sealing/hpke.ts";
-import { unwrapCheckpointKey } from "#storage/sealing/checkpoint-key.ts";
+import { signControlRequest } from "#storage/signing/sign-control.ts";
+import { presignOperation } from "#storage/signing/signing.ts";
+import type { Credential } from "#storage/signing/sigv4.ts";
+import { askSessionKey, askTemporaryKey } from "#storage/signing/temporary-key.ts";
+import { makeKeyPair, publicKeyOf } from "#storage/encryption/hpke.ts";
+import { unwrapCheckpointKey } from "#storage/encryption/checkpoint-key.ts";
 import { readExport, writeExport } from "./seal-key-text.ts";
 import { createMasterSecret, readMasterSecret, readPreviousSecret, type MasterKeySource } from "./master-key.ts";
 import { heldCredential, isSealKeyPlace, isTextPlace, type Keeper } from "./messages.ts";

@@ -1,5 +1,5 @@
 import { Fault, isFault } from "#protocol/faults/fault.ts";
-import { headObject } from "#storage/objects.ts";
+import { headObject } from "#storage/s3/objects.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { audit } from "../events/audit.ts";
 import { emit, recordEvent } from "../events/record-event.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { keepFolder, manifestKey } from "#protocol/checkpoint/keys.ts";
-import { deleteObject, putObjectText } from "#storage/objects.ts";
+import { deleteObject, putObjectText } from "#storage/s3/objects.ts";
 import { node, profileId, test } from "../checkpoints/pair-for-each.ts";
 import { keyOf, manifestOf, newAttempt, run, type Staged } from "../checkpoints/stage-checkpoint.ts";
 import { keysOf } from "../checkpoints/test-bucket.ts";

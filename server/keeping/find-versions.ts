@@ -1,6 +1,6 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import type { KeptVersionsView } from "#protocol/retention/keeping.ts";
-import { keepsVersions } from "#storage/delete-many.ts";
+import { keepsVersions } from "#storage/s3/delete-many.ts";
 import { homesOf } from "../homes/homes-of.ts";
 import type { Hub } from "../hub.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { NO_RULES } from "#protocol/retention/keeping.ts";
 import { keepFolder } from "#protocol/checkpoint/keys.ts";
-import { putObjectText } from "#storage/objects.ts";
+import { putObjectText } from "#storage/s3/objects.ts";
 import { profileId, store, test } from "../checkpoints/pair-for-each.ts";
 import { run } from "../checkpoints/stage-checkpoint.ts";
 import { callAs } from "../hub/open-test-hub.ts";

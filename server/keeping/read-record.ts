@@ -2,8 +2,8 @@ import { keepRecord, USUAL_TRASH_MS, type KeepRecord } from "#protocol/retention
 import { keepRecordKey } from "#protocol/checkpoint/keys.ts";
 import type { RunName } from "#protocol/base/names.ts";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
-import { listObjects } from "#storage/listing.ts";
-import { getObjectText } from "#storage/objects.ts";
+import { listObjects } from "#storage/s3/listing.ts";
+import { getObjectText } from "#storage/s3/objects.ts";
 import { keepFolder } from "#protocol/checkpoint/keys.ts";
 import type { Database } from "#prisma/open.ts";
 import type { OpenStore } from "../profiles/open-store.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { keepRecord } from "#protocol/retention/keeping.ts";
 import type { Operation } from "#protocol/wire/operations.ts";
-import { getObjectText } from "#storage/objects.ts";
+import { getObjectText } from "#storage/s3/objects.ts";
 import { node, profileId, test } from "../checkpoints/pair-for-each.ts";
 import { run } from "../checkpoints/stage-checkpoint.ts";
 import { keysOf } from "../checkpoints/test-bucket.ts";

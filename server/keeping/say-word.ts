@@ -2,7 +2,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { keepRecord, type CheckpointKeeping, type KeepRecord } from "#protocol/retention/keeping.ts";
 import { keepRecordKey } from "#protocol/checkpoint/keys.ts";
 import { runName } from "#protocol/base/names.ts";
-import { putObjectText } from "#storage/objects.ts";
+import { putObjectText } from "#storage/s3/objects.ts";
 import type { Transaction } from "#prisma/open.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { audit } from "../events/audit.ts";

@@ -14,7 +14,7 @@ import { foundOf } from "../profiles/found-of.ts";
 import { draftOf, trustOf } from "../profiles/open-store.ts";
 import { nodeSealingInRun, nodeSealingOf } from "../sealing/seal-keys.ts";
 import { packingOf, tuningOf } from "../profiles/profile-view.ts";
-import { traitsFound } from "#storage/providers.ts";
+import { traitsFound } from "#storage/providers/providers.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
 import { hearCaller } from "./hear-caller.ts";
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { CorsRuleView } from "#protocol/wire/profiles.ts";
-import { readCorsRules, writeCorsRules } from "#storage/bucket-cors.ts";
+import { readCorsRules, writeCorsRules } from "#storage/cors/bucket-cors.ts";
 import { CONTROL } from "#storage/testing/spawn-store.ts";
 import { openBucketStage } from "../bucket/stage-bucket.ts";
 import { callAs, type TestHub, type TestStore } from "../hub/open-test-hub.ts";

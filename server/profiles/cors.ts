@@ -11,11 +11,11 @@ import type {
   writeCorsInput,
 } from "#protocol/wire/profiles.ts";
 import type { ProfileDraft } from "#protocol/wire/requests.ts";
-import { createAgentFetch } from "#storage/agent-fetch.ts";
-import { readCorsRules, writeCorsRules } from "#storage/bucket-cors.ts";
-import { corsPastes, NO_CORS_CALL, sayByHand } from "#storage/cors-by-hand.ts";
-import { digestOf, planCors, sameRules } from "#storage/cors-rules.ts";
-import { askPreflight } from "#storage/preflight.ts";
+import { createAgentFetch } from "#storage/network/agent-fetch.ts";
+import { readCorsRules, writeCorsRules } from "#storage/cors/bucket-cors.ts";
+import { corsPastes, NO_CORS_CALL, sayByHand } from "#storage/cors/cors-by-hand.ts";
+import { digestOf, planCors, sameRules } from "#storage/cors/cors-rules.ts";
+import { askPreflight } from "#storage/cors/preflight.ts";
 import { audit } from "../events/audit.ts";
 import type { Hub } from "../hub.ts";
 import type { Context } from "../trpc.ts";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { listObjects } from "#storage/listing.ts";
+import { listObjects } from "#storage/s3/listing.ts";
 import { addTestProfile, callAs, openTestHub, openTestStore, profileFor, type TestHub } from "../hub/open-test-hub.ts";
 import { readReach, refuseEndpoint, whyRefused, type Reach } from "./reach.ts";
 

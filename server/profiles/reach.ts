@@ -1,7 +1,7 @@
 import { BlockList, isIP } from "node:net";
 import { Fault } from "#protocol/faults/fault.ts";
-import { classOf } from "#storage/address-rules.ts";
-import { pinnedLookup, resolveAll, type Resolve, type WhyRefused } from "#storage/pinned-lookup.ts";
+import { classOf } from "#storage/network/address-rules.ts";
+import { pinnedLookup, resolveAll, type Resolve, type WhyRefused } from "#storage/network/pinned-lookup.ts";
 
 /**
  * Where a store may be, as the operator of this hub says. The hub sends requests to endpoints that people enter, so each

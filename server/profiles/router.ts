@@ -1,6 +1,6 @@
 import { byId, createProfileInput, testProfileInput, updateProfileInput } from "#protocol/wire/requests.ts";
 import { readImportInput, writeCorsInput } from "#protocol/wire/profiles.ts";
-import { presetViews } from "#storage/providers.ts";
+import { presetViews } from "#storage/providers/providers.ts";
 import { admin, router, viewer } from "../trpc.ts";
 import { planProfileCors, writeProfileCors } from "./cors.ts";
 import { createProfile } from "./create.ts";

@@ -1,11 +1,11 @@
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { keyBy as keyBySchema, type KeyBy } from "#protocol/wire/requests.ts";
-import { createAgentFetch } from "#storage/agent-fetch.ts";
-import { createKeyRing } from "#storage/key-ring.ts";
-import { readTemporaryKey } from "#storage/read-temporary-key.ts";
-import { sendSigned } from "#storage/send.ts";
-import type { Credential } from "#storage/sigv4.ts";
-import { SESSION_MS } from "#storage/temporary-key.ts";
+import { createAgentFetch } from "#storage/network/agent-fetch.ts";
+import { createKeyRing } from "#storage/signing/key-ring.ts";
+import { readTemporaryKey } from "#storage/signing/read-temporary-key.ts";
+import { sendSigned } from "#storage/s3/send.ts";
+import type { Credential } from "#storage/signing/sigv4.ts";
+import { SESSION_MS } from "#storage/signing/temporary-key.ts";
 import { readR2Key } from "../benchmarks/ask-r2.ts";
 import type { Keeper } from "../keeper/messages.ts";
 import { secretPlace } from "../keeper/secret-place.ts";

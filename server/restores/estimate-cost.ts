@@ -1,7 +1,7 @@
 import { priceOverride } from "#protocol/wire/profiles.ts";
 import { provider } from "#protocol/base/provider.ts";
 import type { RestoreCost } from "#protocol/wire/restoring.ts";
-import { PRICES } from "#storage/provider-prices.ts";
+import { PRICES } from "#storage/providers/provider-prices.ts";
 import type { Profile } from "#prisma/client/client.ts";
 
 const GB = 1e9;

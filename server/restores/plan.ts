@@ -11,7 +11,7 @@ import { isEnded } from "#protocol/wire/transfer.ts";
 import { formatBytes } from "#protocol/base/units.ts";
 import type { RestoreCandidate, RestorePlan } from "#protocol/wire/views.ts";
 import type { Checkpoint, Profile } from "#prisma/client/client.ts";
-import { PRESETS, traitsOf } from "#storage/providers.ts";
+import { PRESETS, traitsOf } from "#storage/providers/providers.ts";
 import { expectedOfNeighbours, expectedRate } from "../history/expected-rate.ts";
 import { completeCopies, profilesFor, type Lying } from "../homes/homes-of.ts";
 import { bestFor } from "../homes/offer-copies.ts";

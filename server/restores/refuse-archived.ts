@@ -1,5 +1,5 @@
 import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
-import { listObjects, type ListedObject } from "#storage/listing.ts";
+import { listObjects, type ListedObject } from "#storage/s3/listing.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { archivedFault, findArchived } from "../adopt/assert-readable.ts";
 import type { Hub } from "../hub.ts";

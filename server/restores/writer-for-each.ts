@@ -1,7 +1,7 @@
 import { beforeEach } from "vitest";
 import type { NodeEvent } from "#protocol/wire/reports.ts";
-import { deleteMany } from "#storage/delete-many.ts";
-import { listObjects } from "#storage/listing.ts";
+import { deleteMany } from "#storage/s3/delete-many.ts";
+import { listObjects } from "#storage/s3/listing.ts";
 import { run, type Staged } from "../checkpoints/stage-checkpoint.ts";
 import { hubForEach, store, test } from "../hub/hub-for-each.ts";
 import { addTestNode, addTestProfile, callAs, type TestNode } from "../hub/open-test-hub.ts";

@@ -1,6 +1,6 @@
 import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
-import { isSealed } from "#storage/sealing/open-manifest.ts";
+import { isSealed } from "#storage/encryption/open-manifest.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { isHomeOf } from "../homes/homes-of.ts";
 import type { Hub } from "../hub.ts";

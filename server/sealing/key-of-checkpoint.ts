@@ -1,6 +1,6 @@
 import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import { Fault } from "#protocol/faults/fault.ts";
-import { isSealed, openManifest, type SealedManifest } from "#storage/sealing/open-manifest.ts";
+import { isSealed, openManifest, type SealedManifest } from "#storage/encryption/open-manifest.ts";
 import type { Hub } from "../hub.ts";
 import { sealKeyPlace } from "../keeper/secret-place.ts";
 

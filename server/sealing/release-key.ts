@@ -1,6 +1,6 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import type { ReleasedKey } from "#protocol/checkpoint/sealing.ts";
-import { isSealed } from "#storage/sealing/open-manifest.ts";
+import { isSealed } from "#storage/encryption/open-manifest.ts";
 import type { Database } from "#prisma/open.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { hasOpenCommand } from "../checkpoints/assigned.ts";

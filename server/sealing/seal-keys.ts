@@ -1,7 +1,7 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import type { NodeSealing, SealedView, Sealing, SealingView } from "#protocol/checkpoint/sealing.ts";
 import { sealing } from "#protocol/checkpoint/sealing.ts";
-import { fingerprintOf } from "#storage/sealing/checkpoint-key.ts";
+import { fingerprintOf } from "#storage/encryption/checkpoint-key.ts";
 import type { Profile } from "#prisma/client/client.ts";
 import { homesOf } from "../homes/homes-of.ts";
 import type { Hub } from "../hub.ts";

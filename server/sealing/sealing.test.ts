@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Sealing } from "#protocol/checkpoint/sealing.ts";
-import { listObjects } from "#storage/listing.ts";
-import { getObjectRange } from "#storage/objects.ts";
+import { listObjects } from "#storage/s3/listing.ts";
+import { getObjectRange } from "#storage/s3/objects.ts";
 import { makeSafetensors } from "#storage/testing/plain-safetensors.ts";
 import { announce, makeSafe, manifestOf, putOf, run, upload } from "../checkpoints/stage-checkpoint.ts";
 import { claim as claimEpoch, node, other, pairForEach, profileId, store, test } from "../checkpoints/pair-for-each.ts";

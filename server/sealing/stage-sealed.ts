@@ -1,16 +1,16 @@
 import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
 import { filePath } from "#protocol/base/names.ts";
 import type { NodeSealing } from "#protocol/checkpoint/sealing.ts";
-import { crc32Hex } from "#storage/crc32.ts";
+import { crc32Hex } from "#storage/checksums/crc32.ts";
 import {
   fileKeyOf,
   hiddenPathOf,
   newCheckpointKey,
   sealInside,
   wrapCheckpointKey,
-} from "#storage/sealing/checkpoint-key.ts";
-import { boundOf } from "#storage/sealing/open-manifest.ts";
-import { sealWhole } from "#storage/sealing/segments.ts";
+} from "#storage/encryption/checkpoint-key.ts";
+import { boundOf } from "#storage/encryption/open-manifest.ts";
+import { sealWhole } from "#storage/encryption/segments.ts";
 import { keyOf, manifestOf, newAttempt, run, type Staged } from "../checkpoints/stage-checkpoint.ts";
 import type { Hub } from "../hub.ts";
 import { callAs, type TestNode } from "../hub/open-test-hub.ts";

@@ -2,7 +2,7 @@ import { epochClaim } from "#protocol/checkpoint/checkpoint.ts";
 import { isFault } from "#protocol/faults/fault.ts";
 import { epochClaimKey } from "#protocol/checkpoint/keys.ts";
 import type { RunName } from "#protocol/base/names.ts";
-import { getObjectText } from "#storage/objects.ts";
+import { getObjectText } from "#storage/s3/objects.ts";
 import type { Database } from "#prisma/open.ts";
 import { homesOf } from "../homes/homes-of.ts";
 import type { OpenStore } from "../profiles/open-store.ts";

@@ -1,7 +1,7 @@
 import { isFault } from "#protocol/faults/fault.ts";
 import { OWN_FOLDERS, PROBES, attemptPrefix, parseDataKey, type DataKey } from "#protocol/checkpoint/keys.ts";
 import type { KeptReason, Leftovers } from "#protocol/wire/upkeep.ts";
-import { listObjects, listUploads } from "#storage/listing.ts";
+import { listObjects, listUploads } from "#storage/s3/listing.ts";
 import type { Database } from "#prisma/open.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
 import { isOldProbe, whyKept, type RunFacts } from "./judge-leftover.ts";

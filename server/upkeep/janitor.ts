@@ -1,8 +1,8 @@
 import { toFault } from "#protocol/faults/fault.ts";
 import type { JanitorReport } from "#protocol/wire/upkeep.ts";
 import { formatBytes } from "#protocol/base/units.ts";
-import { listObjects, listUploads } from "#storage/listing.ts";
-import { abortUpload, deleteObject, uploadedBytes } from "#storage/objects.ts";
+import { listObjects, listUploads } from "#storage/s3/listing.ts";
+import { abortUpload, deleteObject, uploadedBytes } from "#storage/s3/objects.ts";
 import type { Database } from "#prisma/open.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";

@@ -1,5 +1,5 @@
 import type { KeptReason } from "#protocol/wire/upkeep.ts";
-import { DEFAULT_LIFETIME_MS } from "#storage/signing.ts";
+import { DEFAULT_LIFETIME_MS } from "#storage/signing/signing.ts";
 
 /**
  * What may go, as a pure function. Something that no manifest names goes when all of this holds, and stays otherwise:

@@ -1,6 +1,6 @@
 import { runName, type RunName } from "#protocol/base/names.ts";
 import type { HistoryFound } from "#protocol/wire/upkeep.ts";
-import { listObjects } from "#storage/listing.ts";
+import { listObjects } from "#storage/s3/listing.ts";
 import type { Database } from "#prisma/open.ts";
 import type { KeyedLock } from "../keyed-lock.ts";
 import type { OpenStore, Stores } from "../profiles/open-store.ts";

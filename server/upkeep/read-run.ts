@@ -1,8 +1,8 @@
 import { isFault } from "#protocol/faults/fault.ts";
 import type { RunName } from "#protocol/base/names.ts";
 import type { HistoryFound } from "#protocol/wire/upkeep.ts";
-import { listObjects, type ListedObject } from "#storage/listing.ts";
-import { getObjectText } from "#storage/objects.ts";
+import { listObjects, type ListedObject } from "#storage/s3/listing.ts";
+import { getObjectText } from "#storage/s3/objects.ts";
 import type { Database } from "#prisma/open.ts";
 import { abandonAgain } from "../checkpoints/abandon-newer.ts";
 import type { OpenStore } from "../profiles/open-store.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { epochClaimKey, manifestKey } from "#protocol/checkpoint/keys.ts";
 import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
 import { filePath } from "#protocol/base/names.ts";
-import { getObjectText, putObjectText } from "#storage/objects.ts";
+import { getObjectText, putObjectText } from "#storage/s3/objects.ts";
 import { keyOf, makeSafe, newAttempt, run } from "../checkpoints/stage-checkpoint.ts";
 import { claim, node, other, pairForEach, profileId, store, test } from "../checkpoints/pair-for-each.ts";
 import { newId } from "../random-id.ts";

@@ -4,8 +4,8 @@ import { attemptPrefix, manifestKey, parseDataKey } from "#protocol/checkpoint/k
 import { sameContent } from "#protocol/wire/homes.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
-import { isSealed } from "#storage/sealing/open-manifest.ts";
-import { isOwnKey } from "#storage/recognise/is-own-key.ts";
+import { isSealed } from "#storage/encryption/open-manifest.ts";
+import { isOwnKey } from "#storage/detect/is-own-key.ts";
 import { recordAdoption } from "../adopt/record-adoption.ts";
 import { checkObjects, compareObjects } from "../checkpoints/check-manifest.ts";
 import { pieceToStore } from "../checkpoints/join-step.ts";

@@ -4,7 +4,7 @@ import type { Finding } from "#protocol/checkpoint/findings.ts";
 import { findingFolder } from "#protocol/checkpoint/keys.ts";
 import { filePath } from "#protocol/base/names.ts";
 import type { NodeEvent } from "#protocol/wire/reports.ts";
-import { putObjectText } from "#storage/objects.ts";
+import { putObjectText } from "#storage/s3/objects.ts";
 import { CONTROL } from "#storage/testing/spawn-store.ts";
 import { node, profileId, store, test } from "../checkpoints/pair-for-each.ts";
 import { run } from "../checkpoints/stage-checkpoint.ts";

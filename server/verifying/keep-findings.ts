@@ -1,4 +1,4 @@
-import { putObjectText } from "#storage/objects.ts";
+import { putObjectText } from "#storage/s3/objects.ts";
 import type { Hub } from "../hub.ts";
 
 const AT_A_TIME = 100;

@@ -1,5 +1,5 @@
 import { Fault } from "#protocol/faults/fault.ts";
-import { createAgentFetch } from "#storage/agent-fetch.ts";
+import { createAgentFetch } from "#storage/network/agent-fetch.ts";
 import { lookupFor, refuseEndpoint, type Reach } from "../profiles/reach.ts";
 
 const MOST_BYTES = 64 * 1024;

@@ -1,8 +1,8 @@
 import type { ImportedDraft } from "#protocol/wire/profiles.ts";
 import type { Provider } from "#protocol/base/provider.ts";
 import { credentialDraft, profileDraft, type CredentialDraft } from "#protocol/wire/requests.ts";
-import { providerOfHost, regionOfHost, styleAt } from "../provider-hosts.ts";
-import { PRESETS } from "../providers.ts";
+import { providerOfHost, regionOfHost, styleAt } from "../providers/provider-hosts.ts";
+import { PRESETS } from "../providers/providers.ts";
 import type { ReadStore } from "./read-store.ts";
 
 /** What was read of one store, as a draft of a profile: only what the form itself would take, and a sentence for the rest. */

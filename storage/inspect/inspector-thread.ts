@@ -1,7 +1,7 @@
 import { parentPort } from "node:worker_threads";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { inspectFile } from "./inspect-file.ts";
-import { lowerThread } from "../lower-thread.ts";
+import { lowerThread } from "../checksums/lower-thread.ts";
 import type { FromThread, ToThread } from "./inspector-messages.ts";
 import type { ByteSource, OpenBeside } from "./source.ts";
 

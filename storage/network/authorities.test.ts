@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { TRIAL_TLS } from "../testing/trial-certificate.ts";
-import { createAgentFetch } from "../agent-fetch.ts";
+import { createAgentFetch } from "./agent-fetch.ts";
 import { readAuthorities } from "./authorities.ts";
 import { networkFetch, storeFetch } from "./fetch.ts";
 import { readNetwork, setNetwork } from "./network.ts";

@@ -1,5 +1,5 @@
 import { BlockList, isIP } from "node:net";
-import { classOf } from "../address-rules.ts";
+import { classOf } from "./address-rules.ts";
 
 /** Where a request goes, as `NO_PROXY` sees it. */
 export interface Destination {

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { Fault } from "#protocol/faults/fault.ts";
-import { groupsOf } from "../address-rules.ts";
+import { groupsOf } from "./address-rules.ts";
 import type { Destination } from "./no-proxy.ts";
 import { authorizationOf, type Proxy } from "./proxy.ts";
 

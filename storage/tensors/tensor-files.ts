@@ -2,8 +2,8 @@ import type { StoredExtent, StoredFile } from "#protocol/checkpoint/adopted.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { compileTensorPattern, type TensorPattern } from "#protocol/checkpoint/tensor-pattern.ts";
 import { visibleStart } from "#protocol/base/visible-text.ts";
-import { isSealed } from "../sealing/open-manifest.ts";
-import { isSealedFrame } from "../sealing/unseal.ts";
+import { isSealed } from "../encryption/open-manifest.ts";
+import { isSealedFrame } from "../encryption/unseal.ts";
 
 /** Which files of a checkpoint tensors are taken from, and which are meant by patterns. Pure. */
 export interface TensorFiles {

@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import type { StoreTraits } from "#protocol/wire/operations.ts";
-import { PRESETS } from "../providers.ts";
-import type { Credential, StoreAccess } from "../signing.ts";
+import { PRESETS } from "../providers/providers.ts";
+import type { Credential, StoreAccess } from "../signing/signing.ts";
 import { CONTROL, TEST_CREDENTIAL, folderForTests, spawnStore } from "./spawn-store.ts";
 
 /** For tests: the embedded store as a process of its own, with its control interface. */

@@ -1,12 +1,12 @@
 import type { FinishedUpload } from "#protocol/buckets/browser-transfers.ts";
 import { toFault } from "#protocol/faults/fault.ts";
 import type { Operation, SignedRequest } from "#protocol/wire/operations.ts";
-import type { ListedPart } from "../answers.ts";
-import { createControlClient } from "../client.ts";
-import { faultOfNetwork, type PlainAnswer } from "../faults.ts";
-import { completeUpload, createUpload, listParts, statObject } from "../multipart.ts";
-import { cutEvenly } from "../plan.ts";
-import { presignOperation } from "../signing.ts";
+import type { ListedPart } from "../s3/answers.ts";
+import { createControlClient } from "../s3/client.ts";
+import { faultOfNetwork, type PlainAnswer } from "../answers/faults.ts";
+import { completeUpload, createUpload, listParts, statObject } from "../s3/multipart.ts";
+import { cutEvenly } from "../s3/plan.ts";
+import { presignOperation } from "../signing/signing.ts";
 import type { OpenedStore } from "./open-store.ts";
 
 /** For tests: the real store, and in the place of the hub as much of it as an upload needs, with the same answers. */

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { readDelete, readHead } from "#storage/answers.ts";
+import { readDelete, readHead } from "#storage/s3/answers.ts";
 import type { EngineName } from "#protocol/benchmarks/engines.ts";
 import type { BenchBegin, BenchCaseEnd, BenchJob } from "#protocol/benchmarks/turn.ts";
 import { Fault, isFault } from "#protocol/faults/fault.ts";

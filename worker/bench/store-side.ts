@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { isFault } from "#protocol/faults/fault.ts";
-import { locate, type StoreAccess } from "#storage/signing.ts";
-import { presign, type Credential } from "#storage/sigv4.ts";
+import { locate, type StoreAccess } from "#storage/signing/signing.ts";
+import { presign, type Credential } from "#storage/signing/sigv4.ts";
 import { listObjects } from "../copy/list-objects.ts";
 import { uploadFiles } from "../copy/upload.ts";
 import type { HubReach } from "../drivers/driver.ts";

@@ -6,8 +6,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest
 import { adoptedManifest, withSums } from "#protocol/checkpoint/adopted.ts";
 import { manifest as manifestSchema, type Manifest } from "#protocol/checkpoint/checkpoint.ts";
 import { Fault } from "#protocol/faults/fault.ts";
-import { readPut } from "#storage/answers.ts";
-import { crc32Hex } from "#storage/crc32.ts";
+import { readPut } from "#storage/s3/answers.ts";
+import { crc32Hex } from "#storage/checksums/crc32.ts";
 import { callStore } from "../engine/engine.ts";
 import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
 import { STAGED_HEAD, manifestOf, storeFile } from "../restore/stage-stored.ts";

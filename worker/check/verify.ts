@@ -3,7 +3,7 @@ import type { ExtentSums, StoredManifest } from "#protocol/checkpoint/adopted.ts
 import { isDamage, MOST_RANGES, type DamagedRange, type DamageReport } from "#protocol/checkpoint/damage.ts";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
-import { crc32Hex } from "#storage/crc32.ts";
+import { crc32Hex } from "#storage/checksums/crc32.ts";
 import type { Engine } from "../engine/engine.ts";
 import { openReceiveJournal, type ReceiveMemory } from "../engine/receive-file.ts";
 import { receivePieces, type Piece } from "../engine/receive.ts";

@@ -3,7 +3,7 @@ import { mkdir, stat } from "node:fs/promises";
 import { dirname, sep } from "node:path";
 import { isFault, toFault, type Fault } from "#protocol/faults/fault.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
-import type { ObjectSum } from "#storage/crc32.ts";
+import type { ObjectSum } from "#storage/checksums/crc32.ts";
 import { renameOwned } from "../disk/change-disk.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import type { EarlyRanges } from "../engine/early-ranges.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { traitsOf } from "#storage/providers.ts";
+import { traitsOf } from "#storage/providers/providers.ts";
 import { createPlanner, type AskObject, type ObjectFacts } from "./facts.ts";
 
 const MIB = 1024 * 1024;

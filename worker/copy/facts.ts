@@ -1,5 +1,5 @@
-import { cutEvenly, partBytesThatFit, planParts, type PlannedPart } from "#storage/plan.ts";
-import type { ObjectSum } from "#storage/crc32.ts";
+import { cutEvenly, partBytesThatFit, planParts, type PlannedPart } from "#storage/s3/plan.ts";
+import type { ObjectSum } from "#storage/checksums/crc32.ts";
 import type { Engine } from "../engine/engine.ts";
 
 /**

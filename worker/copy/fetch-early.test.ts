@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { isFault } from "#protocol/faults/fault.ts";
-import { readPut } from "#storage/answers.ts";
-import { crc32Hex } from "#storage/crc32.ts";
+import { readPut } from "#storage/s3/answers.ts";
+import { crc32Hex } from "#storage/checksums/crc32.ts";
 import { callStore } from "../engine/engine.ts";
 import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
 import { createEarlyFetches } from "./fetch-early.ts";

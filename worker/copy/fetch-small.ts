@@ -1,11 +1,11 @@
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import type { Operation } from "#protocol/wire/operations.ts";
-import type { HttpAnswer } from "#storage/answers.ts";
-import { checkRange, checkWhole } from "#storage/check-range.ts";
-import { sumToHex } from "#storage/combine-crc32.ts";
-import { readObjectSum, type ObjectSum } from "#storage/crc32.ts";
-import { faultOfAnswer } from "#storage/faults.ts";
-import { CHECKSUM_HEADER, NOT_FOR_ALL } from "#storage/signing.ts";
+import type { HttpAnswer } from "#storage/s3/answers.ts";
+import { checkRange, checkWhole } from "#storage/answers/check-range.ts";
+import { sumToHex } from "#storage/checksums/combine-crc32.ts";
+import { readObjectSum, type ObjectSum } from "#storage/checksums/crc32.ts";
+import { faultOfAnswer } from "#storage/answers/faults.ts";
+import { CHECKSUM_HEADER, NOT_FOR_ALL } from "#storage/signing/signing.ts";
 import { callStore, type Call, type Engine } from "../engine/engine.ts";
 import type { Sink } from "../engine/http/wire.ts";
 import { isSmallFor, smallBuffersOf } from "../engine/lend-buffers.ts";

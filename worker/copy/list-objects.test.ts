@@ -1,6 +1,6 @@
-import { fixedCredential } from "#storage/sigv4.ts";
+import { fixedCredential } from "#storage/signing/sigv4.ts";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { readPut } from "#storage/answers.ts";
+import { readPut } from "#storage/s3/answers.ts";
 import { serveCanned } from "#storage/testing/canned-server.ts";
 import { callStore } from "../engine/engine.ts";
 import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";

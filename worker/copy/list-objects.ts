@@ -1,10 +1,10 @@
 import { Fault } from "#protocol/faults/fault.ts";
-import { quoteEtag } from "#storage/check-range.ts";
-import { askForNames, PLAIN_NAMES, readerOfNames } from "#storage/decode-names.ts";
-import { faultOfAnswer, type HttpAnswer } from "#storage/faults.ts";
-import { locateBucket, type StoreAccess } from "#storage/signing.ts";
-import { presign, type Credential, type CredentialSource, type QueryPairs } from "#storage/sigv4.ts";
-import { childrenOf, integerOf, parseXml, textOf, type XmlElement } from "#storage/xml.ts";
+import { quoteEtag } from "#storage/answers/check-range.ts";
+import { askForNames, PLAIN_NAMES, readerOfNames } from "#storage/answers/decode-names.ts";
+import { faultOfAnswer, type HttpAnswer } from "#storage/answers/faults.ts";
+import { locateBucket, type StoreAccess } from "#storage/signing/signing.ts";
+import { presign, type Credential, type CredentialSource, type QueryPairs } from "#storage/signing/sigv4.ts";
+import { childrenOf, integerOf, parseXml, textOf, type XmlElement } from "#storage/answers/xml.ts";
 import { ask, warmUp, type Engine } from "../engine/engine.ts";
 import { createPatience, withRetry } from "../engine/retry.ts";
 

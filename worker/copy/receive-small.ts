@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
-import { compositeCrc32 } from "#storage/crc32.ts";
+import { compositeCrc32 } from "#storage/checksums/crc32.ts";
 import { renameOwnedNow } from "../disk/change-disk.ts";
 import {
   closeFile,

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import { isFault, toFault, type Fault } from "#protocol/faults/fault.ts";
-import { planPartBytes, planParts, type PlanInput } from "#storage/plan.ts";
+import { planPartBytes, planParts, type PlanInput } from "#storage/s3/plan.ts";
 import { isTurnOver, nextTurn } from "../engine/at-once.ts";
 import type { Engine } from "../engine/engine.ts";
 import { forEachFile } from "../engine/for-each.ts";

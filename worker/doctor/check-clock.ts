@@ -1,5 +1,5 @@
 import { formatDuration } from "#protocol/base/units.ts";
-import { clockCorrectionMs, clockOffsetMs, measureClock, sayClock } from "#storage/clock-skew.ts";
+import { clockCorrectionMs, clockOffsetMs, measureClock, sayClock } from "#storage/answers/clock-skew.ts";
 import { networkFetch } from "#storage/network/fetch.ts";
 import { doubtful, fine, skipped, type Finding } from "./finding.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ProfileCheck } from "#protocol/wire/profile-views.ts";
-import { traitsOf } from "#storage/providers.ts";
+import { traitsOf } from "#storage/providers/providers.ts";
 import { judgeStore } from "./check-permissions.ts";
 
 const access = {

@@ -1,5 +1,5 @@
 import type { ProfileCheck } from "#protocol/wire/profile-views.ts";
-import { CHECKS, type CheckName } from "#storage/check-list.ts";
+import { CHECKS, type CheckName } from "#storage/profile-test/check-list.ts";
 import { doubtful, failed, fine, skipped, type Finding } from "./finding.ts";
 import type { Trial, Tried } from "./try-store.ts";
 

@@ -6,7 +6,7 @@ import { setTimeout } from "node:timers/promises";
 import { Fault } from "#protocol/faults/fault.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
 import type { FaultCode } from "#protocol/faults/fault-table.ts";
-import { faultOfNetwork } from "#storage/faults.ts";
+import { faultOfNetwork } from "#storage/answers/faults.ts";
 import { network } from "#storage/network/network.ts";
 import { connectProxy, openTunnel, readyEventOf, tunnelFault } from "#storage/network/tunnel.ts";
 import {

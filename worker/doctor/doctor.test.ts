@@ -6,7 +6,7 @@ import { Readable } from "node:stream";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { FAULTS } from "#protocol/faults/fault-table.ts";
 import { PROTOCOL_VERSION } from "#protocol/base/version.ts";
-import { CHECKS } from "#storage/check-list.ts";
+import { CHECKS } from "#storage/profile-test/check-list.ts";
 import { parseCommandLine } from "../cli.ts";
 import { resolveConfig } from "../config.ts";
 import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";

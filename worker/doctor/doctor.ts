@@ -1,7 +1,7 @@
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { FAULTS } from "#protocol/faults/fault-table.ts";
-import type { StoreAccess } from "#storage/signing.ts";
-import type { Credential } from "#storage/sigv4.ts";
+import type { StoreAccess } from "#storage/signing/signing.ts";
+import type { Credential } from "#storage/signing/sigv4.ts";
 import type { Config } from "../config.ts";
 import { readHubAddress } from "../link/hub-address.ts";
 import { openKeys } from "../keys/open-keys.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { traitsOf } from "#storage/providers.ts";
-import type { StoreAccess } from "#storage/signing.ts";
+import { traitsOf } from "#storage/providers/providers.ts";
+import type { StoreAccess } from "#storage/signing/signing.ts";
 import { s3Error, type Seen } from "#storage/testing/canned-server.ts";
 import { serveSmallStore } from "#storage/testing/small-store.ts";
 import { tryStore } from "./try-store.ts";

@@ -1,11 +1,11 @@
 import type { ProfileTestView } from "#protocol/wire/profile-views.ts";
-import { checkStore } from "#storage/check-store.ts";
-import { createControlClient } from "#storage/client.ts";
-import { createDirectSource } from "#storage/direct-source.ts";
+import { checkStore } from "#storage/profile-test/check-store.ts";
+import { createControlClient } from "#storage/s3/client.ts";
+import { createDirectSource } from "#storage/signing/direct-source.ts";
 import { storeFetch } from "#storage/network/fetch.ts";
-import { sendSigned } from "#storage/send.ts";
-import type { StoreAccess } from "#storage/signing.ts";
-import type { Credential } from "#storage/sigv4.ts";
+import { sendSigned } from "#storage/s3/send.ts";
+import type { StoreAccess } from "#storage/signing/signing.ts";
+import type { Credential } from "#storage/signing/sigv4.ts";
 
 /**
  * The hub's test of a bucket, with keys of our own: does what transfers do, under a scratch prefix, and removes it. A clock

@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isPathAddressed } from "#storage/signing.ts";
+import { isPathAddressed } from "#storage/signing/signing.ts";
 import { keyedEnvironment } from "./base-environment.ts";
 import type { Driver, Errand } from "./driver.ts";
 import { findProgram, reading } from "./find-program.ts";

@@ -1,5 +1,5 @@
 import { Fault } from "#protocol/faults/fault.ts";
-import type { Credential } from "#storage/sigv4.ts";
+import type { Credential } from "#storage/signing/sigv4.ts";
 import type { Errand, Present, Where } from "./driver.ts";
 
 /** What every program is given of the environment: nothing of the person's own but the way to the network. */

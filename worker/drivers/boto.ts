@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { FaultCode } from "#protocol/faults/fault-table.ts";
-import { BY_CODE } from "#storage/fault-codes.ts";
-import { isPathAddressed } from "#storage/signing.ts";
+import { BY_CODE } from "#storage/answers/fault-codes.ts";
+import { isPathAddressed } from "#storage/signing/signing.ts";
 import { keyedEnvironment } from "./base-environment.ts";
 import { BY_STATUS } from "./by-status.ts";
 import { BOTO_SCRIPT } from "./boto-script.ts";

@@ -1,7 +1,7 @@
 import type { BenchDirection, EngineName } from "#protocol/benchmarks/engines.ts";
 import type { FaultCode } from "#protocol/faults/fault-table.ts";
-import type { StoreAccess } from "#storage/signing.ts";
-import type { Credential } from "#storage/sigv4.ts";
+import type { StoreAccess } from "#storage/signing/signing.ts";
+import type { Credential } from "#storage/signing/sigv4.ts";
 
 /**
  * A driver makes another program (or a second Tidemark) move one file: it finds the program and its version, and says how

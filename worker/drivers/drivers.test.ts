@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ENGINE_NAMES, ENGINES } from "#protocol/benchmarks/engines.ts";
 import { BENCH_PRESETS } from "#protocol/benchmarks/presets.ts";
-import { PRESETS } from "#storage/providers.ts";
+import { PRESETS } from "#storage/providers/providers.ts";
 import { BENCH_FLAGS } from "../bench/flags.ts";
 import type { Errand, Present, ToolEnd, Where } from "./driver.ts";
 import { DRIVERS } from "./drivers.ts";

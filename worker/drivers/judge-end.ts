@@ -2,7 +2,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { ENGINES } from "#protocol/benchmarks/engines.ts";
 import { formatBytes, formatDuration } from "#protocol/base/units.ts";
 import type { FaultCode } from "#protocol/faults/fault-table.ts";
-import { BY_CODE } from "#storage/fault-codes.ts";
+import { BY_CODE } from "#storage/answers/fault-codes.ts";
 import type { Driver, ToolEnd } from "./driver.ts";
 
 /**

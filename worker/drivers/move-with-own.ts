@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { readHead } from "#storage/answers.ts";
-import { createDirectSource } from "#storage/direct-source.ts";
-import { fixedCredential } from "#storage/sigv4.ts";
+import { readHead } from "#storage/s3/answers.ts";
+import { createDirectSource } from "#storage/signing/direct-source.ts";
+import { fixedCredential } from "#storage/signing/sigv4.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { AskObject } from "../copy/facts.ts";
 import { downloadFiles } from "../copy/download.ts";

@@ -1,4 +1,4 @@
-import { isPathAddressed } from "#storage/signing.ts";
+import { isPathAddressed } from "#storage/signing/signing.ts";
 import { keyedEnvironment } from "./base-environment.ts";
 import type { Driver, Errand, Sizes } from "./driver.ts";
 import { findProgram, reading } from "./find-program.ts";

@@ -3,10 +3,10 @@ import { open } from "node:fs/promises";
 import { GetObjectCommand, HeadObjectCommand, S3Client, S3ServiceException } from "@aws-sdk/client-s3";
 import { Upload } from "@aws-sdk/lib-storage";
 import { Fault } from "#protocol/faults/fault.ts";
-import { BY_CODE } from "#storage/fault-codes.ts";
-import { faultOfNetwork } from "#storage/faults.ts";
+import { BY_CODE } from "#storage/answers/fault-codes.ts";
+import { faultOfNetwork } from "#storage/answers/faults.ts";
 import { createAgents } from "#storage/network/agents.ts";
-import { isPathAddressed } from "#storage/signing.ts";
+import { isPathAddressed } from "#storage/signing/signing.ts";
 import type { AskedErrand } from "./asked-errand.ts";
 import { BY_STATUS } from "./by-status.ts";
 

@@ -1,7 +1,7 @@
 import type { Operation } from "#protocol/wire/operations.ts";
-import { type ListedPart, readListParts } from "#storage/answers.ts";
-import { quoteEtag } from "#storage/check-range.ts";
-import type { PlannedPart } from "#storage/plan.ts";
+import { type ListedPart, readListParts } from "#storage/s3/answers.ts";
+import { quoteEtag } from "#storage/answers/check-range.ts";
+import type { PlannedPart } from "#storage/s3/plan.ts";
 import { callStore, type Engine } from "./engine.ts";
 import type { PartSums } from "./read-part.ts";
 import { withRetry } from "./retry.ts";

@@ -1,6 +1,6 @@
 import { Fault, isFault } from "#protocol/faults/fault.ts";
-import type { HttpAnswer } from "#storage/answers.ts";
-import { quoteEtag } from "#storage/check-range.ts";
+import type { HttpAnswer } from "#storage/s3/answers.ts";
+import { quoteEtag } from "#storage/answers/check-range.ts";
 import type { EarlyRange } from "./early-ranges.ts";
 import type { Engine } from "./engine.ts";
 import { pay } from "./limiter.ts";

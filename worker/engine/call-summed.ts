@@ -1,8 +1,8 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import type { StoreChecksum } from "#protocol/wire/store-checksum.ts";
-import type { HttpAnswer } from "#storage/answers.ts";
-import type { ProbeVerdict } from "#storage/probe-traits.ts";
-import { S3_NAMES } from "#storage/signing.ts";
+import type { HttpAnswer } from "#storage/s3/answers.ts";
+import type { ProbeVerdict } from "#storage/profile-test/probe-traits.ts";
+import { S3_NAMES } from "#storage/signing/signing.ts";
 import { callStore, type Call, type Engine } from "./engine.ts";
 
 /** What came to a request, and with which checksum it went. */

@@ -1,6 +1,6 @@
 import { Fault } from "#protocol/faults/fault.ts";
-import type { HttpAnswer } from "#storage/answers.ts";
-import { checkRange } from "#storage/check-range.ts";
+import type { HttpAnswer } from "#storage/s3/answers.ts";
+import { checkRange } from "#storage/answers/check-range.ts";
 import type { Engine } from "./engine.ts";
 import { fetchRange, type WantedRange } from "./fetch-range.ts";
 import type { Sink } from "./http/wire.ts";

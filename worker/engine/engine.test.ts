@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { PRESETS } from "#storage/providers.ts";
-import { createDirectSource } from "#storage/direct-source.ts";
+import { PRESETS } from "#storage/providers/providers.ts";
+import { createDirectSource } from "#storage/signing/direct-source.ts";
 import { createEngine } from "./engine.ts";
 
 const MIB = 1024 * 1024;

@@ -1,6 +1,6 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import type { Operation } from "#protocol/wire/operations.ts";
-import { faultOfAnswer } from "#storage/faults.ts";
+import { faultOfAnswer } from "#storage/answers/faults.ts";
 import { callStore, type Engine } from "./engine.ts";
 import type { Sink } from "./http/wire.ts";
 

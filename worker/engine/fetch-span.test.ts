@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { readPut } from "#storage/answers.ts";
-import { crc32Hex } from "#storage/crc32.ts";
+import { readPut } from "#storage/s3/answers.ts";
+import { crc32Hex } from "#storage/checksums/crc32.ts";
 import { systemClock } from "./clock.ts";
 import { callStore } from "./engine.ts";
 import { fetchSpan } from "./fetch-span.ts";

@@ -1,5 +1,5 @@
 import { Fault, isFault } from "#protocol/faults/fault.ts";
-import { checkRange } from "#storage/check-range.ts";
+import { checkRange } from "#storage/answers/check-range.ts";
 import type { Engine } from "./engine.ts";
 import { fetchRange, type WantedRange } from "./fetch-range.ts";
 import { pay, type Lane } from "./limiter.ts";

@@ -1,5 +1,5 @@
-import { sumToHex } from "#storage/combine-crc32.ts";
-import type { PlannedPart } from "#storage/plan.ts";
+import { sumToHex } from "#storage/checksums/combine-crc32.ts";
+import type { PlannedPart } from "#storage/s3/plan.ts";
 import { sumBytes } from "./sum-bytes.ts";
 
 /** A part whose bytes are in memory. */

@@ -1,6 +1,6 @@
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import type { Operation } from "#protocol/wire/operations.ts";
-import { readHead } from "#storage/answers.ts";
+import { readHead } from "#storage/s3/answers.ts";
 import { callStore, type Engine } from "./engine.ts";
 import { withRetry } from "./retry.ts";
 import { attempting, type SendRequests } from "./send-job.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { Fault } from "#protocol/faults/fault.ts";
-import { sumToHex } from "#storage/combine-crc32.ts";
-import type { PlannedPart } from "#storage/plan.ts";
+import { sumToHex } from "#storage/checksums/combine-crc32.ts";
+import type { PlannedPart } from "#storage/s3/plan.ts";
 import { nextTurn } from "./at-once.ts";
 import { summedReader } from "./read-part.ts";
 import type { SendSource } from "./send-source.ts";

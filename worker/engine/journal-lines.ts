@@ -1,6 +1,6 @@
 import { fstatSync, readSync } from "node:fs";
 import type * as z from "zod";
-import { crc32Hex } from "#storage/crc32.ts";
+import { crc32Hex } from "#storage/checksums/crc32.ts";
 import { nextTurn } from "./at-once.ts";
 
 /** The lines of a journal: the CRC32 of its JSON, and the JSON. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { traitsOf } from "#storage/providers.ts";
+import { traitsOf } from "#storage/providers/providers.ts";
 import { createKnownStore } from "./known-store.ts";
 
 const answered = (status: number) => ({

@@ -1,7 +1,7 @@
 import type { ChecksumMemory, StoreChecksum } from "#protocol/wire/store-checksum.ts";
 import type { StoreTraits } from "#protocol/wire/operations.ts";
-import type { HttpAnswer } from "#storage/answers.ts";
-import type { DirectSource, ObservedAnswer } from "#storage/direct-source.ts";
+import type { HttpAnswer } from "#storage/s3/answers.ts";
+import type { DirectSource, ObservedAnswer } from "#storage/signing/direct-source.ts";
 import {
   afterChecksumAnswer,
   rememberedChecksum,
@@ -9,7 +9,7 @@ import {
   startChecksumProbe,
   type ProbeVerdict,
   type SentRequest,
-} from "#storage/probe-traits.ts";
+} from "#storage/profile-test/probe-traits.ts";
 
 /**
  * The store as it shows itself while it is used: which checksum it takes along with bytes, what time it has, and in which

@@ -1,6 +1,6 @@
 import { Fault } from "#protocol/faults/fault.ts";
-import type { HttpAnswer } from "#storage/answers.ts";
-import { quoteEtag } from "#storage/check-range.ts";
+import type { HttpAnswer } from "#storage/s3/answers.ts";
+import { quoteEtag } from "#storage/answers/check-range.ts";
 
 /**
  * Holds all reads of an object to one version where ETags are not trusted enough to be made a condition: each answer's

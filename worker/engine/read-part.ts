@@ -5,7 +5,7 @@ import type { StoreChecksum } from "#protocol/wire/store-checksum.ts";
 import { atOnce, closeFile, openFile } from "./at-once.ts";
 import { diskFault } from "./disk-fault.ts";
 import { sumBytes } from "./sum-bytes.ts";
-import { sumToHex } from "#storage/combine-crc32.ts";
+import { sumToHex } from "#storage/checksums/combine-crc32.ts";
 
 /**
  * Parts are read from the file at their offset, as often as needed, and never kept in memory: a part can be sent again at

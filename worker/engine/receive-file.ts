@@ -11,7 +11,7 @@ import { checksumSlice } from "./read-part.ts";
 import { receivePieces, type Piece, type ReceiveJob } from "./receive.ts";
 import { reserve } from "./reserve.ts";
 import type { KnownSpan } from "./spans.ts";
-import { sumToHex } from "#storage/combine-crc32.ts";
+import { sumToHex } from "#storage/checksums/combine-crc32.ts";
 
 /**
  * Fills one file from its pieces and makes it durable. Pieces that an earlier life of the process had received are read

@@ -1,6 +1,6 @@
 import { SEAL_TAG_BYTES, SEGMENT_BYTES, SEGMENT_PLAIN_BYTES, sealedBytes } from "#protocol/checkpoint/sealing.ts";
-import { letGo, openSegment, segmentAt } from "#storage/sealing/segments.ts";
-import { placed } from "#storage/sealing/unseal.ts";
+import { letGo, openSegment, segmentAt } from "#storage/encryption/segments.ts";
+import { placed } from "#storage/encryption/unseal.ts";
 import type { Piece } from "./receive.ts";
 
 /**

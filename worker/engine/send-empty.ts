@@ -1,4 +1,4 @@
-import { readPut } from "#storage/answers.ts";
+import { readPut } from "#storage/s3/answers.ts";
 import { callSummed } from "./call-summed.ts";
 import type { Engine } from "./engine.ts";
 import { createPatience, withRetry } from "./retry.ts";

@@ -1,6 +1,6 @@
 import type { Fault } from "#protocol/faults/fault.ts";
 import type { StoreChecksum } from "#protocol/wire/store-checksum.ts";
-import type { PartPlan, PlannedPart } from "#storage/plan.ts";
+import type { PartPlan, PlannedPart } from "#storage/s3/plan.ts";
 import type { FileIdentity } from "./identity.ts";
 import type { PartSums } from "./read-part.ts";
 import type { SendSource } from "./send-source.ts";

@@ -1,8 +1,8 @@
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import type { StoreChecksum } from "#protocol/wire/store-checksum.ts";
 import type { Operation } from "#protocol/wire/operations.ts";
-import { isSurePut, readPart, readPut } from "#storage/answers.ts";
-import type { PlannedPart } from "#storage/plan.ts";
+import { isSurePut, readPart, readPut } from "#storage/s3/answers.ts";
+import type { PlannedPart } from "#storage/s3/plan.ts";
 import { throwIfAborted } from "./clock.ts";
 import { callSummed, type SummedAnswer } from "./call-summed.ts";
 import type { Engine } from "./engine.ts";

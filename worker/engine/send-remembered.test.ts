@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Fault } from "#protocol/faults/fault.ts";
-import { planParts } from "#storage/plan.ts";
+import { planParts } from "#storage/s3/plan.ts";
 import { systemClock } from "./clock.ts";
 import { readIdentity } from "./identity.ts";
 import { createPatience } from "./retry.ts";

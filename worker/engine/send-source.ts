@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
 import type { StoreChecksum } from "#protocol/wire/store-checksum.ts";
-import type { PlannedPart } from "#storage/plan.ts";
+import type { PlannedPart } from "#storage/s3/plan.ts";
 import { closeFile, openFile } from "./at-once.ts";
 import { diskFault } from "./disk-fault.ts";
 import { assertUnchanged, type ExpectedFile } from "./identity.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { Fault } from "#protocol/faults/fault.ts";
-import { readHead } from "#storage/answers.ts";
+import { readHead } from "#storage/s3/answers.ts";
 import { readPieces } from "../verbs/read-range.ts";
 import { callStore, type Engine } from "./engine.ts";
 import { sendStream, type StreamToSend } from "./send-stream.ts";

@@ -3,7 +3,7 @@ import { Fault, isFault } from "#protocol/faults/fault.ts";
 import type { FaultCode } from "#protocol/faults/fault-table.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
 import type { Operation } from "#protocol/wire/operations.ts";
-import { completeBody, readAbort, readComplete, readCreate } from "#storage/answers.ts";
+import { completeBody, readAbort, readComplete, readCreate } from "#storage/s3/answers.ts";
 import { adoptObject, adoptParts } from "./adopt-parts.ts";
 import { callSummed } from "./call-summed.ts";
 import { callStore, warmUp, type Engine } from "./engine.ts";

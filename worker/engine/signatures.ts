@@ -1,6 +1,6 @@
 import { Fault, toFault } from "#protocol/faults/fault.ts";
 import { SIGN_BATCH, type Operation, type SignedRequest } from "#protocol/wire/operations.ts";
-import type { RequestSource } from "#storage/signing.ts";
+import type { RequestSource } from "#storage/signing/signing.ts";
 
 /**
  * Signed requests, ahead of need. Operations asked for in the same moment are signed in one call; `prepare` signs what

@@ -1,4 +1,4 @@
-import { combineCrc32, sumToHex } from "#storage/combine-crc32.ts";
+import { combineCrc32, sumToHex } from "#storage/checksums/combine-crc32.ts";
 import { createReplacements } from "./replacements.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { Fault } from "#protocol/faults/fault.ts";
-import { pieceCountFor, pieceOfPart } from "#storage/plan.ts";
+import { pieceCountFor, pieceOfPart } from "#storage/s3/plan.ts";
 import type { Rows } from "../listing/rows.ts";
 import { createPace, type Pace } from "./pace.ts";
 

@@ -6,7 +6,7 @@ import type { NodeStore } from "#protocol/wire/hello.ts";
 import { attemptPrefix, dataKey } from "#protocol/checkpoint/keys.ts";
 import { filePath, type AttemptId } from "#protocol/base/names.ts";
 import { PACK_FOLDER, storedBytes } from "#protocol/checkpoint/packing.ts";
-import { planParts, type PartPlan } from "#storage/plan.ts";
+import { planParts, type PartPlan } from "#storage/s3/plan.ts";
 import { removeOwned } from "../disk/change-disk.ts";
 import type { Engine } from "../engine/engine.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { RunHomes } from "#protocol/wire/homes.ts";
 import { runName } from "#protocol/base/names.ts";
-import { traitsOf } from "#storage/providers.ts";
+import { traitsOf } from "#storage/providers/providers.ts";
 import { createFakeClock } from "../engine/fake-clock.ts";
 import { createFakeHub } from "../link/fake-hub.ts";
 import { openHomes } from "./homes.ts";

@@ -6,7 +6,7 @@ import { fromTokenFile } from "@aws-sdk/credential-provider-web-identity";
 import { externalDataInterceptor } from "@smithy/core/config";
 import { fromContainerMetadata, fromInstanceMetadata } from "@smithy/credential-provider-imds";
 import { Fault } from "#protocol/faults/fault.ts";
-import type { Credential } from "#storage/sigv4.ts";
+import type { Credential } from "#storage/signing/sigv4.ts";
 import { NO_KEYS, type KeysFrom } from "./key-facts.ts";
 
 /**

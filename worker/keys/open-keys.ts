@@ -1,5 +1,5 @@
-import { createKeyRing } from "#storage/key-ring.ts";
-import { fixedCredential, type Credential, type CredentialSource } from "#storage/sigv4.ts";
+import { createKeyRing } from "#storage/signing/key-ring.ts";
+import { fixedCredential, type Credential, type CredentialSource } from "#storage/signing/sigv4.ts";
 import type { Config } from "../config.ts";
 import { NO_KEYS } from "./key-facts.ts";
 import { usage } from "../verbs/verb.ts";

@@ -2,8 +2,8 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { readRclone } from "#storage/import/from-sections.ts";
 import { sectionsOf } from "#storage/import/from-variables.ts";
 import { takeApart, type Section } from "#storage/import/read-text.ts";
-import { providerOfHost } from "#storage/provider-hosts.ts";
-import type { Credential } from "#storage/sigv4.ts";
+import { providerOfHost } from "#storage/providers/provider-hosts.ts";
+import type { Credential } from "#storage/signing/sigv4.ts";
 import { readSettingsFile } from "./aws-profile.ts";
 import type { KeyFacts } from "./key-facts.ts";
 

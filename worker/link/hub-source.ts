@@ -1,4 +1,4 @@
-import type { RequestSource } from "#storage/signing.ts";
+import type { RequestSource } from "#storage/signing/signing.ts";
 import type { Hub } from "./hub.ts";
 
 /**

@@ -10,7 +10,7 @@ import {
   type ReallocateAnswer,
 } from "#protocol/links/probe.ts";
 import { parseRate } from "#protocol/wire/read-units.ts";
-import { traitsOf } from "#storage/providers.ts";
+import { traitsOf } from "#storage/providers/providers.ts";
 import { createFakeClock } from "../engine/fake-clock.ts";
 import { startFakeImds, type FakeImds } from "../host/fake-imds.ts";
 import { createImds } from "../host/imds.ts";

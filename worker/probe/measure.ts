@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import type { Operation } from "#protocol/wire/operations.ts";
-import { readCreate, readDelete, readPart, readPut, type HttpAnswer } from "#storage/answers.ts";
-import { checkRange } from "#storage/check-range.ts";
-import { faultOfAnswer } from "#storage/faults.ts";
+import { readCreate, readDelete, readPart, readPut, type HttpAnswer } from "#storage/s3/answers.ts";
+import { checkRange } from "#storage/answers/check-range.ts";
+import { faultOfAnswer } from "#storage/answers/faults.ts";
 import { callSummed } from "../engine/call-summed.ts";
 import { callStore, warmUp, type Call, type Engine } from "../engine/engine.ts";
 import type { UploadBody } from "../engine/http/wire.ts";

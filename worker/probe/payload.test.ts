@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { deflateRawSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { crc32Hex } from "#storage/crc32.ts";
+import { crc32Hex } from "#storage/checksums/crc32.ts";
 import { createPayload } from "./payload.ts";
 
 const MIB = 1024 * 1024;

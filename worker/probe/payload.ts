@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { StoreChecksum } from "#protocol/wire/store-checksum.ts";
 import type { PartSums } from "../engine/read-part.ts";
-import { sumToHex } from "#storage/combine-crc32.ts";
+import { sumToHex } from "#storage/checksums/combine-crc32.ts";
 import { sumBytes } from "../engine/sum-bytes.ts";
 
 /**

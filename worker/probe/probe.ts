@@ -3,7 +3,7 @@ import { decide, type Verdict } from "#protocol/links/decide-link.ts";
 import { Fault, toFault } from "#protocol/faults/fault.ts";
 import { OWN_ENGINE } from "#protocol/wire/measured.ts";
 import type { LinkThresholds, ProbeReport } from "#protocol/links/probe.ts";
-import { clockOffsetMs, measureClock, type ClockBounds } from "#storage/clock-skew.ts";
+import { clockOffsetMs, measureClock, type ClockBounds } from "#storage/answers/clock-skew.ts";
 import { throwIfAborted, type Clock } from "../engine/clock.ts";
 import type { Engine } from "../engine/engine.ts";
 import { probeRtt, type RttProbe } from "../limits/rtt-probe.ts";

@@ -1,8 +1,8 @@
 import type { StoredExtent, StoredFile } from "#protocol/checkpoint/adopted.ts";
 import { storedBytes } from "#protocol/checkpoint/packing.ts";
 import { FIRST_READ_BYTES, type ByteSource } from "#storage/inspect/source.ts";
-import { isSealedFrame, readSealed, unseal } from "#storage/sealing/unseal.ts";
-import { unframe } from "#storage/unframe.ts";
+import { isSealedFrame, readSealed, unseal } from "#storage/encryption/unseal.ts";
+import { unframe } from "#storage/encryption/unframe.ts";
 import type { Engine } from "../engine/engine.ts";
 import { receivePieces, type Piece, type ReceiveJob } from "../engine/receive.ts";
 

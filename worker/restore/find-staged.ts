@@ -1,7 +1,7 @@
 import { open } from "node:fs/promises";
 import { constants } from "node:fs";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
-import { crc32Hex } from "#storage/crc32.ts";
+import { crc32Hex } from "#storage/checksums/crc32.ts";
 import type { BatchFile } from "./receive-batch.ts";
 
 const LOOKED_AT_A_TIME = 16;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { PACK_READ_BYTES } from "#protocol/checkpoint/packing.ts";
-import { crc32Hex } from "#storage/crc32.ts";
+import { crc32Hex } from "#storage/checksums/crc32.ts";
 import { planBatches } from "./plan-batches.ts";
 
 const KIB = 1024;

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import type { CommandDetail } from "#protocol/wire/commands.ts";
 import { isFault, sentenceOf } from "#protocol/faults/fault.ts";
 import type { RunName } from "#protocol/base/names.ts";
-import { isSealed } from "#storage/sealing/open-manifest.ts";
+import { isSealed } from "#storage/encryption/open-manifest.ts";
 import { tensorFiles } from "#storage/tensors/tensor-files.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { assertFree } from "./assert-free.ts";

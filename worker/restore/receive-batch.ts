@@ -1,9 +1,9 @@
 import type { StoredFile } from "#protocol/checkpoint/adopted.ts";
 import { PACK_READ_BYTES, storedBytes } from "#protocol/checkpoint/packing.ts";
 import { isFault } from "#protocol/faults/fault.ts";
-import { unseal } from "#storage/sealing/unseal.ts";
+import { unseal } from "#storage/encryption/unseal.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
-import { unframe } from "#storage/unframe.ts";
+import { unframe } from "#storage/encryption/unframe.ts";
 import type { Engine } from "../engine/engine.ts";
 import { receivePieces, type Piece, type ReceiveJob } from "../engine/receive.ts";
 import { waitForRoom } from "../engine/reserve.ts";

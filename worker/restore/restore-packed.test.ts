@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { manifest as manifestSchema, type Manifest } from "#protocol/checkpoint/checkpoint.ts";
 import { DEFAULT_PACKING, type Packing } from "#protocol/checkpoint/packing.ts";
-import { createDirectSource } from "#storage/direct-source.ts";
+import { createDirectSource } from "#storage/signing/direct-source.ts";
 import { createEngine, type Engine } from "../engine/engine.ts";
 import type { Tally } from "../engine/tally.ts";
 import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";

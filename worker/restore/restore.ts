@@ -8,7 +8,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { forNode } from "#protocol/checkpoint/join-pieces.ts";
 import type { GroupMember } from "#protocol/checkpoint/pieces.ts";
 import { mayBePickle } from "#protocol/recognition/pickle-files.ts";
-import { fileKeyOf } from "#storage/sealing/checkpoint-key.ts";
+import { fileKeyOf } from "#storage/encryption/checkpoint-key.ts";
 import { giveAttributes, giveToOwner } from "./give-attributes.ts";
 import { removeOwned } from "../disk/change-disk.ts";
 import { isThere } from "../disk/is-there.ts";

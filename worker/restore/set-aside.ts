@@ -4,7 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { isModelName, readFileName } from "#protocol/recognition/checkpoint-file-names.ts";
 import type { LocalAside } from "#protocol/local-api/local.ts";
 import { isPointerName } from "#protocol/checkpoint/place.ts";
-import { crc32Hex } from "#storage/crc32.ts";
+import { crc32Hex } from "#storage/checksums/crc32.ts";
 import { removeEmptyFolder, removeOwned, renameOwned } from "../disk/change-disk.ts";
 import { isThere } from "../disk/is-there.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";

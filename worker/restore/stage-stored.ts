@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { manifest as manifestSchema, type Manifest } from "#protocol/checkpoint/checkpoint.ts";
-import { readPut } from "#storage/answers.ts";
-import { crc32Hex } from "#storage/crc32.ts";
+import { readPut } from "#storage/s3/answers.ts";
+import { crc32Hex } from "#storage/checksums/crc32.ts";
 import { callStore } from "../engine/engine.ts";
 import type { TrialStore } from "../engine/trial-store.ts";
 import { createFakeHub } from "../link/fake-hub.ts";

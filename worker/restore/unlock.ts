@@ -1,6 +1,6 @@
 import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import { isFault } from "#protocol/faults/fault.ts";
-import { isSealed, openManifest } from "#storage/sealing/open-manifest.ts";
+import { isSealed, openManifest } from "#storage/encryption/open-manifest.ts";
 import { jitter } from "../engine/breaker.ts";
 import type { Clock } from "../engine/clock.ts";
 import type { RestoreJob } from "./restore.ts";

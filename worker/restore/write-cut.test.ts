@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { filePath } from "#protocol/base/names.ts";
-import { crc32Hex } from "#storage/crc32.ts";
+import { crc32Hex } from "#storage/checksums/crc32.ts";
 import { boundSource, sourceOfBytes } from "#storage/inspect/source.ts";
 import { cutOut, readLayout } from "#storage/tensors/cut-out.ts";
 import { makeSafetensors, readPlainly } from "#storage/testing/plain-safetensors.ts";

@@ -5,7 +5,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import { reserve } from "../engine/reserve.ts";
 import type { ShardPlan } from "./plan-tensors.ts";
-import { sumToHex } from "#storage/combine-crc32.ts";
+import { sumToHex } from "#storage/checksums/combine-crc32.ts";
 import { sumBytes } from "../engine/sum-bytes.ts";
 
 const BUFFER_BYTES = 1024 * 1024;

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Fault } from "#protocol/faults/fault.ts";
 import { runName } from "#protocol/base/names.ts";
 import { DEFAULT_PACKING } from "#protocol/checkpoint/packing.ts";
-import { traitsOf } from "#storage/providers.ts";
+import { traitsOf } from "#storage/providers/providers.ts";
 import { systemClock } from "../engine/clock.ts";
 import { createFakeClock } from "../engine/fake-clock.ts";
 import { createFakeHub } from "../link/fake-hub.ts";

@@ -3,7 +3,7 @@ import { mkdtemp, rm, truncate, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { crc32Hex } from "#storage/crc32.ts";
+import { crc32Hex } from "#storage/checksums/crc32.ts";
 import { readIdentity } from "../engine/identity.ts";
 import { openPackSource, type PackedFile } from "./pack-source.ts";
 

@@ -2,13 +2,13 @@ import { createHash } from "node:crypto";
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { Fault } from "#protocol/faults/fault.ts";
-import type { PlannedPart } from "#storage/plan.ts";
+import type { PlannedPart } from "#storage/s3/plan.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import { identityOf, isSameFile, type FileIdentity } from "../engine/identity.ts";
 import type { PartReader } from "../engine/read-part.ts";
 import type { SendSource } from "../engine/send-source.ts";
 import { fileAt, startsOf } from "./pack-places.ts";
-import { sumToHex } from "#storage/combine-crc32.ts";
+import { sumToHex } from "#storage/checksums/combine-crc32.ts";
 import { sumBytes } from "../engine/sum-bytes.ts";
 
 /**

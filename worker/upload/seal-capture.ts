@@ -13,11 +13,11 @@ import {
   SEGMENT_PLAIN_BYTES,
   sealedBytes,
 } from "#protocol/checkpoint/sealing.ts";
-import { combineCrc32, sumToHex } from "#storage/combine-crc32.ts";
-import { crc32Hex as sumOf } from "#storage/crc32.ts";
-import { planParts } from "#storage/plan.ts";
-import { fileKeyOf, newCheckpointKey, wrapCheckpointKey } from "#storage/sealing/checkpoint-key.ts";
-import { sealSegment, sealWhole, segmentAt } from "#storage/sealing/segments.ts";
+import { combineCrc32, sumToHex } from "#storage/checksums/combine-crc32.ts";
+import { crc32Hex as sumOf } from "#storage/checksums/crc32.ts";
+import { planParts } from "#storage/s3/plan.ts";
+import { fileKeyOf, newCheckpointKey, wrapCheckpointKey } from "#storage/encryption/checkpoint-key.ts";
+import { sealSegment, sealWhole, segmentAt } from "#storage/encryption/segments.ts";
 import { removeOwned, renameOwned } from "../disk/change-disk.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import { assertUnchanged } from "../engine/identity.ts";

@@ -3,15 +3,15 @@ import { open, readFile } from "node:fs/promises";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { StoreChecksum } from "#protocol/wire/store-checksum.ts";
 import { SEAL_TAG_BYTES, SEGMENT_BYTES, SEGMENT_PLAIN_BYTES } from "#protocol/checkpoint/sealing.ts";
-import { crc32Hex } from "#storage/crc32.ts";
-import type { PlannedPart } from "#storage/plan.ts";
-import { sealSegment, sealWhole, segmentAt } from "#storage/sealing/segments.ts";
+import { crc32Hex } from "#storage/checksums/crc32.ts";
+import type { PlannedPart } from "#storage/s3/plan.ts";
+import { sealSegment, sealWhole, segmentAt } from "#storage/encryption/segments.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import { assertUnchanged, identityOf, isSameFile, type FileIdentity } from "../engine/identity.ts";
 import { readFully, type PartReader, type PartSums } from "../engine/read-part.ts";
 import type { SendSource } from "../engine/send-source.ts";
 import { fileAt, startsOf } from "./pack-places.ts";
-import { sumToHex } from "#storage/combine-crc32.ts";
+import { sumToHex } from "#storage/checksums/combine-crc32.ts";
 import { sumBytes } from "../engine/sum-bytes.ts";
 
 /**

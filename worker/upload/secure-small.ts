@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { zstdCompress } from "node:zlib";
 import { Fault } from "#protocol/faults/fault.ts";
 import { filePath } from "#protocol/base/names.ts";
-import { crc32Hex } from "#storage/crc32.ts";
+import { crc32Hex } from "#storage/checksums/crc32.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import { identityOf } from "../engine/identity.ts";
 import type { CapturedFile } from "./capture.ts";

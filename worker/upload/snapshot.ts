@@ -18,7 +18,7 @@ import type { GroupMember } from "#protocol/checkpoint/pieces.ts";
 import type { CheckpointPlace } from "#protocol/checkpoint/place.ts";
 import { visibleStart, visibleText } from "#protocol/base/visible-text.ts";
 import { attributesOf } from "#protocol/checkpoint/file-attributes.ts";
-import { cutEvenly, planParts } from "#storage/plan.ts";
+import { cutEvenly, planParts } from "#storage/s3/plan.ts";
 import { removeOwned } from "../disk/change-disk.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import { readIdentity } from "../engine/identity.ts";

@@ -1,8 +1,8 @@
 import { isFault } from "#protocol/faults/fault.ts";
-import type { HttpAnswer } from "#storage/answers.ts";
-import { crc32FromBase64, readObjectSum } from "#storage/crc32.ts";
-import { faultOfAnswer } from "#storage/faults.ts";
-import { childrenOf, integerOf, parseXml, textOf, type XmlElement } from "#storage/xml.ts";
+import type { HttpAnswer } from "#storage/s3/answers.ts";
+import { crc32FromBase64, readObjectSum } from "#storage/checksums/crc32.ts";
+import { faultOfAnswer } from "#storage/answers/faults.ts";
+import { childrenOf, integerOf, parseXml, textOf, type XmlElement } from "#storage/answers/xml.ts";
 import type { AskObject, PartSum } from "../copy/facts.ts";
 import { askStore } from "./ask-store.ts";
 import type { Bench } from "./bench.ts";

@@ -1,8 +1,8 @@
 import { isFault } from "#protocol/faults/fault.ts";
 import type { SignedRequest } from "#protocol/wire/operations.ts";
-import type { HttpAnswer } from "#storage/answers.ts";
-import { locate, locateBucket, pathOf } from "#storage/signing.ts";
-import { presign, type Credential, type QueryPairs } from "#storage/sigv4.ts";
+import type { HttpAnswer } from "#storage/s3/answers.ts";
+import { locate, locateBucket, pathOf } from "#storage/signing/signing.ts";
+import { presign, type Credential, type QueryPairs } from "#storage/signing/sigv4.ts";
 import { ask, doubtSkew } from "../engine/engine.ts";
 import { createPatience, withRetry } from "../engine/retry.ts";
 import type { Bench } from "./bench.ts";

@@ -1,6 +1,6 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import { formatBytes } from "#protocol/base/units.ts";
-import { readObjectSum } from "#storage/crc32.ts";
+import { readObjectSum } from "#storage/checksums/crc32.ts";
 import { FAR_MS, withBench, type Bench } from "./bench.ts";
 import { headObject, partBytesOf, type ObjectHead } from "./head.ts";
 import { createPartsDigest, createWholeDigest, type PartDigest } from "./part-digest.ts";

@@ -1,6 +1,6 @@
 import { open } from "node:fs/promises";
 import { Fault } from "#protocol/faults/fault.ts";
-import { planParts } from "#storage/plan.ts";
+import { planParts } from "#storage/s3/plan.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import { isSameFile, readIdentity } from "../engine/identity.ts";
 import type { Bench } from "./bench.ts";

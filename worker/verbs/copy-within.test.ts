@@ -1,8 +1,8 @@
-import { fixedCredential } from "#storage/sigv4.ts";
+import { fixedCredential } from "#storage/signing/sigv4.ts";
 import { createHash, randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { readPut } from "#storage/answers.ts";
-import { crc32Hex } from "#storage/crc32.ts";
+import { readPut } from "#storage/s3/answers.ts";
+import { crc32Hex } from "#storage/checksums/crc32.ts";
 import { callStore } from "../engine/engine.ts";
 import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
 import type { Bench } from "./bench.ts";

@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { Fault, isFault, toFault } from "#protocol/faults/fault.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
-import { completeBody, readComplete, readCreate, type HttpAnswer } from "#storage/answers.ts";
-import { quoteEtag } from "#storage/check-range.ts";
-import { faultOfAnswer } from "#storage/faults.ts";
-import { NONCE_HEADER } from "#storage/signing.ts";
-import { encodeKey } from "#storage/sigv4.ts";
-import { parseXml, textOf } from "#storage/xml.ts";
+import { completeBody, readComplete, readCreate, type HttpAnswer } from "#storage/s3/answers.ts";
+import { quoteEtag } from "#storage/answers/check-range.ts";
+import { faultOfAnswer } from "#storage/answers/faults.ts";
+import { NONCE_HEADER } from "#storage/signing/signing.ts";
+import { encodeKey } from "#storage/signing/sigv4.ts";
+import { parseXml, textOf } from "#storage/answers/xml.ts";
 import { abandonInTime } from "../engine/abandon-in-time.ts";
 import { callStore } from "../engine/engine.ts";
 import { createPatience, withRetry } from "../engine/retry.ts";

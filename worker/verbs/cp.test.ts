@@ -3,7 +3,7 @@ import { mkdir, readFile, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { readPut } from "#storage/answers.ts";
+import { readPut } from "#storage/s3/answers.ts";
 import { parseCommandLine } from "../cli.ts";
 import { resolveConfig } from "../config.ts";
 import { copy } from "./cp.ts";

@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { Fault } from "#protocol/faults/fault.ts";
 import { formatBytes } from "#protocol/base/units.ts";
-import { readObjectSum } from "#storage/crc32.ts";
+import { readObjectSum } from "#storage/checksums/crc32.ts";
 import { whyPathRefused } from "#protocol/base/names.ts";
 import { keyForFile, prefixForFolder } from "../copy/address.ts";
 import { isFolder } from "../copy/download.ts";

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { Fault, isFault, toFault } from "#protocol/faults/fault.ts";
-import type { HttpAnswer } from "#storage/answers.ts";
-import { BY_CODE } from "#storage/fault-codes.ts";
-import { faultOfAnswer } from "#storage/faults.ts";
-import { childrenOf, escapeXml, parseXml, textOf } from "#storage/xml.ts";
+import type { HttpAnswer } from "#storage/s3/answers.ts";
+import { BY_CODE } from "#storage/answers/fault-codes.ts";
+import { faultOfAnswer } from "#storage/answers/faults.ts";
+import { childrenOf, escapeXml, parseXml, textOf } from "#storage/answers/xml.ts";
 import { stretchesOf } from "../listing/rows.ts";
 import { askStore } from "./ask-store.ts";
 import type { Bench } from "./bench.ts";

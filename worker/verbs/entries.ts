@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { join, relative as relativeTo, resolve, sep } from "node:path";
 import { Fault } from "#protocol/faults/fault.ts";
-import type { ObjectSum } from "#storage/crc32.ts";
+import type { ObjectSum } from "#storage/checksums/crc32.ts";
 import { countLeftOut, type LeftOut } from "../copy/left-out.ts";
 import { listEarly, listPages, type ListedObject, type ListedPage } from "../copy/list-objects.ts";
 import { walkFolder, type FoundFile } from "../copy/walk.ts";

@@ -1,9 +1,9 @@
 import { Fault, isFault } from "#protocol/faults/fault.ts";
-import type { HttpAnswer } from "#storage/answers.ts";
-import { checkRange, quoteEtag } from "#storage/check-range.ts";
-import { faultOfAnswer, isFromStore } from "#storage/faults.ts";
-import { CHECKSUM_HEADER, NONCE_HEADER, NOT_FOR_ALL, SUM_WANTED } from "#storage/signing.ts";
-import { looksLikeHtml } from "#storage/xml.ts";
+import type { HttpAnswer } from "#storage/s3/answers.ts";
+import { checkRange, quoteEtag } from "#storage/answers/check-range.ts";
+import { faultOfAnswer, isFromStore } from "#storage/answers/faults.ts";
+import { CHECKSUM_HEADER, NONCE_HEADER, NOT_FOR_ALL, SUM_WANTED } from "#storage/signing/signing.ts";
+import { looksLikeHtml } from "#storage/answers/xml.ts";
 import { callStore } from "../engine/engine.ts";
 import { askStore } from "./ask-store.ts";
 import type { Bench } from "./bench.ts";

@@ -1,8 +1,8 @@
-import type { HttpAnswer } from "#storage/answers.ts";
-import { askForNames, PLAIN_NAMES, readerOfNames } from "#storage/decode-names.ts";
-import { faultOfAnswer } from "#storage/faults.ts";
-import type { QueryPairs } from "#storage/sigv4.ts";
-import { childrenOf, parseXml, textOf } from "#storage/xml.ts";
+import type { HttpAnswer } from "#storage/s3/answers.ts";
+import { askForNames, PLAIN_NAMES, readerOfNames } from "#storage/answers/decode-names.ts";
+import { faultOfAnswer } from "#storage/answers/faults.ts";
+import type { QueryPairs } from "#storage/signing/sigv4.ts";
+import { childrenOf, parseXml, textOf } from "#storage/answers/xml.ts";
 import { wishFor } from "../copy/list-objects.ts";
 import { askStore } from "./ask-store.ts";
 import type { Bench } from "./bench.ts";

@@ -1,8 +1,8 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import { formatBytes, formatCount } from "#protocol/base/units.ts";
-import type { HttpAnswer } from "#storage/answers.ts";
-import { faultOfAnswer } from "#storage/faults.ts";
-import { childrenOf, parseXml, textOf } from "#storage/xml.ts";
+import type { HttpAnswer } from "#storage/s3/answers.ts";
+import { faultOfAnswer } from "#storage/answers/faults.ts";
+import { childrenOf, parseXml, textOf } from "#storage/answers/xml.ts";
 import { listPages } from "../copy/list-objects.ts";
 import { askStore } from "./ask-store.ts";
 import { withBench, type Bench } from "./bench.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { crc32Hex } from "#storage/crc32.ts";
+import { crc32Hex } from "#storage/checksums/crc32.ts";
 import { sumBytes } from "../engine/sum-bytes.ts";
 
 /**

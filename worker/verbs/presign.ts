@@ -1,5 +1,5 @@
-import { locate } from "#storage/signing.ts";
-import { MAX_LIFETIME_MS, presign } from "#storage/sigv4.ts";
+import { locate } from "#storage/signing/signing.ts";
+import { MAX_LIFETIME_MS, presign } from "#storage/signing/sigv4.ts";
 import { openKeys } from "../keys/open-keys.ts";
 import { readAccess } from "./bench.ts";
 import { oneKey, usage, type Verb } from "./verb.ts";

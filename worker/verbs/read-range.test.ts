@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { readHead } from "#storage/answers.ts";
+import { readHead } from "#storage/s3/answers.ts";
 import { callStore, type Engine } from "../engine/engine.ts";
 import { sendStream } from "../engine/send-stream.ts";
 import { openTrialStore, TROUBLES_OF_ANSWERS, type TrialStore } from "../engine/trial-store.ts";

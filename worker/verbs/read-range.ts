@@ -1,6 +1,6 @@
 import { Fault, isFault } from "#protocol/faults/fault.ts";
-import { checkRange } from "#storage/check-range.ts";
-import type { HttpAnswer } from "#storage/answers.ts";
+import { checkRange } from "#storage/answers/check-range.ts";
+import type { HttpAnswer } from "#storage/s3/answers.ts";
 import { fetchRange } from "../engine/fetch-range.ts";
 import { pay } from "../engine/limiter.ts";
 import { createPins, type Pins } from "../engine/pins.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { PRESETS } from "#storage/providers.ts";
+import { PRESETS } from "#storage/providers/providers.ts";
 import { planInput } from "./send-stdin.ts";
 
 const MIB = 1024 * 1024;

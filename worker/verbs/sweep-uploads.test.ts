@@ -1,7 +1,7 @@
-import { fixedCredential } from "#storage/sigv4.ts";
+import { fixedCredential } from "#storage/signing/sigv4.ts";
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readCreate } from "#storage/answers.ts";
+import { readCreate } from "#storage/s3/answers.ts";
 import { serveCanned } from "#storage/testing/canned-server.ts";
 import { callStore } from "../engine/engine.ts";
 import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";

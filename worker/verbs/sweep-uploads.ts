@@ -1,4 +1,4 @@
-import { readListParts } from "#storage/answers.ts";
+import { readListParts } from "#storage/s3/answers.ts";
 import { callStore } from "../engine/engine.ts";
 import type { LostCreate } from "../engine/send-job.ts";
 import { abandonUpload } from "../engine/send.ts";

@@ -1,10 +1,10 @@
 import { PutObjectCommand } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { isFault } from "#protocol/faults/fault.ts";
-import { createControlClient } from "#storage/client.ts";
-import { crc32Hex } from "#storage/crc32.ts";
-import { statObject, type ObjectState } from "#storage/multipart.ts";
-import { presignOperation } from "#storage/signing.ts";
+import { createControlClient } from "#storage/s3/client.ts";
+import { crc32Hex } from "#storage/checksums/crc32.ts";
+import { statObject, type ObjectState } from "#storage/s3/multipart.ts";
+import { presignOperation } from "#storage/signing/signing.ts";
 import { openStore, type OpenedStore } from "#storage/testing/open-store.ts";
 import { stageUpload } from "#storage/testing/stage-upload.ts";
 import { downloadInOrder, downloadToPlaces, keepSigned, type DownloadTools } from "./download-file.ts";

@@ -1,6 +1,6 @@
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import type { SignedRequest } from "#protocol/wire/operations.ts";
-import { sumBytes } from "#storage/combine-crc32.ts";
+import { sumBytes } from "#storage/checksums/combine-crc32.ts";
 import { fetchRange } from "./fetch-range.ts";
 import type { Gate } from "./gate.ts";
 import { keepTrying, type Patience } from "./keep-trying.ts";

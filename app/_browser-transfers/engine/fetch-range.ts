@@ -1,7 +1,7 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import type { SignedRequest } from "#protocol/wire/operations.ts";
-import { checkRange } from "#storage/check-range.ts";
-import { faultOfNetwork } from "#storage/faults.ts";
+import { checkRange } from "#storage/answers/check-range.ts";
+import { faultOfNetwork } from "#storage/answers/faults.ts";
 import type { Range } from "./plan-ranges.ts";
 
 /** Without a byte for so long, a read is begun anew. */

@@ -1,6 +1,6 @@
 import type { FolderFile, ObjectFacts } from "#protocol/buckets/browser-transfers.ts";
-import { combineCrc32, sumOfSums } from "#storage/combine-crc32.ts";
-import { cutEvenly, partBytesThatFit } from "#storage/plan.ts";
+import { combineCrc32, sumOfSums } from "#storage/checksums/combine-crc32.ts";
+import { cutEvenly, partBytesThatFit } from "#storage/s3/plan.ts";
 
 /**
  * How a file is read: in ranges of one object each, small enough to be held in memory, and in groups whose checksum is on

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { crc32Hex, compositeCrc32 } from "#storage/crc32.ts";
+import { crc32Hex, compositeCrc32 } from "#storage/checksums/crc32.ts";
 import { isSameObject } from "./same-object.ts";
 import { sumBlob } from "./sum-blob.ts";
 

@@ -1,6 +1,6 @@
 import type { ObjectFacts } from "#protocol/buckets/browser-transfers.ts";
-import { combineCrc32, sumOfSums } from "#storage/combine-crc32.ts";
-import { cutEvenly, partBytesThatFit } from "#storage/plan.ts";
+import { combineCrc32, sumOfSums } from "#storage/checksums/combine-crc32.ts";
+import { cutEvenly, partBytesThatFit } from "#storage/s3/plan.ts";
 
 /**
  * Whether the object that is there is the file that was chosen: by its size, and by the checksum the store keeps of it. A

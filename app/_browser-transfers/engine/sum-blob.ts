@@ -1,5 +1,5 @@
 import { Fault } from "#protocol/faults/fault.ts";
-import { sumBytes } from "#storage/combine-crc32.ts";
+import { sumBytes } from "#storage/checksums/combine-crc32.ts";
 
 /** Read and summed at a time: a few milliseconds of a thread. */
 const SLICE_BYTES = 2 * 1024 * 1024;

@@ -1,9 +1,9 @@
 import type { FinishedUpload, UploadedPart } from "#protocol/buckets/browser-transfers.ts";
 import { Fault, faultFrom, isFault } from "#protocol/faults/fault.ts";
 import type { SignedRequest } from "#protocol/wire/operations.ts";
-import { faultOfAnswer, type PlainAnswer } from "#storage/faults.ts";
-import { cutEvenly, type PlannedPart } from "#storage/plan.ts";
-import { looksLikeHtml } from "#storage/xml.ts";
+import { faultOfAnswer, type PlainAnswer } from "#storage/answers/faults.ts";
+import { cutEvenly, type PlannedPart } from "#storage/s3/plan.ts";
+import { looksLikeHtml } from "#storage/answers/xml.ts";
 import type { Gate } from "./gate.ts";
 import { keepTrying, type Patience } from "./keep-trying.ts";
 

@@ -11,8 +11,8 @@ import {
 import { join } from "node:path";
 import { PutObjectCommand } from "@aws-sdk/client-s3";
 import { runName } from "#protocol/base/names.ts";
-import { createControlClient } from "#storage/client.ts";
-import { traitsOf } from "#storage/providers.ts";
+import { createControlClient } from "#storage/s3/client.ts";
+import { traitsOf } from "#storage/providers/providers.ts";
 import { keysInEnv } from "../../stage/keys-in-env.ts";
 import type { Stage } from "../../stage/open-stage.ts";
 import { runOnce } from "../../stage/run-once.ts";

@@ -1,5 +1,5 @@
 import { Fault, isFault } from "#protocol/faults/fault.ts";
-import { faultOfNetwork } from "#storage/faults.ts";
+import { faultOfNetwork } from "#storage/answers/faults.ts";
 import { Channel, type ChannelEvents } from "./channel.ts";
 import { HeldBody, lengthOf, type UploadBody } from "./exchange.ts";
 import { Flow } from "./flow.ts";

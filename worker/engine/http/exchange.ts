@@ -1,6 +1,6 @@
 import type { SignedRequest } from "#protocol/wire/operations.ts";
 import { Fault } from "#protocol/faults/fault.ts";
-import type { HttpAnswer } from "#storage/answers.ts";
+import type { HttpAnswer } from "#storage/s3/answers.ts";
 import type { Target } from "./open-socket.ts";
 import type { Told } from "./system-calls.ts";
 

@@ -1,5 +1,5 @@
 import { Fault } from "#protocol/faults/fault.ts";
-import type { HttpAnswer } from "#storage/answers.ts";
+import type { HttpAnswer } from "#storage/s3/answers.ts";
 import { reasonOf } from "../clock.ts";
 import { whenAborted } from "../when-aborted.ts";
 import type { Connection } from "./connection.ts";

@@ -4,7 +4,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { network } from "#storage/network/network.ts";
 import { pinnedIdentity } from "#storage/network/pin.ts";
 import { authorizationOf, type Proxy } from "#storage/network/proxy.ts";
-import { pinHost } from "#storage/pinned-lookup.ts";
+import { pinHost } from "#storage/network/pinned-lookup.ts";
 import type { Attempt } from "./addresses.ts";
 import { preferAes128 } from "./prefer-aes-128.ts";
 import { whyRefused } from "./why-refused.ts";

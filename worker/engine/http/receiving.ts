@@ -1,5 +1,5 @@
 import { Fault } from "#protocol/faults/fault.ts";
-import type { HttpAnswer } from "#storage/answers.ts";
+import type { HttpAnswer } from "#storage/s3/answers.ts";
 import type { Buffers } from "./buffers.ts";
 import { createDechunker, type Dechunker } from "./dechunk.ts";
 import type { Sink } from "./exchange.ts";

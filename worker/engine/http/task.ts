@@ -1,5 +1,5 @@
 import type { Fault } from "#protocol/faults/fault.ts";
-import type { HttpAnswer } from "#storage/answers.ts";
+import type { HttpAnswer } from "#storage/s3/answers.ts";
 import type { DiskSense } from "../at-once.ts";
 import type { Buffers } from "./buffers.ts";
 import type { Encryption } from "./encrypt-directly.ts";

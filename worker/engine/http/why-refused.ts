@@ -1,4 +1,4 @@
-import { classOf } from "#storage/address-rules.ts";
+import { classOf } from "#storage/network/address-rules.ts";
 
 /** Addresses come from a hub, too: none of them leads a node to the metadata service of its own cloud. */
 export const whyRefused = (address: string): string | null =>

@@ -1,6 +1,6 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import { isIP } from "node:net";
-import type { HttpAnswer } from "#storage/answers.ts";
+import type { HttpAnswer } from "#storage/s3/answers.ts";
 import type { StoreTrust } from "#protocol/wire/store-trust.ts";
 import { network } from "#storage/network/network.ts";
 import { diskSense, type DiskSense } from "../at-once.ts";

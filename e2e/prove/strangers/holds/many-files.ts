@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { dataKey } from "#protocol/checkpoint/keys.ts";
 import { attemptId, filePath, runName } from "#protocol/base/names.ts";
 import { packPath } from "#protocol/checkpoint/packing.ts";
-import { crc32Hex } from "#storage/crc32.ts";
+import { crc32Hex } from "#storage/checksums/crc32.ts";
 import type { Stage } from "../../../stage/open-stage.ts";
 import { manifestOf, putOf, type RogueNode, send, signOne, type Staged } from "../../../stage/rogue-node.ts";
 import type { Call } from "./hold-inputs.ts";

@@ -1,0 +1,167 @@
+import {
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  CopyObjectCommand,
+  CreateMultipartUploadCommand,
+  HeadObjectCommand,
+  type S3Client,
+  UploadPartCopyCommand,
+} from "@aws-sdk/client-s3";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import { forEachOf } from "#protocol/base/for-each-of.ts";
+import type { StoreTraits } from "#protocol/wire/operations.ts";
+import { quoteEtag } from "../answers/check-range.ts";
+import { faultOfSdk } from "../answers/faults.ts";
+import { NONCE_METADATA } from "../signing/signing.ts";
+import { encodeKey } from "../signing/sigv4.ts";
+
+/**
+ * Copies an object inside one bucket: the store moves the bytes. The source is pinned by its ETag, so a copy is of the version
+ * that was asked for; what has the target key already is never written over, unless it is this very copy, made before
+ * somebody could say so. Whole up to 5 GiB; above that, and where the ETag of a copy would be another one than the
+ * source's, in ranges of a multipart upload that bears the nonce.
+ */
+
+export interface CopyWithin {
+  bucket: string;
+  source: string;
+  /**
+   * An older version of the source. It may then be copied onto its own key, over what is the newest there: a bucket that has
+   * versions keeps that too.
+   */
+  version?: string;
+  target: string;
+  sizeBytes: number;
+  /** With its quotes. */
+  etag: string;
+  /** Names this copy, so that it is known again. At most 64 characters. */
+  nonce: string;
+  traits: StoreTraits;
+  signal: AbortSignal;
+  /** Most that one CopyObject takes; the protocol's limit, unless a test says otherwise. */
+  largestWholeBytes?: number;
+}
+
+const GIB = 1024 ** 3;
+const LARGEST_WHOLE_BYTES = 5 * GIB;
+/** Large, because no byte of it crosses a link. */
+const RANGE_BYTES = GIB / 2;
+const AT_A_TIME = 4;
+
+async function sent<T>(call: Promise<T>, about: { op: string; copy: CopyWithin; subject: string }): Promise<T> {
+  const { op, copy, subject } = about;
+  try {
+    return await call;
+  } catch (error) {
+    if (copy.signal.aborted) throw new Fault("CANCELLED", { op, subject });
+    const fault = faultOfSdk(error, { op, subject });
+    // The only condition that is set is the source's ETag.
+    throw fault.code === "ALREADY_EXISTS" && op.includes("Copy") ? new Fault("OBJECT_CHANGED", fault.context) : fault;
+  }
+}
+
+const sourceOf = ({ bucket, source, version }: CopyWithin): string =>
+  `${bucket}/${encodeKey(source)}${version === undefined ? "" : `?versionId=${encodeURIComponent(version)}`}`;
+
+async function headOf(client: S3Client, copy: CopyWithin, at: { key: string; version?: string | undefined }) {
+  const op = "HeadObject";
+  const { key } = at;
+  const command = new HeadObjectCommand({ Bucket: copy.bucket, Key: key, VersionId: at.version });
+  try {
+    return await sent(client.send(command, { abortSignal: copy.signal }), { op, copy, subject: key });
+  } catch (error) {
+    if (isFault(error) && error.code === "NO_SUCH_KEY") return null;
+    throw error;
+  }
+}
+
+/**
+ * Makes the copy, or finds that it is there already. Faults: ALREADY_EXISTS when something else has the target key,
+ * OBJECT_CHANGED, NO_SUCH_KEY, SIZE_MISMATCH, CANCELLED, those of the store.
+ */
+export async function copyWithin(client: S3Client, copy: CopyWithin): Promise<void> {
+  const { bucket, source, target, sizeBytes, etag, nonce, signal } = copy;
+  const there = await headOf(client, copy, { key: target });
+  if (there !== null) {
+    const isSame = there.ETag !== undefined && quoteEtag(there.ETag) === etag;
+    const isOurs = there.Metadata?.[NONCE_METADATA] === nonce;
+    if ((isSame || isOurs) && there.ContentLength === sizeBytes) return;
+    if (copy.version === undefined) throw new Fault("ALREADY_EXISTS", { op: "CopyObject", subject: target });
+  }
+  const largest = copy.largestWholeBytes ?? LARGEST_WHOLE_BYTES;
+  if (sizeBytes > largest || (etag.includes("-") && sizeBytes > 0)) await copyInRanges(client, copy);
+  else {
+    const command = new CopyObjectCommand({
+      Bucket: bucket,
+      Key: target,
+      CopySource: sourceOf(copy),
+      CopySourceIfMatch: etag,
+    });
+    await sent(client.send(command, { abortSignal: signal }), { op: "CopyObject", copy, subject: source });
+  }
+  const arrived = await headOf(client, copy, { key: target });
+  if (arrived?.ContentLength !== sizeBytes) {
+    const detail = `the copy has ${arrived?.ContentLength ?? 0} bytes of ${sizeBytes}`;
+    throw new Fault("SIZE_MISMATCH", { op: "CopyObject", subject: target, detail });
+  }
+}
+
+/** Requests that a copy of so many bytes takes. Pure. */
+export const copyRequests = (sizeBytes: number, etag: string): number =>
+  sizeBytes > LARGEST_WHOLE_BYTES || etag.includes("-") ? 4 + Math.ceil(sizeBytes / RANGE_BYTES) : 3;
+
+async function copyInRanges(client: S3Client, copy: CopyWithin): Promise<void> {
+  const { bucket, source, target, sizeBytes, etag, nonce, traits, signal } = copy;
+  const head = await headOf(client, copy, { key: source, version: copy.version });
+  if (head === null) throw new Fault("NO_SUCH_KEY", { op: "CopyObject", subject: source });
+  const at = { Bucket: bucket, Key: target };
+  const create = new CreateMultipartUploadCommand({
+    ...at,
+    ContentType: head.ContentType,
+    ContentDisposition: head.ContentDisposition,
+    ContentEncoding: head.ContentEncoding,
+    ContentLanguage: head.ContentLanguage,
+    CacheControl: head.CacheControl,
+    Metadata: { ...head.Metadata, [NONCE_METADATA]: nonce },
+  });
+  const made = await sent(client.send(create, { abortSignal: signal }), {
+    op: "CreateMultipartUpload",
+    copy,
+    subject: target,
+  });
+  const upload = { ...at, UploadId: made.UploadId };
+  try {
+    const least = Math.max(traits.minPartBytes, Math.ceil(sizeBytes / traits.maxParts));
+    const rangeBytes = Math.min(
+      Math.max(least, Math.min(RANGE_BYTES, copy.largestWholeBytes ?? RANGE_BYTES)),
+      traits.maxPartBytes,
+    );
+    const starts = Array.from({ length: Math.ceil(sizeBytes / rangeBytes) }, (_, index) => index * rangeBytes);
+    const parts: { PartNumber: number; ETag: string }[] = [];
+    await forEachOf([...starts.entries()], AT_A_TIME, async ([index, start]) => {
+      const command = new UploadPartCopyCommand({
+        ...upload,
+        PartNumber: index + 1,
+        CopySource: sourceOf(copy),
+        CopySourceIfMatch: etag,
+        CopySourceRange: `bytes=${start}-${Math.min(sizeBytes, start + rangeBytes) - 1}`,
+      });
+      const about = { op: "UploadPartCopy", copy, subject: source };
+      const { CopyPartResult: result } = await sent(client.send(command, { abortSignal: signal }), about);
+      if (result?.ETag === undefined)
+        throw new Fault("UNEXPECTED_ANSWER", { op: about.op, subject: source, detail: "no ETag in the answer" });
+      parts.push({ PartNumber: index + 1, ETag: result.ETag });
+    });
+    const Parts = parts.toSorted((a, b) => a.PartNumber - b.PartNumber);
+    const complete = new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } });
+    await sent(client.send(complete, { abortSignal: signal }), {
+      op: "CompleteMultipartUpload",
+      copy,
+      subject: target,
+    });
+  } catch (error) {
+    // Best effort, whatever became of the signal: why it came to this is what counts.
+    await client.send(new AbortMultipartUploadCommand(upload)).catch(() => undefined);
+    throw error;
+  }
+}
