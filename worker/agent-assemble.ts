@@ -5,7 +5,7 @@ import type { RunName } from "#protocol/base/names.ts";
 import type { Narrator } from "./agent-narrator.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { createBenches, type Bench, type Benches } from "./agent-benches.ts";
-import { systemClock } from "./engine/clock.ts";
+import { systemClock } from "./base/clock.ts";
 import { createCopier, type Copier } from "./homes/copier.ts";
 import { openCopyLedger, type CopyLedger } from "./homes/copy-ledger.ts";
 import { openHomes, type Homes } from "./homes/homes.ts";

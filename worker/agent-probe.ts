@@ -3,7 +3,7 @@ import type { AgentCommand } from "./agent.ts";
 import type { Agent } from "./agent-assemble.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import type { PlatformFacts } from "./config.ts";
-import { systemClock } from "./engine/clock.ts";
+import { systemClock } from "./base/clock.ts";
 import { keepDeletionCost } from "./host/deletion-cost.ts";
 import { createImds } from "./host/imds.ts";
 import type { Hub } from "./link/hub.ts";

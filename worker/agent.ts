@@ -9,7 +9,7 @@ import { probeFirst, tellCost } from "./agent-probe.ts";
 import { composeReport } from "./agent-report.ts";
 import { assemble, type Agent, type AgentParts } from "./agent-assemble.ts";
 import type { Config, PlatformFacts } from "./config.ts";
-import { systemClock } from "./engine/clock.ts";
+import { systemClock } from "./base/clock.ts";
 import { readFacts } from "./host/facts.ts";
 import { createImds } from "./host/imds.ts";
 import { lockFolder } from "./host/lock.ts";

@@ -4,7 +4,7 @@ import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { brotliCompressSync } from "node:zlib";
 import { formatBytes } from "#protocol/base/units.ts";
-import { KOFFI, NODE_RS_CRC32 } from "./engine/load-native.ts";
+import { KOFFI, NODE_RS_CRC32 } from "./base/load-native.ts";
 import { buildSingleFile } from "./single-file/build-single-file.ts";
 import { importNode } from "./single-file/import-node.ts";
 

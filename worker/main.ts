@@ -15,7 +15,7 @@ import {
   terminalWishes,
 } from "./config.ts";
 import type { CommandName } from "./commands.ts";
-import { fileTimes } from "./engine/file-times.ts";
+import { fileTimes } from "./base/file-times.ts";
 import { freeCompilers } from "./host/keep-heap-small.ts";
 import { openInput } from "./host/read-input.ts";
 import { nameStore } from "./keys/named-store.ts";
@@ -105,8 +105,8 @@ async function run(invocation: Invocation): Promise<number> {
       streams.out(`${await helpFor(invocation)}\n`);
       return 0;
     case "version": {
-      const { systemCalls } = await import("./engine/http/system-calls.ts");
-      const { nativeSum } = await import("./engine/sum-bytes.ts");
+      const { systemCalls } = await import("./base/system-calls.ts");
+      const { nativeSum } = await import("./base/sum-bytes.ts");
       // Files go from the disk to plain sockets without passing through this process.
       const sendsStraight = systemCalls() !== null;
       const sumsFast = nativeSum() !== null;

@@ -1,7 +1,7 @@
 import { formatBytes, formatCount, formatEta, formatRate } from "#protocol/base/units.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
-import { STALLED_MS } from "./engine/movement-of.ts";
-import type { Tally } from "./engine/tally.ts";
+import { STALLED_MS } from "./transfer/progress/movement-of.ts";
+import type { Tally } from "./transfer/progress/transfer-progress.ts";
 
 /** A transfer is a sentence, the same on every surface: from where to where, how much of how much, how fast, how long. */
 export interface Moving {

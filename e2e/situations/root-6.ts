@@ -71,7 +71,7 @@ export const root = {
     {
       situation: "The limit of open files is small (`ulimit -n 64`), or the machine's is reached.",
       outcome: "Each file that could not be opened is named with that limit and how it is raised.",
-      test: "worker/engine/disk-fault.test.ts > where no more files may be opened (%s) the limit is named, and not the disk alone",
+      test: "worker/base/disk-fault.test.ts > where no more files may be opened (%s) the limit is named, and not the disk alone",
     },
     {
       situation:

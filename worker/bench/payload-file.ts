@@ -2,8 +2,8 @@ import { createHash, randomFillSync } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
-import { throwIfAborted } from "../engine/clock.ts";
-import { codeOf, diskFault } from "../engine/disk-fault.ts";
+import { throwIfAborted } from "../base/clock.ts";
+import { codeOf, diskFault } from "../base/disk-fault.ts";
 
 const BLOCK_BYTES = 4 * 1024 * 1024;
 

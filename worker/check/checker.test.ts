@@ -5,8 +5,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest
 import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
 import type { Command } from "#protocol/wire/commands.ts";
 import type { NodeEvent } from "#protocol/wire/reports.ts";
-import { systemClock } from "../engine/clock.ts";
-import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
+import { systemClock } from "../base/clock.ts";
+import { openTrialStore, type TrialStore } from "../testing/trial-store.ts";
 import { openCommandMemory, type CommandMemory } from "../link/command-memory.ts";
 import { createFakeHub } from "../link/fake-hub.ts";
 import { openOutbox, type Outbox } from "../link/outbox.ts";

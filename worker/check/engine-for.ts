@@ -1,4 +1,4 @@
-import type { Engine } from "../engine/engine.ts";
+import type { Engine } from "../transfer/engine.ts";
 import type { OfferedCheckpoint } from "../restore/read-checkpoint.ts";
 import type { CheckerParts } from "./checker.ts";
 

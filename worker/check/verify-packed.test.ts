@@ -8,8 +8,8 @@ import { manifest as manifestSchema, type Manifest } from "#protocol/checkpoint/
 import { Fault } from "#protocol/faults/fault.ts";
 import { readPut } from "#storage/s3/answers.ts";
 import { crc32Hex } from "#storage/checksums/crc32.ts";
-import { callStore } from "../engine/engine.ts";
-import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
+import { callStore } from "../transfer/engine.ts";
+import { openTrialStore, type TrialStore } from "../testing/trial-store.ts";
 import { STAGED_HEAD, manifestOf, storeFile } from "../restore/stage-stored.ts";
 import { verify, type VerifyJob } from "./verify.ts";
 

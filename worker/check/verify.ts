@@ -4,12 +4,12 @@ import { isDamage, MOST_RANGES, type DamagedRange, type DamageReport } from "#pr
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { crc32Hex } from "#storage/checksums/crc32.ts";
-import type { Engine } from "../engine/engine.ts";
-import { openReceiveJournal, type ReceiveMemory } from "../engine/receive-file.ts";
-import { receivePieces, type Piece } from "../engine/receive.ts";
-import { createPatience, type Patience } from "../engine/retry.ts";
-import { signAhead } from "../engine/sign-ahead.ts";
-import { createTally, type PartState, type Tally } from "../engine/tally.ts";
+import type { Engine } from "../transfer/engine.ts";
+import { openReceiveJournal, type ReceiveMemory } from "../transfer/download/receive-file.ts";
+import { receivePieces, type Piece } from "../transfer/download/receive.ts";
+import { createPatience, type Patience } from "../transfer/store-session/retry.ts";
+import { signAhead } from "../transfer/store-session/sign-ahead.ts";
+import { createTally, type PartState, type Tally } from "../transfer/progress/transfer-progress.ts";
 import { itemsOf, planSpans, type Item, type Span } from "./plan-spans.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { cutEvenly, partBytesThatFit, planParts, type PlannedPart } from "#storage/s3/plan.ts";
 import type { ObjectSum } from "#storage/checksums/crc32.ts";
-import type { Engine } from "../engine/engine.ts";
+import type { Engine } from "../transfer/engine.ts";
 
 /**
  * What is known of an object before it is fetched, and by what its bytes will be known for right: the CRC32 of the

@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { isFault } from "#protocol/faults/fault.ts";
 import { readPut } from "#storage/s3/answers.ts";
 import { crc32Hex } from "#storage/checksums/crc32.ts";
-import { callStore } from "../engine/engine.ts";
-import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
+import { callStore } from "../transfer/engine.ts";
+import { openTrialStore, type TrialStore } from "../testing/trial-store.ts";
 import { createEarlyFetches } from "./fetch-early.ts";
 import type { ListedObject } from "./list-objects.ts";
 

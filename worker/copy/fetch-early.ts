@@ -1,5 +1,5 @@
 import { toFault, type Fault } from "#protocol/faults/fault.ts";
-import { warmUp, type Engine } from "../engine/engine.ts";
+import { warmUp, type Engine } from "../transfer/engine.ts";
 import { fetchSmall, isFetchable, type Fetched } from "./fetch-small.ts";
 import type { ListedObject } from "./list-objects.ts";
 

@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { readPut } from "#storage/s3/answers.ts";
 import { crc32Hex } from "#storage/checksums/crc32.ts";
-import { callStore } from "../engine/engine.ts";
-import type { Piece } from "../engine/receive.ts";
-import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
+import { callStore } from "../transfer/engine.ts";
+import type { Piece } from "../transfer/download/receive.ts";
+import { openTrialStore, type TrialStore } from "../testing/trial-store.ts";
 import { fetchSmall } from "./fetch-small.ts";
 
 const content = randomBytes(70_001);

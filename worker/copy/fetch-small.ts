@@ -6,15 +6,15 @@ import { sumToHex } from "#storage/checksums/combine-crc32.ts";
 import { readObjectSum, type ObjectSum } from "#storage/checksums/crc32.ts";
 import { faultOfAnswer } from "#storage/answers/faults.ts";
 import { CHECKSUM_HEADER, NOT_FOR_ALL } from "#storage/signing/signing.ts";
-import { callStore, type Call, type Engine } from "../engine/engine.ts";
-import type { Sink } from "../engine/http/wire.ts";
-import { isSmallFor, smallBuffersOf } from "../engine/lend-buffers.ts";
-import { pay, type Lane } from "../engine/limiter.ts";
-import { createPins } from "../engine/pins.ts";
-import type { Piece } from "../engine/receive.ts";
-import { operationOf } from "../engine/sign-ahead.ts";
-import { sumBytes } from "../engine/sum-bytes.ts";
-import { TryTwice } from "../engine/try-twice.ts";
+import { callStore, type Call, type Engine } from "../transfer/engine.ts";
+import type { Sink } from "../transfer/http/http-client.ts";
+import { isSmallFor, smallBuffersOf } from "../transfer/memory/small-buffer-pool.ts";
+import { pay, type Lane } from "../transfer/concurrency/limiter.ts";
+import { createPins } from "../transfer/download/etag-guard.ts";
+import type { Piece } from "../transfer/download/receive.ts";
+import { operationOf } from "../transfer/store-session/sign-ahead.ts";
+import { sumBytes } from "../base/sum-bytes.ts";
+import { TryTwice } from "../transfer/concurrency/hedged-request.ts";
 
 /**
  * A small object in one request, into memory: what makes thousands of them cheap. Who wants more (a try after a failure, a part

@@ -2,8 +2,8 @@ import { fixedCredential } from "#storage/signing/sigv4.ts";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { readPut } from "#storage/s3/answers.ts";
 import { serveCanned } from "#storage/testing/canned-server.ts";
-import { callStore } from "../engine/engine.ts";
-import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
+import { callStore } from "../transfer/engine.ts";
+import { openTrialStore, type TrialStore } from "../testing/trial-store.ts";
 import { listEarly, listObjects, listPages, type ListedPage } from "./list-objects.ts";
 
 const { signal } = new AbortController();

@@ -5,8 +5,8 @@ import { faultOfAnswer, type HttpAnswer } from "#storage/answers/faults.ts";
 import { locateBucket, type StoreAccess } from "#storage/signing/signing.ts";
 import { presign, type Credential, type CredentialSource, type QueryPairs } from "#storage/signing/sigv4.ts";
 import { childrenOf, integerOf, parseXml, textOf, type XmlElement } from "#storage/answers/xml.ts";
-import { ask, warmUp, type Engine } from "../engine/engine.ts";
-import { createPatience, withRetry } from "../engine/retry.ts";
+import { ask, warmUp, type Engine } from "../transfer/engine.ts";
+import { createPatience, withRetry } from "../transfer/store-session/retry.ts";
 
 /**
  * Listings by signed ListObjectsV2, page by page; without the SDK, which takes longer to load than most listings to

@@ -13,11 +13,11 @@ import {
   openFile,
   renameFile,
   statFile,
-} from "../engine/at-once.ts";
-import type { Engine } from "../engine/engine.ts";
-import type { ReceiveMemory, ReceiveWatch } from "../engine/receive-file.ts";
-import type { Piece } from "../engine/receive.ts";
-import { waitAfter } from "../engine/retry.ts";
+} from "../base/adaptive-sync-io.ts";
+import type { Engine } from "../transfer/engine.ts";
+import type { ReceiveMemory, ReceiveWatch } from "../transfer/download/receive-file.ts";
+import type { Piece } from "../transfer/download/receive.ts";
+import { waitAfter } from "../transfer/store-session/retry.ts";
 import { fetchSmall, type Fetched } from "./fetch-small.ts";
 import type { Expected } from "./facts.ts";
 

@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { readPut } from "#storage/s3/answers.ts";
 import { compositeCrc32, crc32Hex } from "#storage/checksums/crc32.ts";
-import { systemClock } from "../engine/clock.ts";
-import { callStore } from "../engine/engine.ts";
-import { openReceiveJournal } from "../engine/receive-file.ts";
-import type { Piece } from "../engine/receive.ts";
-import { createPatience } from "../engine/retry.ts";
-import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
+import { systemClock } from "../base/clock.ts";
+import { callStore } from "../transfer/engine.ts";
+import { openReceiveJournal } from "../transfer/download/receive-file.ts";
+import type { Piece } from "../transfer/download/receive.ts";
+import { createPatience } from "../transfer/store-session/retry.ts";
+import { openTrialStore, type TrialStore } from "../testing/trial-store.ts";
 import type { AskObject, Expected, PartSum } from "./facts.ts";
 import { receiveVerified } from "./receive-verified.ts";
 

@@ -5,11 +5,16 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { combineCrc32 } from "#storage/checksums/combine-crc32.ts";
 import { compositeCrc32 } from "#storage/checksums/crc32.ts";
 import { removeOwned } from "../disk/change-disk.ts";
-import { diskFault } from "../engine/disk-fault.ts";
-import type { Engine } from "../engine/engine.ts";
-import { checksumSlice } from "../engine/read-part.ts";
-import { receiveFile, type FileToReceive, type ReceiveMemory, type ReceiveWatch } from "../engine/receive-file.ts";
-import type { Piece } from "../engine/receive.ts";
+import { diskFault } from "../base/disk-fault.ts";
+import type { Engine } from "../transfer/engine.ts";
+import { checksumSlice } from "../transfer/upload/read-part.ts";
+import {
+  receiveFile,
+  type FileToReceive,
+  type ReceiveMemory,
+  type ReceiveWatch,
+} from "../transfer/download/receive-file.ts";
+import type { Piece } from "../transfer/download/receive.ts";
 import type { AskObject, Expected, PartSum } from "./facts.ts";
 
 /**

@@ -1,16 +1,16 @@
 import { basename } from "node:path";
 import { isFault, toFault, type Fault } from "#protocol/faults/fault.ts";
 import { planPartBytes, planParts, type PlanInput } from "#storage/s3/plan.ts";
-import { isTurnOver, nextTurn } from "../engine/at-once.ts";
-import type { Engine } from "../engine/engine.ts";
-import { forEachFile } from "../engine/for-each.ts";
-import type { FileIdentity } from "../engine/identity.ts";
-import { createPatience, withRetry } from "../engine/retry.ts";
-import { sendEmpty } from "../engine/send-empty.ts";
-import { openSendJournal } from "../engine/send-journal.ts";
-import type { LostCreate, SendJob } from "../engine/send-job.ts";
-import { abandonUpload, sendFile, sweepLost } from "../engine/send.ts";
-import { createTally, type Tally } from "../engine/tally.ts";
+import { isTurnOver, nextTurn } from "../base/adaptive-sync-io.ts";
+import type { Engine } from "../transfer/engine.ts";
+import { forEachFile } from "../base/for-each.ts";
+import type { FileIdentity } from "../base/identity.ts";
+import { createPatience, withRetry } from "../transfer/store-session/retry.ts";
+import { sendEmpty } from "../transfer/upload/send-empty.ts";
+import { openSendJournal } from "../transfer/upload/send-journal.ts";
+import type { LostCreate, SendJob } from "../transfer/upload/send-job.ts";
+import { abandonUpload, sendFile, sweepLost } from "../transfer/upload/send.ts";
+import { createTally, type Tally } from "../transfer/progress/transfer-progress.ts";
 import { mapRows, type Rows } from "../listing/rows.ts";
 import { warmForSmall } from "./warm-small.ts";
 

@@ -2,9 +2,9 @@ import { statSync, type Dirent } from "node:fs";
 import { opendir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Fault } from "#protocol/faults/fault.ts";
-import { atOnce } from "../engine/at-once.ts";
-import { diskFault } from "../engine/disk-fault.ts";
-import { identityOf, type FileIdentity } from "../engine/identity.ts";
+import { atOnce } from "../base/adaptive-sync-io.ts";
+import { diskFault } from "../base/disk-fault.ts";
+import { identityOf, type FileIdentity } from "../base/identity.ts";
 import { countLeftOut, type LeftOut } from "./left-out.ts";
 
 export interface FoundFile {

@@ -1,4 +1,4 @@
-import { warmUp, type Engine } from "../engine/engine.ts";
+import { warmUp, type Engine } from "../transfer/engine.ts";
 
 /** Opens connections for as many small objects as there are; one alone takes what there is. */
 export async function warmForSmall(engine: Engine, keys: Iterable<string>): Promise<void> {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { codeOf } from "../engine/disk-fault.ts";
+import { codeOf } from "../base/disk-fault.ts";
 import { isThere } from "./is-there.ts";
 import { removeOwned, unlinkOwned } from "./change-disk.ts";
 

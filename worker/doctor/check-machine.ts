@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { toFault } from "#protocol/faults/fault.ts";
 import { formatBytes, formatCount } from "#protocol/base/units.ts";
 import { removeOwned } from "../disk/change-disk.ts";
-import { diskFault } from "../engine/disk-fault.ts";
+import { diskFault } from "../base/disk-fault.ts";
 import { judgeStateDisk } from "../host/judge-state-disk.ts";
 import { readHolder } from "../host/lock.ts";
 import { stateFolder } from "../host/state-folder.ts";

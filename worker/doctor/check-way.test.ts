@@ -3,7 +3,7 @@ import { createServer as createTls } from "node:tls";
 import { afterEach, describe, expect, test } from "vitest";
 import { readNetwork, setNetwork } from "#storage/network/network.ts";
 import { openProxy } from "#storage/testing/open-proxy.ts";
-import { originOf } from "../engine/http/open-socket.ts";
+import { originOf } from "../transfer/http/socket/open-socket.ts";
 import { TRIAL_TLS } from "#storage/testing/trial-certificate.ts";
 import { checkWay, judgeConnection } from "./check-way.ts";
 

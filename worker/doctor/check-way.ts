@@ -16,7 +16,7 @@ import {
   originOf,
   type Origin,
   type TlsMemory,
-} from "../engine/http/open-socket.ts";
+} from "../transfer/http/socket/open-socket.ts";
 import { isLoopback } from "../link/hub-address.ts";
 import { doubtful, failed, fine, type Finding } from "./finding.ts";
 

@@ -9,7 +9,7 @@ import { PROTOCOL_VERSION } from "#protocol/base/version.ts";
 import { CHECKS } from "#storage/profile-test/check-list.ts";
 import { parseCommandLine } from "../cli.ts";
 import { resolveConfig } from "../config.ts";
-import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
+import { openTrialStore, type TrialStore } from "../testing/trial-store.ts";
 import { storeCredential } from "../link/node-credential.ts";
 import { createTerminal } from "../terminal.ts";
 import { examine } from "./doctor.ts";

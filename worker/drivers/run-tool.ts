@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { Fault } from "#protocol/faults/fault.ts";
-import { codeOf } from "../engine/disk-fault.ts";
+import { codeOf } from "../base/disk-fault.ts";
 import { READY, type ToolCommand, type ToolEnd } from "./driver.ts";
 import { endOf, redact } from "./redact.ts";
 import { memoryOfTree } from "./watch-memory.ts";

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { faultData } from "#protocol/faults/fault-data.ts";
 import { anyEpoch, attemptId, id, step, writerEpoch } from "#protocol/base/names.ts";
 import { removeOwned } from "../disk/change-disk.ts";
-import { openJournal } from "../engine/journal.ts";
+import { openJournal } from "../base/journal.ts";
 import { capture, type Capture } from "../upload/capture.ts";
 
 /**

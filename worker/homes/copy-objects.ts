@@ -8,16 +8,16 @@ import { filePath, type AttemptId } from "#protocol/base/names.ts";
 import { PACK_FOLDER, storedBytes } from "#protocol/checkpoint/packing.ts";
 import { planParts, type PartPlan } from "#storage/s3/plan.ts";
 import { removeOwned } from "../disk/change-disk.ts";
-import type { Engine } from "../engine/engine.ts";
+import type { Engine } from "../transfer/engine.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
-import { readIdentity } from "../engine/identity.ts";
-import { openReceiveJournal, receiveFile } from "../engine/receive-file.ts";
-import type { Piece } from "../engine/receive.ts";
-import { createPatience, type Patience } from "../engine/retry.ts";
-import { openSendJournal, type SendJournal } from "../engine/send-journal.ts";
-import { openFileSource } from "../engine/send-source.ts";
-import { sendFile } from "../engine/send.ts";
-import { createTally, type Tally } from "../engine/tally.ts";
+import { readIdentity } from "../base/identity.ts";
+import { openReceiveJournal, receiveFile } from "../transfer/download/receive-file.ts";
+import type { Piece } from "../transfer/download/receive.ts";
+import { createPatience, type Patience } from "../transfer/store-session/retry.ts";
+import { openSendJournal, type SendJournal } from "../transfer/upload/send-journal.ts";
+import { openFileSource } from "../transfer/upload/send-source.ts";
+import { sendFile } from "../transfer/upload/send.ts";
+import { createTally, type Tally } from "../transfer/progress/transfer-progress.ts";
 
 /**
  * A checkpoint from one home to another, object by object as they lie there: packs stay packs and frames stay frames, so that

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { RunHomes } from "#protocol/wire/homes.ts";
 import { runName } from "#protocol/base/names.ts";
 import { traitsOf } from "#storage/providers/providers.ts";
-import { createFakeClock } from "../engine/fake-clock.ts";
+import { createFakeClock } from "../testing/fake-clock.ts";
 import { createFakeHub } from "../link/fake-hub.ts";
 import { openHomes } from "./homes.ts";
 

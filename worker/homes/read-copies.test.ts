@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
 import { traitsOf } from "#storage/providers/providers.ts";
-import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
+import { openTrialStore, type TrialStore } from "../testing/trial-store.ts";
 import { createFakeHub } from "../link/fake-hub.ts";
 import { manifestOf, restoreJobOf, storeFile, type StoredFile } from "../restore/stage-stored.ts";
 import { restoreFromCopies } from "./read-copies.ts";

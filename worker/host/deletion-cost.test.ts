@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Fault } from "#protocol/faults/fault.ts";
-import { createFakeClock } from "../engine/fake-clock.ts";
+import { createFakeClock } from "../testing/fake-clock.ts";
 import { keepDeletionCost } from "./deletion-cost.ts";
 
 const MIB = 1024 * 1024;

@@ -1,5 +1,5 @@
 import { toFault, type Fault } from "#protocol/faults/fault.ts";
-import type { Clock } from "../engine/clock.ts";
+import type { Clock } from "../base/clock.ts";
 import type { Imds } from "./imds.ts";
 
 /**

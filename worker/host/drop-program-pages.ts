@@ -1,5 +1,5 @@
 import { readFileSync, readlinkSync } from "node:fs";
-import { systemCalls } from "../engine/http/system-calls.ts";
+import { systemCalls } from "../base/system-calls.ts";
 
 /** Of `/proc/self/smaps`: `55d0c8a00000-55d0c8d46000 r-xp 00000000 fe:00 1234   /usr/bin/tidemark`. */
 const MAPPING = /^([0-9a-f]+)-([0-9a-f]+) (\S{4}) \S+ \S+ \d+ +(\/.*)$/;

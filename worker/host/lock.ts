@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { FaultCode } from "#protocol/faults/fault-table.ts";
 import { removeOwned, renameOwned } from "../disk/change-disk.ts";
-import { codeOf, diskFault } from "../engine/disk-fault.ts";
+import { codeOf, diskFault } from "../base/disk-fault.ts";
 
 /**
  * One worker per state folder: two writers would tear each other's journals. The lock names a process by number, start

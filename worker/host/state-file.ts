@@ -2,8 +2,8 @@ import { constants, open, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import type * as z from "zod";
 import { removeOwned, renameOwned } from "../disk/change-disk.ts";
-import { codeOf, diskFault } from "../engine/disk-fault.ts";
-import { syncFolder } from "../engine/journal.ts";
+import { codeOf, diskFault } from "../base/disk-fault.ts";
+import { syncFolder } from "../base/journal.ts";
 
 /** How a file that must not be there yet is opened: never through a link, and never one that somebody else made. */
 export const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;

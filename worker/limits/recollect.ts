@@ -1,4 +1,4 @@
-import type { Engine, EngineOptions } from "../engine/engine.ts";
+import type { Engine, EngineOptions } from "../transfer/engine.ts";
 import type { LearnedKey, Memory } from "./learned.ts";
 
 /** Between what is remembered of a bucket and an engine that moves bytes to or from it. */

@@ -1,5 +1,5 @@
-import { timeHandshake } from "../engine/http/measure-rtt.ts";
-import { originOf } from "../engine/http/open-socket.ts";
+import { timeHandshake } from "../transfer/http/socket/measure-rtt.ts";
+import { originOf } from "../transfer/http/socket/open-socket.ts";
 
 /**
  * The time of one TCP handshake with a store, ms: what everybody on this link waits before anything begins. Through a proxy it is the

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import * as z from "zod";
 import { removeOwned } from "../disk/change-disk.ts";
-import { diskFault } from "../engine/disk-fault.ts";
+import { diskFault } from "../base/disk-fault.ts";
 import { readStateFile, writeStateFile } from "../host/state-file.ts";
 import { parseTimetable, type Timetable } from "./schedule.ts";
 

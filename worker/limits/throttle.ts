@@ -1,8 +1,8 @@
 import { statSync } from "node:fs";
-import { createBell, type Bell } from "../engine/bell.ts";
-import { systemClock, type Clock } from "../engine/clock.ts";
-import type { Limiter } from "../engine/limiter.ts";
-import type { Meter } from "../engine/meter.ts";
+import { createBell, type Bell } from "../base/wakeable-sleep.ts";
+import { systemClock, type Clock } from "../base/clock.ts";
+import type { Limiter } from "../transfer/concurrency/limiter.ts";
+import type { Meter } from "../transfer/progress/meter.ts";
 import { HOUSEHOLD_START, rateOfHousehold, stepHousehold, type HouseholdState } from "./household.ts";
 import { probeRtt, type RttProbe } from "./rtt-probe.ts";
 import { rateAt, type Timetable, type WallClock } from "./schedule.ts";

@@ -4,7 +4,7 @@ import { command, type Command } from "#protocol/wire/commands.ts";
 import { faultData } from "#protocol/faults/fault-data.ts";
 import type { FaultData } from "#protocol/faults/fault.ts";
 import { transferState, type TransferState } from "#protocol/wire/transfer.ts";
-import { openJournal } from "../engine/journal.ts";
+import { openJournal } from "../base/journal.ts";
 
 /**
  * Commands this node has taken, on disk before the hub is told. A command arrives at least once, again after every

@@ -2,8 +2,8 @@ import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { nodeName, type RunName } from "#protocol/base/names.ts";
 import type { NodeFacts } from "#protocol/wire/hello.ts";
 import { PROTOCOL_VERSION } from "#protocol/base/version.ts";
-import { jitter } from "../engine/breaker.ts";
-import type { Clock } from "../engine/clock.ts";
+import { jitter } from "../base/breaker.ts";
+import type { Clock } from "../base/clock.ts";
 import type { Hub } from "./hub.ts";
 import { storeCredential, type NodeCredential } from "./node-credential.ts";
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { sentenceOf, toFault } from "#protocol/faults/fault.ts";
 import { readFacts } from "../host/facts.ts";
-import { systemClock } from "../engine/clock.ts";
+import { systemClock } from "../base/clock.ts";
 import { enrol, type Enrolment } from "./enrol.ts";
 import { connectHub } from "./hub.ts";
 import { readCredential } from "./node-credential.ts";

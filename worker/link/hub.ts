@@ -5,7 +5,7 @@ import { Fault, faultFrom, isFault } from "#protocol/faults/fault.ts";
 import { FAULTS, type FaultCode } from "#protocol/faults/fault-table.ts";
 import { networkFetch } from "#storage/network/fetch.ts";
 import type { HubRouter } from "#server/router.ts";
-import { codeOf } from "../engine/disk-fault.ts";
+import { codeOf } from "../base/disk-fault.ts";
 
 /**
  * The hub as this node calls it. Every call ends in a value or in one Fault; the credential travels in a header and

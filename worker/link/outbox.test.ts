@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { Fault } from "#protocol/faults/fault.ts";
 import { runName } from "#protocol/base/names.ts";
 import { ENDED_UNSAFE } from "#protocol/wire/reports.ts";
-import { systemClock } from "../engine/clock.ts";
+import { systemClock } from "../base/clock.ts";
 import { createFakeHub } from "./fake-hub.ts";
 import { openOutbox, type Outbox } from "./outbox.ts";
 import { deliver, keepDelivering } from "./report.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { nodeEvent, type NodeEvent, type NodeEventBody } from "#protocol/wire/reports.ts";
-import { openJournal } from "../engine/journal.ts";
+import { openJournal } from "../base/journal.ts";
 
 /**
  * Events on their way to the hub. `add` resolves when the event is on disk; it is forgotten only when the hub says that

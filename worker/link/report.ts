@@ -1,7 +1,7 @@
 import type { NodeSettings } from "#protocol/wire/hello.ts";
 import type { ProgressReport } from "#protocol/wire/reports.ts";
 import { isFault } from "#protocol/faults/fault.ts";
-import type { Clock } from "../engine/clock.ts";
+import type { Clock } from "../base/clock.ts";
 import type { Hub } from "./hub.ts";
 import type { Outbox } from "./outbox.ts";
 import { isFatal } from "./stream.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { systemClock } from "../engine/clock.ts";
+import { systemClock } from "../base/clock.ts";
 import type { Hub } from "./hub.ts";
 import { listen, type Listening } from "./stream.ts";
 

@@ -1,7 +1,7 @@
 import { isFault, type Fault } from "#protocol/faults/fault.ts";
 import { nodeMessage, type NodeMessage } from "#protocol/wire/commands.ts";
 import { returnWaitMs } from "#protocol/base/return-wait.ts";
-import type { Clock } from "../engine/clock.ts";
+import type { Clock } from "../base/clock.ts";
 import { hubFault, type Hub } from "./hub.ts";
 
 /**

@@ -3,7 +3,7 @@ import { closeSync, existsSync, ftruncateSync, mkdirSync, openSync, readSync, wr
 import { dirname, join } from "node:path";
 import { Fault } from "#protocol/faults/fault.ts";
 import { removeOwnedNow, unlinkOwnedNow } from "../disk/change-disk.ts";
-import { diskFault } from "../engine/disk-fault.ts";
+import { diskFault } from "../base/disk-fault.ts";
 
 /**
  * Memory on the disk for as long as a command runs. The file is made when there is something to put into it and has no name

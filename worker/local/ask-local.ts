@@ -2,7 +2,7 @@ import { request } from "node:http";
 import * as z from "zod";
 import { faultData } from "#protocol/faults/fault-data.ts";
 import { Fault, faultFrom } from "#protocol/faults/fault.ts";
-import { codeOf } from "../engine/disk-fault.ts";
+import { codeOf } from "../base/disk-fault.ts";
 import { socketOf } from "./serve-local.ts";
 
 const refusal = z.object({ fault: faultData });

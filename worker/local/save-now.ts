@@ -4,7 +4,7 @@ import type * as z from "zod";
 import { Fault, faultFrom } from "#protocol/faults/fault.ts";
 import type { SaveAnswer, saveInput } from "#protocol/local-api/local.ts";
 import type { Agent } from "../agent-assemble.ts";
-import { codeOf, diskFault } from "../engine/disk-fault.ts";
+import { codeOf, diskFault } from "../base/disk-fault.ts";
 import { captureNow } from "../agent-capture.ts";
 import type { Capture } from "../upload/capture.ts";
 import { stepOf } from "#protocol/recognition/checkpoint-layouts.ts";

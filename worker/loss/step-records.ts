@@ -2,7 +2,7 @@ import { closeSync, constants, fchownSync, mkdirSync, openSync, readSync, writeS
 import { join } from "node:path";
 import type { RunName } from "#protocol/base/names.ts";
 import { removeOwnedNow, renameOwnedNow } from "../disk/change-disk.ts";
-import { diskFault } from "../engine/disk-fault.ts";
+import { diskFault } from "../base/disk-fault.ts";
 import { NEW_FILE } from "../host/state-file.ts";
 import { newStepRecord, parseStepRecord, readHeader, STEP_RECORD_BYTES, type StepRecord } from "./parse-step-record.ts";
 

@@ -1,6 +1,6 @@
 import { closeSync, constants, openSync, readFileSync, writeSync } from "node:fs";
 import * as z from "zod";
-import { diskFault } from "../engine/disk-fault.ts";
+import { diskFault } from "../base/disk-fault.ts";
 import type { StepRecords } from "./step-records.ts";
 
 /**

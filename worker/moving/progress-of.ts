@@ -1,9 +1,9 @@
 import type { MovingCommand } from "#protocol/wire/commands.ts";
 import type { TransferProgress } from "#protocol/wire/reports.ts";
 import type { TransferDirection } from "#protocol/wire/transfer.ts";
-import type { Engine } from "../engine/engine.ts";
-import { movementOf, stalledMsOf } from "../engine/movement-of.ts";
-import type { Tally } from "../engine/tally.ts";
+import type { Engine } from "../transfer/engine.ts";
+import { movementOf, stalledMsOf } from "../transfer/progress/movement-of.ts";
+import type { Tally } from "../transfer/progress/transfer-progress.ts";
 import { isOwn, type Taken } from "../link/command-memory.ts";
 
 /** A command that became a transfer of this node. */

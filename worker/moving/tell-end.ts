@@ -1,7 +1,7 @@
 import type { DamageReport } from "#protocol/checkpoint/damage.ts";
-import type { Engine } from "../engine/engine.ts";
-import { measuredOf } from "../engine/measured-of.ts";
-import type { Tally } from "../engine/tally.ts";
+import type { Engine } from "../transfer/engine.ts";
+import { measuredOf } from "../transfer/progress/measured-of.ts";
+import type { Tally } from "../transfer/progress/transfer-progress.ts";
 import { isOwn, type CommandMemory } from "../link/command-memory.ts";
 import type { Outbox } from "../link/outbox.ts";
 import { directionOf, startedByOf, type Moving } from "./progress-of.ts";

@@ -11,7 +11,7 @@ import {
 } from "#protocol/links/probe.ts";
 import { parseRate } from "#protocol/wire/read-units.ts";
 import { traitsOf } from "#storage/providers/providers.ts";
-import { createFakeClock } from "../engine/fake-clock.ts";
+import { createFakeClock } from "../testing/fake-clock.ts";
 import { startFakeImds, type FakeImds } from "../host/fake-imds.ts";
 import { createImds } from "../host/imds.ts";
 import { createFakeHub } from "../link/fake-hub.ts";

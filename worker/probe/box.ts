@@ -1,7 +1,7 @@
 import { Fault, toFault } from "#protocol/faults/fault.ts";
-import { jitter } from "../engine/breaker.ts";
-import { reasonOf } from "../engine/clock.ts";
-import type { Engine } from "../engine/engine.ts";
+import { jitter } from "../base/breaker.ts";
+import { reasonOf } from "../base/clock.ts";
+import type { Engine } from "../transfer/engine.ts";
 import { steadyRate, type Reading, type SteadyRate } from "./steady.ts";
 
 /** One direction of a link, as it was measured within a time box. */

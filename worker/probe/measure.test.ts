@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Fault } from "#protocol/faults/fault.ts";
-import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
+import { openTrialStore, type TrialStore } from "../testing/trial-store.ts";
 import { measureDown, measureUp, type Measuring } from "./measure.ts";
 
 let store: TrialStore;

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { StoreChecksum } from "#protocol/wire/store-checksum.ts";
-import type { PartSums } from "../engine/read-part.ts";
+import type { PartSums } from "../transfer/upload/read-part.ts";
 import { sumToHex } from "#storage/checksums/combine-crc32.ts";
-import { sumBytes } from "../engine/sum-bytes.ts";
+import { sumBytes } from "../base/sum-bytes.ts";
 
 /**
  * Bytes that nothing on the way can make fewer: a random block, which every part begins at another place of and goes

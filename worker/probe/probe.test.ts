@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { Fault } from "#protocol/faults/fault.ts";
 import { parseRate } from "#protocol/wire/read-units.ts";
-import { createFakeClock } from "../engine/fake-clock.ts";
-import type { Engine } from "../engine/engine.ts";
+import { createFakeClock } from "../testing/fake-clock.ts";
+import type { Engine } from "../transfer/engine.ts";
 import type { LinkRate } from "./box.ts";
 import { probeLink, type ProbeParts } from "./probe.ts";
 

@@ -1,7 +1,7 @@
 import { realpath } from "node:fs/promises";
 import { basename, dirname, join, sep } from "node:path";
 import { Fault } from "#protocol/faults/fault.ts";
-import { codeOf } from "../engine/disk-fault.ts";
+import { codeOf } from "../base/disk-fault.ts";
 
 /**
  * Where a hub may have a checkpoint put on this machine. A restore replaces its target as a whole, so the target is never a

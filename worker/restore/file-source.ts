@@ -3,8 +3,8 @@ import { storedBytes } from "#protocol/checkpoint/packing.ts";
 import { FIRST_READ_BYTES, type ByteSource } from "#storage/inspect/source.ts";
 import { isSealedFrame, readSealed, unseal } from "#storage/encryption/unseal.ts";
 import { unframe } from "#storage/encryption/unframe.ts";
-import type { Engine } from "../engine/engine.ts";
-import { receivePieces, type Piece, type ReceiveJob } from "../engine/receive.ts";
+import type { Engine } from "../transfer/engine.ts";
+import { receivePieces, type Piece, type ReceiveJob } from "../transfer/download/receive.ts";
 
 /** Bytes of a stored file in memory: for what is read of it before anything is written. */
 

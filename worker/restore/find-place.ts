@@ -1,6 +1,6 @@
 import { placeOf, type ShownPlace } from "#protocol/checkpoint/place.ts";
 import type { Agent } from "../agent-assemble.ts";
-import { systemClock } from "../engine/clock.ts";
+import { systemClock } from "../base/clock.ts";
 import { readCheckpoint } from "./read-checkpoint.ts";
 import { unlock } from "./unlock.ts";
 

@@ -12,7 +12,7 @@ import { boundSource, FIRST_READ_BYTES, type ByteSource } from "#storage/inspect
 import { cutIndex, cutOut, neededPieces, readLayout, readShardIndex } from "#storage/tensors/cut-out.ts";
 import type { Cut, NeededPiece, ShardIndex } from "#storage/tensors/cut-out.ts";
 import { createTensorChooser, tensorFiles } from "#storage/tensors/tensor-files.ts";
-import type { Engine } from "../engine/engine.ts";
+import type { Engine } from "../transfer/engine.ts";
 import { type KeyedFile, readWhole, sourceOfFile, sumStart, type ReadWatch } from "./file-source.ts";
 
 /**

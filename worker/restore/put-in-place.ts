@@ -1,9 +1,9 @@
 import { lstat, open, readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { removeOwned, renameOwned } from "../disk/change-disk.ts";
-import { setFileDate } from "../engine/at-once.ts";
-import { codeOf, diskFault } from "../engine/disk-fault.ts";
-import { syncFolder } from "../engine/journal.ts";
+import { setFileDate } from "../base/adaptive-sync-io.ts";
+import { codeOf, diskFault } from "../base/disk-fault.ts";
+import { syncFolder } from "../base/journal.ts";
 import { fingerprintOf, lookAt } from "../upload/look.ts";
 import { keepAs } from "./set-aside.ts";
 

@@ -1,8 +1,8 @@
 import { storedManifest, type StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import type { CopyOffer } from "#protocol/wire/homes.ts";
-import { jitter } from "../engine/breaker.ts";
-import type { Clock } from "../engine/clock.ts";
+import { jitter } from "../base/breaker.ts";
+import type { Clock } from "../base/clock.ts";
 import type { Hub } from "../link/hub.ts";
 
 /** What the hub says of a checkpoint. Of 50,000 files that is ten megabytes: asked for once, and handed on. */

@@ -4,11 +4,11 @@ import { isFault } from "#protocol/faults/fault.ts";
 import { unseal } from "#storage/encryption/unseal.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { unframe } from "#storage/encryption/unframe.ts";
-import type { Engine } from "../engine/engine.ts";
-import { receivePieces, type Piece, type ReceiveJob } from "../engine/receive.ts";
-import { waitForRoom } from "../engine/reserve.ts";
-import { signAhead } from "../engine/sign-ahead.ts";
-import type { PartState } from "../engine/tally.ts";
+import type { Engine } from "../transfer/engine.ts";
+import { receivePieces, type Piece, type ReceiveJob } from "../transfer/download/receive.ts";
+import { waitForRoom } from "../transfer/download/reserve.ts";
+import { signAhead } from "../transfer/store-session/sign-ahead.ts";
+import type { PartState } from "../transfer/progress/transfer-progress.ts";
 import type { Batch, BatchMember } from "./plan-batches.ts";
 import { writeSmall } from "./write-small.ts";
 

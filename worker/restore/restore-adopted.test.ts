@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { adoptedManifest, withSums, type AdoptedManifest } from "#protocol/checkpoint/adopted.ts";
 import { Fault } from "#protocol/faults/fault.ts";
-import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
+import { openTrialStore, type TrialStore } from "../testing/trial-store.ts";
 import { createFakeHub } from "../link/fake-hub.ts";
 import { restore, type RestoreJob } from "./restore.ts";
 import { STAGED_HEAD, restoreJobOf, storeFile } from "./stage-stored.ts";

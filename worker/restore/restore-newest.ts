@@ -4,7 +4,7 @@ import type { RunName } from "#protocol/base/names.ts";
 import type { ShownPlace } from "#protocol/checkpoint/place.ts";
 import type { Agent } from "../agent-assemble.ts";
 import type { Origin } from "./restore.ts";
-import { systemClock } from "../engine/clock.ts";
+import { systemClock } from "../base/clock.ts";
 
 interface Found {
   checkpointId: string;

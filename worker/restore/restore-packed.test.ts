@@ -6,9 +6,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest
 import { manifest as manifestSchema, type Manifest } from "#protocol/checkpoint/checkpoint.ts";
 import { DEFAULT_PACKING, type Packing } from "#protocol/checkpoint/packing.ts";
 import { createDirectSource } from "#storage/signing/direct-source.ts";
-import { createEngine, type Engine } from "../engine/engine.ts";
-import type { Tally } from "../engine/tally.ts";
-import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
+import { createEngine, type Engine } from "../transfer/engine.ts";
+import type { Tally } from "../transfer/progress/transfer-progress.ts";
+import { openTrialStore, type TrialStore } from "../testing/trial-store.ts";
 import { createFakeHub } from "../link/fake-hub.ts";
 import type { Capture } from "../upload/capture.ts";
 import { sendCapture } from "../upload/upload.ts";

@@ -1,9 +1,9 @@
 import type { DamageReport } from "#protocol/checkpoint/damage.ts";
 import { lstat } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { Engine } from "../engine/engine.ts";
-import type { Patience } from "../engine/retry.ts";
-import type { Tally } from "../engine/tally.ts";
+import type { Engine } from "../transfer/engine.ts";
+import type { Patience } from "../transfer/store-session/retry.ts";
+import type { Tally } from "../transfer/progress/transfer-progress.ts";
 import { damageOfFiles } from "./damage-of.ts";
 import { findStaged } from "./find-staged.ts";
 import { planBatches, type Batch } from "./plan-batches.ts";

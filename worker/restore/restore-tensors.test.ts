@@ -11,7 +11,7 @@ import { filePath } from "#protocol/base/names.ts";
 import { randomFrom } from "#protocol/base/random-from.ts";
 import { crc32Hex } from "#storage/checksums/crc32.ts";
 import { makeSafetensors, sumPlainly, type PlainTensor } from "#storage/testing/plain-safetensors.ts";
-import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
+import { openTrialStore, type TrialStore } from "../testing/trial-store.ts";
 import { clearRestore, restore, type RestoreJob } from "./restore.ts";
 import {
   restoreJobOf,

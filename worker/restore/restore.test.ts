@@ -6,7 +6,7 @@ import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
 import type { DamageReport } from "#protocol/checkpoint/damage.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { filePath } from "#protocol/base/names.ts";
-import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
+import { openTrialStore, type TrialStore } from "../testing/trial-store.ts";
 import { createFakeHub } from "../link/fake-hub.ts";
 import { lookAt } from "../upload/look.ts";
 import { mendPlaces, placesOf } from "./put-in-place.ts";

@@ -1,7 +1,7 @@
 import { statfs } from "node:fs/promises";
 import { Fault } from "#protocol/faults/fault.ts";
 import { formatBytes } from "#protocol/base/units.ts";
-import { diskFault } from "../engine/disk-fault.ts";
+import { diskFault } from "../base/disk-fault.ts";
 
 /** Free and total bytes of the disk under `path`, as a program without special rights may use them. */
 export async function readRoom(path: string): Promise<{ freeBytes: number; totalBytes: number }> {

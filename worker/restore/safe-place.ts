@@ -4,7 +4,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { findCollision, foldName, whyPathRefused } from "#protocol/base/names.ts";
 import { foldsNames } from "../disk/folds-names.ts";
 import { refusesName } from "../disk/refuses-name.ts";
-import { codeOf, diskFault } from "../engine/disk-fault.ts";
+import { codeOf, diskFault } from "../base/disk-fault.ts";
 
 /**
  * Names in a manifest come from another machine. None of them may lead out of the folder they belong to: not by `..`,

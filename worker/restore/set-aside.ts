@@ -7,7 +7,7 @@ import { isPointerName } from "#protocol/checkpoint/place.ts";
 import { crc32Hex } from "#storage/checksums/crc32.ts";
 import { removeEmptyFolder, removeOwned, renameOwned } from "../disk/change-disk.ts";
 import { isThere } from "../disk/is-there.ts";
-import { codeOf, diskFault } from "../engine/disk-fault.ts";
+import { codeOf, diskFault } from "../base/disk-fault.ts";
 import { fileSetsOf, type SavedFile } from "../upload/file-sets.ts";
 import { contentOf } from "../upload/ledger-books.ts";
 import { fingerprintOf, lookAt, type LookedFile } from "../upload/look.ts";

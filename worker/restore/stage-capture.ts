@@ -2,7 +2,7 @@ import { mkdir, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { runName } from "#protocol/base/names.ts";
 import type { Packing } from "#protocol/checkpoint/packing.ts";
-import type { TrialStore } from "../engine/trial-store.ts";
+import type { TrialStore } from "../testing/trial-store.ts";
 import type { Capture } from "../upload/capture.ts";
 import { lookAt } from "../upload/look.ts";
 import { takeSnapshot } from "../upload/snapshot.ts";

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { manifest as manifestSchema, type Manifest } from "#protocol/checkpoint/checkpoint.ts";
 import { readPut } from "#storage/s3/answers.ts";
 import { crc32Hex } from "#storage/checksums/crc32.ts";
-import { callStore } from "../engine/engine.ts";
-import type { TrialStore } from "../engine/trial-store.ts";
+import { callStore } from "../transfer/engine.ts";
+import type { TrialStore } from "../testing/trial-store.ts";
 import { createFakeHub } from "../link/fake-hub.ts";
 import type { RestoreJob } from "./restore.ts";
 

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { open } from "node:fs/promises";
 import { promisify } from "node:util";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
-import { diskFault } from "../engine/disk-fault.ts";
+import { diskFault } from "../base/disk-fault.ts";
 
 /**
  * Makes files durable that were written and closed. The folder that they are in gets its final name only afterwards, so

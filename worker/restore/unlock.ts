@@ -1,8 +1,8 @@
 import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import { isFault } from "#protocol/faults/fault.ts";
 import { isSealed, openManifest } from "#storage/encryption/open-manifest.ts";
-import { jitter } from "../engine/breaker.ts";
-import type { Clock } from "../engine/clock.ts";
+import { jitter } from "../base/breaker.ts";
+import type { Clock } from "../base/clock.ts";
 import type { RestoreJob } from "./restore.ts";
 
 /** A manifest as it can be restored. */

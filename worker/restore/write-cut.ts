@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import { Fault } from "#protocol/faults/fault.ts";
-import { diskFault } from "../engine/disk-fault.ts";
-import { reserve } from "../engine/reserve.ts";
+import { diskFault } from "../base/disk-fault.ts";
+import { reserve } from "../transfer/download/reserve.ts";
 import type { ShardPlan } from "./plan-tensors.ts";
 import { sumToHex } from "#storage/checksums/combine-crc32.ts";
-import { sumBytes } from "../engine/sum-bytes.ts";
+import { sumBytes } from "../base/sum-bytes.ts";
 
 const BUFFER_BYTES = 1024 * 1024;
 

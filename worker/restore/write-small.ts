@@ -1,8 +1,8 @@
 import { closeSync, constants, futimesSync, openSync, writeSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { unlinkOwned, unlinkOwnedNow } from "../disk/change-disk.ts";
-import { askDisk, type DiskMood } from "../engine/ask-disk.ts";
-import { codeOf, diskFault } from "../engine/disk-fault.ts";
+import { askDisk, type DiskMood } from "../base/ask-disk.ts";
+import { codeOf, diskFault } from "../base/disk-fault.ts";
 
 /**
  * Small files that are whole in memory, to their places; at once while the disk is fast, which costs a quarter of handing

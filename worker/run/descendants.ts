@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { systemClock } from "../engine/clock.ts";
+import { systemClock } from "../base/clock.ts";
 import { readCommandLine, readProcess, signalProcess, type ProcessEntry } from "../host/list-processes.ts";
 import { chooseTold, isReader, lookAtProcess } from "./choose-told.ts";
 import { choosePrograms, seeProcesses } from "./find-orphans.ts";

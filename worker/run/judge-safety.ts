@@ -4,7 +4,7 @@ import { ENDED_UNSAFE } from "#protocol/wire/reports.ts";
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Agent } from "../agent-assemble.ts";
-import { codeOf } from "../engine/disk-fault.ts";
+import { codeOf } from "../base/disk-fault.ts";
 import { findUntaken, untakenWords, type Untaken } from "../upload/untaken.ts";
 import { findCandidates } from "../upload/walk-watched.ts";
 import type { Watch } from "../upload/watch.ts";

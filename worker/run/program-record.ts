@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import { removeOwned } from "../disk/change-disk.ts";
-import { codeOf, diskFault } from "../engine/disk-fault.ts";
+import { codeOf, diskFault } from "../base/disk-fault.ts";
 import { namespaceOf } from "../host/lock.ts";
 import { readStateFile, writeStateFile } from "../host/state-file.ts";
 

@@ -4,7 +4,7 @@ import { constants } from "node:os";
 import type { Writable } from "node:stream";
 import { Fault } from "#protocol/faults/fault.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
-import { codeOf } from "../engine/disk-fault.ts";
+import { codeOf } from "../base/disk-fault.ts";
 import { passOutput } from "./pass-output.ts";
 
 /** The training program: what it says goes to our own streams, it is told of the signals we get, and waited for. */

@@ -1,5 +1,5 @@
 import { toFault } from "#protocol/faults/fault.ts";
-import { systemClock } from "../engine/clock.ts";
+import { systemClock } from "../base/clock.ts";
 import { restoreKept, type KeptParts } from "./restore-kept.ts";
 import { restoreNamed, type Restored } from "./restore-named.ts";
 

@@ -6,7 +6,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { canComeBack, comeBack, stepAside } from "../host/step-aside.ts";
 import { checkWatch } from "../doctor/check-watch.ts";
 import { showFinding } from "../doctor/finding.ts";
-import { systemClock } from "../engine/clock.ts";
+import { systemClock } from "../base/clock.ts";
 import { judgeWords } from "../loss/judge-beginning.ts";
 import { readWatches } from "../upload/watch.ts";
 import { usage } from "../verbs/verb.ts";

@@ -1,5 +1,5 @@
 import { Fault } from "#protocol/faults/fault.ts";
-import { systemClock } from "../engine/clock.ts";
+import { systemClock } from "../base/clock.ts";
 import { listProcesses, readCommandLine, signalProcess } from "../host/list-processes.ts";
 import { isWatchdogOf } from "./end-with-worker.ts";
 import { choosePrograms, seeProcesses, type SeenProcess } from "./find-orphans.ts";

@@ -1,8 +1,8 @@
 import { subscribe } from "node:diagnostics_channel";
 import type { ChildProcess } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { KOFFI, loadNative } from "../engine/load-native.ts";
-import type { Foreign, Koffi } from "../engine/http/system-calls.ts";
+import { KOFFI, loadNative } from "../base/load-native.ts";
+import type { Foreign, Koffi } from "../base/system-calls.ts";
 import { readProcess } from "../host/list-processes.ts";
 
 /**

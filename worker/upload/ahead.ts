@@ -1,5 +1,5 @@
 import { toFault, type Fault } from "#protocol/faults/fault.ts";
-import type { Clock } from "../engine/clock.ts";
+import type { Clock } from "../base/clock.ts";
 import type { Hub } from "../link/hub.ts";
 import { isFatal } from "../link/stream.ts";
 import type { Capture } from "./capture.ts";

@@ -1,6 +1,6 @@
 import { Fault } from "#protocol/faults/fault.ts";
-import { isSameFile, readIdentity } from "../engine/identity.ts";
-import { hasSums } from "../engine/read-part.ts";
+import { isSameFile, readIdentity } from "../base/identity.ts";
+import { hasSums } from "../transfer/upload/read-part.ts";
 import type { CapturedFile } from "./capture.ts";
 import type { LookedFile } from "./look.ts";
 

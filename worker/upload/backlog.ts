@@ -1,6 +1,6 @@
 import type { RunBacklog, TransferProgress } from "#protocol/wire/reports.ts";
-import type { Engine } from "../engine/engine.ts";
-import { movementOf, stalledMsOf } from "../engine/movement-of.ts";
+import type { Engine } from "../transfer/engine.ts";
+import { movementOf, stalledMsOf } from "../transfer/progress/movement-of.ts";
 import type { Capture } from "./capture.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Uplink } from "./uplink.ts";

@@ -11,7 +11,7 @@ import {
   MOST_BESIDE,
   type BesideFile,
 } from "#protocol/checkpoint/place.ts";
-import { identityOf } from "../engine/identity.ts";
+import { identityOf } from "../base/identity.ts";
 import { finalModelNames } from "./final-model.ts";
 import type { Candidate } from "./find.ts";
 import { folderOf, type LookedFile } from "./look.ts";

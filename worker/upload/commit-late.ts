@@ -1,9 +1,9 @@
 import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
 import type { Fault } from "#protocol/faults/fault.ts";
-import { createBell } from "../engine/bell.ts";
-import { jitter } from "../engine/breaker.ts";
-import type { Clock } from "../engine/clock.ts";
-import type { Tally } from "../engine/tally.ts";
+import { createBell } from "../base/wakeable-sleep.ts";
+import { jitter } from "../base/breaker.ts";
+import type { Clock } from "../base/clock.ts";
+import type { Tally } from "../transfer/progress/transfer-progress.ts";
 import type { Capture } from "./capture.ts";
 
 /** Sent, every byte, while the hub was away: it is committed when the hub is back, and the next capture need not wait. */

@@ -2,7 +2,7 @@ import { readdir } from "node:fs/promises";
 import { basename } from "node:path";
 import { isTemporaryName, stepOf } from "#protocol/recognition/checkpoint-layouts.ts";
 import { PRETRAINED_WEIGHTS } from "#protocol/recognition/checkpoint-evidence.ts";
-import { codeOf, diskFault } from "../engine/disk-fault.ts";
+import { codeOf, diskFault } from "../base/disk-fault.ts";
 import type { Candidate } from "./find.ts";
 import type { FinalBelow } from "./walk-watched.ts";
 

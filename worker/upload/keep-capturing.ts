@@ -4,7 +4,7 @@ import { Fault, toFault } from "#protocol/faults/fault.ts";
 import type { RunName } from "#protocol/base/names.ts";
 import { MOST_BESIDE } from "#protocol/checkpoint/place.ts";
 import type { NodeEventBody } from "#protocol/wire/reports.ts";
-import { systemClock, type Clock } from "../engine/clock.ts";
+import { systemClock, type Clock } from "../base/clock.ts";
 import type { Outbox } from "../link/outbox.ts";
 import type { BesideLeft } from "./beside.ts";
 import type { Capture } from "./capture.ts";

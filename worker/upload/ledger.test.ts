@@ -7,7 +7,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { crc32Hex } from "#protocol/checkpoint/checkpoint.ts";
 import { attemptId, filePath, runName } from "#protocol/base/names.ts";
 import { checkpointPlace } from "#protocol/checkpoint/place.ts";
-import { openJournal } from "../engine/journal.ts";
+import { openJournal } from "../base/journal.ts";
 import type { Capture } from "./capture.ts";
 import { contentOf } from "./ledger-books.ts";
 import { EVERY_RUN, nextToUpload, openLedger, overtakenBy, readLedger, supersededBy } from "./ledger.ts";

@@ -1,8 +1,8 @@
 import { dirname } from "node:path";
 import { Fault, type FaultData } from "#protocol/faults/fault.ts";
 import { mayMove, type MoveBy, type TransferState } from "#protocol/wire/transfer.ts";
-import { MOST_WOBBLE_MS } from "../engine/file-times.ts";
-import { openJournal, readJournal } from "../engine/journal.ts";
+import { MOST_WOBBLE_MS } from "../base/file-times.ts";
+import { openJournal, readJournal } from "../base/journal.ts";
 import type { Capture } from "./capture.ts";
 import { fingerprintWithoutLabels, looseFingerprint, type Look, type LooseFingerprint } from "./look.ts";
 import { apply, emptyBooks, ledgerLine, linesOf, type Line, type SafePoint } from "./ledger-books.ts";

@@ -6,10 +6,10 @@ import { plainBytesOf, SEAL_TAG_BYTES, SEGMENT_PLAIN_BYTES, sealedBytes } from "
 import { combineCrc32 } from "#storage/checksums/combine-crc32.ts";
 import { cutEvenly, planParts, type PartPlan } from "#storage/s3/plan.ts";
 import { fileKeyOf, hiddenPathOf } from "#storage/encryption/checkpoint-key.ts";
-import type { Engine } from "../engine/engine.ts";
-import type { FileIdentity } from "../engine/identity.ts";
-import type { PartSums } from "../engine/read-part.ts";
-import type { SendJob } from "../engine/send-job.ts";
+import type { Engine } from "../transfer/engine.ts";
+import type { FileIdentity } from "../base/identity.ts";
+import type { PartSums } from "../transfer/upload/read-part.ts";
+import type { SendJob } from "../transfer/upload/send-job.ts";
 import type { Capture, CapturedFile } from "./capture.ts";
 import { openPackSource, type PackedFile } from "./pack-source.ts";
 import type { Seal, SealedFile } from "./seal-capture.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { crc32Hex } from "#storage/checksums/crc32.ts";
-import { readIdentity } from "../engine/identity.ts";
+import { readIdentity } from "../base/identity.ts";
 import { openPackSource, type PackedFile } from "./pack-source.ts";
 
 let folder: string;

@@ -3,13 +3,13 @@ import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { PlannedPart } from "#storage/s3/plan.ts";
-import { diskFault } from "../engine/disk-fault.ts";
-import { identityOf, isSameFile, type FileIdentity } from "../engine/identity.ts";
-import type { PartReader } from "../engine/read-part.ts";
-import type { SendSource } from "../engine/send-source.ts";
+import { diskFault } from "../base/disk-fault.ts";
+import { identityOf, isSameFile, type FileIdentity } from "../base/identity.ts";
+import type { PartReader } from "../transfer/upload/read-part.ts";
+import type { SendSource } from "../transfer/upload/send-source.ts";
 import { fileAt, startsOf } from "./pack-places.ts";
 import { sumToHex } from "#storage/checksums/combine-crc32.ts";
-import { sumBytes } from "../engine/sum-bytes.ts";
+import { sumBytes } from "../base/sum-bytes.ts";
 
 /**
  * The bytes of a pack: those of its files one behind another, read from the files themselves whenever they are needed.

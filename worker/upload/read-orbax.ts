@@ -11,7 +11,7 @@ import {
 import { isRecord, parseJson } from "#storage/inspect/parse-json.ts";
 import { readOcdbt } from "#storage/inspect/read-ocdbt.ts";
 import { boundSource, readBeside } from "#storage/inspect/source.ts";
-import { openBeside, sourceOfFile } from "../engine/file-source.ts";
+import { openBeside, sourceOfFile } from "../base/file-source.ts";
 import type { LookedFile } from "./look.ts";
 
 /**

@@ -12,7 +12,7 @@ import {
   sequenceOf,
   whyNoCheckpoint,
 } from "#protocol/recognition/checkpoint-evidence.ts";
-import { fileTimes } from "../engine/file-times.ts";
+import { fileTimes } from "../base/file-times.ts";
 import type { Candidate } from "./find.ts";
 import { isModelContent } from "./is-model-content.ts";
 import type { Look, LookedFile } from "./look.ts";

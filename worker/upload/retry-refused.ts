@@ -1,5 +1,5 @@
 import type { FaultCode } from "#protocol/faults/fault-table.ts";
-import type { Clock } from "../engine/clock.ts";
+import type { Clock } from "../base/clock.ts";
 import type { Capture } from "./capture.ts";
 import { MENDED_AT_STORE } from "./judge-failure.ts";
 import type { Ledger } from "./ledger.ts";

@@ -19,12 +19,12 @@ import { planParts } from "#storage/s3/plan.ts";
 import { fileKeyOf, newCheckpointKey, wrapCheckpointKey } from "#storage/encryption/checkpoint-key.ts";
 import { sealSegment, sealWhole, segmentAt } from "#storage/encryption/segments.ts";
 import { removeOwned, renameOwned } from "../disk/change-disk.ts";
-import { diskFault } from "../engine/disk-fault.ts";
-import { assertUnchanged } from "../engine/identity.ts";
-import { readFully } from "../engine/read-part.ts";
+import { diskFault } from "../base/disk-fault.ts";
+import { assertUnchanged } from "../base/identity.ts";
+import { readFully } from "../transfer/upload/read-part.ts";
 import { readStateFile, writeStateFile } from "../host/state-file.ts";
 import type { Capture, CapturedFile } from "./capture.ts";
-import { sumBytes } from "../engine/sum-bytes.ts";
+import { sumBytes } from "../base/sum-bytes.ts";
 
 /**
  * Gets a capture ready to be sent encrypted. Nothing encrypted is written to the disk: bytes are encrypted each time they are sent,

@@ -6,13 +6,13 @@ import { SEAL_TAG_BYTES, SEGMENT_BYTES, SEGMENT_PLAIN_BYTES } from "#protocol/ch
 import { crc32Hex } from "#storage/checksums/crc32.ts";
 import type { PlannedPart } from "#storage/s3/plan.ts";
 import { sealSegment, sealWhole, segmentAt } from "#storage/encryption/segments.ts";
-import { diskFault } from "../engine/disk-fault.ts";
-import { assertUnchanged, identityOf, isSameFile, type FileIdentity } from "../engine/identity.ts";
-import { readFully, type PartReader, type PartSums } from "../engine/read-part.ts";
-import type { SendSource } from "../engine/send-source.ts";
+import { diskFault } from "../base/disk-fault.ts";
+import { assertUnchanged, identityOf, isSameFile, type FileIdentity } from "../base/identity.ts";
+import { readFully, type PartReader, type PartSums } from "../transfer/upload/read-part.ts";
+import type { SendSource } from "../transfer/upload/send-source.ts";
 import { fileAt, startsOf } from "./pack-places.ts";
 import { sumToHex } from "#storage/checksums/combine-crc32.ts";
-import { sumBytes } from "../engine/sum-bytes.ts";
+import { sumBytes } from "../base/sum-bytes.ts";
 
 /**
  * Encrypted bytes for sending, made from the captured files each time they are needed. A segment is encrypted whole in memory and

@@ -1,6 +1,6 @@
 import { constants, copyFile, link, realpath } from "node:fs/promises";
 import { Fault } from "#protocol/faults/fault.ts";
-import { codeOf, diskFault } from "../engine/disk-fault.ts";
+import { codeOf, diskFault } from "../base/disk-fault.ts";
 import type { Candidate } from "./find.ts";
 
 /**

@@ -4,8 +4,8 @@ import { zstdCompress } from "node:zlib";
 import { Fault } from "#protocol/faults/fault.ts";
 import { filePath } from "#protocol/base/names.ts";
 import { crc32Hex } from "#storage/checksums/crc32.ts";
-import { diskFault } from "../engine/disk-fault.ts";
-import { identityOf } from "../engine/identity.ts";
+import { diskFault } from "../base/disk-fault.ts";
+import { identityOf } from "../base/identity.ts";
 import type { CapturedFile } from "./capture.ts";
 import type { LookedFile } from "./look.ts";
 

@@ -2,7 +2,7 @@ import { isEnded } from "#protocol/wire/transfer.ts";
 import { type Fault, isFault } from "#protocol/faults/fault.ts";
 import type { FaultCode } from "#protocol/faults/fault-table.ts";
 import { removeOwned } from "../disk/change-disk.ts";
-import type { Engine } from "../engine/engine.ts";
+import type { Engine } from "../transfer/engine.ts";
 import type { Outbox } from "../link/outbox.ts";
 import type { Capture } from "./capture.ts";
 import { isOfOneLine, type Ledger } from "./ledger.ts";

@@ -1,6 +1,6 @@
 import { readdir, readFile, readlink, realpath } from "node:fs/promises";
 import { sep } from "node:path";
-import { MOST_WOBBLE_MS } from "../engine/file-times.ts";
+import { MOST_WOBBLE_MS } from "../base/file-times.ts";
 import type { Candidate } from "./find.ts";
 import { folderOf, type Look } from "./look.ts";
 import { readReadiness, type Readiness } from "./readiness.ts";

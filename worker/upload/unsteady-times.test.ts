@@ -7,7 +7,7 @@ import { runName } from "#protocol/base/names.ts";
 import { DEFAULT_PACKING } from "#protocol/checkpoint/packing.ts";
 import { crc32Hex } from "#storage/checksums/crc32.ts";
 import { traitsOf } from "#storage/providers/providers.ts";
-import { onRemoteDisk } from "../engine/trial-remote-disk.ts";
+import { onRemoteDisk } from "../testing/trial-remote-disk.ts";
 import { assertAsLooked } from "./assert-as-looked.ts";
 import type { Candidate } from "./find.ts";
 import { openLedger } from "./ledger.ts";

@@ -1,9 +1,9 @@
 import type { Fault } from "#protocol/faults/fault.ts";
 import type { NodeStore } from "#protocol/wire/hello.ts";
 import type { TransferWish } from "#protocol/wire/transfer.ts";
-import type { Clock } from "../engine/clock.ts";
-import type { Engine } from "../engine/engine.ts";
-import type { Tally } from "../engine/tally.ts";
+import type { Clock } from "../base/clock.ts";
+import type { Engine } from "../transfer/engine.ts";
+import type { Tally } from "../transfer/progress/transfer-progress.ts";
 import type { Homes } from "../homes/homes.ts";
 import type { Hub } from "../link/hub.ts";
 import type { Outbox } from "../link/outbox.ts";

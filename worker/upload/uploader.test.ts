@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { manifest as manifestSchema } from "#protocol/checkpoint/checkpoint.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { runName } from "#protocol/base/names.ts";
-import { systemClock } from "../engine/clock.ts";
+import { systemClock } from "../base/clock.ts";
 import type { Capture } from "./capture.ts";
 import { uploaderTest as test } from "./uploader-trial.ts";
 

@@ -3,7 +3,7 @@ import { basename, resolve } from "node:path";
 import { Fault, isFault, toFault } from "#protocol/faults/fault.ts";
 import { runName, type RunName } from "#protocol/base/names.ts";
 import type { GroupMember } from "#protocol/checkpoint/pieces.ts";
-import type { Clock } from "../engine/clock.ts";
+import type { Clock } from "../base/clock.ts";
 import { readGlob } from "../verbs/glob.ts";
 import type { Candidate, NamePattern } from "./find.ts";
 import { findUntaken, type Untaken } from "./untaken.ts";

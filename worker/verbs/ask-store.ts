@@ -3,8 +3,8 @@ import type { SignedRequest } from "#protocol/wire/operations.ts";
 import type { HttpAnswer } from "#storage/s3/answers.ts";
 import { locate, locateBucket, pathOf } from "#storage/signing/signing.ts";
 import { presign, type Credential, type QueryPairs } from "#storage/signing/sigv4.ts";
-import { ask, doubtSkew } from "../engine/engine.ts";
-import { createPatience, withRetry } from "../engine/retry.ts";
+import { ask, doubtSkew } from "../transfer/engine.ts";
+import { createPatience, withRetry } from "../transfer/store-session/retry.ts";
 import type { Bench } from "./bench.ts";
 
 /** A control call that the transfer engine has no operation for: list buckets, delete many, copy inside the store. */

@@ -1,8 +1,8 @@
 import { open } from "node:fs/promises";
 import { Fault } from "#protocol/faults/fault.ts";
 import { planParts } from "#storage/s3/plan.ts";
-import { diskFault } from "../engine/disk-fault.ts";
-import { isSameFile, readIdentity } from "../engine/identity.ts";
+import { diskFault } from "../base/disk-fault.ts";
+import { isSameFile, readIdentity } from "../base/identity.ts";
 import type { Bench } from "./bench.ts";
 import type { Entry, FileEntry, ObjectEntry } from "./entries.ts";
 import { headObject, partBytesOf, type ObjectHead } from "./head.ts";

@@ -7,8 +7,8 @@ import { readPut } from "#storage/s3/answers.ts";
 import { parseCommandLine } from "../cli.ts";
 import { resolveConfig } from "../config.ts";
 import { copy } from "./cp.ts";
-import { callStore } from "../engine/engine.ts";
-import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
+import { callStore } from "../transfer/engine.ts";
+import { openTrialStore, type TrialStore } from "../testing/trial-store.ts";
 import { createTerminal } from "../terminal.ts";
 
 let store: TrialStore;

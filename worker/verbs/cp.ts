@@ -10,7 +10,7 @@ import { isFolder } from "../copy/download.ts";
 import { createEarlyFetches } from "../copy/fetch-early.ts";
 import { sayLeftOut, type LeftOut } from "../copy/left-out.ts";
 import { foundFile } from "../copy/walk.ts";
-import { createEarlyRanges } from "../engine/early-ranges.ts";
+import { createEarlyRanges } from "../transfer/download/speculative-ranges.ts";
 import { mapRows, type Rows } from "../listing/rows.ts";
 import type { ScratchFile } from "../listing/scratch-file.ts";
 import { warmAll, withBench, type Bench } from "./bench.ts";

@@ -4,7 +4,7 @@ import { formatBytes, formatCount } from "#protocol/base/units.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
 import type { Address } from "../copy/address.ts";
 import { removeEmptyFolder, unlinkOwned } from "../disk/change-disk.ts";
-import { diskFault } from "../engine/disk-fault.ts";
+import { diskFault } from "../base/disk-fault.ts";
 import { mapRows, type Rows } from "../listing/rows.ts";
 import { Spool } from "../listing/spool.ts";
 import type { Bench } from "./bench.ts";

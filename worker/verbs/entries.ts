@@ -5,7 +5,7 @@ import type { ObjectSum } from "#storage/checksums/crc32.ts";
 import { countLeftOut, type LeftOut } from "../copy/left-out.ts";
 import { listEarly, listPages, type ListedObject, type ListedPage } from "../copy/list-objects.ts";
 import { walkFolder, type FoundFile } from "../copy/walk.ts";
-import { diskFault } from "../engine/disk-fault.ts";
+import { diskFault } from "../base/disk-fault.ts";
 import { keepHeapSmall } from "../host/keep-heap-small.ts";
 import { createFolderFinder } from "../listing/find-folders.ts";
 import { numbered, pickRows, type Rows } from "../listing/rows.ts";

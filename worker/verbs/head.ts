@@ -4,7 +4,7 @@ import { checkRange, quoteEtag } from "#storage/answers/check-range.ts";
 import { faultOfAnswer, isFromStore } from "#storage/answers/faults.ts";
 import { CHECKSUM_HEADER, NONCE_HEADER, NOT_FOR_ALL, SUM_WANTED } from "#storage/signing/signing.ts";
 import { looksLikeHtml } from "#storage/answers/xml.ts";
-import { callStore } from "../engine/engine.ts";
+import { callStore } from "../transfer/engine.ts";
 import { askStore } from "./ask-store.ts";
 import type { Bench } from "./bench.ts";
 

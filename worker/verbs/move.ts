@@ -3,7 +3,7 @@ import { downloadFiles } from "../copy/download.ts";
 import { countLeftOut, type LeftOut } from "../copy/left-out.ts";
 import { uploadFiles } from "../copy/upload.ts";
 import type { EarlyFetches } from "../copy/fetch-early.ts";
-import type { EarlyRanges } from "../engine/early-ranges.ts";
+import type { EarlyRanges } from "../transfer/download/speculative-ranges.ts";
 import { mapRows, type Rows } from "../listing/rows.ts";
 import { setDate } from "../restore/put-in-place.ts";
 import { createAskObject } from "./ask-object.ts";

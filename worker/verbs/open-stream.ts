@@ -2,7 +2,7 @@ import { open as openFile, type BigIntStats } from "node:fs";
 import { open } from "node:fs/promises";
 import { promisify } from "node:util";
 import { Fault } from "#protocol/faults/fault.ts";
-import { diskFault } from "../engine/disk-fault.ts";
+import { diskFault } from "../base/disk-fault.ts";
 import { openInput, type Input } from "../host/read-input.ts";
 import type { Stream } from "./send-stdin.ts";
 import { shownName } from "./verb.ts";

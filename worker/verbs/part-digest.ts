@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { crc32Hex } from "#storage/checksums/crc32.ts";
-import { sumBytes } from "../engine/sum-bytes.ts";
+import { sumBytes } from "../base/sum-bytes.ts";
 
 /**
  * The checksums stores keep of an object: of all its bytes, or, for one that came in parts, a sum of the sums of its

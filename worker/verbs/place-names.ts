@@ -4,7 +4,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { whyPathRefused } from "#protocol/base/names.ts";
 import { prefixForFolder } from "../copy/address.ts";
 import { foldsNames } from "../disk/folds-names.ts";
-import { codeOf } from "../engine/disk-fault.ts";
+import { codeOf } from "../base/disk-fault.ts";
 import { createFolderFinder } from "../listing/find-folders.ts";
 import { mapRows, numbered, pickRows, placesOf, type Rows } from "../listing/rows.ts";
 import { placeBelow, type Entry, type Failure, type FileEntry, type ObjectEntry } from "./entries.ts";

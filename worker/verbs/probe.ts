@@ -3,7 +3,7 @@ import { FAULTS } from "#protocol/faults/fault-table.ts";
 import { Fault, sentenceOf } from "#protocol/faults/fault.ts";
 import { probeKey } from "#protocol/checkpoint/keys.ts";
 import { prefixForFolder } from "../copy/address.ts";
-import { systemClock } from "../engine/clock.ts";
+import { systemClock } from "../base/clock.ts";
 import { probeLink, type ProbeParts, type ProbeResult } from "../probe/probe.ts";
 import { probeFacts, probeLines } from "../probe/words.ts";
 import { readProbeWishes } from "../probe/wishes.ts";

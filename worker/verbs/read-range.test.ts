@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { readHead } from "#storage/s3/answers.ts";
-import { callStore, type Engine } from "../engine/engine.ts";
-import { sendStream } from "../engine/send-stream.ts";
-import { openTrialStore, TROUBLES_OF_ANSWERS, type TrialStore } from "../engine/trial-store.ts";
+import { callStore, type Engine } from "../transfer/engine.ts";
+import { sendStream } from "../transfer/upload/send-stream.ts";
+import { openTrialStore, TROUBLES_OF_ANSWERS, type TrialStore } from "../testing/trial-store.ts";
 import { piecesWithin, readPieces } from "./read-range.ts";
 
 const MIB = 1024 * 1024;

@@ -1,10 +1,10 @@
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { checkRange } from "#storage/answers/check-range.ts";
 import type { HttpAnswer } from "#storage/s3/answers.ts";
-import { fetchRange } from "../engine/fetch-range.ts";
-import { pay } from "../engine/limiter.ts";
-import { createPins, type Pins } from "../engine/pins.ts";
-import { createPatience, withRetry } from "../engine/retry.ts";
+import { fetchRange } from "../transfer/download/fetch-range.ts";
+import { pay } from "../transfer/concurrency/limiter.ts";
+import { createPins, type Pins } from "../transfer/download/etag-guard.ts";
+import { createPatience, withRetry } from "../transfer/store-session/retry.ts";
 import type { Bench } from "./bench.ts";
 
 /** Bytes of an object in memory, in order: for what is read once and kept nowhere. */

@@ -1,7 +1,7 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import type { StoreTraits } from "#protocol/wire/operations.ts";
 import { formatBytes, formatDuration, formatRate } from "#protocol/base/units.ts";
-import { sendStream } from "../engine/send-stream.ts";
+import { sendStream } from "../transfer/upload/send-stream.ts";
 import type { Input } from "../host/read-input.ts";
 import { withBench, type Bench } from "./bench.ts";
 import { sweepUploads } from "./sweep-uploads.ts";

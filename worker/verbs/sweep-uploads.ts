@@ -1,7 +1,7 @@
 import { readListParts } from "#storage/s3/answers.ts";
-import { callStore } from "../engine/engine.ts";
-import type { LostCreate } from "../engine/send-job.ts";
-import { abandonUpload } from "../engine/send.ts";
+import { callStore } from "../transfer/engine.ts";
+import type { LostCreate } from "../transfer/upload/send-job.ts";
+import { abandonUpload } from "../transfer/upload/send.ts";
 import type { Bench } from "./bench.ts";
 import { listUploads } from "./list-uploads.ts";
 

@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
-import { diskFault } from "../engine/disk-fault.ts";
+import { diskFault } from "../base/disk-fault.ts";
 import { lockAt } from "../host/lock.ts";
 import { journalOf, type Bench, type Journal } from "./bench.ts";
 import type { Verb } from "./verb.ts";

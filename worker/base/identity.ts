@@ -1,0 +1,76 @@
+import type { BigIntStats } from "node:fs";
+import { stat } from "node:fs/promises";
+import * as z from "zod";
+import { Fault } from "#protocol/faults/fault.ts";
+import { statFile } from "./adaptive-sync-io.ts";
+import { diskFault } from "./disk-fault.ts";
+import { fileTimes } from "./file-times.ts";
+
+/** Which file it is and whether it was touched: device and inode, size, time of the last change. Text, because the numbers exceed 2^53. */
+export const fileIdentity = z.object({ dev: z.string(), ino: z.string(), sizeBytes: z.number(), mtimeNs: z.string() });
+export type FileIdentity = z.infer<typeof fileIdentity>;
+
+export const identityOf = (stats: Pick<BigIntStats, "dev" | "ino" | "size" | "mtimeNs">): FileIdentity => ({
+  dev: String(stats.dev),
+  ino: String(stats.ino),
+  sizeBytes: Number(stats.size),
+  mtimeNs: String(stats.mtimeNs),
+});
+
+/** Faults: READ_FAILED, or SOURCE_CHANGED when the file is gone. */
+export async function readIdentity(path: string): Promise<FileIdentity> {
+  try {
+    return identityOf(await stat(path, { bigint: true }));
+  } catch (error) {
+    throw diskFault(error, { op: "stat", subject: path, otherwise: "READ_FAILED" });
+  }
+}
+
+/** Whether the file at `path` is the one that it was before, and nobody wrote to it: by the rule of `file-times` for its time. */
+export const isSameFile = (now: FileIdentity, before: FileIdentity, path: string): boolean =>
+  now.dev === before.dev &&
+  now.ino === before.ino &&
+  now.sizeBytes === before.sizeBytes &&
+  fileTimes.isSame(now, before, path);
+
+/** Whether it is the same file, and what was there is there: of a log, what was written since comes behind. */
+export const hasGrown = (now: FileIdentity, before: FileIdentity): boolean =>
+  now.dev === before.dev && now.ino === before.ino && now.sizeBytes > before.sizeBytes;
+
+/** The file that is meant. `onGrown`: it is written at its end alone, so more of it is no change; told when there is more. */
+export interface ExpectedFile {
+  path: string;
+  identity: FileIdentity;
+  onGrown?: (() => void) | undefined;
+}
+
+/** A time that goes back where it was says that the disk does not keep it. */
+const MORE_LOOKS = 8;
+const LOOK_AGAIN_MS = 250;
+
+/** @throws Fault SOURCE_CHANGED when the open file is no longer what it was. */
+export async function assertUnchanged({ fd }: { fd: number }, expected: ExpectedFile): Promise<void> {
+  const { path, identity, onGrown } = expected;
+  let now = identityOf(await statFile(fd));
+  if (isSameFile(now, identity, path)) return;
+  const mayBeWobble = now.ino === identity.ino && fileTimes.mayBeWobble(now, identity, path);
+  for (let looks = mayBeWobble ? MORE_LOOKS : 0; looks > 0; looks--) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+    const last = now;
+    now = identityOf(await statFile(fd));
+    // That it went back is remembered of its disk, also where it is the expected time again.
+    fileTimes.isSame(now, last, path);
+    if (isSameFile(now, identity, path)) return;
+  }
+  if (onGrown !== undefined && hasGrown(now, identity)) {
+    onGrown();
+    return;
+  }
+  const detail =
+    now.sizeBytes !== identity.sizeBytes
+      ? `its size went from ${identity.sizeBytes} to ${now.sizeBytes} bytes`
+      : mayBeWobble
+        ? "its time changed; if nobody wrote to it and its disk is a network disk, use --unsteady-times"
+        : "it was written again";
+  throw new Fault("SOURCE_CHANGED", { op: "read", subject: path, detail });
+}

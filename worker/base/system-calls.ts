@@ -1,0 +1,169 @@
+import { constants } from "node:os";
+import { KOFFI, loadNative } from "./load-native.ts";
+
+/**
+ * What Linux can do and Node does not pass on, called as functions of the C library that Node itself is linked with: bytes
+ * of a file go to a socket without being copied to us and back, and one question tells which of many sockets have room
+ * again. Every answer that is not plain success is left to Node's own ways, which know what went wrong.
+ */
+export interface SystemCalls {
+  /**
+   * Bytes of an open file into an open socket that does not wait. Returns how many the kernel had room for. "full": none now.
+   * "failed": anything else, the end of the file included; nothing was sent.
+   */
+  sendFile(socketFd: number, from: FileSlice): number | "full" | "failed";
+  /** How many bytes came into `into`; 0: the other side sends no more; less: the system's error, as a negative number. */
+  receive(socketFd: number, into: Buffer): number;
+  /** Of sockets that are sent by: told while there is room, for a third of what one holds at least. */
+  watchRoom(): SocketWatch | null;
+  /** Of sockets that are read from: told while there is something to read, or nothing more will come. */
+  watchInput(): SocketWatch | null;
+  /** From now on a TCP socket sends no faster than that, evenly. Infinity: as fast as it can. False: this system cannot. */
+  pace(socketFd: number, bytesPerSecond: number): boolean;
+  /** Null: it cannot be told. */
+  told(socketFd: number): Told | null;
+  /**
+   * Pages of a file that were mapped into this process and never written to: they leave its resident memory and come back, each
+   * from the file, when they are used again. What was written to would be lost. False: they stayed.
+   */
+  dropPages(pages: { address: number; bytes: number }): boolean;
+}
+
+/** What a TCP socket has seen. */
+export interface Told {
+  /** Bytes of all requests that the other side has acknowledged. */
+  ackedBytes: number;
+  /** Of late, and the least one: of packets with data, that is, which their receiver may keep for a moment. */
+  rttMs: number;
+  leastRttMs: number;
+}
+
+/** What is used of Koffi, which calls functions of C libraries: https://koffi.dev. */
+export interface Koffi {
+  /** Null: what the process itself is linked with. */
+  load(path: null): Library;
+  /** Of the last call. */
+  errno(): number;
+}
+
+interface Library {
+  func(name: string, result: string, parameters: readonly string[]): Foreign;
+}
+export type Foreign = (...values: readonly (number | bigint | Buffer | null)[]) => number;
+
+export interface FileSlice {
+  fd: number;
+  offset: number;
+  bytes: number;
+}
+
+export interface SocketWatch {
+  /** Once each. False: it cannot be watched. A socket that is closed is watched no more. */
+  add(socketFd: number): boolean;
+  /** Those of whom it is to be told now, at most `MOST_TOLD`. Never waits. */
+  take(): number[];
+  /** Nothing is watched any more. */
+  close(): void;
+}
+
+/** From `sys/epoll.h` and `fcntl.h`: the same on all processors. */
+const EPOLL_CTL_ADD = 1;
+const EPOLLIN = 0x1;
+const EPOLLOUT = 0x4;
+const EPOLL_CLOEXEC = 0o2000000;
+/** `struct epoll_event` is packed on x86-64 only. */
+const EVENT = process.arch === "x64" ? { bytes: 12, dataAt: 4 } : { bytes: 16, dataAt: 8 };
+export const MOST_TOLD = 128;
+
+/** From `sys/socket.h` and `netinet/tcp.h`. */
+const SOL_SOCKET = 1;
+const SO_MAX_PACING_RATE = 47;
+const MSG_DONTWAIT = 0x40;
+const IPPROTO_TCP = 6;
+const TCP_INFO = 11;
+/** From `sys/mman.h`. */
+const MADV_DONTNEED = 4;
+/** In `struct tcp_info`, which only ever grows at its end. */
+const INFO = { rttMicrosAt: 68, ackedAt: 120, leastRttMicrosAt: 148, leastBytes: 152 };
+
+const HIGH = 2 ** 32;
+/** Numbers of 64 bits that are safe ones, in halves: as a BigInt each of them takes as long as the call it is for. */
+const write64 = (into: Buffer, value: number): void => {
+  into.writeUInt32LE(value % HIGH, 0);
+  into.writeUInt32LE(Math.floor(value / HIGH), 4);
+};
+export const read64 = (from: Buffer, at: number): number => from.readUInt32LE(at) + from.readUInt32LE(at + 4) * HIGH;
+
+let found: SystemCalls | null | undefined;
+
+/** Null where they cannot be had: on another system, or from a worker that does not carry what makes them. */
+export function systemCalls(): SystemCalls | null {
+  found ??= process.platform === "linux" ? callsBy(loadNative(KOFFI) as Koffi | null) : null;
+  return found;
+}
+
+function callsBy(koffi: Koffi | null): SystemCalls | null {
+  if (koffi === null) return null;
+  const library = koffi.load(null);
+  const sendfile = library.func("sendfile", "int64", ["int", "int", "void *", "uint64"]);
+  const create = library.func("epoll_create1", "int", ["int"]);
+  const control = library.func("epoll_ctl", "int", ["int", "int", "int", "void *"]);
+  const wait = library.func("epoll_wait", "int", ["int", "void *", "int", "int"]);
+  const recv = library.func("recv", "int64", ["int", "void *", "size_t", "int"]);
+  const close = library.func("close", "int", ["int"]);
+  const setsockopt = library.func("setsockopt", "int", ["int", "int", "int", "void *", "uint32"]);
+  const getsockopt = library.func("getsockopt", "int", ["int", "int", "int", "void *", "void *"]);
+  const madvise = library.func("madvise", "int", ["uintptr_t", "size_t", "int"]);
+  const at = Buffer.alloc(8);
+  const rate = Buffer.alloc(8);
+  const info = Buffer.alloc(INFO.leastBytes);
+  const infoBytes = Buffer.alloc(4);
+  const watchFor = (happening: number): SocketWatch | null => {
+    const epoll = create(EPOLL_CLOEXEC);
+    if (epoll < 0) return null;
+    const wish = Buffer.alloc(EVENT.bytes);
+    wish.writeUInt32LE(happening, 0);
+    const events = Buffer.alloc(EVENT.bytes * MOST_TOLD);
+    return {
+      close: () => void close(epoll),
+      add: (socketFd) => {
+        wish.writeInt32LE(socketFd, EVENT.dataAt);
+        return control(epoll, EPOLL_CTL_ADD, socketFd, wish) === 0;
+      },
+      take: () => {
+        const count = Math.max(0, wait(epoll, events, MOST_TOLD, 0));
+        return Array.from({ length: count }, (_, index) => events.readInt32LE(index * EVENT.bytes + EVENT.dataAt));
+      },
+    };
+  };
+  return {
+    pace: (socketFd, bytesPerSecond) => {
+      if (bytesPerSecond === Infinity) rate.fill(0xff);
+      else write64(rate, Math.ceil(bytesPerSecond));
+      return setsockopt(socketFd, SOL_SOCKET, SO_MAX_PACING_RATE, rate, rate.length) === 0;
+    },
+    told: (socketFd) => {
+      infoBytes.writeUInt32LE(info.length);
+      const isTold = getsockopt(socketFd, IPPROTO_TCP, TCP_INFO, info, infoBytes) === 0;
+      if (!isTold || infoBytes.readUInt32LE() < INFO.leastBytes) return null;
+      return {
+        ackedBytes: read64(info, INFO.ackedAt),
+        rttMs: info.readUInt32LE(INFO.rttMicrosAt) / 1000,
+        leastRttMs: info.readUInt32LE(INFO.leastRttMicrosAt) / 1000,
+      };
+    },
+    sendFile: (socketFd, { fd, offset, bytes }) => {
+      write64(at, offset);
+      const took = sendfile(socketFd, fd, at, bytes);
+      if (took > 0) return took;
+      return took < 0 && koffi.errno() === constants.errno.EAGAIN ? "full" : "failed";
+    },
+    receive: (socketFd, into) => {
+      const came = recv(socketFd, into, into.length, MSG_DONTWAIT);
+      return came >= 0 ? came : -koffi.errno();
+    },
+    dropPages: ({ address, bytes }) => madvise(address, bytes, MADV_DONTNEED) === 0,
+    watchRoom: () => watchFor(EPOLLOUT),
+    watchInput: () => watchFor(EPOLLIN),
+  };
+}

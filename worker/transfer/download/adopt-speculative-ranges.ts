@@ -1,0 +1,104 @@
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import type { HttpAnswer } from "#storage/s3/answers.ts";
+import { quoteEtag } from "#storage/answers/check-range.ts";
+import type { EarlyRange } from "./speculative-ranges.ts";
+import type { Engine } from "../engine.ts";
+import { pay } from "../concurrency/limiter.ts";
+import type { Piece, PieceSpan, Receiving } from "./receive.ts";
+import { leftOf, type SpanQueue } from "./range-scheduler.ts";
+import { forgetBytes, takeBytes } from "./take-bytes.ts";
+
+/** A range that was asked for early, and the spans that its bytes fill, one after the other without a gap. */
+export interface Adopted {
+  range: EarlyRange;
+  spans: PieceSpan[];
+}
+
+/** Finds out what the early ranges are good for. Those of no use are dropped. */
+export function adoptRanges(engine: Engine, job: Receiving, queue: SpanQueue<Piece>): Adopted[] {
+  const [first] = job.pieces;
+  if (job.early === undefined || first === undefined) return [];
+  const { key, etag } = first;
+  const isPlain = job.pieces.every((piece) => piece.key === key && piece.etag === etag && piece.sealed === undefined);
+  if (etag === null || !isPlain) {
+    job.early.drop();
+    return [];
+  }
+  const pieces = job.pieces.toSorted((a, b) => a.objectOffset - b.objectOffset);
+  const now = engine.retrier.clock.now();
+  const adopted: Adopted[] = [];
+  const check = (headers: HttpAnswer["headers"]) => {
+    // Also where ETags are not trusted: in doubt it is fetched again.
+    if (quoteEtag(headers["etag"]?.trim() ?? "") !== quoteEtag(etag)) {
+      throw new Fault("OBJECT_CHANGED", { op: "GetObject", subject: key });
+    }
+    job.pins.check(first, headers);
+  };
+  for (const range of job.early.take(key, check)) {
+    const spans: PieceSpan[] = [];
+    let at = range.from;
+    for (const piece of pieces) {
+      const { objectOffset, length } = piece;
+      if (at < objectOffset || at >= objectOffset + length || at >= range.to) continue;
+      const to = Math.min(range.to - objectOffset, length);
+      const span = queue.claim(piece, { from: at - objectOffset, to, now });
+      if (span === null) break;
+      spans.push(span);
+      at = objectOffset + to;
+    }
+    if (spans.length > 0) adopted.push({ range, spans });
+    else range.drop();
+  }
+  return adopted;
+}
+
+/**
+ * Fills the spans as far as the range goes; what is missing of them afterwards is for whoever fetches spans. No faults: each
+ * would come again there, where it can be waited for.
+ */
+export async function followRange(engine: Engine, job: Receiving, { range, spans }: Adopted): Promise<void> {
+  const lane = engine.limiter.lane({ isOpen: true });
+  let position = range.from;
+  const last = spans.at(-1);
+  const end = last === undefined ? position : last.of.piece.objectOffset + last.to;
+  for (const span of spans) {
+    span.drop = range.drop;
+    job.onPiece(span.of.piece, "moving");
+  }
+  /** The one that the next byte is of; null when somebody else fetches it. */
+  const current = () => {
+    const span = spans.find((one) => leftOf(one) > 0) ?? null;
+    const isNext = span !== null && span.of.piece.objectOffset + span.from + span.received === position;
+    return isNext ? span : null;
+  };
+  const bytes = (chunk: Buffer) => {
+    let used = 0;
+    for (let span = current(); span !== null && used < chunk.length; span = current()) {
+      const own = chunk.subarray(used, used + leftOf(span));
+      takeBytes(job, span, own);
+      used += own.length;
+      position += own.length;
+    }
+    const now = engine.retrier.clock.now();
+    // Also of those whose turn has not come: their connection is not silent.
+    for (const span of spans) {
+      span.answeredAt ??= now;
+      span.movedAt = now;
+    }
+    engine.meter.add(chunk.length);
+    job.patience.progressed();
+    if (used < chunk.length || (position < end && current() === null)) return "enough";
+    return pay(lane, chunk.length, job.signal);
+  };
+  job.signal.addEventListener("abort", range.drop, { once: true });
+  if (job.signal.aborted) range.drop();
+  try {
+    await range.follow(bytes);
+  } catch (error) {
+    if (!isFault(error) || error.code === "CANCELLED") return;
+    if (error.code === "UNEXPECTED_ANSWER") for (const span of spans) forgetBytes(job, span);
+    if (spans.some((span) => leftOf(span) > 0)) job.onRetry(error);
+  } finally {
+    job.signal.removeEventListener("abort", range.drop);
+  }
+}

@@ -1,0 +1,46 @@
+import { Fault } from "#protocol/faults/fault.ts";
+import type { Operation } from "#protocol/wire/operations.ts";
+import { faultOfAnswer } from "#storage/answers/faults.ts";
+import { callStore, type Engine } from "../engine.ts";
+import type { Sink } from "../http/http-client.ts";
+
+export interface WantedRange {
+  /**
+   * The range is sent but not signed, so any part of what this is for can be fetched under the same signature. Of one with
+   * `isSummed` only the whole can.
+   */
+  operation: Extract<Operation, { op: "get" }>;
+  /** In the object. */
+  offset: number;
+  length: number;
+  signal: AbortSignal;
+  sink: {
+    head: Sink["head"];
+    /** As that of a `Sink`; `leftBytes`: how many of the range are to come after these. */
+    bytes(chunk: Buffer, leftBytes: number): ReturnType<Sink["bytes"]>;
+  };
+}
+
+/**
+ * Asks once for a range of an object. What is checked of the head is the sink's business, and whether all of it came.
+ * Faults: of signing, of the network, of the answer; UNEXPECTED_ANSWER when more comes than was asked for.
+ */
+export async function fetchRange(engine: Engine, wanted: WantedRange): Promise<void> {
+  const { operation, offset, length, signal, sink } = wanted;
+  const about = { op: "GetObject", subject: operation.key };
+  let leftBytes = length;
+  const counted: Sink = {
+    head: sink.head,
+    bytes: (chunk) => {
+      if (chunk.length > leftBytes) {
+        throw new Fault("UNEXPECTED_ANSWER", { ...about, detail: "more bytes than were asked for" });
+      }
+      leftBytes -= chunk.length;
+      return sink.bytes(chunk, leftBytes);
+    },
+  };
+  const range = operation.isSummed === true ? {} : { headers: { range: `bytes=${offset}-${offset + length - 1}` } };
+  await callStore(engine, { operation, signal, ...range, sink: counted }, (answer) => {
+    if (answer.status < 200 || answer.status > 299) throw faultOfAnswer({ ...about, answer });
+  });
+}

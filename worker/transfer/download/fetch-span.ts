@@ -1,0 +1,110 @@
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import { checkRange } from "#storage/answers/check-range.ts";
+import type { Engine } from "../engine.ts";
+import { fetchRange, type WantedRange } from "./fetch-range.ts";
+import { pay, type Lane } from "../concurrency/limiter.ts";
+import type { Piece, PieceSpan, Receiving } from "./receive.ts";
+import { waitForRoom } from "./reserve.ts";
+import { withRetry } from "../store-session/retry.ts";
+import { openSegments, storedLength, storedOffset } from "./sealed-piece.ts";
+import { operationOf } from "../store-session/sign-ahead.ts";
+import { leftOf, MOST_MISMATCHES, type PieceSpans } from "./range-scheduler.ts";
+import { forgetBytes, takeBytes } from "./take-bytes.ts";
+
+/**
+ * Fetches what is missing of a span, as often as it takes. A disk that is full is waited for like a link that is down: everything
+ * that was received stays. Faults: those of the store and of the disk, SEAL_BROKEN, CANCELLED.
+ */
+export async function fetchSpan(engine: Engine, job: Receiving, span: PieceSpan): Promise<void> {
+  const { clock, patienceMs, onTrouble } = engine.retrier;
+  const { path, patience, signal } = job;
+  for (;;) {
+    try {
+      await trySpan(engine, job, span);
+      return;
+    } catch (error) {
+      if (!isFault(error) || error.code !== "NO_SPACE") throw error;
+      job.onRetry(error);
+      onTrouble?.(error);
+      await waitForRoom(error, { path, bytes: leftOf(span), clock, patience, patienceMs, signal });
+    }
+  }
+}
+
+async function trySpan(engine: Engine, job: Receiving, span: PieceSpan): Promise<void> {
+  const { signal, patience, onRetry } = job;
+  const { piece } = span.of;
+  const lane = engine.limiter.lane({ isOpen: true });
+  await withRetry(engine.retrier, { signal, patience, onRetry }, async () => {
+    job.onPiece(piece, "moving");
+    try {
+      await fetchOpening(engine, job, { span, lane });
+    } catch (error) {
+      if (leftOf(span) <= 0) return;
+      if (isFault(error) && error.code === "UNEXPECTED_ANSWER") forgetBytes(job, span);
+      if (isStillAlone(span.of)) job.onPiece(piece, signal.aborted ? "waiting" : "again");
+      throw error;
+    }
+  });
+}
+
+/** What does not open may have been changed on its way: like wrong bytes it is fetched again twice. What did open stays. */
+async function fetchOpening(engine: Engine, job: Receiving, about: { span: PieceSpan; lane: Lane }): Promise<void> {
+  const { of } = about.span;
+  for (;;) {
+    try {
+      await fetchRest(engine, job, about);
+      return;
+    } catch (error) {
+      const isBroken = isFault(error) && error.code === "SEAL_BROKEN";
+      if (!isBroken || of.mismatches >= MOST_MISMATCHES) throw error;
+      of.mismatches++;
+      job.onRetry(error);
+    }
+  }
+}
+
+const isStillAlone = (of: PieceSpans<Piece>): boolean => of.spans.length === 1;
+
+/** What is missing of a span, in one request. Ends early, without a fault, when the rest was given to another connection. */
+async function fetchRest(engine: Engine, job: Receiving, about: { span: PieceSpan; lane: Lane }): Promise<void> {
+  const { span, lane } = about;
+  const { clock } = engine.retrier;
+  const { piece } = span.of;
+  if (leftOf(span) <= 0) return;
+  const length = storedLength(piece, leftOf(span));
+  const offset = piece.objectOffset + storedOffset(piece, span.from + span.received);
+  const operation = operationOf(engine, piece);
+  const take = (own: Buffer) => takeBytes(job, span, own);
+  const opening = piece.sealed === undefined ? null : openSegments(piece, span, take);
+  const sink: WantedRange["sink"] = {
+    head: (answer) => {
+      span.answeredAt = clock.now();
+      checkRange(answer, { offset, length, etag: operation.etag, subject: piece.key });
+      // A piece with a sum of its own is held to that.
+      if (operation.etag === null && piece.crc32 === null) job.pins.check(piece, answer.headers);
+    },
+    bytes: (chunk, leftBytes) => {
+      if (opening === null) take(chunk.subarray(0, Math.max(0, leftOf(span))));
+      else opening(chunk);
+      const now = clock.now();
+      engine.silences.ended(now - span.movedAt);
+      span.movedAt = now;
+      engine.meter.add(chunk.length);
+      job.patience.progressed();
+      if (leftOf(span) <= 0 && leftBytes > 0) return "enough";
+      // What it rests for a limit is no silence.
+      return pay(lane, chunk.length, signal)?.then(() => void (span.movedAt = clock.now()));
+    },
+  };
+  // It was neither silent nor slow while nothing was asked for.
+  span.startedAt = clock.now();
+  span.movedAt = span.startedAt;
+  span.answeredAt = null;
+  span.before = span.received;
+  const drop = new AbortController();
+  span.drop = () => drop.abort();
+  const signal = AbortSignal.any([job.signal, drop.signal]);
+  await fetchRange(engine, { operation, offset, length, signal, sink });
+  if (leftOf(span) > 0) throw new Fault("TRUNCATED", { op: "GetObject", subject: piece.key });
+}

@@ -1,0 +1,208 @@
+import { Fault } from "#protocol/faults/fault.ts";
+import { adoptRanges, followRange, type Adopted } from "./adopt-speculative-ranges.ts";
+import type { EarlyRanges } from "./speculative-ranges.ts";
+import type { Engine } from "../engine.ts";
+import { fetchSpan } from "./fetch-span.ts";
+import { MOST_LANES } from "#worker/base/for-each.ts";
+import { createIdleLanes } from "../concurrency/idle-connection-scheduler.ts";
+import { createPins, type Pins } from "./etag-guard.ts";
+import type { Patience } from "../store-session/retry.ts";
+import type { SealedPiece } from "./sealed-piece.ts";
+import { signAhead } from "../store-session/sign-ahead.ts";
+import {
+  createSpanQueue,
+  leftOf,
+  MOST_MISMATCHES,
+  type KnownSpan,
+  type Span,
+  type SpanQueue,
+} from "./range-scheduler.ts";
+import type { PartState } from "../progress/transfer-progress.ts";
+
+/**
+ * Ranges of objects to positions of a file. Every byte is counted and summed while it is in hand; a range that was cut
+ * short goes on where it stopped, under the same ETag, so two versions of an object are never mixed. A piece whose sum
+ * is wrong is fetched again, twice; then the whole download fails and nothing is put in place.
+ */
+export interface Piece {
+  key: string;
+  /** Where the bytes lie in the object. */
+  objectOffset: number;
+  /** Where they go in the file. */
+  fileOffset: number;
+  length: number;
+  /** Hex; null when nobody knows it (plain objects). */
+  crc32: string | null;
+  /** Pinned with If-Match, or compared where the store's ETags are not trusted so far; null when nobody knows it. */
+  etag: string | null;
+  /** Epoch ms by the store's clock, where a HEAD or a listing told it. */
+  modifiedAtMs?: number | null;
+  /** What lies in the object is encrypted: all other numbers, and `crc32`, are of the file's own bytes. */
+  sealed?: SealedPiece;
+  /** Of a sealed piece: it is fetched in whole segments. */
+  stepBytes?: number;
+}
+
+export interface ReceiveJob {
+  /** Open for writing, or memory that takes the bytes in its place; null: they are counted and summed, and nothing is kept. */
+  fd: number | Buffer | null;
+  path: string;
+  pieces: readonly Piece[];
+  signal: AbortSignal;
+  patience: Patience;
+  /** Most requests at a time; as many as the pieces are worth when left out. */
+  mostLanes?: number;
+  onMoved(bytes: number): void;
+  onPiece(piece: Piece, state: PartState): void;
+  /** What is in the file already of pieces that were begun: spans that do not overlap, in order. */
+  known?: ReadonlyMap<Piece, readonly KnownSpan[]>;
+  /** What was asked for already of the object that all pieces are of. */
+  early?: EarlyRanges;
+  /** A piece is in the file and its sum is right. Resolves when that is remembered. */
+  onDone(piece: Piece, crc32: string): Promise<void>;
+  /** Some of a piece is in the file; whether it is right only the whole piece can tell. Resolves when it is remembered. */
+  onPartly(piece: Piece, span: KnownSpan): Promise<void>;
+  /** The sum was wrong: whatever was remembered of the piece counts no more. Resolves when that is remembered. */
+  onWrong(piece: Piece): Promise<void>;
+  onRetry(fault: Fault): void;
+}
+
+export type PieceSpan = Span<Piece>;
+
+export type Receiving = ReceiveJob & { pins: Pins };
+
+/** A file of one piece up to this size counts as small: it does not wait behind large ones. */
+const SMALL_BYTES = 8 * 1024 * 1024;
+const LEAST_BYTES_PER_LANE = 512 * 1024;
+const SIGNED_AT_A_TIME = 32;
+const OVER = new Fault("CANCELLED", { detail: "everything is there" });
+
+/**
+ * Fetches all pieces, as many requests at a time as the engine's gate lets through.
+ * Faults: OBJECT_CHANGED, RANGE_IGNORED, SIZE_MISMATCH, CHECKSUM_MISMATCH, NO_SPACE, WRITE_FAILED, those of the store, CANCELLED.
+ */
+export async function receivePieces(engine: Engine, wanted: ReceiveJob): Promise<void> {
+  if (wanted.pieces.length === 0) return;
+  const stop = new AbortController();
+  const signal = AbortSignal.any([wanted.signal, stop.signal]);
+  const job: Receiving = { ...wanted, signal, pins: createPins() };
+  const queue = createSpanQueue(job.pieces, job.known);
+  const bytes = job.pieces.reduce((sum, piece) => sum + piece.length, 0);
+  const size = job.pieces.length === 1 && bytes <= SMALL_BYTES ? "small" : "large";
+  const lanes = Math.min(job.mostLanes ?? MOST_LANES, Math.max(1, Math.ceil(bytes / LEAST_BYTES_PER_LANE)));
+  const failures: unknown[] = [];
+  const signed = signAhead(engine, job.pieces, SIGNED_AT_A_TIME);
+  /** Pieces that are there and may turn out to be wrong: then they begin anew. */
+  let settling = 0;
+  const isOver = () => (queue.isDone && settling === 0) || failures.length > 0;
+  const settled = async (span: PieceSpan): Promise<boolean> => {
+    settling++;
+    try {
+      return await settle(job, queue, span);
+    } finally {
+      settling--;
+    }
+  };
+  const giving = () => ({
+    now: engine.retrier.clock.now(),
+    rttMs: engine.wire.rttMs() ?? 0,
+    silentMs: engine.silences.longestMs(),
+    hasRoom: engine.room.isFree,
+  });
+  const idle = createIdleLanes(engine, {
+    isOver,
+    wantsMore: () => !engine.limiter.isHolding && queue.wantsMore(giving()),
+  });
+  // Who stands in line for a place would wait there for others' ends when there is nothing left to fetch.
+  const over = new AbortController();
+  const inLine = AbortSignal.any([job.signal, over.signal]);
+  const endIfOver = () => {
+    if (isOver()) over.abort(OVER);
+    idle.wakeIfOver();
+  };
+
+  let starting = 0;
+  const lane = async () => {
+    while (!isOver()) {
+      try {
+        const worked = await engine.gate.run({ signal: inLine, size }, async () => {
+          if (failures.length > 0) return null;
+          const span = queue.take({
+            ...giving(),
+            width: engine.gate.width,
+            isHeld: engine.limiter.isHolding,
+            isGrown: engine.wire.grown > starting,
+          });
+          if (span === null) return null;
+          // It has its connection in a moment; until then nobody else may count on that.
+          starting++;
+          setImmediate(() => starting--);
+          await signed.of(span.of.piece);
+          idle.next();
+          await fetchSpan(engine, job, span);
+          return span;
+        });
+        if (worked === null) await idle.wait();
+        else if (await settled(worked)) signed.done(worked.of.piece);
+      } catch (error) {
+        if (error !== OVER) failed(error);
+      } finally {
+        endIfOver();
+      }
+    }
+  };
+  const failed = (error: unknown) => {
+    failures.push(error);
+    // Nothing is put in place any more, so nobody needs to finish.
+    stop.abort(error);
+  };
+  /** What a range that was asked for early brings, and what it leaves. */
+  const adopted = async (one: Adopted) => {
+    try {
+      await followRange(engine, job, one);
+      for (const span of one.spans) {
+        if (leftOf(span) > 0) {
+          await engine.gate.run({ signal: job.signal, size }, () => fetchSpan(engine, job, span));
+        }
+        await settled(span);
+      }
+    } catch (error) {
+      failed(error);
+    } finally {
+      endIfOver();
+    }
+  };
+  try {
+    const begun = adoptRanges(engine, job, queue).map(adopted);
+    await Promise.all([...begun, ...Array.from({ length: lanes }, lane)]);
+  } finally {
+    idle.stop();
+  }
+  if (failures.length > 0) throw failures[0];
+}
+
+/** When the piece is complete: right, and remembered; or wrong, and fetched again. True when nothing is left of it to do. */
+async function settle(job: ReceiveJob, queue: SpanQueue<Piece>, span: PieceSpan): Promise<boolean> {
+  const { of, from, received: length, crc } = span;
+  const { piece } = of;
+  if (!queue.finish(span)) {
+    if (length > 0) await job.onPartly(piece, { from, length, crc });
+    return false;
+  }
+  const sum = queue.sumOf(of);
+  if (piece.crc32 === null || piece.crc32 === sum) {
+    await job.onDone(piece, sum);
+    return true;
+  }
+  const fault = new Fault("CHECKSUM_MISMATCH", {
+    op: "GetObject",
+    subject: piece.key,
+    detail: `at byte ${piece.objectOffset}`,
+  });
+  if (of.mismatches >= MOST_MISMATCHES) throw fault;
+  await job.onWrong(piece);
+  job.onMoved(-queue.startOver(of));
+  job.onPiece(piece, "again");
+  job.onRetry(fault);
+  return false;
+}

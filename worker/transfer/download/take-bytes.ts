@@ -1,0 +1,35 @@
+import { writeSync } from "node:fs";
+import { diskFault } from "#worker/base/disk-fault.ts";
+import type { PieceSpan, ReceiveJob } from "./receive.ts";
+import { sumBytes } from "#worker/base/sum-bytes.ts";
+
+/** The next bytes of a span: written, summed and counted. Faults: NO_SPACE, WRITE_FAILED. */
+export function takeBytes(job: ReceiveJob, span: PieceSpan, own: Buffer): void {
+  writeAll(job, own, span.of.piece.fileOffset + span.from + span.received);
+  span.crc = sumBytes(own, span.crc);
+  span.received += own.length;
+  job.onMoved(own.length);
+}
+
+/** They may be anything. */
+export function forgetBytes(job: ReceiveJob, span: PieceSpan): void {
+  job.onMoved(-span.received);
+  span.received = 0;
+  span.crc = 0;
+}
+
+/** Written at once: the page cache takes it, and the buffer can go back to the network without a copy. */
+function writeAll({ fd, path }: ReceiveJob, chunk: Buffer, position: number): void {
+  if (fd === null) return;
+  if (typeof fd !== "number") {
+    chunk.copy(fd, position);
+    return;
+  }
+  try {
+    for (let written = 0; written < chunk.length;) {
+      written += writeSync(fd, chunk, written, chunk.length - written, position + written);
+    }
+  } catch (error) {
+    throw diskFault(error, { op: "write", subject: path, otherwise: "WRITE_FAILED" });
+  }
+}

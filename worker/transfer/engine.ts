@@ -1,0 +1,268 @@
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import type { FaultCode } from "#protocol/faults/fault-table.ts";
+import type { ChecksumMemory } from "#protocol/wire/store-checksum.ts";
+import type { Operation, SignedRequest, StoreTraits } from "#protocol/wire/operations.ts";
+import type { HttpAnswer } from "#storage/s3/answers.ts";
+import type { StoreTrust } from "#protocol/wire/store-trust.ts";
+import { S3_NAMES, type RequestSource } from "#storage/signing/signing.ts";
+import { createBeats, type Beats } from "../base/timer-coalescer.ts";
+import { systemClock, type Clock } from "../base/clock.ts";
+import { createConvoy, type Convoy } from "./concurrency/tail-pacer.ts";
+import { createGate, type Gate, type Wants } from "./concurrency/semaphore.ts";
+import { createHedges, type Hedges } from "./concurrency/hedge.ts";
+import { createHelm, type Helm } from "./concurrency/concurrency-controller.ts";
+import { createTurns, type Turns } from "./upload/serial-queue.ts";
+import { createKnownStore, type KnownStore, type LearningSource } from "./store-session/known-store.ts";
+import { createLinkRoom, type LinkRoom } from "./concurrency/spare-capacity.ts";
+import { createLimiter, type Limiter } from "./concurrency/limiter.ts";
+import { createMeter, type Meter } from "./progress/meter.ts";
+import { createRetrier, type Retrier } from "./store-session/retry.ts";
+import { createSilences, type Silences } from "./concurrency/stall-history.ts";
+import { createSignatures, type Signatures } from "./store-session/signatures.ts";
+import type { Resolving } from "./http/socket/resolve-addresses.ts";
+import { createWire, type Exchange, type Sink, type Wire } from "./http/http-client.ts";
+
+/**
+ * What moves bytes in one direction: connections, the gate that bounds them, the helm that sets its width, limiter, meter,
+ * signatures and the way to retry. `send` and `receive` use it and cannot tell whether the signatures come from keys in
+ * the environment or from a hub.
+ */
+export interface Engine {
+  beats: Beats;
+  wire: Wire;
+  gate: Gate;
+  helm: Helm;
+  hedges: Hedges;
+  /** For bytes that may turn out to be fetched for nothing. */
+  room: LinkRoom;
+  convoy: Convoy;
+  /** For sums of whole parts. */
+  turns: Turns;
+  limiter: Limiter;
+  meter: Meter;
+  /** Of downloads. */
+  silences: Silences;
+  signatures: Signatures;
+  store: KnownStore;
+  retrier: Retrier;
+  traits: StoreTraits;
+  /** Most memory for buffers of this direction. */
+  memoryBytes: number;
+  /** Epoch ms by this machine's clock. */
+  wallNow(): number;
+  close(): Promise<void>;
+}
+
+export interface EngineOptions {
+  /** Told of every answer where it wants to be: it may learn from them how to sign. */
+  source: RequestSource & LearningSource;
+  traits: StoreTraits;
+  /** What is asked of the store's certificate beyond the usual. */
+  trust?: StoreTrust | undefined;
+  /** How names become addresses, where not as the system says. */
+  resolver?: Resolving;
+  /** Where a name led in an earlier run. */
+  rememberedOf?: (host: string) => readonly string[];
+  /** Which checksum this store took the last time. */
+  keptChecksum?: ChecksumMemory | null;
+  /** Of the bytes; "down" when left out. */
+  direction?: "up" | "down";
+  /** How many parts move at a time; null: found out while they do. */
+  connections: number | null;
+  /** Where to begin when that is found out: what was best the last time. */
+  firstConnections?: number;
+  /** Most memory for buffers of this direction. */
+  memoryBytes?: number;
+  limitBytesPerSecond: number;
+  /** Epoch ms by the signer's clock. */
+  signerNow: () => number;
+  clock?: Clock;
+  /** Epoch ms by this machine's clock. */
+  wallNow?: () => number;
+  /** Shared by the engines of one endpoint, so that they have one breaker. */
+  retrier?: Retrier;
+  idleMs?: number;
+}
+
+const DEFAULT_MEMORY_BYTES = 128 * 1024 * 1024;
+const BUFFER_BYTES = 1024 * 1024;
+const LEAST_BUFFER_BYTES = 64 * 1024;
+/** What a connection takes besides its buffer, most of it in what encrypts. */
+const CONNECTION_BYTES = 512 * 1024;
+/** More than parts may move at a time, so that a small file, a HEAD or a Complete never waits behind a part. */
+const SPARE_CONNECTIONS = 4;
+
+/**
+ * Up, every part has its own connection as soon as the link is known to be long, because a part cannot be shared when it
+ * turns out to be the last one. Down it can, and each connection more costs CPU.
+ */
+const RAMP_CONNECTIONS = { up: 64, down: 24 } as const;
+/**
+ * A small file is mostly a round trip, so many go at a time. Up, more than these overrun the queue of the router at home with
+ * their first packets, and whose last packet is lost there takes a second longer (2,000 files of 64 KiB over 150 Mbit/s at
+ * 120 ms: 7.9 s with 64, 8.9 s with 96); where no queue stands, more follow. Down, the store's side has room for them.
+ */
+const SMALL_RAMP_CONNECTIONS = { up: 64, down: 96 } as const;
+
+export function createEngine(options: EngineOptions): Engine {
+  const clock = options.clock ?? systemClock;
+  const { traits, idleMs, direction = "down" } = options;
+  const memoryBytes = options.memoryBytes ?? DEFAULT_MEMORY_BYTES;
+  // What memory does not suffice for with large buffers, it may with small ones; then there are fewer connections.
+  const fits = Math.max(1, Math.floor(memoryBytes / (LEAST_BUFFER_BYTES + CONNECTION_BYTES)) - SPARE_CONNECTIONS);
+  const most = Math.min(options.connections ?? traits.mostConnections, fits);
+  const wanted = Math.floor(memoryBytes / (most + SPARE_CONNECTIONS));
+  const bufferBytes = Math.max(LEAST_BUFFER_BYTES, Math.min(BUFFER_BYTES, wanted - (wanted % 4096)));
+  const first = Math.min(most, options.connections ?? options.firstConnections ?? traits.startConnections);
+  const beats = createBeats();
+  const wire = createWire({
+    beats,
+    connections: first + SPARE_CONNECTIONS,
+    bufferBytes,
+    restMs: traits.keepAliveMs,
+    onRoundTrip: () => helm.roundTrip(),
+    sendsFiles: direction === "up",
+    trust: options.trust,
+    ...(options.rememberedOf === undefined ? {} : { rememberedOf: options.rememberedOf }),
+    ...(options.resolver === undefined ? {} : { naming: { resolver: options.resolver } }),
+    ...(idleMs === undefined ? {} : { idleMs }),
+  });
+  const meter = createMeter(clock.now);
+  const gate = createGate(first);
+  const limiter = createLimiter(clock, options.limitBytesPerSecond);
+  // Under a limit parts are sent one after the other instead, so that a kill or a pause loses little.
+  const convoy = createConvoy({ clock, wire, isLast: () => gate.isEnding && limiter.bytesPerSecond === 0 });
+  const room = createLinkRoom({ clock, wire, isDriven: () => convoy.isDriving });
+  const hedges = createHedges({ clock, beats, gate, meter, room });
+  const helm = createHelm({
+    clock,
+    beats,
+    gate,
+    meter,
+    wire,
+    limits: { first, ramp: RAMP_CONNECTIONS[direction], smallRamp: SMALL_RAMP_CONNECTIONS[direction], most },
+    isHeld: () => limiter.isHolding,
+    partBytes: hedges.lengthBytes,
+    onWidth: (width) => wire.setConnections(width + SPARE_CONNECTIONS),
+    onTooMany: hedges.shed,
+  });
+  gate.onEntered(helm.wake);
+  return {
+    beats,
+    wire,
+    gate,
+    helm,
+    hedges,
+    room,
+    convoy,
+    turns: createTurns(),
+    limiter,
+    meter,
+    silences: createSilences(clock.now),
+    signatures: createSignatures(options.source, options.signerNow),
+    store: createKnownStore({ source: options.source, traits, kept: options.keptChecksum ?? null }),
+    retrier: options.retrier ?? createRetrier(clock),
+    traits,
+    memoryBytes,
+    wallNow: options.wallNow ?? Date.now,
+    close: async () => {
+      helm.stop();
+      await wire.close();
+    },
+  };
+}
+
+export interface Call {
+  operation: Operation;
+  signal: AbortSignal;
+  body?: Exchange["body"];
+  headers?: Record<string, string>;
+  sink?: Sink;
+  /** As those of an `Exchange`. */
+  onAgain?: () => void;
+  onBegun?: Exchange["onBegun"];
+}
+
+/** These succeed once; their signatures are of no use afterwards and would only fill the memory. */
+const ONCE: ReadonlySet<Operation["op"]> = new Set(["part", "put", "complete"]);
+
+/** Signs and sends one operation once. Faults: of signing, of the network; the answer itself is not judged. */
+export async function callStore<T>(
+  engine: Engine,
+  call: Call,
+  read: (answer: HttpAnswer, subject: string, request: SignedRequest) => T,
+): Promise<T> {
+  const { operation, signal, body, headers, sink, onAgain, onBegun } = call;
+  const { signedFor } = engine.store;
+  const request = engine.signatures.now(operation) ?? (await engine.signatures.request(operation));
+  const [op, subject] = [S3_NAMES[operation.op], operation.key];
+  const exchange = { signedFor, request, op, subject, signal, body, headers, sink, onAgain, onBegun };
+  const answer = await ask(engine, exchange);
+  try {
+    const result = read(answer, operation.key, request);
+    if (ONCE.has(operation.op)) engine.signatures.forget(operation);
+    return result;
+  } catch (error) {
+    if (isFault(error) && error.code === "THROTTLED") engine.helm.throttled();
+    throw asExpired(error, { engine, operation, request });
+  }
+}
+
+/**
+ * Sends a signed request and shows the answer to what is known of the store. `signedFor`: as it was before the request was
+ * signed. Faults: of the network; SIGNATURE_EXPIRED, whatever the refusal says, when it turned out meanwhile that the
+ * clock or the region was wrong: that may come only once for each.
+ */
+export async function ask(
+  engine: Engine,
+  exchange: Exchange & { sink?: Sink | undefined; signedFor: number },
+): Promise<HttpAnswer> {
+  const { sink, signedFor } = exchange;
+  const sentAtMs = engine.wallNow();
+  const answer = await (sink === undefined ? engine.wire.send(exchange) : engine.wire.fetch({ ...exchange, sink }));
+  if (engine.store.observe({ answer, sentAtMs, receivedAtMs: engine.wallNow() }) === "sign again") {
+    engine.signatures.forgetAll();
+  }
+  if (answer.status >= 300 && signedFor !== engine.store.signedFor) {
+    const { op, subject } = exchange;
+    const detail = "it was signed by a wrong clock, for another region, or with a key that has ended";
+    throw new Fault("SIGNATURE_EXPIRED", { op, subject, status: answer.status, detail });
+  }
+  return answer;
+}
+
+/**
+ * Opens connections for `count` requests while the first call of a transfer is still on its way: as many as are used now,
+ * and more as soon as the link is known to be long. `operation` only says where to. Faults: of signing.
+ */
+export async function warmUp(
+  engine: Engine,
+  operation: Operation,
+  next: { count: number; size: Wants["size"] },
+): Promise<void> {
+  const request = await engine.signatures.request(operation);
+  engine.helm.expect(next, (width) => engine.wire.warm(request.url, Math.min(next.count, width)));
+}
+
+/** For these a new signature is the answer. */
+const REFUSALS: ReadonlySet<FaultCode> = new Set(["ACCESS_DENIED", "SIGNATURE_EXPIRED", "CREDENTIALS_EXPIRED"]);
+
+/** Stores say "access denied" for a presigned request that came too late; only its date tells the two apart. */
+function asExpired(error: unknown, about: { engine: Engine; operation: Operation; request: SignedRequest }): unknown {
+  const { engine, operation, request } = about;
+  if (isFault(error) && error.code === "CLOCK_SKEW") {
+    engine.signatures.forget(operation);
+    return doubtSkew(engine, error);
+  }
+  if (!isFault(error) || !REFUSALS.has(error.code)) return error;
+  engine.signatures.forget(operation);
+  if (error.code !== "ACCESS_DENIED" || !engine.signatures.isOver(request)) return error;
+  return new Fault("SIGNATURE_EXPIRED", { ...error.context, cause: error });
+}
+
+/**
+ * The clock is corrected by what every answer says, so one that refuses for its sake all the same is tried again; when
+ * all of them do, it is the clock, and nobody told the time.
+ */
+export const doubtSkew = (engine: Engine, fault: Fault): Fault =>
+  engine.store.doubtsSkew() ? new Fault("SIGNATURE_EXPIRED", { ...fault.context, cause: fault }) : fault;

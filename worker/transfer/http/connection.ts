@@ -1,0 +1,400 @@
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import { faultOfNetwork } from "#storage/answers/faults.ts";
+import { Channel, type ChannelEvents } from "./socket/channel.ts";
+import { HeldBody, lengthOf, type UploadBody } from "./exchange.ts";
+import { Flow } from "./flow.ts";
+import { notConnected, type Origin } from "./socket/open-socket.ts";
+import { restAfter } from "./parse-answer.ts";
+import { Receiving, type ReceivingEvents } from "./receiving.ts";
+import { SendingHeld } from "./sending-held.ts";
+import { SendingEncrypted } from "./tls/sending-encrypted.ts";
+import { answerWaitMs, bodyOf, Sending, type GoingOut, type SendingEvents, type SentBody } from "./sending.ts";
+import { SmallFlow } from "./small-flow.ts";
+import { createSilence, type Silence } from "./socket/stall-timeout.ts";
+import type { Shared, Task } from "./task.ts";
+
+/**
+ * One socket and the one request that is on it: connecting -> idle <-> busy -> gone. A connection that is in any doubt (an
+ * answer cut short, bytes too many, a request that was not sent to its end) is dropped and never used again. Buffers go
+ * back to the pool only when the socket cannot touch them any more.
+ */
+export interface Owner {
+  onReady(connection: Connection): void;
+  /** Its request is over and it can take another one. */
+  onFree(connection: Connection): void;
+  /** `fault`: why it could not connect; null when it was connected before. */
+  onGone(connection: Connection, fault: Fault | null): void;
+}
+
+/** One that never had a request: servers give it longer. */
+const UNUSED_REST_MS = 15_000;
+/** Kernels take back what a connection had grown to when it rested for a few of its timeouts. */
+const GROWN_MS = 500;
+/** So many buffers are filled one after the other before other connections have their turn. */
+const MOST_IN_A_ROW = 4;
+/**
+ * From a near store all that a buffer holds is handed on at a time, which saves calls. One that is farther brings less at a
+ * time, and after lost packets much at once on many connections: then less of the memory near the processor is enough.
+ */
+const NEAR_MS = 5;
+const FAR_GATHER_BYTES = 256 * 1024;
+/** Of a body up to this length the answer follows soon; that of a longer one may take seconds. */
+const SOON_ANSWERED_BYTES = 1024 * 1024;
+/** Bodies up to this length go out in one piece with the head. */
+const SMALL_BODY_BYTES = 64 * 1024;
+
+export class Connection {
+  readonly origin: Origin;
+  readonly #shared: Shared;
+  readonly #owner: Owner;
+  readonly #channel: Channel;
+  readonly #silence: Silence;
+  #state: "connecting" | "idle" | "busy" | "gone" = "connecting";
+  #task: Task | null = null;
+  #receiving: Receiving | null = null;
+  #flow: Flow | SmallFlow | null = null;
+  #sending: GoingOut | null = null;
+  /** When a request was in the kernel's hands, until the first byte of its answer. */
+  #askedAt: number | null = null;
+  /** The answer is whole, and the kernel's word on our last bytes is still to come. */
+  #isOverWhenSent = false;
+  #broughtBytes = 0;
+  /** Of the request that is on it: when it began, and what it brought so far. */
+  #beganAt = 0;
+  #movedBytes = 0;
+  #freeAt = 0;
+  /** An idle connection is used only until then. */
+  idleUntil = 0;
+  /** Of whatever request is on it. */
+  readonly #asking: SendingEvents = {
+    onMoved: () => this.#silence.touch(),
+    onHold: () => this.#silence.hold(),
+    onGoOn: () => this.#silence.goOn(),
+    onSent: (body) => this.#sent(body),
+    onFault: (error) => this.#failed(error),
+  };
+  readonly #answering: ReceivingEvents = {
+    onHead: () => this.#headCame(),
+    onHold: () => {
+      this.#silence.hold();
+      this.#channel.tap.pause();
+    },
+    onGoOn: () => this.#silence.goOn(),
+    onHungry: () => {
+      this.#flow?.wake();
+      this.#readRest();
+    },
+    onEnough: () => this.#enough(),
+    onOver: () => this.#over(),
+    onFault: (error) => this.#failed(error),
+  };
+
+  constructor(origin: Origin, shared: Shared, owner: Owner) {
+    const { now, connectMs } = shared;
+    this.origin = origin;
+    this.#shared = shared;
+    this.#owner = owner;
+    this.#silence = createSilence({ now, quietMs: connectMs });
+    const events: ChannelEvents = {
+      onReady: () => this.#ready(),
+      onAnew: () => this.#silence.allow(connectMs),
+      onBytes: (bytes) => this.#read(bytes.length, bytes),
+      onMore: () => {
+        if (this.#receiving !== null) this.#readDirectly(this.#receiving);
+      },
+      onEnded: () => this.#ended(),
+      onBroken: (error) => this.#broken(error),
+      onClosed: () => this.#closed(),
+    };
+    this.#channel = new Channel(origin, shared, events);
+  }
+
+  get isConnecting(): boolean {
+    return this.#state === "connecting";
+  }
+
+  /** The other side sends as much at once as this way takes: it is past its slow start, and has not rested so long as to begin anew. */
+  get isGrown(): boolean {
+    const { now, pace } = this.#shared;
+    return this.#state === "idle" && this.#broughtBytes >= pace.growBytes && now() - this.#freeAt < GROWN_MS;
+  }
+
+  #ready(): void {
+    if (this.#state !== "connecting") return;
+    this.#state = "idle";
+    this.idleUntil = this.#shared.now() + UNUSED_REST_MS;
+    this.#owner.onReady(this);
+    this.#settle();
+  }
+
+  /** Sends a request on an idle connection. */
+  run(task: Task): void {
+    const { buffers, scratch, now, idleMs, pacer, pace, trips } = this.#shared;
+    const { method, sink, head, body } = task;
+    this.#state = "busy";
+    this.#task = task;
+    this.#channel.ref();
+    this.#silence.allow(idleMs);
+    this.#isOverWhenSent = false;
+    this.#beganAt = now();
+    this.#movedBytes = 0;
+    this.#askedAt = body === null ? now() : null;
+    const receiving = new Receiving({
+      method,
+      sink,
+      buffers,
+      gatherBytes: (trips.leastMs() ?? 0) > NEAR_MS ? FAR_GATHER_BYTES : buffers.sizeBytes,
+      scratch,
+      now,
+      events: this.#answering,
+    });
+    this.#receiving = receiving;
+    const { onFault } = this.#answering;
+    const { direct, tap } = this.#channel;
+    const read = () => this.#readDirectly(receiving);
+    const about = { socket: tap, receiving, broughtBytes: this.#broughtBytes, pace, trips, read, direct };
+    const flow = sink?.into === undefined ? new Flow({ ...about, pacer, now, onFault }) : new SmallFlow(about);
+    this.#flow = flow;
+    if (body === null) this.#write(Buffer.from(head, "latin1"));
+    else if (Buffer.isBuffer(body) && body.length <= SMALL_BODY_BYTES) {
+      this.#write(Buffer.concat([Buffer.from(head, "latin1"), body]));
+    } else if (body instanceof HeldBody) {
+      const sending = new SendingHeld(body);
+      this.#sending = sending;
+      sending.send(head, { outlet: this.#channel.outlet, direct, events: this.#asking });
+      // The rest of one write goes without a sign of life.
+      if (!sending.isGiven) this.#silence.allow(answerWaitMs(body, idleMs));
+    } else this.#send(head, Buffer.isBuffer(body) ? bodyOf(body) : body);
+    // It may have rested for a moment only.
+    if (!flow.isAtTicks) tap.resume();
+  }
+
+  /** What the kernel has no room for goes when it has. */
+  #write(bytes: Buffer): void {
+    const { direct, outlet } = this.#channel;
+    const took = direct?.write(bytes) ?? 0;
+    if (took < bytes.length) outlet.write(took === 0 ? bytes : bytes.subarray(took));
+  }
+
+  #send(head: string, body: UploadBody): void {
+    const { buffers, disk, now } = this.#shared;
+    const { direct, outlet } = this.#channel;
+    const about = { head, body, buffers, events: this.#asking };
+    try {
+      const encrypter = direct?.encrypter ?? null;
+      const sending =
+        direct === null || encrypter === null
+          ? new Sending({ ...about, outlet, direct, disk, isTls: this.origin.isTls, now })
+          : new SendingEncrypted({ ...about, direct, encrypter });
+      this.#sending = sending;
+      sending.next();
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  /** All bytes are in the kernel's hands. */
+  #sent(body: SentBody): void {
+    this.#silence.allow(answerWaitMs(body, this.#shared.idleMs));
+    this.#askedAt = body.lengthBytes <= SOON_ANSWERED_BYTES ? this.#shared.now() : null;
+    if (this.#isOverWhenSent) this.#over();
+    else if (body.lengthBytes <= SOON_ANSWERED_BYTES && this.#channel.direct?.isWatched === true) this.#flow?.expect();
+  }
+
+  /**
+   * Bytes came, into the room given last or into `first`. What stops reading is a pause of the socket.
+   */
+  #read(count: number, first: Buffer | null): void {
+    const receiving = this.#receiving;
+    const flow = this.#flow;
+    if (this.#state !== "busy" || receiving === null || flow === null) {
+      // Nothing was asked for.
+      this.drop();
+      return;
+    }
+    if (this.#askedAt !== null) {
+      const { trips, now } = this.#shared;
+      const tookMs = now() - this.#askedAt;
+      this.#askedAt = null;
+      trips.answered(tookMs);
+      // At ticks it may have been there for a while.
+      if (this.#sending === null && !flow.isAtTicks) trips.add(tookMs);
+    }
+    flow.came(count);
+    this.#movedBytes += count;
+    try {
+      if (first === null) receiving.take(count);
+      else receiving.takeCopy(first);
+    } catch (error) {
+      this.#failed(error);
+      return;
+    }
+    // After the sink, whose time is not the network's.
+    this.#silence.touch();
+  }
+
+  /** What is there of one answer, as far as others need not wait for it. */
+  #readDirectly(receiving: Receiving): void {
+    const { direct } = this.#channel;
+    if (direct === null) return;
+    try {
+      for (let most = MOST_IN_A_ROW; most > 0 && receiving === this.#receiving && receiving.isOpen; most--) {
+        const room = receiving.room();
+        const count = direct.read(room);
+        if (count === null) return;
+        if (count === 0) this.#ended();
+        else this.#read(count, null);
+        if (count < room.length && !direct.hasMore) return;
+      }
+      this.#readRest();
+    } catch (error) {
+      this.#broken(error);
+    }
+  }
+
+  /** Nothing tells of what has left the kernel already. */
+  #readRest(): void {
+    const receiving = this.#receiving;
+    if (receiving === null || this.#channel.direct?.hasMore !== true) return;
+    setImmediate(() => {
+      if (receiving === this.#receiving && receiving.isOpen) this.#readDirectly(receiving);
+    });
+  }
+
+  /** An answer while the request is still going out: the rest is not sent. */
+  #headCame(): void {
+    if (this.#sending !== null && !this.#sending.isGiven) this.#sending.stop();
+  }
+
+  #over(): void {
+    const task = this.#task;
+    const receiving = this.#receiving;
+    const sending = this.#sending;
+    const head = receiving?.head ?? null;
+    if (task === null || receiving === null || head === null) return;
+    const isSent = sending === null || sending.isSent;
+    if (!isSent && sending.isGiven) {
+      this.#isOverWhenSent = true;
+      return;
+    }
+    if (!isSent && head.status < 300) {
+      this.#failed(new Fault("UNEXPECTED_ANSWER", { detail: "it answered before it had the whole body" }));
+      return;
+    }
+    const took = {
+      bytes: this.#movedBytes + (lengthOf(task.body ?? undefined) ?? 0),
+      ms: this.#shared.now() - this.#beganAt,
+    };
+    this.#shared.addressesOf(this.origin)?.moved(this.#channel.address, took);
+    const mayRest = isSent && receiving.isClean && receiving.isDelimited && this.#channel.isQuiet;
+    const restMs = mayRest ? restAfter(head, this.#shared.restMs) : 0;
+    if (restMs === 0) this.#leave(null);
+    else this.#rest(this.#shared.now() + restMs);
+    task.done(receiving.answer);
+  }
+
+  /** Other addresses of its origin are so much faster that its place is worth more with them. */
+  get isSurplus(): boolean {
+    return this.#shared.addressesOf(this.origin)?.isSurplus(this.#channel.address) === true;
+  }
+
+  /** Idle again. */
+  #rest(until: number): void {
+    this.#channel.rest();
+    this.#broughtBytes = this.#flow?.broughtBytes ?? 0;
+    this.#flow?.stop();
+    this.#receiving?.release();
+    this.#receiving = null;
+    this.#flow = null;
+    this.#sending = null;
+    this.#task = null;
+    this.#state = "idle";
+    this.#freeAt = this.#shared.now();
+    this.idleUntil = until;
+    this.#owner.onFree(this);
+    // Mostly the next request comes before the turn is over.
+    setImmediate(this.#settle);
+  }
+
+  readonly #settle = (): void => {
+    if (this.#state !== "idle") return;
+    // To see when the other side closes it.
+    this.#channel.tap.resume();
+    this.#channel.unref();
+  };
+
+  #enough(): void {
+    const [task, receiving] = [this.#task, this.#receiving];
+    this.#leave(null);
+    if (receiving !== null) task?.done(receiving.answer);
+  }
+
+  #ended(): void {
+    if (this.#state !== "busy" || this.#receiving === null) {
+      this.#broken(new Fault("LINK_DOWN", { detail: "the other side closed the connection" }));
+      return;
+    }
+    try {
+      const fault = this.#receiving.end();
+      if (fault !== null) this.#failed(fault);
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  #broken(error: unknown): void {
+    if (this.#state === "connecting") this.#leave(faultOfNetwork(error, {}));
+    else if (this.#state === "idle") this.#leave(null);
+    else if (this.#state === "busy") {
+      try {
+        this.#receiving?.deliver();
+        this.#failed(error);
+      } catch (thrown) {
+        this.#failed(thrown);
+      }
+    }
+  }
+
+  #failed(error: unknown): void {
+    const task = this.#task;
+    if (task === null) return;
+    const found = faultOfNetwork(error, task.about);
+    const fault = isFault(error) ? new Fault(found.code, { ...task.about, ...found.context }) : found;
+    const isUnanswered = fault.code === "LINK_DOWN" && this.#receiving?.hasBegun === false;
+    const { takenBytes = 0, reading = null } = this.#sending ?? {};
+    this.#leave(null);
+    task.fail(fault, { isUnanswered, sentBytes: takenBytes, reading });
+  }
+
+  /** Closes the connection at once. The request on it is not told. */
+  drop(): void {
+    if (this.#state !== "gone") this.#leave(null);
+  }
+
+  #leave(fault: Fault | null): void {
+    this.#state = "gone";
+    this.#task = null;
+    this.#flow?.stop();
+    this.#receiving?.stop();
+    this.#sending?.stop();
+    // What the kernel holds of a request that is of no use any more shall not go over the link.
+    this.#channel.close({ isReset: this.#sending !== null });
+    this.#owner.onGone(this, fault);
+  }
+
+  #closed(): void {
+    this.#receiving?.release();
+    this.#sending?.closed();
+    this.#broken(new Fault("LINK_DOWN", { detail: "the connection was closed" }));
+  }
+
+  /** Looks whether it has been silent for too long; `lateMs` of that this process itself was not there. */
+  check(lateMs: number): void {
+    this.#silence.forgive(lateMs);
+    const silentMs = this.#silence.tooLongMs();
+    if (silentMs === null) return;
+    const seconds = Math.round(silentMs / 1000);
+    if (this.#state === "connecting") this.#broken(notConnected(this.origin, seconds));
+    else if (this.#state === "busy") this.#failed(new Fault("STALLED", { detail: `no byte for ${seconds} s` }));
+  }
+}

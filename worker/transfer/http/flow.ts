@@ -1,0 +1,227 @@
+import type { DirectSocket } from "./socket/move-directly.ts";
+import type { Pace, Paced, Pacer } from "./socket/pace.ts";
+import type { Receiving } from "./receiving.ts";
+import type { Trips } from "./socket/rtt-estimator.ts";
+
+/**
+ * The body of one answer between socket and sink, in time: after everything that was ready has been read, a connection
+ * that brought little rests, and what has gathered is handed on before it is old.
+ */
+export interface FlowOptions {
+  socket: { pause(): unknown; resume(): unknown };
+  /** Null: only the socket itself can read. */
+  direct: Pick<DirectSocket, "hasInput"> | null;
+  /** Reads what has come since, past the socket, which stays paused, so that nothing watches it meanwhile. */
+  read(): void;
+  receiving: Pick<Receiving, "hasBegun" | "isFlowing" | "isHeld" | "leftBytes" | "waitingSince" | "deliver">;
+  pacer: Pacer;
+  pace: Pace;
+  trips: Trips;
+  now: () => number;
+  /** Bytes that the connection brought before this body. */
+  broughtBytes: number;
+  onFault(error: unknown): void;
+}
+
+/** What has gathered is handed on after this time even if it is little. */
+const MOST_WAIT_MS = 50;
+/**
+ * At ticks one rest may bring so many times as much: after a lost packet much comes at once. What brings more rests for the shortest
+ * tick, and what brings more in that one cannot be left alone.
+ */
+const FAR_TOO_MUCH = 4;
+/** From the end of a body, in what a rest should bring. */
+const LONG = 4;
+/** A rest is nothing beside a round trip of so many. */
+const FAR = 12;
+/** The shortest tick may be a little more of one: other connections fill the link meanwhile. */
+const FAR_ENOUGH = 7;
+
+/** Of the time that answers have stood in line, what a tick may be longer; and the longest it may be. */
+const QUEUE_SHARE = 1 / 4;
+const EXPECTED_MS = 32;
+/** An answer that takes longer, in round trips, is not looked for at ticks any more. */
+const EXPECTED_TRIPS = 8;
+
+export class Flow implements Paced {
+  readonly #options: FlowOptions;
+  #burstBytes = 0;
+  #broughtBytes: number;
+  #bytesSinceRest = 0;
+  #restedAt: number;
+  #isResting = false;
+  /** Read at ticks, and not by the socket. */
+  #isAtTicks = false;
+  #isReadingAtTick = false;
+  #isStopped = false;
+  /** The present one. */
+  #restMs = 0;
+  #expectsUntil = 0;
+  dueAt = 0;
+
+  constructor(options: FlowOptions) {
+    this.#options = options;
+    this.#restedAt = options.now();
+    this.#broughtBytes = options.broughtBytes;
+  }
+
+  /** By this body and those before it. */
+  get broughtBytes(): number {
+    return this.#broughtBytes;
+  }
+
+  /** It is read at ticks, and not by the socket. */
+  get isAtTicks(): boolean {
+    return this.#isAtTicks;
+  }
+
+  /** Bytes of an answer were read. */
+  came(count: number): void {
+    if (this.#burstBytes === 0 && !this.#isReadingAtTick) this.#options.pacer.seen(this);
+    this.#burstBytes += count;
+    this.#broughtBytes += count;
+  }
+
+  /**
+   * The request is on its way. Where the store is far its answer may be looked for at ticks, for as long as it may take: thousands
+   * of small objects are as many answers, and those of one tick wake the process once. Where they had to stand in line, a longer
+   * tick mostly makes that line shorter.
+   */
+  expect(): void {
+    const { receiving, pace, trips, socket, pacer, now } = this.#options;
+    const roundTripMs = trips.leastMs() ?? 0;
+    if (!this.#isFar(roundTripMs) || this.#isStopped || receiving.hasBegun) return;
+    this.#isAtTicks = true;
+    socket.pause();
+    const nowMs = now();
+    this.#expectsUntil = nowMs + EXPECTED_TRIPS * roundTripMs;
+    this.#restMs = answerTickMs(pace, trips);
+    this.dueAt = nextOf(this.#restMs, nowMs);
+    pacer.rest(this);
+  }
+
+  settle(): void {
+    if (this.#decide()) this.#options.pacer.rest(this);
+  }
+
+  /** True: it is to be visited at `dueAt`. */
+  #decide(): boolean {
+    const { receiving, pace, socket, direct, trips, now } = this.#options;
+    const burst = this.#burstBytes;
+    this.#burstBytes = 0;
+    if (this.#isStopped) return false;
+    if (!receiving.isFlowing) {
+      // The sink is busy, or this was the end, or no body for a sink: the socket goes on by itself when it may.
+      this.#leaveTicks();
+      return false;
+    }
+    this.#bytesSinceRest += burst;
+    const nowMs = now();
+    let restMs = 0;
+    // Near its end a body is read as it comes: the next request waits for it, and a small object is all end. A young connection
+    // is too, because of its window. Both may wait for the shortest tick where that is nothing beside a round trip.
+    const isOld = this.#broughtBytes >= pace.growBytes;
+    const isLong = receiving.leftBytes > LONG * pace.aimBytes;
+    const roundTripMs = trips.leastMs() ?? 0;
+    const mayTick = this.#isFar(roundTripMs) && (isLong || this.#isAtTicks);
+    const littleBytes = this.#isAtTicks ? FAR_TOO_MUCH * pace.aimBytes : pace.aimBytes;
+    const isTooMuch = burst >= littleBytes;
+    const mayShorten = this.#isAtTicks && this.#restMs > pace.tickMs;
+    if (pace.tickMs > 0 && (!isTooMuch || mayShorten) && ((isOld && isLong) || mayTick)) {
+      const bytesPerMs = Math.max(1, this.#bytesSinceRest / Math.max(1, nowMs - this.#restedAt));
+      const aimBytes = direct === null ? pace.aimBytes : FAR_TOO_MUCH * pace.aimBytes;
+      const wishedMs = isOld && isLong ? Math.min(aimBytes / bytesPerMs, roundTripMs / 3) : roundTripMs / FAR;
+      restMs = isTooMuch ? pace.tickMs : restFor(pace.tickMs, Math.min(pace.mostMs, wishedMs));
+      this.#isResting = true;
+      if (!this.#isAtTicks) socket.pause();
+      this.#isAtTicks = direct !== null;
+    } else {
+      this.#leaveTicks();
+      if (receiving.waitingSince === Infinity) return false;
+    }
+    this.#bytesSinceRest = 0;
+    this.#restedAt = nowMs;
+    this.#restMs = restMs;
+    this.dueAt = restMs === 0 ? nowMs + MOST_WAIT_MS : nextOf(restMs, nowMs);
+    return true;
+  }
+
+  visit(nowMs: number): boolean {
+    const { receiving, onFault } = this.#options;
+    if (this.#isStopped) return false;
+    try {
+      if (nowMs - receiving.waitingSince >= MOST_WAIT_MS) receiving.deliver();
+    } catch (error) {
+      onFault(error);
+      return false;
+    }
+    this.#isResting = false;
+    if (this.#isAtTicks) return this.#readAtTick(nowMs);
+    this.wake();
+    if (receiving.waitingSince === Infinity) return false;
+    this.dueAt = receiving.waitingSince + MOST_WAIT_MS;
+    return true;
+  }
+
+  #readAtTick(nowMs: number): boolean {
+    const { receiving, direct, read } = this.#options;
+    if (receiving.isHeld) {
+      this.#leaveTicks();
+      return false;
+    }
+    this.#isReadingAtTick = true;
+    if (direct?.hasInput() === true) read();
+    this.#isReadingAtTick = false;
+    if (this.#burstBytes > 0 || this.#isStopped) return this.#decide();
+    if (!receiving.hasBegun && nowMs >= this.#expectsUntil) {
+      // It may take minutes now.
+      this.#leaveTicks();
+      return false;
+    }
+    this.#isResting = true;
+    this.dueAt = nextOf(this.#restMs, nowMs);
+    return true;
+  }
+
+  /** The socket reads by itself again, as soon as it may. */
+  #leaveTicks(): void {
+    if (!this.#isAtTicks) return;
+    this.#isAtTicks = false;
+    this.wake();
+  }
+
+  /** So far away that the shortest tick is nothing beside a round trip. */
+  #isFar(roundTripMs: number): boolean {
+    const { direct, pace } = this.#options;
+    return direct !== null && isFarFor(pace, roundTripMs);
+  }
+
+  /** Reads on, unless this is the time to rest or the sink is busy. */
+  wake(): void {
+    const { socket, receiving } = this.#options;
+    if (!this.#isResting && !this.#isAtTicks && !receiving.isHeld && !this.#isStopped) socket.resume();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#options.pacer.forget(this);
+  }
+}
+
+/** So far away that the shortest tick is nothing beside a round trip. */
+export const isFarFor = (pace: Pace, roundTripMs: number): boolean =>
+  pace.tickMs > 0 && roundTripMs >= FAR_ENOUGH * pace.tickMs;
+
+/** How often answers are looked for. Where they have to stand in line, a longer tick mostly makes that line shorter. */
+export const answerTickMs = (pace: Pace, trips: Trips): number =>
+  restFor(pace.tickMs, Math.min(EXPECTED_MS, (trips.leastMs() ?? 0) / FAR + trips.waitMs() * QUEUE_SHARE));
+
+/** Rests of the same length end together. */
+const nextOf = (restMs: number, nowMs: number): number => (Math.floor(nowMs / restMs) + 1) * restMs;
+
+/** One, two, four, ... ticks: the longest of at most `mostMs`. */
+function restFor(tickMs: number, mostMs: number): number {
+  let restMs = tickMs;
+  while (restMs * 2 <= mostMs) restMs *= 2;
+  return restMs;
+}

@@ -1,0 +1,219 @@
+import { Fault } from "#protocol/faults/fault.ts";
+import { isIP } from "node:net";
+import type { HttpAnswer } from "#storage/s3/answers.ts";
+import type { StoreTrust } from "#protocol/wire/store-trust.ts";
+import { network } from "#storage/network/network.ts";
+import { diskSense, type DiskSense } from "#worker/base/adaptive-sync-io.ts";
+import { createBeats, type Beats } from "#worker/base/timer-coalescer.ts";
+import { reasonOf } from "#worker/base/clock.ts";
+import { createBuffers, type Buffers } from "./socket/buffers.ts";
+import { createAddresses, type Addresses } from "./socket/addresses.ts";
+import type { Resolving } from "./socket/resolve-addresses.ts";
+import { createEncryption } from "./tls/encrypt-directly.ts";
+import type { Exchange, Sink } from "./exchange.ts";
+import { Exchanging } from "./exchanging.ts";
+import { measureRtt } from "./socket/measure-rtt.ts";
+import { createTargets, type Origin } from "./socket/open-socket.ts";
+import { createPacer, type Pace } from "./socket/pace.ts";
+import type { Straight } from "./socket/move-directly.ts";
+import { answerTickMs } from "./flow.ts";
+import { createPool } from "./pool.ts";
+import { createTickReader } from "./socket/read-at-ticks.ts";
+import { createInputWatch } from "./socket/input-watch.ts";
+import { createRoomWatch } from "./socket/room-watch.ts";
+import { systemCalls, type SystemCalls } from "#worker/base/system-calls.ts";
+import { createTrips, type Trips } from "./socket/rtt-estimator.ts";
+
+export { HEAD_ROOM_BYTES, HeldBody } from "./exchange.ts";
+export type { Exchange, PacedSocket, Sink, UploadBody } from "./exchange.ts";
+export type { Told } from "#worker/base/system-calls.ts";
+
+/**
+ * The one place where bytes meet the network: HTTP/1.1 on sockets of its own, because a general client costs several
+ * times the CPU and memory. It never sends `Expect: 100-continue`, never asks for a content coding, never follows a
+ * redirect, and watches every request for bytes that stopped moving. It knows nothing of retries but one: a request on a
+ * connection that was idle and turns out to be closed goes out again on a new one. An exchange succeeds with whatever the
+ * store answered, or throws one Fault.
+ */
+export interface Wire {
+  /** Sends a signed request without or with a body, and reads the whole (small) answer. */
+  send(exchange: Exchange): Promise<HttpAnswer>;
+  /**
+   * Sends a signed request and hands the body of a 2xx answer to `sink` as it arrives. Other answers are read whole. An
+   * answer whose end only the closed connection tells resolves like any other: the sink has to count.
+   */
+  fetch(exchange: Exchange & { sink: Sink }): Promise<HttpAnswer>;
+  /** Opens connections to the origin of `url` until `count` are idle or busy, in the background; failures are ignored. */
+  warm(url: string, count: number): void;
+  /** Least time to connect or to the first byte of a request without a body lately, ms; null when unknown. */
+  rttMs(): number | null;
+  /** The middle of `tries` TCP handshakes (three when left out) made now, to where the last request went; null when that cannot be told. */
+  measureRtt(tries?: number): Promise<number | null>;
+  /** Most connections from now on; idle ones above it are closed, requests above it wait in line. */
+  setConnections(count: number): void;
+  /** Connections there are now, those being made included. */
+  readonly open: number;
+  /** Idle connections that are past their slow start; the next requests go out on them. */
+  readonly grown: number;
+  /** Drops every connection; requests under way fail with CANCELLED. */
+  close(): Promise<void>;
+  /** Connections that stand, by address, of the origins that have several. */
+  readonly spread: ReadonlyMap<string, number>;
+  /** The addresses that the name of `url` was found to have; none where it was not looked up. */
+  addressesOf(url: string): readonly string[];
+}
+
+export interface WireOptions {
+  connections: number;
+  /** Longest time without a byte either way, ms. */
+  idleMs?: number;
+  /** Of each busy connection. */
+  bufferBytes?: number;
+  connectMs?: number;
+  /** Longest an idle connection is used again, ms, where the store does not say. */
+  restMs?: number;
+  now?: () => number;
+  /** Certificates to trust instead of all others, PEM. */
+  ca?: string;
+  /** Left out: what is asked of every store's certificate. */
+  trust?: StoreTrust | undefined;
+  /** How names become addresses, where not as the system says. */
+  naming?: { resolver: Resolving };
+  /** Where a name led in an earlier run. */
+  rememberedOf?: (host: string) => readonly string[];
+  /** A round trip was measured. */
+  onRoundTrip?: () => void;
+  beats?: Beats;
+  buffers?: Buffers;
+  pace?: Pace;
+  /** Null: as on a system that has none. */
+  calls?: SystemCalls | null;
+  disk?: DiskSense;
+  /** Bodies that lie in files will be sent. */
+  sendsFiles?: boolean;
+}
+
+const IDLE_MS = 15_000;
+const CONNECT_MS = 8_000;
+/** Node's servers close after five seconds. */
+const REST_MS = 4_000;
+const BUFFER_BYTES = 256 * 1024;
+const SCRATCH_BYTES = 64 * 1024;
+/** Well below half of the receive window a connection begins with: what waits in the kernel should not narrow it much. */
+const PACE: Pace = { tickMs: 4, aimBytes: 32 * 1024, mostMs: 40, growBytes: 512 * 1024 };
+const MOST_CHECK_MS = 500;
+
+function openStraight(
+  calls: SystemCalls | null,
+  { beats, trips, pace, now }: { beats: Beats; trips: Trips; pace: Pace; now: () => number },
+): Straight | null {
+  const rooms = calls?.watchRoom() ?? null;
+  const inputs = calls?.watchInput() ?? null;
+  if (calls === null || rooms === null || inputs === null) {
+    rooms?.close();
+    inputs?.close();
+    return null;
+  }
+  return {
+    calls,
+    rooms: createRoomWatch(rooms, { beats, rttMs: trips.leastMs, now }),
+    inputs: createInputWatch(inputs, now),
+    ticks: createTickReader(inputs, { tickMs: () => answerTickMs(pace, trips), now }),
+  };
+}
+
+export function createWire(options: WireOptions): Wire {
+  const { connections, idleMs = IDLE_MS, connectMs = CONNECT_MS, now = () => performance.now() } = options;
+  const pace = options.pace ?? PACE;
+  const beats = options.beats ?? createBeats();
+  const trips = createTrips(now, options.onRoundTrip);
+  const buffers =
+    options.buffers ?? createBuffers({ sizeBytes: options.bufferBytes ?? BUFFER_BYTES, spare: connections });
+  let straight: Straight | null | undefined;
+  const straightOnce = () => {
+    if (straight === undefined && isClosed) return null;
+    if (straight === undefined) {
+      const calls = options.calls === undefined ? systemCalls() : options.calls;
+      straight = openStraight(calls, { beats, trips, pace, now });
+    }
+    return straight;
+  };
+  const byOrigin = new Map<string, Addresses>();
+  const addressesOf = ({ key, host, proxy, isTls }: Origin): Addresses | null => {
+    if (proxy !== null || isIP(host) !== 0) return null;
+    const remembered = isTls ? (options.rememberedOf?.(host) ?? []) : [];
+    const known = byOrigin.get(key) ?? createAddresses(host, { now, remembered, ...options.naming });
+    byOrigin.set(key, known);
+    return known;
+  };
+  const ca = () => options.ca ?? network().authorities.forStore(options.trust?.ca ?? null);
+  const pin = options.trust?.pin ?? null;
+  const encryption = createEncryption({ ca, isPinned: pin !== null, straight: straightOnce });
+  const pool = createPool({
+    connections,
+    beats,
+    checkMs: Math.min(MOST_CHECK_MS, Math.max(10, Math.min(idleMs, connectMs) / 8)),
+    shared: {
+      buffers,
+      scratch: Buffer.allocUnsafeSlow(SCRATCH_BYTES),
+      pacer: createPacer(now),
+      disk: options.disk ?? diskSense,
+      straight: straightOnce,
+      trips,
+      tls: { ca, pin, tickets: new Map() },
+      encryption,
+      addressesOf,
+      now,
+      idleMs,
+      connectMs,
+      restMs: options.restMs ?? REST_MS,
+      pace,
+    },
+  });
+  const targetOf = createTargets();
+  let lastOrigin: Origin | null = null;
+  const underWay = new Set<Exchanging>();
+  let isClosed = false;
+
+  const exchangeOnce = (exchange: Exchange, sink: Sink | null): Promise<HttpAnswer> =>
+    new Promise((resolve, reject) => {
+      const { signal, request, op, subject } = exchange;
+      if (signal.aborted) throw reasonOf(signal);
+      if (isClosed) throw new Fault("CANCELLED", { op, subject });
+      const target = targetOf(request.url);
+      lastOrigin = target.origin;
+      new Exchanging({ exchange, sink, target, pool, underWay }, { resolve, reject }).begin();
+    });
+  return {
+    send: (exchange) => exchangeOnce(exchange, null),
+    fetch: (exchange) => exchangeOnce(exchange, exchange.sink),
+    warm: (url, count) => {
+      pool.warm(targetOf(url).origin, count);
+      // What takes a moment to load takes it while nothing else can be done.
+      if (options.sendsFiles === true) setImmediate(straightOnce);
+    },
+    rttMs: () => trips.leastMs(),
+    measureRtt: (tries = 3) =>
+      lastOrigin === null ? Promise.resolve(null) : measureRtt(lastOrigin, { mostMs: connectMs, tries }),
+    setConnections: (count) => pool.setConnections(count),
+    get grown() {
+      return pool.grown;
+    },
+    get open() {
+      return pool.open;
+    },
+    addressesOf: (url) => byOrigin.get(targetOf(url).origin.key)?.lookedUp ?? [],
+    get spread() {
+      return new Map([...byOrigin.values()].flatMap(({ open }) => [...open]));
+    },
+    close: async () => {
+      isClosed = true;
+      for (const one of underWay) one.end(new Fault("CANCELLED"));
+      pool.close();
+      encryption.close();
+      straight?.rooms.close();
+      straight?.inputs.close();
+      straight?.ticks.close();
+    },
+  };
+}

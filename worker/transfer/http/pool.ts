@@ -1,0 +1,169 @@
+import type { Fault } from "#protocol/faults/fault.ts";
+import type { Beats } from "#worker/base/timer-coalescer.ts";
+import { Connection } from "./connection.ts";
+import type { Origin } from "./socket/open-socket.ts";
+import type { Shared } from "./task.ts";
+
+/**
+ * The connections of one wire, never more than a number that may change while it runs. Requests wait in one line; the
+ * connection used last is used first, so that few stay warm instead of many going stale.
+ */
+export interface Pool {
+  /** Gets a connection for one request. Returns how to leave the line. */
+  acquire(wanted: Wanted): () => void;
+  warm(origin: Origin, count: number): void;
+  setConnections(count: number): void;
+  readonly open: number;
+  /** Idle ones that are past their slow start. They are used first. */
+  readonly grown: number;
+  /** Waits for nothing: drops every connection. */
+  close(): void;
+}
+
+export interface Wanted {
+  origin: Origin;
+  /** Only a connection that was just made will do. */
+  mustBeNew: boolean;
+  /** `isNew`: the connection was not idle in between, so its end cannot have gone unnoticed. */
+  use(connection: Connection, how: { isNew: boolean }): void;
+  fail(fault: Fault): void;
+}
+
+export function createPool(input: {
+  connections: number;
+  shared: Shared;
+  beats: Pick<Beats, "every">;
+  checkMs: number;
+}): Pool {
+  const { shared, beats, checkMs } = input;
+  let most = input.connections;
+  const all = new Set<Connection>();
+  /** The one used last is at the end. */
+  const idle: Connection[] = [];
+  const line: Wanted[] = [];
+  let checkedAt = 0;
+  let stopChecking: (() => void) | null = null;
+  let isServing = false;
+  let isToServe = false;
+
+  const isOf = (origin: Origin) => (one: { origin: Origin }) => one.origin.key === origin.key;
+  const connectingTo = (origin: Origin) => [...all].filter((one) => one.isConnecting && isOf(origin)(one)).length;
+  const open = (origin: Origin) => {
+    all.add(new Connection(origin, shared, owner));
+    if (stopChecking !== null) return;
+    checkedAt = shared.now();
+    stopChecking = beats.every(checkMs, check);
+  };
+  const takeIdle = (origin: Origin): Connection | null => {
+    for (let at = idle.length - 1; at >= 0; at--) {
+      const one = idle[at];
+      if (one === undefined || one.origin.key !== origin.key) continue;
+      idle.splice(at, 1);
+      if (one.idleUntil > shared.now()) return one;
+      one.drop();
+    }
+    return null;
+  };
+  /** Serves the line as far as connections go. What happens meanwhile is served in another round, never inside this one. */
+  const serve = () => {
+    isToServe = true;
+    if (isServing) return;
+    isServing = true;
+    while (isToServe) {
+      isToServe = false;
+      serveOnce();
+    }
+    isServing = false;
+  };
+  const serveOnce = () => {
+    for (let at = 0; at < line.length;) {
+      const wanted = line[at];
+      if (wanted === undefined) return;
+      const found = wanted.mustBeNew ? null : takeIdle(wanted.origin);
+      if (found === null) at++;
+      else {
+        line.splice(at, 1);
+        wanted.use(found, { isNew: false });
+      }
+    }
+    // Those still in line get new connections, one each, as far as there may be more.
+    const asked = new Map<string, number>();
+    for (const { origin } of line) {
+      const before = asked.get(origin.key) ?? 0;
+      asked.set(origin.key, before + 1);
+      if (connectingTo(origin) > before) continue;
+      if (all.size >= most) idle[0]?.drop();
+      if (all.size >= most) return;
+      open(origin);
+    }
+  };
+  const owner = {
+    onReady: (connection: Connection) => {
+      const at = line.findIndex(isOf(connection.origin));
+      const [wanted] = at === -1 ? [] : line.splice(at, 1);
+      if (wanted === undefined) idle.push(connection);
+      else wanted.use(connection, { isNew: true });
+    },
+    onFree: (connection: Connection) => {
+      if (all.size > most || connection.isSurplus) {
+        // Who waits gets a new one.
+        connection.drop();
+        return;
+      }
+      idle.push(connection);
+      serve();
+    },
+    onGone: (connection: Connection, fault: Fault | null) => {
+      all.delete(connection);
+      const at = idle.indexOf(connection);
+      if (at !== -1) idle.splice(at, 1);
+      if (fault !== null) {
+        // A connection made in advance may fail unseen; one that somebody waits for may not.
+        const waiting = line.filter(isOf(connection.origin)).length;
+        const first = line.findIndex(isOf(connection.origin));
+        if (waiting > connectingTo(connection.origin)) line.splice(first, 1)[0]?.fail(fault);
+      }
+      serve();
+      if (all.size > 0) return;
+      stopChecking?.();
+      stopChecking = null;
+    },
+  };
+  const check = () => {
+    const now = shared.now();
+    const lateMs = now - checkedAt - checkMs;
+    checkedAt = now;
+    for (const one of idle.filter((one) => one.idleUntil <= now)) one.drop();
+    for (const one of all) one.check(lateMs > checkMs ? lateMs : 0);
+  };
+  return {
+    acquire: (wanted) => {
+      line.push(wanted);
+      serve();
+      return () => {
+        const at = line.indexOf(wanted);
+        if (at !== -1) line.splice(at, 1);
+      };
+    },
+    warm: (origin, count) => {
+      const have = [...all].filter(isOf(origin)).length;
+      for (let more = Math.min(count - have, most - all.size); more > 0; more--) open(origin);
+    },
+    setConnections: (count) => {
+      most = Math.max(1, count);
+      shared.buffers.keep(most);
+      while (all.size > most && idle[0] !== undefined) idle[0].drop();
+      serve();
+    },
+    get grown() {
+      return idle.filter((one) => one.isGrown).length;
+    },
+    get open() {
+      return all.size;
+    },
+    close: () => {
+      most = 0;
+      for (const one of all) one.drop();
+    },
+  };
+}

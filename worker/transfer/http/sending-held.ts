@@ -1,0 +1,68 @@
+import type { Outlet } from "./tls/encrypt-directly.ts";
+import { HEAD_ROOM_BYTES, type HeldBody } from "./exchange.ts";
+import type { DirectSocket } from "./socket/move-directly.ts";
+import type { GoingOut, SendingEvents } from "./sending.ts";
+
+/** A body in memory on its way out, with its head before it, in one write. */
+export class SendingHeld implements GoingOut {
+  readonly #body: HeldBody;
+  #isTaken = false;
+  #isStopped = false;
+
+  constructor(body: HeldBody) {
+    this.#body = body;
+  }
+
+  readonly reading = null;
+
+  /** Only with its last byte: whoever answers before that has not read all of it. */
+  get isGiven(): boolean {
+    return this.#isTaken;
+  }
+
+  get isSent(): boolean {
+    return this.#isTaken;
+  }
+
+  get takenBytes(): number {
+    return this.#isTaken ? this.#body.lengthBytes : 0;
+  }
+
+  /** Once. `direct`: null where only the outlet can write. */
+  send(head: string, to: { outlet: Outlet; direct: DirectSocket | null; events: SendingEvents }): void {
+    const { outlet, direct, events } = to;
+    const whole = this.#withHead(head);
+    const took = direct?.write(whole) ?? 0;
+    if (took === whole.length) {
+      this.#taken(events);
+      return;
+    }
+    // What the kernel has no room for goes when it has. A failed write is told by the socket's own error.
+    outlet.write(took === 0 ? whole : whole.subarray(took), (error) => {
+      if (error == null && !this.#isStopped) this.#taken(events);
+    });
+  }
+
+  #withHead(head: string): Buffer {
+    const { memory, lengthBytes } = this.#body;
+    const from = HEAD_ROOM_BYTES - head.length;
+    if (from < 0) return Buffer.concat([Buffer.from(head, "latin1"), this.#body.bytes]);
+    memory.write(head, from, "latin1");
+    return memory.subarray(from, HEAD_ROOM_BYTES + lengthBytes);
+  }
+
+  #taken(events: SendingEvents): void {
+    this.#isTaken = true;
+    events.onMoved();
+    this.#body.sent(this.#body.lengthBytes);
+    events.onSent(this.#body);
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  closed(): void {
+    this.stop();
+  }
+}

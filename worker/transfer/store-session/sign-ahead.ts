@@ -1,0 +1,39 @@
+import type { Operation } from "#protocol/wire/operations.ts";
+import type { Engine } from "../engine.ts";
+import type { Piece } from "../download/receive.ts";
+import { storedLength } from "../download/sealed-piece.ts";
+
+export interface SignAhead {
+  /** Best effort: what cannot be signed now is signed, or fails, when it is sent. */
+  of(piece: Piece): Promise<unknown>;
+  done(piece: Piece): void;
+}
+
+/**
+ * One signature serves all ranges of a piece, because the range is not signed; and those of the next `atATime` pieces are
+ * asked for together, because each question may be a round trip to the hub.
+ */
+export function signAhead(engine: Engine, pieces: readonly Piece[], atATime: number): SignAhead {
+  const numbers = new Map(pieces.map((piece, index) => [piece, index]));
+  const batches = new Map<number, Promise<unknown>>();
+  return {
+    of: (piece) => {
+      const batch = Math.floor((numbers.get(piece) ?? 0) / atATime);
+      const from = batch * atATime;
+      const operations = () => pieces.slice(from, from + atATime).map((one) => operationOf(engine, one));
+      const asked = batches.get(batch) ?? engine.signatures.prepare(operations()).catch(() => undefined);
+      batches.set(batch, asked);
+      return asked;
+    },
+    done: (piece) => engine.signatures.forget(operationOf(engine, piece)),
+  };
+}
+
+/** The signed request for a piece, of which any range may be asked under it. */
+export const operationOf = (engine: Engine, piece: Piece): Extract<Operation, { op: "get" }> => ({
+  op: "get",
+  key: piece.key,
+  offset: piece.objectOffset,
+  length: storedLength(piece, piece.length),
+  etag: engine.traits.trustEtag ? piece.etag : null,
+});

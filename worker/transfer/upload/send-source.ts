@@ -1,0 +1,44 @@
+import { constants } from "node:fs";
+import type { StoreChecksum } from "#protocol/wire/store-checksum.ts";
+import type { PlannedPart } from "#storage/s3/plan.ts";
+import { closeFile, openFile } from "#worker/base/adaptive-sync-io.ts";
+import { diskFault } from "#worker/base/disk-fault.ts";
+import { assertUnchanged, type ExpectedFile } from "#worker/base/identity.ts";
+import { createPartReader, sumSlice, type PartReader, type PartSums } from "./read-part.ts";
+
+/** Where the bytes of an object come from, while it is sent: any part of them, as often as needed. */
+export interface SendSource {
+  /** Faults: SOURCE_CHANGED. */
+  assertUnchanged(): Promise<void>;
+  /** `crc32Hex` as that of `createPartReader`. */
+  reader(part: PlannedPart, crc32Hex: string | null): PartReader;
+  /** Where the bytes of a part lie as they are sent; null when they lie nowhere so. */
+  placeOf(part: PlannedPart): { fd: number; offset: number } | null;
+  /** Faults: READ_FAILED, SOURCE_CHANGED. */
+  sum(part: PlannedPart, checksum: StoreChecksum): Promise<PartSums>;
+  close(): Promise<void>;
+}
+
+/** The bytes of one file. Faults: READ_FAILED, SOURCE_CHANGED when it is no longer the one that is meant. */
+export async function openFileSource(file: ExpectedFile): Promise<SendSource> {
+  const { path } = file;
+  try {
+    const fd = await openFile(path, constants.O_RDONLY);
+    const sliceOf = ({ offset, length }: PlannedPart) => ({ fd, path, offset, length });
+    try {
+      await assertUnchanged({ fd }, file);
+    } catch (error) {
+      await closeFile(fd);
+      throw error;
+    }
+    return {
+      assertUnchanged: () => assertUnchanged({ fd }, file),
+      reader: (part, crc32Hex) => createPartReader(sliceOf(part), crc32Hex),
+      placeOf: ({ offset }) => ({ fd, offset }),
+      sum: (part, checksum) => sumSlice(sliceOf(part), checksum),
+      close: () => closeFile(fd),
+    };
+  } catch (error) {
+    throw diskFault(error, { op: "read", subject: path, otherwise: "READ_FAILED" });
+  }
+}
