@@ -5,8 +5,8 @@ import { dirname, join } from "node:path";
 import { brotliCompressSync } from "node:zlib";
 import { formatBytes } from "#protocol/base/units.ts";
 import { KOFFI, NODE_RS_CRC32 } from "./base/load-native.ts";
-import { buildSingleFile } from "./single-file/build-single-file.ts";
-import { importNode } from "./single-file/import-node.ts";
+import { buildSingleFile } from "./packaging/build-single-file.ts";
+import { importNode } from "./packaging/import-node.ts";
 
 /**
  * Bundles the worker into one file that needs nothing but Node 22.19 or newer, `dist/tidemark.mjs`, and on Linux into one
@@ -61,9 +61,9 @@ const sharedFault: Plugin = {
 
 /** What needs the AWS SDK. Packed as one, so that it is there once. */
 const PACKED = [
-  "worker/verbs/send-stdin.ts",
-  "worker/doctor/try-store.ts",
-  "worker/drivers/sdk-reference.ts",
+  "worker/object-copy/requests/send-stdin.ts",
+  "worker/commands/doctor/try-store.ts",
+  "worker/engines/sdk-reference.ts",
   "worker/keys/ask-provider.ts",
 ].map((path) => join(root, path));
 
@@ -94,7 +94,8 @@ const packed: Plugin = {
   name: "packed",
   setup: ({ onResolve, onLoad }) => {
     onResolve({ filter: /\.ts$/ }, ({ path, kind, resolveDir }) =>
-      kind === "dynamic-import" && PACKED.includes(join(resolveDir, path))
+      kind === "dynamic-import" &&
+      PACKED.includes(path.startsWith("#worker/") ? join(root, path.slice(1)) : join(resolveDir, path))
         ? { path: "with the SDK", namespace: "packed" }
         : undefined,
     );

@@ -4,7 +4,7 @@ import { sentenceOf, toFault, Fault } from "#protocol/faults/fault.ts";
 import { FAULTS } from "#protocol/faults/fault-table.ts";
 import { readNetwork, setNetwork } from "#storage/network/network.ts";
 import { PRODUCT_VERSION } from "#protocol/base/version.ts";
-import { parseCommandLine, type Invocation } from "./cli.ts";
+import { parseCommandLine, type Invocation } from "./command-line/cli.ts";
 import {
   type Config,
   type Environment,
@@ -13,18 +13,18 @@ import {
   rawKeysWarning,
   resolveConfig,
   terminalWishes,
-} from "./config.ts";
-import type { CommandName } from "./commands.ts";
+} from "./command-line/config.ts";
+import type { CommandName } from "./command-line/commands.ts";
 import { fileTimes } from "./base/file-times.ts";
 import { freeCompilers } from "./host/keep-heap-small.ts";
-import { openInput } from "./host/read-input.ts";
+import { openInput } from "./command-line/read-input.ts";
 import { nameStore } from "./keys/named-store.ts";
-import { hideToken, takeToken } from "./run/hide-token.ts";
-import { reapAsFirst } from "./run/reap-as-first.ts";
-import { ERRAND_WORD } from "./drivers/errand-word.ts";
-import { createTerminal, visibleJson, type Streams, type Terminal } from "./terminal.ts";
-import { withinMemory, withinMemoryAlways } from "./verbs/within-memory.ts";
-import type { Verb } from "./verbs/verb.ts";
+import { hideToken, takeToken } from "./program/hide-token.ts";
+import { reapAsFirst } from "./program/reap-as-first.ts";
+import { ERRAND_WORD } from "./engines/errand-word.ts";
+import { createTerminal, visibleJson, type Streams, type Terminal } from "./command-line/terminal.ts";
+import { withinMemory, withinMemoryAlways } from "./store-session/within-memory.ts";
+import type { Verb } from "./command-line/verb.ts";
 
 /**
  * The only file that prints, listens to signals and ends the process. Each command's modules are loaded when it runs:
@@ -96,7 +96,7 @@ async function run(invocation: Invocation): Promise<number> {
   if (!(command in VERBS)) keepYoungSmall();
   const terminal = createTerminal(streams, terminalWishes(process.env, flags));
   if (flags.has("help")) {
-    const { commandHelp } = await import("./help.ts");
+    const { commandHelp } = await import("./cli/help.ts");
     streams.out(`${commandHelp(command)}\n`);
     return 0;
   }
@@ -115,12 +115,12 @@ async function run(invocation: Invocation): Promise<number> {
       return 0;
     }
     case "completion": {
-      const { completionScript } = await import("./completion/completion.ts");
+      const { completionScript } = await import("./cli/completion/completion.ts");
       streams.out(completionScript(operands));
       return 0;
     }
     case "config": {
-      const { showSettings } = await import("./verbs/config.ts");
+      const { showSettings } = await import("./commands/config.ts");
       const [word] = operands;
       // A word that is no command is refused with the one that was meant.
       const topic = word === undefined ? null : parseCommandLine([word]).command;
@@ -128,7 +128,7 @@ async function run(invocation: Invocation): Promise<number> {
     }
     case "agent":
       return runStoppable(invocation, terminal, async (verb) => {
-        const { runAgent } = await import("./agent.ts");
+        const { runAgent } = await import("./agent/agent.ts");
         const goodbyeMs = goodbyeWithin(verb.config.durationMs("grace"));
         warnOfEnvironment(verb);
         await withinMemoryAlways(verb.config, () =>
@@ -142,7 +142,7 @@ async function run(invocation: Invocation): Promise<number> {
       reapAsFirst(process.env);
       const env = takeToken(process.env);
       return runStoppable({ ...invocation, env }, terminal, async (verb) => {
-        const { runProgram } = await import("./run/run.ts");
+        const { runProgram } = await import("./supervise/run.ts");
         const goodbyeMs = goodbyeWithin(verb.config.durationMs("grace"));
         const platform = platformFacts(process.env);
         warnOfEnvironment(verb);
@@ -164,12 +164,12 @@ async function run(invocation: Invocation): Promise<number> {
     }
     case "save":
       return runStoppable(invocation, terminal, async (verb) => {
-        const { saveCheckpoint } = await import("./local/save-command.ts");
+        const { saveCheckpoint } = await import("./commands/save-command.ts");
         return saveCheckpoint({ ...verb, goodbyeMs: goodbyeWithin(GRACE_MS), platform: platformFacts(process.env) });
       });
     case "bench":
       return runStoppable(invocation, terminal, async (verb) => {
-        const { benchEngines } = await import("./verbs/bench-engines.ts");
+        const { benchEngines } = await import("./commands/bench-engines.ts");
         return benchEngines({ ...verb, platform: platformFacts(process.env) });
       });
     default: {
@@ -184,23 +184,23 @@ async function run(invocation: Invocation): Promise<number> {
 }
 
 const VERBS = {
-  restore: async () => (await import("./local/restore-command.ts")).restoreRun,
-  pause: async () => (await import("./local/steer-command.ts")).steerUploads("pause"),
-  resume: async () => (await import("./local/steer-command.ts")).steerUploads("resume"),
-  retry: async () => (await import("./local/steer-command.ts")).steerUploads("retry"),
-  cancel: async () => (await import("./local/steer-command.ts")).steerUploads("cancel"),
-  status: async () => (await import("./local/status-command.ts")).showStatus,
-  cp: async () => (await import("./verbs/cp.ts")).copy,
-  sync: async () => (await import("./verbs/sync.ts")).sync,
-  check: async () => (await import("./verbs/check.ts")).check,
-  ls: async () => (await import("./verbs/ls.ts")).list,
-  cat: async () => (await import("./verbs/cat.ts")).cat,
-  inspect: async () => (await import("./verbs/inspect.ts")).inspect,
-  rm: async () => (await import("./verbs/rm.ts")).remove,
-  presign: async () => (await import("./verbs/presign.ts")).presignPlace,
-  probe: async () => (await import("./verbs/probe.ts")).probe,
-  limit: async () => (await import("./limits/limit-command.ts")).setLimitsOfMachine,
-  doctor: async () => (await import("./doctor/doctor.ts")).examine,
+  restore: async () => (await import("./commands/restore-command.ts")).restoreRun,
+  pause: async () => (await import("./commands/steer-command.ts")).steerUploads("pause"),
+  resume: async () => (await import("./commands/steer-command.ts")).steerUploads("resume"),
+  retry: async () => (await import("./commands/steer-command.ts")).steerUploads("retry"),
+  cancel: async () => (await import("./commands/steer-command.ts")).steerUploads("cancel"),
+  status: async () => (await import("./commands/status-command.ts")).showStatus,
+  cp: async () => (await import("./commands/cp.ts")).copy,
+  sync: async () => (await import("./commands/sync.ts")).sync,
+  check: async () => (await import("./commands/check.ts")).check,
+  ls: async () => (await import("./commands/ls.ts")).list,
+  cat: async () => (await import("./commands/cat.ts")).cat,
+  inspect: async () => (await import("./commands/inspect.ts")).inspect,
+  rm: async () => (await import("./commands/rm.ts")).remove,
+  presign: async () => (await import("./commands/presign.ts")).presignPlace,
+  probe: async () => (await import("./commands/probe.ts")).probe,
+  limit: async () => (await import("./commands/limit-command.ts")).setLimitsOfMachine,
+  doctor: async () => (await import("./commands/doctor/doctor.ts")).examine,
 } as const;
 
 function warnOfEnvironment({ config, terminal }: Verb): void {
@@ -259,7 +259,7 @@ async function runStoppable(
 /** A Tidemark that measures started this one: what it is to do comes in on stdin. */
 async function serveAsEngine(): Promise<number> {
   setNetwork(readNetwork(networkSettings(process.env)));
-  const { serveErrand } = await import("./drivers/serve-errand.ts");
+  const { serveErrand } = await import("./engines/serve-errand.ts");
   keepYoungSmall();
   const say = (line: string) => output(Buffer.from(`${line}\n`));
   const answer = await serveErrand(process.stdin, say);
@@ -275,7 +275,7 @@ async function output(chunk: Buffer): Promise<void> {
 }
 
 async function helpFor({ flags, operands }: Invocation): Promise<string> {
-  const { commandHelp, generalHelp, markdownReference } = await import("./help.ts");
+  const { commandHelp, generalHelp, markdownReference } = await import("./cli/help.ts");
   if (flags.has("markdown")) return markdownReference();
   const [topic] = operands;
   if (topic === undefined) return generalHelp();

@@ -1,5 +1,5 @@
 """
-Writes the files of `worker/upload/is-model-content.test.ts`: models as their libraries save them under names that say nothing, and
+Writes the files of `worker/capture/detection/is-model-content.test.ts`: models as their libraries save them under names that say nothing, and
 data in the same formats. Needs an environment with e2e/prove/frameworks/requirements.txt.
 
     python make_model_fixtures.py ../../e2e/stage/fixtures/real-models.tar.gz

@@ -5,9 +5,9 @@ import { ROOT } from "./run-step.ts";
 
 /** One module of the worker removes and renames; docs/durability.md shows its table. */
 
-const MODULE = "worker/disk/change-disk.ts";
+const MODULE = "worker/base/disk/change-disk.ts";
 /** Tests and their fixtures, and what builds the executable on a developer's machine. */
-const NOT_SHIPPED = /\.test\.ts$|(^|\/)(trial-store|uploader-trial|build-single-file|build)\.ts$/;
+const NOT_SHIPPED = /\.test\.ts$|^worker\/testing\/|(^|\/)(build-single-file|build)\.ts$/;
 const CALL = /(?<![\w.])(?:fs\.)?(rm|rmdir|unlink|rename|rmSync|rmdirSync|unlinkSync|renameSync)\(/g;
 const IMPORT = /import\s*\{([^}]*)\}\s*from\s*"node:fs(?:\/promises)?"/g;
 const FORBIDDEN = /\b(rm|rmdir|unlink|rename|rmSync|rmdirSync|unlinkSync|renameSync)\b/;
@@ -30,7 +30,7 @@ test("every removal and every rename of the worker goes through one module", () 
 
 test("docs/durability.md shows which paths may be removed or renamed, and why", () => {
   const page = readFileSync(join(ROOT, "docs/durability.md"), "utf8");
-  const table = readFileSync(join(ROOT, "worker/disk/owned-paths.ts"), "utf8");
+  const table = readFileSync(join(ROOT, "worker/base/disk/owned-paths.ts"), "utf8");
   const rows = [...table.matchAll(/^ {2}"?([a-z-]+)"?: \{\n\s+paths:\s+"([^"]+)",\n\s+why:\s+"([^"]+)",/gm)];
   expect(rows.length).toBeGreaterThanOrEqual(11);
   for (const [, name = "", paths = "", why = ""] of rows) expect(page).toContain(`| ${name} | ${paths} | ${why} |`);

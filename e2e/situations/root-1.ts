@@ -13,32 +13,32 @@ export const root = {
     {
       situation: "A file of an unfinished checkpoint is still open for writing, or changes again.",
       outcome: "It is left alone for as long as somebody writes it; the wait starts anew with each change.",
-      test: "worker/upload/settle.test.ts > what looks unfinished is doubtful when it has not changed for long enough, unless somebody writes it",
+      test: "worker/capture/detection/settle.test.ts > what looks unfinished is doubtful when it has not changed for long enough, unless somebody writes it",
     },
     {
       situation: "The program ends, or is killed, and its last checkpoint is unfinished.",
       outcome: "What is missing will not come, so it is kept as doubtful at once, behind what is whole.",
-      test: "worker/upload/keep-capturing.test.ts > as unfinished is kept as doubtful when its program has ended, behind what is whole",
+      test: "worker/capture/keep-capturing.test.ts > as unfinished is kept as doubtful when its program has ended, behind what is whole",
     },
     {
       situation: "The hub is of an earlier version, which would take a doubtful checkpoint for a whole one.",
       outcome: "The worker does not send it, and says that the checkpoint is not finished.",
-      test: "worker/upload/keep-capturing.test.ts > as unfinished is kept as doubtful after a while, by a hub that keeps such ones apart",
+      test: "worker/capture/keep-capturing.test.ts > as unfinished is kept as doubtful after a while, by a hub that keeps such ones apart",
     },
     {
       situation: "trainer_state.json holds a bare NaN or Infinity (usual with fp16), or begins with a byte order mark.",
       outcome: "It is read as Python reads it: the checkpoint is ready at once, and its step is known.",
-      test: "worker/upload/readiness.test.ts > a Trainer's state with %s is whole",
+      test: "worker/capture/detection/readiness.test.ts > a Trainer's state with %s is whole",
     },
     {
       situation: 'save_model("epoch_3"): weights, config.json and training_args.bin without trainer_state.json.',
       outcome: "It is taken when it has been quiet for the settle time.",
-      test: "worker/upload/readiness.test.ts > weights that were saved under a name of one's own need no state of training",
+      test: "worker/capture/detection/readiness.test.ts > weights that were saved under a name of one's own need no state of training",
     },
     {
       situation: "A stale index of an earlier sharded save lies beside one whole file.",
       outcome: "The whole file counts, as for loaders.",
-      test: "worker/upload/readiness.test.ts > an index of an earlier save does not count beside the one whole file",
+      test: "worker/capture/detection/readiness.test.ts > an index of an earlier save does not count beside the one whole file",
     },
     {
       situation:
@@ -78,7 +78,7 @@ export const root = {
       situation: "A name in the folder is not UTF-8.",
       outcome:
         "The rest is kept safe, and the checkpoint is doubtful: the name is said with what cannot be shown replaced.",
-      test: "worker/upload/readiness.test.ts > a name that is not UTF-8 is left out and named, and an empty folder is seen",
+      test: "worker/capture/detection/readiness.test.ts > a name that is not UTF-8 is left out and named, and an empty folder is seen",
     },
     {
       situation:
@@ -89,7 +89,7 @@ export const root = {
     {
       situation: "The worker is root and restores into a folder of another user.",
       outcome: "What is restored belongs to the owner and group of that folder.",
-      test: "worker/restore/give-attributes.test.ts > what root restores belongs to the owner of the folder above, links themselves too",
+      test: "worker/restore/placement/give-attributes.test.ts > what root restores belongs to the owner of the folder above, links themselves too",
     },
   ],
 } satisfies Root;

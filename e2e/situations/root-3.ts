@@ -35,17 +35,17 @@ export const root = {
     {
       situation: "A checkpoint with files `a\\b`, `aux.c`, `README` beside `readme`",
       outcome: "It is captured as it is.",
-      test: "worker/upload/snapshot.test.ts > names that are ordinary on Linux are captured, those that differ in case alone too",
+      test: "worker/capture/snapshot.test.ts > names that are ordinary on Linux are captured, those that differ in case alone too",
     },
     {
       situation: "A checkpoint with a control character in one of its names",
       outcome: "The rest is kept safe, and the checkpoint is doubtful: the name is said as an escape.",
-      test: "worker/upload/snapshot.test.ts > of a name with a control character the rest is kept, and it is told by name, as an escape",
+      test: "worker/capture/snapshot.test.ts > of a name with a control character the rest is kept, and it is told by name, as an escape",
     },
     {
       situation: "A checkpoint in which no name is possible",
       outcome: "It is refused by its first name; checkpoints beside it are captured all the same.",
-      test: "worker/upload/keep-capturing.test.ts > when the newest cannot be taken, the one before it is not passed over for it",
+      test: "worker/capture/keep-capturing.test.ts > when the newest cannot be taken, the one before it is not passed over for it",
     },
     {
       situation: "A key that is not valid UTF-8, on the bucket's page",

@@ -126,18 +126,18 @@ export const root = {
     {
       situation: "Values from a file of variables with quotes, a carriage return or a byte order mark around them.",
       outcome: "Refused as that, without the value in the sentence.",
-      test: "worker/env-values.test.ts > that is %j is refused as that, and is not in the sentence",
+      test: "worker/command-line/env-values.test.ts > that is %j is refused as that, and is not in the sentence",
     },
     {
       situation: "A colon inside a path of TIDEMARK_WATCH.",
       outcome:
         "Taken where the folder is there or the colon is written with a backslash; where it may be meant in two ways, both are said.",
-      test: "worker/env-values.test.ts > takes a colon inside a path where the folder is there, or where it is written with a backslash",
+      test: "worker/command-line/env-values.test.ts > takes a colon inside a path where the folder is there, or where it is written with a backslash",
     },
     {
       situation: "Braces in TIDEMARK_INCLUDE.",
       outcome: "A comma inside of them belongs to the glob.",
-      test: "worker/env-values.test.ts > a comma inside of braces belongs to the glob",
+      test: "worker/command-line/env-values.test.ts > a comma inside of braces belongs to the glob",
     },
   ],
 } satisfies Root;

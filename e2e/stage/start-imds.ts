@@ -18,7 +18,7 @@ export interface RunningImds extends RunningProcess {
 export async function startImds(): Promise<RunningImds> {
   const running = await startProcess({
     title: "metadata service",
-    entry: "worker/host/fake-imds.ts",
+    entry: "worker/testing/fake-imds.ts",
     readReady: (line) => (line.startsWith("{") ? line : null),
   });
   const { url } = readyLine.parse(JSON.parse(running.ready));

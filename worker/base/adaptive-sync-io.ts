@@ -12,7 +12,7 @@ import {
   type BigIntStats,
 } from "node:fs";
 import { promisify } from "node:util";
-import { renameOwned, renameOwnedNow } from "../disk/change-disk.ts";
+import { renameOwned, renameOwnedNow } from "./disk/change-disk.ts";
 
 /**
  * Short calls to the disk. Handing one to another thread and back costs ten times the CPU of the call itself while it is

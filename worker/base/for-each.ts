@@ -1,5 +1,5 @@
 import { forEachOf } from "#protocol/base/for-each-of.ts";
-import { numbered, placesOf, type Rows } from "../listing/rows.ts";
+import { numbered, placesOf, type Rows } from "./rows.ts";
 
 /** No more parts than this are in line at a time, whatever the width of the gate: the gate decides how many move. */
 export const MOST_LANES = 96;

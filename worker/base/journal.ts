@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { setTimeout as rest } from "node:timers/promises";
 import type * as z from "zod";
 import { toFault } from "#protocol/faults/fault.ts";
-import { removeOwned, renameOwned } from "../disk/change-disk.ts";
+import { removeOwned, renameOwned } from "./disk/change-disk.ts";
 import { diskFault } from "./disk-fault.ts";
 import { lineOf, readLines, readRecord, type OnRecord } from "./journal-lines.ts";
 

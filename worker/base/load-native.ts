@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { getRawAsset, isSea } from "node:sea";
-import { removeOwnedNow } from "../disk/change-disk.ts";
+import { removeOwnedNow } from "./disk/change-disk.ts";
 
 /** A module that is machine code: the executable carries it under this name; in a checkout it is a package. */
 export interface NativeModule {

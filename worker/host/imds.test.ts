@@ -3,7 +3,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { startFakeImds, type FakeImds } from "./fake-imds.ts";
+import { startFakeImds, type FakeImds } from "../testing/fake-imds.ts";
 import { createImds } from "./imds.ts";
 
 let fake: FakeImds;

@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { formatBytes } from "#protocol/base/units.ts";
 import { codeOf } from "../base/disk-fault.ts";
-import { readRoom } from "../restore/room.ts";
+import { readRoom } from "../base/room.ts";
 
 /**
  * A state folder on a small root disk while checkpoints are written to a large volume: captures are copied to the small one until

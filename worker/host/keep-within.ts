@@ -1,4 +1,4 @@
-import { dropProgramPages } from "./drop-program-pages.ts";
+import { dropProgramPages } from "./memory-trim.ts";
 import { collectAll } from "./keep-heap-small.ts";
 
 /** What the program may take besides its memory for buffers. */

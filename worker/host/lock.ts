@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { FaultCode } from "#protocol/faults/fault-table.ts";
-import { removeOwned, renameOwned } from "../disk/change-disk.ts";
+import { removeOwned, renameOwned } from "../base/disk/change-disk.ts";
 import { codeOf, diskFault } from "../base/disk-fault.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { constants, open, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import type * as z from "zod";
-import { removeOwned, renameOwned } from "../disk/change-disk.ts";
+import { removeOwned, renameOwned } from "../base/disk/change-disk.ts";
 import { codeOf, diskFault } from "../base/disk-fault.ts";
 import { syncFolder } from "../base/journal.ts";
 

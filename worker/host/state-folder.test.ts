@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { openJournal } from "../base/journal.ts";
-import { serveLocal } from "../local/serve-local.ts";
+import { serveLocal } from "../local-api/serve-local.ts";
 import { writeStateFile } from "./state-file.ts";
 import { stateFolder, statesBeside, unusualState } from "./state-folder.ts";
 

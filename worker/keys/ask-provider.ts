@@ -7,7 +7,7 @@ import { externalDataInterceptor } from "@smithy/core/config";
 import { fromContainerMetadata, fromInstanceMetadata } from "@smithy/credential-provider-imds";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { Credential } from "#storage/signing/sigv4.ts";
-import { NO_KEYS, type KeysFrom } from "./key-facts.ts";
+import { NO_KEYS, type KeysFrom } from "../command-line/key-facts.ts";
 
 /**
  * Asks who gives out keys on this machine, by the SDK's own providers. Each is asked by itself, not through the SDK's chain: a

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readAwsProfile } from "./aws-profile.ts";
-import { readKeyFacts } from "./key-facts.ts";
+import { readKeyFacts } from "../command-line/key-facts.ts";
 
 let dir: string;
 beforeAll(() => {

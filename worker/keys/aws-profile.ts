@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { Fault } from "#protocol/faults/fault.ts";
 import { takeApart } from "#storage/import/read-text.ts";
 import type { Credential } from "#storage/signing/sigv4.ts";
-import type { KeyFacts } from "./key-facts.ts";
+import type { KeyFacts } from "../command-line/key-facts.ts";
 
 /** One profile of `~/.aws/config` and `~/.aws/credentials`, as far as a transfer needs it. */
 export interface AwsProfile {

@@ -1,9 +1,9 @@
 import { accessSync, constants } from "node:fs";
 import { Fault } from "#protocol/faults/fault.ts";
-import type { Config, LayerEntry, Layers } from "../config.ts";
-import type { FlagName } from "../flags.ts";
+import type { Config, LayerEntry, Layers } from "../command-line/config.ts";
+import type { FlagName } from "../command-line/flags.ts";
 import { readAwsProfile, type AwsProfile } from "./aws-profile.ts";
-import type { KeyFacts, KeysFrom } from "./key-facts.ts";
+import type { KeyFacts, KeysFrom } from "../command-line/key-facts.ts";
 import { readRclonePlace, readRcloneStore } from "./rclone-remote.ts";
 
 /**

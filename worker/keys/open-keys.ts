@@ -1,8 +1,8 @@
 import { createKeyRing } from "#storage/signing/key-ring.ts";
 import { fixedCredential, type Credential, type CredentialSource } from "#storage/signing/sigv4.ts";
-import type { Config } from "../config.ts";
-import { NO_KEYS } from "./key-facts.ts";
-import { usage } from "../verbs/verb.ts";
+import type { Config } from "../command-line/config.ts";
+import { NO_KEYS } from "../command-line/key-facts.ts";
+import { usage } from "../command-line/verb.ts";
 
 /** As long as the SDK's own clients renew ahead. */
 const AHEAD_MS = 5 * 60_000;

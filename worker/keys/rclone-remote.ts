@@ -5,7 +5,7 @@ import { takeApart, type Section } from "#storage/import/read-text.ts";
 import { providerOfHost } from "#storage/providers/provider-hosts.ts";
 import type { Credential } from "#storage/signing/sigv4.ts";
 import { readSettingsFile } from "./aws-profile.ts";
-import type { KeyFacts } from "./key-facts.ts";
+import type { KeyFacts } from "../command-line/key-facts.ts";
 
 /** A store by the name that rclone has for it: `rclone:r2:bucket/key`. */
 

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import * as z from "zod";
-import { removeOwned, renameOwned } from "../disk/change-disk.ts";
+import { removeOwned, renameOwned } from "../base/disk/change-disk.ts";
 
 /**
  * A small file of things found out, so that the next run begins with them. Only a convenience: a file that is missing,

@@ -1,5 +1,5 @@
-import type { Config } from "../config.ts";
-import { wallClockOf } from "./schedule.ts";
+import type { Config } from "../command-line/config.ts";
+import { wallClockOf } from "../command-line/schedule.ts";
 import type { Limits } from "./throttle.ts";
 
 /** The limits a worker is started with. Where a command has no such flags there are none. Faults: BAD_INPUT. */

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import * as z from "zod";
-import { removeOwned } from "../disk/change-disk.ts";
+import { removeOwned } from "../base/disk/change-disk.ts";
 import { diskFault } from "../base/disk-fault.ts";
 import { readStateFile, writeStateFile } from "../host/state-file.ts";
-import { parseTimetable, type Timetable } from "./schedule.ts";
+import { parseTimetable, type Timetable } from "../command-line/schedule.ts";
 
 /**
  * Limits that were set while workers run, as a file in the state folder: no hub is needed to change them, and they hold

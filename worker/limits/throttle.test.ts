@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createFakeClock } from "../testing/fake-clock.ts";
 import { createLimiter } from "../transfer/concurrency/limiter.ts";
-import { NO_LIMIT, parseTimetable, wallClockOf } from "./schedule.ts";
+import { NO_LIMIT, parseTimetable, wallClockOf } from "../command-line/schedule.ts";
 import { NOTHING_SET, readSetLimits, writeSetLimits } from "./set-limits.ts";
 import { openThrottle, type Throttle, type ThrottleOptions } from "./throttle.ts";
 

@@ -5,7 +5,7 @@ import type { Limiter } from "../transfer/concurrency/limiter.ts";
 import type { Meter } from "../transfer/progress/meter.ts";
 import { HOUSEHOLD_START, rateOfHousehold, stepHousehold, type HouseholdState } from "./household.ts";
 import { probeRtt, type RttProbe } from "./rtt-probe.ts";
-import { rateAt, type Timetable, type WallClock } from "./schedule.ts";
+import { rateAt, type Timetable, type WallClock } from "../command-line/schedule.ts";
 import { limitsFile, NOTHING_SET, readSetLimits, timetablesOf } from "./set-limits.ts";
 
 /**

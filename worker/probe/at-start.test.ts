@@ -12,9 +12,9 @@ import {
 import { parseRate } from "#protocol/wire/read-units.ts";
 import { traitsOf } from "#storage/providers/providers.ts";
 import { createFakeClock } from "../testing/fake-clock.ts";
-import { startFakeImds, type FakeImds } from "../host/fake-imds.ts";
+import { startFakeImds, type FakeImds } from "../testing/fake-imds.ts";
 import { createImds } from "../host/imds.ts";
-import { createFakeHub } from "../link/fake-hub.ts";
+import { createFakeHub } from "../testing/fake-hub.ts";
 import { probeAtStart } from "./at-start.ts";
 import type { ProbeResult } from "./probe.ts";
 

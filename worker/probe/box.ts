@@ -2,7 +2,7 @@ import { Fault, toFault } from "#protocol/faults/fault.ts";
 import { jitter } from "../base/breaker.ts";
 import { reasonOf } from "../base/clock.ts";
 import type { Engine } from "../transfer/engine.ts";
-import { steadyRate, type Reading, type SteadyRate } from "./steady.ts";
+import { steadyRate, type Reading, type SteadyRate } from "../base/steady.ts";
 
 /** One direction of a link, as it was measured within a time box. */
 export interface LinkRate extends SteadyRate {

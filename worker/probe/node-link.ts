@@ -5,10 +5,10 @@ import type { ProbeTarget } from "#protocol/links/probe.ts";
 import { systemClock } from "../base/clock.ts";
 import { createEngine } from "../transfer/engine.ts";
 import { createRetrier } from "../transfer/store-session/retry.ts";
-import { createHubSource } from "../link/hub-source.ts";
-import type { Hub } from "../link/hub.ts";
+import { createHubSource } from "../hub-link/hub-source.ts";
+import type { Hub } from "../hub-link/hub.ts";
 import { probeLink, type ProbeResult } from "./probe.ts";
-import type { ProbeWishes } from "./wishes.ts";
+import type { ProbeWishes } from "./options.ts";
 
 /** Of the engines that measure. */
 export interface EngineWishes {

@@ -2,9 +2,9 @@ import type { Verdict } from "#protocol/links/decide-link.ts";
 import { sentenceOf, type Fault } from "#protocol/faults/fault.ts";
 import type { LinkThresholds } from "#protocol/links/probe.ts";
 import { formatRate } from "#protocol/base/units.ts";
-import type { Terminal } from "../terminal.ts";
+import type { Terminal } from "../command-line/terminal.ts";
 import type { ProbeResult } from "./probe.ts";
-import { probeFacts, probeLines } from "./words.ts";
+import { probeFacts, probeLines } from "./messages.ts";
 
 /** What a worker says of its link while it starts. */
 export interface ProbeTalk {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Fault } from "#protocol/faults/fault.ts";
 import { MOST_CONFIRMED } from "#protocol/wire/hello.ts";
-import { createFakeHub } from "../link/fake-hub.ts";
+import { createFakeHub } from "../testing/fake-hub.ts";
 import { isStoredNow, storedOf } from "./confirm-stored.ts";
 
 const ledger = { storedAs: (path: string) => (path === "/w/checkpoint-10" ? "id-10" : null) };

@@ -1,6 +1,6 @@
 import { MOST_CONFIRMED } from "#protocol/wire/hello.ts";
-import type { Hub } from "../link/hub.ts";
-import type { Ledger } from "../upload/ledger.ts";
+import type { Hub } from "../hub-link/hub.ts";
+import type { Ledger } from "../capture/ledger.ts";
 
 /**
  * A copy on this disk is removed only while the bucket has the same. That it was stored once the ledger remembers; somebody may

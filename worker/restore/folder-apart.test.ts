@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Places } from "./assert-place.ts";
+import type { Places } from "./placement/assert-place.ts";
 import { folderApart } from "./folder-apart.ts";
 
 let folder: string;

@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { codeOf } from "../base/disk-fault.ts";
-import { assertPlace, isIn, realOf, type Places } from "./assert-place.ts";
+import { assertPlace, isIn, realOf, type Places } from "./placement/assert-place.ts";
 
 /** Returns whether a hub may have a checkpoint put there. */
 export const mayPlace = (target: string, places: Places): Promise<boolean> =>

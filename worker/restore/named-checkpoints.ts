@@ -3,8 +3,8 @@ import { basename } from "node:path";
 import * as z from "zod";
 import type { PickleValue } from "#storage/inspect/read-pickle.ts";
 import { isCall, pairsOf } from "#storage/inspect/torch-values.ts";
-import { readTrainerState } from "../upload/read-global-step.ts";
-import { readPickleOf } from "../upload/read-pickle-of.ts";
+import { readTrainerState } from "../capture/detection/read-global-step.ts";
+import { readPickleOf } from "../capture/detection/read-pickle-of.ts";
 
 /**
  * Finds the other checkpoints that the state of a checkpoint names: the best one of transformers' Trainer, the best and the top

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { filePath } from "#protocol/base/names.ts";
-import { assertFree } from "./assert-free.ts";
-import { assertPlace, type Places } from "./assert-place.ts";
+import { assertFree } from "./placement/assert-free.ts";
+import { assertPlace, type Places } from "./placement/assert-place.ts";
 
 let folder: string;
 let places: Places;

@@ -3,7 +3,7 @@ import { Fault, isFault } from "#protocol/faults/fault.ts";
 import type { CopyOffer } from "#protocol/wire/homes.ts";
 import { jitter } from "../base/breaker.ts";
 import type { Clock } from "../base/clock.ts";
-import type { Hub } from "../link/hub.ts";
+import type { Hub } from "../hub-link/hub.ts";
 
 /** What the hub says of a checkpoint. Of 50,000 files that is ten megabytes: asked for once, and handed on. */
 export interface OfferedCheckpoint {

@@ -10,7 +10,7 @@ import { waitForRoom } from "../transfer/download/reserve.ts";
 import { signAhead } from "../transfer/store-session/sign-ahead.ts";
 import type { PartState } from "../transfer/progress/transfer-progress.ts";
 import type { Batch, BatchMember } from "./plan-batches.ts";
-import { writeSmall } from "./write-small.ts";
+import { writeSmall } from "./placement/write-small.ts";
 
 /**
  * Many small files in one range: fetched into memory, each held to its own sum, then written. What was written before a kill

@@ -5,9 +5,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest
 import { adoptedManifest, withSums, type AdoptedManifest } from "#protocol/checkpoint/adopted.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { openTrialStore, type TrialStore } from "../testing/trial-store.ts";
-import { createFakeHub } from "../link/fake-hub.ts";
+import { createFakeHub } from "../testing/fake-hub.ts";
 import { restore, type RestoreJob } from "./restore.ts";
-import { STAGED_HEAD, restoreJobOf, storeFile } from "./stage-stored.ts";
+import { STAGED_HEAD, restoreJobOf, storeFile } from "../testing/stage-stored.ts";
 
 /** What another tool wrote: foreign keys, pinned by ETag, without checksums. */
 

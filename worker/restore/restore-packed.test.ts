@@ -9,12 +9,12 @@ import { createDirectSource } from "#storage/signing/direct-source.ts";
 import { createEngine, type Engine } from "../transfer/engine.ts";
 import type { Tally } from "../transfer/progress/transfer-progress.ts";
 import { openTrialStore, type TrialStore } from "../testing/trial-store.ts";
-import { createFakeHub } from "../link/fake-hub.ts";
-import type { Capture } from "../upload/capture.ts";
+import { createFakeHub } from "../testing/fake-hub.ts";
+import type { Capture } from "../capture/capture.ts";
 import { sendCapture } from "../upload/upload.ts";
 import { restore, type RestoreJob } from "./restore.ts";
-import { takeFolder } from "./stage-capture.ts";
-import { restoreJobOf, STAGED_DATE_MS } from "./stage-stored.ts";
+import { takeFolder } from "../testing/stage-capture.ts";
+import { restoreJobOf, STAGED_DATE_MS } from "../testing/stage-stored.ts";
 
 const FILES = 300;
 const BIG_BYTES = 1_000_000;

@@ -5,11 +5,11 @@ import type { Engine } from "../transfer/engine.ts";
 import type { Patience } from "../transfer/store-session/retry.ts";
 import type { Tally } from "../transfer/progress/transfer-progress.ts";
 import { damageOfFiles } from "./damage-of.ts";
-import { findStaged } from "./find-staged.ts";
+import { findStaged } from "./placement/find-staged.ts";
 import { planBatches, type Batch } from "./plan-batches.ts";
 import { receiveBatches, type BatchFile } from "./receive-batch.ts";
-import { makeParents } from "./safe-place.ts";
-import { syncFiles } from "./sync-files.ts";
+import { makeParents } from "./placement/safe-place.ts";
+import { syncFiles } from "./placement/sync-files.ts";
 
 /** What of a restore is fetched together, and what file by file. */
 export interface SplitFiles {

@@ -16,13 +16,13 @@ import { createEngine, type Engine } from "../transfer/engine.ts";
 import { readIdentity } from "../base/identity.ts";
 import type { Tally } from "../transfer/progress/transfer-progress.ts";
 import { openTrialStore, type TrialStore } from "../testing/trial-store.ts";
-import { createFakeHub } from "../link/fake-hub.ts";
-import type { Capture } from "../upload/capture.ts";
-import { newAttempt } from "../upload/snapshot.ts";
+import { createFakeHub } from "../testing/fake-hub.ts";
+import type { Capture } from "../capture/capture.ts";
+import { newAttempt } from "../capture/snapshot.ts";
 import { sendCapture } from "../upload/upload.ts";
-import { verify } from "../check/verify.ts";
+import { verify } from "../verification/verify.ts";
 import { restore, type RestoreJob } from "./restore.ts";
-import { takeFolder } from "./stage-capture.ts";
+import { takeFolder } from "../testing/stage-capture.ts";
 
 const MIB = 1024 * 1024;
 const keyId = "seal-key-1";

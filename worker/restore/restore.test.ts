@@ -7,12 +7,12 @@ import type { DamageReport } from "#protocol/checkpoint/damage.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { filePath } from "#protocol/base/names.ts";
 import { openTrialStore, type TrialStore } from "../testing/trial-store.ts";
-import { createFakeHub } from "../link/fake-hub.ts";
-import { lookAt } from "../upload/look.ts";
-import { mendPlaces, placesOf } from "./put-in-place.ts";
+import { createFakeHub } from "../testing/fake-hub.ts";
+import { lookAt } from "../capture/detection/look.ts";
+import { mendPlaces, placesOf } from "./placement/put-in-place.ts";
 import { clearRestore, restore, type RestoreJob } from "./restore.ts";
-import { findImpossible } from "./safe-place.ts";
-import { manifestOf, restoreJobOf, STAGED_DATE_MS, stopOnceSure, storeFile } from "./stage-stored.ts";
+import { findImpossible } from "./placement/safe-place.ts";
+import { manifestOf, restoreJobOf, STAGED_DATE_MS, stopOnceSure, storeFile } from "../testing/stage-stored.ts";
 
 const MIB = 1024 * 1024;
 let store: TrialStore;

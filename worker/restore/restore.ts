@@ -9,9 +9,9 @@ import { forNode } from "#protocol/checkpoint/join-pieces.ts";
 import type { GroupMember } from "#protocol/checkpoint/pieces.ts";
 import { mayBePickle } from "#protocol/recognition/pickle-files.ts";
 import { fileKeyOf } from "#storage/encryption/checkpoint-key.ts";
-import { giveAttributes, giveToOwner } from "./give-attributes.ts";
-import { removeOwned } from "../disk/change-disk.ts";
-import { isThere } from "../disk/is-there.ts";
+import { giveAttributes, giveToOwner } from "./placement/give-attributes.ts";
+import { removeOwned } from "../base/disk/change-disk.ts";
+import { isThere } from "../base/disk/is-there.ts";
 import { diskFault } from "../base/disk-fault.ts";
 import type { Engine } from "../transfer/engine.ts";
 import { forEachFile } from "../base/for-each.ts";
@@ -20,12 +20,12 @@ import type { Piece } from "../transfer/download/receive.ts";
 import { sealedAs } from "../transfer/download/sealed-piece.ts";
 import { createPatience, type Patience } from "../transfer/store-session/retry.ts";
 import { createTally, type Tally } from "../transfer/progress/transfer-progress.ts";
-import type { Hub } from "../link/hub.ts";
-import { assertFree } from "./assert-free.ts";
+import type { Hub } from "../hub-link/hub.ts";
+import { assertFree } from "./placement/assert-free.ts";
 import { chooseFiles } from "./choose-files.ts";
 import { damageOf } from "./damage-of.ts";
-import { besideAt, layoutOf, ownFiles, type Layout } from "./layout.ts";
-import { putBeside, splitBeside } from "./put-beside.ts";
+import { besideAt, layoutOf, ownFiles, type Layout } from "./placement/layout.ts";
+import { putBeside, splitBeside } from "./placement/put-beside.ts";
 import {
   clearPlaces,
   mendPlaces,
@@ -35,12 +35,19 @@ import {
   setDate,
   setFolderDates,
   type Replaced,
-} from "./put-in-place.ts";
+} from "./placement/put-in-place.ts";
 import { readCheckpoint } from "./read-checkpoint.ts";
 import { restorePacked, splitFiles, type SplitFiles } from "./restore-packed.ts";
-import { restoreTensors } from "./restore-tensors.ts";
-import { assertRoom } from "./room.ts";
-import { type AskedDisk, findImpossible, type Impossible, makeParents, placeUnder, readTarget } from "./safe-place.ts";
+import { restoreTensors } from "./tensors/restore-tensors.ts";
+import { assertRoom } from "../base/room.ts";
+import {
+  type AskedDisk,
+  findImpossible,
+  type Impossible,
+  makeParents,
+  placeUnder,
+  readTarget,
+} from "./placement/safe-place.ts";
 import { tellSums } from "./tell-sums.ts";
 import { unlock } from "./unlock.ts";
 

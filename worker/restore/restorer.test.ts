@@ -6,10 +6,10 @@ import { manifest as manifestSchema, type Manifest } from "#protocol/checkpoint/
 import { recordInput } from "#protocol/wire/reports.ts";
 import { systemClock } from "../base/clock.ts";
 import { openTrialStore, type TrialStore } from "../testing/trial-store.ts";
-import { openCommandMemory, type CommandMemory } from "../link/command-memory.ts";
-import { openOutbox, type Outbox } from "../link/outbox.ts";
+import { openCommandMemory, type CommandMemory } from "../hub-link/command-memory.ts";
+import { openOutbox, type Outbox } from "../hub-link/outbox.ts";
 import { createRestorer } from "./restorer.ts";
-import { manifestOf, restoreJobOf, storeFile, type StoredFile } from "./stage-stored.ts";
+import { manifestOf, restoreJobOf, storeFile, type StoredFile } from "../testing/stage-stored.ts";
 
 let store: TrialStore;
 let stored: StoredFile;

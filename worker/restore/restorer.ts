@@ -6,14 +6,14 @@ import type { TransferState } from "#protocol/wire/transfer.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Engine } from "../transfer/engine.ts";
 import type { Tally } from "../transfer/progress/transfer-progress.ts";
-import { isOwn, ownCommandId, type CommandMemory, type Taken } from "../link/command-memory.ts";
-import type { Hub } from "../link/hub.ts";
-import type { Outbox } from "../link/outbox.ts";
-import { restoreFromCopies, type ReadParts } from "../homes/read-copies.ts";
-import { createTurns, type Turns } from "../moving/take-turns.ts";
-import { tellEnd, type ReadFrom } from "../moving/tell-end.ts";
-import type { Impossible } from "./safe-place.ts";
-import type { Replaced } from "./put-in-place.ts";
+import { isOwn, ownCommandId, type CommandMemory, type Taken } from "../hub-link/command-memory.ts";
+import type { Hub } from "../hub-link/hub.ts";
+import type { Outbox } from "../hub-link/outbox.ts";
+import { restoreFromCopies, type ReadParts } from "./read-copies.ts";
+import { createTurns, type Turns } from "../job-runner/job-runner.ts";
+import { tellEnd, type ReadFrom } from "../job-runner/tell-end.ts";
+import type { Impossible } from "./placement/safe-place.ts";
+import type { Replaced } from "./placement/put-in-place.ts";
 import { clearRestore, restore, type Origin, type RestoreCommand, type RestoreJob } from "./restore.ts";
 
 /** Carries out restores, one at a time, in the order in which they were asked for; goes on with them after a kill. */

@@ -1,10 +1,10 @@
 import { toFault, type Fault } from "#protocol/faults/fault.ts";
 import type { Clock } from "../base/clock.ts";
-import type { Hub } from "../link/hub.ts";
-import { isFatal } from "../link/stream.ts";
-import type { Capture } from "./capture.ts";
+import type { Hub } from "../hub-link/hub.ts";
+import { isFatal } from "../hub-link/stream.ts";
+import type { Capture } from "../capture/capture.ts";
 import { mayRequeue } from "./judge-failure.ts";
-import { supersededBy, type Ledger } from "./ledger.ts";
+import { supersededBy, type Ledger } from "../capture/ledger.ts";
 
 /**
  * What can be done for captures that wait while another one is sent, so that they get through on signatures in hand when

@@ -6,12 +6,12 @@ import type { ClaimAnswer } from "#protocol/wire/hello.ts";
 import { runName } from "#protocol/base/names.ts";
 import { runBacklog, type NodeEventBody } from "#protocol/wire/reports.ts";
 import { riskOf } from "#protocol/wire/risk.ts";
-import { reportLoss } from "../loss/report-loss.ts";
-import { openTraining, type Training } from "../loss/training.ts";
+import { reportLoss } from "../agent/report-loss.ts";
+import { openTraining, type Training } from "../lost-work/training.ts";
 import { readBacklog } from "./backlog.ts";
-import { openLedger, type Ledger } from "./ledger.ts";
-import type { Run } from "./runs.ts";
-import { createUplink } from "./uplink.ts";
+import { openLedger, type Ledger } from "../capture/ledger.ts";
+import type { Run } from "../capture/runs.ts";
+import { createUplink } from "../capture/uplink.ts";
 
 const MIN = 60_000;
 const HOUR = 60 * MIN;

@@ -1,13 +1,13 @@
 import type { RunBacklog, TransferProgress } from "#protocol/wire/reports.ts";
 import type { Engine } from "../transfer/engine.ts";
 import { movementOf, stalledMsOf } from "../transfer/progress/movement-of.ts";
-import type { Capture } from "./capture.ts";
-import type { Ledger } from "./ledger.ts";
-import type { Uplink } from "./uplink.ts";
-import { idleMsSince } from "../loss/idle-since.ts";
-import type { Training } from "../loss/training.ts";
+import type { Capture } from "../capture/capture.ts";
+import type { Ledger } from "../capture/ledger.ts";
+import type { Uplink } from "../capture/uplink.ts";
+import { idleMsSince } from "../lost-work/idle-since.ts";
+import type { Training } from "../lost-work/training.ts";
 import { leastIntervalMs } from "#protocol/history/sustain.ts";
-import type { Run, Runs } from "./runs.ts";
+import type { Run, Runs } from "../capture/runs.ts";
 import type { Uploader } from "./uploader-parts.ts";
 
 /** What is not safe yet, for the report to the hub and for the last words before an exit. */

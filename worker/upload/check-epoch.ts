@@ -1,6 +1,6 @@
 import { Fault } from "#protocol/faults/fault.ts";
-import type { Capture } from "./capture.ts";
-import type { Ledger } from "./ledger.ts";
+import type { Capture } from "../capture/capture.ts";
+import type { Ledger } from "../capture/ledger.ts";
 
 /**
  * Keeps a capture from being made safe in an epoch that it is not of: what was trained before another node took the run over

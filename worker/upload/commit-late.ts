@@ -4,7 +4,7 @@ import { createBell } from "../base/wakeable-sleep.ts";
 import { jitter } from "../base/breaker.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Tally } from "../transfer/progress/transfer-progress.ts";
-import type { Capture } from "./capture.ts";
+import type { Capture } from "../capture/capture.ts";
 
 /** Sent, every byte, while the hub was away: it is committed when the hub is back, and the next capture need not wait. */
 export interface Uncommitted {

@@ -10,7 +10,7 @@ import type { Engine } from "../transfer/engine.ts";
 import type { FileIdentity } from "../base/identity.ts";
 import type { PartSums } from "../transfer/upload/read-part.ts";
 import type { SendJob } from "../transfer/upload/send-job.ts";
-import type { Capture, CapturedFile } from "./capture.ts";
+import type { Capture, CapturedFile } from "../capture/capture.ts";
 import { openPackSource, type PackedFile } from "./pack-source.ts";
 import type { Seal, SealedFile } from "./seal-capture.ts";
 import { openSealedFile, openSealedPack } from "./sealed-source.ts";

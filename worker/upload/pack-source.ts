@@ -7,7 +7,7 @@ import { diskFault } from "../base/disk-fault.ts";
 import { identityOf, isSameFile, type FileIdentity } from "../base/identity.ts";
 import type { PartReader } from "../transfer/upload/read-part.ts";
 import type { SendSource } from "../transfer/upload/send-source.ts";
-import { fileAt, startsOf } from "./pack-places.ts";
+import { fileAt, startsOf } from "../capture/pack-places.ts";
 import { sumToHex } from "#storage/checksums/combine-crc32.ts";
 import { sumBytes } from "../base/sum-bytes.ts";
 

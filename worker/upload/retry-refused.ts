@@ -1,8 +1,8 @@
 import type { FaultCode } from "#protocol/faults/fault-table.ts";
 import type { Clock } from "../base/clock.ts";
-import type { Capture } from "./capture.ts";
+import type { Capture } from "../capture/capture.ts";
 import { MENDED_AT_STORE } from "./judge-failure.ts";
-import type { Ledger } from "./ledger.ts";
+import type { Ledger } from "../capture/ledger.ts";
 
 const RETRY_REFUSED_MS = 60_000;
 

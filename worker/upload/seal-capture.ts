@@ -18,12 +18,12 @@ import { crc32Hex as sumOf } from "#storage/checksums/crc32.ts";
 import { planParts } from "#storage/s3/plan.ts";
 import { fileKeyOf, newCheckpointKey, wrapCheckpointKey } from "#storage/encryption/checkpoint-key.ts";
 import { sealSegment, sealWhole, segmentAt } from "#storage/encryption/segments.ts";
-import { removeOwned, renameOwned } from "../disk/change-disk.ts";
+import { removeOwned, renameOwned } from "../base/disk/change-disk.ts";
 import { diskFault } from "../base/disk-fault.ts";
 import { assertUnchanged } from "../base/identity.ts";
 import { readFully } from "../transfer/upload/read-part.ts";
 import { readStateFile, writeStateFile } from "../host/state-file.ts";
-import type { Capture, CapturedFile } from "./capture.ts";
+import type { Capture, CapturedFile } from "../capture/capture.ts";
 import { sumBytes } from "../base/sum-bytes.ts";
 
 /**

@@ -1,11 +1,11 @@
 import { isEnded } from "#protocol/wire/transfer.ts";
 import { type Fault, isFault } from "#protocol/faults/fault.ts";
 import type { FaultCode } from "#protocol/faults/fault-table.ts";
-import { removeOwned } from "../disk/change-disk.ts";
+import { removeOwned } from "../base/disk/change-disk.ts";
 import type { Engine } from "../transfer/engine.ts";
-import type { Outbox } from "../link/outbox.ts";
-import type { Capture } from "./capture.ts";
-import { isOfOneLine, type Ledger } from "./ledger.ts";
+import type { Outbox } from "../hub-link/outbox.ts";
+import type { Capture } from "../capture/capture.ts";
+import { isOfOneLine, type Ledger } from "../capture/ledger.ts";
 import { clearUpload, journalOf } from "./upload.ts";
 
 /** What failed for one of these is not worth keeping: it can never become safe. */

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { Fault } from "#protocol/faults/fault.ts";
 import { runName } from "#protocol/base/names.ts";
 import { systemClock } from "../base/clock.ts";
-import { uploaderTest as test } from "./uploader-trial.ts";
+import { uploaderTest as test } from "../testing/uploader-trial.ts";
 
 test("cancelled by a person it stops, tells the hub, and leaves no copy and no unfinished upload", async ({
   store,

@@ -1,7 +1,7 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import { judgeWish, TRANSFER_WISHES, type TransferWish } from "#protocol/wire/transfer.ts";
-import type { Capture } from "./capture.ts";
-import type { Ledger } from "./ledger.ts";
+import type { Capture } from "../capture/capture.ts";
+import type { Ledger } from "../capture/ledger.ts";
 
 /**
  * Carries out what people want of uploads, one wish after another: the same one often comes twice, from two tabs or from

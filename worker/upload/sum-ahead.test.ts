@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Capture } from "./capture.ts";
+import type { Capture } from "../capture/capture.ts";
 import { sumAhead } from "./sum-ahead.ts";
 
 const capture = (run: string, change: Partial<Capture>) =>

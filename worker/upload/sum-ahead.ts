@@ -1,5 +1,5 @@
-import type { Capture } from "./capture.ts";
-import { byRank } from "./ledger.ts";
+import type { Capture } from "../capture/capture.ts";
+import { byRank } from "../capture/ledger.ts";
 
 /** What moves, then what waits for its turn, then what waits for a person. */
 const TURN: readonly Capture["state"][] = ["running", "waiting", "paused", "failed"];

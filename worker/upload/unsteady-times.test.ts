@@ -8,14 +8,14 @@ import { DEFAULT_PACKING } from "#protocol/checkpoint/packing.ts";
 import { crc32Hex } from "#storage/checksums/crc32.ts";
 import { traitsOf } from "#storage/providers/providers.ts";
 import { onRemoteDisk } from "../testing/trial-remote-disk.ts";
-import { assertAsLooked } from "./assert-as-looked.ts";
-import type { Candidate } from "./find.ts";
-import { openLedger } from "./ledger.ts";
-import { lookAt, type Look } from "./look.ts";
-import { createRecogniser } from "./recognise.ts";
-import { createSettlerByNow } from "./settle.ts";
-import { takeSnapshot } from "./snapshot.ts";
-import { createFinder } from "./walk-watched.ts";
+import { assertAsLooked } from "../capture/assert-as-looked.ts";
+import type { Candidate } from "../capture/detection/find.ts";
+import { openLedger } from "../capture/ledger.ts";
+import { lookAt, type Look } from "../capture/detection/look.ts";
+import { createRecogniser } from "../capture/detection/recognise.ts";
+import { createSettlerByNow } from "../capture/detection/settle.ts";
+import { takeSnapshot } from "../capture/snapshot.ts";
+import { createFinder } from "../capture/detection/walk-watched.ts";
 
 onRemoteDisk();
 

@@ -4,12 +4,12 @@ import type { TransferWish } from "#protocol/wire/transfer.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Engine } from "../transfer/engine.ts";
 import type { Tally } from "../transfer/progress/transfer-progress.ts";
-import type { Homes } from "../homes/homes.ts";
-import type { Hub } from "../link/hub.ts";
-import type { Outbox } from "../link/outbox.ts";
-import type { Capture } from "./capture.ts";
-import type { Ledger } from "./ledger.ts";
-import type { Runs } from "./runs.ts";
+import type { Homes } from "./homes.ts";
+import type { Hub } from "../hub-link/hub.ts";
+import type { Outbox } from "../hub-link/outbox.ts";
+import type { Capture } from "../capture/capture.ts";
+import type { Ledger } from "../capture/ledger.ts";
+import type { Runs } from "../capture/runs.ts";
 
 /** What uploads captures can be told and asked (see uploader.ts), and what it is made of. */
 export interface Uploader {

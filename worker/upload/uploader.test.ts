@@ -4,8 +4,8 @@ import { manifest as manifestSchema } from "#protocol/checkpoint/checkpoint.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { runName } from "#protocol/base/names.ts";
 import { systemClock } from "../base/clock.ts";
-import type { Capture } from "./capture.ts";
-import { uploaderTest as test } from "./uploader-trial.ts";
+import type { Capture } from "../capture/capture.ts";
+import { uploaderTest as test } from "../testing/uploader-trial.ts";
 
 test("a capture becomes safe: announced, every part sent, a manifest that the protocol accepts committed, and its copy removed", async ({
   trial: { ledger, capture, work, ended, news },

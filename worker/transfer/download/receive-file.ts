@@ -3,7 +3,7 @@ import { open, type FileHandle } from "node:fs/promises";
 import * as z from "zod";
 import { crc32Hex } from "#protocol/checkpoint/checkpoint.ts";
 import { Fault } from "#protocol/faults/fault.ts";
-import { removeOwned } from "#worker/disk/change-disk.ts";
+import { removeOwned } from "#worker/base/disk/change-disk.ts";
 import { diskFault } from "#worker/base/disk-fault.ts";
 import type { Engine } from "../engine.ts";
 import { openJournal } from "#worker/base/journal.ts";

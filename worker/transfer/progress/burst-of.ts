@@ -1,4 +1,4 @@
-import type { Reading } from "#worker/probe/steady.ts";
+import type { Reading } from "#worker/base/steady.ts";
 
 /**
  * How fast a transfer was in its first seconds, and in its last quarter: links that are slowed down after a burst show it. The

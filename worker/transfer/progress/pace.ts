@@ -1,5 +1,5 @@
 import { burstOf, type Burst } from "./burst-of.ts";
-import { steadyRate, type Reading, type SteadyRate } from "#worker/probe/steady.ts";
+import { steadyRate, type Reading, type SteadyRate } from "#worker/base/steady.ts";
 
 /**
  * How a transfer moved, from its first byte to when the last of it was acknowledged: enough readings to find its steady rate,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createTally } from "./transfer-progress.ts";
-import { mapRows } from "#worker/listing/rows.ts";
+import { mapRows } from "#worker/base/rows.ts";
 
 const file = { path: "a", sizeBytes: 300, partCount: 3 };
 const part = (partIndex: number) => ({ fileIndex: 0, partIndex, length: 100 });

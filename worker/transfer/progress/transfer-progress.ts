@@ -1,6 +1,6 @@
 import type { Fault } from "#protocol/faults/fault.ts";
 import { pieceCountFor, pieceOfPart } from "#storage/s3/plan.ts";
-import type { Rows } from "#worker/listing/rows.ts";
+import type { Rows } from "#worker/base/rows.ts";
 import { createPace, type Pace } from "./pace.ts";
 
 /** The counts of one transfer, as the screen, the report to the hub and the command line show them. */

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import * as z from "zod";
 import { crc32Hex, etag } from "#protocol/checkpoint/checkpoint.ts";
 import { storeChecksum, type StoreChecksum } from "#protocol/wire/store-checksum.ts";
-import { removeOwned } from "#worker/disk/change-disk.ts";
+import { removeOwned } from "#worker/base/disk/change-disk.ts";
 import { fileIdentity, isSameFile, type FileIdentity } from "#worker/base/identity.ts";
 import { openJournal } from "#worker/base/journal.ts";
 import { hasSums } from "./read-part.ts";

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { Fault } from "#protocol/faults/fault.ts";
 import { readHead } from "#storage/s3/answers.ts";
-import { readPieces } from "#worker/verbs/read-range.ts";
+import { readPieces } from "#worker/object-copy/requests/read-range.ts";
 import { callStore, type Engine } from "../engine.ts";
 import { sendStream, type StreamToSend } from "./send-stream.ts";
 import { openTrialStore, TROUBLES_OF_UPLOADS, type TrialStore } from "#worker/testing/trial-store.ts";

@@ -7,7 +7,7 @@ import { warmUp, type Engine } from "../engine.ts";
 import { fillParts, type FilledPart } from "./fill-parts.ts";
 import { heldSource } from "./held-source.ts";
 import { lendMemory } from "../memory/buffer-pool.ts";
-import type { Input } from "#worker/host/read-input.ts";
+import type { Input } from "#worker/command-line/read-input.ts";
 import { createPatience, type Patience } from "../store-session/retry.ts";
 import { sendEmpty } from "./send-empty.ts";
 import type { LostCreate, SendMemory, SendRequests, SentPart } from "./send-job.ts";

@@ -1,0 +1,94 @@
+import { isAbsolute, normalize } from "node:path";
+import type { Config } from "../command-line/config.ts";
+import { wishedName } from "../host/facts.ts";
+import { readLimits } from "../limits/read-limits.ts";
+import type { Limits } from "../limits/throttle.ts";
+import { readHubAddress } from "../hub-link/hub-address.ts";
+import { groupMember, type GroupMember } from "#protocol/checkpoint/pieces.ts";
+import { readWatches, type Watch } from "../capture/watch.ts";
+import { usage } from "../command-line/verb.ts";
+
+/** What `tidemark agent` was told, read and checked before anything starts. */
+export interface AgentOptions {
+  hub: string;
+  token: string | null;
+  /** Join with what the platform says this container is. */
+  withSaladIdentity: boolean;
+  name: string;
+  watches: Watch[];
+  /** Which of several nodes that write the run together it is; null: it writes alone. */
+  group: GroupMember | null;
+  settleMs: number;
+  /** What looks unfinished and has been quiet for so long is kept safe as doubtful. */
+  unfinishedAfterMs: number;
+  /** Most bytes of the disk for captures; null: half of what is free when it starts. */
+  diskBudgetBytes: number | null;
+  /** Of the local API on loopback; null: the unix socket alone. */
+  localPort: number | null;
+  limits: Limits;
+  /** Null: found out while bytes move. */
+  connections: number | null;
+  /** Most memory for the buffers of both directions. */
+  memoryBytes: number;
+  partBytes: number | null;
+  patienceMs: number;
+  /** Folders in which the hub may have checkpoints put; none: inside of watched folders, beside them, and in `./restored`. */
+  restoreTo: string[];
+  /** A connection without a byte for this long is given up. */
+  idleMs: number;
+}
+
+/** @throws Fault BAD_INPUT */
+function readRestoreTo(folders: readonly string[]): string[] {
+  return folders.map((folder) => {
+    if (!isAbsolute(folder)) throw usage(`--restore-to ${folder}`, "it is no absolute folder");
+    return normalize(folder).replace(/(?<=.)\/+$/, "");
+  });
+}
+
+const MIB = 1024 * 1024;
+function readPort(port: number | null): number | null {
+  if (port === null || port <= 65_535) return port;
+  throw usage(`--local-port ${port}`, "a port is 65535 or less");
+}
+
+/** @throws Fault BAD_INPUT */
+function readGroup(rank: number | null, of: number | null): GroupMember | null {
+  if (rank === null && of === null) return null;
+  if (of === null) throw usage(`--node-rank ${rank}`, "--nodes says how many there are");
+  if (of === 1 && (rank ?? 0) === 0) return null;
+  if (rank === null) throw usage(`--nodes ${of}`, "--node-rank says which of them this one is");
+  const read = groupMember.safeParse({ rank, of });
+  if (read.success) return read.data;
+  throw usage(`--node-rank ${rank} --nodes ${of}`, read.error.issues[0]?.message ?? "not a node of a group");
+}
+
+/** @throws Fault BAD_INPUT, HUB_PLAIN_HTTP */
+export function readAgentOptions(config: Config): AgentOptions {
+  const connections = config.count("concurrency");
+  const group = readGroup(config.number("node-rank"), config.number("nodes"));
+  return {
+    hub: readHubAddress(config.text("hub"), { allowHttp: config.isOn("allow-http") ? "yes" : "loopback-only" }),
+    token: config.text("token"),
+    withSaladIdentity: config.isOn("salad-identity"),
+    name: wishedName(config.text("name")),
+    watches: readWatches({
+      folders: config.list("watch"),
+      runs: config.list("run"),
+      patterns: config.list("pattern"),
+      followsLinks: config.isOn("follow-links"),
+    }).map((watch) => (group === null ? watch : { ...watch, group })),
+    group,
+    settleMs: config.durationMs("settle"),
+    unfinishedAfterMs: config.durationMs("unfinished-after"),
+    diskBudgetBytes: config.size("disk-budget"),
+    localPort: readPort(config.number("local-port")),
+    limits: readLimits(config),
+    connections: connections === 0 ? null : connections,
+    memoryBytes: config.size("memory") ?? 128 * MIB,
+    partBytes: config.size("part-size"),
+    patienceMs: config.durationMs("retry-for"),
+    restoreTo: readRestoreTo(config.list("restore-to")),
+    idleMs: config.durationMs("stall-after"),
+  };
+}

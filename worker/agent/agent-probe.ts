@@ -1,0 +1,65 @@
+import type { NodeFacts } from "#protocol/wire/hello.ts";
+import type { AgentCommand } from "./agent.ts";
+import type { Agent } from "./agent-assemble.ts";
+import type { AgentOptions } from "./agent-options.ts";
+import type { PlatformFacts } from "../command-line/config.ts";
+import { systemClock } from "../base/clock.ts";
+import { keepDeletionCost } from "../host/deletion-cost.ts";
+import { createImds } from "../host/imds.ts";
+import type { Hub } from "../hub-link/hub.ts";
+import { probeAtStart } from "../probe/at-start.ts";
+import { probeNodeLink } from "../probe/node-link.ts";
+import { createProbeTalk } from "../probe/talk.ts";
+import { readProbeWishes } from "../probe/options.ts";
+import { readBacklog } from "../upload/backlog.ts";
+
+/** What a worker has to do with the machine it is on: whether it is worth staying, and what would be lost with it. */
+
+/**
+ * Measures the link when that is asked for, and returns what its way up does (bytes per second; null when nothing was
+ * measured). A node that leaves says goodbye. Faults: those of `probeAtStart`.
+ */
+export async function probeFirst(
+  command: AgentCommand,
+  about: { hub: Hub; options: AgentOptions; facts: NodeFacts },
+): Promise<number | null> {
+  const { hub, facts, options } = about;
+  const { connections, memoryBytes, idleMs } = options;
+  const wishes = readProbeWishes(command.config);
+  const signal = AbortSignal.any([command.signal, command.stopping]);
+  let upBytesPerSecond: number | null = null;
+  try {
+    await probeAtStart({
+      thresholds: wishes.thresholds,
+      hub,
+      imds: createImds(command.platform.imdsUrl),
+      machineId: facts.machineId,
+      clock: systemClock,
+      signal,
+      talk: createProbeTalk(command.terminal),
+      measure: async (target, thresholds) => {
+        const engine = { connections, memoryBytes, idleMs };
+        const result = await probeNodeLink(hub, target, { ...wishes, thresholds, engine, signal });
+        if ("rate" in result.up) upBytesPerSecond = result.up.rate.bytesPerSecond;
+        return result;
+      },
+    });
+    return upBytesPerSecond;
+  } catch (error) {
+    const goodbye = hub.ask("goodbye", (client, limit) => client.node.goodbye.mutate(undefined, { signal: limit }));
+    await Promise.race([goodbye.catch(() => undefined), systemClock.sleep(command.goodbyeMs)]);
+    throw error;
+  }
+}
+
+/** Tells a platform that has a name for this machine what would be lost with it. Returns when the signal fires. */
+export async function tellCost(agent: Agent, { machineId, imdsUrl }: PlatformFacts): Promise<void> {
+  if (machineId === null) return;
+  await keepDeletionCost({
+    imds: createImds(imdsUrl),
+    unsafeBytes: async () => (await readBacklog(agent)).reduce((sum, { unsafeBytes }) => sum + unsafeBytes, 0),
+    clock: systemClock,
+    signal: agent.signal,
+    onFault: agent.narrator.waitingFor,
+  });
+}

@@ -1,0 +1,94 @@
+import { join } from "node:path";
+import type { ProgressReport } from "#protocol/wire/reports.ts";
+import type { Bench, Benches } from "./agent-store-sessions.ts";
+import type { AgentOptions } from "./agent-options.ts";
+import type { Copier } from "../replicas/copier.ts";
+import type { Homes } from "../upload/homes.ts";
+import type { Places } from "../restore/placement/assert-place.ts";
+import { folderApart, mayPlace } from "../restore/folder-apart.ts";
+import { readRoom } from "../base/room.ts";
+import type { Restorer } from "../restore/restorer.ts";
+import type { Checker } from "../verification/checker.ts";
+import type { Session } from "../hub-link/session.ts";
+import type { Capture } from "../capture/capture.ts";
+import { readBacklog, uploadProgress, type BacklogParts } from "../upload/backlog.ts";
+
+export interface ReportParts extends BacklogParts {
+  options: AgentOptions;
+  benches: Benches;
+  restorer: Restorer;
+  checker: Checker;
+  session: Session;
+  homes: Homes;
+  copier: Copier;
+  /** Where a capture goes. */
+  benchOf(item: Capture): Bench | null;
+  bootId: string;
+  state: string;
+  places: Places;
+  logTail: (() => string) | null;
+}
+
+const MOST = 64;
+const LIVELY_MS = 2_000;
+let reports = 0;
+let cpu = { at: performance.now(), usage: process.cpuUsage() };
+
+/** The present of this node, as the hub wants to hear it. */
+export async function composeReport(parts: ReportParts): Promise<ProgressReport> {
+  const { active } = parts.uploader;
+  const up = (active === null ? parts.benches.up() : parts.benchOf(active.capture))?.engine ?? null;
+  const rates = parts.benches.rates();
+  const away = parts.homes.away();
+  const path = parts.options.watches[0]?.folder ?? parts.state;
+  const disk = await readRoom(path).then(
+    (room) => ({ ...room, path }),
+    () => null,
+  );
+  const rttMs = parts.benches.rttMs();
+  return {
+    bootId: parts.bootId,
+    seq: (reports += 1),
+    at: Date.now(),
+    upBytesPerSecond: rates.up,
+    downBytesPerSecond: rates.down,
+    rttMs: rttMs === null ? null : Math.round(rttMs * 10) / 10,
+    disk,
+    cpuPercent: readCpuPercent(),
+    logTail: isWatched(parts) ? (parts.logTail?.() ?? null) : null,
+    runs: (await readBacklog(parts)).slice(0, MOST),
+    transfers: [
+      ...parts.restorer.progress(),
+      ...uploadProgress(parts, up),
+      ...parts.checker.progress(),
+      ...parts.copier.progress(),
+    ].slice(0, MOST),
+    ...(away.length === 0 ? {} : { homesAway: away }),
+    ...(await placesOf(parts)),
+  };
+}
+
+/** Where restores may go: a folder outside of watched ones, and which of those take any. */
+async function placesOf({ options, places }: ReportParts): Promise<Pick<ProgressReport, "restoreFolder" | "watched">> {
+  const restoreFolder = await folderApart(places);
+  const watched = await Promise.all(
+    options.watches.slice(0, MOST).map(async ({ run, folder }) => ({
+      run,
+      folder: folder.slice(0, 1024),
+      mayRestore: await mayPlace(join(folder, "checkpoint"), places),
+    })),
+  );
+  return { watched, ...(restoreFolder === null ? {} : { restoreFolder: restoreFolder.slice(0, 1024) }) };
+}
+
+/** The hub asks for a quick pace while somebody looks; at others the last words of a program are not worth their bytes. */
+const isWatched = ({ session }: ReportParts): boolean => session.settings.reportEveryMs <= LIVELY_MS;
+
+/** Of one core, since the last report. */
+function readCpuPercent(): number {
+  const now = performance.now();
+  const used = process.cpuUsage(cpu.usage);
+  const percent = (used.user + used.system) / 10 / Math.max(1, now - cpu.at);
+  cpu = { at: now, usage: process.cpuUsage() };
+  return Math.round(percent * 10) / 10;
+}

@@ -1,0 +1,169 @@
+import type { NodeStore } from "#protocol/wire/hello.ts";
+import type { StoreTraits } from "#protocol/wire/operations.ts";
+import { traitsOf } from "#storage/providers/providers.ts";
+import type { AgentOptions } from "./agent-options.ts";
+import { systemClock } from "../base/clock.ts";
+import { createEngine, type Engine } from "../transfer/engine.ts";
+import { createRetrier } from "../transfer/store-session/retry.ts";
+import type { LearnedKey, Memory } from "../limits/learned.ts";
+import { learnFrom, recollect } from "../limits/recollect.ts";
+import type { Throttle } from "../limits/throttle.ts";
+import { createHubSource } from "../hub-link/hub-source.ts";
+import type { Hub } from "../hub-link/hub.ts";
+import type { Session } from "../hub-link/session.ts";
+
+/** The engines of this node, one per direction, made when the hub has said where bytes go. */
+export interface Benches {
+  up(): Bench | null;
+  down(): Bench | null;
+  /** For what leaves everything else its turn: few connections, little memory. */
+  aside(): Bench | null;
+  /** The same for another home of a run. */
+  at(store: NodeStore): { up: Bench; down: Bench; aside: Bench };
+  /** Bytes per second of all engines together. */
+  rates(): { up: number; down: number };
+  /** Of the store, as far as it is known by now. */
+  traits(): StoreTraits;
+  rttMs(): number | null;
+  close(): Promise<void>;
+}
+
+export interface Bench {
+  engine: Engine;
+  store: NodeStore;
+}
+
+interface Made {
+  up: Engine;
+  down: Engine;
+  aside: Engine;
+  close(): Promise<void>;
+}
+
+export function createBenches(parts: {
+  options: AgentOptions;
+  hub: Hub;
+  session: Session;
+  throttle: Throttle;
+  memory: Memory;
+}): Benches {
+  const { options, hub, session, throttle, memory } = parts;
+  /** By place. Engines of a place that nobody uses any more stay until the end: something may still move there. */
+  const all = new Map<string, Made>();
+  const make = (store: NodeStore): Made => {
+    const { traits, endpoint, bucket } = store;
+    // One breaker: both directions share the link.
+    const retrier = createRetrier(systemClock, options.patienceMs);
+    const own = session.store?.profileId ?? store.profileId;
+    const source = createHubSource(hub, store.profileId === own ? undefined : store.profileId);
+    const rest = {
+      source,
+      traits,
+      trust: store.trust,
+      retrier,
+      connections: options.connections,
+      // Each direction its half.
+      memoryBytes: Math.floor(options.memoryBytes / 2),
+      signerNow: session.hubNow,
+      idleMs: options.idleMs,
+    };
+    // The throttle sets the limits.
+    const keys = { up: { endpoint, bucket, direction: "up" }, down: { endpoint, bucket, direction: "down" } } as const;
+    const up = createEngine({ ...rest, direction: "up", ...recollect(memory, keys.up), limitBytesPerSecond: 0 });
+    const down = createEngine({ ...rest, direction: "down", ...recollect(memory, keys.down), limitBytesPerSecond: 0 });
+    const few = { connections: ASIDE_CONNECTIONS, memoryBytes: ASIDE_MEMORY_BYTES };
+    const aside = createEngine({ ...rest, ...few, direction: "down", limitBytesPerSecond: 0 });
+    const governed = [
+      throttle.govern({ ...up, direction: "up", endpoint: () => endpoint }),
+      throttle.govern({ ...down, direction: "down", endpoint: () => endpoint }),
+      throttle.govern({ ...aside, direction: "down", endpoint: () => endpoint }),
+    ];
+    const isFixed = options.connections !== null;
+    const learning = [
+      keepLearning({ engine: up, key: keys.up, memory, isFixed }),
+      keepLearning({ engine: down, key: keys.down, memory, isFixed }),
+    ];
+    const close = async () => {
+      for (const release of governed) release();
+      await Promise.all(learning.map((end) => end()));
+      await Promise.all([up.close(), down.close(), aside.close()]);
+    };
+    return { up, down, aside, close };
+  };
+  const madeFor = (store: NodeStore): Made => {
+    const place = placeOf(store);
+    const known = all.get(place) ?? make(store);
+    all.set(place, known);
+    return known;
+  };
+  const bench = (direction: "up" | "down" | "aside") => {
+    const { store } = session;
+    return store === null ? null : { engine: madeFor(store)[direction], store };
+  };
+  const own = (): Made | null => (session.store === null ? null : (all.get(placeOf(session.store)) ?? null));
+  return {
+    up: () => bench("up"),
+    down: () => bench("down"),
+    aside: () => bench("aside"),
+    at: (store) => {
+      const { up, down, aside } = madeFor(store);
+      return { up: { engine: up, store }, down: { engine: down, store }, aside: { engine: aside, store } };
+    },
+    rates: () => {
+      const made = [...all.values()];
+      return {
+        up: made.reduce((sum, { up }) => sum + up.meter.bytesPerSecond(), 0),
+        down: made.reduce((sum, { down }) => sum + down.meter.bytesPerSecond(), 0),
+      };
+    },
+    traits: () => {
+      const traits = session.store?.traits ?? traitsOf("other");
+      const made = own();
+      return made === null ? traits : { ...traits, checksum: made.up.store.checksum };
+    },
+    rttMs: () => {
+      const made = own();
+      const trips = [made?.up.wire.rttMs(), made?.down.wire.rttMs()].filter((ms) => typeof ms === "number");
+      return trips.length === 0 ? null : Math.min(...trips);
+    },
+    close: async () => {
+      await Promise.all([...all.values()].map((made) => made.close()));
+    },
+  };
+}
+
+const ASIDE_CONNECTIONS = 2;
+const ASIDE_MEMORY_BYTES = 4 * 1024 * 1024;
+
+/** Another one needs other engines. */
+const placeOf = ({ profileId, endpoint, bucket, traits, trust }: NodeStore): string =>
+  JSON.stringify([profileId, endpoint, bucket, traits, trust]);
+
+const LOOK_EVERY_MS = 5_000;
+
+/** Keeps what an engine found out whenever it comes to rest. The returned function ends it, after a last look. */
+function keepLearning(about: {
+  engine: Engine;
+  memory: Memory;
+  key: LearnedKey;
+  isFixed: boolean;
+}): () => Promise<void> {
+  const { engine, memory, key, isFixed } = about;
+  const { gate, meter, limiter } = engine;
+  let learntAtBytes = 0;
+  let wasLimited = false;
+  const look = async () => {
+    wasLimited ||= limiter.bytesPerSecond > 0;
+    const isBusy = gate.held > 0 || gate.waiting > 0;
+    if (isBusy || meter.totalBytes === learntAtBytes) return;
+    learntAtBytes = meter.totalBytes;
+    const wasFree = !wasLimited && !isFixed;
+    wasLimited = false;
+    await learnFrom(memory, key, { engine, wasFree, wallNowMs: Date.now() });
+  };
+  const timer = setInterval(() => void look(), LOOK_EVERY_MS).unref();
+  return async () => {
+    clearInterval(timer);
+    await look();
+  };
+}

@@ -1,0 +1,337 @@
+import { randomUUID } from "node:crypto";
+import { Fault, isFault, toFault } from "#protocol/faults/fault.ts";
+import { PROTOCOL_VERSION } from "#protocol/base/version.ts";
+import type { NodeFacts } from "#protocol/wire/hello.ts";
+import { capturingOf } from "./agent-capture.ts";
+import { readAgentOptions } from "./agent-options.ts";
+import { createNarrator, type Narrator } from "./console-reporter.ts";
+import { probeFirst, tellCost } from "./agent-probe.ts";
+import { composeReport } from "./agent-report.ts";
+import { assemble, type Agent, type AgentParts } from "./agent-assemble.ts";
+import type { Config, PlatformFacts } from "../command-line/config.ts";
+import { systemClock } from "../base/clock.ts";
+import { readFacts } from "../host/facts.ts";
+import { createImds } from "../host/imds.ts";
+import { lockFolder } from "../host/lock.ts";
+import { stepAside } from "../host/nice.ts";
+import { stateFolder, statesBeside, unusualState } from "../host/state-folder.ts";
+import { enrol } from "../hub-link/enrol.ts";
+import { connectHub, type Hub } from "../hub-link/hub.ts";
+import { readCredential, type Held } from "../hub-link/node-credential.ts";
+import { rotateCredential, takeOther } from "../hub-link/rotate-credential.ts";
+import { answerLocal } from "./local-api/answer-local.ts";
+import { serveLocal, type ProgramPlace } from "../local-api/serve-local.ts";
+import { deliver, keepDelivering, keepReporting } from "../hub-link/report.ts";
+import { listen } from "../hub-link/stream.ts";
+import { whereOf } from "../engines/find-program.ts";
+import { finishTaken, takeCommand, type Taking } from "../hub-link/take-command.ts";
+import { obey } from "./command-handlers/command-handlers.ts";
+import { readProbeWishes } from "../probe/options.ts";
+import type { Terminal } from "../command-line/terminal.ts";
+import { readBacklog } from "../upload/backlog.ts";
+import { keepCapturing, type ProgramOver } from "../capture/keep-capturing.ts";
+import type { Watch } from "../capture/watch.ts";
+
+/**
+ * `tidemark agent`: keeps the checkpoints of this machine safe and puts others back when the hub asks. Everything it was
+ * told or has seen is on disk before it acts, so it may be killed at any instant; started again, it goes on.
+ */
+export interface AgentCommand {
+  config: Config;
+  terminal: Terminal;
+  signal: AbortSignal;
+  /** The machine will be gone soon; `signal` follows. */
+  stopping: AbortSignal;
+  /** Longest time for the last words to the hub. */
+  goodbyeMs: number;
+  platform: PlatformFacts;
+  /** Runs are put in place, by what goes on beside the worker, before anything of them is captured. */
+  preparesRuns?: boolean;
+  /** Where a program that runs as another user reaches this worker. */
+  programPlace?(state: string): ProgramPlace | null;
+  /** Called when the state folder is this worker's alone, before it speaks to the hub. Returns what is called at the end. */
+  takePlace?(place: Place): Promise<() => Promise<void>>;
+}
+
+export interface Place {
+  state: string;
+  watches: readonly Watch[];
+  narrator: Narrator;
+}
+
+/** Runs until the signal fires. Faults: of enrolling and starting; NODE_UNKNOWN, NODE_REVOKED, PROTOCOL_MISMATCH while it runs. */
+export async function runAgent(command: AgentCommand, beside: Beside = untilAsked): Promise<void> {
+  const { config, terminal } = command;
+  const options = readAgentOptions(config);
+  const state = await stateOfWorker(command);
+  const facts = await readFacts({ labels: config.list("label"), ...command.platform });
+  const unlock = await lockFolder(state);
+  const narrator = createNarrator(terminal);
+  let leavePlace: () => Promise<void> = async () => {};
+  try {
+    leavePlace = (await command.takePlace?.({ state, watches: options.watches, narrator })) ?? leavePlace;
+    const lifetime = new AbortController();
+    const held: Held = { credential: await readCredential(state) };
+    if (held.credential !== null && held.credential.hub !== options.hub) {
+      // Another hub than the one this node belongs to: it has to be enrolled there.
+      held.credential = null;
+    }
+    const hub = connectHub(options.hub, {
+      credential: () => held.credential?.credential ?? null,
+      signal: lifetime.signal,
+      takeOther: (used) => takeOther(held, used, state),
+    });
+    const canEnrol = options.token !== null || options.withSaladIdentity;
+    if (held.credential !== null && canEnrol && !(await isKnown(hub, facts))) held.credential = null;
+    const isNew = held.credential === null;
+    const credential = (held.credential ??= await enrol(hub, {
+      ...options,
+      identity: options.withSaladIdentity ? createImds(command.platform.imdsUrl).identity : null,
+      base: options.hub,
+      facts,
+      state,
+      clock: systemClock,
+      signal: command.signal,
+    }));
+    narrator.joined(credential, { isNew });
+    const probedUp = await probeFirst(command, { hub, options, facts });
+    const rotate = () => rotateCredential(hub, held, state);
+    const secret = () => held.credential?.credential ?? "";
+    const beginning = { options, state, facts, hub, credential, rotate, secret, narrator, probedUp };
+    await live(command, { ...beginning, ...platformOf(command), end: () => lifetime.abort() }, beside);
+  } finally {
+    narrator.close();
+    await leavePlace();
+    await unlock();
+  }
+}
+
+/** Beside the watched folders where neither of the usual ones can be had. @throws Fault FOLDER_UNWRITABLE, FOLDER_NOT_OWN */
+async function stateOfWorker({ config, platform, terminal }: AgentCommand): Promise<string> {
+  const [wished, { home }] = [config.text("state"), platform];
+  const state = await stateFolder(wished, home, statesBeside(config.list("watch")));
+  const sentence = unusualState(state, { wished, home });
+  if (sentence !== null) terminal.say(sentence, { type: "note", sentence });
+  return state;
+}
+
+const platformOf = ({ config, platform, preparesRuns = false }: AgentCommand) => ({
+  preparesRuns,
+  home: platform.home,
+  platform: { imds: createImds(platform.imdsUrl), machineId: platform.machineId },
+  probeWishes: readProbeWishes(config),
+  engines: whereOf(platform),
+});
+
+/** A hub that was rebuilt does not know its old nodes; with a join token at hand the node enrols again by itself. */
+async function isKnown(hub: Hub, facts: NodeFacts): Promise<boolean> {
+  try {
+    const bootId = randomUUID();
+    await hub.ask("hello", (client, signal) =>
+      client.node.hello.mutate({ protocol: PROTOCOL_VERSION, bootId, facts }, { signal }),
+    );
+    return true;
+  } catch (error) {
+    return !isFault(error) || error.code !== "NODE_UNKNOWN";
+  }
+}
+
+/** What goes on beside the worker's own tasks, and says when it is over. */
+export type Beside = (agent: Agent, life: Life) => Promise<void>;
+
+export interface Life {
+  /** The machine will be gone soon. */
+  stopping: AbortSignal;
+  /** It was the hub that asked: no signal has told a program beside us. */
+  askedByHub: AbortSignal;
+  /** Takes no more captures but, when a program that wrote them has ended, what it left. Resolves when that is done. */
+  endCaptures(after: ProgramOver | null): Promise<void>;
+  /** Puts everything away. */
+  end(): void;
+}
+
+async function live(
+  command: AgentCommand,
+  beginning: Omit<AgentParts, "stopWithin" | "program"> & { end(): void },
+  beside: Beside,
+): Promise<void> {
+  const { options, narrator } = beginning;
+  const stop = new AbortController();
+  const untilOver = new AbortController();
+  const over: { how: ProgramOver | null } = { how: null };
+  const signal = AbortSignal.any([stop.signal, command.signal]);
+  const asked = new AbortController();
+  const stopWithin = (graceMs: number) => {
+    asked.abort(new Fault("CANCELLED"));
+    const end = () => stop.abort(new Fault("CANCELLED"));
+    if (graceMs > 0) setTimeout(end, graceMs).unref();
+    else end();
+  };
+  const program = command.programPlace?.(beginning.state) ?? null;
+  const agent = await assemble({ ...beginning, program, stopWithin }, signal);
+  const { hub, outbox } = agent;
+  agent.local.door = await serveLocal({
+    state: agent.state,
+    program,
+    port: options.localPort,
+    answer: (request) => answerLocal(agent, request),
+    signal,
+  });
+  const { url, tokenFile } = agent.local.door;
+  if (url !== null && tokenFile !== null) narrator.answering({ url, tokenFile });
+  narrator.follow({ ...agent, signal });
+  for (const watch of options.watches) narrator.watching(watch);
+  const link = { hub, clock: systemClock, signal };
+  const until = AbortSignal.any([signal, untilOver.signal]);
+  const captures = options.watches.map((watch) =>
+    keepCapturing(capturingOf(agent, watch, { until, over: () => over.how })),
+  );
+  const life: Life = {
+    stopping: AbortSignal.any([command.stopping, asked.signal]),
+    askedByHub: asked.signal,
+    endCaptures: async (how) => {
+      over.how = how;
+      untilOver.abort(new Fault("CANCELLED"));
+      await Promise.allSettled(captures);
+    },
+    end: () => stop.abort(new Fault("CANCELLED")),
+  };
+  const tasks = [
+    agent.uploader.run(),
+    beside(agent, life),
+    agent.restorer.run(),
+    agent.checker.run(),
+    agent.copier.run(),
+    keepListening(agent),
+    keepDelivering(outbox, link),
+    keepReporting({
+      ...link,
+      everyMs: () => agent.session.settings.reportEveryMs,
+      compose: () => composeReport(agent),
+      onSettings: (settings) => {
+        agent.session.settings = settings;
+      },
+    }),
+    ...captures,
+    tellCost(agent, command.platform),
+  ];
+  const failures: unknown[] = [];
+  await Promise.all(
+    tasks.map((task) =>
+      task.catch((error: unknown) => {
+        failures.push(error);
+        stop.abort(new Fault("CANCELLED"));
+      }),
+    ),
+  );
+  await sayGoodbye(agent, command.goodbyeMs);
+  beginning.end();
+  await agent.local.door.close();
+  agent.training.close();
+  agent.throttle.close();
+  await agent.benches.close();
+  await Promise.all([agent.ledger.close(), agent.memory.close(), outbox.close(), agent.copies.close()]);
+  if (failures.length > 0) throw toFault(failures[0], { op: "agent" });
+}
+
+async function keepListening(agent: Agent): Promise<void> {
+  const { hub, session, options, bootId, signal, narrator, uploader, restorer } = agent;
+  const taking: Taking = {
+    memory: agent.memory,
+    outbox: agent.outbox,
+    now: session.hubNow,
+    signal,
+    hands: {
+      move: () => {
+        restorer.wake();
+        agent.checker.wake();
+      },
+      obey: (order) => obey(agent, order),
+    },
+    onTrouble: (error) => narrator.waitingFor(toFault(error, { op: "command" })),
+  };
+  await finishTaken(taking);
+  // One after the other, in the order in which the hub said them.
+  let queue: Promise<void> = Promise.resolve();
+  const inTurn = (work: () => Promise<void>) => {
+    queue = queue.then(work).catch((error: unknown) => narrator.waitingFor(toFault(error, { op: "command" })));
+  };
+  await listen({
+    hub,
+    base: options.hub,
+    bootId,
+    clock: systemClock,
+    signal,
+    withinMs: () => session.settings.returnWithinMs,
+    beforeOpen: async () => {
+      await session.hello();
+      narrator.hubBack();
+      uploader.wake();
+      restorer.wake();
+      agent.checker.wake();
+      agent.copier.wake();
+      // Best effort: until then what was known counts.
+      void agent.homes.refresh().catch(() => undefined);
+    },
+    onMessage: (message) => {
+      switch (message.type) {
+        case "settings":
+          session.settings = message.settings;
+          return;
+        case "command":
+          inTurn(() => takeCommand(taking, message.command));
+          return;
+        case "refresh":
+          inTurn(async () => {
+            await session.hello();
+            await agent.homes.refresh();
+            await uploader.retryFailed();
+          });
+          return;
+        case "rotate":
+          inTurn(agent.rotate);
+          return;
+      }
+    },
+    onLost: narrator.hubLost,
+  });
+}
+
+/** Until one of them fires. */
+export const aborted = (...signals: readonly AbortSignal[]): Promise<void> =>
+  new Promise((resolve) => {
+    const any = AbortSignal.any([...signals]);
+    if (any.aborted) resolve();
+    else any.addEventListener("abort", () => resolve(), { once: true });
+  });
+
+/** Without a program: until it is asked to stop; then it uploads what can still be safe, and ends early when that is all. */
+const untilAsked: Beside = async (agent, life) => {
+  stepAside();
+  const { signal } = agent;
+  await aborted(life.stopping, signal);
+  if (signal.aborted) return;
+  await life.endCaptures(null);
+  await drain(agent);
+  life.end();
+};
+
+/** Uploads what is not safe yet, nearest first. Resolves when that is all, or when there is no more time. */
+export async function drain({ ledger, narrator, uploader }: Agent): Promise<void> {
+  narrator.draining(ledger.all().filter(({ state }) => state === "waiting" || state === "running").length);
+  await uploader.drain();
+}
+
+/** The last words: to the hub, which shows from then on what was not safe at the end, and to the person at the terminal. */
+async function sayGoodbye(agent: Agent, mostMs: number): Promise<void> {
+  const { hub, outbox, narrator } = agent;
+  const words = async () => {
+    await deliver(outbox, hub);
+    const report = await composeReport(agent);
+    const told = hub.ask("progress", (client, signal) => client.node.progress.mutate(report, { signal }));
+    await told.catch(() => undefined);
+    await hub.ask("goodbye", (client, signal) => client.node.goodbye.mutate(undefined, { signal }));
+  };
+  await Promise.race([words().catch(() => undefined), systemClock.sleep(mostMs)]);
+  narrator.leaving(await readBacklog(agent));
+}

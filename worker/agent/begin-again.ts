@@ -1,0 +1,61 @@
+import type { RunName } from "#protocol/base/names.ts";
+import type { Agent } from "./agent-assemble.ts";
+import { readLocalCheckpoints } from "./local-checkpoints.ts";
+import { beginningOf, resumedAt, tellLoss, type Point } from "./report-loss.ts";
+
+type Parts = Pick<
+  Agent,
+  "options" | "watchedSince" | "preparesRuns" | "training" | "runs" | "ledger" | "outbox" | "narrator"
+>;
+
+/**
+ * A program begins, and `step` is the first that it says: what the interruption before it cost is told, once. It went on from
+ * the newest checkpoint up to that step. One that had saved all it did, and goes back on purpose, lost nothing. Under
+ * `tidemark run` the worker put the run in place itself and has told it. Faults: READ_FAILED, NO_SPACE, WRITE_FAILED.
+ */
+export async function beginAgain(agent: Parts, { run, step }: { run: RunName; step: number }): Promise<void> {
+  const { training, runs, ledger, narrator, preparesRuns } = agent;
+  if (preparesRuns) return;
+  const claim = runs.get(run)?.claim ?? null;
+  const epoch = claim?.epoch ?? ledger.writerEpoch(run);
+  // Before anything is waited for: the program writes its steps from now on.
+  const last = training.of(run, epoch) ?? (claim === null ? null : beginningOf(claim));
+  const at = Date.now();
+  try {
+    training.note(run, { step, at, epoch });
+  } catch (error) {
+    narrator.waitingFor(error);
+  }
+  if (epoch === null) return;
+  const { kept, safeStep } = await readKept(agent, run);
+  const from = kept.reduce<Point | null>(
+    (best, one) => (one.step <= step && one.step > (best?.step ?? -1) ? one : best),
+    null,
+  );
+  const hadSavedAll = last !== null && kept.some((one) => one.step === last.step);
+  if (!hadSavedAll) await tellLoss(agent, { run, epoch, from, last });
+  const resumed = resumedAt(at, from, safeStep);
+  training.note(run, { ...(training.of(run, epoch) ?? { step, at, epoch }), resumed });
+}
+
+/** What a program could go on from: what is safe, and what lies here whole. */
+async function readKept(
+  { options, ledger, runs, watchedSince }: Parts,
+  run: RunName,
+): Promise<{ kept: Point[]; safeStep: number }> {
+  const newest = runs.get(run)?.claim?.newest ?? null;
+  const safe = [ledger.safe(run), newest === null ? null : { step: newest.step, at: newest.capturedAt }].filter(
+    (one) => one !== null,
+  );
+  const here: Point[] = [];
+  for (const watch of options.watches.filter((one) => one.run === run)) {
+    for (const { step, state, writtenAt: at } of await readLocalCheckpoints(watch, {
+      knows: ledger.knows,
+      isRestored: ledger.isRestored,
+      watchedSince: watchedSince.get(run) ?? 0,
+    })) {
+      if (state !== "torn") here.push({ step, at });
+    }
+  }
+  return { kept: [...safe, ...here], safeStep: Math.max(-1, ...safe.map((one) => one.step)) };
+}

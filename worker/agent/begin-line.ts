@@ -1,0 +1,65 @@
+import { isFault } from "#protocol/faults/fault.ts";
+import type { RunName } from "#protocol/base/names.ts";
+import type { Agent } from "./agent-assemble.ts";
+import { judgeBeginning } from "./judge-beginning.ts";
+import type { Candidate } from "../capture/detection/find.ts";
+import type { Look } from "../capture/detection/look.ts";
+
+type Parts = Pick<
+  Agent,
+  "runs" | "ledger" | "beginnings" | "session" | "narrator" | "linesBegun" | "training" | "outbox"
+>;
+
+/** Two programs that write one run in turns would open epochs without end. */
+const MOST_LINES = 16;
+
+/**
+ * Opens a new epoch when a program counts from a lower step again than the run has reached: training began anew, and what it
+ * writes now is what must be kept safe. Everything before stays in the bucket. Nothing happens where the hub is too old, or away:
+ * then the checkpoint is captured all the same. Faults: EPOCH_OVER, NO_SPACE, WRITE_FAILED.
+ */
+export async function beginLine(
+  parts: Parts,
+  run: RunName,
+  { candidate, look }: { candidate: Candidate; look: Look },
+): Promise<void> {
+  const { runs, session, narrator, linesBegun, beginnings } = parts;
+  if (candidate.role !== undefined || candidate.stepFrom === "time" || !session.knows("line")) return;
+  const reached = reachedBy(parts, run);
+  if (reached === null || candidate.step >= reached.step) return;
+  // An older checkpoint that was touched again, or a copy of one, has files from before.
+  const oldestMs = look.files.reduce((oldest, { mtimeMs }) => Math.min(oldest, mtimeMs), Infinity);
+  const begun = linesBegun.get(run) ?? 0;
+  if (oldestMs <= reached.at || begun >= MOST_LINES) return;
+  const beginning = beginnings.get(run);
+  // The steps that the program threw away belong to the epoch that it was given.
+  if (beginning !== undefined && look.newestMs >= beginning.startedAt)
+    await judgeBeginning(parts, run, { step: candidate.step, by: "checkpoint" });
+  try {
+    const claim = await runs.beginLine(run);
+    linesBegun.set(run, begun + 1);
+    beginnings.delete(run);
+    narrator.lineBegun({ run, step: candidate.step, after: reached.step, epoch: claim.epoch });
+  } catch (error) {
+    if (isFault(error) && error.retry !== "never") return narrator.waitingFor(error);
+    throw error;
+  }
+}
+
+/** The highest step that this run has in its present epoch, as far as this node knows; null: none. */
+function reachedBy({ runs, ledger, beginnings }: Parts, run: RunName): { step: number; at: number } | null {
+  const epoch = runs.get(run)?.claim?.epoch ?? ledger.writerEpoch(run);
+  if (epoch === null) return null;
+  const captured = ledger
+    .all()
+    .filter((one) => one.run === run && one.role === undefined && one.place?.stepFrom !== "time")
+    .filter((one) => one.epoch === null || one.epoch === epoch)
+    .map(({ step, capturedAt }) => ({ step, at: capturedAt }));
+  const safe = ledger.safe(run);
+  const given = beginnings.get(run)?.given;
+  const all = [...captured, ...(safe?.epoch === epoch ? [safe] : []), ...(given === undefined ? [] : [given])];
+  return all.reduce<{ step: number; at: number } | null>(
+    (best, { step, at }) => (best === null || step > best.step ? { step, at } : best),
+    null,
+  );
+}

@@ -1,0 +1,53 @@
+import type { CommandDetail } from "#protocol/wire/commands.ts";
+import { isFault } from "#protocol/faults/fault.ts";
+import type { RunName } from "#protocol/base/names.ts";
+import type { MoveDirection } from "#protocol/wire/orders.ts";
+import type { TransferState } from "#protocol/wire/transfer.ts";
+import type { Agent } from "../agent-assemble.ts";
+import { steerMany } from "../local-api/steer-many.ts";
+
+const FROM: Readonly<Record<"pause" | "resume", readonly TransferState[]>> = {
+  pause: ["waiting", "running"],
+  resume: ["paused"],
+};
+
+interface Hold {
+  run: RunName | null;
+  direction: MoveDirection;
+}
+
+/**
+ * Pauses or resumes what moves of a run, or of all, and remembers it for what comes later. Releasing everything also ends a
+ * drain. Returns how many uploads and restores were moved. Faults: NO_SPACE, WRITE_FAILED.
+ */
+export async function hold(agent: Agent, wish: "pause" | "resume", { run, direction }: Hold): Promise<CommandDetail> {
+  const { stand } = agent;
+  const moved = { uploads: 0, restores: 0 };
+  if (direction !== "down") {
+    moved.uploads = (await steerMany(agent, { wish, ...(run === null ? {} : { run }) })).uploads;
+  }
+  if (direction !== "up") {
+    await stand.holdDown(run, wish === "pause" ? "held" : "free");
+    moved.restores = await steerRestores(agent, wish, run);
+  }
+  if (wish === "resume" && run === null && direction === "both") await stand.setDrained("in service");
+  agent.uploader.wake();
+  agent.restorer.wake();
+  agent.checker.wake();
+  return moved;
+}
+
+async function steerRestores({ restorer }: Agent, wish: "pause" | "resume", run: RunName | null): Promise<number> {
+  let restores = 0;
+  for (const item of restorer.progress()) {
+    if ((run !== null && item.run !== run) || !FROM[wish].includes(item.state)) continue;
+    try {
+      await restorer.steer(item.id, wish);
+      restores++;
+    } catch (error) {
+      // It ended in this very moment.
+      if (!isFault(error) || (error.code !== "NOT_FOUND" && error.code !== "CONFLICT")) throw error;
+    }
+  }
+  return restores;
+}

@@ -1,0 +1,35 @@
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import type { Agent } from "../agent-assemble.ts";
+import { isUnsafe } from "#worker/upload/backlog.ts";
+import { flush } from "../local-api/flush.ts";
+import type { Effect } from "#worker/hub-link/take-command.ts";
+
+/**
+ * Gives the machine back: when the platform exchanges machines, and the hub's governor agrees, what is finished is made
+ * safe within the grace, the platform is asked, and the worker ends. The command's id is that of the question, so that a
+ * repetition costs the fleet's budget nothing. Faults: PLATFORM_FAILED, CONFLICT with the governor's reason, those of the hub.
+ */
+export async function reallocate(
+  agent: Agent,
+  order: { id: string; reason: string; graceMs: number },
+): Promise<Effect> {
+  const { hub, platform, signal, ledger } = agent;
+  const { imds, machineId } = platform;
+  if (machineId === null && (await imds.status()) === null) {
+    throw new Fault("PLATFORM_FAILED", { op: "reallocate", detail: "no platform here exchanges machines" });
+  }
+  const question = { requestId: order.id, machineId, probeId: null };
+  const answer = await hub.ask("mayReallocate", (client, limit) =>
+    client.node.mayReallocate.mutate(question, { signal: limit }),
+  );
+  if (!answer.allowed) throw new Fault("CONFLICT", { op: "reallocate", detail: answer.reason });
+  if (order.graceMs > 0) {
+    await flush(agent, { timeoutMs: order.graceMs }, signal).catch((error: unknown) => {
+      // It goes all the same: what is not safe by now is said in the answer.
+      if (!isFault(error) || signal.aborted) throw error;
+    });
+  }
+  const unsafe = ledger.all().filter(isUnsafe).length;
+  await imds.reallocate(`tidemark: ${order.reason}`);
+  return { detail: { reason: answer.reason, unsafe }, afterwards: () => agent.stopWithin(0) };
+}

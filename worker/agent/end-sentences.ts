@@ -1,0 +1,37 @@
+import { sentenceOf } from "#protocol/faults/fault.ts";
+import type { RunBacklog } from "#protocol/wire/reports.ts";
+import { riskOf } from "#protocol/wire/risk.ts";
+import { formatBytes, formatCount, formatDuration } from "#protocol/base/units.ts";
+import type { Capture } from "../capture/capture.ts";
+
+/** Returns how an upload ended, in a sentence. */
+export function endSentence(name: string, capture: Capture): string {
+  switch (capture.state) {
+    case "done": {
+      const tookMs = capture.startedAt === null ? null : Date.now() - capture.startedAt;
+      return `Safe: ${name}, ${formatBytes(capture.sizeBytes)}${tookMs === null ? "" : ` in ${formatDuration(tookMs)}`}.`;
+    }
+    case "superseded":
+      return `Passed over ${name}: a newer one waits.`;
+    case "cancelled":
+      return `Upload of ${name} was cancelled.`;
+    default:
+      return `Upload of ${name} failed. ${capture.fault === null ? "" : sentenceOf(capture.fault)}`;
+  }
+}
+
+/** Returns what would be lost now, in the words of the screen, with its facts. */
+export function lastWords(run: RunBacklog): [string, { type: string } & Record<string, unknown>] {
+  const risk = riskOf(run, Date.now());
+  const facts = {
+    type: "leaving",
+    run: run.run,
+    unsafeBytes: risk.bytes,
+    unsafeFiles: risk.files,
+    safeStep: run.safeStep,
+  };
+  const safe = run.safeStep === null ? "nothing of it is safe yet" : `safe up to step ${formatCount(run.safeStep)}`;
+  if (risk.checkpoints === 0) return [`${run.run}: ${safe}; nothing waits.`, facts];
+  const waits = `${formatCount(risk.files)} files, ${formatBytes(risk.bytes)} not yet safe`;
+  return [`${run.run}: ${safe}; ${waits}. They are kept here and go on at the next start.`, facts];
+}

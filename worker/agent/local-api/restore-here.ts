@@ -1,0 +1,85 @@
+import type * as z from "zod";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { PreviewAnswer, RestoreAnswer, restoreInput } from "#protocol/local-api/local.ts";
+import type { RunName } from "#protocol/base/names.ts";
+import { filesOfRank } from "#protocol/checkpoint/rank-files.ts";
+import type { Agent } from "../agent-assemble.ts";
+import { previewRestore } from "../preview-restore.ts";
+import { parseManifest } from "#worker/restore/read-checkpoint.ts";
+import { restoreNewest } from "../restore-newest.ts";
+import { readGlob } from "#worker/command-line/glob.ts";
+import { whichRun } from "./which-run.ts";
+
+type Input = z.infer<typeof restoreInput>;
+
+/**
+ * Puts a checkpoint of a run that this node writes where a program wants it: verified, all of it or nothing; or says what that
+ * would do. Faults: BAD_INPUT, NOT_FOUND (no such checkpoint, or another node writes the run), HUB_UNREACHABLE, those of a restore.
+ */
+export async function restoreHere(agent: Agent, input: Input): Promise<RestoreAnswer | PreviewAnswer> {
+  const { hub, options } = agent;
+  const run = whichRun(options.watches, { run: input.run });
+  const found = await hub.ask("findCheckpoint", (client, signal) =>
+    client.node.findCheckpoint.query(
+      {
+        run,
+        ...(input.step === undefined ? {} : { step: input.step }),
+        ...(input.role === undefined ? {} : { role: input.role }),
+      },
+      { signal },
+    ),
+  );
+  // A hub that knows nothing of final models answers with the newest checkpoint.
+  if (found === null || found.role !== input.role) {
+    const wished =
+      input.role !== undefined
+        ? "no final model"
+        : input.step === undefined
+          ? "no complete checkpoint"
+          : `no complete checkpoint of step ${input.step}`;
+    throw new Fault("NOT_FOUND", { op: "restore", subject: run, detail: wished });
+  }
+  const filesOf = ({ checkpointId }: { checkpointId: string }) => chosenOf(agent, input, { run, checkpointId });
+  if (input.dryRun) {
+    const { checkpointId, step } = found;
+    const { tensors = null } = input;
+    const wanted = { checkpointId, run, step, targetPath: input.path, files: await filesOf(found), tensors };
+    return { run, step, path: input.path, checkpointId, preview: await previewRestore(agent, wanted) };
+  }
+  const mayFallBack = input.fallback && input.step === undefined && input.role === undefined;
+  const parts = input.tensors === undefined ? {} : { tensors: input.tensors };
+  const restored = await restoreNewest(agent, {
+    run,
+    found,
+    pathOf: () => input.path,
+    filesOf,
+    mayFallBack,
+    mayLeaveOut: true,
+    ...parts,
+  });
+  const { checkpointId, step, path } = restored;
+  const passedOver = checkpointId === found.checkpointId ? null : found.step;
+  const { origin } = restored;
+  const isForeign = origin !== null && origin.node !== null && origin.node.id !== agent.nodeId && origin.pickles > 0;
+  const foreign = isForeign ? { node: origin.node?.name ?? "", pickles: origin.pickles } : null;
+  return { run, step, path, checkpointId, passedOver, foreign };
+}
+
+/** Names of the files that are wanted; null: all. */
+async function chosenOf(
+  { hub }: Agent,
+  { only, rank }: Input,
+  { run, checkpointId }: { run: RunName; checkpointId: string },
+): Promise<string[] | null> {
+  if (only.length === 0 && rank === undefined) return null;
+  const fits = only.map((glob) => readGlob("only", glob));
+  const answer = await hub.ask("readCheckpoint", (client, signal) =>
+    client.node.readCheckpoint.query({ checkpointId }, { signal }),
+  );
+  const all = parseManifest({ checkpointId }, answer.manifest).files.map(({ path }) => path);
+  const ranked = rank === undefined ? all : filesOfRank(all, rank);
+  const chosen = fits.length === 0 ? ranked : ranked.filter((path) => fits.some((one) => one(path)));
+  if (chosen.length > 0) return chosen;
+  const detail = `no file of ${run} fits; it has ${all.slice(0, 5).join(", ")}${all.length > 5 ? " and more" : ""}`;
+  throw new Fault("NOT_FOUND", { op: "restore", subject: only.join(" "), detail });
+}

@@ -1,0 +1,33 @@
+import type * as z from "zod";
+import { isFault } from "#protocol/faults/fault.ts";
+import type { SteerAnswer, steerInput } from "#protocol/local-api/local.ts";
+import { judgeWish } from "#protocol/wire/transfer.ts";
+import type { Agent } from "../agent-assemble.ts";
+import { EVERY_RUN } from "#worker/capture/ledger.ts";
+
+/**
+ * Steers many uploads at once. Pausing a run, or all, is remembered beside its uploads: those that are captured later are
+ * held too. One that ends in this very moment is left as it ended.
+ */
+export async function steerMany(
+  { ledger, uploader }: Pick<Agent, "ledger" | "uploader">,
+  { wish, run, step }: z.infer<typeof steerInput>,
+): Promise<SteerAnswer> {
+  if (step === undefined && (wish === "pause" || wish === "resume"))
+    await ledger.hold(run ?? EVERY_RUN, wish === "pause");
+  const meant = ledger
+    .all()
+    .filter((item) => (run === undefined || item.run === run) && (step === undefined || item.step === step))
+    .filter(({ state }) => judgeWish(state, wish) === "to do");
+  let uploads = 0;
+  for (const { transferId } of meant) {
+    try {
+      await uploader.steer(transferId, wish);
+      uploads++;
+    } catch (error) {
+      if (!isFault(error) || (error.code !== "NOT_FOUND" && error.code !== "CONFLICT")) throw error;
+    }
+  }
+  uploader.wake();
+  return { uploads };
+}

@@ -1,0 +1,28 @@
+import { dirname, resolve, sep } from "node:path";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { RunName } from "#protocol/base/names.ts";
+import type { Watch } from "#worker/capture/watch.ts";
+
+/**
+ * The run a program speaks of: the one it names, the one whose watched folder the path lies in, or the only one there is.
+ * @throws Fault BAD_INPUT when none of these tells
+ */
+export function whichRun(
+  watches: readonly Watch[],
+  about: { run?: RunName | undefined; path?: string | undefined },
+): RunName {
+  if (about.run !== undefined) return about.run;
+  const { path } = about;
+  const around = path === undefined ? undefined : watches.find(({ folder }) => isIn(folder, path));
+  const [only, another] = watches;
+  const found = around ?? (another === undefined ? only : undefined);
+  if (found !== undefined) return found.run;
+  const names = watches.map(({ run }) => run).join(", ");
+  const detail = names === "" ? "name the run: this worker watches none" : `name the run: this worker writes ${names}`;
+  throw new Fault("BAD_INPUT", { op: "local", subject: "run", detail });
+}
+
+const isIn = (folder: string, path: string): boolean =>
+  dirname(resolve(path))
+    .concat(sep)
+    .startsWith(folder + sep);

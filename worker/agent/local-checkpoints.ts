@@ -1,0 +1,89 @@
+import { stat } from "node:fs/promises";
+import type { Candidate } from "../capture/detection/find.ts";
+import { findCandidates } from "../capture/detection/walk-watched.ts";
+import { lookAt, type Look } from "../capture/detection/look.ts";
+import { appearedAt, createRecogniser, evidenceOfName, inOrderOfEvidence } from "../capture/detection/recognise.ts";
+import { readReadiness } from "../capture/detection/readiness.ts";
+import type { Watch } from "../capture/watch.ts";
+import type { LocalCheckpoint } from "./choose-resume.ts";
+
+/** What tells a run's own checkpoints from other folders. */
+export interface LocalEvidence {
+  /** It was captured or restored by this worker. */
+  knows(path: string, fingerprint: string): boolean;
+  isRestored(path: string): boolean;
+  /** When this worker began to watch the run, epoch ms. */
+  watchedSince: number;
+}
+
+/**
+ * Returns the checkpoints in a watched folder, lowest step first, while nobody writes to it. Where a format does not say
+ * whether it is finished, a newer checkpoint beside it does: its program went on. Faults: READ_FAILED.
+ */
+export async function readLocalCheckpoints(
+  { folder, takes }: Watch,
+  { knows, isRestored, watchedSince }: LocalEvidence,
+): Promise<LocalCheckpoint[]> {
+  const found: LocalCheckpoint[] = [];
+  const recogniser = createRecogniser({ isNamed: takes !== null, watchedSince, knows, isRestored });
+  for (const candidate of inOrderOfEvidence(await findCandidates(folder, takes))) {
+    const { path, step } = candidate;
+    // One that cannot be looked at (a link to another folder in it) is no checkpoint that could be captured or moved.
+    const look = await lookAt(candidate).catch(() => null);
+    if (look === null) continue;
+    const { why, content } = await recogniser.judge(candidate, look);
+    const isEmpty = look.files.length === 0;
+    // A folder that its program had just made when it was killed, or had only described its model in; without a saver's word
+    // in its name it is anybody's.
+    if (why !== null) {
+      const isWord = evidenceOfName(candidate) === "word";
+      if (!isWord || !(isEmpty || (await isDescribed(candidate, look)))) continue;
+    }
+    const isKnown = !isEmpty && knows(path, look.fingerprint);
+    const state = isKnown ? "whole" : isEmpty || look.temporary !== null ? "torn" : await stateOf(candidate, look);
+    const writtenAt = isEmpty ? await changedAt(path) : look.newestMs;
+    const { fingerprint } = look;
+    const appeared = await appearedAt(path, { newestMs: writtenAt });
+    found.push({
+      path,
+      step,
+      fingerprint,
+      state,
+      content,
+      isKnown,
+      writtenAt,
+      appearedAt: appeared,
+      ...(candidate.names !== undefined && { names: candidate.names }),
+      ...(candidate.data !== undefined && { data: candidate.data }),
+    });
+  }
+  found.sort((a, b) => a.step - b.step);
+  return found.map((one) => {
+    const isFollowed = found.some((later) => later.step > one.step && later.writtenAt >= one.writtenAt);
+    return one.state === "doubtful" && isFollowed ? { ...one, state: "whole" } : one;
+  });
+}
+
+/** Whether its own files say that the weights are still to come (`config.json` of `save_pretrained` comes first). */
+const isDescribed = async (candidate: Candidate, look: Look): Promise<boolean> =>
+  (await readReadiness(candidate, look)).says === "unfinished";
+
+/** Where a format says nothing, a program that was killed may have left half of it. */
+async function stateOf(candidate: Candidate, look: Look): Promise<LocalCheckpoint["state"]> {
+  const readiness = await readReadiness(candidate, look);
+  if (readiness.says === "unfinished") return "torn";
+  return readiness.says === "finished" || readiness.isWhole ? "whole" : "doubtful";
+}
+
+/** Of an empty folder; 0 when it is gone. */
+const changedAt = (path: string): Promise<number> =>
+  stat(path).then(
+    ({ mtimeMs }) => mtimeMs,
+    () => 0,
+  );
+
+/** When the newest file of a checkpoint was written, epoch ms. Faults: READ_FAILED. */
+export async function writtenAt(path: string): Promise<number> {
+  const kind = (await stat(path)).isDirectory() ? "folder" : "file";
+  return (await lookAt({ path, kind }))?.newestMs ?? 0;
+}

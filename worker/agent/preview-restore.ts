@@ -1,0 +1,131 @@
+import { readdir, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { CommandDetail } from "#protocol/wire/commands.ts";
+import { isFault, sentenceOf } from "#protocol/faults/fault.ts";
+import type { RunName } from "#protocol/base/names.ts";
+import { isSealed } from "#storage/encryption/open-manifest.ts";
+import { tensorFiles } from "#storage/tensors/tensor-files.ts";
+import type { Agent } from "./agent-assemble.ts";
+import { assertFree } from "../restore/placement/assert-free.ts";
+import { assertPlace } from "../restore/placement/assert-place.ts";
+import type { StoredFile, StoredManifest } from "#protocol/checkpoint/adopted.ts";
+import type { Engine } from "../transfer/engine.ts";
+import { createPatience } from "../transfer/store-session/retry.ts";
+import { chooseFiles } from "../restore/choose-files.ts";
+import { planTensors } from "../restore/tensors/plan-tensors.ts";
+import { readCheckpoint } from "../restore/read-checkpoint.ts";
+import { assertRoom, readRoom } from "../base/room.ts";
+import { placeUnder, readTarget } from "../restore/placement/safe-place.ts";
+
+export interface Preview {
+  checkpointId: string;
+  run: RunName;
+  step: number;
+  targetPath: string;
+  files?: string[] | null | undefined;
+  tensors?: string[] | null | undefined;
+}
+
+const LONGEST_MS = 30_000;
+
+/**
+ * What a restore would do on this node, without doing any of it: how much, whether there is room, what lies at the target
+ * now, and whether it would be refused. Faults: those of the hub, NO_SUCH_BUCKET before the hub said where the bytes lie.
+ */
+export async function previewRestore(agent: Agent, wanted: Preview): Promise<CommandDetail> {
+  const engine = agent.benches.aside()?.engine ?? null;
+  if (engine === null) return { verdict: "unknown", says: "the hub has not said yet where the bytes lie" };
+  const signal = AbortSignal.any([agent.signal, AbortSignal.timeout(LONGEST_MS)]);
+  const about = { command: { checkpointId: wanted.checkpointId }, hub: agent.hub, signal };
+  const { manifest: whole } = await readCheckpoint(engine.retrier.clock, about);
+  const facts: CommandDetail = { files: 0, bytes: 0, verdict: "ok", says: "" };
+  try {
+    const {
+      files: landing,
+      bytes: moved,
+      room,
+      tensors,
+      isAtMost,
+    } = await amountsOf(engine, whole, { wanted, signal });
+    Object.assign(facts, { files: landing.length, bytes: moved }, tensors, isAtMost ? { atMost: true } : {});
+    const target = readTarget(wanted.targetPath);
+    const { files, bytes, kind } = await lookThere(target);
+    Object.assign(facts, { there: kind, thereFiles: files, thereBytes: bytes });
+    await assertPlace(target, agent.places);
+    for (const { path } of landing) placeUnder(target, path);
+    if (wanted.files != null || wanted.tensors != null) await assertFree(target, landing);
+    const parent = await nearestFolder(dirname(target));
+    facts["freeBytes"] = (await readRoom(parent)).freeBytes;
+    await assertRoom(parent, room);
+  } catch (error) {
+    if (!isFault(error)) throw error;
+    facts["verdict"] = error.code;
+    facts["says"] = sentenceOf(error.toData()).slice(0, 1024);
+  }
+  return facts;
+}
+
+interface Amounts {
+  files: StoredFile[];
+  /** What moves. */
+  bytes: number;
+  /** What is needed of the disk at some time. */
+  room: number;
+  /** Null: whole files, or nobody can say. */
+  tensors: { tensors: number; tensorBytes: number; writtenBytes: number } | null;
+  /** Less moves, and nobody can say how much. */
+  isAtMost: boolean;
+}
+
+async function amountsOf(
+  engine: Engine,
+  whole: StoredManifest,
+  { wanted, signal }: { wanted: Preview; signal: AbortSignal },
+): Promise<Amounts> {
+  if (wanted.tensors == null) {
+    const { files, sizeBytes } = chooseFiles(whole, wanted.files);
+    return { files, bytes: sizeBytes, room: sizeBytes, tensors: null, isAtMost: false };
+  }
+  if (isSealed(whole)) {
+    // Only who restores gets the key to look inside. How much room it takes is found when it begins.
+    const { shards, indexes } = tensorFiles(whole, wanted.files ?? null);
+    const files = [...shards, ...indexes];
+    const bytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    return { files, bytes, room: 0, tensors: null, isAtMost: true };
+  }
+  const patience = createPatience(engine.retrier.clock);
+  const plan = await planTensors(engine, whole, {
+    patterns: wanted.tensors,
+    files: wanted.files ?? null,
+    watch: { signal, patience, onRetry: () => undefined, onWrong: () => undefined },
+  });
+  const { tensors, tensorBytes, movedBytes, landedBytes } = plan;
+  return {
+    files: [...plan.shards, ...plan.indexes].map(({ file }) => file),
+    bytes: movedBytes,
+    room: movedBytes + landedBytes,
+    tensors: { tensors, tensorBytes, writtenBytes: landedBytes },
+    isAtMost: false,
+  };
+}
+
+async function lookThere(target: string): Promise<{ kind: string; files: number; bytes: number }> {
+  const stats = await stat(target).catch(() => null);
+  if (stats === null) return { kind: "nothing", files: 0, bytes: 0 };
+  if (!stats.isDirectory()) return { kind: "a file", files: 1, bytes: stats.size };
+  let files = 0;
+  let bytes = 0;
+  for (const entry of await readdir(target, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    files++;
+    bytes += (await stat(join(entry.parentPath, entry.name)).catch(() => null))?.size ?? 0;
+  }
+  return { kind: files === 0 ? "an empty folder" : "a folder", files, bytes };
+}
+
+async function nearestFolder(path: string): Promise<string> {
+  for (let at = path; ; at = dirname(at)) {
+    const stats = await stat(at).catch(() => null);
+    if (stats?.isDirectory() === true || dirname(at) === at) return at;
+  }
+}

@@ -1,0 +1,78 @@
+import { isDamage } from "#protocol/checkpoint/damage.ts";
+import { isFault, sentenceOf } from "#protocol/faults/fault.ts";
+import type { RunName } from "#protocol/base/names.ts";
+import type { ShownPlace } from "#protocol/checkpoint/place.ts";
+import type { Agent } from "./agent-assemble.ts";
+import type { Origin } from "../restore/restore.ts";
+import { systemClock } from "../base/clock.ts";
+
+interface Found {
+  checkpointId: string;
+  step: number;
+  /** Epoch ms by the store's clock. */
+  capturedAt: number;
+  place?: ShownPlace;
+}
+
+/** The hub hears of the damage from the outbox, within seconds; it is not asked for ever. */
+const LOOK_MS = 500;
+const MOST_LOOKS = 60;
+
+/**
+ * Restores a checkpoint of a run that this node writes. One that turns out damaged is passed over for the one before it, and
+ * that is said; when there is none, or none is wanted, the fault stands. Faults: those of a restore.
+ */
+export async function restoreNewest(
+  agent: Pick<Agent, "hub" | "restorer" | "narrator" | "signal">,
+  wanted: {
+    run: RunName;
+    found: Found;
+    pathOf(found: Found): string | Promise<string>;
+    filesOf?(found: Found): Promise<string[] | null>;
+    tensors?: string[];
+    mayFallBack: boolean;
+    mayLeaveOut?: true;
+  },
+): Promise<Found & { path: string; origin: Origin | null }> {
+  const { run, pathOf, filesOf } = wanted;
+  for (let { found } = wanted; ;) {
+    const path = await pathOf(found);
+    const files = (await filesOf?.(found)) ?? null;
+    try {
+      const { checkpointId, step } = found;
+      const origin = await agent.restorer.restoreFirst({
+        checkpointId,
+        run,
+        step,
+        targetPath: path,
+        ...(files === null ? {} : { files }),
+        ...(wanted.tensors === undefined ? {} : { tensors: wanted.tensors }),
+        ...(wanted.mayLeaveOut === true && { mayLeaveOut: true }),
+      });
+      return { ...found, path, origin };
+    } catch (error) {
+      if (!wanted.mayFallBack || !isFault(error) || !isDamage(error.code)) throw error;
+      const next = await findOther(agent, run, found);
+      if (next === null) throw error;
+      agent.narrator.fallingBack({ run, step: next.step, from: found.step, why: sentenceOf(error.toData()) });
+      found = next;
+    }
+  }
+}
+
+/** What the hub calls the newest once it knows; null when it still means the same one. */
+async function findOther(
+  { hub, signal }: Pick<Agent, "hub" | "signal">,
+  run: RunName,
+  found: Found,
+): Promise<Found | null> {
+  for (let looks = 0; looks < MOST_LOOKS; looks++) {
+    const other = await hub.ask("findCheckpoint", (client, limit) =>
+      client.node.findCheckpoint.query({ run }, { signal: limit }),
+    );
+    if (other === null) return null;
+    if (other.checkpointId !== found.checkpointId) return other;
+    await systemClock.sleep(LOOK_MS, signal);
+  }
+  return null;
+}

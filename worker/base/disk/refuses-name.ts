@@ -1,0 +1,33 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { codeOf } from "../disk-fault.ts";
+import { isThere } from "./is-there.ts";
+import { removeOwned, unlinkOwned } from "./change-disk.ts";
+
+/** What file systems say of a name that they cannot hold: exFAT of a colon, encrypted ones of 144 bytes. */
+const OF_THE_NAME: ReadonlySet<string | null> = new Set(["EINVAL", "ENAMETOOLONG", "EILSEQ", "EPROTO"]);
+
+/**
+ * Finds out whether the disk refuses a name, by a file of no length in a folder of its own, beside `folder` or in the first above it
+ * that is there. Where nothing can be written it says no: then nothing else can be either.
+ */
+export async function refusesName(folder: string, name: string): Promise<boolean> {
+  let at = folder;
+  while (!(await isThere(at)) && dirname(at) !== at) at = dirname(at);
+  const scratch = join(at, `.names.restoring-${randomUUID()}`);
+  try {
+    await mkdir(scratch);
+  } catch {
+    return false;
+  }
+  try {
+    await writeFile(join(scratch, name), "", { flag: "wx" });
+    await unlinkOwned("restore-part", join(scratch, name));
+    return false;
+  } catch (error) {
+    return OF_THE_NAME.has(codeOf(error));
+  } finally {
+    await removeOwned("restore-part", scratch);
+  }
+}

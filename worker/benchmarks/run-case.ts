@@ -1,0 +1,96 @@
+import { join } from "node:path";
+import { stat } from "node:fs/promises";
+import { Fault, isFault, toFault } from "#protocol/faults/fault.ts";
+import type { BenchCase } from "#protocol/benchmarks/plan-cases.ts";
+import type { BenchCaseEnd } from "#protocol/benchmarks/turn.ts";
+import { ENGINES } from "#protocol/benchmarks/engines.ts";
+import { removeOwned } from "../base/disk/change-disk.ts";
+import { DRIVERS } from "../engines/drivers.ts";
+import type { Errand, Present } from "../engines/driver.ts";
+import { runErrand } from "../engines/run-errand.ts";
+import { digestOf } from "./payload-file.ts";
+import type { StoreSide } from "./store-side.ts";
+
+/** What the cases of one comparison have in common. */
+export interface CaseStage {
+  store: StoreSide;
+  /** Below which everything is put; ends with `/`. */
+  folder: string;
+  scratch: string;
+  payload: { path: string; sha256: string; sizeBytes: number };
+  /** The object that downloads fetch. */
+  referenceKey: string;
+  partBytes: number;
+  connections: number;
+  grant: string | null;
+  limits: { timeMs: number; memoryBytes: number };
+  signal: AbortSignal;
+}
+
+/**
+ * Runs one case and looks at what came of it: a download by the SHA-256 of its file, an upload by the length of its
+ * object, which is then removed. The looking is not in the time.
+ * Faults: CANCELLED, those of our own disk.
+ */
+export async function runCase(stage: CaseStage, one: BenchCase & { found: Present }): Promise<BenchCaseEnd> {
+  const { store, payload, scratch, limits, signal } = stage;
+  const { engine, direction, round, found } = one;
+  const target = join(scratch, "fetched");
+  const key = direction === "up" ? `${stage.folder}${engine}-${round}` : stage.referenceKey;
+  const errand: Errand = {
+    direction,
+    key,
+    path: direction === "up" ? payload.path : target,
+    sizeBytes: payload.sizeBytes,
+    partBytes: stage.partBytes,
+    connections: stage.connections,
+    access: store.access,
+    credential: await store.credential(),
+    hub: store.hub,
+    grant: stage.grant,
+    url: engine === "aria2" ? await store.signedGet(key, payload.sizeBytes) : null,
+    scratch: join(scratch, "home"),
+  };
+  const moved = await runErrand(DRIVERS[engine], { found, errand }, { ...limits, signal });
+  if (moved.fault?.code === "CANCELLED") throw moved.fault;
+  try {
+    const fault = moved.fault ?? (await (direction === "up" ? checkSent(stage, key) : checkFetched(stage, target)));
+    const seconds = moved.tookMs / 1000;
+    return {
+      engine,
+      direction,
+      round,
+      bytes: payload.sizeBytes,
+      tookMs: Math.round(moved.tookMs),
+      loadMs: moved.loadMs === null ? null : Math.round(moved.loadMs),
+      bytesPerSecond: fault === null && seconds > 0 ? payload.sizeBytes / seconds : null,
+      peakBytes: moved.peakBytes,
+      fault: fault === null ? null : { subject: ENGINES[engine].title, ...fault.toData() },
+      log: moved.log,
+    };
+  } finally {
+    if (direction === "up") await store.remove({ key, signal });
+    else await removeOwned("scratch", target);
+  }
+}
+
+async function checkFetched({ payload }: CaseStage, path: string): Promise<Fault | null> {
+  const digest = await digestOf(path);
+  if (digest === payload.sha256) return null;
+  const sizeBytes = digest === null ? 0 : (await stat(path)).size;
+  const detail = `${sizeBytes} of ${payload.sizeBytes} bytes`;
+  return new Fault(sizeBytes === payload.sizeBytes ? "CHECKSUM_MISMATCH" : "SIZE_MISMATCH", { op: "bench", detail });
+}
+
+/** A store that cannot be asked now is as good as one that has nothing. */
+async function checkSent({ store, payload, signal }: CaseStage, key: string): Promise<Fault | null> {
+  try {
+    const sizeBytes = await store.sizeOf({ key, signal });
+    if (sizeBytes === payload.sizeBytes) return null;
+    const detail = `${sizeBytes ?? "no"} of ${payload.sizeBytes} bytes are in the bucket`;
+    return new Fault(sizeBytes === null ? "NO_SUCH_KEY" : "SIZE_MISMATCH", { op: "bench", detail });
+  } catch (error) {
+    if (isFault(error) && error.code === "CANCELLED") throw error;
+    return toFault(error);
+  }
+}

@@ -1,0 +1,51 @@
+import type { EngineName } from "#protocol/benchmarks/engines.ts";
+import { summarize } from "#protocol/benchmarks/summarize.ts";
+import { faultFrom } from "#protocol/faults/fault.ts";
+import type { Terminal } from "../command-line/terminal.ts";
+import { EXIT } from "../command-line/verb.ts";
+import type { BenchCaseEnd } from "#protocol/benchmarks/turn.ts";
+import type { BenchWishes } from "./options.ts";
+import { benchTables, caseLine } from "./messages.ts";
+
+/** What a comparison says from its beginning to its tables, whoever signs for it. */
+export interface Told {
+  id: string;
+  /** As people know it. */
+  place: string;
+  /** The bucket profile of a hub, and the page where the hub shows it; null without one. */
+  profile: string | null;
+  page: string | null;
+  wishes: BenchWishes;
+}
+
+const factsOf = ({ id, profile, page, wishes }: Told) => {
+  const { directions, rounds, seed, sizeBytes, partBytes, connections } = wishes;
+  return { id, profile, page, directions, rounds, seed, sizeBytes, partBytes, connections };
+};
+
+export function sayBegun(terminal: Terminal, about: Told, engines: readonly EngineName[]): void {
+  const text = `Comparing ${engines.length} engines at ${about.place}, order of seed ${about.wishes.seed}.`;
+  terminal.say(text, { type: "bench-started", engines, ...factsOf(about) });
+}
+
+export const sayCase = (terminal: Terminal, end: BenchCaseEnd, at: { index: number; of: number }): void =>
+  terminal.say(caseLine(end, at), { type: "case", ...end, ...at });
+
+/** @returns the exit code. Faults: that of the first case when all have failed. */
+export function sayTables(terminal: Terminal, about: Told, ends: readonly BenchCaseEnd[]): number {
+  const { wishes, page } = about;
+  const summary = summarize(ends.map((end) => ({ ...end, subject: String(end.round) })));
+  const failed = ends.filter(({ fault }) => fault !== null);
+  const [first] = failed;
+  // Nothing is known of any engine: whatever stands in the way is the news.
+  if (first?.fault != null && failed.length === ends.length) throw faultFrom(first.fault, "bench");
+  const tables = benchTables(summary, { ...wishes, ends });
+  terminal.result(page === null ? tables : `${tables}\nKept by the hub: ${page}`, {
+    type: "bench",
+    ...factsOf(about),
+    cases: ends.length,
+    failed: failed.length,
+    ...summary,
+  });
+  return failed.length === 0 ? EXIT.ok : EXIT.partly;
+}

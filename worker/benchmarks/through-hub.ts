@@ -1,0 +1,141 @@
+import { randomUUID } from "node:crypto";
+import { engineSpec, type EngineName } from "#protocol/benchmarks/engines.ts";
+import type { BenchTarget } from "#protocol/benchmarks/own-bench.ts";
+import { benchSettings, type BenchSettings } from "#protocol/benchmarks/plan-input.ts";
+import { Fault, isFault, sentenceOf, toFault } from "#protocol/faults/fault.ts";
+import type { Where } from "../engines/driver.ts";
+import { joinHub, type JoinedHub } from "../hub-link/joined-hub.ts";
+import { usage, type Verb } from "../command-line/verb.ts";
+import { askTurn, runTurn } from "./hub-turn.ts";
+import { lookFor } from "./look-for.ts";
+import { sayBegun, sayCase, sayTables, type Told } from "./say-bench.ts";
+import { readBenchWishes, type BenchWishes } from "./options.ts";
+
+/**
+ * `tidemark bench --profile`: the same comparison on a node that has joined a hub, as a benchmark of one turn that the hub keeps.
+ * The hub signs for Tidemark and aria2c, lends the others the profile's benchmark key where an admin gave one, and empties the
+ * bucket afterwards.
+ * Faults: BAD_INPUT, ENGINE_MISSING for one that was named, PROFILE_NOT_THIS_NODES, BENCH_RUNNING, those of hub and store, CANCELLED.
+ */
+export async function benchThroughHub(verb: Verb & { where: Where }): Promise<number> {
+  const { config, terminal, signal, where } = verb;
+  const named = config.text("profile") ?? "";
+  const subject = `--profile ${named}`;
+  const [own] = config.settings.filter(({ name, source }) => OF_THE_HUB.has(name) && source === `--${name}`);
+  if (own !== undefined) throw usage(`--${own.name}`, "with --profile the hub knows the store and signs for it");
+  const wishes = readBenchWishes(config);
+  readSettings(wishes, wishes.engines ?? ["tidemark"]);
+  const otherwise = "name a bucket instead (tidemark bench s3://bucket/prefix), or join one first";
+  const joined = await joinHub(verb, { command: subject, otherwise, signal });
+  const target = await askTarget(joined, named);
+  const looked = await lookFor({ wishes, where, terminal, unable: (name) => whyNot(target, name) });
+  const id = randomUUID();
+  const { profileId, profileName, bucket } = target;
+  const page = `${joined.base}/benchmarks/${id}`;
+  const about: Told = { id, place: `${profileName} (${bucket})`, profile: profileName, page, wishes };
+  const engines = [...looked.keys()];
+  const request = { id, profileId, settings: readSettings(wishes, engines), seed: wishes.seed };
+  const { turnId } = await joined.hub.ask("benchStart", (client, limit) =>
+    client.node.benchStart.mutate(request, { signal: limit }),
+  );
+  sayBegun(terminal, about, engines);
+  try {
+    const asked = await askTurn(joined, turnId, signal);
+    const { scratchParent } = wishes;
+    const ends = await runTurn(joined, {
+      ...asked,
+      looked,
+      scratchParent,
+      trying: { retryForMs: config.durationMs("retry-for"), idleMs: config.durationMs("stall-after") },
+      signal,
+      onCase: (end, at) => sayCase(terminal, end, at),
+    });
+    await tellEnd(verb, { joined, turnId, fault: null });
+    return sayTables(terminal, about, ends);
+  } catch (error) {
+    const fault = toFault(error, { op: "bench" });
+    await tellEnd(verb, { joined, turnId, fault });
+    throw fault;
+  }
+}
+
+/** Faults: PROFILE_NOT_THIS_NODES, PROTOCOL_MISMATCH of a hub that does not know the question. */
+async function askTarget({ hub, base }: JoinedHub, profile: string): Promise<BenchTarget> {
+  try {
+    return await hub.ask("benchTarget", (client, limit) =>
+      client.node.benchTarget.query({ profile }, { signal: limit }),
+    );
+  } catch (error) {
+    if (!isFault(error) || error.code !== "NOT_FOUND") throw error;
+    throw new Fault("PROTOCOL_MISMATCH", { op: "bench", subject: base, detail: "the hub is older than this worker" });
+  }
+}
+
+/** Flags that say where the store is and what opens it. In the environment they may be for something else. */
+const OF_THE_HUB: ReadonlySet<string> = new Set([
+  "endpoint",
+  "region",
+  "provider",
+  "access-key-id",
+  "secret-access-key",
+  "session-token",
+  "access-grant",
+]);
+
+/** Why an engine cannot run at this bucket; null: it can. */
+function whyNot({ lends, profileName }: BenchTarget, name: EngineName): string | null {
+  if (!engineSpec(name).needsKeys) return null;
+  if (lends === "nothing") return `it needs a key, and no admin has given a benchmark key for ${profileName}`;
+  const lacksGrant = name === "uplink" && lends !== "key-and-grant";
+  return lacksGrant ? `it needs an access grant of Storj, and the benchmark key of ${profileName} has none` : null;
+}
+
+const FLAG_OF: Readonly<Record<string, string>> = {
+  sizeBytes: "--size",
+  partBytes: "--part-size",
+  connections: "--concurrency",
+  rounds: "--rounds",
+  timeLimitMs: "--time-limit",
+  memoryBytes: "--memory-limit",
+};
+
+/** What a hub takes has bounds that one machine for itself does not have. @throws Fault BAD_INPUT */
+function readSettings(wishes: BenchWishes, engines: readonly EngineName[]): BenchSettings {
+  const { directions, rounds, sizeBytes, partBytes, connections, limits } = wishes;
+  const parsed = benchSettings.safeParse({
+    engines,
+    directions,
+    rounds,
+    sizeBytes,
+    partBytes,
+    connections,
+    timeLimitMs: limits.timeMs,
+    memoryBytes: limits.memoryBytes,
+  });
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const name = String(issue?.path[0] ?? "");
+  throw usage(FLAG_OF[name] ?? name, `through a hub: ${issue?.message ?? "not taken"}`);
+}
+
+/** To tell the hub, also after a signal. */
+const GOODBYE_MS = 15_000;
+
+/** The hub empties the bucket once it knows; of a node that says nothing it finds out by itself. Never throws. */
+async function tellEnd(verb: Verb, about: { joined: JoinedHub; turnId: string; fault: Fault | null }): Promise<void> {
+  const { joined, turnId, fault } = about;
+  const isCancelled = fault?.code === "CANCELLED";
+  const outcome = fault === null ? "done" : isCancelled ? "cancelled" : "failed";
+  const input = { turnId, outcome, fault: fault === null || isCancelled ? null : fault.toData() } as const;
+  // The verb's own signal may be what ended it.
+  const limit = AbortSignal.timeout(GOODBYE_MS);
+  try {
+    const { hub } = await joinHub(verb, { command: "bench", otherwise: "its credential is gone", signal: limit });
+    await hub.ask("benchEnd", (client, most) => client.node.benchEnd.mutate(input, { signal: most }));
+  } catch (error) {
+    // Somebody ended it at the hub.
+    if (isFault(error) && error.code === "CANCELLED" && !limit.aborted) return;
+    const sentence = `${joined.base} was not told that it is over, and tidies up when it has waited long enough. ${sentenceOf(toFault(error).toData())}`;
+    verb.terminal.say(sentence, { type: "note", sentence });
+  }
+}

@@ -1,0 +1,23 @@
+import { Fault } from "#protocol/faults/fault.ts";
+import { isSameFile, readIdentity } from "../base/identity.ts";
+import { hasSums } from "../transfer/upload/read-part.ts";
+import type { CapturedFile } from "./capture.ts";
+import type { LookedFile } from "./detection/look.ts";
+
+type Source = Pick<LookedFile, "path" | "identity">;
+
+/**
+ * After the bytes: a write during the copy shows in the source's time of change. Where the disk does not keep that, the source is read again
+ * and compared with the sums of what was secured. Faults: SOURCE_CHANGED.
+ */
+export async function assertAsLooked(file: Source, secured: Pick<CapturedFile, "partBytes" | "sums">): Promise<void> {
+  const { path, identity } = file;
+  const source = await readIdentity(path).catch(() => null);
+  if (source !== null && isSameFile(source, identity, path)) {
+    const { partBytes, sums } = secured;
+    const known = { path, sizeBytes: identity.sizeBytes, partBytes };
+    if (source.mtimeNs === identity.mtimeNs || (await hasSums(known, sums.entries()))) return;
+  }
+  const detail = "it changed while it was captured";
+  throw new Fault("SOURCE_CHANGED", { op: "capture", subject: path, detail });
+}

@@ -1,0 +1,158 @@
+import type { Dirent } from "node:fs";
+import { lstat, mkdir, readdir, readFile, realpath, writeFile } from "node:fs/promises";
+import { dirname, join, relative, sep } from "node:path";
+import { isModelName, readFileName } from "#protocol/recognition/checkpoint-file-names.ts";
+import { TRACKERS } from "#protocol/recognition/checkpoint-layouts.ts";
+import { filePath, whyPathRefused } from "#protocol/base/names.ts";
+import {
+  BESIDE_FOLDER,
+  isPointerName,
+  mayLieBeside,
+  MOST_BESIDE,
+  type BesideFile,
+} from "#protocol/checkpoint/place.ts";
+import { identityOf } from "#worker/base/identity.ts";
+import { finalModelNames } from "./final-model.ts";
+import type { Candidate } from "./find.ts";
+import { folderOf, type LookedFile } from "./look.ts";
+
+/**
+ * Small files and links around a checkpoint that its loader needs: `latest` of DeepSpeed, `latest_checkpointed_iteration.txt` of
+ * Megatron, `checkpoint` of TensorFlow, Hydra's `.hydra`, `hparams.yaml`, a link `last.ckpt`. They lie in the folder of the
+ * checkpoint or in one above it, up to the watched folder, and are kept with it.
+ */
+export interface Beside {
+  /** For the manifest. */
+  entries: BesideFile[];
+  /** The files to secure; their names in the checkpoint are those of `entries`. */
+  files: LookedFile[];
+  /** Files of this kind that are not kept, below the root: they are larger than others may be, or there are too many. */
+  left: BesideLeft[];
+}
+
+/** A file beside a checkpoint that is not kept with it: it is too large, or there are too many. */
+export interface BesideLeft {
+  path: string;
+  isLarge: boolean;
+}
+
+const MOST_FILE_BYTES = 1024 * 1024;
+const HYDRA = ".hydra";
+
+/** Pointers and links come before settings where there are more than are kept. */
+interface Found {
+  rank: 0 | 1;
+  entry: BesideFile;
+  file: LookedFile | null;
+  isLarge?: boolean;
+}
+
+/** Returns what lies beside a candidate. `scratch`: a folder for what has to be written anew. No faults: what cannot be read is left out. */
+export async function findBeside(root: string, candidate: Candidate, scratch: string): Promise<Beside> {
+  const parent = candidate.kind === "folder" ? dirname(candidate.path) : folderOf(candidate);
+  const found: Found[] = [];
+  const real = await realpath(root).catch(() => root);
+  for (let folder = parent; isBelow(folder, root); folder = dirname(folder)) {
+    found.push(...(await findIn({ root, real, folder, candidate, scratch })));
+    const hydra = join(folder, HYDRA);
+    // One that is a link may lead to what the program could not read itself.
+    const isOwn = await lstat(hydra)
+      .then((stats) => stats.isDirectory())
+      .catch(() => false);
+    if (isOwn) found.push(...(await findIn({ root, real, folder: hydra, candidate, scratch })));
+    if (folder === root) break;
+  }
+  const small = found.filter(({ isLarge }) => isLarge !== true).toSorted((a, b) => a.rank - b.rank);
+  const kept = new Set(small.slice(0, MOST_BESIDE));
+  return {
+    entries: [...kept].map(({ entry }) => entry),
+    files: [...kept].flatMap(({ file }) => file ?? []),
+    left: found.flatMap((one) => (kept.has(one) ? [] : [{ path: one.entry.path, isLarge: one.isLarge === true }])),
+  };
+}
+
+const isBelow = (path: string, root: string): boolean => path === root || path.startsWith(root + sep);
+
+interface Looking {
+  root: string;
+  /** The root without links. */
+  real: string;
+  folder: string;
+  candidate: Candidate;
+  scratch: string;
+}
+
+async function findIn(looking: Looking): Promise<Found[]> {
+  const entries = await readdir(looking.folder, { withFileTypes: true }).catch(() => []);
+  // The files of a final model are kept with it.
+  const final = new Set(finalModelNames(entries.filter((entry) => entry.isFile()).map(({ name }) => name)));
+  const found: Found[] = [];
+  for (const entry of entries) {
+    if (final.has(entry.name)) continue;
+    const one = entry.isSymbolicLink()
+      ? await readLinkEntry(looking, entry)
+      : entry.isFile() && isWanted(looking, entry.name)
+        ? await readFileEntry(looking, entry.name)
+        : null;
+    if (one !== null) found.push(one);
+  }
+  return found;
+}
+
+function isWanted({ candidate, folder }: Looking, name: string): boolean {
+  if (isPointerName(name)) return true;
+  if (!mayLieBeside(name)) return false;
+  const isOwn =
+    candidate.kind !== "folder" && folderOf(candidate) === folder && candidate.names?.includes(name) === true;
+  return !isOwn && !(isModelName(name) && readFileName(name) !== null);
+}
+
+async function readLinkEntry({ root, real, folder }: Looking, entry: Dirent): Promise<Found | null> {
+  const at = join(folder, entry.name);
+  const target = await realpath(at).catch(() => null);
+  if (target === null || !target.startsWith(real + sep)) return null;
+  const path = relative(root, at);
+  const link = relative(real, target);
+  if (whyPathRefused(path) !== null || whyPathRefused(link) !== null) return null;
+  return { rank: 0, entry: { path: filePath.parse(path), link: filePath.parse(link) }, file: null };
+}
+
+async function readFileEntry(looking: Looking, name: string): Promise<Found | null> {
+  const { root, folder, candidate, scratch } = looking;
+  const at = join(folder, name);
+  const path = relative(root, at);
+  const inside = `${BESIDE_FOLDER}/${path}`;
+  if (whyPathRefused(inside) !== null) return null;
+  try {
+    const wanted = pointerTo(name, candidate);
+    // One that names this checkpoint already keeps its own time.
+    const text = wanted === null || (await readFile(at, "utf8")).trim() === wanted ? null : wanted;
+    const source = text === null ? at : join(scratch, name);
+    if (text !== null) {
+      await mkdir(scratch, { recursive: true, mode: 0o700 });
+      await writeFile(source, text);
+    }
+    const stats = await lstat(source, { bigint: true });
+    if (!stats.isFile()) return null;
+    const file = {
+      relative: inside,
+      path: source,
+      identity: identityOf(stats),
+      mtimeMs: Math.max(0, Number(stats.mtimeMs)),
+    };
+    return {
+      rank: isPointerName(name) ? 0 : 1,
+      entry: { path: filePath.parse(path), file: filePath.parse(inside) },
+      file,
+      ...(stats.size > MOST_FILE_BYTES && { isLarge: true }),
+    };
+  } catch {
+    return null;
+  }
+}
+
+/** Returns the text with which a pointer names this checkpoint; it may be ahead of it. Null: the file is kept as it is. */
+function pointerTo(name: string, { name: own, step }: Candidate): string | null {
+  if (name === TRACKERS.deepspeed) return own;
+  return name === TRACKERS.megatron ? String(step) : null;
+}

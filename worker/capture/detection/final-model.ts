@@ -1,0 +1,60 @@
+import { readdir } from "node:fs/promises";
+import { basename } from "node:path";
+import { isTemporaryName, stepOf } from "#protocol/recognition/checkpoint-layouts.ts";
+import { PRETRAINED_WEIGHTS } from "#protocol/recognition/checkpoint-evidence.ts";
+import { codeOf, diskFault } from "#worker/base/disk-fault.ts";
+import type { Candidate } from "./find.ts";
+import type { FinalBelow } from "./walk-watched.ts";
+
+/**
+ * The weights that a program leaves in the watched folder itself, as `trainer.save_model()` and `save_pretrained()` do: the
+ * final model of the run. It has no state to go on from, so it is no checkpoint; it is kept with the small files that a
+ * loader reads beside it, under their names. Sources of the names: transformers, PEFT, diffusers, tokenizers, sentencepiece.
+ */
+
+/**
+ * What loaders read beside the weights. A closed list: results and logs beside them (`eval_results.json`) change without the
+ * model, and each change would send all of the weights again.
+ */
+const COMPANION =
+  /^((adapter_|generation_|preprocessor_|processor_|video_preprocessor_|feature_extractor_|tokenizer_)?config\.json|config_sentence_transformers\.json|model_index\.json|modules\.json|[\w.-]+\.index\.json|tokenizer\.(json|model)|special_tokens_map\.json|added_tokens\.json|vocab\.(json|txt)|merges\.txt|spiece\.model|sentencepiece(\.bpe)?\.model|[\w-]+\.tiktoken|chat_template\.(jinja|json)|training_args\.bin)$/;
+
+/** Returns which of these names belong to a final model; none where there are no weights. */
+export function finalModelNames(names: readonly string[]): string[] {
+  const own = names.filter((name) => !isTemporaryName(name) && stepOf(name, "file") === null);
+  if (!own.some((name) => PRETRAINED_WEIGHTS.test(name))) return [];
+  return own.filter((name) => PRETRAINED_WEIGHTS.test(name) || COMPANION.test(name)).toSorted();
+}
+
+/** A folder deeper down may be written again and again while training goes on: its weights are final when they stay so for this long. */
+export const FINAL_QUIET_MS = 600_000;
+
+/**
+ * Returns the newest weights below a watched folder that were written after the newest checkpoint: what a program fetched before
+ * it trained is no model of its own. `quietMs`: how long they have stayed as they are. Null: there are none. Pure.
+ */
+export function finalModelBelow(
+  finals: readonly FinalBelow[],
+  about: { newestCheckpointMs: number | null; now: number; quietMs: number },
+): Omit<Candidate, "step"> | null {
+  const { newestCheckpointMs, now, quietMs } = about;
+  const [newest] = finals.toSorted((a, b) => b.writtenMs - a.writtenMs);
+  if (newest === undefined || newestCheckpointMs === null || newest.writtenMs <= newestCheckpointMs) return null;
+  // At the end of the program nothing is waited for, also where the clock of the disk is ahead.
+  if (quietMs > 0 && now - newest.writtenMs < quietMs) return null;
+  const { path, names } = newest;
+  return { path, name: basename(path), kind: "folder", role: "final-model", names: names.toSorted() };
+}
+
+/** Returns the final model in a watched folder, of a step that is still to be found; null where there is none. Faults: READ_FAILED. */
+export async function findFinalModel(folder: string): Promise<Omit<Candidate, "step"> | null> {
+  try {
+    const entries = await readdir(folder, { withFileTypes: true });
+    const names = finalModelNames(entries.filter((entry) => entry.isFile()).map(({ name }) => name));
+    if (names.length === 0) return null;
+    return { path: folder, name: basename(folder), kind: "folder", role: "final-model", names };
+  } catch (error) {
+    if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return null;
+    throw diskFault(error, { op: "watch", subject: folder, otherwise: "READ_FAILED" });
+  }
+}

@@ -1,0 +1,222 @@
+import { createHash } from "node:crypto";
+import { type BigIntStats, type Dirent, statSync } from "node:fs";
+import { lstat, readdir, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { Fault } from "#protocol/faults/fault.ts";
+import { isThere } from "#worker/base/disk/is-there.ts";
+import { askDisk, type DiskCall, type DiskMood } from "#worker/base/ask-disk.ts";
+import { codeOf, diskFault } from "#worker/base/disk-fault.ts";
+import { fileTimes } from "#worker/base/file-times.ts";
+import { identityOf, type FileIdentity } from "#worker/base/identity.ts";
+import { isLabelName } from "#protocol/recognition/checkpoint-file-names.ts";
+import { whyPathRefused } from "#protocol/base/names.ts";
+import { isLeftByNfs, isTemporaryInside } from "#protocol/recognition/checkpoint-layouts.ts";
+import type { Candidate } from "./find.ts";
+import { whyNotFollowed, type LinkRule } from "./link-rule.ts";
+
+/** One look at a checkpoint: its files, and a fingerprint that changes whenever a name, a size or a time of change does. */
+export interface Look {
+  files: LookedFile[];
+  fingerprint: string;
+  sizeBytes: number;
+  /** Newest time of change of the content, epoch ms. */
+  newestMs: number;
+  /** Newest change of anything, including by a copy that keeps old dates, epoch ms. */
+  touchedMs: number;
+  /** What no bucket and no manifest can hold, and why: names that are no UTF-8 text, or have control characters. */
+  leftOut: LeftOut[];
+  /** Folders with nothing in them, relative. */
+  emptyFolders: string[];
+  /** Of a disk of another machine: its times are by that machine's clock. */
+  isRemote: boolean;
+  /** A disk on which a file that was written to a moment ago may look as one that was not (see `file-times`). */
+  wobbles: boolean;
+  /** The first name in it that says that it is still being written; null when none does. */
+  temporary: string | null;
+}
+
+interface LeftOut {
+  /** What cannot be shown of it is replaced. */
+  name: string;
+  why: string;
+}
+
+export interface LookedFile {
+  /** Relative, `/`-separated. */
+  relative: string;
+  path: string;
+  identity: FileIdentity;
+  mtimeMs: number;
+  /** Read, write and execute; absent of what the worker made itself. */
+  mode?: number;
+}
+
+/**
+ * Null when it vanished meanwhile. A link to a file counts as that file. Faults: READ_FAILED, HOSTILE_NAME (a linked folder; no name in it is possible),
+ * LINK_REFUSED (by the rule of the watched folder).
+ */
+export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names" | "links">): Promise<Look | null> {
+  const files: LookedFile[] = [];
+  let touchedMs = 0;
+  let temporary: string | null = null;
+  const leftOut: LeftOut[] = [];
+  const emptyFolders: string[] = [];
+  const wanted = candidate.names === undefined ? null : new Set(candidate.names);
+  const root = folderOf(candidate);
+  const { links } = candidate;
+  const enter = async (relative: string) => {
+    const folder = join(root, relative);
+    const entries = await readdir(folder, { withFileTypes: true });
+    const listed = wanted === null ? entries : entries.filter(({ name }) => wanted.has(name));
+    if (entries.length === 0 && relative !== "") emptyFolders.push(relative);
+    const own: Dirent[] = [];
+    for (const entry of listed) {
+      if (isLeftByNfs(entry.name)) continue;
+      const isText = !entry.name.includes("\ufffd") || (await isThere(join(folder, entry.name)));
+      const name = relative === "" ? entry.name : `${relative}/${entry.name}`;
+      const why = isText ? whyPathRefused(name) : "its name is not UTF-8";
+      if (why === null) own.push(entry);
+      else leftOut.push({ name, why });
+    }
+    for (const seen of await askDisk(own, statCall(folder))) {
+      const { entry, is, mode, ctimeMs, uid } = seen;
+      const below = relative === "" ? entry.name : `${relative}/${entry.name}`;
+      const path = join(folder, entry.name);
+      if (isTemporaryInside(entry.name)) temporary ??= below;
+      touchedMs = Math.max(touchedMs, ctimeMs);
+      if (is === "folder" && entry.isSymbolicLink()) {
+        throw new Fault("HOSTILE_NAME", { op: "capture", subject: path, detail: "it is a link to a folder" });
+      }
+      if (links !== undefined && entry.isSymbolicLink()) await assertFollowed(path, links, uid);
+      if (is === "folder") await enter(below);
+      else if (is === "file") files.push({ relative: below, path, ...steadily(seen, path), mode });
+    }
+  };
+  try {
+    if (links !== undefined && candidate.kind === "folder" && (await lstat(root)).isSymbolicLink())
+      await assertFollowed(root, links, (await stat(root)).uid);
+    if (candidate.kind !== "file") {
+      await enter("");
+    } else {
+      const seen = factsOf(await stat(candidate.path, { bigint: true }));
+      const { mode, ctimeMs, uid } = seen;
+      if (links !== undefined && (await lstat(candidate.path)).isSymbolicLink())
+        await assertFollowed(candidate.path, links, uid);
+      touchedMs = ctimeMs;
+      const { path } = candidate;
+      files.push({ relative: basename(path), path, ...steadily(seen, path), mode });
+    }
+  } catch (error) {
+    if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return null;
+    throw diskFault(error, { op: "read", subject: candidate.path, otherwise: "READ_FAILED" });
+  }
+  const [impossible] = leftOut;
+  if (files.length === 0 && impossible !== undefined)
+    throw new Fault("HOSTILE_NAME", { op: "capture", subject: impossible.name, detail: impossible.why });
+  files.sort((a, b) => (a.relative < b.relative ? -1 : 1));
+  return {
+    files,
+    fingerprint: fingerprintOf(files),
+    sizeBytes: files.reduce((sum, file) => sum + file.identity.sizeBytes, 0),
+    newestMs: files.reduce((newest, file) => Math.max(newest, file.mtimeMs), 0),
+    touchedMs,
+    leftOut,
+    emptyFolders,
+    isRemote: files.some(({ identity, path }) => fileTimes.isRemote(identity.dev, path)),
+    wobbles: files.some(({ identity }) => fileTimes.wobbles(identity)),
+    temporary,
+  };
+}
+
+/** Faults: LINK_REFUSED. */
+async function assertFollowed(path: string, rule: LinkRule, targetUid: number): Promise<void> {
+  const detail = await whyNotFollowed(path, rule, targetUid);
+  if (detail !== null) throw new Fault("LINK_REFUSED", { op: "capture", subject: path, detail });
+}
+
+/**
+ * Returns the fingerprint of a look without its labels (`last.ckpt`, `best.pt`), which go to the next step when that is written;
+ * null where it has none. A set that has lost its labels is the same checkpoint as before.
+ */
+export function fingerprintWithoutLabels({ files }: Pick<Look, "files">): string | null {
+  const own = files.filter(({ relative }) => !isLabelName(relative));
+  return own.length === files.length || own.length === 0 ? null : fingerprintOf(own);
+}
+
+/**
+ * Names, sizes, and the newest time: what is left of a fingerprint on a disk of another machine, which may tell other times when it is
+ * asked anew. Null on disks of this machine.
+ */
+export function looseFingerprint({ files, newestMs }: Pick<Look, "files" | "newestMs">): LooseFingerprint | null {
+  const [file] = files;
+  if (file === undefined || !fileTimes.isRemote(file.identity.dev, file.path)) return null;
+  const hash = createHash("sha256");
+  for (const { relative, identity } of files) hash.update(`${relative}\0${identity.sizeBytes}\n`);
+  return { names: hash.digest("hex").slice(0, 32), newestMs };
+}
+
+export interface LooseFingerprint {
+  names: string;
+  newestMs: number;
+}
+
+/** Returns the folder to which the names of its files are relative. */
+export const folderOf = ({ path, kind }: Pick<Candidate, "path" | "kind">): string =>
+  kind === "folder" ? path : dirname(path);
+
+/** The few of its numbers that count: of 50,000 files all of them are tens of megabytes. */
+const factsOf = (stats: BigIntStats) => ({
+  is: stats.isDirectory() ? "folder" : stats.isFile() ? "file" : "other",
+  identity: identityOf(stats),
+  mtimeMs: Math.max(0, Number(stats.mtimeMs)),
+  mode: Number(stats.mode) & 0o777,
+  ctimeMs: Number(stats.ctimeMs),
+  uid: Number(stats.uid),
+});
+/** With the time that was told of it before, where the disk tells another one of what nobody wrote. */
+function steadily(
+  { identity, mtimeMs }: Pick<Facts, "identity" | "mtimeMs">,
+  path: string,
+): Pick<Facts, "identity" | "mtimeMs"> {
+  const steady = fileTimes.steady(identity, path);
+  return steady === identity
+    ? { identity, mtimeMs }
+    : { identity: steady, mtimeMs: Math.max(0, Math.floor(Number(steady.mtimeNs) / 1e6)) };
+}
+
+type Facts = ReturnType<typeof factsOf>;
+type Seen = ReturnType<typeof factsOf> & { entry: Dirent };
+
+const mood: DiskMood = { later: 0 };
+
+/** What the entries of a folder are, through links. Faults: READ_FAILED (a link that leads nowhere). */
+function statCall(folder: string): DiskCall<Dirent, Seen> {
+  const refuse = (entry: Dirent, error: unknown): never => {
+    if (!entry.isSymbolicLink() || codeOf(error) !== "ENOENT") throw error;
+    const subject = join(folder, entry.name);
+    throw new Fault("READ_FAILED", { op: "capture", subject, detail: "it is a link that leads nowhere" });
+  };
+  return {
+    mood,
+    now: (entry) => {
+      try {
+        return { entry, ...factsOf(statSync(join(folder, entry.name), { bigint: true })) };
+      } catch (error) {
+        return refuse(entry, error);
+      }
+    },
+    later: async (entry) => {
+      const stats = await stat(join(folder, entry.name), { bigint: true }).catch((error: unknown) =>
+        refuse(entry, error),
+      );
+      return { entry, ...factsOf(stats) };
+    },
+  };
+}
+
+/** Returns the hash of names, sizes and times of change; it survives a rename of the folder and a restart. `files` in the order of names. */
+export function fingerprintOf(files: readonly Pick<LookedFile, "relative" | "identity">[]): string {
+  const hash = createHash("sha256");
+  for (const { relative, identity } of files) hash.update(`${relative}\0${identity.sizeBytes}\0${identity.mtimeNs}\n`);
+  return hash.digest("hex").slice(0, 32);
+}

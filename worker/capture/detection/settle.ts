@@ -1,0 +1,196 @@
+import { readdir, readFile, readlink, realpath } from "node:fs/promises";
+import { sep } from "node:path";
+import { MOST_WOBBLE_MS } from "#worker/base/file-times.ts";
+import type { Candidate } from "./find.ts";
+import { folderOf, type Look } from "./look.ts";
+import { readReadiness, type Readiness } from "./readiness.ts";
+
+/**
+ * When is a checkpoint finished? Its own files may say so: then it is taken at the second equal look. They may say that
+ * something is missing: then it is not taken however long it is quiet, because its program may have been killed in the
+ * middle. Where they say nothing: when it looks the same for the settle time, holds nothing temporary, and (where /proc
+ * can be read) nobody has a file in it open for writing.
+ */
+export interface Settler {
+  /** Whether the checkpoint is finished, judged by this look and those before it. */
+  isSettled(candidate: Candidate, look: Look): Promise<boolean>;
+  /** What is missing of one that has been quiet for so long that this is worth saying; null of all others. */
+  whyUnfinished(path: string): string | null;
+  /** Why one that has been quiet for `unfinishedAfterMs` may not be whole: it is taken all the same. Null of all others. */
+  doubtOf(path: string): string | null;
+  /** It is gone, or was taken. */
+  forget(path: string): void;
+}
+
+/** Where much time may pass between two files (an optimizer gathered from many ranks) the wait is longer. */
+const LONGER = 15;
+/** An unfinished one that was quiet for this long is spoken of. */
+const WORTH_SAYING_MS = 60_000;
+
+export interface SettleOptions {
+  settleMs: number;
+  /** What looks unfinished and has been quiet for so long is taken as doubtful. */
+  unfinishedAfterMs: number;
+  /** Milliseconds that only go up. */
+  now(): number;
+  /** Epoch ms, comparable with file times. */
+  wallNow(): number;
+  hasWriter(candidate: Candidate): Promise<boolean>;
+}
+
+interface Seen {
+  fingerprint: string;
+  since: number;
+  temporary: string | null;
+  /** Null until it looked the same twice: files that are being written are not read. */
+  readiness: Readiness | null;
+  /** Somebody has a file in it open for writing. */
+  isHeld: boolean;
+}
+
+const whyOf = ({ temporary, readiness }: Pick<Seen, "temporary" | "readiness">): string | null => {
+  if (temporary !== null) return `${temporary} looks temporary`;
+  return readiness?.says === "unfinished" ? readiness.why : null;
+};
+
+export function createSettler(options: SettleOptions): Settler {
+  const seen = new Map<string, Seen>();
+  // Seen for the first time, but untouched for long: the worker was started later than the program wrote it. Of another machine's disk
+  // only our own clock says for how long.
+  const isOld = ({ isRemote, touchedMs }: Look, waitMs: number): boolean =>
+    !isRemote && options.wallNow() - touchedMs > Math.max(waitMs, 1000);
+  const isDone = (readiness: Readiness, about: { look: Look; before: Seen | null }): boolean => {
+    if (readiness.says === "unfinished") return false;
+    if (readiness.says === "finished" && about.before !== null) return true;
+    const waitMs = waitOf(readiness, options.settleMs) + wobbleMs(about.look);
+    if (about.before !== null && options.now() - about.before.since >= waitMs) return true;
+    return isOld(about.look, waitMs);
+  };
+  return {
+    forget: (path) => void seen.delete(path),
+    whyUnfinished: (path) => {
+      const found = seen.get(path);
+      if (found === undefined || options.now() - found.since < WORTH_SAYING_MS) return null;
+      return whyOf(found);
+    },
+    doubtOf: (path) => {
+      const found = seen.get(path);
+      if (found === undefined || found.isHeld || options.now() - found.since < options.unfinishedAfterMs) return null;
+      return whyOf(found);
+    },
+    isSettled: async (candidate, look) => {
+      const { path } = candidate;
+      const known = seen.get(path);
+      const before = known?.fingerprint === look.fingerprint ? known : null;
+      const fresh = { fingerprint: look.fingerprint, since: options.now(), readiness: null, isHeld: false };
+      const now: Seen = { ...(before ?? fresh), temporary: look.temporary };
+      seen.set(path, now);
+      if (look.files.length === 0) return false;
+      if (options.now() - now.since >= options.unfinishedAfterMs) now.isHeld = await options.hasWriter(candidate);
+      if (look.temporary !== null) return false;
+      if (before === null && !isOld(look, options.settleMs)) return false;
+      // A tracker beside it may change although the checkpoint itself does not.
+      if (now.readiness?.says !== "finished") now.readiness = await readReadiness(candidate, look);
+      return isDone(now.readiness, { look, before }) && !(await options.hasWriter(candidate));
+    },
+  };
+}
+
+const waitOf = (readiness: Readiness, settleMs: number): number =>
+  readiness.says === "unsaid" && readiness.isSlow ? settleMs * LONGER : settleMs;
+
+/** On such a disk what is being written may look unchanged for so long. */
+const wobbleMs = ({ wobbles }: Look): number => (wobbles ? MOST_WOBBLE_MS : 0);
+
+/** For a look at what is finished by now, while its program goes on. */
+export interface SettlerByNow extends Settler {
+  /** Until the next of those that were quiet at their first look has been quiet for long enough; 0 when there is none. */
+  leftMs(): number;
+}
+
+/**
+ * What says itself that it is finished is taken at once. Of the rest its program may be between two files, so that only
+ * what was untouched for the settle time is taken; what is written to after the first look is not of now.
+ */
+export function createSettlerByNow(options: Omit<SettleOptions, "now" | "unfinishedAfterMs">): SettlerByNow {
+  const first = new Map<string, { fingerprint: string; at: number }>();
+  const dueAt = new Map<string, number>();
+  return {
+    forget: () => undefined,
+    whyUnfinished: () => null,
+    doubtOf: () => null,
+    leftMs: () => {
+      const left = [...dueAt.values()].map((at) => at - options.wallNow()).filter((ms) => ms > 0);
+      return left.length === 0 ? 0 : Math.min(...left);
+    },
+    isSettled: async (candidate, look) => {
+      const { path } = candidate;
+      const before = first.get(path) ?? { fingerprint: look.fingerprint, at: options.wallNow() };
+      first.set(path, before);
+      const isSame = before.fingerprint === look.fingerprint;
+      dueAt.delete(path);
+      if (look.files.length === 0 || look.temporary !== null) return false;
+      const readiness = await readReadiness(candidate, look);
+      if (readiness.says === "unfinished" || (await options.hasWriter(candidate))) return false;
+      // By our own clock where we saw it: that of a disk may be ahead, and that of another machine behind.
+      const seenAt = isSame ? before.at : options.wallNow();
+      const touchedMs = look.isRemote ? seenAt : isSame ? Math.min(look.touchedMs, seenAt) : look.touchedMs;
+      const quietAt = touchedMs + Math.max(waitOf(readiness, options.settleMs), 1000) + wobbleMs(look);
+      if (readiness.says === "finished" || options.wallNow() >= quietAt) return true;
+      if (isSame) dueAt.set(path, quietAt);
+      return false;
+    },
+  };
+}
+
+/**
+ * For the last look, when the program has ended: nobody will write what is missing, so nothing is waited for. After a crash
+ * only what says itself that it is whole is taken as that; the rest is doubtful.
+ */
+export function createLastSettler(how: "done" | "crashed"): Settler {
+  const doubts = new Map<string, string>();
+  return {
+    forget: () => undefined,
+    whyUnfinished: () => null,
+    doubtOf: (path) => doubts.get(path) ?? null,
+    isSettled: async (candidate, look) => {
+      const { path } = candidate;
+      doubts.delete(path);
+      if (look.files.length === 0 || (await hasOpenWriter(candidate))) return false;
+      const { temporary } = look;
+      const readiness = temporary === null ? await readReadiness(candidate, look) : null;
+      const why = whyOf({ temporary, readiness });
+      if (why !== null) doubts.set(path, why);
+      else if (readiness?.says === "unsaid" && !readiness.isWhole && how === "crashed")
+        doubts.set(path, "its program ended with a fault, and nothing in it says whether it was finished");
+      return !doubts.has(path);
+    },
+  };
+}
+
+/**
+ * Returns whether any visible process has a file at or under the candidate open for writing; of several files and of a
+ * final model, one of them: logs beside them stay open. False where /proc does not exist.
+ */
+export async function hasOpenWriter(candidate: Pick<Candidate, "path" | "kind" | "names">): Promise<boolean> {
+  const { names } = candidate;
+  const path = candidate.kind === "files" ? folderOf(candidate) : candidate.path;
+  const target = await realpath(path).catch(() => path);
+  const own = names === undefined ? null : new Set(names.map((name) => target + sep + name));
+  const inside = (file: string) => (own === null ? file === target || file.startsWith(target + sep) : own.has(file));
+  for (const pid of await readdir("/proc").catch(() => [])) {
+    if (!/^\d+$/.test(pid) || pid === String(process.pid)) continue;
+    for (const fd of await readdir(`/proc/${pid}/fd`).catch(() => [])) {
+      const file = await readlink(`/proc/${pid}/fd/${fd}`).catch(() => "");
+      if (inside(file) && (await isWritable(pid, fd))) return true;
+    }
+  }
+  return false;
+}
+
+/** The last two bits of the flags: 0 is reading only. */
+async function isWritable(pid: string, fd: string): Promise<boolean> {
+  const info = await readFile(`/proc/${pid}/fdinfo/${fd}`, "utf8").catch(() => "");
+  const flags = /^flags:\s*([0-7]+)/m.exec(info)?.[1];
+  return flags !== undefined && (Number.parseInt(flags, 8) & 3) !== 0;
+}

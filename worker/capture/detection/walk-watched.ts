@@ -1,0 +1,392 @@
+import type { Dirent, Stats } from "node:fs";
+import { readdir, realpath, stat } from "node:fs/promises";
+import { dirname, join, sep } from "node:path";
+import { isFrameworkFile, isWeightsName } from "#protocol/recognition/checkpoint-evidence.ts";
+import { isModelName, readFileName, type FileName } from "#protocol/recognition/checkpoint-file-names.ts";
+import { dateIn, isTemporaryName, stepOf } from "#protocol/recognition/checkpoint-layouts.ts";
+import { codeOf, diskFault } from "#worker/base/disk-fault.ts";
+import { fileTimes } from "#worker/base/file-times.ts";
+import { FINAL, fileSetsOf, type SavedFile } from "./file-sets.ts";
+import { finalModelNames } from "./final-model.ts";
+import { stepOfNamed, type Candidate, type NamePattern } from "./find.ts";
+import { isModelContent } from "./is-model-content.ts";
+import { isCheckpointFolder, judgeFolder } from "./judge-folder.ts";
+import { readGlobalStep } from "./read-global-step.ts";
+import { readStepInside } from "./read-step-inside.ts";
+
+/**
+ * Finds checkpoints in a watched folder and below it. The work is bounded: so many levels, folders and names, and a folder
+ * that did not change is not listed again.
+ */
+export interface Finder {
+  /** Returns what may be a checkpoint, lowest step first. Faults: READ_FAILED. */
+  find(): Promise<Candidate[]>;
+  /** The same, walked now: `find` may answer with what an earlier walk found. Faults: READ_FAILED. */
+  findAnew(): Promise<Candidate[]>;
+  /** Returns the weights without a state to go on from that the last walk found below the folder, and the stripped ones in it. */
+  finals(): readonly FinalBelow[];
+  /** Returns whether the last walk took this file for a checkpoint, or for the first file of one. */
+  holds(path: string): boolean;
+}
+
+/** Weights in a folder below the watched one, as `save_pretrained` leaves them; or, there and in that folder itself, stripped by their saver. */
+export interface FinalBelow {
+  path: string;
+  names: readonly string[];
+  /** When the newest of the weights was written, epoch ms. */
+  writtenMs: number;
+}
+
+const MOST_LEVELS = 6;
+const MOST_FOLDERS = 2_000;
+const MOST_NAMES = 100_000;
+
+/** Folders of tools, in which nobody keeps checkpoints. */
+const NEVER_ENTERED = /^(__pycache__|node_modules|site-packages|lost\+found|wandb)$/;
+/** The names in a folder, by kind. */
+interface Listing {
+  changedMs: number;
+  /** When it was read, and when we first saw that time of the folder, by our own clock. */
+  readMs: number;
+  sinceMs: number;
+  /** What comes later gives the folder another time. */
+  isLasting: boolean;
+  folders: readonly string[];
+  files: readonly string[];
+  links: readonly string[];
+  /** Those of the files that may be a checkpoint, once that was asked: most folders have none. */
+  saved: readonly { name: string; read: FileName }[] | null;
+}
+
+/** A change within this time of the last one may have left the time of a folder as it was. */
+const COARSE_CLOCK_MS = 2_000;
+/** Walking takes a fiftieth of the time at most, and is put off no longer than this. */
+const REST_PER_WALK = 50;
+const MOST_REST_MS = 30_000;
+/** A walk that is shorter costs nothing worth saving. */
+const SHORT_WALK_MS = 10;
+/** On a busy machine one walk takes many times what it costs: the shortest of the last ones counts, and until there are so many no long rest is taken. */
+const WALKS_COMPARED = 3;
+const UNSURE_REST_MS = 2_000;
+
+/** Returns for how long a folder is not walked again, by what its last walks took (ms, oldest first). */
+export function restAfter(walks: readonly number[]): number {
+  const shortestMs = Math.min(...walks);
+  if (shortestMs < SHORT_WALK_MS) return 0;
+  return Math.min(walks.length < WALKS_COMPARED ? UNSURE_REST_MS : MOST_REST_MS, shortestMs * REST_PER_WALK);
+}
+
+export function createFinder(folder: string, takes: NamePattern | null, followsAll = false): Finder {
+  const links = { root: folder, followsAll };
+  const listings = new Map<string, Listing>();
+  const insides = new Map<string, Inside>();
+  let last: { found: Candidate[]; until: number } | null = null;
+  let walks: number[] = [];
+  let finals: readonly FinalBelow[] = [];
+  const findAnew = async () => {
+    const startedAt = performance.now();
+    const bounds = { seen: new Set<string>(), folders: 0, names: 0 };
+    const walk: Walk = {
+      root: folder,
+      takes,
+      found: [],
+      finals: [],
+      keras: [],
+      states: [],
+      listings,
+      insides,
+      ...bounds,
+    };
+    try {
+      await enter(walk, folder, 0);
+      await addStates(walk);
+    } catch (error) {
+      const fault = diskFault(error, { op: "watch", subject: folder, otherwise: "READ_FAILED" });
+      if (fault.context.detail !== "ENOENT") throw fault;
+    }
+    for (const path of listings.keys()) if (!walk.seen.has(path)) listings.delete(path);
+    for (const path of insides.keys()) if (!walk.seen.has(path)) insides.delete(path);
+    const found = walk.found
+      .map((one) => ({ ...one, links }))
+      .sort((a, b) => a.step - b.step || (a.path < b.path ? -1 : 1));
+    finals = walk.finals;
+    walks = [...walks, performance.now() - startedAt].slice(-WALKS_COMPARED);
+    last = { found, until: startedAt + restAfter(walks) };
+    return found;
+  };
+  return {
+    finals: () => finals,
+    holds: (path) => last?.found.some((one) => one.path === path) === true,
+    findAnew,
+    find: async () => (last !== null && performance.now() < last.until ? last.found : findAnew()),
+  };
+}
+
+/** What was read out of a file; `key` is its size and time. */
+interface Inside {
+  key: string;
+  step: number | null;
+  isModel: boolean;
+}
+
+interface Walk {
+  root: string;
+  takes: NamePattern | null;
+  found: Candidate[];
+  finals: FinalBelow[];
+  /** Folders with files of `model.save()` of Keras, which are a state or a final model. */
+  keras: { folder: string; names: readonly string[] }[];
+  /** Files that their content alone shows to be models, and what is written in place beside numbered files. */
+  states: Candidate[];
+  listings: Map<string, Listing>;
+  insides: Map<string, Inside>;
+  /** Folders and files that are still there. */
+  seen: Set<string>;
+  folders: number;
+  names: number;
+}
+
+/**
+ * Returns the checkpoints in a folder and below it, lowest step first; with `takes` only those with such names. A folder that
+ * does not exist yet has none. Faults: READ_FAILED.
+ */
+export const findCandidates = (
+  folder: string,
+  takes: NamePattern | null = null,
+  followsAll = false,
+): Promise<Candidate[]> => createFinder(folder, takes, followsAll).find();
+
+async function enter(walk: Walk, folder: string, level: number): Promise<void> {
+  if (++walk.folders > MOST_FOLDERS || walk.names >= MOST_NAMES) return;
+  const listing = await list(walk, folder);
+  for (const name of listing.folders) {
+    const path = join(folder, name);
+    const isEntered = await addFolder(walk, { path, name });
+    if (isEntered && level < MOST_LEVELS) await enterBelow(walk, path, level + 1);
+  }
+  const linked: string[] = [];
+  for (const name of listing.links) {
+    const kind = await kindOfLink(walk, join(folder, name));
+    // A link is followed to a checkpoint, never to a folder in which one might lie.
+    if (kind === "folder") await addFolder(walk, { path: join(folder, name), name });
+    if (kind === "file") linked.push(name);
+  }
+  listing.saved ??= savedAmong(walk, listing.files);
+  const stripped = await addFiles(walk, folder, [...listing.saved, ...savedAmong(walk, linked)]);
+  const keras = listing.files.filter((name) => KERAS_STATE.test(name));
+  if (keras.length > 0 && walk.takes === null) walk.keras.push({ folder, names: keras });
+  // The weights of `save_pretrained` in the watched folder itself are found without a walk (`findFinalModel`).
+  await addFinal(walk, folder, [...(folder === walk.root ? [] : finalModelNames(listing.files)), ...stripped]);
+}
+
+/** `model.save("model.h5")` of Keras, with its optimizer, or weights alone. */
+const KERAS_STATE = /^model(\.weights)?\.h5$/;
+
+/**
+ * Adds `model.h5` and `model.joblib`, written again and again in place, where there is no checkpoint at all: then they are what a
+ * program goes on from. Beside checkpoints they are the final model, or a part of the program (a scaler), and no step.
+ */
+async function addStates(walk: Walk): Promise<void> {
+  if (walk.states.length === 0 && walk.keras.length === 0) return;
+  for (const candidate of walk.found) if (await isCheckpoint(walk, candidate)) return;
+  walk.found.push(...walk.states);
+  for (const { folder, names } of walk.keras) {
+    const saved = names.flatMap((name) => {
+      const read = readFileName(name);
+      return read === null ? [] : [{ name, read }];
+    });
+    await addFiles(walk, folder, saved);
+    walk.finals = walk.finals.filter(({ path }) => path !== folder);
+  }
+}
+
+/** A number in a name is no proof: `samples_10/` and `preds_5.npz` are found too, and are judged after the walk. */
+async function isCheckpoint({ insides, listings }: Walk, candidate: Candidate): Promise<boolean> {
+  const { path, name, kind, isSaverName, names = [name] } = candidate;
+  if (isSaverName === true) return true;
+  if (kind === "folder") return isCheckpointFolder(path, listings.get(path) ?? null);
+  const folder = dirname(path);
+  return names.some((one) => isWeightsName(one) || insides.get(join(folder, one))?.isModel === true);
+}
+
+async function addFinal(walk: Walk, folder: string, names: readonly string[]): Promise<void> {
+  const writtenMs = await newestTime(folder, names);
+  if (writtenMs > 0) walk.finals.push({ path: folder, names, writtenMs });
+}
+
+/** One folder of many that nobody may read keeps none of the others from being found. */
+async function enterBelow(walk: Walk, path: string, level: number): Promise<void> {
+  try {
+    await enter(walk, path, level);
+  } catch (error) {
+    if (!["ENOENT", "ENOTDIR", "EACCES", "EPERM"].includes(codeOf(error) ?? "")) throw error;
+  }
+}
+
+async function list(walk: Walk, folder: string): Promise<Listing> {
+  const { mtimeMs, dev } = await stat(folder);
+  const known = walk.listings.get(folder);
+  walk.seen.add(folder);
+  const isSame = known?.changedMs === mtimeMs;
+  const listing = isSame && known.isLasting ? known : await readListing(folder, mtimeMs);
+  if (isSame) listing.sinceMs = known.sinceMs;
+  walk.names += listing.folders.length + listing.files.length + listing.links.length;
+  // A clock that is behind ours makes a change of now look old, and the next one may get the same time.
+  const changedAtMs = fileTimes.isRemote(String(dev), folder) ? listing.sinceMs : mtimeMs;
+  listing.isLasting ||= listing.readMs - changedAtMs > COARSE_CLOCK_MS;
+  walk.listings.set(folder, listing);
+  return listing;
+}
+
+async function readListing(folder: string, changedMs: number): Promise<Listing> {
+  const readMs = Date.now();
+  const entries = await readdir(folder, { withFileTypes: true });
+  const named = (isIt: (entry: Dirent) => boolean) => entries.filter(isIt).map(({ name }) => name);
+  return {
+    changedMs,
+    readMs,
+    sinceMs: readMs,
+    isLasting: false,
+    folders: named((entry) => entry.isDirectory()),
+    files: named((entry) => entry.isFile()),
+    links: named((entry) => entry.isSymbolicLink()),
+    saved: null,
+  };
+}
+
+/**
+ * A link to what lies in the watched folder anyway is a label (`checkpoint-best`, `last.ckpt`): it belongs to what it points
+ * to. One that leads out is taken for what it leads to.
+ */
+async function kindOfLink(walk: Walk, path: string): Promise<"folder" | "file" | null> {
+  const target = await realpath(path).catch(() => null);
+  const root = await realpath(walk.root).catch(() => walk.root);
+  if (target === null || target === root || target.startsWith(root + sep)) return null;
+  const stats = await stat(path).catch(() => null);
+  return stats === null ? null : stats.isDirectory() ? "folder" : stats.isFile() ? "file" : null;
+}
+
+/** Adds a folder where it may be a checkpoint. Returns whether others may lie below it. */
+async function addFolder(walk: Walk, { path, name }: { path: string; name: string }): Promise<boolean> {
+  if (isTemporaryName(name) || NEVER_ENTERED.test(name)) return false;
+  const { takes } = walk;
+  if (takes !== null) {
+    const step = stepOfNamed(name, { kind: "folder", takes });
+    if (step !== null) walk.found.push({ path, name, step, kind: "folder" });
+    return step === null;
+  }
+  const step = stepOf(name, "folder");
+  const inside = await list(walk, path).catch(() => null);
+  if (step === null) {
+    // Rewritten in place under one name: accelerate's `save_state("state")`.
+    const own = (inside?.files ?? []).filter(isFrameworkFile);
+    if (own.length === 0) return true;
+    walk.found.push({ path, name, kind: "folder", isSaverName: true, ...(await stepInPlace(path, own)) });
+    return false;
+  }
+  const judged = inside === null ? "both" : judgeFolder(name, inside);
+  const isDated = dateIn(name) === step;
+  if (judged !== "others")
+    walk.found.push({ path, name, step, kind: "folder", ...(isDated && { stepFrom: "time" as const }) });
+  return judged !== "checkpoint";
+}
+
+const MOST_ASKED = 64;
+
+async function stepInPlace(path: string, names: readonly string[]): Promise<Pick<Candidate, "step" | "stepFrom">> {
+  const step = await readGlobalStep(path);
+  if (step !== null) return { step, stepFrom: "inside" };
+  return { step: Math.floor((await newestTime(path, names)) / 1000), stepFrom: "time" };
+}
+
+/** When the newest of these files was written, epoch ms; 0: there is none. */
+async function newestTime(folder: string, names: readonly string[]): Promise<number> {
+  let newestMs = 0;
+  for (const name of names.slice(0, MOST_ASKED)) {
+    const stats = await stat(join(folder, name)).catch(() => null);
+    newestMs = Math.max(newestMs, stats?.mtimeMs ?? 0);
+  }
+  return newestMs;
+}
+
+/** Returns the names of files that may be a checkpoint. Weights under the names of `save_pretrained` are a final model. */
+function savedAmong({ takes }: Walk, names: readonly string[]): { name: string; read: FileName }[] {
+  const final = new Set(finalModelNames(names));
+  return names.flatMap((name) => {
+    const read = final.has(name) || isTemporaryName(name) ? null : readWanted(takes, name);
+    return read === null ? [] : [{ name, read }];
+  });
+}
+
+/** Returns the names of those that their saver stripped at its end: nothing goes on from them. */
+async function addFiles(
+  walk: Walk,
+  folder: string,
+  names: readonly { name: string; read: FileName }[],
+): Promise<string[]> {
+  const files: SavedFile[] = [];
+  for (const { name, read } of names) {
+    const path = join(folder, name);
+    const stats = await stat(path).catch(() => null);
+    if (stats === null) continue;
+    const { step: inside, isModel } = await insideOf(walk, { path, stats, read });
+    files.push({
+      name,
+      read,
+      isModel: walk.takes !== null || isModelName(name) || isModel,
+      isKnown: isModel,
+      mtimeMs: stats.mtimeMs,
+      inside,
+    });
+  }
+  for (const set of fileSetsOf(files)) {
+    const { names: own, step, stepFrom, isSaverName, lacks, data } = set;
+    const [first, second] = own;
+    if (first === undefined) continue;
+    const isShownByName =
+      walk.takes !== null ||
+      (!set.isBesideSteps &&
+        (isSaverName || own.some((name) => isWeightsName(name) || readFileName(name)?.step !== null)));
+    (isShownByName ? walk.found : walk.states).push({
+      path: join(folder, first),
+      name: first,
+      step,
+      ...(stepFrom !== "name" && { stepFrom }),
+      kind: second === undefined ? "file" : "files",
+      ...(second !== undefined && { names: own }),
+      ...(data.length > 0 && { data }),
+      ...(isSaverName && { isSaverName }),
+      ...(lacks !== null && { lacks }),
+      ...(set.isAlone && { isAlone: true }),
+      ...(set.isAwaited && { isAwaited: true }),
+    });
+  }
+  return files.filter(({ inside }) => inside === FINAL).map(({ name }) => name);
+}
+
+/** A person's pattern takes the place of what is known of names. */
+function readWanted(takes: NamePattern | null, name: string): FileName | null {
+  if (takes === null) return readFileName(name);
+  if (!takes(name)) return null;
+  const step = stepOfNamed(name, { kind: "file", takes });
+  return { step, from: step === null ? null : "step", isSaverName: true };
+}
+
+/** What a file says itself where its name leaves it open: its step, and whether it is a model. Read once for each time that it is written. */
+async function insideOf(
+  { insides, seen }: Walk,
+  { path, stats, read }: { path: string; stats: Stats; read: FileName },
+): Promise<Pick<Inside, "step" | "isModel">> {
+  const key = `${stats.size} ${stats.mtimeMs}`;
+  const known = insides.get(path);
+  seen.add(path);
+  if (known?.key === key) return known;
+  const isOpen = read.from === null || read.from === "epoch";
+  const step = isOpen ? await readStepInside(path, stats.size) : null;
+  // What a saver's word or an ending says need not be read.
+  const isShown = isModelName(path) && read.from !== null && (read.isSaverName || isWeightsName(path));
+  const isModel = !isShown && (await isModelContent(path));
+  const inside = { key, step, isModel };
+  insides.set(path, inside);
+  return inside;
+}

@@ -1,0 +1,333 @@
+import { createHash } from "node:crypto";
+import { basename, join } from "node:path";
+import { Fault, toFault } from "#protocol/faults/fault.ts";
+import type { RunName } from "#protocol/base/names.ts";
+import { MOST_BESIDE } from "#protocol/checkpoint/place.ts";
+import type { NodeEventBody } from "#protocol/wire/reports.ts";
+import { systemClock, type Clock } from "../base/clock.ts";
+import type { Outbox } from "../hub-link/outbox.ts";
+import type { BesideLeft } from "./detection/beside.ts";
+import type { Capture } from "./capture.ts";
+import type { Candidate } from "./detection/find.ts";
+import type { Look } from "./detection/look.ts";
+import { FINAL_QUIET_MS, finalModelBelow, findFinalModel } from "./detection/final-model.ts";
+import { readGlobalStep } from "./detection/read-global-step.ts";
+import { createLastSettler, createSettler, createSettlerByNow, hasOpenWriter } from "./detection/settle.ts";
+import { createRecogniser } from "./detection/recognise.ts";
+import { takeCapture, type TakeParts } from "./take-capture.ts";
+import { untakenWords } from "./detection/untaken.ts";
+import { createFinder, type Finder } from "./detection/walk-watched.ts";
+import { createRests, keepWatching, lookOnce, type Watch, type Watching } from "./watch.ts";
+
+/** From a name in a watched folder to a capture in the ledger. */
+export interface Capturing extends TakeParts {
+  watch: Watch;
+  /** When this worker began to watch the run, epoch ms. */
+  watchedSince: number;
+  settleMs: number;
+  /** See `SettleOptions`. */
+  unfinishedAfterMs: number;
+  outbox: Outbox;
+  signal: AbortSignal;
+  /** Fires before `signal` when no more captures are wanted. */
+  until: AbortSignal;
+  /** Then: how the program that wrote them ended; null when it may go on writing. */
+  over(): ProgramOver | null;
+  /** What the program must not go on from and nobody may move: neither seen nor taken while it stays as it is. */
+  isLeft?(path: string, fingerprint: string): boolean;
+  /** Nothing is taken now; it is looked at again. */
+  isClosed?(): boolean;
+  clock?: Clock;
+  /** The newest checkpoint in the folder, finished or not. */
+  onSeen(run: RunName, newest: { step: number; at: number }, candidate: Candidate): void;
+  /** One is about to be taken. Faults: those of a claim; then it is looked at again. */
+  onBefore?(candidate: Candidate, look: Look): Promise<void>;
+  onCaptured(capture: Capture): void;
+  onPassedOver(candidate: Candidate): void;
+  /** `look` is null where it could not be looked at, or is written without a rest. */
+  onRefused(candidate: Candidate, fault: Fault, look: Look | null): void;
+  onFault(fault: Fault): void;
+}
+
+/** `crashed`: it may have left half of something that does not say so itself. */
+export type ProgramOver = "done" | "crashed";
+
+/** A refusal for one of these is for good; the others (a full disk) are looked at again. */
+const FOR_GOOD: ReadonlySet<string> = new Set(["HOSTILE_NAME", "TOO_LARGE"]);
+const TRY_AGAIN_MS = 60_000;
+/** What is no checkpoint may become one while it is written: nothing is said before so many settle times without a change. */
+const QUIET_TIMES = 30;
+/** What never rests is said after this time: within two minutes somebody knows of it. */
+const MOST_UNSAID_MS = 55_000;
+/** Names of a program that makes ever new ones. */
+const MOST_REMEMBERED = 1_000;
+/** Of these it does not matter what exactly was refused. */
+const OF_THE_DISK: ReadonlySet<string> = new Set(["NO_SPACE"]);
+
+/** Captures until no more are wanted, and then what a program that has ended left. */
+export async function keepCapturing(capturing: Capturing): Promise<void> {
+  const watching = watchingOf(capturing);
+  await keepWatching(watching);
+  const how = capturing.over();
+  if (how !== null && !capturing.signal.aborted) await lookLast(watching, how, capturing.signal);
+}
+
+/** What needs longer to be sure of is left to the watcher. */
+const MOST_PATIENCE_MS = 30_000;
+
+/**
+ * Takes what is finished by now, while its program goes on. What does not say so itself is waited for until it has been
+ * quiet for the settle time, or until the signal fires. Faults: that of the signal.
+ */
+export async function takeFinished(capturing: Capturing, until: AbortSignal): Promise<void> {
+  const { settleMs, wallNow, signal } = capturing;
+  const settler = createSettlerByNow({ settleMs, wallNow, hasWriter: hasOpenWriter });
+  const watching = { ...watchingOf(capturing), signal, settler };
+  const { clock } = watching;
+  const endsAt = clock.now() + MOST_PATIENCE_MS;
+  for (;;) {
+    await lookOnce(watching);
+    const leftMs = settler.leftMs();
+    if (leftMs === 0 || clock.now() + leftMs > endsAt) return;
+    await clock.sleep(leftMs, until);
+  }
+}
+
+async function lookLast(watching: WatchingHere, how: ProgramOver, signal: AbortSignal): Promise<void> {
+  const rests = createRests(watching.clock.now);
+  // There is no later look for which a refusal could rest.
+  const knows = watching.isTaken;
+  // A walk of before does not have what the program wrote last.
+  const finder = watching.newFinder();
+  // The program has ended: what it left below is final.
+  const findFinalModel = () => watching.findFinal(finder, 0);
+  await lookOnce({ ...watching, finder, findFinalModel, signal, settler: createLastSettler(how), rests, knows });
+}
+
+interface WatchingHere extends Watching {
+  newFinder(): Watching["finder"];
+  /** As `findFinalModel`; what lies below the folder has to be unchanged for `quietMs`. */
+  findFinal(finder: Watching["finder"], quietMs: number): ReturnType<Watching["findFinalModel"]>;
+  /** Whether it was captured, or refused for good. */
+  isTaken(path: string, fingerprint: string): boolean;
+}
+
+function watchingOf(capturing: Capturing): WatchingHere {
+  const { watch, ledger, runs, outbox, until, wallNow } = capturing;
+  const clock = capturing.clock ?? systemClock;
+  const told = new Map<string, string>();
+  const refusals = new Map<string, { what: string; code: string; fingerprint: string; at: number }>();
+  const { settleMs, unfinishedAfterMs } = capturing;
+  const settler = createSettler({
+    settleMs,
+    unfinishedAfterMs,
+    now: clock.now,
+    wallNow,
+    hasWriter: hasOpenWriter,
+  });
+
+  const isSayable = sayableOf(capturing, clock);
+  const isResting = (path: string, fingerprint: string) => {
+    const refusal = refusals.get(path);
+    // What is not finished may be at any moment, by a file beside it too.
+    if (refusal === undefined || refusal.code === "NOT_FINISHED") return false;
+    const isMeant = refusal.fingerprint === fingerprint || OF_THE_DISK.has(refusal.code);
+    return isMeant && clock.now() - refusal.at < TRY_AGAIN_MS;
+  };
+  const newFinder = () => {
+    const finder = createFinder(watch.folder, watch.takes, watch.followsLinks);
+    return watch.group === undefined ? finder : findPieces(finder);
+  };
+  const isTaken: WatchingHere["isTaken"] = (path, fingerprint) => ledger.knows(path, fingerprint);
+  const refuse = async (candidate: Candidate, about: { look: Look | null; fault: Fault }) => {
+    const { look, fault } = about;
+    const { code } = fault;
+    const fingerprint = look?.fingerprint ?? "";
+    const what = `${code} ${fingerprint}`;
+    const before = refusals.get(candidate.path);
+    refusals.set(candidate.path, { what, code, fingerprint, at: clock.now() });
+    // First: what follows fails on a full disk.
+    if (before?.what !== what) capturing.onRefused(candidate, fault, look);
+    if (look !== null && FOR_GOOD.has(code)) await ledger.remember(candidate.path, fingerprint);
+    if (told.get(candidate.path) === what) return;
+    // An older hub does not know the code, and would refuse all that stands behind it in the outbox. One that has said
+    // nothing yet is told at a later look.
+    if (code === "NO_CHECKPOINT" && capturing.hubKnows?.("no-checkpoint") !== true) return;
+    told.set(candidate.path, what);
+    if (code === "LINK_REFUSED" && capturing.hubKnows?.("link-refused") !== true) return;
+    await outbox.add({
+      type: "capture-refused",
+      run: watch.run,
+      path: candidate.path.slice(-1024),
+      fault: fault.toData(),
+    });
+  };
+  /** Names what lies beside a checkpoint and is not kept with it. The checkpoint is captured: no failure changes that. */
+  const sayBesideLeft = async (left: readonly BesideLeft[]) => {
+    const [first] = left;
+    if (first === undefined) return;
+    const path = join(watch.folder, first.path);
+    const detail = besideLeftWords(first, left.length - 1);
+    const fault = new Fault("NO_CHECKPOINT", { op: "capture", subject: path, detail });
+    try {
+      await refuse({ path, name: basename(path), step: 0, kind: "file" }, { look: null, fault });
+    } catch (error) {
+      capturing.onFault(toFault(error, { op: "capture", subject: path }));
+    }
+  };
+  // An older hub would take it for a checkpoint. One that has said nothing yet is most likely of our version.
+  const findFinal: WatchingHere["findFinal"] = async (finder, quietMs) => {
+    if (capturing.hubKnows?.("final-model") === false) return null;
+    const newestCheckpointMs = runs.get(watch.run)?.seen?.at ?? ledger.safe(watch.run)?.at ?? null;
+    const own = await findFinalModel(watch.folder);
+    // The program goes on from it: it is a checkpoint.
+    const isState = own?.names?.some((name) => finder.holds(join(watch.folder, name))) === true;
+    return (isState ? null : own) ?? finalModelBelow(finder.finals(), { newestCheckpointMs, now: wallNow(), quietMs });
+  };
+  return {
+    watch,
+    settler,
+    recogniser: createRecogniser({
+      isNamed: watch.takes !== null,
+      watchedSince: capturing.watchedSince,
+      knows: ledger.knows,
+      isRestored: ledger.isRestored,
+    }),
+    finder: newFinder(),
+    newFinder,
+    clock,
+    signal: until,
+    rests: createRests(clock.now),
+    isTaken,
+    recall: ledger.recall,
+    knows: (path, fingerprint) => isTaken(path, fingerprint) || isResting(path, fingerprint),
+    takesDoubtful: () => capturing.hubKnows?.("doubt") === true,
+    isLeft: (path, fingerprint) => capturing.isLeft?.(path, fingerprint) === true,
+    findFinalModel: (finder) => findFinal(finder, FINAL_QUIET_MS),
+    findFinal,
+    stepOfFinalModel: () => stepOfFinalModel(capturing),
+    onOther: async (candidate, { look, why }) => {
+      const when = isSayable(candidate.path, look.touchedMs);
+      if (when === "later") return;
+      const detail = `${why} (${namesOf(look)})`;
+      await refuse(candidate, {
+        // One that never rests is said once, whatever it becomes.
+        look: when === "quiet" ? look : null,
+        fault: new Fault("NO_CHECKPOINT", { op: "capture", subject: candidate.path, detail }),
+      });
+    },
+    onUntaken: async (untaken) => {
+      const [largest] = untaken.largest;
+      if (largest === undefined) return;
+      const path = join(watch.folder, largest.path);
+      if (isSayable(path, untaken.newestMs) === "later") return;
+      const detail = `no checkpoint format and no checkpoint beside it (${untakenWords(untaken)})`;
+      const fault = new Fault("NO_CHECKPOINT", { op: "capture", subject: path, detail });
+      await refuse({ path, name: basename(path), step: 0, kind: "file" }, { look: null, fault });
+    },
+    onSeen: (newest, look) => {
+      const run = runs.get(watch.run);
+      if (run === undefined || look.files.length === 0) return;
+      run.seen = { step: newest.step, at: Math.round(look.newestMs) };
+      capturing.onSeen(watch.run, run.seen, newest);
+    },
+    onPassedOver: async (candidate, look) => {
+      if (capturing.isClosed?.() === true) return;
+      await outbox.add(passedOver(watch, { candidate, look, at: wallNow() }));
+      await ledger.remember(candidate.path, look.fingerprint);
+      await ledger.rememberSet(candidate.path, look);
+      refusals.delete(candidate.path);
+      capturing.onPassedOver(candidate);
+    },
+    onRefused: refuse,
+    onFault: capturing.onFault,
+    onFinished: async (candidate, look) => {
+      if (capturing.isClosed?.() === true) return;
+      await capturing.onBefore?.(candidate, look);
+      const left: BesideLeft[] = [];
+      const parts = { ...capturing, onBesideLeft: (names: readonly BesideLeft[]) => void left.push(...names) };
+      const taken = await takeCapture(parts, { candidate, look, run: watch.run, root: watch.folder });
+      if (taken === null) return;
+      refusals.delete(candidate.path);
+      capturing.onCaptured(taken);
+      await sayBesideLeft(left);
+    },
+  };
+}
+
+/** The step of a final model: what the Trainer says beside it, else the highest that is known of the run. */
+async function stepOfFinalModel({ watch, ledger, runs }: Capturing): Promise<number> {
+  const { run, folder } = watch;
+  const captured = ledger.all().filter((item) => item.run === run && item.role === undefined);
+  const known = [runs.get(run)?.seen?.step ?? 0, ledger.safe(run)?.step ?? 0, ...captured.map(({ step }) => step)];
+  return (await readGlobalStep(folder)) ?? Math.max(...known);
+}
+
+/** What several nodes write together is in pieces. */
+function findPieces(finder: Finder): Finder {
+  const asPiece = (candidate: Candidate): Candidate => ({ ...candidate, isPiece: true });
+  return {
+    ...finder,
+    find: async () => (await finder.find()).map(asPiece),
+    findAnew: async () => (await finder.findAnew()).map(asPiece),
+  };
+}
+
+/** Returns whether that something is no checkpoint is said now: because it rests, because it never does, or later. */
+function sayableOf(
+  { settleMs, wallNow }: Capturing,
+  clock: Clock,
+): (path: string, changedMs: number) => "quiet" | "busy" | "later" {
+  const seenSince = new Map<string, number>();
+  const saidBusy = new Set<string>();
+  return (path, changedMs) => {
+    if (seenSince.size > MOST_REMEMBERED) seenSince.clear();
+    const since = seenSince.get(path) ?? clock.now();
+    seenSince.set(path, since);
+    const isBusy = wallNow() - changedMs < QUIET_TIMES * settleMs;
+    if (isBusy && clock.now() - since >= MOST_UNSAID_MS) saidBusy.add(path);
+    return saidBusy.has(path) ? "busy" : isBusy ? "later" : "quiet";
+  };
+}
+
+function besideLeftWords({ isLarge }: BesideLeft, others: number): string {
+  const more = others > 0 ? ` (and ${others} more)` : "";
+  return isLarge
+    ? `not kept: it is larger than 1 MiB, the limit of one file of settings beside a checkpoint${more}`
+    : `not kept: the limit is ${MOST_BESIDE} files of settings beside a checkpoint, and these are kept${more}`;
+}
+
+const MOST_NAMES = 3;
+
+/** The first names in it, for the sentence. */
+function namesOf({ files }: Look): string {
+  const names = files.slice(0, MOST_NAMES).map(({ relative }) => relative);
+  const more = files.length - names.length;
+  return `${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+/**
+ * History has no gaps: a checkpoint that was never captured because a newer one was finished as well ends as superseded. Its
+ * ids are made from what it is, so that a repetition after a kill is one entry.
+ */
+function passedOver(watch: Watch, about: { candidate: Candidate; look: Look; at: number }): NodeEventBody {
+  const { candidate, look, at } = about;
+  const name = createHash("sha256").update(`${candidate.path}\0${look.fingerprint}`).digest("hex").slice(0, 32);
+  return {
+    type: "transfer-ended",
+    transferId: `passed-${name}`,
+    direction: "upload",
+    state: "superseded",
+    checkpointId: `passed-${name}`,
+    run: watch.run,
+    step: candidate.step,
+    bytes: look.sizeBytes,
+    files: look.files.length,
+    sentBytes: 0,
+    startedAt: Math.round(at),
+    retries: 0,
+    connections: 0,
+    startedBy: "queue",
+    fault: null,
+  };
+}

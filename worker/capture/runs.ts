@@ -1,0 +1,92 @@
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import type { ClaimAnswer, ClaimFrom } from "#protocol/wire/hello.ts";
+import type { RunName } from "#protocol/base/names.ts";
+import type { GroupMember } from "#protocol/checkpoint/pieces.ts";
+import type { Hub } from "../hub-link/hub.ts";
+
+/**
+ * Who may write a run. A node claims its epoch once per start; when another node claims the run later, the hub refuses
+ * everything of the old epoch with EPOCH_OVER, and this node stops uploading that run until it is started again.
+ */
+export interface Run {
+  readonly name: RunName;
+  claim: ClaimAnswer | null;
+  /** Why this node no longer writes it. */
+  over: Fault | null;
+  seen: { step: number; at: number } | null;
+}
+
+export interface Runs {
+  all(): readonly Run[];
+  get(name: string): Run | undefined;
+  /** The epoch this node writes. Asks the hub the first time. Faults: EPOCH_OVER, HUB_UNREACHABLE and the hub's others. */
+  epochOf(name: string): Promise<ClaimAnswer>;
+  /**
+   * The same, asked again: the newest checkpoint may be another one by now. `from`: where a person has it start. `start`: of the
+   * program that starts, where several nodes write the run together.
+   */
+  askAnew(name: string, wish?: { from?: ClaimFrom; start?: string }): Promise<ClaimAnswer>;
+  /** Opens the next epoch, which starts at the beginning. An older hub goes on with the present one. */
+  beginLine(name: string): Promise<ClaimAnswer>;
+  /** The hub said EPOCH_OVER. */
+  end(name: string, fault: Fault): void;
+}
+
+export function createRuns(
+  names: readonly RunName[],
+  options: {
+    hub: Hub;
+    group?: GroupMember | null;
+    onOver: (run: Run) => void;
+    onClaimed?: (run: Run, claim: ClaimAnswer) => Promise<void>;
+  },
+): Runs {
+  const runs = new Map<string, Run>(names.map((name) => [name, { name, claim: null, over: null, seen: null }]));
+  const end = (name: string, fault: Fault) => {
+    const run = runs.get(name);
+    if (run === undefined || run.over !== null) return;
+    run.over = fault;
+    options.onOver(run);
+  };
+  const runOf = (name: string): Run => {
+    const run = runs.get(name) ?? { name: name as RunName, claim: null, over: null, seen: null };
+    runs.set(name, run);
+    if (run.over !== null) throw run.over;
+    return run;
+  };
+  const { group = null } = options;
+  const ask = async (
+    name: string,
+    { start, ...wish }: { from?: ClaimFrom; isLine?: true; start?: string },
+  ): Promise<ClaimAnswer> => {
+    const run = runOf(name);
+    const together = group === null ? {} : { group: { ...group, ...(start !== undefined && { start }) } };
+    try {
+      const claim = await options.hub.ask("claimEpoch", (client, signal) =>
+        client.node.claimEpoch.mutate({ run: run.name, ...wish, ...together }, { signal }),
+      );
+      if (group !== null && claim.groupOf !== group.of) {
+        const detail = "the hub is older than this worker and does not join pieces of several nodes; update it first";
+        throw new Fault("PROTOCOL_MISMATCH", { op: "claimEpoch", subject: name, detail });
+      }
+      // The uploader and who prepares the run may ask at the same time; the later epoch counts, whichever answer comes last.
+      if (run.claim !== null && claim.epoch < run.claim.epoch) return run.claim;
+      if (claim.epoch > (run.claim?.epoch ?? 0)) run.over = null;
+      run.claim = claim;
+      await options.onClaimed?.(run, claim);
+      return claim;
+    } catch (error) {
+      if (isFault(error) && error.code === "EPOCH_OVER") end(name, error);
+      throw error;
+    }
+  };
+  const askAnew: Runs["askAnew"] = (name, wish = {}) => ask(name, wish);
+  return {
+    beginLine: (name) => ask(name, { isLine: true }),
+    all: () => [...runs.values()],
+    get: (name) => runs.get(name),
+    end,
+    epochOf: async (name) => runOf(name).claim ?? (await askAnew(name)),
+    askAnew,
+  };
+}

@@ -1,0 +1,138 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { runName } from "#protocol/base/names.ts";
+import { createRecogniser } from "./detection/recognise.ts";
+import { createFinder } from "./detection/walk-watched.ts";
+import { createRests, lookOnce, readWatches, type Watching } from "./watch.ts";
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tidemark-watch-"));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+/** A clock that goes on by `lookMs` between two readings of it, and what was looked at. */
+function watchingWith(lookMs: number) {
+  const at = { ms: 0 };
+  const clock = {
+    now: () => {
+      at.ms += lookMs;
+      return at.ms;
+    },
+    sleep: () => Promise.resolve(),
+    random: () => 0,
+  };
+  const seen: string[] = [];
+  const others: string[] = [];
+  const known = new Set<string>();
+  const watching: Watching = {
+    watch: { folder, run: runName.parse("llama"), takes: null },
+    settler: { isSettled: async () => true, whyUnfinished: () => null, doubtOf: () => null, forget: () => undefined },
+    recogniser: createRecogniser({ isNamed: false, watchedSince: 0, knows: () => false, isRestored: () => false }),
+    finder: createFinder(folder, null),
+    clock,
+    signal: new AbortController().signal,
+    rests: createRests(() => at.ms),
+    isLeft: () => false,
+    takesDoubtful: () => true,
+    knows: (path) => known.has(path),
+    recall: () => Promise.resolve(),
+    onFinished: async ({ path }) => void known.add(path),
+    onPassedOver: async () => undefined,
+    onRefused: async () => undefined,
+    findFinalModel: async () => null,
+    stepOfFinalModel: async () => 0,
+    onOther: async ({ name }) => void others.push(name),
+    onUntaken: async () => undefined,
+    onSeen: ({ name }) => void seen.push(name),
+    onFault: (fault) => {
+      throw fault;
+    },
+  };
+  return { watching, seen, others, pass: (ms: number) => void (at.ms += ms) };
+}
+
+async function write(name: string): Promise<void> {
+  await mkdir(join(folder, name), { recursive: true });
+  await writeFile(join(folder, name, "model.safetensors"), name);
+}
+
+test("what is known and takes long to look at is left alone for fifty times as long, and then looked at again", async () => {
+  const { watching, seen, pass } = watchingWith(100);
+  await write("checkpoint-10");
+  await lookOnce(watching);
+  await lookOnce(watching);
+  expect(seen).toEqual(["checkpoint-10", "checkpoint-10"]);
+  await lookOnce(watching);
+  expect(seen).toHaveLength(2);
+  pass(4_800);
+  await lookOnce(watching);
+  expect(seen).toHaveLength(2);
+  pass(200);
+  await lookOnce(watching);
+  expect(seen).toHaveLength(3);
+});
+
+test("it is left alone for a minute at most, and a new one beside it is seen at once", async () => {
+  const { watching, seen, pass } = watchingWith(10_000);
+  await write("checkpoint-10");
+  await lookOnce(watching);
+  await lookOnce(watching);
+  await write("checkpoint-20");
+  await lookOnce(watching);
+  expect(seen).toEqual(["checkpoint-10", "checkpoint-10", "checkpoint-20"]);
+  await rm(join(folder, "checkpoint-20"), { recursive: true });
+  pass(60_001);
+  await lookOnce(watching);
+  expect(seen.at(-1)).toBe("checkpoint-10");
+});
+
+test("one that went and came back under its name is looked at at once", async () => {
+  const { watching, seen } = watchingWith(10_000);
+  await write("checkpoint-10");
+  await lookOnce(watching);
+  await lookOnce(watching);
+  await rm(join(folder, "checkpoint-10"), { recursive: true });
+  await lookOnce(watching);
+  await write("checkpoint-10");
+  await lookOnce(watching);
+  expect(seen).toHaveLength(3);
+});
+
+test("a step that an earlier walk read out of a file is asked for anew before the file is taken", async () => {
+  const { watching } = watchingWith(1);
+  await writeFile(join(folder, "last.pt"), "written anew since");
+  const at = (step: number) => ({ path: join(folder, "last.pt"), name: "last.pt", step, kind: "file" as const });
+  const taken: number[] = [];
+  let walked = at(3);
+  const finder: Watching["finder"] = {
+    find: async () => [walked],
+    findAnew: async () => [(walked = at(4))],
+    finals: () => [],
+    holds: () => false,
+  };
+  const onFinished = async ({ step }: { step: number }) => void taken.push(step);
+  const looking = { ...watching, finder, onFinished };
+  expect(await lookOnce(looking)).toBe(true);
+  expect(taken).toEqual([]);
+  await lookOnce(looking);
+  expect(taken).toEqual([4]);
+});
+
+test("several watched folders belong to runs in their order, or to those of their own names, and never to one", () => {
+  const read = (folders: string[], runs: string[]) =>
+    readWatches({ folders, runs, patterns: [] }).map(({ folder: at, run }) => [at, run]);
+  expect(read(["/new/one", "/new/two"], ["model", "sampler"])).toEqual([
+    ["/new/one", "model"],
+    ["/new/two", "sampler"],
+  ]);
+  expect(read(["/data/model", "/data/sampler"], [])).toEqual([
+    ["/data/model", "model"],
+    ["/data/sampler", "sampler"],
+  ]);
+  expect(() => read(["/a/out", "/b/out"], [])).toThrow(/BAD_INPUT|name a run for each/);
+  expect(() => read(["/a/x", "/b/y"], ["out", "out"])).toThrow(/BAD_INPUT|name a run for each/);
+  expect(() => read(["/a/x", "/b/y"], ["out"])).toThrow(/BAD_INPUT|name one run for each/);
+});

@@ -1,0 +1,357 @@
+import { watch as watchFolder, type FSWatcher } from "node:fs";
+import { basename, resolve } from "node:path";
+import { Fault, isFault, toFault } from "#protocol/faults/fault.ts";
+import { runName, type RunName } from "#protocol/base/names.ts";
+import type { GroupMember } from "#protocol/checkpoint/pieces.ts";
+import type { Clock } from "../base/clock.ts";
+import { readGlob } from "../command-line/glob.ts";
+import type { Candidate, NamePattern } from "./detection/find.ts";
+import { findUntaken, type Untaken } from "./detection/untaken.ts";
+import type { Finder } from "./detection/walk-watched.ts";
+import { lookAt, type Look } from "./detection/look.ts";
+import { inOrderOfEvidence, type Recogniser } from "./detection/recognise.ts";
+import type { Settler } from "./detection/settle.ts";
+
+/**
+ * One watched folder. Notifications of the file system only make it look sooner: they get lost, so it looks every two
+ * seconds anyway. Of several checkpoints that are finished at the same look the one that was written last is taken, because
+ * latest wins; the older ones are recorded as passed over.
+ */
+export interface Watch {
+  folder: string;
+  run: RunName;
+  /** Which names are checkpoints; null: those that frameworks give. */
+  takes: NamePattern | null;
+  /** Links are followed out of the folder to whatever they lead. */
+  followsLinks?: boolean;
+  /** Several nodes write the run together, and what lies here are the pieces of this one. */
+  group?: GroupMember;
+}
+
+export interface Watching {
+  watch: Watch;
+  settler: Settler;
+  recogniser: Recogniser;
+  finder: Finder;
+  clock: Clock;
+  signal: AbortSignal;
+  knows(path: string, fingerprint: string): boolean;
+  /** As that of `Ledger`. */
+  recall(path: string, look: Look): Promise<void>;
+  /** It is neither seen nor taken while it stays as it is. */
+  isLeft(path: string, fingerprint: string): boolean;
+  rests: Rests;
+  /** Secures a finished checkpoint. A fault SOURCE_CHANGED means: look again later. */
+  onFinished(candidate: Candidate, look: Look): Promise<void>;
+  /** The hub keeps what may not be whole apart from what is. An older one would take it for a whole one. */
+  takesDoubtful(): boolean;
+  /** Older ones that were finished together with a newer one. */
+  onPassedOver(candidate: Candidate, look: Look): Promise<void>;
+  onRefused(candidate: Candidate, about: { look: Look | null; fault: Fault }): Promise<void>;
+  /** The weights in the folder itself, or below it; null: there are none. */
+  findFinalModel(finder: Finder): Promise<Omit<Candidate, "step"> | null>;
+  /** The step of a final model that is to be taken now. */
+  stepOfFinalModel(): Promise<number>;
+  /** Its name ends in a number, and it is no checkpoint. */
+  onOther(candidate: Candidate, about: { look: Look; why: string }): Promise<void>;
+  /** Files that belong to no candidate. */
+  onUntaken(untaken: Untaken): Promise<void>;
+  onSeen(newest: Candidate, look: Look): void;
+  onFault(fault: Fault): void;
+}
+
+const RESCAN_MS = 2_000;
+/** Looking at what is known already may take a fiftieth of the time at most, and is put off no longer than this. */
+const REST_PER_LOOK = 50;
+const MOST_REST_MS = 60_000;
+/** What is not settled is looked at again so soon, then less and less often: it may be written for minutes. */
+const SOON_MS = 250;
+const AFTER_NOTICE_MS = 250;
+/** A person is told of what is not taken within two minutes. */
+const UNTAKEN_EVERY_MS = 30_000;
+
+/** What was found as it was known, or as it was said to be unfinished, is left alone for a while: a look at ten thousand files takes a tenth of a second. */
+export interface Rests {
+  isResting(path: string): boolean;
+  /** It was known; the look took so long. */
+  rest(path: string, tookMs: number): void;
+  /** Of what is not there any more, nothing is kept. */
+  keepOnly(paths: readonly string[]): void;
+}
+
+export function createRests(now: () => number): Rests {
+  const until = new Map<string, number>();
+  return {
+    isResting: (path) => (until.get(path) ?? -Infinity) > now(),
+    rest: (path, tookMs) => {
+      until.set(path, now() + Math.min(MOST_REST_MS, tookMs * REST_PER_LOOK));
+    },
+    keepOnly: (paths) => {
+      const there = new Set(paths);
+      for (const path of until.keys()) if (!there.has(path)) until.delete(path);
+    },
+  };
+}
+
+/**
+ * Which folder belongs to which run: by `runs` in the order of the folders, or else by the name of the folder. A checkpoint comes
+ * back below the folder of its run, wherever that lies on this machine. @throws Fault BAD_INPUT
+ */
+export function readWatches(given: {
+  folders: readonly string[];
+  runs: readonly string[];
+  patterns: readonly string[];
+  followsLinks?: boolean;
+}): Watch[] {
+  const { folders, runs, followsLinks = false } = given;
+  const takes = readPatterns(given.patterns);
+  if (runs.length > 0 && folders.length > 0 && runs.length !== folders.length) {
+    throw new Fault("BAD_INPUT", {
+      op: "usage",
+      subject: `--run ${runs.join(" --run ")}`,
+      detail: `there are ${folders.length} watched folders and ${runs.length} runs; name one run for each, in their order`,
+    });
+  }
+  const watches = folders.map((folder, at) => {
+    const run = runs[at];
+    const wished = run ?? basename(resolve(folder)).replaceAll(/[^A-Za-z0-9._-]/g, "-");
+    const parsed = runName.safeParse(wished);
+    if (!parsed.success) {
+      const subject = run === undefined ? `--watch ${folder}` : `--run ${run}`;
+      throw new Fault("BAD_INPUT", {
+        op: "usage",
+        subject,
+        detail: parsed.error.issues[0]?.message ?? "not a run name",
+      });
+    }
+    return { folder: resolve(folder), run: parsed.data, takes, ...(followsLinks && { followsLinks }) };
+  });
+  const twice = watches.find(({ run: name }, index) => watches.findIndex((other) => other.run === name) !== index);
+  if (twice !== undefined) {
+    throw new Fault("BAD_INPUT", {
+      op: "usage",
+      subject: `--watch ${twice.folder}`,
+      detail: `two watched folders would both be the run ${twice.run}; name a run for each with --run, in their order`,
+    });
+  }
+  return watches;
+}
+
+/** Null when none was given. @throws Fault BAD_INPUT */
+function readPatterns(globs: readonly string[]): NamePattern | null {
+  if (globs.length === 0) return null;
+  const patterns = globs.map((glob) => readGlob("pattern", glob));
+  return (name) => patterns.some((matches) => matches(name));
+}
+
+/** Looks until the signal fires. */
+export async function keepWatching(watching: Watching): Promise<void> {
+  const { clock, signal, watch } = watching;
+  let notify: (() => void) | null = null;
+  let soonMs = SOON_MS;
+  let lookedAt = clock.now();
+  const held: { watcher: FSWatcher | null } = { watcher: null };
+  try {
+    while (!signal.aborted) {
+      held.watcher ??= openWatcher(watch.folder, {
+        onNotice: () => notify?.(),
+        onEnd: () => {
+          held.watcher = null;
+        },
+      });
+      let restMs = RESCAN_MS;
+      try {
+        if (await lookOnce(watching)) {
+          restMs = soonMs;
+          soonMs = Math.min(RESCAN_MS, soonMs * 2);
+        } else soonMs = SOON_MS;
+        if (clock.now() - lookedAt >= UNTAKEN_EVERY_MS) {
+          lookedAt = clock.now();
+          const final = await watching.findFinalModel(watching.finder);
+          const taken = [...(await watching.finder.find()), ...(final === null ? [] : [final])];
+          await watching.onUntaken(await findUntaken(watch.folder, taken));
+        }
+      } catch (error) {
+        if (!signal.aborted) watching.onFault(toFault(error, { op: "watch", subject: watch.folder }));
+      }
+      const noticed = new Promise<void>((resolve) => {
+        notify = resolve;
+      }).then(() => {
+        soonMs = SOON_MS;
+        return clock.sleep(AFTER_NOTICE_MS, signal);
+      });
+      await Promise.race([noticed, clock.sleep(restMs, signal)]).catch(() => undefined);
+    }
+  } finally {
+    held.watcher?.close();
+  }
+}
+
+/** Null while the folder does not exist, or where the system has no notifications left. */
+function openWatcher(folder: string, on: { onNotice: () => void; onEnd: () => void }): FSWatcher | null {
+  try {
+    const watcher = watchFolder(folder, on.onNotice);
+    watcher.on("error", () => {
+      watcher.close();
+      on.onEnd();
+    });
+    return watcher;
+  } catch {
+    return null;
+  }
+}
+
+/** Takes what is finished now. Returns whether there is something that may be finished soon. */
+export async function lookOnce(watching: Watching): Promise<boolean> {
+  const isCheckpointWaiting = await lookAtCheckpoints(watching);
+  return (await lookAtFinalModel(watching)) || isCheckpointWaiting;
+}
+
+/** Takes the final model when it is finished. Returns whether it may be soon. */
+async function lookAtFinalModel(watching: Watching): Promise<boolean> {
+  const { settler, signal, rests, clock } = watching;
+  if (signal.aborted || rests.isResting(watching.watch.folder)) return false;
+  const found = await watching.findFinalModel(watching.finder);
+  if (found === null) return false;
+  const startedAt = clock.now();
+  const candidate = { ...found, step: 0 };
+  const look = await lookOrRefuse(watching, candidate);
+  if (look === null) return false;
+  await watching.recall(candidate.path, look);
+  if (watching.knows(candidate.path, look.fingerprint)) {
+    rests.rest(candidate.path, clock.now() - startedAt);
+    return false;
+  }
+  if (!(await settler.isSettled(candidate, look))) {
+    const isDoubtful = settler.doubtOf(candidate.path) !== null;
+    const step = isDoubtful ? await watching.stepOfFinalModel() : 0;
+    if ((await takeDoubtful(watching, { candidate: { ...candidate, step }, look })) === "taken") return false;
+    const isSaid = await sayUnfinished(watching, { candidate, look });
+    if (isSaid) rests.rest(candidate.path, clock.now() - startedAt);
+    return true;
+  }
+  const step = await watching.stepOfFinalModel();
+  return (await take(watching, { candidate: { ...candidate, step }, look })) === "later";
+}
+
+/**
+ * Returns the checkpoint that was written last: a program that begins anew counts from 0 again, and what it trains now is what
+ * matters. Null: there is none.
+ */
+function newestOf(candidates: readonly Candidate[], recogniser: Recogniser): Candidate | null {
+  let newest: { candidate: Candidate; writtenMs: number } | null = null;
+  for (const candidate of candidates) {
+    const verdict = recogniser.verdictOf(candidate.path);
+    if (verdict === undefined || verdict.why !== null) continue;
+    if (newest === null || verdict.writtenMs >= newest.writtenMs) newest = { candidate, writtenMs: verdict.writtenMs };
+  }
+  return newest?.candidate ?? null;
+}
+
+/** What a candidate is: the same name with another step, or other files, is another one. */
+const identityOf = ({ path, step, kind, names }: Candidate): string => JSON.stringify([path, step, kind, names ?? []]);
+
+async function lookAtCheckpoints(watching: Watching): Promise<boolean> {
+  const { watch, settler, signal, rests, clock, recogniser } = watching;
+  const candidates = await watching.finder.find();
+  rests.keepOnly([watch.folder, ...candidates.map(({ path }) => path)]);
+  recogniser.keepOnly(candidates);
+  let finished: { candidate: Candidate; look: Look }[] = [];
+  const looked = new Map<string, Look>();
+  let isWaiting = false;
+  for (const candidate of inOrderOfEvidence(candidates)) {
+    if (signal.aborted) return false;
+    if (rests.isResting(candidate.path)) continue;
+    const startedAt = clock.now();
+    const look = await lookOrRefuse(watching, candidate);
+    if (look === null) continue;
+    await watching.recall(candidate.path, look);
+    if (watching.isLeft(candidate.path, look.fingerprint)) {
+      rests.rest(candidate.path, clock.now() - startedAt);
+      continue;
+    }
+    const { why } = await recogniser.judge(candidate, look);
+    if (why !== null && look.files.length > 0) {
+      await watching.onOther(candidate, { look, why });
+      rests.rest(candidate.path, clock.now() - startedAt);
+      continue;
+    }
+    looked.set(candidate.path, look);
+    if (watching.knows(candidate.path, look.fingerprint)) {
+      rests.rest(candidate.path, clock.now() - startedAt);
+      continue;
+    }
+    if (await settler.isSettled(candidate, look)) finished.push({ candidate, look });
+    else if ((await takeDoubtful(watching, { candidate, look })) !== "taken") {
+      isWaiting = true;
+      const isSaid = await sayUnfinished(watching, { candidate, look });
+      // It may stay so for ever: reading it over and over must not cost much.
+      if (isSaid) rests.rest(candidate.path, clock.now() - startedAt);
+    }
+  }
+  const newest = newestOf(candidates, recogniser);
+  const newestLook = newest === null ? undefined : looked.get(newest.path);
+  if (newest !== null && newestLook !== undefined) watching.onSeen(newest, newestLook);
+  if (finished.length === 0) return isWaiting;
+  // An earlier walk read the step out of a file that may have been written anew since.
+  const anew = new Set((await watching.finder.findAnew()).map(identityOf));
+  const known = finished.length;
+  finished = finished.filter(({ candidate }) => anew.has(identityOf(candidate)));
+  isWaiting ||= finished.length < known;
+  finished.sort((a, b) => a.look.newestMs - b.look.newestMs || a.candidate.step - b.candidate.step);
+  for (let taken = finished.pop(); taken !== undefined; taken = finished.pop()) {
+    const outcome = await take(watching, taken);
+    if (outcome === "refused") continue;
+    if (outcome === "taken") for (const { candidate, look } of finished) await watching.onPassedOver(candidate, look);
+    return isWaiting || outcome === "later";
+  }
+  return isWaiting;
+}
+
+/** Of one that nobody writes any more: a person should know that it will not be safe. Returns whether it is such a one. */
+async function sayUnfinished(watching: Watching, about: { candidate: Candidate; look: Look }): Promise<boolean> {
+  const { candidate, look } = about;
+  const why = watching.settler.whyUnfinished(candidate.path);
+  if (why === null) return false;
+  const fault = new Fault("NOT_FINISHED", { op: "capture", subject: candidate.path, detail: why });
+  await watching.onRefused(candidate, { look, fault });
+  return true;
+}
+
+/** Takes one that looks unfinished and has been left alone for so long that it most likely stays so. */
+async function takeDoubtful(
+  watching: Watching,
+  { candidate, look }: { candidate: Candidate; look: Look },
+): Promise<"taken" | "refused" | "later"> {
+  const doubt = watching.settler.doubtOf(candidate.path);
+  if (doubt === null || !watching.takesDoubtful()) return "later";
+  return take(watching, { candidate: { ...candidate, doubt }, look });
+}
+
+/** `later`: it is not finished after all, so nothing is known about those before it either. */
+async function take(
+  watching: Watching,
+  { candidate, look }: { candidate: Candidate; look: Look },
+): Promise<"taken" | "refused" | "later"> {
+  const { settler, signal } = watching;
+  try {
+    await watching.onFinished(candidate, look);
+    settler.forget(candidate.path);
+    return "taken";
+  } catch (error) {
+    if (signal.aborted) return "later";
+    settler.forget(candidate.path);
+    if (isFault(error) && error.code === "SOURCE_CHANGED") return "later";
+    await watching.onRefused(candidate, { look, fault: toFault(error, { op: "capture", subject: candidate.path }) });
+    return "refused";
+  }
+}
+
+async function lookOrRefuse(watching: Watching, candidate: Candidate): Promise<Look | null> {
+  try {
+    return await lookAt(candidate);
+  } catch (error) {
+    await watching.onRefused(candidate, { look: null, fault: toFault(error) });
+    return null;
+  }
+}

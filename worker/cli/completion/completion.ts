@@ -1,0 +1,64 @@
+import { COMMANDS, commandSpec, isCommand, type CommandName } from "#worker/command-line/commands.ts";
+import { flagsOf, type FlagSpec } from "#worker/command-line/flags.ts";
+import { closest } from "#worker/command-line/suggest.ts";
+import { usage } from "#worker/command-line/verb.ts";
+import { writeBash } from "./write-bash.ts";
+import { writeFish } from "./write-fish.ts";
+import { writeZsh } from "./write-zsh.ts";
+
+/** What may follow a flag or a command: nothing anybody could guess, a folder, files, or one of these words. */
+export type Values = "free" | "folders" | "files" | readonly string[];
+
+/** A command as a shell completes it, made from the tables of commands and flags. */
+export interface Completable {
+  name: CommandName;
+  says: string;
+  operands: Values;
+  flags: CompletableFlag[];
+}
+
+export interface CompletableFlag {
+  /** Without the dashes. */
+  name: string;
+  short: string | null;
+  says: string;
+  /** Null for a switch; otherwise what stands for the value in help. */
+  value: { shown: string; values: Values } | null;
+  repeats: boolean;
+}
+
+const SHELLS = { bash: writeBash, zsh: writeZsh, fish: writeFish } as const;
+const isShell = (text: string): text is keyof typeof SHELLS => Object.hasOwn(SHELLS, text);
+
+/** `tidemark completion SHELL`: the script that the shell reads. @throws Fault BAD_INPUT */
+export function completionScript(operands: readonly string[]): string {
+  const [shell, extra] = operands;
+  const shown = "tidemark completion bash, zsh or fish";
+  if (shell === undefined || extra !== undefined) throw usage("completion", `it takes the name of a shell: ${shown}`);
+  if (isShell(shell)) return SHELLS[shell](completables());
+  const near = closest(shell, Object.keys(SHELLS));
+  throw usage(shell, near === null ? `this shell is not known: ${shown}` : `did you mean ${near}? ${shown}`);
+}
+
+function completables(): Completable[] {
+  return Object.keys(COMMANDS)
+    .filter(isCommand)
+    .map((name) => {
+      const { says, operands = "free" } = commandSpec(name);
+      const words = operands === "commands" ? Object.keys(COMMANDS) : operands;
+      return { name, says, operands: words, flags: flagsOf(name).map(([flag, spec]) => completable(flag, spec)) };
+    });
+}
+
+function completable(name: string, spec: FlagSpec): CompletableFlag {
+  const { kind, short = null, says, value, words } = spec;
+  const takesOne = kind !== "switch" && kind !== "share";
+  const values = words ?? (value === "DIR" ? "folders" : "free");
+  return {
+    name,
+    short,
+    says,
+    value: takesOne ? { shown: value ?? "VALUE", values } : null,
+    repeats: kind === "list" || kind === "rules",
+  };
+}

@@ -1,0 +1,399 @@
+import { existsSync, readFileSync } from "node:fs";
+import { isAbsolute } from "node:path";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import { parseDuration, parseRate, parseSize } from "#protocol/wire/read-units.ts";
+import type { NetworkSettings } from "#storage/network/network.ts";
+import type { Rule } from "./cli.ts";
+import type { CommandName } from "./commands.ts";
+import { envName, flagEntries, FLAGS, flagsOf, variablesOf, type FlagName, type FlagSpec } from "./flags.ts";
+import { unknownVariablesWarning } from "./unknown-variables.ts";
+import { readKeyFacts, type KeyFacts, type KeysFrom } from "./key-facts.ts";
+import { closest } from "./suggest.ts";
+import { NO_LIMIT, parseTimetable, wallClockOf, type Timetable } from "./schedule.ts";
+
+/**
+ * What is set, by whom. Precedence: flag, environment, file named by `..._FILE` (secrets), names other tools use, default.
+ * This is the only file of the worker that reads the environment.
+ */
+
+export interface Setting {
+  name: FlagName;
+  spec: FlagSpec;
+  values: readonly string[];
+  /** `--part-size`, `TIDEMARK_PART_SIZE`, `AWS_REGION`, `default`, or null when it is not set. */
+  source: string | null;
+}
+
+export interface Config {
+  readonly settings: readonly Setting[];
+  text(name: FlagName): string | null;
+  list(name: FlagName): readonly string[];
+  isOn(name: FlagName): boolean;
+  /** Bytes, or bytes per second. */
+  size(name: FlagName): number | null;
+  durationMs(name: FlagName): number;
+  count(name: FlagName): number;
+  /** Bytes per second by time of day; no limit when it is not set. */
+  limit(name: FlagName): Timetable;
+  /** Bytes per second; null when it is not set, or off. */
+  rate(name: FlagName): number | null;
+  /** 0 to 0.95; 0 when it is on without a share, null when it is off. */
+  share(name: FlagName): number | null;
+  /** A whole number from 0, or null. */
+  number(name: FlagName): number | null;
+  /** --include and --exclude in their order. From the environment: what is excluded first. */
+  readonly rules: readonly Rule[];
+  /** Where the files of other tools lie, and who may give out keys on this machine. */
+  readonly keyFacts: KeyFacts;
+  /** How keys are had that are not written down; null where they are among the settings, or nobody gives any. */
+  readonly keysFrom: KeysFrom | null;
+  /** What is said of variables of ours that nothing reads; null when there are none. */
+  readonly unread: string | null;
+}
+
+/** Settings out of the files of other tools: `above` the environment, or `below` it. No values: not set, whatever the environment says. */
+export interface Layers {
+  above: ReadonlyMap<FlagName, LayerEntry>;
+  below: ReadonlyMap<FlagName, LayerEntry>;
+}
+
+export interface LayerEntry {
+  values: readonly string[];
+  source: string;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** @throws Fault BAD_INPUT naming the flag or variable whose value cannot be read. */
+export function resolveConfig(input: {
+  command: CommandName;
+  flags: ReadonlyMap<FlagName, string[]>;
+  rules?: readonly Rule[];
+  env: Environment;
+  layers?: Layers;
+  keysFrom?: KeysFrom | null;
+}): Config {
+  const settings = flagsOf(input.command).map(([name, spec]) => resolveOne({ name, spec }, input));
+  const byName = new Map(settings.map((setting) => [setting.name, setting]));
+  const text = (name: FlagName) => byName.get(name)?.values[0] ?? null;
+  const reading = <T>(name: FlagName, read: (value: string) => T): T | null => {
+    const setting = byName.get(name);
+    const value = setting?.values[0];
+    if (setting === undefined || value === undefined) return null;
+    try {
+      return read(value);
+    } catch (error) {
+      const detail = error instanceof Fault ? error.context.detail : undefined;
+      throw new Fault("BAD_INPUT", {
+        op: "usage",
+        subject: `${setting.source ?? name} ${value}`,
+        ...(detail && { detail }),
+      });
+    }
+  };
+  const fromElsewhere = (name: "include" | "exclude"): Rule[] => {
+    if (input.flags.has(name)) return [];
+    return (byName.get(name)?.values ?? []).map((glob) => ({ takes: name === "include", glob }));
+  };
+  const config: Config = {
+    settings,
+    text,
+    list: (name) => byName.get(name)?.values ?? [],
+    isOn: (name) => reading(name, parseSwitch) ?? false,
+    size: (name) => reading(name, (value) => parseSize(value.replace(/\/s$/i, ""))),
+    durationMs: (name) => reading(name, parseDuration) ?? 0,
+    count: (name) => reading(name, parseCount) ?? 0,
+    limit: (name) => reading(name, parseTimetable) ?? NO_LIMIT,
+    rate: (name) => reading(name, parseLeast),
+    share: (name) => reading(name, parseShare),
+    number: (name) => reading(name, parseWhole),
+    rules: [...fromElsewhere("exclude"), ...(input.rules ?? []), ...fromElsewhere("include")],
+    keyFacts: readKeyFacts(input.env),
+    keysFrom: input.keysFrom ?? null,
+    unread: unknownVariablesWarning(input.env),
+  };
+  for (const { name, spec } of settings) readOnce(config, name, spec);
+  reading("time-zone", wallClockOf);
+  return config;
+}
+
+/** Reads every value once, so that a bad one is refused before anything starts. */
+function readOnce(config: Config, name: FlagName, spec: FlagSpec): void {
+  const refuse = (detail: string) => {
+    const setting = config.settings.find((one) => one.name === name);
+    const subject = `${setting?.source ?? name} ${config.text(name) ?? ""}`;
+    throw new Fault("BAD_INPUT", { op: "usage", subject, detail });
+  };
+  if (spec.kind === "size") {
+    const bytes = config.size(name);
+    if (spec.least !== undefined && bytes !== null && bytes < spec.least.bytes) refuse(spec.least.why);
+  }
+  if (spec.kind === "duration" && config.durationMs(name) === 0 && spec.notZero !== undefined) refuse(spec.notZero);
+  if (spec.words !== undefined)
+    assertOneOf(
+      spec.words,
+      config.settings.find((one) => one.name === name && !(spec.orNumber === true && isNumber(one))),
+    );
+  if (spec.kind === "count") config.count(name);
+  if (spec.kind === "limit") config.limit(name);
+  if (spec.kind === "rate") config.rate(name);
+  if (spec.kind === "share") config.share(name);
+  if (spec.kind === "number") config.number(name);
+  if (spec.kind === "switch") config.isOn(name);
+}
+
+const isNumber = ({ values }: Setting): boolean => /^\d+$/.test(values[0] ?? "");
+
+/** A word may go on behind a colon: `on-failure:5`. */
+function assertOneOf(words: readonly string[], setting: Setting | undefined): void {
+  const [value] = setting?.values ?? [];
+  if (value === undefined || words.some((word) => isWord(value.toLowerCase(), word.toLowerCase()))) return;
+  const near = closest(value, words);
+  const all = `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
+  const detail = near === null ? all : `did you mean ${near}? It takes ${all}`;
+  throw new Fault("BAD_INPUT", { op: "usage", subject: `${setting?.source ?? ""} ${value}`, detail });
+}
+
+const isWord = (value: string, word: string): boolean => value === word || value.startsWith(`${word}:`);
+
+const isOn = (text: string): boolean => ["true", "1", "yes", "on"].includes(text.toLowerCase());
+const isOff = (text: string): boolean => ["false", "0", "no", "off"].includes(text.toLowerCase());
+
+function parseSwitch(value: string): boolean {
+  if (isOn(value)) return true;
+  if (isOff(value)) return false;
+  throw new Fault("BAD_INPUT", { detail: "on or off" });
+}
+
+function parseWhole(value: string): number {
+  if (/^\d{1,15}$/.test(value)) return Number(value);
+  throw new Fault("BAD_INPUT", { detail: "a whole number" });
+}
+
+/** 0 and "off" ask for nothing. */
+const parseLeast = (value: string): number | null =>
+  ["off", "none", "0"].includes(value.toLowerCase()) ? null : parseRate(value) || null;
+
+function parseShare(value: string): number | null {
+  if (isOn(value)) return 0;
+  if (isOff(value)) return null;
+  const percent = Number(/^(\d{1,2})%?$/.exec(value)?.[1] ?? Number.NaN);
+  if (percent >= 1 && percent <= 95) return percent / 100;
+  throw new Fault("BAD_INPUT", { detail: "on, off, or the share that is left to others, 1% to 95%" });
+}
+
+function parseCount(value: string): number {
+  const count = Number(value);
+  if (Number.isInteger(count) && count >= 1 && count <= 256) return count;
+  throw new Fault("BAD_INPUT", { detail: "a whole number from 1 to 256" });
+}
+
+function resolveOne(
+  flag: { name: FlagName; spec: FlagSpec },
+  from: { flags: ReadonlyMap<FlagName, string[]>; env: Environment; layers?: Layers },
+): Setting {
+  const { name, spec } = flag;
+  const given = from.flags.get(name);
+  if (given !== undefined) return { name, spec, values: given, source: `--${name}` };
+  const above = from.layers?.above.get(name);
+  if (above !== undefined) return { name, spec, ...above };
+  const own = envName(name);
+  for (const variable of variablesOf(name, spec)) {
+    const value = from.env[variable];
+    if (value !== undefined && value !== "") {
+      assertPlain(variable, value);
+      return { name, spec, values: split(value, flag, variable), source: variable };
+    }
+    const file = variable === own && spec.kind === "secret" ? from.env[`${variable}_FILE`] : undefined;
+    if (file !== undefined && file !== "") {
+      return { name, spec, values: [readSecret(file, `${variable}_FILE`)], source: `${variable}_FILE` };
+    }
+  }
+  const below = from.layers?.below.get(name);
+  if (below !== undefined) return { name, spec, ...below };
+  return spec.default === undefined
+    ? { name, spec, values: [], source: null }
+    : { name, spec, values: [spec.default], source: "default" };
+}
+
+/**
+ * What a file of variables leaves around a value when a program other than a shell reads it: `docker --env-file` keeps quotes,
+ * a file from Windows has carriage returns. Said as that: a key with quotes around it is no wrong key.
+ * @throws Fault BAD_INPUT; the value is not in it
+ */
+function assertPlain(variable: string, value: string): void {
+  const found = value.startsWith("\ufeff")
+    ? "begins with a byte order mark"
+    : /[\r\n]$/.test(value)
+      ? "ends with a line end, as in a file from Windows"
+      : value.length > 1 && /^["']/.test(value) && value.endsWith(value.charAt(0))
+        ? "has quotes around it, as `docker --env-file` keeps them"
+        : null;
+  if (found === null) return;
+  throw new Fault("BAD_INPUT", { op: "usage", subject: variable, detail: `its value ${found}; take that out` });
+}
+
+/** `\\` before a separator makes it a part of the value. */
+const cutAt = (value: string, separator: string): string[] =>
+  value
+    .split(new RegExp(`(?<!\\\\)${separator}`))
+    .map((part) => part.replaceAll(`\\${separator}`, separator))
+    .filter((part) => part !== "");
+
+function split(value: string, { name, spec }: { name: FlagName; spec: FlagSpec }, variable: string): string[] {
+  if (spec.kind !== "list" && spec.kind !== "rules") return [value];
+  if (name === "watch" || name === "restore-to") return splitFolders(value, variable);
+  // A comma inside of braces belongs to the glob: `*.{bin,pt}`.
+  return cutAt(value, ",").reduce<string[]>((parts, part) => {
+    const last = parts.at(-1);
+    if (last !== undefined && isOpen(last)) parts[parts.length - 1] = `${last},${part}`;
+    else parts.push(part);
+    return parts;
+  }, []);
+}
+
+const isOpen = (glob: string): boolean => glob.lastIndexOf("{") > glob.lastIndexOf("}");
+
+/** @throws Fault BAD_INPUT where a colon may belong to a path */
+function splitFolders(value: string, variable: string): string[] {
+  if (value.includes(":") && existsSync(value)) return [value];
+  const folders = cutAt(value, ":");
+  const unclear = folders.find((folder, index) => index > 0 && isAbsolute(folders[0] ?? "") && !/^[/.~]/.test(folder));
+  if (unclear === undefined) return folders;
+  const detail = `":" is between folders; is ${unclear} one of its own (write ./${unclear}), or does the colon belong to a path (write \\:)?`;
+  throw new Fault("BAD_INPUT", { op: "usage", subject: `${variable} ${value}`, detail });
+}
+
+function readSecret(path: string, variable: string): string {
+  try {
+    const value = readFileSync(path, "utf8").trim();
+    assertPlain(variable, value);
+    return value;
+  } catch (error) {
+    if (isFault(error)) throw error;
+    throw new Fault("BAD_INPUT", {
+      op: "usage",
+      subject: variable,
+      detail: `the file ${path} cannot be read`,
+      cause: error,
+    });
+  }
+}
+
+/** One setting as the environment has it, and what is wrong with it: a bad one hides no other. */
+export function examineSetting(
+  command: CommandName,
+  name: FlagName,
+  env: Environment,
+): { setting: Setting; fault: Fault | null } {
+  const spec: FlagSpec = FLAGS[name];
+  const own = envName(name);
+  const set = [own, `${own}_FILE`, ...variablesOf(name, spec)].filter((variable) => (env[variable] ?? "") !== "");
+  const from = { flags: new Map(), env: Object.fromEntries(set.map((variable) => [variable, env[variable]])) };
+  try {
+    resolveConfig({ command, ...from });
+    return { setting: resolveOne({ name, spec }, from), fault: null };
+  } catch (error) {
+    if (!isFault(error)) throw error;
+    const [source = own] = set;
+    // What a file holds that cannot be read nobody knows.
+    const values = source.endsWith("_FILE") ? [] : [env[source] ?? ""];
+    return { setting: { name, spec, values, source }, fault: error };
+  }
+}
+
+/** A setting as a person may see it. */
+export function shownValue(setting: Setting): string {
+  if (setting.values.length === 0) return "(not set)";
+  if (setting.spec.kind !== "secret") return setting.values.join(", ");
+  return (setting.values[0] ?? "").length > 12 ? `${(setting.values[0] ?? "").slice(0, 3)}...` : "***";
+}
+
+/** How the terminal wants to be spoken to. */
+export function terminalWishes(
+  env: Environment,
+  flags: ReadonlyMap<FlagName, string[]>,
+): { plain: boolean; json: boolean } {
+  const isSet = (name: string) => env[name] !== undefined && env[name] !== "";
+  return {
+    json: isOn(flags.get("json")?.[0] ?? env[envName("json")] ?? ""),
+    plain: isSet("NO_COLOR") || isSet("CI") || env["TERM"] === "dumb",
+  };
+}
+
+const RAW_KEYS = [
+  "TIDEMARK_ACCESS_KEY_ID",
+  "TIDEMARK_SECRET_ACCESS_KEY",
+  "AWS_ACCESS_KEY_ID",
+  "AWS_SECRET_ACCESS_KEY",
+  "AWS_SESSION_TOKEN",
+];
+
+/**
+ * What is said on a node whose hub signs for it when a bucket's own keys lie in its environment all the same; null when
+ * none do. The names of the variables only.
+ */
+export function rawKeysWarning(env: Environment): string | null {
+  const set = RAW_KEYS.filter((name) => (env[name] ?? "") !== "");
+  if (set.length === 0) return null;
+  const verb = set.length === 1 ? "is" : "are";
+  return `${set.join(", ")} ${verb} set: the hub signs for this node, so Tidemark needs no key here, and whoever owns this machine can read it. Take it out unless the program uses it.`;
+}
+
+/** How this process reaches others. Faults: BAD_INPUT naming what cannot be read, without its value. */
+export function networkSettings(env: Environment, config?: Config): NetworkSettings {
+  const sourceOf = (name: FlagName) => config?.settings.find((one) => one.name === name)?.source ?? `--${name}`;
+  const proxy = config?.text("proxy") ?? null;
+  const noProxy = config?.text("no-proxy") ?? null;
+  return {
+    env,
+    ...(proxy !== null && { proxy: { text: proxy, source: sourceOf("proxy") } }),
+    ...(noProxy !== null && { noProxy }),
+    authorities: (config?.list("ca") ?? []).map((file) => ({ file, source: sourceOf("ca") })),
+  };
+}
+
+/** What a program started by us may see: no secret of ours, and what we have to tell it. */
+export function programEnvironment(env: Environment, more: Environment): Environment {
+  const secrets = new Set(
+    flagEntries
+      .filter(([, { kind }]) => kind === "secret")
+      .flatMap(([name]) => [envName(name), `${envName(name)}_FILE`]),
+  );
+  return { ...Object.fromEntries(Object.entries(env).filter(([name]) => !secrets.has(name))), ...more };
+}
+
+export interface PlatformFacts {
+  machineId: string | null;
+  home: string | null;
+  searchPath: string | null;
+  /** Where the platform's metadata service is; null: where it always is. */
+  imdsUrl: string | null;
+  /** What other people's programs need to find their way. */
+  passedOn: Readonly<Record<string, string>>;
+}
+
+/** Proxies, certificates, where Python looks. No secret of a store. */
+const WAY_OUT =
+  /^(?:HTTPS?_PROXY|NO_PROXY|ALL_PROXY|SSL_CERT_(?:FILE|DIR)|NODE_EXTRA_CA_CERTS|AWS_CA_BUNDLE|REQUESTS_CA_BUNDLE|PYTHONPATH|PYTHONUSERBASE|LD_LIBRARY_PATH|TMPDIR)$/i;
+
+function passedOn(env: Environment): Record<string, string> {
+  const found = Object.entries(env).flatMap(([name, value]) =>
+    value !== undefined && WAY_OUT.test(name) ? [[name, value] as const] : [],
+  );
+  // Their home is an empty folder, and packages that a person installed for themselves are below the real one.
+  const home = env["HOME"];
+  return { ...(home === undefined ? {} : { PYTHONUSERBASE: `${home}/.local` }), ...Object.fromEntries(found) };
+}
+
+/** Facts that a platform puts into the environment. */
+export function platformFacts(env: Environment): PlatformFacts {
+  const read = (name: string) => (env[name] === "" ? null : (env[name] ?? null));
+  return {
+    machineId: read("SALAD_MACHINE_ID"),
+    home: read("HOME"),
+    searchPath: read("PATH"),
+    imdsUrl: read("TIDEMARK_IMDS_URL"),
+    passedOn: passedOn(env),
+  };
+}

@@ -1,0 +1,389 @@
+import { KEYED, STORE, WORKING } from "./command-groups.ts";
+import type { CommandName } from "./commands.ts";
+import { IDENTITY_FLAGS } from "./identity-flags.ts";
+import { LIMIT_FLAGS } from "./limit-flags.ts";
+import { RESTORE_FLAGS } from "./restore-flags.ts";
+import { RUN_FLAGS } from "./run-flags.ts";
+import { CAPTURE_FLAGS } from "./capture-flags.ts";
+import { NETWORK_FLAGS } from "./network-flags.ts";
+import { KEY_FLAGS } from "./key-flags.ts";
+import { PROBE_FLAGS } from "./probe-flags.ts";
+import { BENCH_FLAGS } from "./bench-flags.ts";
+
+/**
+ * The one table of everything that can be set. Flags, environment names, help and `tidemark config` are made from it, so
+ * none of them can disagree: `--part-size` is `TIDEMARK_PART_SIZE`, always.
+ */
+
+/** `list` may be given several times (in the environment: separated by `:` for folders, `,` otherwise). */
+/** `rules` is a list whose order counts across flags: it is kept with the others of its kind. */
+type FlagKind =
+  | "text"
+  | "secret"
+  | "size"
+  | "limit"
+  | "rate"
+  | "share"
+  | "duration"
+  | "count"
+  | "number"
+  | "switch"
+  | "list"
+  | "rules";
+
+export interface FlagSpec {
+  kind: FlagKind;
+  commands: readonly CommandName[];
+  /** One letter that stands for it: `-r`. */
+  short?: string;
+  /** Stands for the value in help. */
+  value?: string;
+  default?: string;
+  /** Names that other tools use for the same thing, looked up after our own. */
+  alsoEnv?: readonly string[];
+  /** The values there are, or begin with: offered by shells. */
+  words?: readonly string[];
+  /** A number is a value beside the words. */
+  orNumber?: true;
+  /** Why 0 is no value for it. */
+  notZero?: string;
+  /** Of a size: the least it may be, and why. */
+  least?: { bytes: number; why: string };
+  /** It asks for one thing on one command line, so no variable stands for it. */
+  onlyFlag?: true;
+  says: string;
+}
+
+/** They move plain objects. */
+const COPYING = ["cp", "sync"] as const;
+/** They speak to the worker of this machine. */
+const ASKING = ["save", "restore", "status", "pause", "resume", "retry", "cancel"] as const;
+const MOVING = [...WORKING, ...COPYING] as const;
+const READING = [...MOVING, "check", "cat"] as const;
+const FILTERED = [...COPYING, "check", "ls", "rm"] as const;
+
+export const FLAGS = {
+  hub: { kind: "text", commands: [...WORKING, "save", "doctor"], value: "URL", says: "Address of the hub." },
+  token: {
+    kind: "secret",
+    commands: [...WORKING, "save", "doctor"],
+    value: "TOKEN",
+    says: "Join token from the hub; needed once, then the node has a credential of its own.",
+  },
+  ...IDENTITY_FLAGS,
+  ...RESTORE_FLAGS,
+  name: {
+    kind: "text",
+    commands: [...WORKING, "save"],
+    value: "NAME",
+    says: "Name of this node; the host's name when left out.",
+  },
+  state: {
+    kind: "text",
+    commands: [...MOVING, ...ASKING, "limit", "probe", "bench", "doctor"],
+    value: "DIR",
+    says: "Folder for the queue and journals; /var/lib/tidemark, or ~/.tidemark where that cannot be written. Where neither can, agent and run use .tidemark-state beside the watched folder, and commands that copy a folder in TMPDIR.",
+  },
+  watch: {
+    kind: "list",
+    commands: [...WORKING, "doctor"],
+    value: "DIR",
+    says: "Folder in which checkpoints appear. May be given several times.",
+  },
+  run: {
+    kind: "list",
+    commands: [...WORKING, "save"],
+    value: "NAME",
+    says: "Run the watched folder (or the saved checkpoint) belongs to; the folder's name when left out. May be given several times, for several watched folders in their order.",
+  },
+  step: {
+    kind: "number",
+    commands: ["save"],
+    value: "N",
+    says: "Training step of the checkpoint; read from its name when left out.",
+  },
+  priority: {
+    kind: "text",
+    commands: ["save"],
+    value: "low|normal|high",
+    default: "normal",
+    words: ["low", "normal", "high"],
+    says: "Which of those that wait goes first.",
+  },
+  all: {
+    kind: "switch",
+    commands: ["cancel"],
+    says: "In place of a run: all uploads of this machine that are not safe yet.",
+  },
+  "no-wait": {
+    kind: "switch",
+    commands: ["save"],
+    says: "Do not wait until it is safe: being captured is enough.",
+  },
+  "local-port": {
+    kind: "number",
+    commands: [...WORKING],
+    value: "PORT",
+    says: "Answer programs of this machine on 127.0.0.1:PORT too (0: any free port), for those that cannot open the unix socket local.sock in the state folder; the token they need lies beside it in local.token.",
+  },
+  pattern: {
+    kind: "list",
+    commands: [...WORKING, "doctor"],
+    value: "GLOB",
+    says: "Glob of checkpoint names in the watched folders and below, for example `ckpt-*`. The step is `step=N` or the last number of the name; without one it is the time of writing. May be given several times. Default: the names and formats of common frameworks (checkpoint-500, step_500, epoch=1-step=500.ckpt, ckpt.pt, ...).",
+  },
+  ...CAPTURE_FLAGS,
+  grace: {
+    kind: "duration",
+    commands: [...WORKING],
+    value: "TIME",
+    default: "8s",
+    notZero: "0 would leave no time to say what is not safe",
+    says: "When it is asked to stop (SIGTERM), go on uploading what can be safe soonest, and end within this time. Keep it below what the platform gives.",
+  },
+  ...RUN_FLAGS,
+  label: {
+    kind: "list",
+    commands: [...WORKING],
+    value: "KEY=VALUE",
+    says: "Free text shown with the node. May be given several times.",
+  },
+  "limit-up": {
+    kind: "limit",
+    commands: MOVING,
+    value: "LIMIT",
+    default: "0",
+    says: "Most bytes per second up: 4MB, or by time of day 08:00-18:00=2MB,18:00-23:00=5MB,off (also 08:00,2M 18:00,5M 23:00,off). 0 is no limit.",
+  },
+  "limit-down": {
+    kind: "limit",
+    commands: READING,
+    value: "LIMIT",
+    default: "0",
+    says: "Most bytes per second down, like --limit-up.",
+  },
+  "time-zone": {
+    kind: "text",
+    commands: READING,
+    value: "ZONE",
+    says: "Time zone of the times in limits, for example Europe/Berlin; the machine's when left out.",
+  },
+  household: {
+    kind: "share",
+    commands: READING,
+    value: "[SHARE]",
+    says: "Leave the link to the people at home: slow down as soon as their connections would have to wait. With a share, for example 20%, that much is never taken.",
+  },
+  ...LIMIT_FLAGS,
+  ...NETWORK_FLAGS,
+  ...KEY_FLAGS,
+  ...PROBE_FLAGS,
+  ...BENCH_FLAGS,
+  concurrency: {
+    kind: "count",
+    commands: [...READING, "rm", "bench"],
+    value: "N",
+    says: "Requests that move bytes at a time; found out while they do, up to 96, when left out.",
+  },
+  "part-size": {
+    kind: "size",
+    commands: [...MOVING, "bench"],
+    value: "SIZE",
+    says: "Size of a part; chosen by store and file size when left out.",
+  },
+  memory: {
+    kind: "size",
+    commands: READING,
+    value: "SIZE",
+    default: "128MiB",
+    least: { bytes: 32e6, why: "at least 32M: the program itself needs more than less would save" },
+    says: "Most memory for buffers, 64 KiB to 1 MiB per connection whatever the part size; at least 32M. The program stays within this and 80 MB altogether.",
+  },
+  "retry-for": {
+    kind: "duration",
+    commands: [...WORKING, "save", ...STORE, "bench"],
+    value: "TIME",
+    default: "15m",
+    says: "Give up when nothing moved for this long (the agent queues it again).",
+  },
+  "stall-after": {
+    kind: "duration",
+    commands: [...WORKING, "save", ...STORE, "probe", "bench"],
+    value: "TIME",
+    default: "15s",
+    notZero: "a time above 0, or every connection would be given up at once",
+    says: "A connection on which no byte moved for this long is given up, and its part is tried again.",
+  },
+  "allow-http": {
+    kind: "switch",
+    commands: [...WORKING, "save", "probe", "bench", "doctor"],
+    says: "Speak to a hub over plain http on a network you trust.",
+  },
+  endpoint: {
+    kind: "text",
+    commands: KEYED,
+    value: "URL",
+    alsoEnv: ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"],
+    says: "Address of the store; Amazon S3 when left out.",
+  },
+  region: {
+    kind: "text",
+    commands: KEYED,
+    value: "REGION",
+    alsoEnv: ["AWS_REGION", "AWS_DEFAULT_REGION"],
+    says: "Region of the bucket; by the store's address when left out.",
+  },
+  "access-key-id": {
+    kind: "text",
+    commands: KEYED,
+    value: "KEY",
+    alsoEnv: ["AWS_ACCESS_KEY_ID"],
+    says: "Access key of the store.",
+  },
+  "secret-access-key": {
+    kind: "secret",
+    commands: KEYED,
+    value: "KEY",
+    alsoEnv: ["AWS_SECRET_ACCESS_KEY"],
+    says: "Its secret.",
+  },
+  "session-token": {
+    kind: "secret",
+    commands: KEYED,
+    value: "TOKEN",
+    alsoEnv: ["AWS_SESSION_TOKEN"],
+    says: "Session token of temporary keys.",
+  },
+  provider: {
+    kind: "text",
+    commands: KEYED,
+    value: "NAME",
+    default: "auto",
+    // As in protocol/wire/requests.ts, which a start does not need; a test compares them.
+    words: [
+      "auto",
+      "aws",
+      "r2",
+      "b2",
+      "storj",
+      "wasabi",
+      "gcs",
+      "spaces",
+      "minio",
+      "ceph",
+      "seaweedfs",
+      "garage",
+      "tigris",
+      "scaleway",
+      "other",
+    ],
+    says: "Kind of store (aws, r2, b2, storj, minio, ...): sets part sizes and quirks. auto: by its address; of an address nobody knows, what it takes is found out.",
+  },
+  recursive: {
+    kind: "switch",
+    commands: ["ls", "rm"],
+    short: "r",
+    says: "Everything below, not only what is directly there.",
+  },
+  "dry-run": {
+    kind: "switch",
+    commands: [...COPYING, "rm", "restore", "run"],
+    short: "n",
+    says: "Say what would be done, and do nothing.",
+  },
+  delete: {
+    kind: "switch",
+    commands: ["sync"],
+    says: "Remove from DST what SRC does not have. What the filters leave out stays, and so does what is below a folder of SRC that was not looked into (linked, not readable, empty).",
+  },
+  "max-delete": {
+    kind: "number",
+    commands: ["sync"],
+    value: "N",
+    says: "With --delete: refuse to remove anything when it would be more than N files.",
+  },
+  "delete-all": {
+    kind: "switch",
+    commands: ["sync"],
+    says: "With --delete: an empty SRC is meant, so DST is emptied too, and so are empty folders in it.",
+  },
+  checksum: {
+    kind: "switch",
+    commands: COPYING,
+    says: "Compare fetched objects above 64 MiB by their MD5 too, where the store keeps no CRC32 of them; with sync also the contents of all files of the same size, whatever their dates say.",
+  },
+  "size-only": {
+    kind: "switch",
+    commands: ["sync", "check"],
+    says: "Files of the same size are the same; nothing is read.",
+  },
+  "unsteady-times": {
+    kind: "switch",
+    commands: [...COPYING, "check", "agent", "run"],
+    says: "On disks of other machines (NFS, SMB, FUSE) take times of a file that differ by up to 2 s for the same. Without it: only after such a disk was seen to set a time back.",
+  },
+  download: {
+    kind: "switch",
+    commands: ["check"],
+    says: "Fetch the objects and compare every byte.",
+  },
+  include: {
+    kind: "rules",
+    commands: FILTERED,
+    value: "GLOB",
+    says: "Take what matches; given first, all else is left out. --include and --exclude are asked in the order given, the first that matches decides. `*.bin` matches a name at any depth, `/logs/*` from the top, `**` any depth.",
+  },
+  exclude: {
+    kind: "rules",
+    commands: FILTERED,
+    value: "GLOB",
+    says: "Leave out what matches; see --include.",
+  },
+  "min-size": { kind: "size", commands: FILTERED, value: "SIZE", says: "Leave out what is smaller." },
+  "max-size": { kind: "size", commands: FILTERED, value: "SIZE", says: "Leave out what is larger." },
+  "min-age": { kind: "duration", commands: FILTERED, value: "TIME", says: "Leave out what changed more recently." },
+  "max-age": { kind: "duration", commands: FILTERED, value: "TIME", says: "Leave out what changed longer ago." },
+  offset: { kind: "size", commands: ["cat"], value: "SIZE", default: "0", says: "Begin after this many bytes." },
+  count: { kind: "size", commands: ["cat"], value: "SIZE", says: "End after this many bytes." },
+  expires: {
+    kind: "duration",
+    commands: ["presign"],
+    value: "TIME",
+    default: "1h",
+    says: "How long the URL works; at most 7d.",
+  },
+  method: {
+    kind: "text",
+    commands: ["presign"],
+    value: "GET|PUT",
+    default: "GET",
+    words: ["GET", "PUT"],
+    says: "What the URL may be used for.",
+  },
+  json: {
+    kind: "switch",
+    commands: [...WORKING, ...ASKING, ...KEYED, "limit", "config", "version"],
+    says: "One JSON object per line instead of sentences.",
+  },
+  markdown: {
+    kind: "switch",
+    commands: ["help"],
+    onlyFlag: true,
+    says: "Print the reference of all commands and flags as Markdown.",
+  },
+  help: {
+    kind: "switch",
+    commands: [...WORKING, ...ASKING, ...KEYED, "limit", "config", "completion", "version", "help"],
+    onlyFlag: true,
+    says: "Show help.",
+  },
+} as const satisfies Record<string, FlagSpec>;
+export type FlagName = keyof typeof FLAGS;
+
+export const flagEntries = Object.entries(FLAGS) as [FlagName, FlagSpec][];
+export const envName = (flag: string): string => `TIDEMARK_${flag.toUpperCase().replaceAll("-", "_")}`;
+/** The variables that stand for a flag, first the one that wins. */
+export const variablesOf = (name: string, spec: FlagSpec): readonly string[] =>
+  spec.onlyFlag === true ? [] : [envName(name), ...(spec.alsoEnv ?? [])];
+export const flagsOf = (command: CommandName): [FlagName, FlagSpec][] =>
+  flagEntries.filter(([, spec]) => spec.commands.includes(command));

@@ -1,0 +1,73 @@
+import { join } from "node:path";
+import type { Environment } from "./config.ts";
+
+/** What the environment says of keys beside the settings: where other tools keep them, and who gives them out. */
+export interface KeyFacts {
+  /** `~/.aws/config` and `~/.aws/credentials`, or where the environment puts them; null without a home. */
+  configFile: string | null;
+  credentialsFile: string | null;
+  /** The environment names one of these files: somebody means it. */
+  areFilesNamed: boolean;
+  /** Looked for in this order. */
+  rcloneFiles: readonly string[];
+  /** `RCLONE_CONFIG_NAME_OPTION`: remotes without a file. */
+  rcloneVariables: ReadonlyMap<string, string>;
+  /** `AWS_IGNORE_CONFIGURED_ENDPOINT_URLS`: addresses in the AWS files do not count. */
+  ignoresEndpoints: boolean;
+  /** `AWS_EC2_METADATA_DISABLED` is not set: an instance may have a role. */
+  asksInstance: boolean;
+  /** Somebody on this machine gives out keys by what the environment says. */
+  given: "web identity" | "container" | null;
+}
+
+/** Reads the facts. Pure. */
+export function readKeyFacts(env: Environment): KeyFacts {
+  const read = (name: string): string | null => env[name] || null;
+  const home = read("HOME") ?? read("USERPROFILE");
+  const below = (...parts: string[]): string | null => (home === null ? null : join(home, ...parts));
+  const settings = read("XDG_CONFIG_HOME");
+  const rclone = [
+    read("RCLONE_CONFIG"),
+    settings === null ? null : join(settings, "rclone", "rclone.conf"),
+    below(".config", "rclone", "rclone.conf"),
+    below(".rclone.conf"),
+  ];
+  return {
+    configFile: read("AWS_CONFIG_FILE") ?? below(".aws", "config"),
+    credentialsFile: read("AWS_SHARED_CREDENTIALS_FILE") ?? below(".aws", "credentials"),
+    areFilesNamed: read("AWS_CONFIG_FILE") !== null || read("AWS_SHARED_CREDENTIALS_FILE") !== null,
+    rcloneFiles:
+      read("RCLONE_CONFIG") === null
+        ? rclone.filter((file) => file !== null)
+        : rclone.slice(0, 1).filter((file) => file !== null),
+    rcloneVariables: new Map(
+      Object.entries(env).flatMap(([name, value]) =>
+        name.startsWith("RCLONE_CONFIG_") && name !== "RCLONE_CONFIG_PASS" && value ? [[name, value] as const] : [],
+      ),
+    ),
+    ignoresEndpoints: /^(?:true|1)$/i.test(read("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS") ?? ""),
+    asksInstance: !/^(?:true|1)$/i.test(read("AWS_EC2_METADATA_DISABLED") ?? ""),
+    given:
+      read("AWS_WEB_IDENTITY_TOKEN_FILE") !== null && read("AWS_ROLE_ARN") !== null
+        ? "web identity"
+        : read("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") !== null || read("AWS_CONTAINER_CREDENTIALS_FULL_URI") !== null
+          ? "container"
+          : null,
+  };
+}
+
+/** Who is asked for keys that nobody wrote down. */
+export interface KeysFrom {
+  /** `profile`: a role, a session, a program or a token file that the AWS files name. */
+  kind: "profile" | "web identity" | "container" | "instance";
+  /** Of the AWS files; null: `default`. */
+  profile: string | null;
+  /** Whose keys these are, for people: `the role of the profile training`. */
+  says: string;
+  configFile: string | null;
+  credentialsFile: string | null;
+}
+
+/** Said where a command has no keys and nobody on this machine gives any. */
+export const NO_KEYS =
+  "they are missing: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or name a profile of ~/.aws with --profile";

@@ -1,0 +1,27 @@
+import { KEYED, WORKING } from "./command-groups.ts";
+import type { FlagSpec } from "./flags.ts";
+
+/** They open connections. */
+const CONNECTING = [...WORKING, "save", ...KEYED] as const;
+
+/** The rows of the one table of flags that are about proxies and authorities. */
+export const NETWORK_FLAGS = {
+  proxy: {
+    kind: "secret",
+    commands: CONNECTING,
+    value: "URL",
+    says: "Proxy for every connection: http://, https:// or socks5://, with USER:PASSWORD@ where it asks. HTTPS_PROXY, HTTP_PROXY and ALL_PROXY when left out.",
+  },
+  "no-proxy": {
+    kind: "text",
+    commands: CONNECTING,
+    value: "LIST",
+    says: "Destinations that are reached without the proxy: hosts, domains, addresses, CIDR ranges, each with :PORT where only that is meant, or *. NO_PROXY when left out.",
+  },
+  ca: {
+    kind: "list",
+    commands: CONNECTING,
+    value: "FILE",
+    says: "Certificate authorities to trust beside the known ones, PEM. May be given several times. SSL_CERT_FILE, AWS_CA_BUNDLE and NODE_EXTRA_CA_CERTS hold too.",
+  },
+} as const satisfies Record<string, FlagSpec>;

@@ -1,0 +1,70 @@
+import type { Environment } from "./config.ts";
+import { envName, flagEntries } from "./flags.ts";
+import { closest } from "./suggest.ts";
+
+/**
+ * Variables of ours that nothing reads: `TIDEMARK_PART_SISE` would be passed over in silence, and whoever wrote it believe
+ * that it holds.
+ */
+
+/** Given to programs, or read by this worker without a flag. */
+const OURS = [
+  "TIDEMARK_SOCKET",
+  "TIDEMARK_LOCAL_URL",
+  "TIDEMARK_LOCAL_TOKEN_FILE",
+  "TIDEMARK_STEP_RECORD",
+  "TIDEMARK_RESUME_PATH",
+  "TIDEMARK_RESUME_STEP",
+  "TIDEMARK_PROGRAM",
+  "TIDEMARK_TOKEN_PASSED",
+  "TIDEMARK_IMDS_URL",
+  "TIDEMARK_REAPED",
+];
+
+/** Of the hub and the embedded store, which may run in the same environment; a test compares them with what those read. */
+const OF_OTHERS = [
+  "ADMIN_EMAIL ADMIN_PASSWORD ADMIN_PASSWORD_FILE ALLOW_ENDPOINTS ALLOW_HTTP_ENDPOINTS ALLOW_PRIVATE_ENDPOINTS",
+  "BACKUP_EVERY BACKUP_KEEP BACKUP_TO DATA ENDPOINT_PORTS HOST HUB_UID KEEPER_UID JANITOR JANITOR_EVERY KEEPING_EVERY KEEP_AUDIT KEEP_DAYS",
+  "KEEP_HOURS KEEP_MINUTES KEEP_RAW KEEP_TRANSFERS LOG METRICS METRICS_TOKEN METRICS_TOKEN_FILE NO_UI PORT",
+  "PROBE_GOOD_FOR PUBLIC_URL REALLOCATE_COOLDOWN REALLOCATE_EXCLUDE REALLOCATE_PER_HOUR REALLOCATE_QUORUM",
+  "REALLOCATE_QUORUM_LEAST ROTATE_CREDENTIALS SALAD_AUDIENCE SALAD_FLEET SALAD_ISSUER SALAD_JWKS SALAD_JWKS_URL",
+  "SALAD_ORGANIZATIONS SALAD_PROFILE SALAD_RUNS SALAD_WORKLOADS SECRET SECRET_FILE SECRET_PREVIOUS SECRET_PREVIOUS_FILE",
+  "STORE_ACCESS_KEY STORE_SECRET_KEY TRUST_PROXY",
+  // Of the tests.
+  "CHROMIUM PLAIN_ROOT",
+].flatMap((line) => line.split(" ").map((name) => `TIDEMARK_${name}`));
+
+/** Kubernetes gives every container the addresses of its services, one named `tidemark` too. */
+const OF_KUBERNETES = /_(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_\w+)?)?)$/;
+
+const TWINS = flagEntries
+  .filter(([, { onlyFlag }]) => onlyFlag !== true)
+  .flatMap(([name, { kind }]) => (kind === "secret" ? [envName(name), `${envName(name)}_FILE`] : [envName(name)]));
+const KNOWN = new Set([...TWINS, ...OURS, ...OF_OTHERS]);
+
+/** Sorted by name; `meant` is the one that it looks like. */
+export function unknownVariables(env: Environment): { name: string; meant: string | null }[] {
+  return Object.keys(env)
+    .filter((name) => name.startsWith("TIDEMARK_") && !KNOWN.has(name) && !OF_KUBERNETES.test(name))
+    .toSorted()
+    .map((name) => ({ name, meant: meantBy(name) }));
+}
+
+/** What is said of all of them; null when there are none. */
+export function unknownVariablesWarning(env: Environment): string | null {
+  const unknown = unknownVariables(env).map(({ name, meant }) =>
+    meant === null ? name : `${name} (did you mean ${meant}?)`,
+  );
+  if (unknown.length === 0) return null;
+  return `Nothing reads ${unknown.join(", ")}.`;
+}
+
+/** Compared without what all of them begin with, or every name would be near. */
+function meantBy(name: string): string | null {
+  const start = "TIDEMARK_".length;
+  const near = closest(
+    name.slice(start),
+    [...TWINS, ...OURS].map((known) => known.slice(start)),
+  );
+  return near === null ? null : `TIDEMARK_${near}`;
+}

@@ -1,0 +1,94 @@
+import { randomUUID } from "node:crypto";
+import { sentenceOf, toFault, type Fault } from "#protocol/faults/fault.ts";
+import { benchFolder } from "#protocol/checkpoint/keys.ts";
+import { planCases } from "#protocol/benchmarks/plan-cases.ts";
+import type { BenchCaseEnd } from "#protocol/benchmarks/turn.ts";
+import { lookFor } from "../benchmarks/look-for.ts";
+import { runMatrix } from "../benchmarks/run-matrix.ts";
+import { sayBegun, sayCase, sayTables } from "../benchmarks/say-bench.ts";
+import { directSide, removeAll } from "../benchmarks/store-side.ts";
+import { readBenchWishes } from "../benchmarks/options.ts";
+import type { PlatformFacts } from "../command-line/config.ts";
+import { prefixForFolder } from "../command-line/address.ts";
+import type { Where } from "../engines/driver.ts";
+import { whereOf } from "../engines/find-program.ts";
+import { listObjects } from "../object-copy/listing/list-objects.ts";
+import { withBench, type Bench } from "../store-session/store-session.ts";
+import { onePlace, shownPlace, usage, type StorePlace, type Verb } from "../command-line/verb.ts";
+
+/**
+ * `tidemark bench`: the engines that are on this machine, beside each other over the same link to the same bucket, as the
+ * SaladCloud guide compared three of them; with the keys of the environment, or with `--profile` through the hub that this
+ * node has joined. Ends with 8 when some cases failed.
+ * Faults: BAD_INPUT, ENGINE_MISSING for one that was named, those of the store and the hub, CANCELLED.
+ */
+export async function benchEngines(command: Verb & { platform: PlatformFacts }): Promise<number> {
+  const verb = { ...command, where: whereOf(command.platform) };
+  // With an address, or out of a variable of AWS, it is a profile of the AWS files.
+  const source = verb.config.settings.find(({ name }) => name === "profile")?.source ?? "AWS";
+  if (verb.operands.length > 0 || source.startsWith("AWS")) return benchPlace(verb);
+  const { benchThroughHub } = await import("../benchmarks/through-hub.ts");
+  return benchThroughHub(verb);
+}
+
+async function benchPlace(verb: Verb & { where: Where }): Promise<number> {
+  const { terminal, signal, where, config, operands } = verb;
+  if (operands.length === 0) {
+    throw usage("bench", "it takes one address: tidemark bench s3://bucket/key, or --profile NAME on a node of a hub");
+  }
+  const place = onePlace(verb, "bench");
+  const wishes = readBenchWishes(config);
+  const found = await lookFor({
+    wishes,
+    where,
+    terminal,
+    unable: (name) =>
+      name === "uplink" && wishes.grant === null ? "it needs an access grant of Storj: --access-grant" : null,
+  });
+  return withBench(verb, { bucket: place.bucket, direction: "up", memory: "none" }, async (bench) => {
+    const { directions, rounds, seed } = wishes;
+    const id = randomUUID();
+    const engines = [...found.keys()];
+    const about = { id, place: shownPlace(place), profile: null, page: null, wishes };
+    sayBegun(terminal, about, engines);
+    const folder = benchFolder(place.key === "" ? "" : prefixForFolder(place), id);
+    // A key that opens nothing, or another region, is found out before anything is made.
+    await listObjects(bench, { prefix: folder, signal });
+    const ends: BenchCaseEnd[] = [];
+    try {
+      await runMatrix(directSide(bench), {
+        ...wishes,
+        found,
+        folder,
+        cases: planCases({ engines, directions, rounds, seed }),
+        signal,
+        onCase: (end, at) => {
+          ends.push(end);
+          sayCase(terminal, end, at);
+        },
+      });
+    } finally {
+      await tidyUp(verb, { bench, folder, place });
+    }
+    return sayTables(terminal, about, ends);
+  });
+}
+
+/** Tidying up has this long, whatever else is over. */
+const CLEAN_UP_MS = 20_000;
+
+/** Leaves nothing in the bucket, also after a signal; what stays all the same is said. Never throws. */
+async function tidyUp({ terminal }: Verb, about: { bench: Bench; folder: string; place: StorePlace }): Promise<void> {
+  const { bench, folder, place } = about;
+  const say = (left: string, fault: Fault | null) => {
+    const why = fault === null ? "" : ` ${sentenceOf(fault.toData())}`;
+    const sentence = `${left} may still be in s3://${place.bucket}/${folder}: remove it with tidemark rm --recursive.${why}`;
+    terminal.say(sentence, { type: "note", sentence });
+  };
+  try {
+    const left = await removeAll(bench, { folder, signal: AbortSignal.timeout(CLEAN_UP_MS) });
+    if (left > 0) say(`${left} objects`, null);
+  } catch (error) {
+    say("Something", toFault(error));
+  }
+}

@@ -1,0 +1,58 @@
+import { Fault } from "#protocol/faults/fault.ts";
+import { formatBytes } from "#protocol/base/units.ts";
+import { readObjectSum } from "#storage/checksums/crc32.ts";
+import { FAR_MS, withBench, type Bench } from "../store-session/store-session.ts";
+import { headObject, partBytesOf, type ObjectHead } from "../object-copy/requests/head.ts";
+import { createPartsDigest, createWholeDigest, type PartDigest } from "../object-copy/requests/part-digest.ts";
+import { piecesWithin, readPieces } from "../object-copy/requests/read-range.ts";
+import { oneKey, usage, type StorePlace, type Verb } from "../command-line/verb.ts";
+
+/** `tidemark cat`: an object, or a range of it, to stdout. Faults: those of `writeObject`. */
+export const cat = (verb: Verb): Promise<number> => writeObject(verb, oneKey(verb, "cat"));
+
+/**
+ * The bytes of an object in order, several requests ahead. All of one version; of a whole object whose checksum the
+ * store keeps (of its bytes, or over those of its parts), the sum is compared at the end.
+ * Faults: NO_SUCH_KEY, OBJECT_CHANGED, CHECKSUM_MISMATCH, BAD_INPUT for an offset past the end, CANCELLED.
+ */
+export function writeObject(verb: Verb, from: StorePlace): Promise<number> {
+  const { config, signal } = verb;
+  const { key } = from;
+  if (key === "" || key.endsWith("/"))
+    throw usage(`s3://${from.bucket}/${key}`, "it names no object; stdout takes one");
+  return withBench(verb, { bucket: from.bucket, direction: "down", isHeld: true }, async (bench) => {
+    const head = await headObject(bench, { key, signal });
+    const offset = config.size("offset") ?? 0;
+    if (offset > head.sizeBytes) {
+      throw usage(`--offset ${offset}`, `the object has ${formatBytes(head.sizeBytes)} (${head.sizeBytes} bytes)`);
+    }
+    const length = Math.min(config.size("count") ?? Infinity, head.sizeBytes - offset);
+    const { gate, wire } = bench.engine;
+    // Where answers take long, the next piece stands in line already when a connection is done with one.
+    const wanted = (wire.rttMs() ?? 0) >= FAR_MS ? 2 * gate.width : gate.width;
+    const ahead = piecesWithin(config.size("memory") ?? 0, wanted);
+    const known = length === head.sizeBytes ? await expectedOf(bench, { head, key, signal }) : null;
+    for await (const piece of readPieces(bench, { key, etag: head.etag, offset, length, ahead, signal })) {
+      known?.digest.add(piece);
+      await verb.output(piece);
+    }
+    if (known !== null && known.digest.end() !== known.sum) {
+      throw new Fault("CHECKSUM_MISMATCH", { op: "cat", subject: key, detail: "do not use what was written" });
+    }
+    return 0;
+  });
+}
+
+/** The sum that the store keeps of the object, and what computes it; null where it keeps none, or of parts of unknown length. */
+async function expectedOf(
+  bench: Bench,
+  about: { head: ObjectHead; key: string; signal: AbortSignal },
+): Promise<{ sum: string; digest: PartDigest } | null> {
+  const { head, key, signal } = about;
+  const known = head.crc32 === null ? null : readObjectSum(head.crc32);
+  if (head.crc32 === null || known === null) return null;
+  if (known.partCount === null) return { sum: head.crc32, digest: createWholeDigest("crc32") };
+  const partBytes = await partBytesOf(bench, { key, signal });
+  if (partBytes === null || Math.ceil(head.sizeBytes / partBytes) !== known.partCount) return null;
+  return { sum: head.crc32, digest: createPartsDigest("crc32", partBytes) };
+}

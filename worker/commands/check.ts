@@ -1,0 +1,72 @@
+import { isFault, toFault } from "#protocol/faults/fault.ts";
+import { forEachOf } from "#protocol/base/for-each-of.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import { compareBytes, compareContent, type Verdict } from "../object-copy/listing/compare.ts";
+import type { Entry, Failure } from "../object-copy/listing/entries.ts";
+import { sayFailures, tellLeftOut } from "../object-copy/follow.ts";
+import { withSides } from "../object-copy/listing/open-sides.ts";
+import { pairUp } from "../object-copy/listing/pair-up.ts";
+import { EXIT, shownName, twoPlaces, usage, type Verb } from "../command-line/verb.ts";
+
+/** `=` same, `<` only in SRC, `>` only in DST, `*` differs, `?` same size, contents not compared. */
+const SIGNS = { same: "=", onlySource: "<", onlyTarget: ">", differs: "*", unknown: "?" } as const;
+type State = keyof typeof SIGNS;
+
+/** Files compared at a time: where the store has to be asked, that is a round trip each. */
+const WIDTH = 16;
+
+/**
+ * `tidemark check`: compares two folders and changes nothing. A line for each file; 6 unless all are the same. What
+ * could not be compared is not the same: `--download` compares the bytes, `--size-only` asks for no more than sizes.
+ * Faults: those of `withSides`.
+ */
+export function check(verb: Verb): Promise<number> {
+  const ends = twoPlaces(verb, "check");
+  const { config, signal, terminal } = verb;
+  const [isDownload, isSizeOnly] = [config.isOn("download"), config.isOn("size-only")];
+  if (isDownload && isSizeOnly) throw usage("--download", "it contradicts --size-only");
+  return withSides(verb, ends, async ({ from, to, benches }) => {
+    const counts: Record<State, number> = { same: 0, onlySource: 0, onlyTarget: 0, differs: 0, unknown: 0 };
+    const failures: Failure[] = [...from.failures, ...to.failures];
+    const tell = (state: State, { relative }: Entry) => {
+      counts[state]++;
+      const sign = SIGNS[state];
+      terminal.result(`${sign} ${shownName(relative)}`, { type: "compared", sign, state, name: relative });
+    };
+    const paired = pairUp(from, to);
+    await forEachOf(paired.both, WIDTH, async (pair) => {
+      const judge = isDownload ? compareBytes : compareContent;
+      try {
+        const verdict: Verdict = isSizeOnly
+          ? pair.from.sizeBytes === pair.to.sizeBytes
+            ? "same"
+            : "differs"
+          : await judge({ ...pair, benches, signal });
+        tell(verdict, pair.from);
+      } catch (error) {
+        if (signal.aborted || (isFault(error) && error.retry !== "never")) throw error;
+        failures.push({ name: pair.from.relative, fault: toFault(error) });
+      }
+    });
+    for (const entry of paired.onlyFrom) tell("onlySource", entry);
+    for (const entry of paired.onlyTo) tell("onlyTarget", entry);
+    tellLeftOut(verb, from.leftOut);
+    tellLeftOut(verb, to.leftOut);
+    const failed = sayFailures(verb, failures);
+    const { same, onlySource, onlyTarget, differs, unknown } = counts;
+    const all = onlySource + onlyTarget + differs + unknown === 0;
+    const rest = [
+      [differs, "differ"],
+      [onlySource, "only in SRC"],
+      [onlyTarget, "only in DST"],
+      [unknown, "of the same size could not be compared (--download compares their bytes)"],
+      [failures.length, "could not be read"],
+    ] as const;
+    const words = [
+      `${formatCount(same)} same`,
+      ...rest.flatMap(([count, say]) => (count === 0 ? [] : [`${formatCount(count)} ${say}`])),
+    ];
+    terminal.say(words.join(", "), { type: "done", ...counts, filesFailed: failures.length });
+    return all ? failed : EXIT.differs;
+  });
+}

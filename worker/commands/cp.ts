@@ -1,0 +1,219 @@
+import type { BigIntStats } from "node:fs";
+import { stat } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { Fault } from "#protocol/faults/fault.ts";
+import { formatBytes } from "#protocol/base/units.ts";
+import { readObjectSum } from "#storage/checksums/crc32.ts";
+import { whyPathRefused } from "#protocol/base/names.ts";
+import { keyForFile, prefixForFolder } from "../command-line/address.ts";
+import { isFolder } from "../object-copy/download.ts";
+import { createEarlyFetches } from "../object-copy/fetch-early.ts";
+import { sayLeftOut, type LeftOut } from "../object-copy/listing/left-out.ts";
+import { foundFile } from "../object-copy/listing/walk.ts";
+import { createEarlyRanges } from "../transfer/download/speculative-ranges.ts";
+import { mapRows, type Rows } from "../base/rows.ts";
+import type { ScratchFile } from "../object-copy/listing/scratch-file.ts";
+import { warmAll, withBench, type Bench } from "../store-session/store-session.ts";
+import { writeObject } from "./cat.ts";
+import {
+  readFiles,
+  readObjects,
+  type Entry,
+  type Failure,
+  type FileEntry,
+  type ObjectEntry,
+} from "../object-copy/listing/entries.ts";
+import { readFilter, type Filter } from "../object-copy/listing/filter.ts";
+import { sayFailures, tellLeftOut } from "../object-copy/follow.ts";
+import { findObject } from "../object-copy/requests/head.ts";
+import { copyEntries, fetchEntries, sendEntries } from "../object-copy/move.ts";
+import { placeAsKeys, placeAsPaths } from "../object-copy/listing/place-names.ts";
+import { streamOf } from "../object-copy/requests/open-stream.ts";
+import { sendInput, sendStdin } from "../object-copy/requests/send-stdin.ts";
+import {
+  shownName,
+  shownPlace,
+  twoPlaces,
+  usage,
+  type LocalPlace,
+  type StorePlace,
+  type Verb,
+} from "../command-line/verb.ts";
+import { withScratch } from "../object-copy/listing/with-scratch.ts";
+
+/**
+ * `tidemark cp`: plain objects in any direction, with the keys of the environment. Speaks of no checkpoint.
+ * Faults: BAD_INPUT, those of the store and the disk, CANCELLED.
+ */
+export async function copy(verb: Verb): Promise<number> {
+  const { from, to } = twoPlaces(verb, "cp");
+  if (from.kind === "local" && to.kind === "store") {
+    return from.path === "-"
+      ? sendStdin(verb, to)
+      : withScratch(verb, (scratch) => upload(verb, { ends: { from, to }, scratch }));
+  }
+  if (from.kind === "store" && to.kind === "local") {
+    return to.path === "-"
+      ? writeObject(verb, from)
+      : withScratch(verb, (scratch) => download(verb, { ends: { from, to }, scratch }));
+  }
+  if (from.kind === "store" && to.kind === "store") {
+    return withScratch(verb, (scratch) => copyInside(verb, { ends: { from, to }, scratch }));
+  }
+  throw usage("cp", "both sides are local; at least one is s3://bucket/key");
+}
+
+interface Copying<From, To> {
+  ends: { from: From; to: To };
+  scratch: ScratchFile;
+}
+
+async function upload(verb: Verb, { ends, scratch }: Copying<LocalPlace, StorePlace>): Promise<number> {
+  const { from, to } = ends;
+  const stats = await stat(from.path, { bigint: true }).catch(() => null);
+  if (stats === null) throw new Fault("NOT_FOUND", { op: "cp", subject: from.path });
+  const isOne = !stats.isDirectory();
+  const stream = isOne ? await streamOf(from.path, stats) : null;
+  if (stream !== null) return sendInput(verb, { to, stream });
+  const { taken, failures, leftOut } = isOne
+    ? { taken: [oneFile(resolve(from.path), stats)], failures: [], leftOut: [] }
+    : await readFiles(from.path, { filter: readFilter(verb.config, Date.now()), scratch });
+  if (taken.length === 0 && failures.length === 0) {
+    const detail = ["there are no files to copy", sayLeftOut(leftOut)].filter((part) => part !== "").join("; only ");
+    throw new Fault("NOT_FOUND", { op: "cp", subject: from.path, detail });
+  }
+  const { entries, keyOf } = isOne
+    ? { entries: taken, keyOf: () => keyForFile(to, from.path) }
+    : placeAsKeys(to, taken, failures);
+  if (isDry(verb)) {
+    const planned = mapRows<FileEntry, Planned>(entries, (entry) => [entry, `s3://${to.bucket}/${keyOf(entry)}`]);
+    return sayPlan(verb, { planned, failures, leftOut });
+  }
+  return withBench(verb, { bucket: to.bucket, direction: "up" }, (bench) =>
+    sendEntries(verb, bench, { ...ends, failures, leftOut, entries, keyOf }),
+  );
+}
+
+const oneFile = (path: string, stats: BigIntStats): FileEntry => ({
+  at: "local",
+  ...foundFile(dirname(path), basename(path), stats),
+});
+
+function download(verb: Verb, { ends, scratch }: Copying<StorePlace, LocalPlace>): Promise<number> {
+  const { from, to } = ends;
+  const filter = readFilter(verb.config, Date.now());
+  return withBench(verb, { bucket: from.bucket, direction: "down" }, async (bench) => {
+    const ranges = createEarlyRanges(bench.engine, { key: from.key, signal: verb.signal });
+    // Only a key can be one object.
+    const mayBeOne = from.key !== "" && !from.key.endsWith("/") && !isDry(verb);
+    warmAll(bench, mayBeOne ? ranges.begin : undefined);
+    const early = createEarlyFetches(bench.engine, verb.signal);
+    try {
+      const onTaken = isDry(verb) ? {} : { onTaken: early.offer };
+      const found = await findSources(bench, { from, filter, scratch, signal: verb.signal, ...onTaken });
+      if (!found.isOne) ranges.drop();
+      const { failures, leftOut } = found;
+      const one = found.isOne ? await pathOfOne(to.path, from.key) : null;
+      const { entries, pathOf } =
+        one === null
+          ? await placeAsPaths(to.path, { entries: found.entries }, failures)
+          : { entries: found.entries, pathOf: () => one };
+      if (isDry(verb)) {
+        const planned = mapRows<ObjectEntry, Planned>(entries, (entry) => [entry, pathOf(entry)]);
+        return sayPlan(verb, { planned, failures, leftOut });
+      }
+      return await fetchEntries(verb, bench, { ...ends, failures, leftOut, entries, pathOf, early, ranges });
+    } finally {
+      ranges.drop();
+      early.drop();
+    }
+  });
+}
+
+async function pathOfOne(target: string, key: string): Promise<string> {
+  const to = resolve(target);
+  if (!target.endsWith("/") && !(await isFolder(to))) return to;
+  const why = whyPathRefused(basename(key));
+  if (why !== null) throw new Fault("HOSTILE_NAME", { op: "cp", subject: key, detail: why });
+  return join(to, basename(key));
+}
+
+function copyInside(verb: Verb, { ends, scratch }: Copying<StorePlace, StorePlace>): Promise<number> {
+  const { from, to } = ends;
+  const filter = readFilter(verb.config, Date.now());
+  const { signal } = verb;
+  return withBench(verb, { bucket: from.bucket, direction: "within" }, async (source) => {
+    const { isOne, failures, leftOut, ...found } = await findSources(source, { from, filter, scratch, signal });
+    const { entries, keyOf } = isOne
+      ? { entries: found.entries, keyOf: () => keyForFile(to, from.key) }
+      : placeAsKeys(to, found.entries, failures);
+    for (const entry of from.bucket === to.bucket ? entries : []) {
+      if (keyOf(entry) !== entry.key) continue;
+      throw usage(`s3://${to.bucket}/${entry.key}`, "it would be copied onto itself");
+    }
+    if (isDry(verb)) {
+      const planned = mapRows<ObjectEntry, Planned>(entries, (entry) => [entry, `s3://${to.bucket}/${keyOf(entry)}`]);
+      return sayPlan(verb, { planned, failures, leftOut });
+    }
+    return withBench(verb, { bucket: to.bucket, direction: "within" }, (bench) =>
+      copyEntries(verb, bench, { ...ends, failures, leftOut, entries, keyOf }),
+    );
+  });
+}
+
+/** One object of exactly this key, or else everything below it as a folder. Faults: NO_SUCH_KEY when there is neither. */
+async function findSources(
+  bench: Bench,
+  about: {
+    from: StorePlace;
+    filter: Filter;
+    scratch: ScratchFile;
+    signal: AbortSignal;
+    onTaken?: (entries: ObjectEntry[]) => void;
+  },
+): Promise<{ isOne: boolean; entries: Rows<ObjectEntry>; failures: Failure[]; leftOut: readonly LeftOut[] }> {
+  const { from, signal, ...rest } = about;
+  const head = from.key === "" || from.key.endsWith("/") ? null : await findObject(bench, { key: from.key, signal });
+  if (head !== null) {
+    const { sizeBytes, modifiedAtMs, etag, isOpaque } = head;
+    const sum = head.crc32 === null ? null : readObjectSum(head.crc32);
+    const entry: ObjectEntry = {
+      at: "store",
+      relative: basename(from.key),
+      key: from.key,
+      sizeBytes,
+      modifiedAtMs,
+      etag,
+      checks: { sum, isOpaque },
+    };
+    return { isOne: true, entries: [entry], failures: [], leftOut: [] };
+  }
+  const found = await readObjects(bench, { prefix: prefixForFolder(from), signal, ...rest });
+  const { taken, failures, leftOut } = found;
+  if (taken.length > 0 || failures.length > 0) return { isOne: false, entries: taken, failures, leftOut };
+  const detail = found.all.length === 0 ? {} : { detail: "the filters leave nothing of what is below it" };
+  throw new Fault("NO_SUCH_KEY", { op: "cp", subject: shownPlace(from), ...detail });
+}
+
+const isDry = (verb: Verb): boolean => verb.config.isOn("dry-run");
+
+type Planned = readonly [entry: Entry, to: string];
+
+/** Says what a copy would do, a line for each file, and what it would not. Returns the exit code. */
+function sayPlan(
+  verb: Verb,
+  plan: { planned: Iterable<Planned>; failures: readonly Failure[]; leftOut: readonly LeftOut[] },
+): number {
+  for (const [entry, to] of plan.planned) {
+    const from = entry.at === "local" ? entry.path : entry.key;
+    verb.terminal.result(`copy  ${shownName(from)} -> ${shownName(to)}  (${formatBytes(entry.sizeBytes)})`, {
+      type: "would",
+      action: "copy",
+      from,
+      to,
+      bytes: entry.sizeBytes,
+    });
+  }
+  tellLeftOut(verb, plan.leftOut);
+  return sayFailures(verb, plan.failures);
+}

@@ -1,0 +1,165 @@
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import { FAULTS } from "#protocol/faults/fault-table.ts";
+import type { StoreAccess } from "#storage/signing/signing.ts";
+import type { Credential } from "#storage/signing/sigv4.ts";
+import type { Config } from "#worker/command-line/config.ts";
+import { readHubAddress } from "#worker/hub-link/hub-address.ts";
+import { openKeys } from "#worker/keys/open-keys.ts";
+import { readAccess } from "#worker/store-session/store-session.ts";
+import { readWatches } from "#worker/capture/watch.ts";
+import { EXIT, onePlace, type StorePlace, type Verb } from "#worker/command-line/verb.ts";
+import { checkClock } from "./check-clock.ts";
+import { checkHub } from "./check-hub.ts";
+import { checkDisks, checkLock, checkOpenFiles, checkState } from "./check-machine.ts";
+import { checkPermissions } from "./check-permissions.ts";
+import { checkWatch } from "./check-watch.ts";
+import { checkWay } from "./check-way.ts";
+import { doubtful, failed, fine, showFinding, skipped, type Finding } from "./finding.ts";
+
+/**
+ * `tidemark doctor`: looks at everything a transfer needs, one line for each thing, and says how to mend what is wrong.
+ * Without a bucket or a hub it says what it could not look at. Ends with 0 when nothing failed, else with the exit code of
+ * the first thing that did.
+ * Faults: BAD_INPUT for operands that cannot be read.
+ */
+export async function examine(verb: Verb): Promise<number> {
+  const place = verb.operands.length === 0 ? null : onePlace(verb, "doctor");
+  const found: Finding[] = [];
+  const tell = (findings: readonly Finding[]) => {
+    found.push(...findings);
+    for (const finding of findings) showFinding(verb.terminal, finding);
+  };
+  const { config, home, signal } = verb;
+  const { folder, findings } = await checkState(config.text("state"), home);
+  tell(findings);
+  if (folder !== null) tell([await checkLock(folder)]);
+  tell([await checkOpenFiles(), judgeVariables(config)]);
+  const watches = { folders: config.list("watch"), runs: [], patterns: config.list("pattern") };
+  for (const watch of readWatches(watches)) {
+    tell(await checkWatch(watch));
+    if (folder !== null) tell(await checkDisks(folder, watch.folder));
+  }
+  const hasClock = await examineStore(verb, { place, tell });
+  const base = await examineHub(config, { state: folder, signal, tell });
+  if (!hasClock && base !== null) tell([await checkClock("hub", { address: base, signal })]);
+  else if (!hasClock) tell([skipped("clock", { says: "there was no other clock to compare with", fix: NO_CLOCK })]);
+  return conclude(verb, found);
+}
+
+/** Pure: whoever misspelt one believes that it holds. */
+function judgeVariables({ unread }: Config): Finding {
+  if (unread === null) return fine("settings", "every variable that begins with TIDEMARK_ is one that is read");
+  const fix = "Write them as `tidemark config` lists them, or take them out.";
+  return doubtful("settings", { says: unread.replace(/\.$/, ""), fix });
+}
+
+const NO_CLOCK = "Name a hub or a bucket that answers: --hub URL, or s3://bucket/prefix.";
+
+type Tell = (findings: readonly Finding[]) => void;
+
+/** True when its clock was looked at. */
+async function examineStore(verb: Verb, about: { place: StorePlace | null; tell: Tell }): Promise<boolean> {
+  const { config, signal } = verb;
+  const { place, tell } = about;
+  if (place === null && !isStoreNamed(config)) {
+    const fix =
+      "Name a bucket, with keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: tidemark doctor s3://bucket/prefix";
+    tell([skipped("store", { says: "no bucket was named", fix })]);
+    return false;
+  }
+  const access = attempt(() => readAccess(config, place?.bucket ?? ""));
+  if (access instanceof Fault) {
+    tell([failed("store", access.toData())]);
+    return false;
+  }
+  const address = access.endpoint;
+  const way = await checkWay({ what: "store", address }, signal);
+  tell(way);
+  if (way.some(({ outcome }) => outcome === "failed")) return false;
+  tell([await checkClock("store", { address, signal })]);
+  tell(await examineRights(config, { access, place }));
+  return true;
+}
+
+async function examineRights(
+  config: Config,
+  about: { access: StoreAccess; place: StorePlace | null },
+): Promise<Finding[]> {
+  const { access, place } = about;
+  if (place === null) {
+    const fix = "Name a bucket, and a prefix under which it may write: tidemark doctor s3://bucket/prefix";
+    return [skipped("permissions", { says: "no bucket was named", fix })];
+  }
+  const credential = await askKeys(config);
+  if (credential instanceof Fault) return [failed("keys", credential.toData())];
+  const prefix = place.key === "" || place.key.endsWith("/") ? place.key : `${place.key}/`;
+  return [judgeKeys(config, credential), ...(await checkPermissions({ access, credential, prefix }))];
+}
+
+async function askKeys(config: Config): Promise<Credential | Fault> {
+  try {
+    return await openKeys(config).fresh();
+  } catch (error) {
+    if (isFault(error)) return error;
+    throw error;
+  }
+}
+
+/** Says where the key is from and until when it holds. */
+function judgeKeys(config: Config, { endsAt }: Credential): Finding {
+  const written = config.settings.find(({ name }) => name === "access-key-id")?.source ?? "the settings";
+  const from = config.keysFrom?.says ?? written;
+  const until =
+    endsAt === undefined ? "" : `, until ${new Date(endsAt).toISOString()}; the next one is asked for ahead of that`;
+  return fine("keys", `the key is from ${from}${until}`);
+}
+
+/** What was set may be wrong; then that is the finding. */
+function attempt<T>(read: () => T): T | Fault {
+  try {
+    return read();
+  } catch (error) {
+    if (isFault(error)) return error;
+    throw error;
+  }
+}
+
+/** Something was said of a store. Keys alone lie about on many machines: beside a hub they mean none. */
+const isStoreNamed = (config: Config): boolean =>
+  config.text("endpoint") !== null ||
+  config.text("provider") !== "auto" ||
+  (config.text("access-key-id") !== null && config.text("hub") === null);
+
+/** The hub's address when it answered. */
+async function examineHub(
+  config: Config,
+  about: { state: string | null; signal: AbortSignal; tell: Tell },
+): Promise<string | null> {
+  const { state, signal, tell } = about;
+  const given = config.text("hub");
+  if (given === null) {
+    tell([skipped("hub", { says: "no hub was named", fix: "Name it: --hub URL, or TIDEMARK_HUB." })]);
+    return null;
+  }
+  const allowHttp = config.isOn("allow-http") ? "yes" : "loopback-only";
+  const base = attempt(() => readHubAddress(given, { allowHttp }));
+  if (base instanceof Fault) {
+    tell([failed("hub", base.toData())]);
+    return null;
+  }
+  const way = await checkWay({ what: "hub", address: base }, signal);
+  tell(way);
+  if (way.some(({ outcome }) => outcome === "failed")) return null;
+  tell(await checkHub({ base, token: config.text("token"), state }, signal));
+  return base;
+}
+
+function conclude({ terminal }: Verb, found: readonly Finding[]): number {
+  const count = (wanted: Finding["outcome"]) => found.filter(({ outcome }) => outcome === wanted).length;
+  const [ok, warnings, failures, notChecked] = [count("ok"), count("warn"), count("failed"), count("skipped")];
+  const text = `${ok} ok, ${warnings} to look at, ${failures} failed, ${notChecked} not checked.`;
+  terminal.say(text, { type: "examined", ok, warnings, failed: failures, skipped: notChecked });
+  const first = found.find(({ outcome }) => outcome === "failed");
+  if (first === undefined) return EXIT.ok;
+  return first.fault === null ? EXIT.failed : FAULTS[first.fault.code].exit;
+}

@@ -1,0 +1,51 @@
+import { sentenceOf, type FaultData } from "#protocol/faults/fault.ts";
+import { FAULTS } from "#protocol/faults/fault-table.ts";
+import type { Terminal } from "#worker/command-line/terminal.ts";
+
+/** `warn`: it works, though not as well as it could. `skipped`: it could not be looked at. */
+export type Outcome = "ok" | "warn" | "failed" | "skipped";
+
+/** What one check of `tidemark doctor` found. */
+export interface Finding {
+  /** What was looked at, in two or three words; the same at every run. */
+  check: string;
+  outcome: Outcome;
+  says: string;
+  /** What to do about it; of what was skipped, how to have it looked at. Null when there is nothing to do. */
+  fix: string | null;
+  fault: FaultData | null;
+}
+
+export const fine = (check: string, says: string): Finding => ({ check, outcome: "ok", says, fix: null, fault: null });
+
+export const doubtful = (check: string, told: { says: string; fix: string }): Finding => ({
+  check,
+  outcome: "warn",
+  ...told,
+  fault: null,
+});
+
+export const skipped = (check: string, told: { says: string; fix: string }): Finding => ({
+  check,
+  outcome: "skipped",
+  ...told,
+  fault: null,
+});
+
+/** What a Fault says in its first half is the finding, its second half the fix unless there is a better one. */
+export function failed(check: string, fault: FaultData, fix?: string): Finding {
+  const { next } = FAULTS[fault.code];
+  const says = sentenceOf(fault).slice(0, -next.length).trimEnd();
+  return { check, outcome: "failed", says, fix: fix ?? next, fault };
+}
+
+const OUTCOME_COLUMN = 7;
+const CHECK_COLUMN = 24;
+
+/** Prints a finding as two columns and a sentence, with what to do about it below. */
+export function showFinding(terminal: Pick<Terminal, "result">, finding: Finding): void {
+  const { check, outcome, says, fix } = finding;
+  const left = `${outcome.padEnd(OUTCOME_COLUMN)}  ${check.padEnd(CHECK_COLUMN)}`;
+  const more = fix === null ? "" : `\n${"".padEnd(OUTCOME_COLUMN)}  ${"".padEnd(CHECK_COLUMN)}  -> ${fix}`;
+  terminal.result(`${left}  ${says}${more}`, { type: "check", ...finding });
+}

@@ -1,0 +1,14 @@
+import { joinHub } from "../hub-link/joined-hub.ts";
+import type { Verb } from "../command-line/verb.ts";
+import { askTarget, probeNodeLink } from "../probe/node-link.ts";
+import type { ProbeResult } from "../probe/probe.ts";
+import { readProbeWishes } from "../probe/options.ts";
+
+/** `tidemark probe` on a node that has joined a hub. It changes nothing there: a person only looks. Faults: BAD_INPUT, those of the hub and the store. */
+export async function probeThroughHub(verb: Verb): Promise<ProbeResult> {
+  const { config, signal } = verb;
+  const otherwise = "name a bucket (tidemark probe s3://bucket), or join one first";
+  const { hub } = await joinHub(verb, { command: "probe", otherwise, signal });
+  const engine = { connections: null, memoryBytes: null, idleMs: config.durationMs("stall-after") };
+  return probeNodeLink(hub, await askTarget(hub, null), { ...readProbeWishes(config), engine, signal });
+}

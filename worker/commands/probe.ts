@@ -1,0 +1,53 @@
+import { randomUUID } from "node:crypto";
+import { FAULTS } from "#protocol/faults/fault-table.ts";
+import { Fault, sentenceOf } from "#protocol/faults/fault.ts";
+import { probeKey } from "#protocol/checkpoint/keys.ts";
+import { prefixForFolder } from "../command-line/address.ts";
+import { systemClock } from "../base/clock.ts";
+import { probeLink, type ProbeParts, type ProbeResult } from "../probe/probe.ts";
+import { probeFacts, probeLines } from "../probe/messages.ts";
+import { readProbeWishes } from "../probe/options.ts";
+import { withBench } from "../store-session/store-session.ts";
+import { onePlace, type Verb } from "../command-line/verb.ts";
+
+/**
+ * `tidemark probe`: what the link to a bucket does, measured with the engine that will use it; with the keys of the
+ * environment, or without an address with the hub's signatures for this node. Ends with 4 when it is too slow.
+ * Faults: BAD_INPUT, CANCELLED; those of the store when nothing could be measured.
+ */
+export async function probe(verb: Verb): Promise<number> {
+  if (verb.operands.length > 0) return say(verb, await probePlace(verb));
+  const { probeThroughHub } = await import("./probe-through-hub.ts");
+  return say(verb, await probeThroughHub(verb));
+}
+
+function probePlace(verb: Verb): Promise<ProbeResult> {
+  const { bucket, key } = onePlace(verb, "probe");
+  const { signal, config } = verb;
+  const prefix = key === "" ? "" : prefixForFolder({ key });
+  return withBench(verb, { bucket, direction: "up" }, (up) =>
+    withBench(verb, { bucket, direction: "down" }, (down) => {
+      const parts: ProbeParts = {
+        ...readProbeWishes(config),
+        engines: { up: up.engine, down: down.engine },
+        newKey: () => probeKey(prefix, { nodeId: null, probeId: randomUUID() }),
+        endpoint: up.access.endpoint,
+        clock: systemClock,
+        signal,
+      };
+      return probeLink(parts);
+    }),
+  );
+}
+
+function say({ terminal, config }: Verb, result: ProbeResult): number {
+  const { up, down, verdict } = result;
+  // Nothing is known of this link: whatever stands in the way is the news.
+  if ("fault" in up && "fault" in down) throw up.fault;
+  const { thresholds } = readProbeWishes(config);
+  const isRejected = verdict.outcome === "reject";
+  const fault = isRejected ? new Fault("LINK_TOO_SLOW", { op: "probe", detail: verdict.reason }).toData() : null;
+  const lines = [...probeLines(result), ...(fault === null ? [] : [sentenceOf(fault)])];
+  terminal.result(lines.join("\n"), { type: "probe", ...probeFacts(result), thresholds, fault });
+  return isRejected ? FAULTS.LINK_TOO_SLOW.exit : 0;
+}

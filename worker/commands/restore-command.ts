@@ -1,0 +1,94 @@
+import { resolve } from "node:path";
+import * as z from "zod";
+import type { PreviewAnswer, RestoreAnswer } from "#protocol/local-api/local.ts";
+import { rankOf, type RankOf } from "#protocol/wire/restoring.ts";
+import { compileTensorPattern } from "#protocol/checkpoint/tensor-pattern.ts";
+import { formatBytes, formatCount } from "#protocol/base/units.ts";
+import { visibleText } from "#protocol/base/visible-text.ts";
+import { stateFolder } from "../host/state-folder.ts";
+import { readGlob } from "../command-line/glob.ts";
+import { usage, type Verb } from "../command-line/verb.ts";
+import { askLocal } from "../local-api/ask-local.ts";
+import { readRunToRestore } from "../local-api/read-run-at-step.ts";
+
+const place = { run: z.string(), step: z.number(), path: z.string(), checkpointId: z.string() };
+const restored: z.ZodType<RestoreAnswer> = z.object({
+  ...place,
+  passedOver: z.number().nullable(),
+  // Left out by a worker of an earlier version.
+  foreign: z.object({ node: z.string(), pickles: z.number() }).nullable().default(null),
+});
+const fact = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+const previewed: z.ZodType<PreviewAnswer> = z.object({ ...place, preview: z.record(z.string(), fact) });
+
+function readRank(text: string): RankOf {
+  const [, rank, of] = /^(\d+)\/(\d+)$/.exec(text) ?? [];
+  const parsed = rankOf.safeParse({ rank: Number(rank), of: Number(of) });
+  if (parsed.success) return parsed.data;
+  throw usage(`--rank ${text}`, "a rank looks like 0/8: which one, counted from 0, and how many there are");
+}
+
+function readPattern(text: string): void {
+  const compiled = compileTensorPattern(text);
+  if ("reason" in compiled) throw usage(`--tensors ${text}`, compiled.reason);
+}
+
+/** `tidemark restore RUN[@STEP] DIR`, by the worker of this machine. Faults: BAD_INPUT, NO_WORKER, those of a restore. */
+export async function restoreRun({ config, operands, terminal, signal, home }: Verb): Promise<number> {
+  const [what, path, extra] = operands;
+  if (what === undefined || path === undefined || extra !== undefined) {
+    throw usage("restore", "it takes a run and a folder: tidemark restore RUN[@STEP|@final] DIR");
+  }
+  const only = config.list("only");
+  for (const glob of only) readGlob("only", glob);
+  const tensors = config.list("tensors");
+  for (const pattern of tensors) readPattern(pattern);
+  const rank = config.text("rank");
+  const wanted = {
+    ...readRunToRestore(what, "tidemark restore RUN[@STEP|@final] DIR"),
+    path: resolve(path),
+    only,
+    ...(rank === null ? {} : { rank: readRank(rank) }),
+    ...(tensors.length === 0 ? {} : { tensors }),
+    fallback: !config.isOn("no-fallback"),
+  };
+  const state = await stateFolder(config.text("state"), home);
+  const ask = { asked: "POST /v1/restore" as const, signal };
+  if (config.isOn("dry-run")) {
+    const answer = await askLocal(state, { ...ask, body: { ...wanted, dryRun: true }, answer: previewed });
+    terminal.result(previewText(answer), { type: "would-restore", ...answer });
+    return answer.preview["verdict"] === "ok" ? 0 : 4;
+  }
+  const answer = await askLocal(state, { ...ask, body: wanted, answer: restored });
+  const instead = answer.passedOver === null ? "" : ` Step ${formatCount(answer.passedOver)} is damaged.`;
+  const text = `Restored ${answer.run} step ${formatCount(answer.step)} to ${answer.path}.${instead}${foreignWords(answer.foreign)}`;
+  terminal.result(text, { type: "restored", ...answer });
+  return 0;
+}
+
+/** What a person is told before the files are loaded. */
+export function foreignWords(foreign: RestoreAnswer["foreign"]): string {
+  if (foreign === null) return "";
+  const files = foreign.pickles === 1 ? "One pickle file" : `${formatCount(foreign.pickles)} pickle files`;
+  return ` ${files} in it, written by ${visibleText(foreign.node)}: loading a pickle runs what is in it.`;
+}
+
+function previewText({ run, step, path, preview }: PreviewAnswer): string {
+  const number = (name: string) => (typeof preview[name] === "number" ? preview[name] : 0);
+  const files = number("files");
+  const tensors = number("tensors");
+  const cut =
+    tensors === 0
+      ? ""
+      : `${formatCount(tensors)} ${tensors === 1 ? "tensor" : "tensors"} (${formatBytes(number("tensorBytes"))}) in `;
+  const moved = `${formatBytes(number("bytes"))}${tensors === 0 ? "" : " to move"}`;
+  const atMost = preview["atMost"] === true ? "at most " : "";
+  const what = `${cut}${atMost}${formatCount(files)} ${files === 1 ? "file" : "files"}, ${moved}`;
+  const there =
+    number("thereFiles") > 0
+      ? ` ${String(preview["there"])} with ${formatCount(number("thereFiles"))} files (${formatBytes(number("thereBytes"))}) is there now.`
+      : "";
+  const room = typeof preview["freeBytes"] === "number" ? ` ${formatBytes(preview["freeBytes"])} are free.` : "";
+  const verdict = preview["verdict"] === "ok" ? "" : ` It would be refused: ${String(preview["says"])}`;
+  return `Would restore ${run} step ${formatCount(step)} to ${path}: ${what}.${there}${room}${verdict}`;
+}

@@ -1,0 +1,112 @@
+import { Fault } from "#protocol/faults/fault.ts";
+import { formatBytes, formatCount } from "#protocol/base/units.ts";
+import { prefixForFolder } from "../command-line/address.ts";
+import { listPages } from "../object-copy/listing/list-objects.ts";
+import { Spool } from "../object-copy/listing/spool.ts";
+import { withBench, type Bench } from "../store-session/store-session.ts";
+import { deleteObject, deleteObjects } from "../object-copy/requests/delete-objects.ts";
+import { unreadableKey, type Failure, type ObjectEntry } from "../object-copy/listing/entries.ts";
+import { objectForm } from "../object-copy/listing/entry-forms.ts";
+import { readFilter } from "../object-copy/listing/filter.ts";
+import { sayFailures } from "../object-copy/follow.ts";
+import { findObject } from "../object-copy/requests/head.ts";
+import { EXIT, onePlace, shownName, shownPlace, usage, type StorePlace, type Verb } from "../command-line/verb.ts";
+import { withScratch } from "../object-copy/listing/with-scratch.ts";
+
+/**
+ * `tidemark rm`: one object by its exact key, or with --recursive everything below a folder (`s3://b/run` is
+ * `s3://b/run/`, never `run-2`). It asks nothing, so without --recursive it says how much there is and deletes nothing.
+ * Faults: NO_SUCH_KEY, BAD_INPUT, those of the store.
+ */
+export async function remove(verb: Verb): Promise<number> {
+  const place = onePlace(verb, "rm");
+  return withBench(verb, { bucket: place.bucket, direction: "up" }, (bench) => {
+    if (verb.config.isOn("recursive")) return removeBelow(verb, { bench, place });
+    if (place.key === "" || place.key.endsWith("/")) return refuseFolder(verb, { bench, place });
+    return removeOne(verb, { bench, place });
+  });
+}
+
+interface About {
+  bench: Bench;
+  place: StorePlace;
+}
+
+async function refuseFolder(verb: Verb, { bench, place }: About): Promise<never> {
+  let [found, bytes] = [0, 0];
+  for await (const { objects } of listPages(bench, { prefix: place.key, signal: verb.signal })) {
+    found += objects.length;
+    bytes += bytesOf(objects);
+  }
+  const count = `${formatCount(found)} objects (${formatBytes(bytes)})`;
+  throw usage(shownPlace(place), `it holds ${count}; to delete them all add --recursive, to see them --dry-run too`);
+}
+
+const bytesOf = (objects: readonly { sizeBytes: number }[]): number =>
+  objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+
+async function removeOne(verb: Verb, { bench, place }: About): Promise<number> {
+  const { signal, terminal } = verb;
+  const { key } = place;
+  const found = await findObject(bench, { key, signal });
+  if (found === null) throw new Fault("NO_SUCH_KEY", { op: "rm", subject: shownPlace(place) });
+  if (verb.config.isOn("dry-run")) {
+    sayWould(verb, { key, sizeBytes: found.sizeBytes });
+    return EXIT.ok;
+  }
+  await deleteObject(bench, { key, signal });
+  terminal.result(`deleted  ${shownName(key)}`, { type: "deleted", key });
+  return EXIT.ok;
+}
+
+const sayWould = ({ terminal }: Verb, object: { key: string; sizeBytes: number }): void =>
+  terminal.result(`delete  ${shownName(object.key)}  (${formatBytes(object.sizeBytes)})`, {
+    type: "would",
+    action: "delete",
+    key: object.key,
+    bytes: object.sizeBytes,
+  });
+
+const removeBelow = (verb: Verb, { bench, place }: About): Promise<number> =>
+  withScratch(verb, async (scratch) => {
+    const { signal, terminal, config } = verb;
+    const filter = readFilter(config, Date.now());
+    const prefix = prefixForFolder(place);
+    const objects = new Spool(objectForm, scratch);
+    const failures: Failure[] = [];
+    let listed = 0;
+    for await (const page of listPages(bench, { prefix, signal })) {
+      listed += page.objects.length + page.unreadable.length;
+      failures.push(...page.unreadable.map(unreadableKey));
+      for (const object of page.objects) {
+        const entry = { at: "store", relative: object.key.slice(prefix.length), ...object } as const;
+        if (filter(entry)) objects.add(entry);
+      }
+    }
+    if (objects.length === 0 && failures.length === 0) {
+      const detail = listed === 0 ? {} : { detail: "the filters leave nothing of what is below it" };
+      throw new Fault("NO_SUCH_KEY", { op: "rm", subject: shownPlace({ ...place, key: prefix }), ...detail });
+    }
+    if (config.isOn("dry-run")) {
+      for (const object of objects) sayWould(verb, object);
+      return sayFailures(verb, failures);
+    }
+    let [count, bytes] = [0, 0];
+    const onDeleted = (deleted: readonly ObjectEntry[]) => {
+      count += deleted.length;
+      bytes += bytesOf(deleted);
+      terminal.draw(
+        () => [`${formatCount(count)} of ${formatCount(objects.length)} deleted`],
+        () => ({ type: "progress", deleted: count, of: objects.length }),
+      );
+    };
+    failures.push(...(await deleteObjects(bench, { objects, signal, onDeleted })));
+    const failed = sayFailures(verb, failures);
+    terminal.result(`deleted  ${formatCount(count)} objects, ${formatBytes(bytes)}`, {
+      type: "done",
+      deleted: count,
+      bytes,
+      filesFailed: failures.length,
+    });
+    return failed;
+  });

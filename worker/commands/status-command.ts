@@ -1,0 +1,136 @@
+import { join } from "node:path";
+import * as z from "zod";
+import { continueWords } from "#protocol/checkpoint/continue-words.ts";
+import { isFault } from "#protocol/faults/fault.ts";
+import type { FolderLine } from "#protocol/checkpoint/folder-lines.ts";
+import type { LocalAside, LocalRun, LocalStatus } from "#protocol/local-api/local.ts";
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
+import { formatBytes, formatCount, formatDuration, formatRate } from "#protocol/base/units.ts";
+import { stateFolder } from "../host/state-folder.ts";
+import { listAllAside } from "../restore/placement/set-aside.ts";
+import { isUnsafe } from "../upload/backlog.ts";
+import type { Capture } from "../capture/capture.ts";
+import type { SafePoint } from "../capture/ledger-books.ts";
+import { readLedger } from "../capture/ledger.ts";
+import { shownName, type Verb } from "../command-line/verb.ts";
+import { askLocal } from "../local-api/ask-local.ts";
+
+/** The worker's own words; it is of the same version, or one that only added fields. */
+const answer = z.custom<LocalStatus>(
+  (value) => z.object({ pending: z.number(), runs: z.array(z.unknown()) }).safeParse(value).success,
+);
+
+const NOBODY_RUNS = 3;
+
+/** `tidemark status`: 0 with a worker, 3 without one. Faults: BAD_INPUT, READ_FAILED. */
+export async function showStatus({ config, terminal, signal, home }: Verb): Promise<number> {
+  const state = await stateFolder(config.text("state"), home);
+  try {
+    const status = await askLocal(state, { asked: "GET /v1/status", answer, signal });
+    terminal.result(sentencesOf(status).join("\n"), { type: "status", running: true, ...status });
+    return 0;
+  } catch (error) {
+    if (!isFault(error) || error.code !== "NO_WORKER") throw error;
+  }
+  const { captures, folders, safe } = await readLedger(join(state, "ledger.jsonl"));
+  const waiting = captures.filter(isUnsafe);
+  const aside = await listAllAside(folders);
+  const bytes = waiting.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+  const queue =
+    waiting.length === 0
+      ? "nothing waits in its queue"
+      : `${formatCount(waiting.length)} checkpoints, ${formatBytes(bytes)}, wait in its queue and go on at the next start`;
+  terminal.result(
+    [`No worker runs on ${state}; ${queue}.`, ...continueSentences(captures, safe), ...asideSentences(aside)].join(
+      "\n",
+    ),
+    {
+      type: "status",
+      running: false,
+      pending: waiting.length,
+      bytes,
+      aside,
+    },
+  );
+  return NOBODY_RUNS;
+}
+
+type Waiting = Pick<Capture, "run" | "step" | "state" | "sizeBytes" | "capturedAt" | "role">;
+
+/** Of each run that has work in the queue: from where it goes on, and what only this disk has. */
+export function continueSentences(captures: readonly Waiting[], safe: ReadonlyMap<string, SafePoint>): string[] {
+  // No program goes on from a final model.
+  const waiting = captures.filter((one) => isUnsafe(one) && one.role === undefined);
+  return [...Map.groupBy(waiting, ({ run }) => run)].map(([run, mine]) => {
+    const bytes = mine.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    const last = mine.reduce((newest, one) => (one.capturedAt > newest.capturedAt ? one : newest));
+    return continueWords(
+      {
+        run: shownName(run),
+        safeStep: safe.get(run)?.step ?? null,
+        localStep: last.step,
+        unsafe: { checkpoints: mine.length, bytes },
+      },
+      "this node",
+    );
+  });
+}
+
+/** For people: of the worker, and of each of its runs. */
+export function sentencesOf(status: LocalStatus): string[] {
+  const { node, hub, error } = status;
+  const place = status.store === null ? "no store yet" : `${status.store.bucket} (${status.store.profile})`;
+  const rates = `${formatRate(status.upBytesPerSecond, "bytes")} up, ${formatRate(status.downBytesPerSecond, "bytes")} down`;
+  return [
+    `${node} -> ${place}, ${rates}; the hub ${hub.isUp ? "answers" : "is away"} (${hub.url}).`,
+    ...status.runs.map((run) => sentenceOfRun(run, status.at)),
+    ...status.runs.flatMap(({ run }) => lineSentences(run, status.lines ?? [])),
+    ...(error === null ? [] : [error]),
+    ...(status.doubtful ?? []).map(
+      ({ run, step, why }) =>
+        `${shownName(run)} step ${formatCount(step)} is kept as doubtful: ${shownName(why)}. \`tidemark run --from ${step}\` goes on from it all the same.`,
+    ),
+    ...(status.openPieces ?? []).map(
+      ({ run, step, why }) => `${shownName(run)} step ${formatCount(step)} is not whole yet: ${shownName(why)}.`,
+    ),
+    ...(status.smallDisks ?? []).map(({ says, fix }) => `${says.charAt(0).toUpperCase()}${says.slice(1)}. ${fix}`),
+    // A worker of an earlier version says nothing of it.
+    ...asideSentences((status as Partial<LocalStatus>).aside ?? []),
+  ];
+}
+
+/** Where a run has checkpoints in several folders: which one is trained now. */
+function lineSentences(run: string, all: NonNullable<LocalStatus["lines"]>): string[] {
+  const [now, ...earlier] = all.filter((line) => line.run === run);
+  if (now === undefined || earlier.length === 0) return [];
+  const words = ({ folder, step, stepFrom }: FolderLine) =>
+    `${folder === "" ? "the watched folder" : shownName(folder)} (${stepWords(step, stepFrom)})`;
+  return [`${shownName(run)} is trained in ${words(now)}; earlier lines: ${earlier.map(words).join(", ")}.`];
+}
+
+/** One line for each thing that was moved aside and that only a person removes. */
+const asideSentences = (aside: readonly LocalAside[]): string[] =>
+  aside.map(
+    ({ path, name, sizeBytes, files }) =>
+      `Moved aside: ${shownName(name)}, ${formatCount(files)} ${files === 1 ? "file" : "files"}, ${formatBytes(sizeBytes)}, at ${shownName(path)}. It stays until you remove it, or until the hub confirms that its checkpoint is complete in the bucket.`,
+  );
+
+function sentenceOfRun(run: LocalRun, at: number): string {
+  const { risk, sustain, etaMs } = run;
+  const safe = run.safeStep === null ? "nothing is safe yet" : `safe up to step ${formatCount(run.safeStep)}`;
+  const eta = etaMs === null ? "" : `, about ${formatDuration(etaMs)} left`;
+  const oldest =
+    risk.oldestUnsafeAt === null ? "" : `, the oldest for ${formatDuration(Math.max(0, at - risk.oldestUnsafeAt))}`;
+  const waits =
+    risk.checkpoints === 0
+      ? "nothing waits"
+      : `${formatCount(risk.checkpoints)} checkpoints, ${formatCount(risk.files)} files, ${formatBytes(risk.bytes)} not yet safe${oldest}${eta}`;
+  const steps = risk.steps === 0 ? "" : ` and ${formatCount(risk.steps)} steps`;
+  const lost = `${formatDuration(risk.lossMs)}${steps} would be lost now`;
+  const slow =
+    sustain === null || sustain.canSustain
+      ? ""
+      : ` This uplink cannot keep up: it sustains one every ${formatDuration(sustain.leastIntervalMs)}.`;
+  const held = run.isHeld ? " Its uploads are paused." : "";
+  return `${shownName(run.run)}: ${safe}; ${waits}; ${lost}.${held}${slow}`;
+}

@@ -1,0 +1,26 @@
+import * as z from "zod";
+import type { steerInput, SteerAnswer } from "#protocol/local-api/local.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import { stateFolder } from "../host/state-folder.ts";
+import { usage, type Verb } from "../command-line/verb.ts";
+import { askLocal } from "../local-api/ask-local.ts";
+import { readRunAtStep } from "../local-api/read-run-at-step.ts";
+
+const answer: z.ZodType<SteerAnswer> = z.object({ uploads: z.number() });
+const DID = { pause: "Paused", resume: "Resumed", retry: "Trying again:", cancel: "Cancelled" } as const;
+
+/** `tidemark pause|resume|retry|cancel [RUN[@STEP]]`: what cannot be undone is for all only when that is said. Faults: BAD_INPUT, NO_WORKER. */
+export const steerUploads =
+  (wish: z.infer<typeof steerInput>["wish"]) =>
+  async ({ config, operands, terminal, signal, home }: Verb): Promise<number> => {
+    const [what, extra] = operands;
+    const shown = `tidemark ${wish} ${wish === "cancel" ? "RUN[@STEP]|--all" : "[RUN[@STEP]]"}`;
+    const isUnsaid = wish === "cancel" && (what === undefined) !== config.isOn("all");
+    if (extra !== undefined || isUnsaid) throw usage(wish, `it takes a run: ${shown}`);
+    const which: ReturnType<typeof readRunAtStep> | null = what === undefined ? null : readRunAtStep(what, shown);
+    const state = await stateFolder(config.text("state"), home);
+    const { uploads } = await askLocal(state, { asked: "POST /v1/steer", body: { wish, ...which }, answer, signal });
+    const text = `${DID[wish]} ${uploads === 1 ? "one upload" : `${formatCount(uploads)} uploads`} of ${what ?? "this machine"}.`;
+    terminal.result(text, { type: "steered", wish, run: which?.run ?? null, step: which?.step ?? null, uploads });
+    return 0;
+  };

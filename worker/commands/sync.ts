@@ -1,0 +1,170 @@
+import { Fault, isFault, toFault } from "#protocol/faults/fault.ts";
+import { forEachOf } from "#protocol/base/for-each-of.ts";
+import { formatBytes, formatCount } from "#protocol/base/units.ts";
+import type { Address } from "../command-line/address.ts";
+import { withoutLeftOut } from "../object-copy/listing/left-out.ts";
+import { mapRows, type Rows } from "../base/rows.ts";
+import { sortRows } from "../object-copy/listing/sort-rows.ts";
+import { Spool } from "../object-copy/listing/spool.ts";
+import { compareContent } from "../object-copy/listing/compare.ts";
+import { deletionsOf, removeExtra, splitInWay } from "../object-copy/delete-extra.ts";
+import type { Entry, Failure, FileEntry } from "../object-copy/listing/entries.ts";
+import { asObject, entryForm } from "../object-copy/listing/entry-forms.ts";
+import { sayFailures, tellLeftOut } from "../object-copy/follow.ts";
+import { copyEntries, fetchEntries, sendEntries } from "../object-copy/move.ts";
+import { withSides, type Sides } from "../object-copy/listing/open-sides.ts";
+import { pairUp, type Pair, type Paired } from "../object-copy/listing/pair-up.ts";
+import { placeAsKeys, placeAsPaths } from "../object-copy/listing/place-names.ts";
+import { EXIT, shownName, shownPlace, twoPlaces, usage, type Verb } from "../command-line/verb.ts";
+
+/**
+ * `tidemark sync`: DST is made to hold what SRC holds. A file is copied when it is missing, when its size differs, or when
+ * its contents do. Contents are compared only where the dates do not already say that nothing changed since the last
+ * sync (--checksum: always), by the checksum the store keeps; where it keeps none, the file is copied. Nothing is removed
+ * without --delete, and nothing then either when anything could not be copied, or SRC is empty; what may lie where SRC could not be looked
+ * into stays.
+ * Faults: BAD_INPUT, NOT_FOUND, those of the store and the disk, CANCELLED.
+ */
+export function sync(verb: Verb): Promise<number> {
+  const ends = twoPlaces(verb, "sync");
+  return withSides(verb, ends, async (sides) => {
+    const paired = pairUp(sides.from, sides.to);
+    const failures = [...sides.from.failures];
+    const { leftOut } = sides.from;
+    const found = await copiesOf(verb, { sides, paired, failures });
+    const toDelete = deletionsOf(verb, { sides, paired });
+    const { toCopy, move } = await placed(verb, { ends, sides, found, failures });
+    const { first, rest } = splitInWay({ to: ends.to, scratch: sides.scratch }, { toCopy, toDelete });
+    if (verb.config.isOn("dry-run")) {
+      tellLeftOut(verb, leftOut);
+      return sayPlan(verb, { toCopy, toDelete, failures });
+    }
+    if (toCopy.length === 0 && toDelete.length === 0 && failures.length === 0) {
+      const places = `${shownName(shownPlace(ends.from))} -> ${shownName(shownPlace(ends.to))}`;
+      verb.terminal.result(`${places}: nothing to do, ${said(sides.from.taken)}${withoutLeftOut(leftOut)}`, {
+        type: "done",
+        files: 0,
+        bytes: 0,
+        same: sides.from.taken.length,
+        deleted: 0,
+        leftOut,
+      });
+      return EXIT.ok;
+    }
+    // What a name of SRC could not become, or what was not seen of it, is no reason to keep what SRC certainly does not have.
+    const before = failures.length;
+    const remove = (entries: Rows<Entry>) => removeExtra(verb, { to: ends.to, bench: sides.benches.to, entries });
+    const made = first.length === 0 ? EXIT.ok : await remove(first);
+    if (toCopy.length === 0) tellLeftOut(verb, leftOut);
+    const code = (toCopy.length === 0 ? sayFailures(verb, failures) : await move()) || made;
+    if (rest.length === 0) return code;
+    if (failures.length > before) {
+      verb.terminal.say("Nothing was removed, because not everything could be copied.", { type: "kept" });
+      return code;
+    }
+    return (await remove(rest)) || code;
+  });
+}
+
+function said(entries: Rows<Entry>): string {
+  let bytes = 0;
+  for (const { sizeBytes } of entries) bytes += sizeBytes;
+  return `${formatCount(entries.length)} files (${formatBytes(bytes)})`;
+}
+
+/** What the file systems of this world round a date to. */
+const SAME_DATE_MS = 2_000;
+const WIDTH = 16;
+
+/** What DST lacks or has differently. */
+async function copiesOf(
+  verb: Verb,
+  about: { sides: Sides; paired: Paired; failures: Failure[] },
+): Promise<Rows<Entry>> {
+  const { config, signal } = verb;
+  const { sides, paired, failures } = about;
+  const [always, sizeOnly] = [config.isOn("checksum"), config.isOn("size-only")];
+  if (always && sizeOnly) throw usage("--checksum", "it contradicts --size-only");
+  const { scratch } = sides;
+  const copies = new Spool(entryForm, scratch);
+  for (const entry of paired.onlyFrom) copies.add(entry);
+  await forEachOf(paired.both, WIDTH, async (pair) => {
+    try {
+      if (pair.from.sizeBytes === pair.to.sizeBytes) {
+        if (sizeOnly || (!always && isUntouched(pair, sides.benches.to?.aheadMs() ?? 0))) return;
+        if ((await compareContent({ ...pair, benches: sides.benches, signal })) === "same") return;
+      }
+      copies.add(pair.from);
+    } catch (error) {
+      if (signal.aborted || (isFault(error) && error.retry !== "never")) throw error;
+      failures.push({ name: pair.from.relative, fault: toFault(error) });
+    }
+  });
+  return sortRows(copies, { form: entryForm, scratch });
+}
+
+/**
+ * Whether the dates say that nothing changed since the one was made from the other. `aheadMs`: how far the store's clock is before this
+ * machine's. Of a file that counts which is later, its own date or that of its last change: a copy may keep an older date.
+ */
+function isUntouched({ from, to }: Pair, aheadMs: number): boolean {
+  if (from.modifiedAtMs === null || to.modifiedAtMs === null) return false;
+  // An object is dated when it was sent; a file that is older was sent as it is.
+  if (from.at === "local") return Math.max(from.modifiedAtMs, from.changedAtMs) + aheadMs <= to.modifiedAtMs;
+  // A fetched file is given the date of its object.
+  if (to.at === "local") return Math.abs(from.modifiedAtMs - to.modifiedAtMs) < SAME_DATE_MS;
+  return false;
+}
+
+function sayPlan(
+  verb: Verb,
+  plan: { toCopy: Rows<Entry>; toDelete: Rows<Entry>; failures: readonly Failure[] },
+): number {
+  const { terminal } = verb;
+  const say = (action: "copy" | "delete", { relative: name, sizeBytes: bytes }: Entry) =>
+    terminal.result(`${action}  ${shownName(name)}  (${formatBytes(bytes)})`, { type: "would", action, name, bytes });
+  for (const entry of plan.toCopy) say("copy", entry);
+  for (const entry of plan.toDelete) say("delete", entry);
+  terminal.say(`Would copy ${said(plan.toCopy)} and remove ${said(plan.toDelete)}.`, { type: "planned" });
+  return sayFailures(verb, plan.failures);
+}
+
+function asFile(entry: Entry): FileEntry {
+  if (entry.at !== "local") throw new Fault("INTERNAL", { op: "sync" });
+  return entry;
+}
+
+/** What can have its name at DST, and what moves it. The rest is added to the failures. */
+async function placed(
+  verb: Verb,
+  about: { ends: { from: Address; to: Address }; sides: Sides; found: Rows<Entry>; failures: Failure[] },
+): Promise<{ toCopy: Rows<Entry>; move: () => Promise<number> }> {
+  const { sides, found, failures } = about;
+  const { from, to } = about.ends;
+  const { benches } = sides;
+  const { leftOut } = sides.from;
+  const [source, target] = [benches.from, benches.to];
+  if (from.kind === "local" && to.kind === "store" && target !== null) {
+    const { entries, keyOf } = placeAsKeys(to, mapRows(found, asFile), failures);
+    return {
+      toCopy: entries,
+      move: () => sendEntries(verb, target, { from, to, failures, leftOut, entries, keyOf }),
+    };
+  }
+  const objects = mapRows(found, asObject);
+  if (from.kind === "store" && to.kind === "local" && source !== null) {
+    const { entries, pathOf } = await placeAsPaths(to.path, { entries: objects, among: sides.from.taken }, failures);
+    return {
+      toCopy: entries,
+      move: () => fetchEntries(verb, source, { from, to, failures, leftOut, entries, pathOf }),
+    };
+  }
+  if (from.kind === "store" && to.kind === "store" && target !== null) {
+    const { entries, keyOf } = placeAsKeys(to, objects, failures);
+    return {
+      toCopy: entries,
+      move: () => copyEntries(verb, target, { from, to, failures, leftOut, entries, keyOf }),
+    };
+  }
+  throw new Fault("INTERNAL", { op: "sync" });
+}

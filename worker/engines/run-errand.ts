@@ -1,0 +1,53 @@
+import { mkdir } from "node:fs/promises";
+import { toFault, type Fault } from "#protocol/faults/fault.ts";
+import { removeOwned } from "../base/disk/change-disk.ts";
+import { errandAnswer } from "./asked-errand.ts";
+import { READY, type Driver, type Errand, type Present } from "./driver.ts";
+import { lastLine } from "./last-line.ts";
+import { judgeEnd } from "./judge-end.ts";
+import { runTool } from "./run-tool.ts";
+
+export interface Moved {
+  /** Null: it moved the file, by its own word. */
+  fault: Fault | null;
+  /** A command from its start, a library from when it was loaded, until all of it had ended. */
+  tookMs: number;
+  /** What a library took to be loaded; null of a command. */
+  loadMs: number | null;
+  peakBytes: number | null;
+  log: string;
+}
+
+/** Lets an engine move one file. Its folder is empty before and gone afterwards. Never throws but for our own disk. */
+export async function runErrand(
+  driver: Driver,
+  about: { found: Present; errand: Errand },
+  limits: { timeMs: number; memoryBytes: number; signal: AbortSignal },
+): Promise<Moved> {
+  const { found, errand } = about;
+  await removeOwned("scratch", errand.scratch);
+  await mkdir(errand.scratch, { recursive: true, mode: 0o700 });
+  try {
+    const command = await driver.command(errand, found);
+    const end = await runTool(command, { ...limits, secrets: secretsOf(errand) });
+    const { wallMs, readyMs, peakBytes } = end;
+    const log = end.log
+      .split("\n")
+      .filter((line) => !isForUs(line))
+      .join("\n");
+    const tookMs = wallMs - (readyMs ?? 0);
+    return { fault: judgeEnd(driver, end, limits), tookMs, loadMs: readyMs, peakBytes, log };
+  } catch (error) {
+    return { fault: toFault(error, { op: "bench" }), tookMs: 0, loadMs: null, peakBytes: null, log: "" };
+  } finally {
+    await removeOwned("scratch", errand.scratch);
+  }
+}
+
+/** What our own engines say to us is nothing for people. */
+const isForUs = (line: string): boolean => line === READY || errandAnswer.safeParse(lastLine(line)).success;
+
+function secretsOf({ credential, grant, url, hub }: Errand): string[] {
+  const { secretAccessKey = "", sessionToken = "" } = credential ?? {};
+  return [secretAccessKey, sessionToken, grant ?? "", url ?? "", hub?.credential ?? ""];
+}

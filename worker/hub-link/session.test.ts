@@ -1,0 +1,62 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { readFacts } from "../host/facts.ts";
+import { createFakeHub } from "../testing/fake-hub.ts";
+import { openOutbox, type Outbox } from "./outbox.ts";
+import { openSession } from "./session.ts";
+
+let folder: string;
+let outbox: Outbox;
+const clock = { wall: 1_000_000, monotonic: 50 };
+const pass = (ms: number) => {
+  clock.wall += ms;
+  clock.monotonic += ms;
+};
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tidemark-session-"));
+  outbox = await openOutbox(join(folder, "outbox.jsonl"), Date.now);
+});
+afterEach(async () => {
+  await outbox.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function open() {
+  const answer = {
+    accepted: true,
+    name: "gpu-1",
+    store: null,
+    settings: { reportEveryMs: 2_000 },
+    hubTimeMs: 9_000_000,
+  };
+  const session = await openSession({
+    hub: createFakeHub({ hello: () => ({ ...answer, nodeId: "node-id-1", acceptedThrough: 0 }) }),
+    state: folder,
+    name: "gpu-1",
+    bootId: "boot-id-1",
+    facts: await readFacts({ labels: [], machineId: null }),
+    outbox,
+    wallNow: () => clock.wall,
+    monotonicNow: () => clock.monotonic,
+  });
+  await session.hello();
+  return session;
+}
+
+test("the hub's time goes on by ours, however wrong our clock is", async () => {
+  const session = await open();
+  pass(60_000);
+  expect(session.hubNow()).toBe(9_060_000);
+});
+
+test("a clock that is set back, and a machine that slept, do not make old signatures young", async () => {
+  const session = await open();
+  pass(60_000);
+  clock.wall -= 7_200_000;
+  expect(session.hubNow()).toBe(9_060_000);
+  clock.wall += 7_200_000 + 3_600_000;
+  expect(session.hubNow()).toBe(12_660_000);
+});

@@ -1,0 +1,157 @@
+import type { DamageReport } from "#protocol/checkpoint/damage.ts";
+import { Fault, toFault } from "#protocol/faults/fault.ts";
+import type { TransferProgress } from "#protocol/wire/reports.ts";
+import { isEnded, mayMove, TRANSFER_WISHES } from "#protocol/wire/transfer.ts";
+import { jitter } from "../base/breaker.ts";
+import type { Clock } from "../base/clock.ts";
+import type { Engine } from "../transfer/engine.ts";
+import type { Tally } from "../transfer/progress/transfer-progress.ts";
+import type { CommandMemory } from "../hub-link/command-memory.ts";
+import { isFatal } from "../hub-link/stream.ts";
+import { progressOf, type Moving } from "./progress-of.ts";
+
+/**
+ * Carries out moving commands of one kind, one at a time, in the order in which they were taken, and goes on with them after
+ * a kill. What each of them does is the caller's; when it may begin, what becomes of it when it fails, and what a person may do
+ * with it is the same for all.
+ */
+export interface Turns {
+  /** Until the signal fires. Faults: NODE_UNKNOWN, NODE_REVOKED. */
+  run(): Promise<void>;
+  /** There is a new command, or one may go now. */
+  wake(): void;
+  /** Faults: NOT_FOUND, CONFLICT. */
+  steer(transferId: string, wish: "cancel" | "pause" | "resume" | "retry"): Promise<void>;
+  progress(): TransferProgress[];
+}
+
+/** What is known of the one that is at work. */
+export interface Turn {
+  tally: Tally | null;
+  damage: DamageReport | null;
+}
+
+export interface End {
+  to: "done" | "failed" | "cancelled";
+  fault: Fault | null;
+  tally: Tally | null;
+  damage: DamageReport | null;
+}
+
+export interface TurnParts<Item extends Moving> {
+  memory: CommandMemory;
+  clock: Clock;
+  signal: AbortSignal;
+  engine(): Engine | null;
+  /** Also those that ended. */
+  items(): readonly Item[];
+  mayGo(item: Item): boolean;
+  /** How often is looked whether the one at work still may go, and must give way; null: once begun it is carried through. */
+  lookMs: number | null;
+  onStart(item: Item): void;
+  /** Its work, until the signal fires. What it learns goes into `turn` at once. Returns null when it is done. */
+  work(item: Item, about: { engine: Engine; turn: Turn; signal: AbortSignal }): Promise<Fault | null>;
+  /** Takes away what an unfinished one left. */
+  clear(item: Item): Promise<void>;
+  end(item: Item, how: End): Promise<void>;
+  /** The end of one that a kill kept from being told. */
+  tellAgain(item: Item): Promise<void>;
+}
+
+const IDLE_MS = 10_000;
+
+export function createTurns<Item extends Moving>(parts: TurnParts<Item>): Turns {
+  const { memory, clock, signal, items, mayGo, lookMs } = parts;
+  const state: { active: (Turn & { id: string; stop: AbortController }) | null; tries: number } = {
+    active: null,
+    tries: 0,
+  };
+  let bell: (() => void) | null = null;
+  const ring = () => bell?.();
+
+  const carryOut = async (item: Item, engine: Engine) => {
+    const { command } = item;
+    const turn = { id: command.id, tally: null, damage: null, stop: new AbortController() };
+    state.active = turn;
+    await memory.setState(command.id, "running", null);
+    parts.onStart(item);
+    const yielding = new AbortController();
+    const look = () => {
+      if (!mayGo(item)) yielding.abort(new Fault("CANCELLED"));
+    };
+    const looking = lookMs === null ? undefined : setInterval(look, lookMs);
+    const until = AbortSignal.any([turn.stop.signal, yielding.signal, signal]);
+    try {
+      const fault = await parts.work(item, { engine, turn, signal: until });
+      await parts.end(item, { to: fault === null ? "done" : "failed", fault, tally: turn.tally, damage: turn.damage });
+      state.tries = 0;
+    } catch (error) {
+      if (signal.aborted || turn.stop.signal.aborted) return;
+      if (yielding.signal.aborted) return await memory.setState(command.id, "waiting", null);
+      const fault = toFault(error, { op: command.kind, subject: subjectOf(item) });
+      if (isFatal(fault)) throw fault;
+      if (fault.retry === "backoff") {
+        await memory.setState(command.id, "waiting", fault.toData());
+        await clock.sleep(500 + jitter(clock, ++state.tries), signal).catch(() => undefined);
+        return;
+      }
+      await parts.clear(item).catch(() => undefined);
+      await parts.end(item, { to: "failed", fault, tally: turn.tally, damage: turn.damage });
+    } finally {
+      clearInterval(looking);
+      state.active = null;
+    }
+  };
+
+  const steer: Turns["steer"] = async (transferId, wish) => {
+    const item = items().find(({ command }) => command.transferId === transferId);
+    if (item === undefined) throw new Fault("NOT_FOUND", { op: wish, subject: transferId });
+    const { to } = TRANSFER_WISHES[wish];
+    const refuse = () => new Fault("CONFLICT", { op: wish, subject: transferId, detail: `it is ${item.state}` });
+    // A failed one has left nothing that could be taken back.
+    if (!mayMove(item.state, to, "person") || (to === "cancelled" && isEnded(item.state))) throw refuse();
+    const mine = state.active?.id === item.command.id ? state.active : null;
+    if (to !== "cancelled") await memory.setState(item.command.id, to, null);
+    mine?.stop.abort(new Fault("CANCELLED"));
+    while (state.active !== null && state.active === mine && !signal.aborted) await clock.sleep(20, signal);
+    // It may have ended in this very moment.
+    if (isEnded(item.state) && mine !== null) throw refuse();
+    if (to === "cancelled") {
+      await parts.clear(item);
+      await parts.end(item, { to, fault: new Fault("CANCELLED"), tally: mine?.tally ?? null, damage: null });
+    }
+    ring();
+  };
+
+  return {
+    wake: ring,
+    steer,
+    run: async () => {
+      for (const item of items()) if (isEnded(item.state) && !item.ended) await parts.tellAgain(item);
+      while (!signal.aborted) {
+        const engine = parts.engine();
+        const next = items().find((item) => item.state === "waiting" && mayGo(item));
+        if (engine !== null && next !== undefined) {
+          await carryOut(next, engine);
+          continue;
+        }
+        const woken = new Promise<void>((resolve) => {
+          bell = resolve;
+        });
+        // What keeps one from going says nothing when it is over.
+        const isHeldUp = lookMs !== null && items().some((item) => item.state === "waiting");
+        await Promise.race([woken, clock.sleep(isHeldUp ? lookMs * 4 : IDLE_MS, signal).catch(() => undefined)]);
+        bell = null;
+      }
+    },
+    progress: () =>
+      items()
+        .filter((item) => !isEnded(item.state))
+        .map((item) =>
+          progressOf(item, state.active?.id === item.command.id ? state.active.tally : null, parts.engine()),
+        ),
+  };
+}
+
+const subjectOf = ({ command }: Moving): string =>
+  command.kind === "restore" ? command.targetPath : command.checkpointId;

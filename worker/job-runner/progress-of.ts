@@ -1,0 +1,39 @@
+import type { MovingCommand } from "#protocol/wire/commands.ts";
+import type { TransferProgress } from "#protocol/wire/reports.ts";
+import type { TransferDirection } from "#protocol/wire/transfer.ts";
+import type { Engine } from "../transfer/engine.ts";
+import { movementOf, stalledMsOf } from "../transfer/progress/movement-of.ts";
+import type { Tally } from "../transfer/progress/transfer-progress.ts";
+import { isOwn, type Taken } from "../hub-link/command-memory.ts";
+
+/** A command that became a transfer of this node. */
+export type Moving = Taken & { command: MovingCommand };
+
+export const directionOf = ({ kind }: Pick<MovingCommand, "kind">): TransferDirection =>
+  kind === "restore" ? "download" : kind;
+
+export const startedByOf = (command: MovingCommand): "start" | "operator" => (isOwn(command) ? "start" : "operator");
+
+/** What the hub is shown of it now; the tally of what is not at work is null. */
+export function progressOf(item: Moving, tally: Tally | null, engine: Engine | null): TransferProgress {
+  const { command } = item;
+  const direction = directionOf(command);
+  return {
+    id: command.transferId,
+    direction,
+    state: item.state,
+    checkpointId: command.checkpointId,
+    run: command.run,
+    step: command.step,
+    ...movementOf(tally, engine),
+    bytesTotal: tally?.bytesTotal ?? 0,
+    filesTotal: tally?.filesTotal ?? 0,
+    startedAt: Math.round(item.at),
+    retries: tally?.retries ?? 0,
+    triedAgain: tally?.triedAgain() ?? [],
+    // Verifying rests on purpose.
+    stalledMs: direction === "download" ? stalledMsOf(tally) : null,
+    fault: tally?.lastFault?.toData() ?? item.fault,
+    startedBy: startedByOf(command),
+  };
+}

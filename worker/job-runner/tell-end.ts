@@ -1,0 +1,60 @@
+import type { DamageReport } from "#protocol/checkpoint/damage.ts";
+import type { Engine } from "../transfer/engine.ts";
+import { measuredOf } from "../transfer/progress/measured-of.ts";
+import type { Tally } from "../transfer/progress/transfer-progress.ts";
+import { isOwn, type CommandMemory } from "../hub-link/command-memory.ts";
+import type { Outbox } from "../hub-link/outbox.ts";
+import { directionOf, startedByOf, type Moving } from "./progress-of.ts";
+
+/** Of a run with several homes: the copy that was read in the end, and those that were left for their damage. */
+export interface ReadFrom {
+  profileId: string | null;
+  damagedCopies: { profileId: string; damage: DamageReport }[];
+}
+
+/**
+ * The end of the transfer and of the command, in the outbox before it is forgotten here; nothing while it has not ended. After
+ * a kill the same is told again, without what only the life before had counted.
+ */
+export async function tellEnd(
+  parts: { outbox: Outbox; memory: CommandMemory; engine(): Engine | null },
+  item: Moving,
+  { tally, damage, from = null }: { tally: Tally | null; damage: DamageReport | null; from?: ReadFrom | null },
+): Promise<void> {
+  const { command, state, fault } = item;
+  if (state !== "done" && state !== "failed" && state !== "cancelled") return;
+  const direction = directionOf(command);
+  const asked = command.kind === "verify" || command.kind === "copy" ? command.profileId : undefined;
+  const home = from?.profileId ?? asked;
+  const engine = parts.engine();
+  // What rests in between says nothing about the link.
+  const measured =
+    direction === "download" ? measuredOf(tally, { engine, partBytes: tally?.largestPartBytes ?? null }) : null;
+  await parts.outbox.add({
+    type: "transfer-ended",
+    transferId: command.transferId,
+    direction,
+    state,
+    checkpointId: command.checkpointId,
+    run: command.run,
+    step: command.step,
+    bytes: tally?.bytesTotal ?? 0,
+    files: tally?.filesTotal ?? 0,
+    sentBytes: tally?.sentBytes ?? 0,
+    startedAt: Math.round(item.at),
+    retries: tally?.retries ?? 0,
+    connections: engine?.gate.width ?? 0,
+    startedBy: startedByOf(command),
+    fault,
+    ...(damage === null ? {} : { damage }),
+    ...(isPartial(command) ? { isPartial: true as const } : {}),
+    ...(measured === null ? {} : { measured }),
+    ...(home == null ? {} : { profileId: home }),
+    ...(from === null || from.damagedCopies.length === 0 ? {} : { damagedCopies: from.damagedCopies }),
+  });
+  if (!isOwn(command)) await parts.outbox.add({ type: "command-ended", commandId: command.id, outcome: state, fault });
+  await parts.memory.end(command.id);
+}
+
+const isPartial = (command: Moving["command"]): boolean =>
+  command.kind === "restore" && (command.files != null || command.tensors != null);

@@ -1,0 +1,159 @@
+import { dirname, resolve } from "node:path";
+import { Fault } from "#protocol/faults/fault.ts";
+import { formatBytes, formatCount } from "#protocol/base/units.ts";
+import { visibleText } from "#protocol/base/visible-text.ts";
+import type { Address } from "../command-line/address.ts";
+import { removeEmptyFolder, unlinkOwned } from "../base/disk/change-disk.ts";
+import { diskFault } from "../base/disk-fault.ts";
+import { mapRows, type Rows } from "../base/rows.ts";
+import { Spool } from "./listing/spool.ts";
+import type { Bench } from "../store-session/store-session.ts";
+import { deleteObjects } from "./requests/delete-objects.ts";
+import { placeBelow, type Entry, type Failure, type Side } from "./listing/entries.ts";
+import { asObject, entryForm } from "./listing/entry-forms.ts";
+import { foldersAbove } from "./listing/find-twins.ts";
+import { sayFailures } from "./follow.ts";
+import type { Sides } from "./listing/open-sides.ts";
+import type { Paired } from "./listing/pair-up.ts";
+import { shownName, shownPlace, type Verb } from "../command-line/verb.ts";
+
+/**
+ * What `sync --delete` removes from DST. What may lie where SRC was not looked into (behind a link, in a folder that cannot be read, in an
+ * empty one, on which perhaps something is not mounted) is not known, and stays.
+ */
+
+/** So many names of what stays are said. */
+const NAMED = 3;
+
+/** @throws Fault BAD_INPUT when removing so much, or from such a listing, is refused. */
+export function deletionsOf(verb: Verb, { sides, paired }: { sides: Sides; paired: Paired }): Rows<Entry> {
+  const { config, terminal } = verb;
+  if (!config.isOn("delete")) return [];
+  const extra = new Spool(entryForm, sides.scratch);
+  const unknownOf = unknownIn(sides.from, config.isOn("delete-all") ? "all" : "what is known");
+  const kept = { count: 0, behind: new Set<string>() };
+  for (const entry of paired.onlyTo) {
+    const behind = unknownOf(entry.relative);
+    if (behind === null) extra.add(entry);
+    else {
+      kept.count++;
+      if (kept.behind.size <= NAMED) kept.behind.add(behind);
+    }
+  }
+  if (extra.length > 0) {
+    const refuse = (detail: string) => new Fault("BAD_INPUT", { op: "sync", subject: "--delete", detail });
+    if (sides.from.all.length === 0 && !config.isOn("delete-all")) {
+      throw refuse(`SRC is empty, so all of ${said(extra)} would be removed; if that is meant, add --delete-all`);
+    }
+    const most = config.number("max-delete");
+    if (most !== null && extra.length > most) {
+      throw refuse(`${said(extra)} would be removed, which is more than --max-delete ${most}`);
+    }
+  }
+  if (kept.count > 0) sayKept(terminal, kept);
+  return extra;
+}
+
+/**
+ * Parts what is removed into what lies where a file or a folder of SRC is to go, which has to make room first, and the rest. Of a
+ * bucket nothing lies in another's way.
+ */
+export function splitInWay(
+  { to, scratch }: { to: Address; scratch: Sides["scratch"] },
+  { toCopy, toDelete }: { toCopy: Rows<Entry>; toDelete: Rows<Entry> },
+): { first: Rows<Entry>; rest: Rows<Entry> } {
+  const first = new Spool(entryForm, scratch);
+  if (to.kind !== "local" || toDelete.length === 0) return { first, rest: toDelete };
+  const names = new Set<string>();
+  const folders = new Set<string>();
+  for (const { relative } of toDelete) {
+    names.add(relative);
+    for (const above of foldersAbove(relative)) folders.add(above);
+  }
+  const roots = new Set<string>();
+  for (const { relative } of toCopy) {
+    if (folders.has(relative)) roots.add(relative);
+    for (const above of foldersAbove(relative)) if (names.has(above)) roots.add(above);
+  }
+  if (roots.size === 0) return { first, rest: toDelete };
+  const rest = new Spool(entryForm, scratch);
+  for (const entry of toDelete) {
+    const isInWay = [entry.relative, ...foldersAbove(entry.relative)].some((name) => roots.has(name));
+    (isInWay ? first : rest).add(entry);
+  }
+  return { first, rest };
+}
+
+function sayKept(terminal: Verb["terminal"], { count, behind }: { count: number; behind: ReadonlySet<string> }): void {
+  const names = [...behind].slice(0, NAMED);
+  const more = behind.size > NAMED ? ", …" : "";
+  const files = `${formatCount(count)} ${count === 1 ? "file" : "files"} of DST`;
+  terminal.say(
+    `Kept ${files}: SRC was not looked into there, or is empty (${names.map(visibleText).join(", ")}${more}). What is below an empty folder is removed with --delete-all.`,
+    { type: "kept", files: count, names },
+  );
+}
+
+/** The name, or the folder above it, at which SRC may have more than was seen; null where there is none. */
+function unknownIn(from: Side, deletes: "all" | "what is known"): (relative: string) => string | null {
+  const isUnknown = (name: string) => from.unknown.has(name) && !(deletes === "all" && from.empty.has(name));
+  if (from.unknown.size === 0) return () => null;
+  return (relative) => [...foldersAbove(relative), relative].find(isUnknown) ?? null;
+}
+
+function said(entries: Rows<Entry>): string {
+  let bytes = 0;
+  for (const { sizeBytes } of entries) bytes += sizeBytes;
+  return `${formatCount(entries.length)} files (${formatBytes(bytes)})`;
+}
+
+/** Removes files of DST, and says how many. Returns the exit code. Faults: those of the store, CANCELLED. */
+export async function removeExtra(
+  verb: Verb,
+  about: { to: Address; bench: Bench | null; entries: Rows<Entry> },
+): Promise<number> {
+  const { to, bench, entries } = about;
+  const { terminal, signal } = verb;
+  const failures =
+    to.kind === "local"
+      ? await removeFiles(to.path, { entries, signal })
+      : bench === null
+        ? []
+        : await deleteObjects(bench, {
+            objects: mapRows(entries, asObject),
+            signal,
+            onDeleted: () => undefined,
+          });
+  const failed = sayFailures(verb, failures);
+  terminal.result(`${shownName(shownPlace(to))}: ${formatCount(entries.length - failures.length)} files removed`, {
+    type: "removed",
+    deleted: entries.length - failures.length,
+    filesFailed: failures.length,
+  });
+  return failed;
+}
+
+const GONE: ReadonlySet<string> = new Set(["ENOTEMPTY", "ENOENT"]);
+
+async function removeFiles(
+  folder: string,
+  about: { entries: Iterable<Entry>; signal: AbortSignal },
+): Promise<Failure[]> {
+  const root = resolve(folder);
+  const failures: Failure[] = [];
+  for (const { relative } of about.entries) {
+    if (about.signal.aborted) throw new Fault("CANCELLED");
+    const path = placeBelow(root, relative);
+    try {
+      await unlinkOwned("asked", path);
+      // A folder that this left empty goes too; one that is not, stays.
+      for (let at = dirname(path); at !== root && at.startsWith(root); at = dirname(at))
+        await removeEmptyFolder("asked", at);
+    } catch (error) {
+      const fault = diskFault(error, { op: "rm", subject: path, otherwise: "WRITE_FAILED" });
+      // What is gone already (the rest of an earlier copy, which this one went on with) need not be removed.
+      if (!GONE.has(fault.context.detail ?? "")) failures.push({ name: relative, fault });
+    }
+  }
+  return failures;
+}

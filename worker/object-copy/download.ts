@@ -1,0 +1,344 @@
+import { hash } from "node:crypto";
+import { mkdir, stat } from "node:fs/promises";
+import { dirname, sep } from "node:path";
+import { isFault, toFault, type Fault } from "#protocol/faults/fault.ts";
+import { forEachOf } from "#protocol/base/for-each-of.ts";
+import type { ObjectSum } from "#storage/checksums/crc32.ts";
+import { renameOwned } from "../base/disk/change-disk.ts";
+import { codeOf, diskFault } from "../base/disk-fault.ts";
+import type { EarlyRanges } from "../transfer/download/speculative-ranges.ts";
+import type { Engine } from "../transfer/engine.ts";
+import { forEachFile, MOST_LANES } from "../base/for-each.ts";
+import { createFolderSyncs } from "../base/journal.ts";
+import { openReceiveJournal, type ReceiveMemory } from "../transfer/download/receive-file.ts";
+import type { Piece } from "../transfer/download/receive.ts";
+import { createPatience, type Patience } from "../transfer/store-session/retry.ts";
+import { createTally, type PartState, type Tally } from "../transfer/progress/transfer-progress.ts";
+import { mapRows, pickRows, placesOf, type Rows } from "../base/rows.ts";
+import { assertRoom } from "../base/room.ts";
+import type { EarlyFetches } from "./fetch-early.ts";
+import { isFetchable } from "./fetch-small.ts";
+import {
+  createPlanner,
+  type AskObject,
+  type DownloadPlan,
+  type Expected,
+  type FileFacts,
+  type Planner,
+} from "./facts.ts";
+import { receiveSmall } from "./receive-small.ts";
+import { receiveVerified } from "./receive-verified.ts";
+import { warmForSmall } from "./warm-small.ts";
+
+export interface FileToDownload {
+  key: string;
+  /** From a listing that was just made; with both known no HEAD is needed. */
+  sizeBytes?: number;
+  etag?: string | null;
+  /** Epoch ms by the store's clock. */
+  modifiedAtMs?: number | null;
+  /** Left out when nobody asked. */
+  checks?: {
+    /** Null where the store keeps none. */
+    sum: ObjectSum | null;
+    isOpaque: boolean;
+  };
+}
+
+/**
+ * Of a small file that the list says enough of nothing is kept beside it until its turn comes, and nothing after it: there may be
+ * a million of them.
+ */
+export interface DownloadJob<F extends FileToDownload> {
+  files: Rows<F>;
+  /** Final path on this machine. */
+  pathOf(file: F): string;
+  journalPath: string;
+  /** Names the temporary files, so that the same copy finds them again. */
+  copyId: string;
+  partBytes: number | null;
+  ask: AskObject;
+  /** What was begun while they were listed. */
+  early?: Pick<EarlyFetches, "take">;
+  /** What was begun of the only file while the store was asked for it. */
+  ranges?: EarlyRanges;
+  /** MD5 is computed of objects up to this size; left out, of small ones. */
+  mostMd5Bytes?: number;
+  signal: AbortSignal;
+  onStart(tally: Tally): void;
+  /** It lies under its final name. */
+  onLanded?(file: F, path: string): Promise<void>;
+  /** Asked about a file that could not be moved; left out, the first failure ends the job. */
+  onFileFailed?(file: F, fault: Fault): "go on" | "stop";
+}
+
+/** Each costs a round trip and next to no bytes. */
+const SMALL_BYTES = 1024 * 1024;
+
+function* keysOfSmall(files: Iterable<FileToDownload>): Generator<string> {
+  for (const { key, sizeBytes = Infinity } of files) if (sizeBytes <= SMALL_BYTES) yield key;
+}
+
+interface Plan {
+  sizeBytes: number;
+  pieces: Piece[];
+  expected: Expected;
+}
+
+/**
+ * Fetches objects to files. Each file lands under its final name in one rename, complete and compared with whatever sum
+ * the store keeps of it, or not at all.
+ * Faults: NO_SUCH_KEY, NO_SPACE, those of `receiveVerified`.
+ */
+export async function downloadFiles<F extends FileToDownload>(engine: Engine, job: DownloadJob<F>): Promise<Tally> {
+  const { clock } = engine.retrier;
+  const patience = createPatience(clock);
+  const planner = createPlanner(engine, job);
+  let hasFailed = false;
+  await warmForSmall(engine, keysOfSmall(job.files));
+  const orElse = async (file: F, work: () => Promise<void>) => {
+    try {
+      await work();
+    } catch (error) {
+      if (job.onFileFailed?.(file, toFault(error)) !== "go on") throw error;
+      hasFailed = true;
+    }
+  };
+  const plans = await planAll(planner, job, orElse);
+  const { files, planOf, isSmall } = plans;
+  const counted = (file: F) => {
+    const { sizeBytes, pieces } = planOf(file);
+    return { path: file.key, sizeBytes, partCount: pieces.length };
+  };
+  const tally = createTally(mapRows(files, counted), clock.now);
+  const memory = await openReceiveJournal(job.journalPath);
+  try {
+    const folders = createFolders();
+    const first = files.at(0);
+    if (first !== undefined) {
+      const folder = await folders.near(dirname(job.pathOf(first)));
+      await assertRoom(folder, tally.bytesTotal - staged(job, plans, memory));
+    }
+    job.onStart(tally);
+    await forEachFile(files, { isSmall, direction: "down" }, (file, fileIndex) =>
+      orElse(file, async () => {
+        const one = { key: file.key, path: job.pathOf(file), plan: planOf(file), fileIndex };
+        tally.fileDone(await downloadOne(engine, { job, planner, folders, one, memory, patience, tally }));
+        await job.onLanded?.(file, one.path);
+      }),
+    );
+  } catch (error) {
+    await memory.close();
+    throw error;
+  }
+  // What a file that failed has fetched already is kept for the next try.
+  await (hasFailed ? memory.close() : memory.remove());
+  return tally;
+}
+
+interface Plans<F> {
+  /** Those that could be planned. */
+  files: Rows<F>;
+  planOf(file: F): Plan;
+  isSmall(file: F): boolean;
+}
+
+/** What has to be asked for is asked for now; all other plans are made when they are looked at. */
+async function planAll<F extends FileToDownload>(
+  planner: Planner,
+  job: DownloadJob<F>,
+  orElse: (file: F, work: () => Promise<void>) => Promise<void>,
+): Promise<Plans<F>> {
+  /** By key. */
+  const made = new Map<string, Plan>();
+  const isPlain = (file: F) => {
+    const known = listedOf(file);
+    return known !== null && planner.isPlain(known);
+  };
+  // Asked once of each: what is trusted may change meanwhile.
+  const asked = pickRows(
+    job.files,
+    placesOf(job.files, (file) => !isPlain(file)),
+  );
+  const left = new Set<string>();
+  await forEachOf(asked, MOST_LANES, async (file) => {
+    const { key } = file;
+    await orElse(file, async () => void made.set(key, toPlan(key, await planner.plan(key, listedOf(file)))));
+    if (!made.has(key)) left.add(key);
+  });
+  return {
+    files:
+      left.size === 0
+        ? job.files
+        : pickRows(
+            job.files,
+            placesOf(job.files, ({ key }) => !left.has(key)),
+          ),
+    planOf: (file) => {
+      const plan = made.get(file.key);
+      if (plan !== undefined) return plan;
+      const listed = listedOf(file);
+      if (listed === null) throw new Error("a file that nobody knows was not planned");
+      return toPlan(file.key, planner.planPlain(listed));
+    },
+    isSmall: (file) => (made.get(file.key)?.pieces.length ?? 1) <= 1,
+  };
+}
+
+function listedOf({ sizeBytes, etag, modifiedAtMs = null, checks }: FileToDownload): FileFacts | null {
+  return sizeBytes === undefined || etag === undefined || etag === null
+    ? null
+    : { sizeBytes, etag, modifiedAtMs, ...checks };
+}
+
+function toPlan(key: string, { sizeBytes, etag, modifiedAtMs, parts, expected }: DownloadPlan): Plan {
+  const pieces = parts.map(({ offset, length }): Piece => ({
+    key,
+    objectOffset: offset,
+    fileOffset: offset,
+    length,
+    crc32: expected.kind === "whole" && parts.length === 1 ? expected.crc32 : null,
+    etag,
+    modifiedAtMs,
+  }));
+  return { sizeBytes, pieces, expected };
+}
+
+const MOST_NAME_BYTES = 255;
+
+/** Beside the target. A name that would get too long by it is told by its hash. */
+function temporaryOf(job: { copyId: string }, path: string): string {
+  const at = path.lastIndexOf(sep) + 1;
+  const last = path.slice(at);
+  const name = `.${last}.part-${job.copyId}`;
+  const fits = Buffer.byteLength(name) <= MOST_NAME_BYTES;
+  return path.slice(0, at) + (fits ? name : `.${hash("sha256", last)}.part-${job.copyId}`);
+}
+
+/** Bytes that an earlier try has on disk already. */
+function staged<F extends FileToDownload>(job: DownloadJob<F>, plans: Plans<F>, memory: ReceiveMemory): number {
+  if (memory.isEmpty) return 0;
+  let bytes = 0;
+  for (const file of plans.files) {
+    const temporary = temporaryOf(job, job.pathOf(file));
+    for (const piece of plans.planOf(file).pieces) {
+      if (memory.sumOf(temporary, piece) !== null) bytes += piece.length;
+    }
+  }
+  return bytes;
+}
+
+async function downloadOne(
+  engine: Engine,
+  about: {
+    job: Omit<DownloadJob<FileToDownload>, "files" | "pathOf" | "onLanded" | "onFileFailed">;
+    planner: Planner;
+    folders: Folders;
+    one: { key: string; path: string; plan: Plan; fileIndex: number };
+    memory: ReceiveMemory;
+    patience: Patience;
+    tally: Tally;
+  },
+): Promise<"verified" | "unverified"> {
+  const { job, planner, folders, one, memory, patience, tally } = about;
+  const { key, path, fileIndex } = one;
+  const { expected, sizeBytes, pieces } = one.plan;
+  const folder = dirname(path);
+  await folders.make(folder);
+  const temporary = temporaryOf(job, path);
+  const indexOf = new Map(pieces.map((piece, index) => [piece, index]));
+  const watch = {
+    signal: job.signal,
+    patience,
+    onMoved: tally.moved,
+    onPiece: (piece: Piece, state: PartState) =>
+      tally.part({ fileIndex, partIndex: indexOf.get(piece) ?? 0, length: piece.length }, state),
+    onRetry: tally.retried,
+    ...(job.ranges === undefined ? {} : { early: job.ranges }),
+  };
+  const [piece] = pieces;
+  if (
+    pieces.length === 1 &&
+    piece !== undefined &&
+    isFetchable(engine, piece) &&
+    memory.sumOf(temporary, piece) === null
+  ) {
+    const early = piece.etag === null ? null : (job.early?.take({ key, etag: piece.etag, sizeBytes }) ?? null);
+    // One request is enough for it.
+    job.ranges?.drop();
+    const { sync: syncFolder } = folders;
+    const small = { piece, expected, temporary, path, early, memory, watch, syncFolder };
+    const verdict = await receiveSmall(engine, small);
+    if (verdict !== null) return verdict;
+    // It may have been taken away since.
+    folders.forget(folder);
+    await folders.make(folder);
+  }
+  const verdict = await receiveVerified(engine, {
+    key,
+    target: { path: temporary, sizeBytes, pieces },
+    expected,
+    memory,
+    ask: job.ask,
+    onNoMd5: planner.distrustMd5,
+    watch,
+  });
+  try {
+    await renameOwned("download-part", temporary, path);
+    await folders.sync(folder);
+  } catch (error) {
+    throw diskFault(error, { op: "rename", subject: path, otherwise: "WRITE_FAILED" });
+  }
+  return verdict;
+}
+
+/** The folders of many files: each is made once, and synced for many at a time. */
+interface Folders {
+  /** Faults: FOLDER_UNWRITABLE, NO_SPACE. */
+  make(path: string): Promise<void>;
+  /** Made; or, where a file lies in the way, which concerns only what goes there, the first folder above it that is there. */
+  near(path: string): Promise<string>;
+  /** The next one is to look whether it is there. */
+  forget(path: string): void;
+  sync(path: string): Promise<void>;
+}
+
+/** Remembered at a time. */
+const MOST_FOLDERS = 4_096;
+
+function createFolders(): Folders {
+  const made = new Map<string, Promise<unknown>>();
+  const make = async (path: string): Promise<void> => {
+    // To make one again does no harm.
+    if (made.size > MOST_FOLDERS) made.clear();
+    const making = made.get(path) ?? mkdir(path, { recursive: true });
+    made.set(path, making);
+    try {
+      await making;
+    } catch (error) {
+      made.delete(path);
+      throw diskFault(error, { op: "mkdir", subject: path, otherwise: "FOLDER_UNWRITABLE" });
+    }
+  };
+  return {
+    make,
+    near: async (path) => {
+      let at = path;
+      try {
+        await make(path);
+      } catch (error) {
+        const code = isFault(error) ? codeOf(error.cause) : null;
+        if (code !== "EEXIST" && code !== "ENOTDIR") throw error;
+        while (!(await isFolder(at)) && dirname(at) !== at) at = dirname(at);
+      }
+      return at;
+    },
+    forget: (path) => void made.delete(path),
+    sync: createFolderSyncs(),
+  };
+}
+
+/** Whether the path is an existing folder. */
+export async function isFolder(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => null))?.isDirectory() ?? false;
+}

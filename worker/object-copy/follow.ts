@@ -1,0 +1,191 @@
+import { sentenceOf, type Fault } from "#protocol/faults/fault.ts";
+import { FAULTS } from "#protocol/faults/fault-table.ts";
+import { formatBytes, formatCount, formatDuration, formatRate } from "#protocol/base/units.ts";
+import { sayLeftOut, withoutLeftOut, type LeftOut } from "./listing/left-out.ts";
+import type { Engine } from "../transfer/engine.ts";
+import type { Tally } from "../transfer/progress/transfer-progress.ts";
+import { tideLine, transferFacts, transferSentence } from "../transfer/progress/sentence.ts";
+import { LITTLE_BYTES, keepWithin } from "../host/keep-within.ts";
+import type { Failure } from "./listing/entries.ts";
+import { EXIT, shownName, type Verb } from "../command-line/verb.ts";
+
+const TICK_MS = 100;
+/** Where nothing is drawn: for milestones, and for a line a second. */
+const UNSEEN_TICK_MS = 250;
+/** The screen shows this many failures; `--json` has them all. */
+const MOST_SHOWN = 50;
+
+export interface Followed {
+  engine: Engine;
+  from: string;
+  to: string;
+  /** Files that the job left out because they could not be moved. */
+  failures: readonly Failure[];
+  /** What is no file and was not looked into. */
+  leftOut: readonly LeftOut[];
+  /** `within`: the store copies, so no bytes cross the link. */
+  way: "across" | "within";
+}
+
+/** Shows a transfer while it runs, and says how it ended. Returns the exit code. Faults: those of `work`. */
+export async function follow(
+  verb: Verb,
+  about: Followed,
+  work: (onStart: (tally: Tally) => void) => Promise<Tally>,
+): Promise<number> {
+  const { terminal } = verb;
+  const { engine, from, to } = about;
+  const startedAt = performance.now();
+  const running: { tally: Tally | null } = { tally: null };
+  let stopTelling = () => {};
+  let stopWatch = () => {};
+  const moving = (tally: Tally) => ({ from, to, tally, bytesPerSecond: engine.meter.bytesPerSecond() });
+  try {
+    const tally = await work((started) => {
+      running.tally = started;
+      stopWatch = watchMemory(engine, started);
+      stopTelling = tell(verb, { engine, tally: started, moving: () => moving(started) });
+    });
+    stopTelling();
+    const failed = sayFailures(verb, about.failures);
+    sayDone(verb, { ...about, tally, tookMs: performance.now() - startedAt });
+    const [first] = about.failures;
+    // Where nothing at all was done, the code says why.
+    return first !== undefined && tally.filesDone === 0 ? FAULTS[first.fault.code].exit : failed;
+  } catch (error) {
+    terminal.close();
+    sayFailures(verb, about.failures);
+    if (verb.signal.aborted && running.tally !== null) sayStopped(verb, moving(running.tally));
+    throw error;
+  } finally {
+    stopTelling();
+    stopWatch();
+    terminal.close();
+  }
+}
+
+/** With fewer files nothing comes near what may be taken, but where that is little. */
+const MANY = 4_096;
+
+function watchMemory({ memoryBytes }: Engine, { filesTotal }: Tally): () => void {
+  return filesTotal > MANY && memoryBytes >= LITTLE_BYTES ? keepWithin(memoryBytes) : () => {};
+}
+
+type Moving = Parameters<typeof transferSentence>[0];
+
+function tell({ terminal }: Verb, about: { engine: Engine; tally: Tally; moving: () => Moving }): () => void {
+  const { engine, tally, moving } = about;
+  const { from, to } = moving();
+  const files = tally.filesTotal === 1 ? "" : `${formatCount(tally.filesTotal)} files, `;
+  const began = `${shownName(from)} -> ${shownName(to)}: ${files}${formatBytes(tally.bytesTotal)}`;
+  if (!terminal.isLive) terminal.say(began, { type: "started", ...transferFacts(moving()) });
+  let quarters = 0;
+  return engine.beats.every(terminal.isLive ? TICK_MS : UNSEEN_TICK_MS, () => {
+    terminal.draw(
+      () => [transferSentence(moving()), tideLine(tally)],
+      () => ({ type: "progress", ...transferFacts(moving()) }),
+    );
+    const now = Math.floor((4 * tally.bytesSure) / Math.max(1, tally.bytesTotal));
+    if (now > quarters && now < 4 && !terminal.isLive) {
+      terminal.say(transferSentence(moving()), { type: "milestone", ...transferFacts(moving()) });
+    }
+    quarters = now;
+  });
+}
+
+function sayDone({ terminal }: Verb, done: Followed & { tally: Tally; tookMs: number }): void {
+  const { from, to, tally, tookMs, way, failures, leftOut } = done;
+  const rate = tally.sentBytes / Math.max(0.001, tookMs / 1000);
+  const failed = failures.length;
+  const took = formatDuration(tookMs);
+  const count = tally.filesTotal === 1 ? "" : `${formatCount(tally.filesTotal)} files, `;
+  const again = tally.retries === 0 ? "" : `, ${formatCount(tally.retries)} parts tried again`;
+  const keptBytes = way === "within" || failed > 0 ? 0 : tally.bytesTotal - tally.sentBytes;
+  const kept = keptBytes > 0 ? `, ${formatBytes(keptBytes)} were there already` : "";
+  const speed = way === "within" ? ", copied inside the store" : `, ${formatRate(rate, "bytes")}`;
+  const ending = failed === 0 ? `, ${sayChecked(tally)}` : `, ${formatCount(failed)} failed`;
+  const places = `${shownName(from)} -> ${shownName(to)}`;
+  terminal.result(
+    `${places}: ${count}${formatBytes(tally.bytesTotal)} in ${took}${speed}${again}${kept}${ending}${withoutLeftOut(leftOut)}`,
+    {
+      type: "done",
+      from,
+      to,
+      bytes: tally.bytesTotal,
+      sentBytes: tally.sentBytes,
+      files: tally.filesTotal,
+      filesFailed: failed,
+      filesUnverified: tally.filesUnverified,
+      tookMs: Math.round(tookMs),
+      retries: tally.retries,
+      leftOut,
+    },
+  );
+}
+
+/** "Verified" means that a sum of the bytes was compared. */
+function sayChecked({ filesDone, filesUnverified: count }: Tally): string {
+  if (count === 0) return "verified";
+  return count === filesDone
+    ? "size and ETag checked"
+    : `verified, ${formatCount(count)} of them by size and ETag only`;
+}
+
+function sayStopped({ terminal }: Verb, moving: Moving): void {
+  const { tally } = moving;
+  terminal.say(
+    `Stopped with ${formatBytes(tally.bytesSure)} of ${formatBytes(tally.bytesTotal)} in place. The same command goes on from there.`,
+    { type: "stopped", ...transferFacts(moving), bytesSure: tally.bytesSure },
+  );
+}
+
+/** Lists what failed; returns the exit code that belongs to it. */
+export function sayFailures({ terminal, config }: Verb, failures: readonly Failure[]): number {
+  const shown = config.isOn("json") ? failures : failures.slice(0, MOST_SHOWN);
+  for (const { name, fault } of shown) {
+    terminal.say(`failed  ${shownName(name)}: ${sentenceOf(fault.toData())}`, {
+      type: "failed",
+      name,
+      fault: fault.toData(),
+    });
+  }
+  const rest = failures.length - shown.length;
+  if (rest > 0) terminal.say(`failed  ${formatCount(rest)} more (--json lists them all)`, { type: "more" });
+  return failures.length === 0 ? EXIT.ok : EXIT.partly;
+}
+
+/** Says what was left out, where no sentence of an end has it. */
+export function tellLeftOut({ terminal }: Verb, leftOut: readonly LeftOut[]): void {
+  if (leftOut.length > 0) terminal.say(`Left out: ${sayLeftOut(leftOut)}.`, { type: "left-out", leftOut });
+}
+
+/** Faults that every other file would meet too: then going on is of no use. */
+const OF_ALL: ReadonlySet<Fault["code"]> = new Set([
+  "BAD_CREDENTIALS",
+  "CANCELLED",
+  "CLOCK_SKEW",
+  "CREDENTIALS_EXPIRED",
+  "INTERCEPTED",
+  "INTERNAL",
+  "LINK_DOWN",
+  "NAME_NOT_RESOLVED",
+  "NO_SPACE",
+  "NO_SUCH_BUCKET",
+  "PROXY_FAILED",
+  "PROXY_LOGIN",
+  "PROXY_REFUSED",
+  "STALLED",
+  "STORE_UNAVAILABLE",
+  "THROTTLED",
+  "TLS_FAILED",
+  "WRONG_REGION",
+]);
+
+/** Keeps what failed of many files. The first failure of the only one, or one that would meet all, ends the job. */
+export const collectFailures =
+  <F>(failures: Failure[], about: { count: number; nameOf: (file: F) => string }) =>
+  (file: F, fault: Fault): "go on" | "stop" => {
+    if (about.count === 1 || OF_ALL.has(fault.code)) return "stop";
+    failures.push({ name: about.nameOf(file), fault });
+    return "go on";
+  };

@@ -1,0 +1,226 @@
+import { stat } from "node:fs/promises";
+import { join, relative as relativeTo, resolve, sep } from "node:path";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { ObjectSum } from "#storage/checksums/crc32.ts";
+import { countLeftOut, type LeftOut } from "./left-out.ts";
+import { listEarly, listPages, type ListedObject, type ListedPage } from "./list-objects.ts";
+import { walkFolder, type FoundFile } from "./walk.ts";
+import { diskFault } from "#worker/base/disk-fault.ts";
+import { keepHeapSmall } from "#worker/host/keep-heap-small.ts";
+import { createFolderFinder } from "./find-folders.ts";
+import { numbered, pickRows, type Rows } from "#worker/base/rows.ts";
+import type { ScratchFile } from "./scratch-file.ts";
+import { sortRows } from "./sort-rows.ts";
+import { Spool, type RowForm } from "./spool.ts";
+import type { Bench } from "#worker/store-session/store-session.ts";
+import { fileForm, objectForm } from "./entry-forms.ts";
+import type { Filter } from "./filter.ts";
+
+/** What lies on one side of a copy, by its name relative to the side. */
+export interface FileEntry extends FoundFile {
+  readonly at: "local";
+}
+export interface ObjectEntry {
+  readonly at: "store";
+  readonly relative: string;
+  readonly sizeBytes: number;
+  readonly modifiedAtMs: number | null;
+  readonly key: string;
+  readonly etag: string | null;
+  /** What its bytes can be compared with, where a HEAD told it. */
+  readonly checks?: { sum: ObjectSum | null; isOpaque: boolean };
+}
+export type Entry = FileEntry | ObjectEntry;
+
+export interface Failure {
+  name: string;
+  fault: Fault;
+}
+
+/** One side, its rows sorted by name. */
+export interface Side<E extends Entry = Entry> {
+  /** What the filter takes. */
+  taken: Rows<E>;
+  /** Everything. */
+  all: Rows<E>;
+  /** What could not be looked at, or cannot be anything on the other side. */
+  failures: Failure[];
+  leftOut: readonly LeftOut[];
+  /** Names at which, and below which, there may be more than was seen. */
+  unknown: ReadonlySet<string>;
+  /** Those of the unknown that are folders with nothing in them. */
+  empty: ReadonlySet<string>;
+}
+
+interface SideAbout<E extends Entry> {
+  form: RowForm<E>;
+  filter: Filter;
+  scratch: ScratchFile;
+}
+
+/** The garbage of so many is felt beside the buffers. */
+const MANY = 4_096;
+
+/** A side that is still being listed. */
+function beginSide<E extends Entry>(about: SideAbout<E>) {
+  const { form, filter, scratch } = about;
+  const all = new Spool(form, scratch);
+  /** Null while the filter has taken everything. */
+  let taken: Spool<E> | null = null;
+  return {
+    /** Whether the filter takes it. */
+    add: (entry: E): boolean => {
+      const isTaken = filter(entry);
+      if (!isTaken && taken === null) {
+        const before = new Spool(form, scratch);
+        for (const one of all) before.add(one);
+        taken = before;
+      }
+      all.add(entry);
+      if (all.length === MANY) keepHeapSmall();
+      if (isTaken) taken?.add(entry);
+      return isTaken;
+    },
+    /** `findLeft`: names that turn out to be no entries once all of them are known. */
+    end: (
+      rest: Omit<Side<E>, "taken" | "all">,
+      findLeft: (sorted: Rows<E>) => ReadonlySet<string> = () => new Set(),
+    ): Side<E> => {
+      const sorted = sortRows(all, about);
+      const left = findLeft(sorted);
+      const clean = (rows: Spool<E>) => (rows.hasTwins || left.size > 0 ? once(rows, left) : rows);
+      return {
+        taken: taken === null ? clean(sorted) : clean(sortRows(taken, about)),
+        all: clean(sorted),
+        ...rest,
+      };
+    },
+  };
+}
+
+/** Without those that are left out, and each name once: the last of those that a listing told. */
+function once<E extends Entry>(sorted: Rows<E>, left: ReadonlySet<string>): Rows<E> {
+  const places: number[] = [];
+  let before: string | null = null;
+  for (const [index, { relative }] of numbered(sorted)) {
+    if (left.has(relative)) continue;
+    if (relative === before) places.pop();
+    before = relative;
+    places.push(index);
+  }
+  return pickRows(sorted, places);
+}
+
+const NOTHING: Omit<Side, "taken" | "all"> = { failures: [], leftOut: [], unknown: new Set(), empty: new Set() };
+
+/** The files below a folder; an absent folder is empty where `mayLack` says so. Faults: NOT_FOUND, READ_FAILED. */
+export async function readFiles(
+  folder: string,
+  about: { filter: Filter; scratch: ScratchFile; mayLack?: boolean },
+): Promise<Side<FileEntry>> {
+  const { filter, scratch } = about;
+  const side = beginSide<FileEntry>({ form: fileForm, filter, scratch });
+  const stats = await stat(folder).catch((error: unknown) => {
+    const fault = diskFault(error, { op: "read", subject: folder, otherwise: "READ_FAILED" });
+    if (fault.context.detail !== "ENOENT") throw fault;
+    return null;
+  });
+  if (stats === null) {
+    if (about.mayLack === true) return side.end(NOTHING);
+    throw new Fault("NOT_FOUND", { op: "read", subject: folder });
+  }
+  if (!stats.isDirectory()) throw new Fault("BAD_INPUT", { op: "usage", subject: folder, detail: "it is no folder" });
+  const { failures, ...rest } = await walkFolder(resolve(folder), (file) => side.add({ at: "local", ...file }));
+  return side.end({ ...rest, failures: failures.map(({ relative, fault }) => ({ name: relative, fault })) });
+}
+
+/** What the store has under a name that ends with a slash, or that is the prefix itself. */
+const isMark = ({ key }: ListedObject, prefix: string): boolean => key.endsWith("/") || key === prefix;
+
+/**
+ * The objects below a prefix. Marks of folders, which are empty objects, are left out: those that end with a slash, and those that have the
+ * name of a folder in which others lie. `onTaken` is shown those that the filter takes, as they come, some of them twice.
+ * Faults: those of the listing.
+ */
+export async function readObjects(
+  bench: Bench,
+  about: {
+    prefix: string;
+    filter: Filter;
+    scratch: ScratchFile;
+    signal: AbortSignal;
+    onTaken?: (entries: ObjectEntry[]) => void;
+  },
+): Promise<Side<ObjectEntry>> {
+  const { prefix, filter, scratch, signal, onTaken } = about;
+  const side = beginSide<ObjectEntry>({ form: objectForm, filter, scratch });
+  const leftOut = countLeftOut();
+  const failures: Failure[] = [];
+  let hasEmpty = false;
+  const entriesOf = (objects: readonly ListedObject[]): ObjectEntry[] =>
+    objects.flatMap((object) =>
+      isMark(object, prefix) ? [] : [{ at: "store", relative: object.key.slice(prefix.length), ...object }],
+    );
+  const addAll = ({ objects, unreadable }: Pick<ListedPage, "objects" | "unreadable">): ObjectEntry[] => {
+    for (const object of objects) {
+      if (!isMark(object, prefix)) continue;
+      const fault = new Fault("HOSTILE_NAME", { op: "list", subject: object.key, detail: MARK_WITH_CONTENT });
+      if (object.sizeBytes > 0) failures.push({ name: object.key, fault });
+      else if (object.key !== prefix) leftOut.add("folder-mark", object.key);
+    }
+    failures.push(...unreadable.map(unreadableKey));
+    return entriesOf(objects).filter((entry) => {
+      if (entry.sizeBytes === 0) hasEmpty = true;
+      return side.add(entry);
+    });
+  };
+  if (onTaken === undefined) {
+    for await (const page of listPages(bench, { prefix, signal })) addAll(page);
+  } else {
+    await listEarly(bench, {
+      prefix,
+      signal,
+      onPeek: (objects) => onTaken(entriesOf(objects).filter(filter)),
+      onPage: (page) => onTaken(addAll(page)),
+    });
+  }
+  return side.end({ ...NOTHING, failures, leftOut: leftOut.all }, (sorted) => {
+    const marks = hasEmpty ? marksIn(sorted) : new Set<string>();
+    for (const name of marks) leftOut.add("folder-mark", prefix + name);
+    return marks;
+  });
+}
+
+/** Empty objects that stand for a folder in which others lie: `model0` beside `model0/w.bin`. */
+function marksIn(sorted: Rows<ObjectEntry>): Set<string> {
+  const finder = createFolderFinder();
+  for (const { relative } of sorted) finder.add(relative);
+  const marks = new Set<string>();
+  if (finder.found.size === 0) return marks;
+  for (const { relative, sizeBytes } of sorted) {
+    if (sizeBytes === 0 && finder.found.has(relative)) marks.add(relative);
+  }
+  return marks;
+}
+
+const MARK_WITH_CONTENT = "it ends with a slash, as the mark of a folder does, and has content";
+
+/** A key of a listing that nobody can ask for. */
+export const unreadableKey = (name: string): Failure => {
+  const detail = "the key is not valid UTF-8, so it cannot be asked for";
+  return { name, fault: new Fault("HOSTILE_NAME", { op: "list", subject: name, detail }) };
+};
+
+const PLAIN_NAME = /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)*$/;
+
+/** The place of an entry below a folder. @throws Fault HOSTILE_NAME when it would lie elsewhere. */
+export function placeBelow(folder: string, relative: string): string {
+  // Nothing in it means anything to a path, as in nearly all names.
+  if (PLAIN_NAME.test(relative) && folder !== sep) return `${folder}${sep}${relative}`;
+  const place = join(folder, relative);
+  const way = relativeTo(folder, place);
+  if (way === "" || way.startsWith("..") || way !== relative) {
+    throw new Fault("HOSTILE_NAME", { subject: relative, detail: "it leads out of its folder" });
+  }
+  return place;
+}

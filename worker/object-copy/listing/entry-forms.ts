@@ -1,0 +1,81 @@
+import { Fault } from "#protocol/faults/fault.ts";
+import { jsonForm } from "./spool.ts";
+import type { Entry, FileEntry, ObjectEntry } from "./entries.ts";
+
+/** Entries as they lie in a spool. A path ends and a key ends with the name, which is there once. */
+
+type PackedFile = [
+  relative: string,
+  folder: string,
+  sizeBytes: number,
+  modifiedAtMs: number,
+  changedAtMs: number,
+  mtimeNs: string,
+  ino: string,
+  dev: string,
+];
+type PackedObject = [
+  relative: string,
+  prefix: string,
+  sizeBytes: number,
+  modifiedAtMs: number | null,
+  etag: string | null,
+];
+
+const nameOf = ({ relative }: Entry): string => relative;
+
+const packFile = ({ relative, path, sizeBytes, modifiedAtMs, changedAtMs, identity }: FileEntry): PackedFile => {
+  const folder = path.slice(0, path.length - relative.length);
+  return [relative, folder, sizeBytes, modifiedAtMs, changedAtMs, identity.mtimeNs, identity.ino, identity.dev];
+};
+
+const unpackFile = ([
+  relative,
+  folder,
+  sizeBytes,
+  modifiedAtMs,
+  changedAtMs,
+  mtimeNs,
+  ino,
+  dev,
+]: PackedFile): FileEntry => ({
+  at: "local",
+  relative,
+  path: folder + relative,
+  sizeBytes,
+  modifiedAtMs,
+  changedAtMs,
+  identity: { dev, ino, sizeBytes, mtimeNs },
+});
+
+const packObject = ({ relative, key, sizeBytes, modifiedAtMs, etag }: ObjectEntry): PackedObject => [
+  relative,
+  key.slice(0, key.length - relative.length),
+  sizeBytes,
+  modifiedAtMs,
+  etag,
+];
+
+const unpackObject = ([relative, prefix, sizeBytes, modifiedAtMs, etag]: PackedObject): ObjectEntry => ({
+  at: "store",
+  relative,
+  key: prefix + relative,
+  sizeBytes,
+  modifiedAtMs,
+  etag,
+});
+
+export const fileForm = jsonForm<FileEntry, PackedFile>({ nameOf, pack: packFile, unpack: unpackFile });
+export const objectForm = jsonForm<ObjectEntry, PackedObject>({ nameOf, pack: packObject, unpack: unpackObject });
+/** Of either side. */
+export const entryForm = jsonForm<Entry, { file: PackedFile } | { object: PackedObject }>({
+  nameOf,
+  pack: (entry) => (entry.at === "local" ? { file: packFile(entry) } : { object: packObject(entry) }),
+  unpack: (packed) => ("file" in packed ? unpackFile(packed.file) : unpackObject(packed.object)),
+});
+
+/** Returns the entry as the object that it is. @throws Fault INTERNAL */
+export function asObject(entry: Entry): ObjectEntry {
+  if (entry.at !== "store") throw new Fault("INTERNAL", { op: "sync" });
+  return entry;
+}

@@ -1,0 +1,241 @@
+import { Fault } from "#protocol/faults/fault.ts";
+import { quoteEtag } from "#storage/answers/check-range.ts";
+import { askForNames, PLAIN_NAMES, readerOfNames } from "#storage/answers/decode-names.ts";
+import { faultOfAnswer, type HttpAnswer } from "#storage/answers/faults.ts";
+import { locateBucket, type StoreAccess } from "#storage/signing/signing.ts";
+import { presign, type Credential, type CredentialSource, type QueryPairs } from "#storage/signing/sigv4.ts";
+import { childrenOf, integerOf, parseXml, textOf, type XmlElement } from "#storage/answers/xml.ts";
+import { ask, warmUp, type Engine } from "#worker/transfer/engine.ts";
+import { createPatience, withRetry } from "#worker/transfer/store-session/retry.ts";
+
+/**
+ * Listings by signed ListObjectsV2, page by page; without the SDK, which takes longer to load than most listings to
+ * answer. A listing that failed is not "there is nothing": an answer that is not a complete page is a Fault, never a
+ * shorter list. The order is the store's own; not every store sorts.
+ */
+
+export interface ListedObject {
+  key: string;
+  sizeBytes: number;
+  /** With its quotes; null where the store gives none. */
+  etag: string | null;
+  /** Epoch ms by the store's clock; null where it gives none. */
+  modifiedAtMs: number | null;
+}
+
+export interface ListedPage {
+  objects: ListedObject[];
+  /** What lies below the delimiter, as prefixes. */
+  folders: string[];
+  /** Names that are not valid UTF-8, as the store wrote them: nobody can ask for these. */
+  unreadable: string[];
+}
+
+interface From {
+  engine: Engine;
+  readonly access: StoreAccess;
+  readonly keys: CredentialSource;
+  /** What signatures are dated by, epoch ms. */
+  now(): number;
+}
+
+const OP = "ListObjectsV2";
+
+/**
+ * `firstKeys`: how many keys the first page has; each page after it has twice as many, as a new connection carries twice as
+ * much with each round trip. `mostPages`: after so many it ends, though there may be more.
+ * Faults: those of the store, INTERCEPTED, UNEXPECTED_ANSWER, CANCELLED.
+ */
+export async function* listPages(
+  from: From,
+  about: { prefix: string; delimiter?: "/"; firstKeys?: number; mostPages?: number; signal: AbortSignal },
+): AsyncGenerator<ListedPage> {
+  const { engine } = from;
+  const { signal, prefix, delimiter, mostPages = Infinity } = about;
+  const subject = `${from.access.bucket}/${prefix}`;
+  const patience = createPatience(engine.retrier.clock);
+  const seen = new Set<string>();
+  let keys = about.firstKeys ?? MOST_KEYS;
+  const askAs = (wish: "url" | null, below: string, rest: QueryPairs) =>
+    withRetry(engine.retrier, { signal, patience }, async () => {
+      const { signedFor } = engine.store;
+      const query: QueryPairs = [["list-type", "2"], ...wishFor(wish), ["prefix", below], ...rest];
+      const request = {
+        method: "GET",
+        url: urlOf(from, query, from.keys.now() ?? (await from.keys.fresh())),
+        headers: {},
+        expiresAt: from.now() + LIFETIME_MS,
+      } as const;
+      return readPage(await ask(engine, { signedFor, request, op: OP, subject, signal }), subject);
+    });
+  /** With the names as the store wrote them. */
+  const askRaw = (below: string, rest: QueryPairs) =>
+    askForNames((wish) => askAs(wish, below, rest), { isEncoded: (page) => page.isEncoded, namesOf: namesIn });
+  const askFor = (token: string | null) => {
+    const rest: QueryPairs = [
+      ...(keys < MOST_KEYS ? [["max-keys", String(keys)] as const] : []),
+      ...(delimiter === undefined ? [] : [["delimiter", delimiter] as const]),
+      ...(token === null ? [] : [["continuation-token", token] as const]),
+    ];
+    keys *= 2;
+    return askRaw(prefix, rest);
+  };
+  const isThere = async (key: string) => (await askRaw(key, [["max-keys", "1"]])).objects.length > 0;
+  let before: string | null = null;
+  for (let asked: ReturnType<typeof askFor> | null = askFor(null); asked !== null;) {
+    const page: Awaited<ReturnType<typeof askFor>> = await asked;
+    const { next } = page;
+    patience.progressed();
+    if (next !== null && seen.has(next)) throw unexpected(subject, "a page that leads in a circle");
+    if (next !== null) seen.add(next);
+    // Before this one is looked at: the way is long, and on the connection that brought this one it is a wide one by now.
+    asked = next === null || seen.size >= mostPages ? null : askFor(next);
+    asked?.catch(() => undefined);
+    const { objects, ...rest } = await decodePage(page, { subject, prefix, isThere });
+    // Some stores tell a key twice where one page ends and the next one begins.
+    const once: ListedObject[] = [];
+    for (const object of objects) {
+      if (object.key !== before) once.push(object);
+      before = object.key;
+    }
+    yield { objects: once, ...rest };
+  }
+}
+
+/** All objects under a prefix that are not too many to be held. Faults: those of `listPages`. */
+export async function listObjects(from: From, about: { prefix: string; signal: AbortSignal }): Promise<ListedObject[]> {
+  const found: ListedObject[] = [];
+  for await (const { objects } of listPages(from, about)) found.push(...objects);
+  return found;
+}
+
+/**
+ * For who can begin before the list is whole: `onPage` is shown all objects page by page, and `onPeek` some of the first ones
+ * before. A whole page takes several round trips over a long link; a short one that is asked for beside it takes one.
+ * Faults: those of `listPages`.
+ */
+export async function listEarly(
+  from: From,
+  about: {
+    prefix: string;
+    signal: AbortSignal;
+    onPeek: (objects: ListedObject[]) => void;
+    onPage: (page: ListedPage) => void;
+  },
+): Promise<void> {
+  const failed = new AbortController();
+  let isEnough = false;
+  const peek = async (pages: { firstKeys: number; mostPages?: number }) => {
+    const signal = AbortSignal.any([about.signal, failed.signal]);
+    for await (const { objects } of listPages(from, { prefix: about.prefix, signal, ...pages })) {
+      // A page that is still to come is let come: to end it would take a connection that is wanted in a moment.
+      if (isEnough) return;
+      about.onPeek(objects);
+    }
+  };
+  const pages = listPages(from, about);
+  const first = pages.next();
+  // What goes wrong there the list itself will tell.
+  void peek({ firstKeys: PEEKED_KEYS }).catch(() => undefined);
+  void peek({ firstKeys: MORE_PEEKED_KEYS, mostPages: 1 }).catch(() => undefined);
+  // What it names is asked for in the moment that it is there.
+  const next = { count: MORE_PEEKED_KEYS, size: "small" } as const;
+  void warmUp(from.engine, { op: "head", key: about.prefix }, next).catch(() => undefined);
+  try {
+    for (let page = await first; page.done !== true; page = await pages.next()) {
+      isEnough = true;
+      about.onPage(page.value);
+    }
+  } catch (error) {
+    failed.abort();
+    throw error;
+  }
+}
+
+/** Fit into the first packets of an answer. */
+const PEEKED_KEYS = 30;
+/** Fit where names are short; where they do not, that costs a request. */
+const MORE_PEEKED_KEYS = 56;
+/** What a page has when nobody says how many. */
+const MOST_KEYS = 1000;
+
+const LIFETIME_MS = 600_000;
+
+const unexpected = (subject: string, detail: string): Fault =>
+  new Fault("UNEXPECTED_ANSWER", { op: OP, subject, detail });
+
+function urlOf(from: From, query: QueryPairs, credential: Credential): string {
+  const { access } = from;
+  return presign(
+    { method: "GET", ...locateBucket(access), query, headers: {} },
+    { credential, region: access.region, nowMs: from.now(), lifetimeMs: LIFETIME_MS },
+  );
+}
+
+/** A page with names as the store wrote them. */
+interface RawPage {
+  objects: ListedObject[];
+  folders: string[];
+  /** Percent-encoded: only when the store says so. */
+  isEncoded: boolean;
+  next: string | null;
+}
+
+function readPage(answer: HttpAnswer, subject: string): RawPage {
+  const parsed = answer.status === 200 ? parseXml(answer.body) : null;
+  if (parsed === null || parsed.root !== "ListBucketResult") throw faultOfAnswer({ op: OP, subject, answer });
+  const { element } = parsed;
+  const objects = childrenOf(element, "Contents").map((row) => readObject(row, subject));
+  const folders = childrenOf(element, "CommonPrefixes").map((row) => textOf(row, "Prefix") ?? "");
+  const truncated = textOf(element, "IsTruncated")?.trim().toLowerCase();
+  if (truncated !== "true" && truncated !== "false") throw unexpected(subject, "no word on whether more follows");
+  const next = own(textOf(element, "NextContinuationToken")?.trim() ?? "");
+  if (truncated === "true" && next === "") throw unexpected(subject, "a page that leads nowhere");
+  const isEncoded = textOf(element, "EncodingType")?.trim() === "url";
+  return { objects, folders, isEncoded, next: truncated === "true" ? next : null };
+}
+
+/** As a query asks for names. */
+export const wishFor = (wish: "url" | null): QueryPairs => (wish === null ? [] : [["encoding-type", wish]]);
+
+const namesIn = ({ objects, folders }: RawPage): string[] => [...objects.map(({ key }) => key), ...folders];
+
+/** Reads the names of a page; one that cannot be read harms no other. */
+async function decodePage(
+  page: RawPage,
+  about: { subject: string; prefix: string; isThere: (key: string) => Promise<boolean> },
+): Promise<ListedPage> {
+  const { subject, prefix, isThere } = about;
+  const { read } = page.isEncoded ? await readerOfNames(namesIn(page), isThere) : PLAIN_NAMES;
+  const unreadable: string[] = [];
+  const readOne = (name: string): string | null => {
+    const key = read(name);
+    if (key === null) unreadable.push(own(name));
+    else if (!key.startsWith(prefix)) throw unexpected(subject, "a key that lies under another prefix");
+    return key;
+  };
+  const objects = page.objects.filter((object) => {
+    const key = readOne(object.key);
+    if (key !== null) object.key = own(key);
+    return key !== null;
+  });
+  const folders = page.folders.map(readOne).filter((name) => name !== null);
+  return { objects, folders, unreadable };
+}
+
+function readObject(row: XmlElement, subject: string): ListedObject {
+  const key = textOf(row, "Key");
+  const sizeBytes = integerOf(row, "Size");
+  if (key === undefined || sizeBytes === undefined) throw unexpected(subject, "an object without key or size");
+  const etag = textOf(row, "ETag")?.trim() ?? "";
+  const modifiedAtMs = Date.parse(textOf(row, "LastModified")?.trim() ?? "");
+  return {
+    key,
+    sizeBytes,
+    etag: etag === "" ? null : own(quoteEtag(etag)),
+    modifiedAtMs: Number.isNaN(modifiedAtMs) ? null : modifiedAtMs,
+  };
+}
+
+/** A copy: a piece of a text keeps all of it in memory, and a list of a million names is a thousand pages. */
+const own = (text: string): string => Buffer.from(text).toString();

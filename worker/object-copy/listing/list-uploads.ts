@@ -1,0 +1,58 @@
+import type { HttpAnswer } from "#storage/s3/answers.ts";
+import { askForNames, PLAIN_NAMES, readerOfNames } from "#storage/answers/decode-names.ts";
+import { faultOfAnswer } from "#storage/answers/faults.ts";
+import type { QueryPairs } from "#storage/signing/sigv4.ts";
+import { childrenOf, parseXml, textOf } from "#storage/answers/xml.ts";
+import { wishFor } from "./list-objects.ts";
+import { askStore } from "../requests/ask-store.ts";
+import type { Bench } from "#worker/store-session/store-session.ts";
+
+const OP = "ListMultipartUploads";
+
+/** An upload that was begun and is neither complete nor given up. */
+export interface OpenUpload {
+  key: string;
+  uploadId: string;
+  /** Epoch ms by the store's clock. */
+  beganAtMs: number;
+}
+
+/** The first thousand below a prefix, without those whose names are not valid UTF-8. Faults: those of the store, UNEXPECTED_ANSWER, CANCELLED. */
+export async function listUploads(bench: Bench, about: { prefix: string; signal: AbortSignal }): Promise<OpenUpload[]> {
+  const { prefix, signal } = about;
+  const list = (wish: "url" | null) => {
+    const query: QueryPairs = [...wishFor(wish), ["max-uploads", "1000"], ["prefix", prefix], ["uploads", ""]];
+    return askStore(bench, { op: OP, method: "GET", at: "bucket", query, signal }, (answer) =>
+      readUploads(answer, prefix),
+    );
+  };
+  const namesOf = ({ uploads }: Listing) => uploads.map(({ key }) => key);
+  const listed = await askForNames(list, { isEncoded: (page) => page.isEncoded, namesOf });
+  // All of them begin with the prefix, which says what a plus sign is.
+  const isThere = (key: string) => Promise.resolve(key.startsWith(prefix));
+  const { read } = listed.isEncoded ? await readerOfNames(namesOf(listed), isThere) : PLAIN_NAMES;
+  return listed.uploads.flatMap(({ key: name, ...upload }) => {
+    const key = read(name);
+    return key?.startsWith(prefix) === true ? [{ key, ...upload }] : [];
+  });
+}
+
+/** With names as the store wrote them. */
+interface Listing {
+  uploads: OpenUpload[];
+  isEncoded: boolean;
+}
+
+function readUploads(answer: HttpAnswer, prefix: string): Listing {
+  const parsed = answer.status === 200 ? parseXml(answer.body) : null;
+  if (parsed === null || parsed.root !== "ListMultipartUploadsResult") {
+    throw faultOfAnswer({ op: OP, subject: prefix, answer });
+  }
+  const uploads = childrenOf(parsed.element, "Upload").flatMap((row) => {
+    const key = textOf(row, "Key") ?? "";
+    const uploadId = textOf(row, "UploadId")?.trim() ?? "";
+    const beganAtMs = Date.parse(textOf(row, "Initiated")?.trim() ?? "");
+    return uploadId === "" || Number.isNaN(beganAtMs) ? [] : [{ key, uploadId, beganAtMs }];
+  });
+  return { uploads, isEncoded: textOf(parsed.element, "EncodingType")?.trim() === "url" };
+}

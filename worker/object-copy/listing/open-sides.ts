@@ -1,0 +1,73 @@
+import { resolve, sep } from "node:path";
+import type { Address } from "#worker/command-line/address.ts";
+import { prefixForFolder } from "#worker/command-line/address.ts";
+import type { ScratchFile } from "./scratch-file.ts";
+import { withBench, type Bench } from "#worker/store-session/store-session.ts";
+import { readFiles, readObjects, type Side } from "./entries.ts";
+import { readFilter } from "./filter.ts";
+import { usage, type Verb } from "#worker/command-line/verb.ts";
+import { withScratch } from "./with-scratch.ts";
+
+/** Two folders, each of this machine or of a bucket, listed completely. */
+export interface Sides {
+  /** For more lists, of what is found out about them. */
+  scratch: ScratchFile;
+  from: Side;
+  to: Side;
+  benches: { from: Bench | null; to: Bench | null };
+}
+
+/**
+ * Lists both sides and runs `work` while the way to them is open. An absent DST is an empty one.
+ * Faults: BAD_INPUT when both are local or one lies in the other; NOT_FOUND; those of the listings.
+ */
+export async function withSides(
+  verb: Verb,
+  ends: { from: Address; to: Address },
+  work: (sides: Sides) => Promise<number>,
+): Promise<number> {
+  const { from, to } = ends;
+  if (from.kind === "local" && to.kind === "local") throw usage("DST", "one side at least is s3://bucket/folder");
+  for (const side of [from, to]) {
+    if (side.kind === "local" && side.path === "-") throw usage("-", "this takes folders; use cp for stdin and stdout");
+  }
+  if (overlap(from, to)) throw usage("DST", "one side lies inside the other");
+  const within = from.kind === to.kind;
+  return withSide(verb, { address: from, direction: within ? "within" : "down" }, (a) =>
+    withSide(verb, { address: to, direction: within ? "within" : "up" }, (b) =>
+      withScratch(verb, async (scratch) => {
+        const filter = readFilter(verb.config, Date.now());
+        const { signal } = verb;
+        const list = (address: Address, rest: { bench: Bench | null; mayLack: boolean }): Promise<Side> =>
+          address.kind === "local" || rest.bench === null
+            ? readFiles(address.kind === "local" ? address.path : "", { filter, scratch, mayLack: rest.mayLack })
+            : readObjects(rest.bench, { prefix: prefixForFolder(address), filter, scratch, signal });
+        return work({
+          scratch,
+          from: await list(from, { bench: a, mayLack: false }),
+          to: await list(to, { bench: b, mayLack: true }),
+          benches: { from: a, to: b },
+        });
+      }),
+    ),
+  );
+}
+
+function withSide(
+  verb: Verb,
+  side: { address: Address; direction: "up" | "down" | "within" },
+  work: (bench: Bench | null) => Promise<number>,
+): Promise<number> {
+  const { address, direction } = side;
+  return address.kind === "local" ? work(null) : withBench(verb, { bucket: address.bucket, direction }, work);
+}
+
+function overlap(from: Address, to: Address): boolean {
+  if (from.kind === "store" && to.kind === "store" && from.bucket === to.bucket) {
+    const [a, b] = [prefixForFolder(from), prefixForFolder(to)];
+    return a.startsWith(b) || b.startsWith(a);
+  }
+  if (from.kind !== "local" || to.kind !== "local") return false;
+  const [a, b] = [resolve(from.path) + sep, resolve(to.path) + sep];
+  return a.startsWith(b) || b.startsWith(a);
+}

@@ -1,0 +1,137 @@
+import { resolve } from "node:path";
+import { downloadFiles } from "./download.ts";
+import { countLeftOut, type LeftOut } from "./listing/left-out.ts";
+import { uploadFiles } from "./upload.ts";
+import type { EarlyFetches } from "./fetch-early.ts";
+import type { EarlyRanges } from "../transfer/download/speculative-ranges.ts";
+import { mapRows, type Rows } from "../base/rows.ts";
+import { setDate } from "../restore/placement/put-in-place.ts";
+import { createAskObject } from "./requests/ask-object.ts";
+import type { Bench } from "../store-session/store-session.ts";
+import { copyObjects } from "./requests/copy-within.ts";
+import type { Failure, FileEntry, ObjectEntry } from "./listing/entries.ts";
+import { collectFailures, follow } from "./follow.ts";
+import { sweepUploads } from "./requests/sweep-uploads.ts";
+import { shownPlace, type LocalPlace, type StorePlace, type Verb } from "../command-line/verb.ts";
+import { withJournal } from "./with-journal.ts";
+
+/** The three ways files move, each with its progress, its journal and its list of failures. They give the exit code. */
+export interface Ends<From, To> {
+  from: From;
+  to: To;
+  /** Failures from before, such as files that could not be looked at. */
+  failures: Failure[];
+  leftOut: readonly LeftOut[];
+}
+
+/** Files of a folder to keys below a prefix. Faults: those of `uploadFiles`. */
+export async function sendEntries(
+  verb: Verb,
+  bench: Bench,
+  job: Ends<LocalPlace, StorePlace> & { entries: Rows<FileEntry>; keyOf: (entry: FileEntry) => string },
+): Promise<number> {
+  const { from, to, failures, entries } = job;
+  const leftOut = countLeftOut(job.leftOut);
+  const grown = new Set<string>();
+  const onGrown = ({ relative }: FileEntry) => {
+    if (!grown.has(relative)) leftOut.add("grown", relative);
+    grown.add(relative);
+  };
+  const first = entries.at(0);
+  const name = `up ${resolve(from.path)} ${to.bucket}/${to.key}`;
+  const place = `s3://${to.bucket}/${first !== undefined && entries.length === 1 ? job.keyOf(first) : to.key}`;
+  const count = entries.length + failures.length;
+  return withJournal(verb, { bench, name, shown: `${from.path} -> ${place}` }, ({ journalPath }) =>
+    follow(
+      verb,
+      { engine: bench.engine, from: from.path, to: place, failures, leftOut: leftOut.all, way: "across" },
+      (onStart) =>
+        uploadFiles(bench.engine, {
+          files: entries,
+          keyOf: job.keyOf,
+          journalPath,
+          partBytes: verb.config.size("part-size"),
+          sweep: (lost) => sweepUploads(bench, { ...lost, signal: verb.signal }),
+          signal: verb.signal,
+          onGrown,
+          onStart,
+          onFileFailed: collectFailures(failures, { count, nameOf: (file) => file.path }),
+        }),
+    ),
+  );
+}
+
+/** Objects to paths. Their dates go along, so that a later sync knows them. Faults: those of `downloadFiles`. */
+export async function fetchEntries(
+  verb: Verb,
+  bench: Bench,
+  job: Ends<StorePlace, LocalPlace> & {
+    entries: Rows<ObjectEntry>;
+    pathOf: (entry: ObjectEntry) => string;
+    early?: Pick<EarlyFetches, "take">;
+    ranges?: EarlyRanges;
+  },
+): Promise<number> {
+  const { from, to, failures, leftOut, entries } = job;
+  const name = `down ${from.bucket}/${from.key} ${resolve(to.path)}`;
+  const collect = collectFailures<ObjectEntry>(failures, {
+    count: entries.length + failures.length,
+    nameOf: ({ key }) => key,
+  });
+  const shown = {
+    engine: bench.engine,
+    from: shownPlace(from),
+    to: to.path,
+    failures,
+    leftOut,
+    way: "across",
+  } as const;
+  return withJournal(verb, { bench, name, shown: `${shown.from} -> ${to.path}` }, (journal) =>
+    follow(verb, shown, (onStart) =>
+      downloadFiles(bench.engine, {
+        files: entries,
+        pathOf: job.pathOf,
+        ...journal,
+        partBytes: verb.config.size("part-size"),
+        ask: createAskObject(bench, verb.signal),
+        ...(job.early === undefined ? {} : { early: job.early }),
+        ...(job.ranges === undefined ? {} : { ranges: job.ranges }),
+        ...(verb.config.isOn("checksum") ? { mostMd5Bytes: Infinity } : {}),
+        signal: verb.signal,
+        onStart,
+        onLanded: async ({ modifiedAtMs }, path) => {
+          if (modifiedAtMs !== null) await setDate(path, modifiedAtMs);
+        },
+        onFileFailed: collect,
+      }),
+    ),
+  );
+}
+
+/** Objects to keys of the same store, without their bytes crossing the link. Faults: those of `copyObjects`. */
+export async function copyEntries(
+  verb: Verb,
+  bench: Bench,
+  job: Ends<StorePlace, StorePlace> & { entries: Rows<ObjectEntry>; keyOf: (entry: ObjectEntry) => string },
+): Promise<number> {
+  const { from, to, failures, leftOut, entries } = job;
+  const objects = mapRows(entries, (entry) => ({
+    bucket: from.bucket,
+    source: entry.key,
+    key: job.keyOf(entry),
+    sizeBytes: entry.sizeBytes,
+    etag: entry.etag,
+  }));
+  const ends = { from: shownPlace(from), to: shownPlace(to) };
+  return follow(verb, { engine: bench.engine, ...ends, failures, leftOut, way: "within" }, (onStart) =>
+    copyObjects(bench, {
+      objects,
+      signal: verb.signal,
+      onStart,
+      onFileFailed: collectFailures(failures, {
+        count: objects.length + failures.length,
+        nameOf: (object) => object.source,
+      }),
+    }),
+  );
+}

@@ -1,0 +1,77 @@
+import { isFault } from "#protocol/faults/fault.ts";
+import type { HttpAnswer } from "#storage/s3/answers.ts";
+import { crc32FromBase64, readObjectSum } from "#storage/checksums/crc32.ts";
+import { faultOfAnswer } from "#storage/answers/faults.ts";
+import { childrenOf, integerOf, parseXml, textOf, type XmlElement } from "#storage/answers/xml.ts";
+import type { AskObject, PartSum } from "../facts.ts";
+import { askStore } from "./ask-store.ts";
+import type { Bench } from "#worker/store-session/store-session.ts";
+import { headObject, partBytesOf } from "./head.ts";
+
+/** The questions that a verified copy may have about an object. Faults: those of `headObject`, CANCELLED. */
+export function createAskObject(bench: Bench, signal: AbortSignal): AskObject {
+  return {
+    head: async (key) => {
+      const { sizeBytes, etag, modifiedAtMs, crc32, isOpaque } = await headObject(bench, { key, signal });
+      return { sizeBytes, etag, modifiedAtMs, isOpaque, sum: crc32 === null ? null : readObjectSum(crc32) };
+    },
+    partBytes: (key) => partBytesOf(bench, { key, signal }),
+    partSums: (key) => readPartSums(bench, { key, signal }),
+  };
+}
+
+const OP = "GetObjectAttributes";
+const MOST_PAGES = 11;
+
+/** Not every store has it, and not every key may ask: then nobody tells. */
+async function readPartSums(bench: Bench, at: { key: string; signal: AbortSignal }): Promise<PartSum[] | null> {
+  const { key, signal } = at;
+  const sums: PartSum[] = [];
+  let after = 0;
+  try {
+    for (let pages = 0; pages < MOST_PAGES; pages++) {
+      const headers = { "x-amz-object-attributes": "ObjectParts", "x-amz-part-number-marker": String(after) };
+      const question = { op: OP, method: "GET", at: { key }, query: [["attributes", ""]], headers, signal } as const;
+      const page = await askStore(bench, question, (answer) => readPage(answer, { key, after }));
+      if (page === null) return null;
+      sums.push(...page.sums);
+      if (page.next === null) return sums.length === 0 ? null : sums;
+      after = page.next;
+    }
+    return null;
+  } catch (error) {
+    if (isFault(error) && error.code !== "CANCELLED") return null;
+    throw error;
+  }
+}
+
+/** Null: the store has no such answer, or one without sums. */
+export function readPage(
+  answer: HttpAnswer,
+  about: { key: string; after: number },
+): { sums: PartSum[]; next: number | null } | null {
+  // Whatever the reason is, it will be the same the next time.
+  if (answer.status >= 400 && answer.status < 500) return null;
+  if (answer.status === 501) return null;
+  if (answer.status !== 200) throw faultOfAnswer({ op: OP, subject: about.key, answer });
+  const parsed = parseXml(answer.body);
+  const [parts] = parsed === null ? [] : childrenOf(parsed.element, "ObjectParts");
+  if (parts === undefined) return null;
+  const sums: PartSum[] = [];
+  for (const [index, part] of childrenOf(parts, "Part").entries()) {
+    const sum = readPart(part, about.after + index + 1);
+    if (sum === null) return null;
+    sums.push(sum);
+  }
+  const isMore = textOf(parts, "IsTruncated")?.trim().toLowerCase() === "true";
+  if (isMore && sums.length === 0) return null;
+  return { sums, next: isMore ? about.after + sums.length : null };
+}
+
+/** Parts in order without gaps, each with its length and its sum. */
+function readPart(part: XmlElement, wanted: number): PartSum | null {
+  const length = integerOf(part, "Size");
+  const crc32 = crc32FromBase64(textOf(part, "ChecksumCRC32")?.trim() ?? "");
+  if (integerOf(part, "PartNumber") !== wanted || length === undefined || crc32 === null) return null;
+  return { length, crc32 };
+}

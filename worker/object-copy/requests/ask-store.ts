@@ -1,0 +1,61 @@
+import { isFault } from "#protocol/faults/fault.ts";
+import type { SignedRequest } from "#protocol/wire/operations.ts";
+import type { HttpAnswer } from "#storage/s3/answers.ts";
+import { locate, locateBucket, pathOf } from "#storage/signing/signing.ts";
+import { presign, type Credential, type QueryPairs } from "#storage/signing/sigv4.ts";
+import { ask, doubtSkew } from "#worker/transfer/engine.ts";
+import { createPatience, withRetry } from "#worker/transfer/store-session/retry.ts";
+import type { Bench } from "#worker/store-session/store-session.ts";
+
+/** A control call that the transfer engine has no operation for: list buckets, delete many, copy inside the store. */
+export interface Question {
+  /** The S3 name: `CopyObject`. */
+  op: string;
+  method: SignedRequest["method"];
+  /** `service`: no bucket; `bucket`: no key. */
+  at: "service" | "bucket" | { key: string };
+  query?: QueryPairs;
+  /** All of them are signed. */
+  headers?: Record<string, string>;
+  body?: Buffer;
+  signal: AbortSignal;
+}
+
+const LIFETIME_MS = 600_000;
+
+/** Asks until there is an answer that `read` accepts, signed afresh each time. Faults: those of `read` and of the network. */
+export function askStore<T>(bench: Bench, question: Question, read: (answer: HttpAnswer) => T): Promise<T> {
+  const { engine } = bench;
+  const { op, signal, body, at } = question;
+  const subject = typeof at === "object" ? at.key : bench.access.bucket;
+  const patience = createPatience(engine.retrier.clock);
+  return withRetry(engine.retrier, { signal, patience }, async () => {
+    const { signedFor } = engine.store;
+    const request = signQuestion(bench, question, bench.keys.now() ?? (await bench.keys.fresh()));
+    const exchange = { signedFor, request, op, subject, signal, ...(body === undefined ? {} : { body }) };
+    const answer = await ask(engine, exchange);
+    try {
+      return read(answer);
+    } catch (error) {
+      throw isFault(error) && error.code === "CLOCK_SKEW" ? doubtSkew(engine, error) : error;
+    }
+  });
+}
+
+function signQuestion(bench: Bench, question: Question, credential: Credential): SignedRequest {
+  const { access } = bench;
+  const { method, query = [], headers = {} } = question;
+  const nowMs = bench.now();
+  const url = presign(
+    { method, ...placeOf(access, question.at), query, headers },
+    { credential, region: access.region, nowMs, lifetimeMs: LIFETIME_MS },
+  );
+  return { method, url, headers, expiresAt: nowMs + LIFETIME_MS };
+}
+
+function placeOf(access: Bench["access"], at: Question["at"]): { origin: string; path: string } {
+  if (typeof at === "object") return locate(access, at.key);
+  if (at === "bucket") return locateBucket(access);
+  const { protocol, host } = new URL(access.endpoint);
+  return { origin: `${protocol}//${host}`, path: `${pathOf(access.endpoint)}/` };
+}

@@ -1,0 +1,195 @@
+import { randomBytes } from "node:crypto";
+import { Fault, isFault, toFault } from "#protocol/faults/fault.ts";
+import { forEachOf } from "#protocol/base/for-each-of.ts";
+import { completeBody, readComplete, readCreate, type HttpAnswer } from "#storage/s3/answers.ts";
+import { quoteEtag } from "#storage/answers/check-range.ts";
+import { faultOfAnswer } from "#storage/answers/faults.ts";
+import { NONCE_HEADER } from "#storage/signing/signing.ts";
+import { encodeKey } from "#storage/signing/sigv4.ts";
+import { parseXml, textOf } from "#storage/answers/xml.ts";
+import { abandonInTime } from "#worker/transfer/upload/abandon-in-time.ts";
+import { callStore } from "#worker/transfer/engine.ts";
+import { createPatience, withRetry } from "#worker/transfer/store-session/retry.ts";
+import { createTally, type Tally } from "#worker/transfer/progress/transfer-progress.ts";
+import { mapRows, numbered, type Rows } from "#worker/base/rows.ts";
+import { askStore } from "./ask-store.ts";
+import type { Bench } from "#worker/store-session/store-session.ts";
+import { findObject, headObject } from "./head.ts";
+
+/**
+ * Copies inside one store: its bytes never cross the link. One CopyObject up to 5 GiB, ranges of a multipart upload
+ * above. The source is pinned by its ETag, so a copy is of one version; the result is asked for its size at the end.
+ */
+export interface ObjectToCopy {
+  bucket: string;
+  source: string;
+  /** In the bucket of the bench. */
+  key: string;
+  sizeBytes: number;
+  etag: string | null;
+}
+
+export interface CopyJob {
+  objects: Rows<ObjectToCopy>;
+  signal: AbortSignal;
+  onStart(tally: Tally): void;
+  onFileFailed?(object: ObjectToCopy, fault: Fault): "go on" | "stop";
+  /** Most that one CopyObject takes; 5 GiB, the protocol's limit, unless a test says otherwise. */
+  largestWholeBytes?: number;
+}
+
+const GIB = 1024 ** 3;
+const LARGEST_WHOLE_BYTES = 5 * GIB;
+/** Large, because no byte of it has to be sent again by us. */
+const RANGE_BYTES = GIB / 2;
+
+/** Faults: OBJECT_CHANGED, NO_SUCH_KEY, SIZE_MISMATCH, those of the store, CANCELLED. */
+export async function copyObjects(bench: Bench, job: CopyJob): Promise<Tally> {
+  const { objects, signal } = job;
+  const tally = createTally(
+    mapRows(objects, ({ key, sizeBytes }) => ({ path: key, sizeBytes, partCount: 1 })),
+    bench.engine.retrier.clock.now,
+  );
+  job.onStart(tally);
+  await forEachOf(numbered(objects), bench.engine.gate.width, async ([fileIndex, object]) => {
+    const part = { fileIndex, partIndex: 0, length: object.sizeBytes };
+    try {
+      tally.part(part, "moving");
+      if (object.sizeBytes > (job.largestWholeBytes ?? LARGEST_WHOLE_BYTES)) await copyInRanges(bench, { object, job });
+      else await copyWhole(bench, { object, signal });
+      await assertArrived(bench, { object, signal });
+      tally.part(part, "kept");
+      tally.fileDone();
+    } catch (error) {
+      tally.part(part, "waiting");
+      if (job.onFileFailed?.(object, toFault(error)) !== "go on") throw error;
+    }
+  });
+  return tally;
+}
+
+const sourceHeaders = ({ bucket, source, etag }: ObjectToCopy): Record<string, string> => ({
+  "x-amz-copy-source": `/${bucket}/${encodeKey(source)}`,
+  ...(etag === null ? {} : { "x-amz-copy-source-if-match": etag }),
+});
+
+async function copyWhole(bench: Bench, about: { object: ObjectToCopy; signal: AbortSignal }): Promise<void> {
+  const { object, signal } = about;
+  const op = "CopyObject";
+  await askStore(
+    bench,
+    { op, method: "PUT", at: { key: object.key }, headers: sourceHeaders(object), signal },
+    (answer) => readCopied(answer, { op, root: "CopyObjectResult", object }),
+  );
+}
+
+/** A copy answers 200 before it is done and may put an error into the body. */
+function readCopied(
+  answer: HttpAnswer,
+  about: { op: string; root: "CopyObjectResult" | "CopyPartResult"; object: ObjectToCopy },
+): { etag: string } {
+  const { op, root, object } = about;
+  const parsed = answer.status === 200 ? parseXml(answer.body) : null;
+  if (parsed === null || parsed.root !== root) {
+    const fault = faultOfAnswer({ op, subject: object.source, answer });
+    // The only condition that is set is the source's ETag.
+    throw fault.code === "ALREADY_EXISTS" ? new Fault("OBJECT_CHANGED", fault.context) : fault;
+  }
+  const etag = textOf(parsed.element, "ETag")?.trim() ?? "";
+  if (etag === "") {
+    throw new Fault("UNEXPECTED_ANSWER", { op, subject: object.source, detail: "no ETag in the answer" });
+  }
+  return { etag: quoteEtag(etag) };
+}
+
+/** What a copy in one piece would take along by itself. */
+const KEPT_HEADERS = ["content-type", "content-disposition", "content-encoding", "content-language", "cache-control"];
+
+async function copyInRanges(bench: Bench, about: { object: ObjectToCopy; job: CopyJob }): Promise<void> {
+  const { object, job } = about;
+  const { signal } = job;
+  const { key, sizeBytes } = object;
+  const nonce = randomBytes(16).toString("hex");
+  const source = await headObject(
+    { ...bench, access: { ...bench.access, bucket: object.bucket } },
+    { key: object.source, signal },
+  );
+  const kept = Object.entries(source.headers).flatMap(([name, value]): [string, string][] =>
+    value !== undefined && (KEPT_HEADERS.includes(name) || name.startsWith("x-amz-meta-")) ? [[name, value]] : [],
+  );
+  const { uploadId } = await askStore(
+    bench,
+    {
+      op: "CreateMultipartUpload",
+      method: "POST",
+      at: { key },
+      query: [["uploads", ""]],
+      headers: { ...Object.fromEntries(kept), [NONCE_HEADER]: nonce },
+      signal,
+    },
+    (answer) => readCreate(answer, key),
+  );
+  try {
+    const rangeBytes = rangeBytesFor(bench, { sizeBytes, most: job.largestWholeBytes });
+    const starts = Array.from({ length: Math.ceil(sizeBytes / rangeBytes) }, (_, index) => index * rangeBytes);
+    const parts: { partNumber: number; etag: string; crc32: string }[] = [];
+    await forEachOf([...starts.entries()], bench.engine.gate.width, async ([index, start]) => {
+      const partNumber = index + 1;
+      const end = Math.min(sizeBytes, start + rangeBytes) - 1;
+      const query = [
+        ["partNumber", String(partNumber)],
+        ["uploadId", uploadId],
+      ] as const;
+      const headers = { ...sourceHeaders(object), "x-amz-copy-source-range": `bytes=${start}-${end}` };
+      const op = "UploadPartCopy";
+      const { etag } = await askStore(bench, { op, method: "PUT", at: { key }, query, headers, signal }, (answer) =>
+        readCopied(answer, { op, root: "CopyPartResult", object }),
+      );
+      parts.push({ partNumber, etag, crc32: "" });
+    });
+    await complete(bench, { key, uploadId, nonce, sizeBytes, parts, signal });
+  } catch (error) {
+    await abandonInTime(bench.engine, { key, uploadId });
+    throw error;
+  }
+}
+
+function rangeBytesFor({ access }: Bench, about: { sizeBytes: number; most: number | undefined }): number {
+  const { maxParts, minPartBytes, maxPartBytes } = access.traits;
+  const least = Math.max(minPartBytes, Math.ceil(about.sizeBytes / maxParts));
+  return Math.min(Math.max(least, Math.min(RANGE_BYTES, about.most ?? RANGE_BYTES)), maxPartBytes);
+}
+
+async function complete(
+  bench: Bench,
+  about: {
+    key: string;
+    uploadId: string;
+    nonce: string;
+    sizeBytes: number;
+    parts: readonly { partNumber: number; etag: string; crc32: string }[];
+    signal: AbortSignal;
+  },
+): Promise<void> {
+  const { key, uploadId, nonce, sizeBytes, signal } = about;
+  const body = Buffer.from(completeBody(about.parts, { checksum: "none" }));
+  const patience = createPatience(bench.engine.retrier.clock);
+  try {
+    await withRetry(bench.engine.retrier, { signal, patience }, () =>
+      callStore(bench.engine, { operation: { op: "complete", key, uploadId }, signal, body }, readComplete),
+    );
+  } catch (error) {
+    // An earlier answer may have been lost; then the upload is over because it is complete.
+    const lost = isFault(error) && error.code === "NO_SUCH_UPLOAD" ? await findObject(bench, { key, signal }) : null;
+    if (lost?.nonce !== nonce || lost.sizeBytes !== sizeBytes) throw error;
+  }
+}
+
+async function assertArrived(bench: Bench, about: { object: ObjectToCopy; signal: AbortSignal }): Promise<void> {
+  const { object, signal } = about;
+  const { sizeBytes } = await headObject(bench, { key: object.key, signal });
+  if (sizeBytes !== object.sizeBytes) {
+    const detail = `the copy has ${sizeBytes} bytes of ${object.sizeBytes}`;
+    throw new Fault("SIZE_MISMATCH", { op: "CopyObject", subject: object.key, detail });
+  }
+}

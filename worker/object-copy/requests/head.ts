@@ -1,0 +1,118 @@
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import type { HttpAnswer } from "#storage/s3/answers.ts";
+import { checkRange, quoteEtag } from "#storage/answers/check-range.ts";
+import { faultOfAnswer, isFromStore } from "#storage/answers/faults.ts";
+import { CHECKSUM_HEADER, NONCE_HEADER, NOT_FOR_ALL, SUM_WANTED } from "#storage/signing/signing.ts";
+import { looksLikeHtml } from "#storage/answers/xml.ts";
+import { callStore } from "#worker/transfer/engine.ts";
+import { askStore } from "./ask-store.ts";
+import type { Bench } from "#worker/store-session/store-session.ts";
+
+/** What a store says of one object without its bytes. */
+export interface ObjectHead {
+  sizeBytes: number;
+  /** With its quotes. */
+  etag: string;
+  nonce: string | null;
+  modifiedAtMs: number | null;
+  /** As the store writes it: base64, of a composite sum with `-N` behind it. */
+  crc32: string | null;
+  /** Encrypted with keys of its own: then the ETag is no MD5. */
+  isOpaque: boolean;
+  headers: HttpAnswer["headers"];
+}
+
+const OP = "HeadObject";
+
+/** Faults: NO_SUCH_KEY, BAD_CREDENTIALS and the others of the store, by their own names although HEAD has no words. */
+export async function headObject(bench: Bench, at: { key: string; signal: AbortSignal }): Promise<ObjectHead> {
+  try {
+    return await askHead(bench, at);
+  } catch (error) {
+    if (!isFault(error) || error.code !== "ACCESS_DENIED") throw error;
+    const reason = await reasonOfRefusal(bench, { ...at, fault: error });
+    // It told the time, or the region: what is signed from now on is right.
+    if (reason.code === "SIGNATURE_EXPIRED") return askHead(bench, at);
+    throw reason;
+  }
+}
+
+async function askHead(bench: Bench, at: { key: string; signal: AbortSignal }): Promise<ObjectHead> {
+  const { key, signal } = at;
+  const { probeChecksum } = bench.access.traits;
+  // Only stores that know of checksums are asked for them, and those of which nobody knows yet.
+  if (bench.engine.store.checksum === "crc32") {
+    const head = await askStore(bench, { op: OP, method: "HEAD", at: { key }, headers: SUM_WANTED, signal }, (answer) =>
+      probeChecksum && NOT_FOR_ALL.has(answer.status) ? null : readHead(answer, key),
+    );
+    if (head !== null) return head;
+  }
+  return askStore(bench, { op: OP, method: "HEAD", at: { key }, signal }, (answer) => readHead(answer, key));
+}
+
+/** The object's head, or null when there is none. Faults: those of `headObject` but NO_SUCH_KEY. */
+export async function findObject(bench: Bench, at: { key: string; signal: AbortSignal }): Promise<ObjectHead | null> {
+  try {
+    return await headObject(bench, at);
+  } catch (error) {
+    if (isFault(error) && (error.code === "NO_SUCH_KEY" || error.code === "NOT_FOUND")) return null;
+    throw error;
+  }
+}
+
+/** How long the parts of an object are, by the length of its first; null where the store does not tell. */
+export async function partBytesOf(bench: Bench, at: { key: string; signal: AbortSignal }): Promise<number | null> {
+  const { key, signal } = at;
+  const query = [["partNumber", "1"]] as const;
+  try {
+    return await askStore(bench, { op: OP, method: "HEAD", at: { key }, query, signal }, (answer) => {
+      if (answer.status !== 206) return null;
+      const length = Number(answer.headers["content-length"] ?? "");
+      return Number.isSafeInteger(length) && length > 0 ? length : null;
+    });
+  } catch (error) {
+    if (isFault(error) && error.retry === "never" && error.code !== "CANCELLED") return null;
+    throw error;
+  }
+}
+
+function readHead(answer: HttpAnswer, key: string): ObjectHead {
+  const { status, headers } = answer;
+  // An object may be a page itself.
+  if (status !== 200 || (looksLikeHtml(headers["content-type"], answer.body) && !isFromStore(headers))) {
+    throw faultOfAnswer({ op: OP, subject: key, answer });
+  }
+  const length = headers["content-length"]?.trim() ?? "";
+  const etag = headers["etag"]?.trim() ?? "";
+  if (!/^\d{1,16}$/.test(length) || etag === "") {
+    throw new Fault("UNEXPECTED_ANSWER", { op: OP, subject: key, detail: "no size or no ETag in the answer" });
+  }
+  const modifiedAtMs = Date.parse(headers["last-modified"] ?? "");
+  const encryption = headers["x-amz-server-side-encryption"] ?? "";
+  return {
+    sizeBytes: Number(length),
+    etag: quoteEtag(etag),
+    nonce: headers[NONCE_HEADER] ?? null,
+    modifiedAtMs: Number.isNaN(modifiedAtMs) ? null : modifiedAtMs,
+    crc32: headers[CHECKSUM_HEADER]?.trim() ?? null,
+    isOpaque:
+      encryption.startsWith("aws:kms") || headers["x-amz-server-side-encryption-customer-algorithm"] !== undefined,
+    headers,
+  };
+}
+
+/** The answer to a HEAD has no body, so it cannot say why; a GET of one byte can. */
+async function reasonOfRefusal(
+  { engine }: Bench,
+  about: { key: string; signal: AbortSignal; fault: Fault },
+): Promise<Fault> {
+  const { key, signal, fault } = about;
+  try {
+    await callStore(engine, { operation: { op: "get", key, offset: 0, length: 1, etag: null }, signal }, (answer) =>
+      checkRange(answer, { offset: 0, length: 1, subject: key }),
+    );
+    return fault;
+  } catch (error) {
+    return isFault(error) && error.code !== "NO_SUCH_KEY" ? error : fault;
+  }
+}

@@ -1,0 +1,109 @@
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import { checkRange } from "#storage/answers/check-range.ts";
+import type { HttpAnswer } from "#storage/s3/answers.ts";
+import { fetchRange } from "#worker/transfer/download/fetch-range.ts";
+import { pay } from "#worker/transfer/concurrency/limiter.ts";
+import { createPins, type Pins } from "#worker/transfer/download/etag-guard.ts";
+import { createPatience, withRetry } from "#worker/transfer/store-session/retry.ts";
+import type { Bench } from "#worker/store-session/store-session.ts";
+
+/** Bytes of an object in memory, in order: for what is read once and kept nowhere. */
+export interface ObjectRange {
+  key: string;
+  /** Null where it is not known: then the answers alone hold the pieces to one version. */
+  etag: string | null;
+  offset: number;
+  length: number;
+  signal: AbortSignal;
+}
+
+/** One request fetches at most this. */
+const RANGE_BYTES = 4 * 1024 * 1024;
+/** Of so little, most is a round trip. */
+const SMALL_BYTES = 1024 * 1024;
+/** On its way it passes through so much more. */
+const BUFFER_BYTES = 1024 * 1024;
+
+/**
+ * The bytes of a range in pieces of `RANGE_BYTES`, in order. `ahead` of them are fetched while the last is used. Each is
+ * valid until the next is asked for: its memory is used again, because left to be collected it would be felt long after.
+ * Faults: OBJECT_CHANGED, RANGE_IGNORED, those of the store, CANCELLED.
+ */
+export async function* readPieces(
+  bench: Pick<Bench, "engine">,
+  about: ObjectRange & { ahead: number },
+): AsyncGenerator<Buffer, void, void> {
+  const { offset, length, ahead } = about;
+  const under: { memory: Buffer; arrives: Promise<Buffer> }[] = [];
+  const unused: Buffer[] = [];
+  const ended = new AbortController();
+  const pins = createPins();
+  const signal = AbortSignal.any([about.signal, ended.signal]);
+  try {
+    for (let at = 0; at < length || under.length > 0;) {
+      while (at < length && under.length < Math.max(1, ahead)) {
+        const size = Math.min(RANGE_BYTES, length - at);
+        const memory = unused.pop() ?? Buffer.allocUnsafeSlow(Math.min(RANGE_BYTES, length));
+        const into = memory.subarray(0, size);
+        const arrives = readRange(bench, { ...about, offset: offset + at, signal, pins, into });
+        // Whoever waits for it hears of it; until then it is not unheard.
+        arrives.catch(() => undefined);
+        under.push({ memory, arrives });
+        at += size;
+      }
+      const next = under.shift();
+      if (next === undefined) break;
+      yield await next.arrives;
+      unused.push(next.memory);
+    }
+  } finally {
+    ended.abort(new Fault("CANCELLED"));
+    await Promise.allSettled(under.map(({ arrives }) => arrives));
+  }
+}
+
+/** How many of `wanted` pieces may be held at a time under a memory budget. */
+export const piecesWithin = (memoryBytes: number, wanted: number): number =>
+  Math.max(1, Math.min(wanted, Math.floor(memoryBytes / (RANGE_BYTES + BUFFER_BYTES))));
+
+/** Fills `into` with the bytes from `offset` on; what came before a fault is not fetched again. */
+async function readRange(
+  { engine }: Pick<Bench, "engine">,
+  range: Omit<ObjectRange, "length"> & { pins: Pins; into: Buffer },
+): Promise<Buffer> {
+  const { key, into, signal } = range;
+  const etag = engine.traits.trustEtag ? range.etag : null;
+  const operation = { op: "get", key, offset: range.offset, length: into.length, etag } as const;
+  const patience = createPatience(engine.retrier.clock);
+  const lane = engine.limiter.lane({ isOpen: true });
+  let received = 0;
+  const fetchRest = async () => {
+    const [offset, length] = [range.offset + received, into.length - received];
+    // The connection broke after its last byte.
+    if (length === 0) return;
+    try {
+      const sink = {
+        head: (answer: HttpAnswer) => {
+          checkRange(answer, { offset, length, etag, subject: key });
+          if (etag === null) range.pins.check(range, answer.headers);
+        },
+        bytes: (chunk: Buffer) => {
+          received += chunk.copy(into, received);
+          engine.meter.add(chunk.length);
+          patience.progressed();
+          return pay(lane, chunk.length, signal);
+        },
+      };
+      await fetchRange(engine, { operation, offset, length, signal, sink });
+    } catch (error) {
+      // Whose answer is longer than it says has not sent the range.
+      if (isFault(error) && error.code === "UNEXPECTED_ANSWER") received = 0;
+      throw error;
+    }
+    if (received < into.length) throw new Fault("TRUNCATED", { op: "GetObject", subject: key });
+  };
+  const size = into.length <= SMALL_BYTES ? "small" : "large";
+  await engine.gate.run({ signal, size }, () => withRetry(engine.retrier, { signal, patience }, fetchRest));
+  engine.signatures.forget(operation);
+  return into;
+}

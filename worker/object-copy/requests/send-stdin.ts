@@ -1,0 +1,163 @@
+import { Fault } from "#protocol/faults/fault.ts";
+import type { StoreTraits } from "#protocol/wire/operations.ts";
+import { formatBytes, formatDuration, formatRate } from "#protocol/base/units.ts";
+import { sendStream } from "#worker/transfer/upload/send-stream.ts";
+import type { Input } from "#worker/command-line/read-input.ts";
+import { withBench, type Bench } from "#worker/store-session/store-session.ts";
+import { sweepUploads } from "./sweep-uploads.ts";
+import { shownName, shownPlace, usage, type StorePlace, type Verb } from "#worker/command-line/verb.ts";
+
+/**
+ * `cp - s3://bucket/key`: an input of unknown length, which can be read once only. So, unlike a file's, its parts have to
+ * be held in memory until the store has them, and nothing can be gone on with after a kill: parts at a time x length of a
+ * part is what it takes, and that is bounded by --memory and said at the start. Ended by a signal or by a broken input,
+ * the upload is aborted at the store and no object appears. A complete one is asked for its size.
+ */
+
+const MIB = 1024 * 1024;
+/** Where nobody says how many connections, the memory is cut for so many parts at a time. */
+const USUAL_PARTS = 10;
+/** One part fills while the others are on their way, and what is on its way passes through a buffer of its connection. */
+const SPARE_PARTS = 2;
+const BUFFER_BYTES = MIB;
+/** The rest is for what the program takes besides while all of them are full. */
+const FILLED_SHARE = 15 / 16;
+/** With smaller ones the longest input would be a short one. */
+const LEAST_PART_BYTES = 5 * MIB;
+const LARGEST_PART_BYTES = 16 * MIB;
+
+export interface InputPlan {
+  partBytes: number;
+  partsAtATime: number;
+  /** The longest input that fits. */
+  mostBytes: number;
+  memoryBytes: number;
+}
+
+/**
+ * Parts for an input of unknown length within a memory budget. `connections`: null where the engine finds out how many.
+ * @throws Fault BAD_INPUT when the budget holds not even one part on its way and one that fills.
+ */
+export function planInput(about: {
+  traits: StoreTraits;
+  memoryBytes: number;
+  connections: number | null;
+  wishedPartBytes: number | null;
+}): InputPlan {
+  const { traits, memoryBytes, connections, wishedPartBytes } = about;
+  const share = Math.floor(memoryBytes / ((connections ?? USUAL_PARTS) + SPARE_PARTS) / MIB) * MIB;
+  const least = Math.max(traits.minPartBytes, LEAST_PART_BYTES);
+  const wished = wishedPartBytes ?? Math.min(Math.max(share, least), Math.max(LARGEST_PART_BYTES, least));
+  const partBytes = Math.min(Math.max(wished, least), traits.maxPartBytes);
+  if (memoryBytes < 2 * partBytes) {
+    const parts = formatBytes(partBytes);
+    throw usage(
+      `--memory ${formatBytes(memoryBytes)}`,
+      `parts of ${parts} from stdin need at least ${formatBytes(2 * partBytes)}: one fills while another is sent`,
+    );
+  }
+  const fit = Math.max(1, Math.floor((memoryBytes * FILLED_SHARE - partBytes) / (partBytes + BUFFER_BYTES)));
+  const partsAtATime = Math.min(connections ?? traits.mostConnections, fit);
+  return {
+    partBytes,
+    partsAtATime,
+    mostBytes: partBytes * Math.min(traits.maxParts, 10_000),
+    memoryBytes: Math.min(memoryBytes, partBytes + partsAtATime * (partBytes + BUFFER_BYTES)),
+  };
+}
+
+/** Something that can be read once: stdin, a pipe, a device. */
+export interface Stream {
+  /** What a copy of it is called. */
+  name: string;
+  /** As it was given on the command line. */
+  from: string;
+  open(): Input | Promise<Input>;
+}
+
+/** Sends stdin to a key. Faults: those of `sendInput`. */
+export const sendStdin = (verb: Verb, to: StorePlace): Promise<number> =>
+  sendInput(verb, { to, stream: { name: "stdin", from: "-", open: () => verb.input() } });
+
+/** Sends what can be read once. Faults: BAD_INPUT, TOO_LARGE, READ_FAILED, SIZE_MISMATCH, those of the store, CANCELLED. */
+export async function sendInput(verb: Verb, about: { to: StorePlace; stream: Stream }): Promise<number> {
+  const { config, terminal } = verb;
+  const { to, stream } = about;
+  const { name, from } = stream;
+  if (to.key === "" || to.key.endsWith("/")) throw usage(shownPlace(to), `${name} has no name: give the whole key`);
+  const input = await stream.open();
+  if (input.isTTY === true) throw usage(from, `${name} is a terminal; pipe something into it`);
+  return withBench(verb, { bucket: to.bucket, direction: "up", isHeld: true }, async (bench) => {
+    const plan = planInput({
+      traits: bench.access.traits,
+      memoryBytes: config.size("memory") ?? 0,
+      connections: config.count("concurrency") || null,
+      wishedPartBytes: config.size("part-size"),
+    });
+    const place = shownName(shownPlace(to));
+    const parts = `${plan.partsAtATime} ${plan.partsAtATime === 1 ? "part" : "parts"} of ${formatBytes(plan.partBytes)}`;
+    terminal.say(
+      `${name} -> ${place}: up to ${parts} at a time, so at most ${formatBytes(plan.memoryBytes)} of memory, for an input of at most ${formatBytes(plan.mostBytes)}`,
+      { type: "started", from, to: shownPlace(to), ...plan },
+    );
+    const startedAt = performance.now();
+    const bytes = await send(verb, { bench, to, plan, input, stream });
+    const tookMs = performance.now() - startedAt;
+    const rate = formatRate(bytes / Math.max(0.001, tookMs / 1000), "bytes");
+    terminal.result(`${name} -> ${place}: ${formatBytes(bytes)} in ${formatDuration(tookMs)}, ${rate}, verified`, {
+      type: "done",
+      from,
+      to: shownPlace(to),
+      bytes,
+      sentBytes: bytes,
+      files: 1,
+      filesFailed: 0,
+      tookMs: Math.round(tookMs),
+    });
+    return 0;
+  });
+}
+
+/** Returns how many bytes the object has. */
+function send(
+  verb: Verb,
+  sending: { bench: Bench; to: StorePlace; plan: InputPlan; input: Input; stream: Stream },
+): Promise<number> {
+  const { bench, to, plan, input } = sending;
+  const { name, from } = sending.stream;
+  const { terminal, signal } = verb;
+  const { meter } = bench.engine;
+  const place = shownName(shownPlace(to));
+  let [readBytes, movedBytes] = [0, 0];
+  const draw = () => {
+    terminal.draw(
+      () => [`${name} -> ${place}, ${formatBytes(movedBytes)}, ${formatRate(meter.bytesPerSecond(), "bytes")}`],
+      () => ({
+        type: "progress",
+        from,
+        to: shownPlace(to),
+        bytesDone: movedBytes,
+        bytesPerSecond: Math.round(meter.bytesPerSecond()),
+      }),
+    );
+  };
+  return sendStream(bench.engine, {
+    subject: name,
+    key: to.key,
+    input,
+    partBytes: plan.partBytes,
+    partsAtATime: plan.partsAtATime,
+    onRead: (bytes) => {
+      readBytes += bytes;
+      if (readBytes <= plan.mostBytes) return;
+      const detail = `more than ${formatBytes(plan.mostBytes)} came in; give a larger --part-size (and --memory)`;
+      throw new Fault("TOO_LARGE", { op: "cp", subject: name, detail });
+    },
+    onMoved: (bytes) => {
+      movedBytes += bytes;
+      draw();
+    },
+    sweep: (lost) => sweepUploads(bench, { ...lost, signal }),
+    signal,
+  });
+}

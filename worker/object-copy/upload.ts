@@ -1,0 +1,173 @@
+import { basename } from "node:path";
+import { isFault, toFault, type Fault } from "#protocol/faults/fault.ts";
+import { planPartBytes, planParts, type PlanInput } from "#storage/s3/plan.ts";
+import { isTurnOver, nextTurn } from "../base/adaptive-sync-io.ts";
+import type { Engine } from "../transfer/engine.ts";
+import { forEachFile } from "../base/for-each.ts";
+import type { FileIdentity } from "../base/identity.ts";
+import { createPatience, withRetry } from "../transfer/store-session/retry.ts";
+import { sendEmpty } from "../transfer/upload/send-empty.ts";
+import { openSendJournal } from "../transfer/upload/send-journal.ts";
+import type { LostCreate, SendJob } from "../transfer/upload/send-job.ts";
+import { abandonUpload, sendFile, sweepLost } from "../transfer/upload/send.ts";
+import { createTally, type Tally } from "../transfer/progress/transfer-progress.ts";
+import { mapRows, type Rows } from "../base/rows.ts";
+import { warmForSmall } from "./warm-small.ts";
+
+export interface FileToUpload {
+  readonly path: string;
+  readonly sizeBytes: number;
+  readonly identity: FileIdentity;
+}
+
+/** Of a file nothing is kept beside it until its turn comes, and nothing after it: there may be a million of them. */
+export interface UploadJob<F extends FileToUpload> {
+  files: Rows<F>;
+  keyOf(file: F): string;
+  journalPath: string;
+  partBytes: number | null;
+  /** As that of a `SendJob`. */
+  sweep(lost: LostCreate): Promise<void>;
+  signal: AbortSignal;
+  /** Told of files that are written at their end meanwhile; what they had when they were listed is sent. */
+  onGrown?(file: F): void;
+  /** Given before the first byte moves. */
+  onStart(tally: Tally): void;
+  /** Asked about a file that could not be moved; left out, the first failure ends the job. */
+  onFileFailed?(file: F, fault: Fault): "go on" | "stop";
+}
+
+/**
+ * Sends files to their keys, several at a time; goes on where an earlier run stopped.
+ * Faults: TOO_LARGE before anything is sent, those of `sendFile`.
+ */
+export async function uploadFiles<F extends FileToUpload>(engine: Engine, job: UploadJob<F>): Promise<Tally> {
+  const { clock } = engine.retrier;
+  const { files, keyOf } = job;
+  const sizeOf = ({ sizeBytes }: F): PlanInput => ({
+    sizeBytes,
+    traits: engine.traits,
+    ...(job.partBytes === null ? {} : { wishedPartBytes: job.partBytes }),
+  });
+  const partBytesOf = (file: F) => planPartBytes(sizeOf(file));
+  const partCountOf = (file: F) => Math.ceil(file.sizeBytes / partBytesOf(file));
+  const counted = (file: F) => ({
+    path: keyOf(file),
+    sizeBytes: file.sizeBytes,
+    partCount: partCountOf(file),
+  });
+  const tally = createTally(mapRows(files, counted), clock.now);
+  job.onStart(tally);
+  const patience = createPatience(clock);
+  let hasFailed = false;
+  const journal = await openSendJournal(job.journalPath);
+  const isSmall = (file: F) => partCountOf(file) <= 1;
+  // What cannot be remembered ahead each file is told when it is its turn.
+  const remember = inGroups(files, (group) =>
+    journal
+      .ahead(
+        group
+          .filter(isSmall)
+          .map((file) => ({ key: keyOf(file), identity: file.identity, partBytes: partBytesOf(file) })),
+      )
+      .catch(() => undefined),
+  );
+  const keysOfSmall = function* () {
+    for (const file of files) if (partCountOf(file) === 1) yield keyOf(file);
+  };
+  try {
+    const abandon = (key: string) => async (uploadId: string) => {
+      try {
+        await withRetry(engine.retrier, { signal: job.signal, patience }, () =>
+          abandonUpload(engine, { key, uploadId, signal: job.signal }),
+        );
+      } catch (error) {
+        // A store that keeps it all the same only wastes space.
+        if (isFault(error) && error.code === "CANCELLED") throw error;
+      }
+    };
+    const sendOne = async (file: F, fileIndex: number) => {
+      const { identity, path } = file;
+      const key = keyOf(file);
+      const plan = planParts(sizeOf(file));
+      if (plan.parts.length <= 1) await remember(fileIndex);
+      const about = { key, path, identity, partBytes: plan.partBytes, abandon: abandon(key) };
+      const { memory, nonce } = await journal.file(about);
+      // Of many that are done nothing has to be waited for.
+      while (memory.sentEtag !== null && isTurnOver()) await nextTurn();
+      if (plan.parts.length === 0) await sendEmpty(engine, { key, nonce, signal: job.signal });
+      const send: SendJob = {
+        path,
+        key,
+        identity,
+        ...(isAppendOnly(path) && { onGrown: () => job.onGrown?.(file) }),
+        plan,
+        nonce,
+        memory,
+        knownSums: () => null,
+        watch: {
+          signal: job.signal,
+          patience,
+          onMoved: tally.moved,
+          onPart: (part, state) =>
+            tally.part({ fileIndex, partIndex: part.partNumber - 1, length: part.length }, state),
+          onRetry: tally.retried,
+        },
+        sweep: job.sweep,
+      };
+      try {
+        await sendFile(engine, send);
+      } catch (error) {
+        // The next try sends another version: nobody will go on with these parts.
+        if (isFault(error) && error.code === "SOURCE_CHANGED" && memory.uploadId !== null) {
+          await sweepLost(send);
+          await abandon(key)(memory.uploadId);
+        }
+        throw error;
+      }
+      // Where the store takes no sums, size and our mark are all that was compared.
+      tally.fileDone(engine.store.checksum === "none" ? "unverified" : "verified");
+      journal.letGo(key);
+    };
+    await warmForSmall(engine, keysOfSmall());
+    await forEachFile(files, { isSmall, direction: "up" }, async (file, fileIndex) => {
+      try {
+        await sendOne(file, fileIndex);
+      } catch (error) {
+        if (job.onFileFailed?.(file, toFault(error)) !== "go on") throw error;
+        hasFailed = true;
+      }
+    });
+  } catch (error) {
+    await journal.close();
+    throw error;
+  }
+  // What a file that failed has sent already is kept for the next try.
+  await (hasFailed ? journal.close() : journal.remove());
+  return tally;
+}
+
+/** Names of files that programs only ever write on: more at the end of one is no other file. */
+const APPEND_ONLY = /(?:\.(?:log|out|err|jsonl|ndjson)|(?:^|\.)tfevents\..+|(?:^|[._-])log\.txt)$/i;
+
+const isAppendOnly = (path: string): boolean => APPEND_ONLY.test(basename(path));
+
+/** What many files need before their turn is done for a group of them when it is the first one's. */
+function inGroups<T>(all: Rows<T>, work: (group: readonly T[]) => Promise<void>): (index: number) => Promise<void> {
+  const done = new Map<number, Promise<void>>();
+  return (index) => {
+    const group = Math.floor(index / GROUP);
+    const known = done.get(group);
+    if (known !== undefined) return known;
+    const its: T[] = [];
+    for (let at = group * GROUP; at < Math.min((group + 1) * GROUP, all.length); at++) {
+      const one = all.at(at);
+      if (one !== undefined) its.push(one);
+    }
+    const working = work(its);
+    done.set(group, working);
+    return working;
+  };
+}
+
+const GROUP = 256;

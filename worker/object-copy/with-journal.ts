@@ -1,0 +1,40 @@
+import { mkdir } from "node:fs/promises";
+import { dirname } from "node:path";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import { diskFault } from "../base/disk-fault.ts";
+import { lockAt } from "../host/lock.ts";
+import { journalOf, type Bench, type Journal } from "../store-session/store-session.ts";
+import type { Verb } from "../command-line/verb.ts";
+
+/**
+ * Runs a copy with its journal. Two processes that make the same copy would tear each other's journal and temporary
+ * files, so the second one ends at once.
+ * Faults: COPY_RUNNING, FOLDER_UNWRITABLE, those of `work`.
+ */
+export async function withJournal<T>(
+  verb: Verb,
+  about: { bench: Bench; name: string; shown: string },
+  work: (journal: Journal) => Promise<T>,
+): Promise<T> {
+  const journal = await journalOf(verb, about.bench, about.name);
+  const { journalPath } = journal;
+  const folder = dirname(journalPath);
+  // A disk that is full where only the journal lies keeps no copy from its own target.
+  const named = (error: unknown): unknown => {
+    const isOurs = isFault(error) && error.code === "NO_SPACE" && error.context.subject?.startsWith(folder) === true;
+    if (!isOurs || error.context.detail !== undefined) return error;
+    const detail = "what a copy has to remember lies there; name another folder with --state DIR or TIDEMARK_STATE";
+    return new Fault("NO_SPACE", { ...error.context, detail });
+  };
+  await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+    throw named(diskFault(error, { op: "journal", subject: folder, otherwise: "FOLDER_UNWRITABLE" }));
+  });
+  const unlock = await lockAt(`${journalPath}.lock`, { code: "COPY_RUNNING", op: "cp", subject: about.shown });
+  try {
+    return await work(journal);
+  } catch (error) {
+    throw named(error);
+  } finally {
+    await unlock();
+  }
+}

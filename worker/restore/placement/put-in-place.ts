@@ -1,0 +1,175 @@
+import { lstat, open, readdir } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { removeOwned, renameOwned } from "#worker/base/disk/change-disk.ts";
+import { setFileDate } from "#worker/base/adaptive-sync-io.ts";
+import { codeOf, diskFault } from "#worker/base/disk-fault.ts";
+import { syncFolder } from "#worker/base/journal.ts";
+import { fingerprintOf, lookAt } from "#worker/capture/detection/look.ts";
+import { keepAs } from "./set-aside.ts";
+
+/**
+ * The last step of a restore. Everything is complete and on disk in the staging folder; one rename makes it visible. A
+ * folder that was there before is moved away first and comes back when the rename fails. Afterwards it is removed only when
+ * its content is in the bucket byte for byte now; anything else stays beside the new folder, under a name of `set-aside.ts`.
+ */
+
+export interface Places {
+  target: string;
+  staging: string;
+  /** Where an existing target waits until the new one is in place. */
+  aside: string;
+  /** Where pieces wait to be cut. */
+  parts: string;
+}
+
+/** What becomes of a folder that a restore replaces. */
+export interface Replaced {
+  /** Whether this content of this path is in the bucket byte for byte now. Left out: nothing is. */
+  isStored?(path: string, fingerprint: string): Promise<boolean>;
+  /** It was kept, under this path. */
+  onKept?(place: string): void;
+}
+
+/** Names beside the target, on the same disk, hidden, and the same after a restart. */
+export function placesOf(target: string, transferId: string): Places {
+  const beside = (word: string) => join(dirname(target), `.${basename(target)}.${word}-${transferId.slice(0, 12)}`);
+  return { target, staging: beside("restoring"), aside: beside("replaced"), parts: beside("parts") };
+}
+
+/** Faults: WRITE_FAILED, NO_SPACE. */
+export async function putInPlace(places: Places, replaced: Replaced): Promise<void> {
+  const { target, staging, aside } = places;
+  const parent = dirname(target);
+  try {
+    await syncTree(staging);
+    const hadOld = await moveAway(places, replaced);
+    try {
+      await renameOwned("restore-part", staging, target);
+    } catch (error) {
+      if (hadOld) await renameOwned("replaced", aside, target);
+      throw error;
+    }
+    await syncFolder(parent);
+    if (hadOld) await settleOld(places, replaced);
+  } catch (error) {
+    throw diskFault(error, { op: "restore", subject: target, otherwise: "WRITE_FAILED" });
+  }
+}
+
+/**
+ * Puts files into a folder that may hold others, each by one rename; one of the same name is replaced as a folder is. The first
+ * name comes last: a program that finds it finds all of them. Faults: WRITE_FAILED, NO_SPACE.
+ */
+export async function putFilesInPlace(
+  { target, staging }: Places,
+  { names, transferId }: { names: readonly string[]; transferId: string },
+  replaced: Replaced,
+): Promise<void> {
+  const folder = dirname(target);
+  const first = basename(target);
+  const others = names.filter((name) => name !== first);
+  try {
+    for (const name of [...others, first]) {
+      if (!(await exists(join(staging, name)))) continue;
+      const places = { ...placesOf(join(folder, name), transferId), staging: join(staging, name) };
+      const hadOld = await moveAway(places, replaced);
+      await renameOwned("restore-part", places.staging, places.target);
+      if (hadOld) await settleOld(places, replaced);
+    }
+    await syncFolder(folder);
+    await removeOwned("restore-part", staging);
+  } catch (error) {
+    throw diskFault(error, { op: "restore", subject: target, otherwise: "WRITE_FAILED" });
+  }
+}
+
+/** Undoes what an interrupted `putInPlace` left: the old folder goes back when the new one did not arrive. */
+export async function mendPlaces(places: Places, replaced: Replaced): Promise<void> {
+  const { target, aside } = places;
+  if (!(await exists(aside))) return;
+  if (await exists(target)) await settleOld(places, replaced);
+  else await renameOwned("replaced", aside, target);
+}
+
+/** Removes what a cancelled or failed restore left. The target is not touched. */
+export async function clearPlaces(places: Places, replaced: Replaced): Promise<void> {
+  await mendPlaces(places, replaced);
+  await removeOwned("restore-part", places.staging);
+  await removeOwned("restore-part", places.parts);
+}
+
+/** Removes what was replaced when that loses nothing, and keeps it under another name otherwise. */
+async function settleOld({ target, aside }: Places, { isStored, onKept }: Replaced): Promise<void> {
+  const stored = await fingerprintAside(aside, target);
+  if (stored !== null && (await isStored?.(target, stored)) === true) {
+    // The hub may have taken its time: a program that has a file of it open may have written meanwhile.
+    if ((await fingerprintAside(aside, target)) === stored) {
+      await removeOwned("replaced", aside);
+      return;
+    }
+  }
+  const place = await keepAs(aside, target);
+  onKept?.(place);
+}
+
+/** Returns the fingerprint as it was under its first name, `target`; null of a link and of what cannot be looked at. */
+async function fingerprintAside(aside: string, target: string): Promise<string | null> {
+  const stats = await lstat(aside);
+  if (stats.isSymbolicLink()) return null;
+  const kind = stats.isDirectory() ? "folder" : "file";
+  const look = await lookAt({ path: aside, kind }).catch(() => null);
+  if (look === null) return null;
+  if (kind === "folder") return look.fingerprint;
+  return fingerprintOf(look.files.map((file) => ({ ...file, relative: basename(target) })));
+}
+
+/** Gives a file the date it had. A disk that keeps no dates has the file all the same. */
+export async function setDate(path: string, mtimeMs: number): Promise<void> {
+  await setFileDate(path, mtimeMs / 1000).catch(() => undefined);
+}
+
+/**
+ * Gives the folders of a checkpoint the date of the newest file in them: programs look for the newest folder by its date.
+ * Returns that of the folder itself, epoch ms. No faults.
+ */
+export async function setFolderDates(folder: string): Promise<number> {
+  let newestMs = 0;
+  for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
+    const path = join(folder, entry.name);
+    const ownMs = entry.isDirectory()
+      ? await setFolderDates(path)
+      : ((await lstat(path).catch(() => null))?.mtimeMs ?? 0);
+    newestMs = Math.max(newestMs, ownMs);
+  }
+  if (newestMs > 0) await setDate(folder, newestMs);
+  return newestMs;
+}
+
+async function moveAway({ target, aside, ...rest }: Places, replaced: Replaced): Promise<boolean> {
+  if (!(await exists(target))) return false;
+  if (await exists(aside)) await settleOld({ target, aside, ...rest }, replaced);
+  await renameOwned("replaced", target, aside);
+  return true;
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await lstat(path);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return false;
+    throw error;
+  }
+}
+
+async function syncTree(folder: string): Promise<void> {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    if (entry.isDirectory()) await syncTree(join(folder, entry.name));
+  }
+  const handle = await open(folder, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

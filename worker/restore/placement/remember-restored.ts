@@ -1,0 +1,45 @@
+import { basename, join } from "node:path";
+import type { Ledger } from "#worker/capture/ledger.ts";
+import { lookAt } from "#worker/capture/detection/look.ts";
+import type { Layout } from "./layout.ts";
+
+/** Returns how to look at a restored checkpoint before it has its name. */
+function stagedAt(target: string, layout: Layout, staging: string): Parameters<typeof lookAt>[0] {
+  if (layout.kind === "folder") return { path: staging, kind: "folder" };
+  return { path: join(staging, basename(target)), kind: "files", names: layout.names };
+}
+
+/**
+ * Keeps the watcher from capturing a restored checkpoint: its content is in the bucket already. Returns the fingerprint of that
+ * content, before a program can write at the target.
+ */
+export async function rememberRestored(
+  ledger: Ledger,
+  { staging, target, layout }: { staging: string; target: string; layout: Layout },
+): Promise<string | undefined> {
+  const look = await lookAt(stagedAt(target, layout, staging));
+  if (look === null) return undefined;
+  await ledger.remember(target, look.fingerprint);
+  await ledger.rememberSet(target, look);
+  return look.fingerprint;
+}
+
+interface Noted {
+  target: string;
+  layout: Layout;
+  checkpointId: string;
+  /** Of what was put there: what stands there by now a program may have written. */
+  fingerprint: string;
+}
+
+/**
+ * Notes that all of it came from the bucket. Under a name that a restore made up, it tells nothing of what the program calls its
+ * own checkpoints. Faults: NO_SPACE, WRITE_FAILED.
+ */
+export async function noteRestored(
+  ledger: Ledger,
+  { target, layout, checkpointId, fingerprint }: Noted,
+): Promise<void> {
+  await ledger.noteStored(target, { fingerprint, checkpointId });
+  if (!layout.isOwnName) await ledger.noteRestored(target);
+}

@@ -1,0 +1,89 @@
+import { isFault, toFault, type Fault } from "#protocol/faults/fault.ts";
+import type { DamageReport } from "#protocol/checkpoint/damage.ts";
+import type { CopyOffer } from "#protocol/wire/homes.ts";
+import type { NodeStore } from "#protocol/wire/hello.ts";
+import type { Engine } from "../transfer/engine.ts";
+import type { Tally } from "../transfer/progress/transfer-progress.ts";
+import type { Memory } from "../limits/learned.ts";
+import { isFatal } from "../hub-link/stream.ts";
+import type { ReadFrom } from "../job-runner/tell-end.ts";
+import { readCheckpoint } from "./read-checkpoint.ts";
+import { restore, type RestoreJob } from "./restore.ts";
+import { whyStuck } from "../upload/homes.ts";
+
+/**
+ * A restore from the fastest sound copy. What this machine has learnt of its own links counts before what the hub expects. When
+ * a copy turns out damaged, or its bucket goes out of reach, the restore goes on with the next one in the same staging folder;
+ * the last one is waited for as any bucket is.
+ */
+export interface ReadParts {
+  engineAt(store: NodeStore): Engine;
+  memory: Pick<Memory, "recall">;
+}
+
+const LOOK_MS = 250;
+
+const inOrder = ({ memory }: ReadParts, offers: readonly CopyOffer[]): CopyOffer[] => {
+  const rateOf = ({ store: { endpoint, bucket }, bytesPerSecond }: CopyOffer): number =>
+    memory.recall({ endpoint, bucket, direction: "down" })?.bytesPerSecond ?? bytesPerSecond ?? -1;
+  const known = offers.every(({ store: { endpoint, bucket } }) =>
+    memory.recall({ endpoint, bucket, direction: "down" }),
+  );
+  // What was learnt of one bucket alone says nothing about which of two is faster.
+  if (!known) return [...offers];
+  return offers.toSorted((a, b) => Number(a.isDamaged) - Number(b.isDamaged) || rateOf(b) - rateOf(a));
+};
+
+/** Faults: those of `restore`, of the last copy that was tried. */
+export async function restoreFromCopies(engine: Engine, parts: ReadParts, job: RestoreJob): Promise<ReadFrom> {
+  const { command, hub, signal } = job;
+  const { clock } = engine.retrier;
+  const { manifest, copies } = await readCheckpoint(clock, { hub, signal, command });
+  const damagedCopies: ReadFrom["damagedCopies"] = [];
+  const offers = inOrder(parts, copies);
+  for (const [index, { store }] of offers.entries()) {
+    const isLast = index === offers.length - 1;
+    const { profileId } = store;
+    const own = parts.engineAt(store);
+    const away = new AbortController();
+    const seen: { tally: Tally | null; damage: DamageReport | null } = { tally: null, damage: null };
+    const startedAt = clock.now();
+    const timer = setInterval(() => {
+      const fault = isLast ? null : whyStuck(own, { tally: seen.tally, sinceMs: clock.now() - startedAt });
+      if (fault !== null) away.abort(fault);
+    }, LOOK_MS);
+    try {
+      await restore(own, {
+        ...job,
+        profileId,
+        // Each home has a manifest of its own.
+        ...(profileId === manifest.homes[0]?.profileId && { manifest }),
+        signal: AbortSignal.any([signal, away.signal]),
+        onStart: (made) => {
+          seen.tally = made;
+          job.onStart(made);
+        },
+        onDamage: (damage) => {
+          seen.damage ??= damage;
+          if (isLast) job.onDamage?.(damage);
+        },
+      });
+      return { profileId: offers.length > 1 ? profileId : null, damagedCopies };
+    } catch (error) {
+      const fault = toFault(error);
+      if (isLast || signal.aborted || isFatal(fault)) throw error;
+      if (seen.damage !== null) damagedCopies.push({ profileId, damage: seen.damage });
+      else if (!away.signal.aborted && fault.retry === "never" && !isElsewhere(fault)) throw error;
+    } finally {
+      clearInterval(timer);
+    }
+  }
+  // A hub that says nothing of copies.
+  await restore(engine, { ...job, manifest });
+  return { profileId: null, damagedCopies };
+}
+
+/** Another copy may be there where this one is not. */
+const isElsewhere = (fault: Fault): boolean =>
+  isFault(fault) &&
+  ["NO_SUCH_KEY", "NO_SUCH_BUCKET", "ACCESS_DENIED", "CREDENTIALS_EXPIRED", "OBJECT_CHANGED"].includes(fault.code);

@@ -1,0 +1,237 @@
+import { createHash } from "node:crypto";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { sentenceOf, type Fault } from "#protocol/faults/fault.ts";
+import type { FaultCode } from "#protocol/faults/fault-table.ts";
+import { formatDuration, formatRate } from "#protocol/base/units.ts";
+import { chooseStore } from "#storage/signing/choose-store.ts";
+import { createDirectSource } from "#storage/signing/direct-source.ts";
+import { locate, type StoreAccess } from "#storage/signing/signing.ts";
+import type { CredentialSource } from "#storage/signing/sigv4.ts";
+import type { Config } from "../command-line/config.ts";
+import { systemClock } from "../base/clock.ts";
+import { openKeys } from "../keys/open-keys.ts";
+import { createEngine, type Engine } from "../transfer/engine.ts";
+import { lookAhead } from "../transfer/http/socket/look-ahead.ts";
+import { createRetrier } from "../transfer/store-session/retry.ts";
+import { LITTLE_BYTES, keepWithin } from "../host/keep-within.ts";
+import { stateFolder, temporaryState, unusualState } from "../host/state-folder.ts";
+import { openMemory } from "../limits/learned.ts";
+import { readLimits } from "../limits/read-limits.ts";
+import { learnFrom, recollect } from "../limits/recollect.ts";
+import { openThrottle } from "../limits/throttle.ts";
+import type { Verb } from "../command-line/verb.ts";
+
+/** A bucket, the keys to it, and what moves bytes to and from it. */
+export interface Bench {
+  engine: Engine;
+  /** As it is known now: the store may have named another region than was given. */
+  readonly access: StoreAccess;
+  readonly keys: CredentialSource;
+  /** What signatures are dated by: epoch ms by the store's clock. */
+  now(): number;
+  /** How far the store's clock is before this machine's, at most, ms; below 0 where it is behind. 0 where they may be the same. */
+  aheadMs(): number;
+}
+
+/** A store may copy gigabytes on its own before it says a word. */
+const LONGEST_COPY_MS = 5 * 60_000;
+
+export interface Bound {
+  /** Empty where there is none yet (the list of buckets). */
+  bucket: string;
+  /** `within`: the store copies by itself. */
+  direction: "up" | "down" | "within";
+  /** Left out: what is found out of link and store is kept for the next time. */
+  memory?: "none";
+  /** What is resident is kept within the memory for buffers and 80 MB also where that memory is not little. */
+  isHeld?: boolean;
+}
+
+/** Runs `work` with the means to reach a bucket, and closes its connections afterwards. Faults: BAD_INPUT, those of `work`. */
+export async function withBench<T>(verb: Verb, about: Bound, work: (bench: Bench) => Promise<T>): Promise<T> {
+  const { bench, learn, close } = await openBench(verb, about);
+  try {
+    const result = await work(bench);
+    await learn();
+    return result;
+  } finally {
+    verb.terminal.close();
+    await close();
+  }
+}
+
+/** Keys that were given on the command line or in the environment stay what they are; others were asked for anew already. */
+const FIXED_KEYS: ReadonlyMap<FaultCode, string> = new Map([
+  ["CREDENTIALS_EXPIRED", "give new keys and start the same command again; it goes on where it was"],
+]);
+
+interface OpenBench {
+  bench: Bench;
+  /** Keeps what was found out about the link and the store for the next time. */
+  learn(): Promise<void>;
+  close(): Promise<void>;
+}
+
+async function openBench(verb: Verb, about: Bound): Promise<OpenBench> {
+  const { config, terminal } = verb;
+  const { bucket } = about;
+  const direction = about.direction === "within" ? null : about.direction;
+  const keys = openKeys(config);
+  const source = createDirectSource({ access: readAccess(config, bucket), credential: keys });
+  const { traits, endpoint } = source.access;
+  const resolver = lookAhead(locate(source.access, "k").origin);
+  const state = direction === null || about.memory === "none" ? null : await findState(verb);
+  const memory = state === null ? null : await openMemory(state, Date.now);
+  const key = direction === null ? null : { endpoint, bucket, direction };
+  const limits = readLimits(config);
+  const throttle = await openThrottle({
+    limits,
+    state,
+    onChange: (limited, bytesPerSecond) => {
+      if (limited !== direction) return;
+      const limit = bytesPerSecond === 0 ? "none" : formatRate(bytesPerSecond, "bytes");
+      terminal.say(`Limit ${limited}: ${limit}.`, { type: "limit", direction: limited, bytesPerSecond });
+    },
+  });
+  const connections = config.count("concurrency");
+  const memoryBytes = config.size("memory");
+  const isHeld = memoryBytes !== null && memoryBytes >= LITTLE_BYTES && about.isHeld === true;
+  const stopWatch = isHeld ? keepWithin(memoryBytes) : () => undefined;
+  const stallMs = config.durationMs("stall-after");
+  const engine = createEngine({
+    source,
+    traits,
+    trust: source.access.trust,
+    resolver,
+    rememberedOf: (host) => memory?.recallAddresses(host) ?? [],
+    direction: direction ?? "down",
+    connections: connections === 0 ? null : connections,
+    ...(memory === null || key === null ? {} : recollect(memory, key)),
+    ...(memoryBytes === null ? {} : { memoryBytes }),
+    limitBytesPerSecond: throttle.limits()[direction ?? "down"],
+    signerNow: source.now,
+    retrier: createRetrier(systemClock, config.durationMs("retry-for")),
+    idleMs: direction === null ? Math.max(stallMs, LONGEST_COPY_MS) : stallMs,
+  });
+  engine.retrier.onTrouble = createTrouble(verb);
+  engine.retrier.hopeless = FIXED_KEYS;
+  engine.store.onSay = (sentence) => terminal.say(sentence, { type: "note", sentence });
+  // The first connection is there by the time that the files have been looked at.
+  if (direction === "up") engine.wire.warm(locate(source.access, "k").origin, 1);
+  try {
+    // Who gives no keys is found out before anything is read or written.
+    await keys.fresh();
+  } catch (error) {
+    stopWatch();
+    throttle.close();
+    await engine.close();
+    throw error;
+  }
+  if (direction !== null) throttle.govern({ ...engine, direction, endpoint: () => source.access.endpoint });
+  const bench: Bench = {
+    engine,
+    get access() {
+      return source.access;
+    },
+    keys,
+    now: source.now,
+    aheadMs: source.aheadMs,
+  };
+  return {
+    bench,
+    learn: async () => {
+      if (memory === null || key === null) return;
+      const wasFree = connections === 0 && engine.limiter.bytesPerSecond === 0 && limits.shareForOthers === null;
+      await learnFrom(memory, key, { engine, wasFree, wallNowMs: Date.now() });
+      const { origin } = locate(source.access, "k");
+      if (origin.startsWith("https:"))
+        await memory.learnAddresses(new URL(origin).hostname, engine.wire.addressesOf(origin));
+    },
+    close: async () => {
+      stopWatch();
+      throttle.close();
+      await engine.close();
+    },
+  };
+}
+
+/** The folder for what is remembered; null where there is none to be had, or nothing is to be left behind. */
+async function findState(verb: Verb): Promise<string | null> {
+  return keepsState(verb) ? stateFolder(verb.config.text("state"), verb.home).catch(() => null) : null;
+}
+
+/** Not every verb has such a folder, and a plan leaves nothing behind. */
+export const keepsState = ({ config }: Verb): boolean =>
+  config.settings.some(({ name }) => name === "state") && !config.isOn("dry-run");
+
+/** A round trip less than this is not worth a request that may be in vain. */
+export const FAR_MS = 20;
+
+/**
+ * Opens the connections for what is going to be fetched while the store is still asked for it. `onFar`: the store turned
+ * out to be far, and so many connections are worth it.
+ */
+export const warmAll = ({ engine, access }: Bench, onFar?: (width: number) => void): void =>
+  engine.helm.expect({ count: Infinity, size: "large" }, (width) => {
+    engine.wire.warm(locate(access, "k").origin, width);
+    if ((engine.wire.rttMs() ?? 0) >= FAR_MS) onFar?.(width);
+  });
+
+export interface Journal {
+  /** The same for the same copy, so that it finds what an earlier try left. */
+  copyId: string;
+  journalPath: string;
+}
+
+/** Where a copy between two places keeps what it has done. Faults: FOLDER_UNWRITABLE. */
+export async function journalOf(verb: Verb, bench: Bench, name: string): Promise<Journal> {
+  const state = await stateOfCopy(verb);
+  // As it was given: what the store says of its region must not make it another copy.
+  const { endpoint } = readAccess(verb.config, bench.access.bucket);
+  const copyId = createHash("sha256").update(`${endpoint} ${name}`).digest("hex").slice(0, 16);
+  return { copyId, journalPath: join(state, "copies", `${copyId}.jsonl`) };
+}
+
+/** A user without a home keeps journals among its temporary files. @throws Fault FOLDER_UNWRITABLE */
+async function stateOfCopy({ config, home, terminal }: Verb): Promise<string> {
+  const wished = config.text("state");
+  const state = await stateFolder(wished, home, [temporaryState(tmpdir())]);
+  const sentence = unusualState(state, { wished, home });
+  if (sentence !== null) terminal.say(sentence, { type: "note", sentence });
+  return state;
+}
+
+/** The same trouble is said again only after this long. */
+const QUIET_MS = 60_000;
+
+/** Says at once why nothing moves, and for how long it will be tried: silence would look like a hang. */
+function createTrouble({ terminal, config }: Verb): (fault: Fault) => void {
+  const said = new Map<string, number>();
+  return (fault) => {
+    const { code } = fault;
+    if (performance.now() - (said.get(code) ?? -Infinity) < QUIET_MS) return;
+    said.set(code, performance.now());
+    const data = fault.toData();
+    const patience = formatDuration(config.durationMs("retry-for"));
+    terminal.say(`${sentenceOf(data)} Trying again until nothing has moved for ${patience} (--retry-for).`, {
+      type: "trouble",
+      fault: data,
+    });
+  };
+}
+
+/**
+ * The store that is meant, by all that was said of it. The verbs replace an existing object, as every `cp` does; the
+ * checkpoints of the agent never do. Faults: BAD_INPUT.
+ */
+export function readAccess(config: Config, bucket: string): StoreAccess {
+  const { endpoint, region, addressing, traits } = chooseStore({
+    provider: config.text("provider"),
+    endpoint: config.text("endpoint"),
+    region: config.text("region"),
+  });
+  const wished = config.text("addressing");
+  const style = wished === "path" || wished === "virtual-host" ? wished : addressing;
+  return { endpoint, region, bucket, addressing: style, traits: { ...traits, conditionalWrites: false } };
+}

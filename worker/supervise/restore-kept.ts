@@ -1,0 +1,48 @@
+import { join } from "node:path";
+import { isFault } from "#protocol/faults/fault.ts";
+import type { Agent } from "../agent/agent-assemble.ts";
+import { isThere } from "../base/disk/is-there.ts";
+import { findPlace } from "../agent/find-place.ts";
+import { readRoom } from "../base/room.ts";
+import type { NamedParts, Restored } from "./restore-named.ts";
+
+export type KeptParts = NamedParts & Pick<Agent, "session">;
+
+/** The program writes its next checkpoint, and a capture of it may be a copy. */
+const ROOM_FOR_NEXT = 2;
+const SLACK = 1.05;
+
+/**
+ * Restores what is kept in the bucket of the line that a run goes on with, each to its own place, newest first, as long as the
+ * disk has room for it and for what the program writes next. The first that does not fit ends it, and that is said.
+ * Faults: those of the hub, READ_FAILED.
+ */
+export async function restoreKept(agent: KeptParts, { run, folder, point }: Restored): Promise<void> {
+  const { hub, restorer, narrator, signal, session } = agent;
+  if (session.knows("kept") !== true) {
+    narrator.keptUnknown({ run });
+    return;
+  }
+  const kept = await hub.ask("listKept", (client, limit) => client.node.listKept.query({ run }, { signal: limit }));
+  const older = kept.filter(({ step }) => step < point.step);
+  const ownBytes = kept.find(({ step }) => step === point.step)?.sizeBytes ?? older[0]?.sizeBytes ?? 0;
+  for (const [index, found] of older.entries()) {
+    if (signal.aborted) return;
+    const { checkpointId, step, sizeBytes } = found;
+    const targetPath = join(folder, (await findPlace(agent, found)).path);
+    if (await isThere(targetPath)) continue;
+    const { freeBytes } = await readRoom(folder);
+    const neededBytes = Math.ceil(sizeBytes * SLACK + ownBytes * ROOM_FOR_NEXT);
+    if (freeBytes < neededBytes) {
+      narrator.keptNotAll({ run, step, left: older.length - index, neededBytes, freeBytes });
+      return;
+    }
+    try {
+      await restorer.restoreFirst({ checkpointId, run, step, targetPath, isAlone: true });
+      narrator.restoredToo({ run, step, path: targetPath, why: "kept" });
+    } catch (error) {
+      if (!isFault(error)) throw error;
+      narrator.waitingFor(error);
+    }
+  }
+}

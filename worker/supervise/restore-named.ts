@@ -1,0 +1,47 @@
+import { join } from "node:path";
+import { isFault } from "#protocol/faults/fault.ts";
+import type { FoundCheckpoint } from "#protocol/wire/hello.ts";
+import { nameOfPlace } from "#protocol/checkpoint/place.ts";
+import type { Agent } from "../agent/agent-assemble.ts";
+import { isThere } from "../base/disk/is-there.ts";
+import { namesInState } from "../restore/named-checkpoints.ts";
+import type { ResumePoint } from "./prepare.ts";
+
+export type NamedParts = Pick<Agent, "hub" | "restorer" | "narrator" | "signal">;
+
+/** Where a run goes on, in its watched folder. */
+export interface Restored {
+  run: ResumePoint["run"];
+  folder: string;
+  point: ResumePoint;
+}
+
+/**
+ * Restores the checkpoints that go with the restored one, each to its own place: those that its state names (the best one, the
+ * top k), and those that lay beside it where a framework compares all of them. Faults: those of the hub.
+ */
+export async function restoreNamed(agent: NamedParts, { run, folder, point }: Restored): Promise<void> {
+  const { hub, restorer, narrator, signal } = agent;
+  const names = new Set([...(await namesInState(point.path)), ...(point.siblings ?? [])]);
+  for (const name of names) {
+    if (signal.aborted) return;
+    const found = await hub.ask("findCheckpoint", (client, limit) =>
+      client.node.findCheckpoint.query({ run, name }, { signal: limit }),
+    );
+    if (found === null || nameOf(found) !== name) continue;
+    const { checkpointId, step, place } = found;
+    const targetPath = join(folder, place?.path ?? name);
+    if (await isThere(targetPath)) continue;
+    try {
+      await restorer.restoreFirst({ checkpointId, run, step, targetPath, isAlone: true });
+      narrator.restoredToo({ run, step, path: targetPath, why: "named" });
+    } catch (error) {
+      if (!isFault(error)) throw error;
+      narrator.waitingFor(error);
+    }
+  }
+}
+
+/** Returns the name of the checkpoint. An older hub answers with another checkpoint than was asked for. */
+const nameOf = ({ step, place }: FoundCheckpoint): string =>
+  place === undefined ? `checkpoint-${step}` : nameOfPlace(place.path);

@@ -1,0 +1,70 @@
+import { tmpdir } from "node:os";
+import type { Agent } from "../agent/agent-assemble.ts";
+import type { Place } from "../agent/agent.ts";
+import type { Watch } from "../capture/watch.ts";
+import { lockWatched } from "./lock-watched.ts";
+import { claimPatiently } from "./prepare.ts";
+import { endOrphans, findOrphans, orphanFault, nameOf, waitForOrphans } from "../program/settle-orphans.ts";
+import type { OrphanPolicy, Orphans } from "../program/settle-orphans.ts";
+
+/** How a start deals with a program that an earlier one left. */
+export interface Orphan {
+  policy: OrphanPolicy;
+  /** Between TERM and KILL. */
+  patienceMs: number;
+  /** Found by this start, which waits for its end. */
+  awaited: Orphans | null;
+}
+
+export const foldersOf = (watches: readonly Watch[]): string[] => watches.map(({ folder }) => folder);
+
+/**
+ * Makes sure that no other program writes the watched folders before anything else happens. Returns the function that lets
+ * others have them. Faults: FOLDER_IN_USE (another `tidemark run`), PROGRAM_RUNS_STILL, CANCELLED.
+ */
+export async function takePlaceAlone(
+  { state, watches, narrator }: Place,
+  orphan: Orphan,
+  signal: AbortSignal,
+): Promise<() => Promise<void>> {
+  const { policy, patienceMs } = orphan;
+  const folders = foldersOf(watches);
+  const release = await lockWatched(folders, tmpdir());
+  try {
+    const orphans = await findOrphans(state, folders);
+    if (orphans.processes.length === 0) return release;
+    if (policy === "refuse") throw orphanFault(orphans);
+    if (policy === "end") await endOrphans(orphans, { patienceMs, narrator, signal });
+    else {
+      const pids = orphans.processes.map(({ pid }) => pid);
+      narrator.orphanFound({ name: nameOf(orphans), pids, policy, patienceMs });
+      orphan.awaited = orphans;
+    }
+    return release;
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}
+
+/**
+ * Keeps the checkpoints of a program that an earlier start left safe until it ends. They are taken as long as this node is
+ * still the writer of the epoch in which the program was started.
+ */
+export async function goOnBeside(agent: Agent, orphans: Orphans, stopping: AbortSignal): Promise<void> {
+  const { narrator, prepared, epochsBefore } = agent;
+  const signal = AbortSignal.any([stopping, agent.signal]);
+  const over = waitForOrphans(orphans, { narrator, signal }).catch(() => undefined);
+  const taken: Watch[] = [];
+  for (const watch of agent.options.watches) {
+    const asked = claimPatiently(agent, { run: watch.run, isAgain: false, chosen: { kind: "newest" } });
+    asked.catch(() => undefined);
+    const held = await Promise.race([asked, over]);
+    if (held === undefined || epochsBefore.get(watch.run) !== held.claim.epoch) continue;
+    prepared.add(watch.run);
+    taken.push(watch);
+  }
+  await over;
+  // What it left is put in order as after any other end.
+  for (const { run } of taken) prepared.delete(run);
+}

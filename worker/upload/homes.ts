@@ -1,0 +1,207 @@
+import { join } from "node:path";
+import * as z from "zod";
+import { Fault, toFault } from "#protocol/faults/fault.ts";
+import type { NodeStore } from "#protocol/wire/hello.ts";
+import { runHomes, type HomeAway, type RunHomes } from "#protocol/wire/homes.ts";
+import type { Clock } from "../base/clock.ts";
+import type { Engine } from "../transfer/engine.ts";
+import type { Tally } from "../transfer/progress/transfer-progress.ts";
+import { readStateFile, writeStateFile } from "../host/state-file.ts";
+import type { Memory } from "../limits/learned.ts";
+import type { Hub } from "../hub-link/hub.ts";
+import { isFatal } from "../hub-link/stream.ts";
+import type { Capture } from "../capture/capture.ts";
+
+/**
+ * The homes of the runs of this node, which of them is nearest, and which it cannot reach. The hub says which there are, nearest
+ * first by what it has seen; where it has not seen all of them, what this machine has learnt of its own links decides. On disk,
+ * so that a start without the hub knows them.
+ */
+export interface Homes {
+  /** Asks the hub. Faults: those that end this node. Any other leaves what was known. */
+  ask(run: string): Promise<RunHomes | null>;
+  /** Asks for all runs that were asked for before. */
+  refresh(): Promise<void>;
+  /** Nearest first; empty for a run that has one. */
+  of(run: string): readonly NodeStore[];
+  storeOf(run: string, profileId: string): NodeStore | null;
+  /** Homes that a checkpoint which is safe in `home` is still wanted in. */
+  owed(run: string, home: string): string[];
+  /** Where a capture of the run goes: the profile, null for this node's own. `before`: where it was to go. */
+  choose(run: string, before: string | null): Promise<string | null>;
+  /** Why a home is passed over; null while it is not, or while nothing else could be reached. */
+  isAway(run: string, profileId: string): Fault | null;
+  /**
+   * A bucket did not answer: another home of the run, null when there is none. The hub is asked first: when it cannot be reached
+   * either, it is the link that is down, and no bucket is to blame.
+   */
+  elsewhere(run: string, from: string, fault: Fault): Promise<string | null>;
+  noteAway(profileId: string, fault: Fault): void;
+  noteBack(profileId: string): void;
+  /** While something moves to a home of a run that has others. Null where it has none. */
+  watch(item: Pick<Capture, "run">, engine: Engine): Watch | null;
+  away(): HomeAway[];
+}
+
+export interface Watch {
+  signal: AbortSignal;
+  follow(tally: Tally): void;
+  /** Why it was given up; null while it was not. */
+  away(): Fault | null;
+  end(): void;
+}
+
+export interface HomesParts {
+  hub: Hub;
+  state: string;
+  clock: Clock;
+  /** Epoch ms. */
+  wallNow(): number;
+  memory: Pick<Memory, "recall">;
+  /** Of the bucket that went out of reach, and of the one that is used instead. */
+  onAway?(profileId: string, fault: Fault): void;
+}
+
+/** Nothing got through for so long: the next home is taken. */
+const AWAY_AFTER_MS = 10_000;
+/** It answers, and does not take a byte. */
+const STUCK_AFTER_MS = 30_000;
+/** After that one that was out of reach may have its turn again. */
+const TRY_AGAIN_MS = 5 * 60_000;
+/** What the hub said of a run counts for so long. */
+const FRESH_MS = 5 * 60_000;
+const LOOK_MS = 250;
+const MOST_RUNS = 64;
+
+const kept = z.object({ runs: z.array(runHomes).max(MOST_RUNS) });
+
+/** Why what moves there is given up in favour of another home; null while it is not. `sinceMs`: it has been tried for so long. */
+export function whyStuck(
+  engine: Pick<Engine, "retrier">,
+  about: { tally: Pick<Tally, "idleMs" | "lastFault"> | null; sinceMs: number },
+): Fault | null {
+  const { breaker, linkFault } = engine.retrier;
+  const { tally, sinceMs } = about;
+  // One that was left while it was down is down until it has been tried again.
+  if (Math.min(breaker.downMs(), sinceMs) > AWAY_AFTER_MS) return linkFault ?? new Fault("LINK_DOWN");
+  const isStuck = tally !== null && tally.lastFault !== null && tally.idleMs() > STUCK_AFTER_MS;
+  return isStuck ? tally.lastFault : null;
+}
+
+export async function openHomes(parts: HomesParts): Promise<Homes> {
+  const path = join(parts.state, "homes.json");
+  const known = new Map<string, RunHomes>();
+  for (const one of (await readStateFile(path, kept))?.runs ?? []) known.set(one.run, one);
+  /** When, by the clock that only goes up. */
+  const asked = new Map<string, number>();
+  const out = new Map<string, HomeAway & { fault: Fault; until: number }>();
+
+  /**
+   * By one yardstick for all of them, null where nobody has measured: whole transfers, as the hub saw the last ones, and what a
+   * link reached at its best, which may be weeks old, say nothing about each other.
+   */
+  const ratesOf = (homes: RunHomes["homes"]): readonly (number | null)[] => {
+    const told = homes.map(({ bytesPerSecond }) => bytesPerSecond);
+    if (!told.includes(null)) return told;
+    const learnt = homes.map(
+      ({ store: { endpoint, bucket } }) =>
+        parts.memory.recall({ endpoint, bucket, direction: "up" })?.bytesPerSecond ?? null,
+    );
+    return learnt.includes(null) ? told : learnt;
+  };
+  const of = (run: string): NodeStore[] => {
+    const homes = known.get(run)?.homes ?? [];
+    const rates = ratesOf(homes);
+    const ranked = homes.map(({ store }, index) => ({ store, rate: rates[index] ?? -1 }));
+    // The sort keeps the order of what nobody has measured.
+    return ranked.toSorted((a, b) => b.rate - a.rate).map(({ store }) => store);
+  };
+  const isOut = (profileId: string): boolean => (out.get(profileId)?.until ?? -Infinity) > parts.clock.now();
+  const nearest = (run: string): NodeStore | null => {
+    const homes = of(run);
+    return homes.find(({ profileId }) => !isOut(profileId)) ?? homes[0] ?? null;
+  };
+
+  const ask = async (run: string): Promise<RunHomes | null> => {
+    try {
+      const answer = runHomes.parse(
+        await parts.hub.ask("homes", (client, signal) => client.node.homes.query({ run }, { signal })),
+      );
+      asked.set(run, parts.clock.now());
+      const isNew = JSON.stringify(known.get(run)) !== JSON.stringify(answer);
+      known.delete(run);
+      known.set(run, answer);
+      if (isNew) await writeStateFile(path, { runs: [...known.values()].slice(-MOST_RUNS) });
+      return answer;
+    } catch (error) {
+      if (isFatal(toFault(error))) throw error;
+      return null;
+    }
+  };
+  const noteAway = (profileId: string, fault: Fault) => {
+    const before = out.get(profileId);
+    const since = before?.since ?? Math.round(parts.wallNow());
+    out.set(profileId, { profileId, since, code: fault.code, fault, until: parts.clock.now() + TRY_AGAIN_MS });
+    if (before === undefined) parts.onAway?.(profileId, fault);
+  };
+
+  return {
+    ask,
+    refresh: async () => {
+      for (const run of new Set([...asked.keys(), ...known.keys()])) await ask(run);
+    },
+    of,
+    storeOf: (run, profileId) => of(run).find((store) => store.profileId === profileId) ?? null,
+    owed: (run, home) => {
+      const wanted = known.get(run)?.copies ?? 1;
+      const others = of(run).filter(({ profileId }) => profileId !== home);
+      return others.slice(0, Math.max(0, wanted - 1)).map(({ profileId }) => profileId);
+    },
+    choose: async (run, before) => {
+      if (parts.clock.now() - (asked.get(run) ?? -Infinity) > FRESH_MS) await ask(run);
+      const homes = of(run);
+      if (homes.length === 0) return null;
+      const stays = before !== null && !isOut(before) && homes.some(({ profileId }) => profileId === before);
+      return stays ? before : (nearest(run)?.profileId ?? null);
+    },
+    isAway: (run, profileId) => {
+      const isElsewhere = of(run).some((store) => store.profileId !== profileId && !isOut(store.profileId));
+      return isElsewhere && isOut(profileId) ? (out.get(profileId)?.fault ?? null) : null;
+    },
+    elsewhere: async (run, from, fault) => {
+      const told = await ask(run);
+      if (told === null || !told.homes.some(({ store }) => store.profileId !== from)) return null;
+      noteAway(from, fault);
+      const next = of(run).find(({ profileId }) => profileId !== from && !isOut(profileId));
+      return next?.profileId ?? null;
+    },
+    noteAway,
+    noteBack: (profileId) => {
+      out.delete(profileId);
+      // Something went through: which home is the nearest may be another one now.
+      asked.clear();
+    },
+    watch: ({ run }, engine) => {
+      if (of(run).length < 2) return null;
+      const stop = new AbortController();
+      const seen: { tally: Tally | null; fault: Fault | null } = { tally: null, fault: null };
+      const startedAt = parts.clock.now();
+      const timer = setInterval(() => {
+        const fault = whyStuck(engine, { tally: seen.tally, sinceMs: parts.clock.now() - startedAt });
+        if (fault === null) return;
+        clearInterval(timer);
+        seen.fault = fault;
+        stop.abort(new Fault("CANCELLED"));
+      }, LOOK_MS);
+      return {
+        signal: stop.signal,
+        follow: (tally) => {
+          seen.tally = tally;
+        },
+        away: () => seen.fault,
+        end: () => clearInterval(timer),
+      };
+    },
+    away: () => [...out.values()].map(({ profileId, since, code }) => ({ profileId, since, code })),
+  };
+}

@@ -1,0 +1,180 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { NodeStore } from "#protocol/wire/hello.ts";
+import type { MovingCommand } from "#protocol/wire/commands.ts";
+import { damageReport, damageWords, type DamageReport } from "#protocol/checkpoint/damage.ts";
+import { Fault, type FaultData } from "#protocol/faults/fault.ts";
+import { removeOwned } from "../base/disk/change-disk.ts";
+import type { Bench } from "../agent/agent-store-sessions.ts";
+import { clearCopy } from "../replicas/copy-objects.ts";
+import type { Clock } from "../base/clock.ts";
+import type { Engine } from "../transfer/engine.ts";
+import type { Tally } from "../transfer/progress/transfer-progress.ts";
+import { readStateFile, writeStateFile } from "../host/state-file.ts";
+import type { CommandMemory, Taken } from "../hub-link/command-memory.ts";
+import type { Hub } from "../hub-link/hub.ts";
+import type { Outbox } from "../hub-link/outbox.ts";
+import { createTurns, type End, type Turn, type Turns } from "../job-runner/job-runner.ts";
+import { tellEnd } from "../job-runner/tell-end.ts";
+import { readCheckpoint } from "../restore/read-checkpoint.ts";
+import { clearRestore, restore } from "../restore/restore.ts";
+import { tellSums } from "../restore/tell-sums.ts";
+import { copyAcross, copyPlaces } from "./copy-across.ts";
+import { engineFor } from "./engine-for.ts";
+import { verify, verifyJournalOf } from "./verify.ts";
+
+/**
+ * Reads checkpoints back when the hub asks: verifying, restore drills, and copies from one home to another. One at a time, on connections of its own, and
+ * only while this node has nothing of its own to move: what begins meanwhile ends the extent under way, which is read again
+ * later. Verifying takes a bounded share of the link by resting after each extent in proportion to what that took, so that
+ * nobody has to know how fast the link is. On disk before it begins; goes on after a kill.
+ */
+export interface Checker extends Turns {
+  has(transferId: string): boolean;
+}
+
+export type CheckCommand = Extract<MovingCommand, { kind: "verify" | "drill" | "copy" }>;
+
+export interface CheckerParts {
+  memory: CommandMemory;
+  outbox: Outbox;
+  hub: Hub;
+  clock: Clock;
+  /** The state folder: journals and scratch folders lie in it. */
+  state: string;
+  engine(): Engine | null;
+  /** Of another home; left out: there are none. */
+  engineAt?(store: NodeStore): Engine;
+  /** To write to a home of a run; null when it is none. */
+  copyTo?(run: string, profileId: string): Promise<Bench | null>;
+  signal: AbortSignal;
+  /** The node has something of its own to move. */
+  isBusy(): boolean;
+  /** A person said that downloads of the run wait. */
+  isHeld(run: string): boolean;
+  onStart(command: CheckCommand): void;
+  onEnd(command: CheckCommand, about: { fault: FaultData | null; damage: DamageReport | null }): void;
+}
+
+/** Of the link, over time. */
+const SHARE = 0.25;
+const LONGEST_REST_MS = 60_000;
+const LOOK_MS = 250;
+
+type CheckTaken = Taken & { command: CheckCommand };
+const isCheck = (item: Taken): item is CheckTaken => ["verify", "drill", "copy"].includes(item.command.kind);
+
+export function createChecker(parts: CheckerParts): Checker {
+  const { memory, clock, signal } = parts;
+  const checks = () => memory.checks().filter(isCheck);
+  const tell = async (item: CheckTaken, how: Pick<End, "tally" | "damage">) => {
+    await tellEnd(parts, item, how);
+    await removeOwned("state-file", foundOf(parts, item.command));
+  };
+  const turns = createTurns<CheckTaken>({
+    memory,
+    clock,
+    signal,
+    engine: parts.engine,
+    items: checks,
+    mayGo: ({ command }) => !parts.isBusy() && !parts.isHeld(command.run),
+    lookMs: LOOK_MS,
+    onStart: ({ command }) => parts.onStart(command),
+    work: ({ command }, about) => doCheck(parts, command, about),
+    clear: ({ command }) => clear(parts, command),
+    end: async (item, how) => {
+      // Before the state: told again after a kill, the end says the same.
+      if (how.damage !== null) {
+        await mkdir(join(parts.state, "verifies"), { recursive: true });
+        await writeStateFile(foundOf(parts, item.command), how.damage);
+      }
+      const fault = how.fault?.toData() ?? null;
+      await memory.setState(item.command.id, how.to, fault);
+      parts.onEnd(item.command, { fault, damage: how.damage });
+      await tell(item, how);
+    },
+    tellAgain: async (item) => tell(item, { tally: null, damage: await readFound(parts, item.command) }),
+  });
+  return { ...turns, has: (transferId) => checks().some(({ command }) => command.transferId === transferId) };
+}
+
+/** The first range speaks for all; the others are in the report. */
+const faultOf = (report: DamageReport): Fault =>
+  new Fault("CHECKPOINT_DAMAGED", { op: "verify", detail: damageWords(report) });
+
+const foundOf = ({ state }: CheckerParts, { transferId }: CheckCommand): string =>
+  join(state, "verifies", `${transferId}.found.json`);
+
+const readFound = (parts: CheckerParts, command: CheckCommand): Promise<DamageReport | null> =>
+  readStateFile(foundOf(parts, command), damageReport);
+
+const scratchOf = ({ state }: CheckerParts, { transferId }: CheckCommand): string => join(state, "drills", transferId);
+
+async function doCheck(
+  parts: CheckerParts,
+  command: CheckCommand,
+  { engine, turn, signal: until }: { engine: Engine; turn: Turn; signal: AbortSignal },
+): Promise<Fault | null> {
+  const { hub, clock, state } = parts;
+  const onStart = (tally: Tally) => {
+    turn.tally = tally;
+  };
+  if (command.kind === "verify") {
+    const { profileId } = command;
+    const home = profileId === undefined ? {} : { profileId };
+    const offered = await readCheckpoint(clock, { command, hub, signal: until, ...home });
+    const { manifest } = offered;
+    const own = engineFor(parts, engine, offered);
+    const { damage, sums } = await verify(own, {
+      manifest,
+      transferId: command.transferId,
+      journals: join(state, "verifies"),
+      signal: until,
+      onStart,
+      turn: async () => {
+        if (until.aborted) throw new Fault("CANCELLED");
+      },
+      rest: (tookMs) => clock.sleep(Math.min(LONGEST_REST_MS, (tookMs * (1 - SHARE)) / SHARE), until),
+    });
+    turn.damage = damage;
+    if (damage !== null) return faultOf(damage);
+    await tellSums({ hub, command }, manifest, sums);
+    return null;
+  }
+  if (command.kind === "copy") {
+    await copyAcross(parts, engine, { command, until, onStart });
+    return null;
+  }
+  const drill = drilledAs(parts, command);
+  const offered = await readCheckpoint(clock, { command: drill, hub, signal: until });
+  await restore(engineFor(parts, engine, offered), {
+    command: drill,
+    manifest: offered.manifest,
+    hub,
+    journals: join(state, "verifies"),
+    signal: until,
+    onStart,
+    beforePlaced: async () => undefined,
+    replaced: {},
+    onDamage: (report) => {
+      turn.damage ??= report;
+    },
+  });
+  await removeOwned("scratch", scratchOf(parts, command));
+  return null;
+}
+
+const drilledAs = (parts: CheckerParts, command: CheckCommand) => ({
+  ...command,
+  kind: "restore" as const,
+  targetPath: join(scratchOf(parts, command), `checkpoint-${command.step}`),
+});
+
+async function clear(parts: CheckerParts, command: CheckCommand): Promise<void> {
+  const journals = join(parts.state, "verifies");
+  if (command.kind === "copy") return clearCopy(copyPlaces(parts, command));
+  if (command.kind === "verify")
+    return removeOwned("journal", verifyJournalOf({ journals, transferId: command.transferId }));
+  await clearRestore({ command: drilledAs(parts, command), journals, replaced: {} });
+  await removeOwned("scratch", scratchOf(parts, command));
+}
