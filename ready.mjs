@@ -20,7 +20,7 @@ const TASKS = {
   "test:near": ["e2e/gate/test-near.ts"],
   check: ["e2e/gate/check.ts"],
   start: ["server/main.ts"],
-  hub: ["server/upkeep/main.ts"],
+  hub: ["server/features/maintenance/command-line/main.ts"],
   build: ["e2e/gate/build.ts"],
   "build:worker": ["worker/build.ts"],
   tidemark: ["worker/main.ts"],

@@ -94,7 +94,7 @@ function cpuOf(pid: number): number {
 /** The keeper as the hub starts it, asked over its pipe in the batches that workers send. */
 async function startKeeper() {
   const folder = await mkdtemp(join(tmpdir(), "tidemark-signing-"));
-  const child = spawn(process.execPath, [join(ROOT, "server/keeper/main.ts")], {
+  const child = spawn(process.execPath, [join(ROOT, "server/signer/main.ts")], {
     env: { ...process.env, TIDEMARK_DATA: folder, TIDEMARK_SECRET: randomBytes(32).toString("base64") },
     stdio: ["ignore", "inherit", "inherit", "pipe", "ipc"],
   });

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { Socket } from "node:net";
-import { takeSecrets } from "./take-secrets.ts";
+import { takeSecrets } from "./platform/take-secrets.ts";
 
 /**
  * Starts Tidemark: the keeper, which holds the master key, and the hub, which never sees it, with one pipe between them.
@@ -99,14 +99,14 @@ function ownersOrEnd(): Owners {
 }
 const owners = ownersOrEnd();
 
-const keeper = spawn(process.execPath, [join(HERE, "keeper/main.ts")], {
+const keeper = spawn(process.execPath, [join(HERE, "signer/main.ts")], {
   ...owners.keeper,
   env: keeperVariables(),
   stdio: ["ignore", "inherit", "inherit", "pipe", "ipc"],
 });
 const pipe = keeper.stdio[3];
 if (!(pipe instanceof Socket)) throw new Error("the keeper has no pipe");
-const hub = spawn(process.execPath, [...HUB_FLAGS, join(HERE, "hub/main.ts")], {
+const hub = spawn(process.execPath, [...HUB_FLAGS, join(HERE, "http/main.ts")], {
   ...owners.hub,
   env: hubVariables(),
   stdio: ["ignore", "inherit", "inherit", pipe, "ipc"],

@@ -12,12 +12,12 @@ const OUT = join(ROOT, ".tools/hub");
 /** The launcher, and the programs that it or the hub starts by their paths. */
 const PROGRAMS = {
   main: "server/main.ts",
-  "keeper/main": "server/keeper/main.ts",
-  "hub/main": "server/hub/main.ts",
-  "history/main": "server/history/main.ts",
-  "upkeep/main": "server/upkeep/main.ts",
+  "signer/main": "server/signer/main.ts",
+  "http/main": "server/http/main.ts",
+  "core/history/reader/main": "server/core/history/reader/main.ts",
+  "features/maintenance/command-line/main": "server/features/maintenance/command-line/main.ts",
   "inspect/thread": "storage/inspect/inspector-thread.ts",
-  "inputs/thread": "server/hub/input-thread.ts",
+  "inputs/thread": "server/core/api/input-thread.ts",
   "database/thread": "prisma/database-thread.ts",
 };
 
@@ -27,20 +27,25 @@ export const HUB_BUNDLE = join(OUT, "main.js");
 const PLACES: Readonly<Record<string, readonly (readonly [source: string, bundled: string])[]>> = {
   "server/main.ts": [
     ["import.meta.dirname", JSON.stringify(OUT)],
-    ['"keeper/main.ts"', '"keeper/main.js"'],
-    ['"hub/main.ts"', '"hub/main.js"'],
+    ['"signer/main.ts"', '"signer/main.js"'],
+    ['"http/main.ts"', '"http/main.js"'],
   ],
-  "server/hub/main.ts": [['join(import.meta.dirname, "../..")', JSON.stringify(ROOT)]],
-  "server/history/open-reader.ts": [
-    ['new URL("./main.ts", import.meta.url)', JSON.stringify(join(OUT, "history/main.js"))],
+  "server/http/main.ts": [['join(import.meta.dirname, "../..")', JSON.stringify(ROOT)]],
+  "server/core/history/reader/open-reader.ts": [
+    ['new URL("./main.ts", import.meta.url)', JSON.stringify(join(OUT, "core/history/reader/main.js"))],
   ],
   "storage/inspect/inspector.ts": [
     ['new URL("./inspector-thread.ts", import.meta.url)', JSON.stringify(join(OUT, "inspect/thread.js"))],
   ],
-  "server/hub/input-reader.ts": [
+  "server/core/api/input-reader.ts": [
     ['new URL("./input-thread.ts", import.meta.url)', JSON.stringify(join(OUT, "inputs/thread.js"))],
   ],
-  "server/upkeep/schedule.ts": [['join(import.meta.dirname, "main.ts")', JSON.stringify(join(OUT, "upkeep/main.js"))]],
+  "server/http/schedule.ts": [
+    [
+      'join(import.meta.dirname, "../features/maintenance/command-line/main.ts")',
+      JSON.stringify(join(OUT, "features/maintenance/command-line/main.js")),
+    ],
+  ],
   "prisma/thread-client.ts": [
     ['new URL("./database-thread.ts", import.meta.url)', JSON.stringify(join(OUT, "database/thread.js"))],
   ],

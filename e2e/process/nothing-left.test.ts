@@ -27,8 +27,8 @@ const PARTS = [
   "supervise.ts",
   "store/main",
   "server/main",
-  "keeper/main",
-  "hub/main",
+  "signer/main",
+  "http/main",
   "worker/main",
   "train.ts",
 ];

@@ -63,7 +63,7 @@ export const BAR: readonly BarRow[] = [
     scenario: "A node is lost for good in mid-upload",
     pass: "another node restores the last committed checkpoint; parts are cleaned up",
     elsewhere:
-      "`npm test`: e2e/process/run-program.test.ts (another machine goes on from the newest safe checkpoint), fence.test.ts (what the lost node began is never offered), server/upkeep/janitor.test.ts (its parts are cleaned up)",
+      "`npm test`: e2e/process/run-program.test.ts (another machine goes on from the newest safe checkpoint), fence.test.ts (what the lost node began is never offered), server/features/maintenance/janitor.test.ts (its parts are cleaned up)",
   },
   {
     row: 16,

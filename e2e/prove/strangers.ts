@@ -53,7 +53,7 @@ function readWish(argv: readonly string[]): Wish {
 /** Of the launcher's children the one that serves. */
 function hubPidOf({ hub: { pid } }: Stage): number {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").map(Number);
-  const found = children.find((child) => readFileSync(`/proc/${child}/cmdline`, "utf8").includes("hub/main."));
+  const found = children.find((child) => readFileSync(`/proc/${child}/cmdline`, "utf8").includes("http/main."));
   if (found === undefined) throw new Error("the hub's process was not found");
   return found;
 }

@@ -51,13 +51,13 @@ export const root = {
       situation: "Pieces by several nodes for a bucket that wants encryption, or for a run that has further homes.",
       outcome:
         "The claim is refused with the bucket's name before a byte is written; so are further homes and encryption while the nodes write.",
-      test: "server/checkpoints/claim-for-group.test.ts > is refused at the first claim where the bucket wants encryption, before a byte is written",
+      test: "server/core/claims/claim-for-group.test.ts > is refused at the first claim where the bucket wants encryption, before a byte is written",
     },
     {
       situation: "One of these nodes starts again, and trains a step for the second time that others have a piece of.",
       outcome:
         "Pieces of two trainings are never joined: all nodes go on from the same checkpoint, in an epoch of their own.",
-      test: "server/checkpoints/claim-for-group.test.ts > shut out what an earlier start still has to send: pieces of two trainings are never joined",
+      test: "server/core/claims/claim-for-group.test.ts > shut out what an earlier start still has to send: pieces of two trainings are never joined",
     },
     {
       situation: "Nodes write a file of one name with other content (training_args.bin).",
@@ -72,7 +72,7 @@ export const root = {
     {
       situation: "A doubtful checkpoint is the only one of its run, and the run has further homes.",
       outcome: "An idle node copies it there. The start and `status` name it with --from STEP.",
-      test: "server/homes/assign-copies.test.ts > one that is doubtful is copied too, after the newest whole one: it may be all that there is",
+      test: "server/features/replicas/assign-copies.test.ts > one that is doubtful is copied too, after the newest whole one: it may be all that there is",
     },
     {
       situation: "A name in the folder is not UTF-8.",

@@ -57,7 +57,7 @@ export const root = {
         "A version, a deleted object, an unfinished upload, or an object in a searched or downloaded folder whose key is not valid UTF-8",
       outcome:
         "It is counted and named below the list, in the sums, the search and the download; all others are shown, also where a page of the listing ends with it.",
-      test: "server/bucket/unreadable-names.test.ts > versions and unfinished uploads are listed without them, and they are said",
+      test: "server/features/bucket-browser/unreadable-names.test.ts > versions and unfinished uploads are listed without them, and they are said",
     },
     {
       situation: "A listing that names a key twice",

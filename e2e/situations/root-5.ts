@@ -42,18 +42,18 @@ export const root = {
     {
       situation: "A checkpoint of another tool with archived objects",
       outcome: "The list names the first one; registering it is refused with their names, until they are brought back.",
-      test: "server/adopt/assert-readable.test.ts > objects in an archive are named, but for those that somebody had brought back; no other is asked for",
+      test: "server/core/checkpoints/external/assert-readable.test.ts > objects in an archive are named, but for those that somebody had brought back; no other is asked for",
     },
     {
       situation: "A rule of the bucket moved a checkpoint's objects to an archive, and somebody restores it",
       outcome:
         "It is refused before it begins, with the files by name and what to do. Files that are not archived can be chosen.",
-      test: "server/restores/refuse-archived.test.ts > a restore of archived objects is refused before it begins, with the files by name; of others it is not",
+      test: "server/core/checkpoints/refuse-archived.test.ts > a restore of archived objects is refused before it begins, with the files by name; of others it is not",
     },
     {
       situation: "The same, and a program is to go on from it",
       outcome: "Its node is told so before it asks for a byte.",
-      test: "server/restores/refuse-archived.test.ts > a node that would go on from such a checkpoint is told so before it asks for a byte",
+      test: "server/core/checkpoints/refuse-archived.test.ts > a node that would go on from such a checkpoint is told so before it asks for a byte",
     },
     {
       situation: "A store that says `EncodingType` url and leaves `+` as it is",

@@ -32,7 +32,7 @@ export const root = {
     {
       situation: "In a bucket of another tool: a step without optimizer",
       outcome: "It is called weights only. Registered, it is no step to go on from: the one before it is.",
-      test: "server/adopt/adopt.test.ts > of weights alone is not what a run goes on from: the step before it is, also after a rebuild",
+      test: "server/features/external-checkpoints/adopt.test.ts > of weights alone is not what a run goes on from: the step before it is, also after a rebuild",
     },
     {
       situation: "In a bucket of another tool: half of the shards",

@@ -22,13 +22,13 @@ export const root = {
     {
       situation: "A hub with an https address is opened over http, or by another name",
       outcome: "The page says which address is right, with a link: signing in works only there.",
-      test: "server/auth/auth.test.ts > tells where people reach the hub, so that a page that was opened elsewhere can say so",
+      test: "server/core/accounts/auth/auth.test.ts > tells where people reach the hub, so that a page that was opened elsewhere can say so",
     },
     {
       situation: "The disk of the hub fills, and has room again",
       outcome:
         "Every write is refused with a sentence that names the disk, reading goes on, nothing acknowledged is lost, and no restart is needed.",
-      test: "server/hub/disk-full.test.ts > a full disk is named, refuses no reading, and is left without a restart",
+      test: "server/http/disk-full.test.ts > a full disk is named, refuses no reading, and is left without a restart",
     },
     {
       situation: "A commit of the hub finds no room",
@@ -39,7 +39,7 @@ export const root = {
       situation: "A program holds a snapshot of the hub's database for long",
       outcome:
         "The length of the log is in /metrics, a log line names the reason above 256 MiB, and the file shrinks afterwards.",
-      test: "server/watch-database.test.ts > a log that is not folded in is said once, and once when it is short again",
+      test: "server/platform/watch-database.test.ts > a log that is not folded in is said once, and once when it is short again",
     },
     {
       situation: "The hub is started with arguments (`--port 8080`)",
@@ -55,7 +55,7 @@ export const root = {
       situation: "The trash is emptied in a bucket that keeps versions, or has an object lock",
       outcome:
         "The question says before that nothing is freed there until a rule of the bucket, or the end of its lock, removes them.",
-      test: "server/keeping/find-versions.test.ts > tells whether the bucket of a run keeps what is deleted",
+      test: "server/features/retention/find-versions.test.ts > tells whether the bucket of a run keeps what is deleted",
     },
     {
       situation: "The key loses a permission, or the bucket goes away, and a person mends it at the store",

@@ -26,7 +26,8 @@ export const HUB_SOURCES = "server/main.ts";
 /** The launcher that tests start: `prepare-hub` bundles it. */
 export const testedHub = (): string => process.env["GATE_HUB"] ?? HUB_SOURCES;
 /** The hub's commands for backups, restores and rebuilds, from the same bundle. */
-export const testedUpkeep = (): string => testedHub().replace(/main\.(ts|js)$/, "upkeep/main.$1");
+export const testedUpkeep = (): string =>
+  testedHub().replace(/main\.(ts|js)$/, "features/maintenance/command-line/main.$1");
 
 /** Starts the real hub. `ready` is its address. */
 export async function startHub(options: HubOptions): Promise<RunningHub> {

@@ -1,6 +1,6 @@
 /**
  * Every kind of alert channel and the fields it asks for: the one table that the hub's parser, the guard of addresses, the form
- * and docs/alerts.md follow. A new kind is a row here and a writer in `server/alerts/write-request.ts`. No zod: pages load this.
+ * and docs/alerts.md follow. A new kind is a row here and a writer in `server/features/alerts/write-request.ts`. No zod: pages load this.
  */
 
 export const CHANNEL_FIELDS = ["url", "key", "host", "port", "tls", "user", "password", "from", "to"] as const;

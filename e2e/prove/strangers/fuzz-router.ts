@@ -37,7 +37,7 @@ const RENEW_EVERY = 400;
 
 export const readProcedures = (): Procedure[] =>
   JSON.parse(
-    execFileSync(process.execPath, ["server/openapi/main.ts"], {
+    execFileSync(process.execPath, ["server/http/openapi/main.ts"], {
       cwd: ROOT,
       maxBuffer: 64 * 1024 * 1024,
       encoding: "utf8",

@@ -16,7 +16,7 @@ export interface Held {
 
 const EVERY_MS = 1;
 const file = process.env["HOLD_PROBE_FILE"];
-if (isMainThread && file !== undefined && process.argv[1]?.includes("hub/main.") === true) {
+if (isMainThread && file !== undefined && process.argv[1]?.includes("http/main.") === true) {
   const threadMs = () => {
     const { user, system } = process.threadCpuUsage();
     return (user + system) / 1000;

@@ -1,0 +1,45 @@
+import { randomBytes, timingSafeEqual } from "node:crypto";
+import { hashOf } from "#server/platform/random-id.ts";
+
+/**
+ * The code that makes the first account possible: whoever can read the hub's console owns the hub. It is random
+ * (160 bits), lives for an hour, and a new one is printed when somebody asks after that.
+ */
+
+export interface SetupCode {
+  /** Prints a code unless one is still good. Called at start and whenever somebody looks at the first-run page. */
+  offer(): void;
+  /** True for the code printed last, while it is good. Case and dashes do not matter. */
+  fits(code: string): boolean;
+  /** No code is good any more. */
+  close(): void;
+}
+
+const LIFETIME_MS = 3_600_000;
+const ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
+
+function newCode(): string {
+  const letters = Array.from(randomBytes(32), (byte) => ALPHABET[byte % 32]);
+  return Array.from({ length: 8 }, (_, group) => letters.slice(group * 4, group * 4 + 4).join("")).join("-");
+}
+
+const digest = (code: string): Buffer => Buffer.from(hashOf(code.toUpperCase().replace(/[^A-Z0-9]/g, "")), "hex");
+
+export function createSetupCode(options: { now: () => number; print: (code: string) => void }): SetupCode {
+  let current: { digest: Buffer; until: number } | null = null;
+  let closed = false;
+  return {
+    offer: () => {
+      if (closed || (current !== null && options.now() < current.until)) return;
+      const code = newCode();
+      current = { digest: digest(code), until: options.now() + LIFETIME_MS };
+      options.print(code);
+    },
+    fits: (code) =>
+      !closed && current !== null && options.now() < current.until && timingSafeEqual(current.digest, digest(code)),
+    close: () => {
+      closed = true;
+      current = null;
+    },
+  };
+}

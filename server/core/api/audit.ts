@@ -1,0 +1,52 @@
+import type { Database, Transaction } from "#prisma/open.ts";
+import type { ActorKind } from "#protocol/fleet/people.ts";
+import type { Hub } from "./hub.ts";
+import type { Caller } from "./trpc.ts";
+
+/**
+ * Who did what to the hub, kept apart from the events people read every day. A row carries the id of the account or node
+ * beside the name it had, so that whoever is renamed stays the same one.
+ */
+
+interface Actor {
+  actorKind: ActorKind;
+  actorId: string | null;
+  tokenId: string | null;
+  actor: string;
+}
+
+export function actorOf(caller: Caller): Actor {
+  switch (caller.kind) {
+    case "person":
+      return { actorKind: "person", actorId: caller.person.id, tokenId: null, actor: caller.person.email };
+    case "token": {
+      const actor = `${caller.person.email} (API token ${caller.tokenName})`;
+      return { actorKind: "token", actorId: caller.person.id, tokenId: caller.tokenId, actor };
+    }
+    case "node":
+      return { actorKind: "node", actorId: caller.nodeId, tokenId: null, actor: caller.name };
+    case "nobody":
+      return { actorKind: "nobody", actorId: null, tokenId: null, actor: "-" };
+  }
+}
+
+interface AuditEntry {
+  action: string;
+  /** The name of what it was done to, at that time. */
+  subject: string;
+  subjectId?: string;
+  /** From where, where it is not where the caller's call came from. */
+  address?: string;
+}
+
+/** The hub itself, or `{ db: tx, now }` in the transaction of the change. */
+interface Place {
+  db: Pick<Database, "audit"> | Pick<Transaction, "audit">;
+  now: Hub["now"];
+}
+
+export async function audit({ db, now }: Place, caller: Caller, entry: AuditEntry): Promise<void> {
+  const { action, subject, subjectId = null } = entry;
+  const address = entry.address ?? ("address" in caller ? (caller.address ?? null) : null);
+  await db.audit.create({ data: { at: new Date(now()), ...actorOf(caller), action, subject, subjectId, address } });
+}

@@ -1,0 +1,62 @@
+import type { Database } from "#prisma/open.ts";
+import type { SetupCode } from "../accounts/auth/setup-code.ts";
+import type { AlertMemory } from "#server/features/alerts/alert-memory.ts";
+import type { JobBoard } from "../live/job-board.ts";
+import type { Throttle } from "../accounts/auth/throttle.ts";
+import type { Counters } from "#server/platform/counters.ts";
+import type { HubSettings } from "#server/platform/env.ts";
+import type { FairQueue } from "#server/platform/fair-queue.ts";
+import type { KeyUses } from "../events/key-uses.ts";
+import type { Inspector } from "#storage/inspect/inspector.ts";
+import type { Inspections } from "../checkpoints/inspections.ts";
+import type { History } from "../history/open-history.ts";
+import type { InputReader } from "./input-reader.ts";
+import type { Keeper } from "#server/signer/messages.ts";
+import type { KeyedLock } from "#server/platform/keyed-lock.ts";
+import type { Live } from "../live/live.ts";
+import type { Log } from "#server/platform/log.ts";
+import type { LoopWatch } from "#server/platform/loop-watch.ts";
+import type { Imports } from "../profiles/imports.ts";
+import type { Stores } from "../profiles/open-store.ts";
+import type { Workloads } from "../nodes/workloads/verify-salad.ts";
+import type { Reach } from "#server/platform/reach.ts";
+import type { UpkeepState } from "#server/features/maintenance/start-janitor.ts";
+
+/** What every verb of the hub works with. */
+export interface Hub {
+  readonly settings: HubSettings;
+  readonly db: Database;
+  readonly keeper: Keeper;
+  readonly stores: Stores;
+  readonly imports: Imports;
+  /** Where the hub may connect to: for everything that goes to an address somebody entered. */
+  readonly reach: Reach;
+  readonly live: Live;
+  readonly keyUses: KeyUses;
+  readonly workloads: Workloads;
+  readonly log: Log;
+  readonly setupCode: SetupCode;
+  readonly throttle: Throttle;
+  readonly alerts: AlertMemory;
+  readonly locks: KeyedLock;
+  readonly counters: Counters;
+  readonly loop: LoopWatch;
+  readonly upkeep: UpkeepState;
+  readonly bucketJobs: JobBoard;
+  /** What was found inside files, kept for a while. */
+  readonly inspections: Inspections;
+  /** Looks inside files, in threads of their own. */
+  readonly inspector: Inspector;
+  /** In which accounts take turns to have files looked into. */
+  readonly inspecting: FairQueue;
+  readonly history: History;
+  /** Reads large inputs, in a thread of its own. */
+  readonly inputs: InputReader;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** log2 of scrypt's N for new passwords. */
+  readonly passwordCost: number;
+  readonly startedAt: number;
+  /** Aborted when the hub starts to end: every open stream ends then. */
+  readonly closing: AbortSignal;
+}

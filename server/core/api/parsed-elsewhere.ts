@@ -1,0 +1,35 @@
+import type * as z from "zod";
+import { hashOf } from "#server/platform/random-id.ts";
+
+/** What was parsed and checked by the schema of its procedure in another thread already, and is not again. */
+const parsed = new WeakSet<object>();
+/** Manifests among them, as they are stored. */
+const stored = new WeakMap<object, StoredText>();
+
+export interface StoredText {
+  text: string;
+  sha256: string;
+}
+
+/** Notes that a value was parsed by the schema that will be asked next. */
+export function noteParsed(value: object, manifest: { value: object; stored: StoredText } | null): void {
+  parsed.add(value);
+  if (manifest !== null) stored.set(manifest.value, manifest.stored);
+}
+
+/** Makes a schema take what it has parsed elsewhere as it is. */
+export function takeParsed(schema: z.core.$ZodType): void {
+  const { run } = schema._zod;
+  schema._zod.run = (payload, context) =>
+    typeof payload.value === "object" && payload.value !== null && parsed.has(payload.value)
+      ? payload
+      : run(payload, context);
+}
+
+/** Returns a manifest byte for byte as it is stored, and its digest. */
+export function storedTextOf(manifest: object): StoredText {
+  const known = stored.get(manifest);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(manifest);
+  return { text, sha256: hashOf(text) };
+}

@@ -1,0 +1,134 @@
+import { mayBecome, type CheckpointState, type Manifest } from "#protocol/checkpoint/checkpoint.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { visibleText } from "#protocol/base/visible-text.ts";
+import { formatBytes } from "#protocol/base/units.ts";
+import { isSealed } from "#storage/encryption/open-manifest.ts";
+import type { Checkpoint } from "#prisma/client/client.ts";
+import { emit, recordEvent } from "../events/record-event.ts";
+import type { Hub } from "../api/hub.ts";
+import type { LiveNode } from "../live/live-node.ts";
+import { hearCaller } from "../nodes/hear-caller.ts";
+import { storedTextOf } from "../api/parsed-elsewhere.ts";
+import type { Context, NodeCaller } from "../api/trpc.ts";
+import { announcedIn, checkAnnounced, checkObjects, type Parent } from "./manifest/check-manifest.ts";
+import { placeToStore } from "../runs/place-of-row.ts";
+import { joinAfter, pieceToStore } from "./join-step.ts";
+import { requirePiece } from "../runs/require-piece.ts";
+import { requireWriter } from "../runs/require-writer.ts";
+import { checkSealed } from "./check-sealed.ts";
+import { weighObjects } from "./manifest/weigh-objects.ts";
+import { writeManifest } from "./manifest/write-manifest.ts";
+
+/**
+ * The moment a checkpoint becomes safe. The node submits what it uploaded; the hub believes none of it: it compares every
+ * named object with the bucket, writes the manifest itself under a key that no node is ever signed for, reads it back, and
+ * records its digest. Only then the answer goes out. The same manifest again gives the same answer; another one for a
+ * checkpoint that is complete is refused. A hub killed half-way finds its own manifest and goes on.
+ */
+
+interface Commit {
+  hub: Hub;
+  node: LiveNode;
+  checkpoint: Checkpoint;
+  manifest: Manifest;
+  /** The manifest, byte for byte as it is stored. */
+  text: string;
+  sha256: string;
+}
+
+async function findAnnounced(hub: Hub, node: LiveNode, manifest: Manifest) {
+  const found = await hub.db.checkpoint.findUnique({ where: { id: manifest.id }, include: { content: true } });
+  if (found === null || found.content === null) {
+    throw new Fault("NOT_FOUND", { op: "commit", subject: manifest.id, detail: "it was not announced" });
+  }
+  if (found.nodeId !== node.id) throw new Fault("NOT_THIS_NODES", { op: "commit", subject: manifest.id });
+  return { checkpoint: found, files: announcedIn(found.content.files) };
+}
+
+async function parentOf(hub: Hub, { run, writerEpoch: epoch }: Checkpoint): Promise<Parent> {
+  const row = await hub.db.epoch.findUnique({ where: { run_epoch: { run, epoch } } });
+  if (row === null || row.parentEpoch === null || row.parentStep === null) return null;
+  return { epoch: row.parentEpoch, step: Number(row.parentStep) };
+}
+
+async function recordComplete({ hub, node, checkpoint, manifest, text, sha256 }: Commit, key: string): Promise<void> {
+  const now = hub.now();
+  const { id, run, step } = manifest;
+  const event = await hub.db.$transaction(async (tx) => {
+    // Somebody may have taken over while the objects were compared.
+    await requireWriter(tx, { run, epoch: manifest.writerEpoch, nodeId: node.id });
+    const { state } = await tx.checkpoint.findUniqueOrThrow({ where: { id } });
+    if (!mayBecome(state as CheckpointState, "complete")) throw new Fault("CONFLICT", { op: "commit", subject: id });
+    await tx.checkpoint.update({
+      where: { id },
+      data: {
+        state: "complete",
+        framework: manifest.framework,
+        place: placeToStore(manifest.place),
+        doubt: manifest.doubt ?? null,
+        piece: pieceToStore(manifest),
+        metrics: JSON.stringify(manifest.metrics),
+        sizeBytes: BigInt(manifest.sizeBytes),
+        fileCount: manifest.files.length,
+        capturedAt: new Date(manifest.capturedAt),
+        committedAt: new Date(now),
+        manifestKey: key,
+        manifestSha256: sha256,
+        sealKeyId: isSealed(manifest) ? manifest.transform.keyId : null,
+        ...weighObjects(manifest.files, text),
+      },
+    });
+    await tx.checkpointContent.update({ where: { checkpointId: id }, data: { manifest: text } });
+    // A step in the event would make it that of a checkpoint.
+    const ofStep = manifest.role === undefined ? { step } : {};
+    const what = manifest.role === "final-model" ? `the final model of ${run}` : `step ${step} of ${run}`;
+    const { doubt, piece } = manifest;
+    const doubtful = doubt === undefined || piece !== undefined ? "" : ` as doubtful: ${visibleText(doubt)}`;
+    const which = piece === undefined ? "" : `the piece of node ${piece.rank} of ${piece.of} of `;
+    const line = `made ${which}${what} safe (${formatBytes(manifest.sizeBytes)} in ${checkpoint.bucket})${doubtful}`;
+    return recordEvent(tx, {
+      at: now,
+      kind: "checkpoint-safe",
+      work: doubt === undefined || piece !== undefined ? "safe" : "risk",
+      node,
+      run,
+      ...ofStep,
+      text: line,
+    });
+  });
+  hub.counters.checkpointsCommitted++;
+  hub.live.totals = { ...hub.live.totals, checkpointsComplete: hub.live.totals.checkpointsComplete + 1 };
+  emit(hub, event, ["checkpoints", "runs", "profiles"]);
+}
+
+/** @throws Fault NOT_FOUND, NOT_THIS_NODES, EPOCH_OVER, CONFLICT, and those of `checkAnnounced`, `checkObjects`, the store */
+export async function commit(
+  { hub, caller }: Context & { caller: NodeCaller },
+  { manifest }: { manifest: Manifest },
+): Promise<{ sha256: string }> {
+  const node = await hearCaller({ hub, caller });
+  const { text, sha256 } = storedTextOf(manifest);
+  return hub.locks.run(`commit ${manifest.id}`, async () => {
+    const { checkpoint, files } = await findAnnounced(hub, node, manifest);
+    // One in the trash was complete: whoever asks again learns so, and does not bring it back.
+    if (checkpoint.state === "complete" || checkpoint.state === "trashed" || checkpoint.state === "joined") {
+      if (checkpoint.manifestSha256 === sha256) {
+        if (manifest.piece !== undefined && checkpoint.state === "complete") await joinAfter(hub, manifest);
+        return { sha256 };
+      }
+      throw new Fault("CONFLICT", { op: "commit", subject: manifest.id, detail: "it is complete with other content" });
+    }
+    await requireWriter(hub.db, { run: checkpoint.run, epoch: checkpoint.writerEpoch, nodeId: node.id });
+    await requirePiece(hub.db, manifest, node.id);
+    const parent = await parentOf(hub, checkpoint);
+    const named = await checkSealed(hub, manifest, checkpoint);
+    await checkAnnounced(named, { checkpoint, files, nodeName: node.name, parent });
+    const store = await hub.stores.open(checkpoint.profileId);
+    await checkObjects(store, manifest, checkpoint);
+    const { bucket, prefix } = checkpoint;
+    const key = await writeManifest(store, manifest, { bucket, prefix, text });
+    await recordComplete({ hub, node, checkpoint, manifest, text, sha256 }, key);
+    if (manifest.piece !== undefined) await joinAfter(hub, manifest);
+    return { sha256 };
+  });
+}

@@ -1,0 +1,62 @@
+import type * as z from "zod";
+import { isAdopted, type StoredFile, type StoredManifest } from "#protocol/checkpoint/adopted.ts";
+import { isFault } from "#protocol/faults/fault.ts";
+import type { confirmCompleteInput } from "#protocol/wire/hello.ts";
+import { attemptPrefix, parseDataKey } from "#protocol/checkpoint/keys.ts";
+import type { Hub } from "../api/hub.ts";
+import { liveNodeOf } from "../nodes/live-node-of.ts";
+import type { Context, NodeCaller } from "../api/trpc.ts";
+import { mayRead } from "../runs/assigned.ts";
+import { compareObjects } from "./manifest/check-manifest.ts";
+import { parseStored } from "./manifest/stored-manifest.ts";
+
+/**
+ * Returns which of these checkpoints are complete in their bucket now: recorded as such, not known to be damaged, and every object
+ * listed with its size. A node asks before it removes its own copy. Leaves out checkpoints that this node neither wrote nor may
+ * read, and those whose bucket gives no answer. No faults.
+ */
+export async function confirmComplete(
+  { hub, caller }: Context & { caller: NodeCaller },
+  { checkpointIds }: z.infer<typeof confirmCompleteInput>,
+): Promise<{ complete: string[] }> {
+  const node = liveNodeOf(hub, caller.nodeId);
+  const complete: string[] = [];
+  for (const id of new Set(checkpointIds)) {
+    // One that was changed, or whose bucket is away, keeps nobody from the others.
+    const isThere = await isComplete(hub, node, id).catch((error: unknown) => {
+      if (isFault(error)) return false;
+      throw error;
+    });
+    if (isThere) complete.push(id);
+  }
+  return { complete };
+}
+
+async function isComplete(hub: Hub, node: { id: string }, id: string): Promise<boolean> {
+  const { db } = hub;
+  const found = await db.checkpoint.findUnique({ where: { id }, include: { content: true } });
+  if (found === null || found.content?.manifest == null) return false;
+  if (found.nodeId !== node.id && !(await mayRead(db, node, found))) return false;
+  // A piece is there as long as the checkpoint that names its objects.
+  const { joinedId } = found;
+  const named = joinedId === null ? found : await db.checkpoint.findUnique({ where: { id: joinedId } });
+  if (named?.state !== "complete" || named.damagedAt !== null || found.damagedAt !== null) return false;
+  const store = await hub.stores.open(found.profileId);
+  const manifest = await parseStored(found.content.manifest);
+  const files = filesOf(manifest);
+  const keys = files.flatMap(({ extents }) => extents.map(({ key }) => key));
+  const prefixes = isAdopted(manifest) ? [manifest.origin.place] : attemptsOf(found.prefix, keys);
+  await compareObjects(store, { files }, { bucket: found.bucket, prefixes });
+  return true;
+}
+
+/** Of a joined checkpoint also those that several nodes have under the same name. */
+function filesOf(manifest: StoredManifest): StoredFile[] {
+  if (isAdopted(manifest)) return manifest.files;
+  return [...manifest.files, ...(manifest.joined?.pieces ?? []).flatMap(({ own }) => own ?? [])];
+}
+
+/** Returns the prefixes of the attempts that wrote these objects: those of its pieces where it was joined. */
+const attemptsOf = (prefix: string, keys: readonly string[]): string[] => [
+  ...new Set(keys.map((key) => attemptPrefix(prefix, parseDataKey(prefix, key)))),
+];

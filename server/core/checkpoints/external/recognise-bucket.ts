@@ -1,0 +1,142 @@
+import type * as z from "zod";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import type { Recognised, recogniseInput, RecognisedPage } from "#protocol/recognition/recognise.ts";
+import { unreadableWords } from "#protocol/checkpoint/unreadable-names.ts";
+import { listObjectPages } from "#storage/s3/listing.ts";
+import { getObjectText } from "#storage/s3/objects.ts";
+import { createRecogniser, type Recogniser } from "#storage/detect/recognise.ts";
+import {
+  countUnreadable,
+  MOST_UNREADABLE,
+  noUnreadable,
+  type Unreadable,
+} from "#server/core/profiles/count-unreadable.ts";
+import type { Hub } from "#server/core/api/hub.ts";
+import type { OpenStore } from "#server/core/profiles/open-store.ts";
+import { inspectObject } from "../find-file.ts";
+
+/** A checkpoint is never cut in two by the end of a page, as long as it has no more objects than this. */
+const MOST_OF_ONE = 200_000;
+/** A store that does not sort is listed in one go, so far. */
+const MOST_UNSORTED = 1_000_000;
+const MOST_READ = 50;
+const MOST_ASKED = 500;
+const MOST_TEXT_BYTES = 64 * 1024;
+
+/**
+ * Which checkpoints of other tools lie under a prefix, a page at a time. Reads no data: a listing, and the few small files
+ * whose words decide. Faults: NOT_FOUND, CANCELLED, those of the listing (one that failed is never a shorter one).
+ */
+export async function recogniseBucket(
+  hub: Hub,
+  input: z.infer<typeof recogniseInput>,
+  asked: AbortSignal,
+): Promise<RecognisedPage> {
+  const signal = AbortSignal.any([asked, hub.closing]);
+  const store = await hub.stores.open(input.profileId);
+  const recogniser = createRecogniser(store.prefix);
+  const warnings: string[] = [];
+  const unreadable = noUnreadable();
+  const cursor = await listInto(recogniser, { store, input, signal, warnings, unreadable });
+  if (unreadable.count > 0) warnings.push(`left out: ${unreadableWords(unreadable.first, unreadable.count)}`);
+  await readWanted(hub, { recogniser, store, signal, warnings });
+  const found = recogniser.end();
+  return { ...found, adopted: await adoptedAmong(hub, input.profileId, found), cursor, warnings };
+}
+
+/** Which of them are checkpoints of Tidemark already: their ids by place. */
+async function adoptedAmong(hub: Hub, profileId: string, { runs }: Recognised): Promise<Record<string, string>> {
+  const places = runs.flatMap(({ steps }) => steps.map(({ place }) => place));
+  const known: Record<string, string> = {};
+  for (let first = 0; first < places.length; first += MOST_ASKED) {
+    const where = { profileId, place: { in: places.slice(first, first + MOST_ASKED) } };
+    for (const { place, checkpointId } of await hub.db.adoption.findMany({ where })) known[place] = checkpointId;
+  }
+  return known;
+}
+
+interface Listing {
+  store: OpenStore;
+  input: z.infer<typeof recogniseInput>;
+  signal: AbortSignal;
+  warnings: string[];
+  unreadable: Unreadable;
+}
+
+/** Returns the key after which the next page begins; null when there is none. */
+async function listInto(recogniser: Recogniser, about: Listing): Promise<string | null> {
+  const { store, input, signal, warnings, unreadable } = about;
+  const { bucket } = store.access;
+  const startAfter = input.cursor === null ? {} : { startAfter: input.cursor };
+  let [count, isSorted] = [0, true];
+  let last: string | null = null;
+  /** The key before the first one of the checkpoint that is being listed. */
+  let before: string | null = null;
+  let place: string | null = null;
+  /** The key after which the next page begins; null: none so far. */
+  const cut = (): string | null => {
+    if (place === null) return last;
+    // It may go on: it is for the next page, whole.
+    if (before !== null) recogniser.drop(place);
+    return before;
+  };
+  for await (const page of listObjectPages(store.client, { bucket, prefix: input.prefix, signal, ...startAfter })) {
+    countUnreadable(unreadable, page.unreadable);
+    for (const { key, sizeBytes, modifiedAt, storageClass } of page.rows) {
+      if (last !== null && !comesAfter(key, last)) isSorted = false;
+      const previous: string | null = place;
+      recogniser.add({ key, sizeBytes, modifiedAt, storageClass });
+      place = recogniser.lastPlace;
+      if (place !== previous || place === null) before = last;
+      last = key;
+      if (++count + unreadable.count < input.limit) continue;
+      if (!isSorted) {
+        if (count < MOST_UNSORTED) continue;
+        warnings.push(
+          `this store does not sort its listings, and only its first ${MOST_UNSORTED} objects were looked at`,
+        );
+        return null;
+      }
+      const end = cut();
+      if (end !== null) return end;
+      if (count >= MOST_OF_ONE) {
+        warnings.push(`${place} has more than ${MOST_OF_ONE} objects; what is said of it is of these`);
+        return key;
+      }
+    }
+    if (unreadable.count < MOST_UNREADABLE) continue;
+    const end = isSorted ? cut() : null;
+    if (end === null) warnings.push("so many names are not valid UTF-8 that what comes after them was not looked at");
+    return end;
+  }
+  return null;
+}
+
+/** By UTF-8 bytes, as S3 sorts. */
+const comesAfter = (key: string, last: string): boolean => Buffer.compare(Buffer.from(key), Buffer.from(last)) > 0;
+
+/** Reads the few small files whose words decide. What cannot be read is a warning. Faults: CANCELLED, those that are not of one object. */
+export async function readWanted(
+  hub: Hub,
+  about: { recogniser: Recogniser; store: OpenStore; signal: AbortSignal; warnings: string[] },
+): Promise<void> {
+  const { recogniser, store, signal, warnings } = about;
+  const { bucket } = store.access;
+  for (const { key, kind } of recogniser.wanted().slice(0, MOST_READ)) {
+    if (signal.aborted) throw new Fault("CANCELLED", { op: "recognise" });
+    try {
+      if (kind === "text") {
+        recogniser.tellText(key, (await getObjectText(store.client, { bucket, key, maxBytes: MOST_TEXT_BYTES })).text);
+      } else {
+        const found = await inspectObject(hub, { store, key, etag: null, signal });
+        const isList = found.format === "torch-dcp" || found.format === "orbax";
+        if (isList && found.fault === null) recogniser.tellList(key, found.names);
+        else warnings.push(`${key} could not be read`);
+      }
+    } catch (error) {
+      if (!isFault(error) || signal.aborted) throw error;
+      if (kind === "text" && error.code === "NO_SUCH_KEY") recogniser.tellText(key, null);
+      else warnings.push(error.message);
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import type { AdoptedManifest } from "#protocol/checkpoint/adopted.ts";
+import type { Transaction } from "#prisma/open.ts";
+import { weighObjects } from "../manifest/weigh-objects.ts";
+import type { OpenStore } from "#server/core/profiles/open-store.ts";
+import { ensureForeignNode } from "#server/core/live/foreign-node.ts";
+
+interface Adopted {
+  manifest: AdoptedManifest;
+  /** Byte for byte as it lies under `key`. */
+  text: string;
+  key: string;
+  sha256: string;
+  store: OpenStore;
+  /** Epoch ms. */
+  now: number;
+  by: string;
+}
+
+/** Writes down an adopted checkpoint whose manifest is in the bucket. Its run is there already. */
+export async function recordAdoption(tx: Transaction, adopted: Adopted): Promise<void> {
+  const { manifest, text, key, sha256, store, now, by } = adopted;
+  const { id, run, attempt, origin } = manifest;
+  const at = new Date(now);
+  const nodeId = await ensureForeignNode(tx, { profileId: store.profileId, now });
+  const files = JSON.stringify(manifest.files.map(({ path, sizeBytes }) => ({ path, sizeBytes })));
+  await tx.checkpoint.create({
+    data: {
+      id,
+      run,
+      step: BigInt(manifest.step),
+      writerEpoch: manifest.writerEpoch,
+      attempt,
+      nodeId,
+      profileId: store.profileId,
+      bucket: store.access.bucket,
+      prefix: store.prefix,
+      state: "complete",
+      framework: manifest.framework,
+      role: manifest.role ?? null,
+      metrics: JSON.stringify(manifest.metrics),
+      fileCount: manifest.files.length,
+      sizeBytes: BigInt(manifest.sizeBytes),
+      capturedAt: new Date(manifest.capturedAt),
+      announcedAt: at,
+      committedAt: at,
+      manifestKey: key,
+      manifestSha256: sha256,
+      ...weighObjects(manifest.files, text),
+      content: { create: { files, manifest: text } },
+      adoption: {
+        create: {
+          profileId: store.profileId,
+          place: origin.place,
+          verdict: origin.verdict,
+          reason: origin.reason,
+          adoptedAt: new Date(origin.adoptedAt),
+          adoptedBy: by,
+        },
+      },
+    },
+  });
+}

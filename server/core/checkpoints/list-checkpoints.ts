@@ -1,0 +1,59 @@
+import type * as z from "zod";
+import type { CheckpointPage, listCheckpointsInput } from "#protocol/wire/checkpoint-pages.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { Hub } from "../api/hub.ts";
+import { findKeeping } from "../retention/find-keeping.ts";
+import { bytesMoving, checkpointRowOf } from "./checkpoint-row.ts";
+import { newestComplete } from "../runs/newest.ts";
+
+type Input = z.infer<typeof listCheckpointsInput>;
+type Asked = Omit<Input, "steps"> & Partial<Pick<Input, "steps">>;
+
+/**
+ * The checkpoints of a run, newest first, a page at a time. A page reads as many rows as it shows and one more, however many
+ * the run has.
+ * @throws Fault NOT_FOUND when the run, or the checkpoint to go on after, is not there
+ */
+export async function listCheckpoints(
+  hub: Pick<Hub, "db" | "live">,
+  { run, states, kept, steps = null, cursor, limit }: Asked,
+): Promise<CheckpointPage> {
+  if ((await hub.db.run.count({ where: { name: run } })) === 0) throw new Fault("NOT_FOUND", { subject: run });
+  const after = cursor === null ? null : await hub.db.checkpoint.findUnique({ where: { id: cursor } });
+  if (cursor !== null && after?.run !== run) throw new Fault("NOT_FOUND", { subject: "the page before" });
+  const keeping = await findKeeping(hub.db, { run });
+  const byHand = [...keeping]
+    .filter(([, { isPinned, tags }]) => (kept === "pinned" ? isPinned : tags.length > 0))
+    .map(([id]) => id);
+  const found = await hub.db.checkpoint.findMany({
+    where: {
+      run,
+      ...(kept === null ? {} : { id: { in: byHand } }),
+      // Pieces that were joined are part of another row.
+      state: states.length === 0 ? { not: "joined" } : { in: states },
+      ...(steps === null ? {} : { step: { gte: BigInt(steps.from), lte: BigInt(steps.to) } }),
+      ...(after === null
+        ? {}
+        : {
+            OR: [
+              { writerEpoch: { lt: after.writerEpoch } },
+              { writerEpoch: after.writerEpoch, step: { lt: after.step } },
+              { writerEpoch: after.writerEpoch, step: after.step, announcedAt: { lt: after.announcedAt } },
+              {
+                writerEpoch: after.writerEpoch,
+                step: after.step,
+                announcedAt: after.announcedAt,
+                id: { lt: after.id },
+              },
+            ],
+          }),
+    },
+    include: { node: { select: { name: true } } },
+    orderBy: [{ writerEpoch: "desc" }, { step: "desc" }, { announcedAt: "desc" }, { id: "desc" }],
+    take: limit + 1,
+  });
+  const newest = await newestComplete(hub.db, run);
+  const context = { newestId: newest?.id ?? null, moving: bytesMoving(hub.live), keeping };
+  const rows = found.slice(0, limit).map((row) => checkpointRowOf(row, context));
+  return { rows, nextCursor: found.length > limit ? (rows.at(-1)?.id ?? null) : null };
+}

@@ -1,0 +1,111 @@
+import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
+import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { attemptPrefix, parseDataKey } from "#protocol/checkpoint/keys.ts";
+import { attemptId, runName } from "#protocol/base/names.ts";
+import type { CaptureAnnouncement } from "#protocol/wire/reports.ts";
+import { listObjects } from "#storage/s3/listing.ts";
+import type { Checkpoint } from "#prisma/client/client.ts";
+import { createPauses } from "#server/platform/pauses.ts";
+import type { OpenStore } from "#server/core/profiles/open-store.ts";
+import { wantedObjects } from "./check-extents.ts";
+
+/** What must be true of a manifest before the hub puts its name to it. */
+
+const refuse = (detail: string): Fault => new Fault("BAD_INPUT", { op: "commit", subject: "manifest", detail });
+export type AnnouncedFiles = CaptureAnnouncement["files"];
+
+/** Reads the announced files of a record. The hub wrote them from what it had parsed: checking 50,000 names again takes longer than reading them. */
+export const announcedIn = (text: string): AnnouncedFiles => JSON.parse(text) as AnnouncedFiles;
+
+/** Where an epoch started from, as its claim says. */
+export type Parent = Manifest["parent"];
+
+/**
+ * The manifest says what the node announced: the same checkpoint, the parent its epoch has, the same files, keys under the announced attempt only.
+ * Compares 50,000 files in slices.
+ * @throws Fault BAD_INPUT, NOT_THIS_NODES, SIZE_MISMATCH
+ */
+export async function checkAnnounced(
+  manifest: Manifest,
+  announced: { checkpoint: Checkpoint; files: AnnouncedFiles; nodeName: string; parent: Parent },
+): Promise<void> {
+  const { checkpoint } = announced;
+  const same: [string, unknown, unknown][] = [
+    ["run", manifest.run, checkpoint.run],
+    ["step", manifest.step, Number(checkpoint.step)],
+    ["role", manifest.role ?? null, checkpoint.role],
+    ["epoch", manifest.writerEpoch, checkpoint.writerEpoch],
+    ["attempt", manifest.attempt, checkpoint.attempt],
+    ["node", manifest.node.id, checkpoint.nodeId],
+    ["node name", manifest.node.name, announced.nodeName],
+    ["parent", JSON.stringify(manifest.parent), JSON.stringify(announced.parent)],
+    ["homes", JSON.stringify(manifest.homes), JSON.stringify([homeOf(checkpoint)])],
+  ];
+  for (const [what, given, expected] of same) {
+    if (given !== expected) throw refuse(`its ${what} is not what was announced`);
+  }
+  const sizes = new Map<string, number>(announced.files.map(({ path, sizeBytes }) => [path, sizeBytes]));
+  if (manifest.files.length !== sizes.size) throw refuse("its files are not those that were announced");
+  const own = prefixOf(checkpoint);
+  const pauses = createPauses();
+  for (const file of manifest.files) {
+    if (pauses.isDue()) await pauses.take();
+    const announcedBytes = sizes.get(file.path);
+    if (announcedBytes === undefined) throw refuse(`${file.path} was not announced`);
+    if (announcedBytes !== file.sizeBytes) throw new Fault("SIZE_MISMATCH", { op: "commit", subject: file.path });
+    for (const { key } of file.extents) {
+      parseDataKey(checkpoint.prefix, key);
+      if (!key.startsWith(own)) throw new Fault("NOT_THIS_NODES", { op: "commit", subject: key });
+    }
+  }
+}
+
+const homeOf = ({ profileId, bucket, prefix }: Checkpoint) => ({ profileId, bucket, prefix });
+
+/** Where the objects of an attempt lie. */
+type AttemptAt = Pick<Checkpoint, "bucket" | "prefix" | "run" | "writerEpoch" | "attempt">;
+
+const prefixOf = (checkpoint: AttemptAt): string =>
+  attemptPrefix(checkpoint.prefix, {
+    run: runName.parse(checkpoint.run),
+    epoch: checkpoint.writerEpoch,
+    attempt: attemptId.parse(checkpoint.attempt),
+  });
+
+const bare = (etag: string): string => etag.replace(/^W\//, "").replace(/^"|"$/g, "");
+
+/**
+ * Every named object is in the bucket with exactly the named size and, where the store's ETags can be compared, the named
+ * ETag. One listing of the attempt's prefix; what lies there and is not named does not matter.
+ * @throws Fault BAD_INPUT, NO_SUCH_KEY, SIZE_MISMATCH, OBJECT_CHANGED, and the faults of the store
+ */
+export const checkObjects = (store: OpenStore, manifest: Manifest, checkpoint: AttemptAt): Promise<void> =>
+  compareObjects(store, manifest, { bucket: checkpoint.bucket, prefixes: [prefixOf(checkpoint)] });
+
+/** The same for objects below any prefixes, none of which is inside of another. */
+export async function compareObjects(
+  store: OpenStore,
+  manifest: Pick<StoredManifest, "files">,
+  { bucket, prefixes }: { bucket: string; prefixes: readonly string[] },
+): Promise<void> {
+  const wanted = await wantedObjects(manifest);
+  if (wanted.size === 0) return;
+  const { client, access } = store;
+  for (const prefix of prefixes) {
+    for await (const found of listObjects(client, { bucket, prefix })) {
+      const want = wanted.get(found.key);
+      if (want === undefined) continue;
+      if (found.sizeBytes !== want.sizeBytes) {
+        const detail = `${found.sizeBytes} bytes in the bucket, ${want.sizeBytes} in the manifest`;
+        throw new Fault("SIZE_MISMATCH", { op: "commit", subject: found.key, detail });
+      }
+      if (access.traits.trustEtag && bare(found.etag) !== bare(want.etag)) {
+        throw new Fault("OBJECT_CHANGED", { op: "commit", subject: found.key });
+      }
+      wanted.delete(found.key);
+    }
+  }
+  const missing = wanted.keys().next();
+  if (missing.done !== true) throw new Fault("NO_SUCH_KEY", { op: "commit", subject: missing.value });
+}

@@ -1,0 +1,19 @@
+import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
+import { manifestKey } from "#protocol/checkpoint/keys.ts";
+import type { OpenStore } from "#server/core/profiles/open-store.ts";
+import { writeOnce } from "./write-once.ts";
+
+/**
+ * Puts a manifest in its place below the prefix, `text` byte for byte, and returns the key.
+ * @throws Fault CONFLICT when another one lies there, CHECKSUM_MISMATCH, those of the store
+ */
+export async function writeManifest(
+  store: Pick<OpenStore, "client" | "access">,
+  manifest: Pick<StoredManifest, "run" | "step" | "writerEpoch" | "id" | "attempt">,
+  { bucket, prefix, text }: { bucket: string; prefix: string; text: string },
+): Promise<string> {
+  const { run, step, writerEpoch: epoch, id: checkpointId, attempt } = manifest;
+  const key = manifestKey(prefix, { run, step, epoch, checkpointId, attempt });
+  await writeOnce(store, { bucket, key, text });
+  return key;
+}

@@ -1,0 +1,27 @@
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import { getObjectText, putObjectText } from "#storage/s3/objects.ts";
+import type { OpenStore } from "#server/core/profiles/open-store.ts";
+
+const MOST_MANIFEST_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Writes a manifest where nothing lies yet, or the same, and reads it back.
+ * @throws Fault CONFLICT when another one lies there, CHECKSUM_MISMATCH when it came back otherwise, those of the store
+ */
+export async function writeOnce(
+  { client, access }: Pick<OpenStore, "client" | "access">,
+  { bucket, key, text }: { bucket: string; key: string; text: string },
+): Promise<void> {
+  const once = access.traits.conditionalWrites ? { ifNoneMatch: "*" as const } : {};
+  let existed = false;
+  try {
+    await putObjectText(client, { bucket, key, text, ...once });
+  } catch (error) {
+    if (!isFault(error) || error.code !== "ALREADY_EXISTS") throw error;
+    existed = true;
+  }
+  const written = await getObjectText(client, { bucket, key, maxBytes: MOST_MANIFEST_BYTES });
+  if (written.text !== text) {
+    throw new Fault(existed ? "CONFLICT" : "CHECKSUM_MISMATCH", { op: "commit", subject: key });
+  }
+}

@@ -1,0 +1,67 @@
+import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
+import type { CopyOffer } from "#protocol/wire/homes.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { offerCopies } from "../runs/offer-copies.ts";
+import { profilesFor } from "../profiles/homes-of.ts";
+import type { Hub } from "../api/hub.ts";
+import { liveNodeOf } from "../nodes/live-node-of.ts";
+import { createPauses } from "#server/platform/pauses.ts";
+import { hashOf } from "#server/platform/random-id.ts";
+import type { Context, NodeCaller } from "../api/trpc.ts";
+import { refuseArchived } from "./refuse-archived.ts";
+import { hasOpenCommand, mayRead, READING_KINDS } from "../runs/assigned.ts";
+import { parseStored, readStored } from "./manifest/stored-manifest.ts";
+
+interface Text {
+  text: string | null;
+  sha256: string | null;
+}
+
+/** As it lies in another home; null where there is no complete copy. */
+async function copyIn(hub: Hub, at: { checkpointId: string; profileId: string }): Promise<Text | null> {
+  const where = { checkpointId_profileId: at };
+  const copy = await hub.db.checkpointCopy.findUnique({
+    where,
+    select: { state: true, manifest: true, manifestSha256: true },
+  });
+  return copy?.state === "complete" ? { text: copy.manifest, sha256: copy.manifestSha256 } : null;
+}
+
+/**
+ * The manifest of a checkpoint a node may restore, as it was committed; `profileId` says in which home, left out: as its row
+ * says. `asStored`: hidden names stay hidden, as a copy has to say them. With it comes from where else it may be read, best
+ * first. The hub's own record is the authority, not what lies in the bucket now.
+ * @throws Fault NOT_THIS_NODES, CHECKPOINT_INCOMPLETE, CHECKSUM_MISMATCH, OBJECT_ARCHIVED
+ */
+export async function readCheckpoint(
+  { hub, caller }: Context & { caller: NodeCaller },
+  input: { checkpointId: string; profileId?: string | undefined; asStored?: boolean | undefined },
+): Promise<{ manifest: StoredManifest; sha256: string; copies: CopyOffer[] }> {
+  const node = liveNodeOf(hub, caller.nodeId);
+  const { checkpointId, profileId, asStored = false } = input;
+  const where = { id: checkpointId };
+  const found = await hub.db.checkpoint.findUnique({ where, include: { content: true, adoption: true } });
+  const mayTake = found !== null && (await profilesFor(hub.db, found)).has(node.profileId);
+  if (found === null || !mayTake || !(await mayRead(hub.db, node, found))) {
+    throw new Fault("NOT_THIS_NODES", { op: "readCheckpoint", subject: checkpointId });
+  }
+  const { content, adoption, ...checkpoint } = found;
+  const own = { text: content?.manifest ?? null, sha256: found.manifestSha256 };
+  const isElsewhere = profileId !== undefined && profileId !== found.profileId;
+  const read = isElsewhere ? await copyIn(hub, { checkpointId, profileId }) : own;
+  if (found.state !== "complete" || read === null || read.text === null || read.sha256 === null) {
+    throw new Fault("CHECKPOINT_INCOMPLETE", { op: "readCheckpoint", subject: checkpointId });
+  }
+  const { text, sha256 } = read;
+  // Reading and hashing ten megabytes are a slice each.
+  await createPauses().take();
+  if (hashOf(text) !== sha256) throw new Fault("CHECKSUM_MISMATCH", { op: "readCheckpoint", subject: checkpointId });
+  await createPauses().take();
+  const copies = await offerCopies(hub, { nodeId: node.id, checkpoint });
+  const named = () => readStored({ manifest: text, files: content?.files ?? "[]" }, adoption?.sums ?? null);
+  const manifest = await (asStored ? parseStored(text) : named());
+  // What a person asked for was looked at when it was asked for, and may be some of the files.
+  const isAsked = await hasOpenCommand(hub.db, { nodeId: node.id, checkpointId, kinds: READING_KINDS });
+  if (!isElsewhere && !isAsked) await refuseArchived(hub, checkpoint, { manifest, files: null });
+  return { manifest, sha256, copies };
+}

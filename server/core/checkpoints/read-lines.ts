@@ -1,0 +1,35 @@
+import { linesOf } from "#protocol/checkpoint/folder-lines.ts";
+import type { NodeLine } from "#protocol/wire/views.ts";
+import { placeOfRow } from "../runs/place-of-row.ts";
+import type { Hub } from "../api/hub.ts";
+import { readNode } from "../nodes/list.ts";
+
+/** A node that writes more runs than this is asked for the lines of these. */
+const MOST_RUNS = 16;
+/** Newest checkpoints of a run that are looked at. */
+const MOST_LOOKED_AT = 32;
+
+/**
+ * Returns for each run of a node the folder below the watched one in which it wrote its newest checkpoint, as far as the hub knows
+ * their places. @throws Fault NOT_FOUND
+ */
+export async function readLines(hub: Hub, id: string): Promise<NodeLine[]> {
+  const { runs } = readNode(hub, id);
+  const found: NodeLine[] = [];
+  for (const { run } of runs.slice(0, MOST_RUNS)) {
+    const rows = await hub.db.checkpoint.findMany({
+      where: { run, nodeId: id, state: "complete", role: null, place: { not: null } },
+      orderBy: [{ writerEpoch: "desc" }, { step: "desc" }],
+      take: MOST_LOOKED_AT,
+      select: { step: true, place: true, capturedAt: true },
+    });
+    const [line, ...earlier] = linesOf(
+      rows.flatMap((row) => {
+        const place = placeOfRow(row);
+        return place === null ? [] : [{ ...place, step: Number(row.step), at: row.capturedAt.getTime() }];
+      }),
+    );
+    if (line !== undefined) found.push({ run, folder: line.folder, others: earlier.length });
+  }
+  return found;
+}

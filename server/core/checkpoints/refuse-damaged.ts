@@ -1,0 +1,17 @@
+import { damageWords } from "#protocol/checkpoint/damage.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { Checkpoint } from "#prisma/client/client.ts";
+import { damageIn } from "./checkpoint-row.ts";
+
+/**
+ * Whether what is known to be damaged is among what is wanted: all files (null), or these. Files that are right may be
+ * fetched from a damaged checkpoint. @throws Fault CHECKPOINT_DAMAGED
+ */
+export function refuseDamaged(checkpoint: Checkpoint, files: readonly string[] | null): void {
+  const damage = damageIn(checkpoint);
+  if (damage === null) return;
+  const isMeant = files === null || damage.more > 0 || damage.ranges.some(({ path }) => files.includes(path));
+  if (!isMeant) return;
+  const subject = `step ${checkpoint.step} of ${checkpoint.run}`;
+  throw new Fault("CHECKPOINT_DAMAGED", { op: "restore", subject, detail: damageWords(damage) });
+}

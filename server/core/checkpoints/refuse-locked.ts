@@ -1,0 +1,13 @@
+import { Fault } from "#protocol/faults/fault.ts";
+import type { Checkpoint } from "#prisma/client/client.ts";
+import type { Hub } from "../api/hub.ts";
+
+/** Nobody is asked to restore what nobody can open. @throws Fault SEAL_KEY_MISSING */
+export async function refuseLocked(
+  { db }: Pick<Hub, "db">,
+  { sealKeyId, run, step }: Pick<Checkpoint, "sealKeyId" | "run" | "step">,
+): Promise<void> {
+  if (sealKeyId === null) return;
+  if ((await db.sealKeySecret.count({ where: { keyId: sealKeyId } })) > 0) return;
+  throw new Fault("SEAL_KEY_MISSING", { op: "restore", subject: `step ${step} of ${run}` });
+}

@@ -1,0 +1,359 @@
+import type * as z from "zod";
+import type { EpochClaim } from "#protocol/checkpoint/checkpoint.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import type { ClaimAnswer, ClaimFrom, claimEpochInput } from "#protocol/wire/hello.ts";
+import { epochClaimKey } from "#protocol/checkpoint/keys.ts";
+import { nodeName, runName, type RunName } from "#protocol/base/names.ts";
+import { headObject, putObjectText } from "#storage/s3/objects.ts";
+import type { Epoch } from "#prisma/client/client.ts";
+import { emit, recordEvent } from "../events/record-event.ts";
+import type { Hub } from "../api/hub.ts";
+import { recordTakeover } from "../runs/record-loss.ts";
+import type { LiveNode } from "../live/live-node.ts";
+import { hearCaller } from "../nodes/hear-caller.ts";
+import type { OpenStore } from "../profiles/open-store.ts";
+import type { GroupClaim } from "#protocol/checkpoint/pieces.ts";
+import type { Context, NodeCaller } from "../api/trpc.ts";
+import { requireJoinable } from "../runs/require-joinable.ts";
+import { homesOf } from "../profiles/homes-of.ts";
+import { abandonNewer } from "../runs/abandon-newer.ts";
+import { chooseStart } from "./choose-start.ts";
+import { addMember, findGroupPlace, joinEpoch } from "./claim-for-group.ts";
+import { joinOpen } from "../checkpoints/join-step.ts";
+import { notingRefusal, requireAllowed, requireFree, requireSameWay, type Claimant } from "./may-claim.ts";
+import { nothingFound, readRun } from "../record/read-run.ts";
+import { showHistory } from "../record/show-history.ts";
+import { currentEpoch, doubtfulAfter, newestComplete, newestOfStep } from "../runs/newest.ts";
+import { placeIn } from "../runs/place-of-row.ts";
+import { requireWriter } from "../runs/require-writer.ts";
+
+/**
+ * Who may write a run. The node of the latest epoch goes on with it; any other node opens the next one, which starts from
+ * the newest complete checkpoint and shuts its predecessor out. The claim lies in the bucket, under a key that can be
+ * written once, before the hub's own record says so: a hub that lost its database cannot hand the same number out twice.
+ * Of a run that this hub has never heard of, and where the bucket has a claim that it has not, the bucket tells first what was
+ * written there. Then the claim is either what a hub wrote in the moment it was killed, for this very node, and counts; or it
+ * comes from a history this database has lost, and numbers go on well above it. `may-claim` says which node may open the next.
+ */
+
+const MOST_TRIES = 20;
+const ABOVE_LOST_HISTORY = 1_000;
+
+type Parent = { epoch: number; step: number } | null;
+type Newest = Awaited<ReturnType<typeof newestComplete>>;
+
+/**
+ * Returns the highest epoch that a bucket has named of a run; 0 when none has. While that is not known the buckets are asked:
+ * of a run that is new here, of one that was in doubt.
+ * @throws Fault CONFLICT when the run lives in another bucket; those of the store: what cannot be read is not nothing
+ */
+async function openRun(hub: Hub, run: RunName, node: LiveNode): Promise<number> {
+  const known = await hub.db.run.findUnique({ where: { name: run }, include: { profile: true, homes: true } });
+  if (known === null) {
+    const createdAt = new Date(hub.now());
+    await hub.db.run.create({ data: { name: run, profileId: node.profileId, createdAt, highestSeen: null } });
+    emit(hub, null, ["runs", "profiles"]);
+  } else if (known.profileId !== node.profileId && !known.homes.some(({ profileId }) => profileId === node.profileId)) {
+    const detail = `the run lives in ${known.profile.name}; enrol this node there, or give the run another name`;
+    throw new Fault("CONFLICT", { op: "claimEpoch", subject: run, detail });
+  } else if (known.highestSeen !== null) return known.highestSeen;
+  const stores: OpenStore[] = [];
+  for (const profileId of (await homesOf(hub.db, run))?.profileIds ?? [node.profileId]) {
+    stores.push(await hub.stores.open(profileId));
+  }
+  return readHomes(hub, run, stores);
+}
+
+/** Writes down what these buckets know of a run; returns the highest epoch they name. @throws Fault those of the store */
+async function readHomes(hub: Hub, run: RunName, stores: readonly OpenStore[]): Promise<number> {
+  for (const store of stores) await readRun(hub, { store, run }, nothingFound());
+  const { highestSeen } = await hub.db.run.findUniqueOrThrow({ where: { name: run } });
+  if (highestSeen !== 0) await showHistory(hub);
+  return highestSeen ?? 0;
+}
+
+/** Writes the claim unless somebody already has. Returns whether it is ours. */
+async function writeClaim(store: OpenStore, claim: EpochClaim): Promise<boolean> {
+  const { client, access, prefix } = store;
+  const at = { bucket: access.bucket, key: epochClaimKey(prefix, claim) };
+  try {
+    if (!access.traits.conditionalWrites) {
+      const exists = await headObject(client, at).then(
+        () => true,
+        (error: unknown) => {
+          if (isFault(error) && (error.code === "NO_SUCH_KEY" || error.code === "NOT_FOUND")) return false;
+          throw error;
+        },
+      );
+      if (exists) return false;
+    }
+    const once = access.traits.conditionalWrites ? { ifNoneMatch: "*" as const } : {};
+    await putObjectText(client, { ...at, text: JSON.stringify(claim), ...once });
+    return true;
+  } catch (error) {
+    if (isFault(error) && error.code === "ALREADY_EXISTS") return false;
+    throw error;
+  }
+}
+
+interface Claim {
+  hub: Hub;
+  run: RunName;
+  node: LiveNode;
+  last: Epoch | null;
+  parent: Parent;
+  /** When the parent was captured, epoch ms. */
+  goesOnAt: number | null;
+  /** A person chose the parent. */
+  isChosen: boolean;
+  /** The same node begins a new line of the run. */
+  isLine: boolean;
+  /** It is one of several nodes that write the run together. */
+  group?: GroupClaim | undefined;
+}
+
+/** What became of a claim in one home. */
+type Written = { store: OpenStore; isOurs: boolean };
+
+/**
+ * Writes the claim into every home that can be reached: one is enough, because it only stands in for a database that was lost,
+ * and after that numbers go on a thousand above the highest that any home names.
+ * @throws Fault those of the store, when no home took it
+ */
+async function writeToHomes(stores: readonly OpenStore[], claim: EpochClaim): Promise<Written[]> {
+  const tried = await Promise.allSettled(
+    stores.map(async (store) => ({ store, isOurs: await writeClaim(store, claim) })),
+  );
+  const written = tried.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+  const [first] = tried;
+  if (written.length === 0 && first?.status === "rejected") throw first.reason;
+  return written;
+}
+
+/** Writes the claim of this number. Returns the homes that have one of somebody else; none: it is ours. */
+async function claimInBucket({ hub, run, node, parent, isChosen, group }: Claim, epoch: number): Promise<OpenStore[]> {
+  const homes = (await homesOf(hub.db, run))?.profileIds ?? [node.profileId];
+  const stores: OpenStore[] = [];
+  for (const profileId of homes) stores.push(await hub.stores.open(profileId));
+  const written = await writeToHomes(stores, {
+    format: "tidemark.epoch",
+    version: 1,
+    run,
+    epoch,
+    parent,
+    node: { id: node.id, name: nodeName.parse(node.name) },
+    ...(group !== undefined && { groupOf: group.of }),
+    claimedAt: hub.now(),
+    ...(isChosen && { isChosen: true }),
+  });
+  return written.flatMap(({ store, isOurs }) => (isOurs ? [] : [store]));
+}
+
+async function recordClaim(claim: Claim, epoch: number): Promise<Epoch> {
+  const { hub, run, node, last, parent, goesOnAt, isChosen, isLine, group } = claim;
+  const now = hub.now();
+  const { row, event, lost } = await hub.db.$transaction(async (tx) => {
+    const { revokedAt } = await tx.node.findUniqueOrThrow({ where: { id: node.id } });
+    if (revokedAt !== null) throw new Fault("NODE_REVOKED");
+    const row = await tx.epoch.upsert({
+      where: { run_epoch: { run, epoch } },
+      // It was read from the bucket: a hub was killed before it wrote it down.
+      update: {},
+      create: {
+        run,
+        epoch,
+        parentEpoch: parent?.epoch ?? null,
+        parentStep: parent === null ? null : BigInt(parent.step),
+        nodeId: node.id,
+        claimedAt: new Date(now),
+        isChosen,
+        groupOf: group?.of ?? null,
+      },
+    });
+    if (group !== undefined) await addMember(tx, { run, epoch, nodeId: node.id, group, now });
+    // The word of a person is good for one claim.
+    if (last?.nodeId !== node.id)
+      await tx.run.update({ where: { name: run }, data: { handedToId: null, handedAt: null } });
+    if (isChosen) await abandonNewer(tx, { run, epoch, parent }, new Date(now));
+    const goesOn = parent === null || goesOnAt === null ? null : { step: parent.step, at: goesOnAt };
+    const lost =
+      // Steps that a person goes back behind on purpose are not lost. The node of a new line, and each of a group, tells its own
+      // losses.
+      last === null || isChosen || isLine || group !== undefined
+        ? null
+        : await recordTakeover(tx, { hub, run, epoch, lastNodeId: last.nodeId, node, parent: goesOn });
+    // Its predecessors can no longer be committed.
+    await tx.checkpoint.updateMany({ where: { run, state: "uploading" }, data: { state: "torn" } });
+    const from = parent === null ? "from the start" : `from step ${parent.step}`;
+    const verb = isChosen || isLine ? "starts" : "took over";
+    const text = last === null ? `began ${run}` : `${verb} ${run} ${from} (epoch ${epoch})`;
+    const line = { at: now, kind: "epoch-claimed" as const, work: "moving" as const, node, run };
+    const event = await recordEvent(tx, { ...line, text, ...(parent === null ? {} : { step: parent.step }) });
+    return { row, event, lost };
+  });
+  hub.live.writers.set(run, { nodeId: node.id, epoch });
+  for (const other of hub.live.nodes.values()) {
+    if (other.report?.runs.some((backlog) => backlog.run === run) === true) hub.live.touchNode(other);
+  }
+  emit(hub, event, ["runs", "checkpoints"]);
+  if (lost !== null) emit(hub, lost);
+  return row;
+}
+
+/**
+ * `from` in the input: where a person has the run start. The epoch that it opens is the run's line from then on; the same value
+ * again goes on with that line, so that a container which is started again with the same command does not lose its work.
+ * @throws Fault RUN_NOT_ALLOWED, RUN_IN_USE, NODE_REVOKED, CONFLICT, NOT_FOUND (no complete checkpoint of that step), and the
+ * faults of the store
+ */
+export async function claimEpoch(
+  { hub, caller }: Context & { caller: NodeCaller },
+  input: z.infer<typeof claimEpochInput>,
+): Promise<ClaimAnswer> {
+  const node = await hearCaller({ hub, caller });
+  const { run, from, isLine = false, group } = input;
+  return hub.locks.run(`run ${run}`, () =>
+    notingRefusal({ hub, run, node }, async () => {
+      await requireAllowed({ hub, run, node });
+      const highestSeen = await openRun(hub, run, node);
+      await requireSameWay({ hub, run, node });
+      if (group !== undefined) return claimTogether({ hub, run, node }, { highestSeen, group, from });
+      await requireFree({ hub, run, node }, await currentEpoch(hub.db, run));
+      if (isLine) return claimLine({ hub, run, node }, highestSeen);
+      if (from === undefined) return withDoubtful(hub, run, await claimNewest({ hub, run, node }, highestSeen));
+      const chosen = await chooseStart(hub.db, run, from);
+      if (chosen === "as it is")
+        return { ...(await claimNewest({ hub, run, node }, highestSeen)), from: { isNew: false } };
+      return { ...(await claimChosen({ hub, run, node }, { highestSeen, chosen })), from: { isNew: true } };
+    }),
+  );
+}
+
+/**
+ * Opens an epoch that starts at the beginning, for a program that began anew. What was written before stays the newest until
+ * the new line has something complete. @throws Fault EPOCH_OVER when another node writes the run by now
+ */
+async function claimLine({ hub, run, node }: Claimant, highestSeen: number): Promise<ClaimAnswer> {
+  const writer = await currentEpoch(hub.db, run);
+  if (writer !== null) await requireWriter(hub.db, { run, epoch: writer.epoch, nodeId: node.id });
+  const newest = await newestComplete(hub.db, run);
+  return openEpoch({ hub, run, node }, { highestSeen, parent: null, isLine: true, newest });
+}
+
+/** One of several nodes that write the run together: it joins the epoch of the others, or opens the next one. */
+async function claimTogether(
+  claimant: Claimant,
+  about: { highestSeen: number; group: GroupClaim; from: ClaimFrom | undefined },
+): Promise<ClaimAnswer> {
+  const { hub, run } = claimant;
+  const { highestSeen, group, from } = about;
+  await requireJoinable(hub, run);
+  await joinOpen(hub, run);
+  const chosen = from === undefined ? ("as it is" as const) : await chooseStart(hub.db, run, from);
+  const isNew = chosen !== "as it is";
+  const last = await currentEpoch(hub.db, run);
+  const place = await findGroupPlace(claimant, { group, last, highestSeen });
+  const said = from === undefined ? {} : { from: { isNew } };
+  if (isNew || last === null || place === "open") {
+    const newest = isNew ? chosen : await newestComplete(hub.db, run);
+    const at = { highestSeen, parent: newest, isLine: !isNew, newest, group };
+    return withDoubtful(hub, run, { ...(await openEpoch(claimant, at)), ...said });
+  }
+  if (place === "join") await joinEpoch(claimant, last, group);
+  // All of them go on from the same checkpoint, whatever became complete meanwhile.
+  const isAtStart = place === "join" || group.start !== undefined;
+  const newest = isAtStart ? await parentCheckpoint(hub, last) : await newestComplete(hub.db, run);
+  return withDoubtful(hub, run, { ...answerOf(last, newest), ...said });
+}
+
+/** The checkpoint that an epoch goes on from. */
+async function parentCheckpoint(hub: Hub, { run, parentEpoch, parentStep }: Epoch): Promise<Newest> {
+  if (parentEpoch === null || parentStep === null) return null;
+  const which = { run, writerEpoch: parentEpoch, step: parentStep, state: "complete", role: null };
+  const found = await hub.db.checkpoint.findFirst({ where: which, orderBy: { committedAt: "desc" } });
+  return found ?? newestOfStep(hub.db, run, Number(parentStep));
+}
+
+/** Opens an epoch that starts where a person chose; null: at the beginning. */
+function claimChosen(
+  claimant: Claimant,
+  { highestSeen, chosen }: { highestSeen: number; chosen: Newest },
+): Promise<ClaimAnswer> {
+  return openEpoch(claimant, { highestSeen, parent: chosen, isLine: false, newest: chosen });
+}
+
+async function openEpoch(
+  { hub, run, node }: Claimant,
+  at: { highestSeen: number; parent: Newest; isLine: boolean; newest: Newest; group?: GroupClaim },
+): Promise<ClaimAnswer> {
+  const { parent: chosen, isLine, newest, group } = at;
+  let { highestSeen } = at;
+  const parent = chosen === null ? null : { epoch: chosen.writerEpoch, step: Number(chosen.step) };
+  const goesOnAt = chosen?.capturedAt.getTime() ?? null;
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const last = await currentEpoch(hub.db, run);
+    const claim = { hub, run, node, last, parent, goesOnAt, isChosen: !isLine, isLine, group };
+    const epoch = nextEpoch(last, highestSeen);
+    const taken = await claimInBucket(claim, epoch);
+    if (taken.length === 0) return answerOf(await recordClaim(claim, epoch), newest);
+    highestSeen = Math.max(epoch, await readHomes(hub, run, taken));
+  }
+  throw new Fault("CONFLICT", { op: "claimEpoch", subject: run });
+}
+
+/** Adds the doubtful checkpoint that a person might rather go on from. */
+async function withDoubtful(hub: Hub, run: RunName, answer: ClaimAnswer): Promise<ClaimAnswer> {
+  const { newest } = answer;
+  const after = newest === null ? null : { writerEpoch: newest.writerEpoch, step: BigInt(newest.step) };
+  const found = await doubtfulAfter(hub.db, run, after);
+  return found === null ? answer : { ...answer, doubtful: { step: Number(found.step), why: found.doubt ?? "" } };
+}
+
+const nextEpoch = (last: Epoch | null, highestSeen: number): number =>
+  Math.max((last?.epoch ?? 0) + 1, highestSeen === 0 ? 1 : highestSeen + ABOVE_LOST_HISTORY);
+
+async function claimNewest({ hub, run, node }: Claimant, seen: number): Promise<ClaimAnswer> {
+  let highestSeen = seen;
+  const before = await currentEpoch(hub.db, run);
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const last = await currentEpoch(hub.db, run);
+    const newest = await newestComplete(hub.db, run);
+    const parent = newest === null ? null : { epoch: newest.writerEpoch, step: Number(newest.step) };
+    const goesOnAt = newest?.capturedAt.getTime() ?? null;
+    const claim = { hub, run, node, last, parent, goesOnAt, isChosen: false, isLine: false };
+    if (last !== null && last.nodeId === node.id && last.epoch >= highestSeen) {
+      if (last.epoch === before?.epoch) return answerOf(last, newest);
+      if (goesOnFrom(last, parent)) return answerOf(await recordClaim({ ...claim, last: before }, last.epoch), newest);
+    }
+    const epoch = nextEpoch(last, highestSeen);
+    const taken = await claimInBucket(claim, epoch);
+    if (taken.length === 0) return answerOf(await recordClaim(claim, epoch), newest);
+    highestSeen = Math.max(epoch, await readHomes(hub, run, taken));
+  }
+  throw new Fault("CONFLICT", { op: "claimEpoch", subject: run });
+}
+
+/** Whether an epoch that was claimed before begins, or has come, where its node would go on now. */
+const goesOnFrom = ({ epoch, parentEpoch, parentStep }: Epoch, parent: Parent): boolean =>
+  parent?.epoch === epoch ||
+  (parentEpoch === (parent?.epoch ?? null) && parentStep === (parent === null ? null : BigInt(parent.step)));
+
+function answerOf({ epoch, parentEpoch, parentStep, isChosen, groupOf }: Epoch, newest: Newest): ClaimAnswer {
+  return {
+    epoch,
+    ...(groupOf !== null && { groupOf }),
+    ...(isChosen && { isChosen: true }),
+    parent: parentEpoch === null || parentStep === null ? null : { epoch: parentEpoch, step: Number(parentStep) },
+    newest:
+      newest === null
+        ? null
+        : {
+            checkpointId: newest.id,
+            run: runName.parse(newest.run),
+            writerEpoch: newest.writerEpoch,
+            step: Number(newest.step),
+            capturedAt: newest.capturedAt.getTime(),
+            ...placeIn(newest),
+          },
+  };
+}

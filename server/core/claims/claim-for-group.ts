@@ -1,0 +1,73 @@
+import type { GroupClaim } from "#protocol/checkpoint/pieces.ts";
+import type { Epoch, EpochMember } from "#prisma/client/client.ts";
+import type { Transaction } from "#prisma/open.ts";
+import { emit, recordEvent } from "../events/record-event.ts";
+import { requireFree, type Claimant } from "./may-claim.ts";
+import { RESUMABLE } from "../runs/newest.ts";
+
+/**
+ * Several nodes write an epoch together, each the pieces on its own disk ([decision 63]). The first of them opens it; the others
+ * join it and go on from the same checkpoint. A node whose program starts again, or that takes the place of another, opens the
+ * next one, which the others join when they start: pieces of one epoch are of one training.
+ */
+
+/** Finds the place of a node in the present epoch. `open`: the next epoch has to be opened. */
+export async function findGroupPlace(
+  { hub, run, node }: Claimant,
+  about: { group: GroupClaim; last: Epoch | null; highestSeen: number },
+): Promise<"open" | "join" | "go on"> {
+  const { group, last, highestSeen } = about;
+  if (last === null) return "open";
+  if (last.groupOf !== group.of || last.epoch < highestSeen) {
+    const isMember = (await hub.db.epochMember.count({ where: { run, epoch: last.epoch, nodeId: node.id } })) > 0;
+    const holder = await memberOf(hub.db, last, group.rank);
+    if (last.groupOf === null || holder !== null)
+      if (!isMember) await requireFree({ hub, run, node }, holderOf(last, holder));
+    return "open";
+  }
+  const holder = await memberOf(hub.db, last, group.rank);
+  if (holder === null) {
+    if (group.start === undefined) return "join";
+    // It has come so far without this node: whoever starts now goes on from there, in an epoch of its own.
+    const where = { run, writerEpoch: last.epoch, state: "complete", ...RESUMABLE };
+    return (await hub.db.checkpoint.count({ where })) > 0 ? "open" : "join";
+  }
+  if (holder.nodeId !== node.id) {
+    await requireFree({ hub, run, node }, holderOf(last, holder));
+    return "open";
+  }
+  return group.start === undefined || group.start === holder.start ? "go on" : "open";
+}
+
+const memberOf = (db: Pick<Transaction, "epochMember">, { run, epoch }: Epoch, rank: number) =>
+  db.epochMember.findUnique({ where: { run_epoch_rank: { run, epoch, rank } } });
+
+const holderOf = (last: Epoch, holder: EpochMember | null): Epoch =>
+  holder === null ? last : { ...last, nodeId: holder.nodeId };
+
+/** Writes down that a node is one of an epoch. */
+export async function addMember(
+  tx: Pick<Transaction, "epochMember">,
+  at: { run: string; epoch: number; nodeId: string; group: GroupClaim; now: number },
+): Promise<void> {
+  const { run, epoch, nodeId, group, now } = at;
+  const data = { nodeId, start: group.start ?? "", joinedAt: new Date(now) };
+  await tx.epochMember.upsert({
+    where: { run_epoch_rank: { run, epoch, rank: group.rank } },
+    update: data,
+    create: { run, epoch, rank: group.rank, ...data },
+  });
+}
+
+/** Joins the present epoch, and says so. */
+export async function joinEpoch({ hub, run, node }: Claimant, last: Epoch, group: GroupClaim): Promise<void> {
+  const { epoch } = last;
+  const now = hub.now();
+  const text = `joined ${run} as node ${group.rank} of ${group.of} (epoch ${epoch})`;
+  const event = await hub.db.$transaction(async (tx) => {
+    await addMember(tx, { run, epoch, nodeId: node.id, group, now });
+    return recordEvent(tx, { at: now, kind: "epoch-claimed", work: "moving", node, run, text });
+  });
+  hub.live.joinWriters(run, { nodeId: node.id, epoch });
+  emit(hub, event, ["runs"]);
+}

@@ -1,0 +1,17 @@
+import type { Hub } from "../api/hub.ts";
+
+const EVENTS_KEPT_MS = 90 * 86_400_000;
+
+/**
+ * Forgets what nobody needs any more: events after 90 days, sessions that are over, and who did what after as long as the
+ * operator wants it kept. A line of the audit that counts many uses is as old as the last of them.
+ */
+export async function forgetOld(hub: Pick<Hub, "db" | "now" | "settings">): Promise<void> {
+  const now = hub.now();
+  await hub.db.event.deleteMany({ where: { at: { lt: new Date(now - EVENTS_KEPT_MS) } } });
+  await hub.db.session.deleteMany({ where: { expiresAt: { lt: new Date(now) } } });
+  const before = new Date(now - hub.settings.auditKeptMs);
+  await hub.db.audit.deleteMany({
+    where: { at: { lt: before }, OR: [{ lastAt: null }, { lastAt: { lt: before } }] },
+  });
+}

@@ -1,0 +1,56 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { connect } from "#prisma/connection.ts";
+import { lowerThread } from "#storage/checksums/lower-thread.ts";
+import { advise } from "#server/features/advice/advise.ts";
+import { sumTransfers } from "./sum-transfers.ts";
+import { condense, gather } from "./gather.ts";
+import type { Answers, Question, Reply } from "./messages.ts";
+import { readPercentiles, readSeries } from "./read-percentiles.ts";
+import { createSeriesTable } from "./read-rows.ts";
+
+/**
+ * The thread that reads history: long reads must not hold up what nodes and people ask meanwhile. It has a connection of its
+ * own through the same library as the hub's (two copies of SQLite in one process would drop each other's locks), and that
+ * connection can only read.
+ */
+
+const port = parentPort;
+if (port === null) throw new Error("this is a thread of the hub: start server/main.ts");
+lowerThread();
+const client = await connect(String(workerData));
+await client.execute("PRAGMA query_only = ON");
+const series = createSeriesTable(client);
+
+function answer(question: Question): Promise<Answers[keyof Answers]> {
+  switch (question.op) {
+    case "gather":
+      return gather(client, series, question);
+    case "condense":
+      return condense(client, question);
+    case "percentiles":
+      return readPercentiles(client, series, question);
+    case "series":
+      return readSeries(client, series, question);
+    case "advise":
+      return advise(client, series, question);
+    case "sum-transfers":
+      return sumTransfers(client, question);
+  }
+}
+
+let turn = Promise.resolve();
+port.on("message", (message: { id: number; question: Question } | "end") => {
+  turn = turn.then(async () => {
+    if (message === "end") {
+      client.close();
+      port.close();
+      return;
+    }
+    const { id } = message;
+    const reply: Reply = await answer(message.question).then(
+      (value) => ({ id, answer: value }),
+      (error: unknown) => ({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
+    );
+    port.postMessage(reply);
+  });
+});

@@ -1,0 +1,47 @@
+import { HOUR_MS, HOURS_A_DAY } from "../stretch.ts";
+
+/** Which rows answer for a range: whole days where there are any, hours at both ends, and what no row holds yet. Pure. */
+export interface RangePlan {
+  /** As it was widened, epoch ms. */
+  from: number;
+  to: number;
+  /** Numbers of stretches, the end exclusive; empty when the end is not above the beginning. */
+  days: readonly [number, number];
+  hours: readonly (readonly [number, number])[];
+  /** Epoch ms; null when everything lies in rows. */
+  tail: readonly [number, number] | null;
+}
+
+export interface Kept {
+  /** Up to where (exclusive) there are rows of hours and of days. */
+  hourThrough: number;
+  dayThrough: number;
+  /** Hours before this one are not kept any more. */
+  oldestHour: number;
+}
+
+export function planRange(range: { from: number; to: number }, kept: Kept): RangePlan {
+  const { hourThrough, dayThrough, oldestHour } = kept;
+  const dayHours = dayThrough * HOURS_A_DAY;
+  let first = Math.floor(range.from / HOUR_MS);
+  let last = Math.ceil(range.to / HOUR_MS);
+  if (first < oldestHour) first = Math.floor(first / HOURS_A_DAY) * HOURS_A_DAY;
+  if (last < oldestHour && last <= dayHours) last = Math.ceil(last / HOURS_A_DAY) * HOURS_A_DAY;
+  const days = [Math.ceil(first / HOURS_A_DAY), Math.min(Math.floor(last / HOURS_A_DAY), dayThrough)] as const;
+  const inRows = Math.min(last, hourThrough);
+  const hours =
+    days[0] < days[1]
+      ? ([
+          [first, days[0] * HOURS_A_DAY],
+          [days[1] * HOURS_A_DAY, inRows],
+        ] as const)
+      : ([[first, inRows]] as const);
+  const tailFrom = Math.max(first, hourThrough);
+  return {
+    from: first * HOUR_MS,
+    to: last * HOUR_MS,
+    days,
+    hours: hours.filter(([from, to]) => from < to),
+    tail: tailFrom < last ? [tailFrom * HOUR_MS, last * HOUR_MS] : null,
+  };
+}

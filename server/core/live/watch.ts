@@ -1,0 +1,148 @@
+import { setImmediate } from "node:timers/promises";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import { isEnded } from "#protocol/wire/transfer.ts";
+import type { LiveMessage } from "#protocol/wire/views.ts";
+import { isTokenGood } from "../accounts/api-tokens/read-token.ts";
+import { readSession } from "../accounts/auth/session.ts";
+import type { Hub } from "../api/hub.ts";
+import { trpcError, type Context, type PersonCaller } from "../api/trpc.ts";
+import type { LiveNode } from "./live-node.ts";
+import { changesOf, shownRowOf, type ShownRow } from "./shown-row.ts";
+
+/**
+ * The one stream of a browser: the whole fleet first, then what changed, at most once per second each. When the hub ends
+ * it ends with an error that means "come back": a stream that ends in peace stays away.
+ */
+
+const PACE_MS = 1_000;
+/**
+ * Of a large fleet hundreds of nodes change in a second. A page that gets all of them at once is busy for several frames, so
+ * they come in a few messages, evenly over the second.
+ */
+const NODES_AT_ONCE = 150;
+const MOST_MESSAGES = 6;
+/** Of the whole fleet: others are answered between two messages of it. */
+const NODES_OF_THE_WHOLE = 500;
+/** A page counts as old when it has heard nothing for some seconds. */
+const BEAT_MS = 4_000;
+const SESSION_CHECK_MS = 10_000;
+const EVENTS_TOLD = 50;
+
+async function* whole(hub: Hub): AsyncGenerator<LiveMessage> {
+  const { live } = hub;
+  const now = hub.now();
+  yield { type: "fleet", fleet: await live.fleet(now) };
+  const nodes = [...live.nodes.values()];
+  const rowsOf = (some: readonly LiveNode[]) => some.map((node) => shownRowOf(live, node, now).row);
+  yield { type: "nodes", nodes: rowsOf(nodes.slice(0, NODES_OF_THE_WHOLE)) };
+  for (let from = NODES_OF_THE_WHOLE; from < nodes.length; from += NODES_OF_THE_WHOLE) {
+    await setImmediate();
+    yield { type: "node-changes", joined: rowsOf(nodes.slice(from, from + NODES_OF_THE_WHOLE)), changed: [] };
+  }
+  const moving = [...live.transfers.values()].filter(({ row }) => !isEnded(row.state));
+  yield { type: "transfers", whole: true, transfers: moving.map(({ row }) => row) };
+  // A page that comes back also hears of what happened while nobody told it.
+  yield { type: "events", events: live.events.slice(-EVENTS_TOLD) };
+}
+
+/** What is newer than revision `seen`, and events after `lastEvent`: all but the nodes. */
+async function* changes(hub: Hub, seen: number, lastEvent: number): AsyncGenerator<LiveMessage> {
+  const { live } = hub;
+  yield { type: "fleet", fleet: await live.fleet(hub.now()) };
+  const transfers = [...live.transfers.values()].filter(({ revision }) => revision > seen);
+  if (transfers.length > 0) yield { type: "transfers", whole: false, transfers: transfers.map(({ row }) => row) };
+  const events = live.events.filter(({ id }) => id > lastEvent);
+  if (events.length > 0) yield { type: "events", events };
+  const topics = [...live.staleAt].filter(([, revision]) => revision > seen).map(([topic]) => topic);
+  if (topics.length > 0) yield { type: "stale", topics };
+}
+
+/** Nodes newer than revision `seen`, in as many messages as they are worth; each tells what is true when it is sent. */
+function changedNodes({ live, now }: Hub, seen: number): (() => LiveMessage)[] {
+  const nodes = [...live.nodes.values()].filter((node) => node.revision > seen);
+  const each = Math.max(NODES_AT_ONCE, Math.ceil(nodes.length / MOST_MESSAGES));
+  return Array.from({ length: Math.ceil(nodes.length / each) }, (_, at) => () => {
+    const shown = nodes.slice(at * each, (at + 1) * each).map((node) => shownRowOf(live, node, now()));
+    const isNew = ({ since }: ShownRow): boolean => (since.get("id") ?? 0) > seen;
+    return {
+      type: "node-changes",
+      joined: shown.filter(isNew).map(({ row }) => row),
+      changed: shown.filter((one) => !isNew(one)).map((one) => changesOf(one, seen)),
+    };
+  });
+}
+
+/** Ends the stream of a session or an API token that is over. */
+async function checkCaller(hub: Hub, caller: PersonCaller): Promise<void> {
+  const isGood =
+    caller.kind === "person"
+      ? (await readSession(hub, caller.sessionHash)) !== null
+      : await isTokenGood(hub, caller.tokenId);
+  if (!isGood) throw trpcError(new Fault(caller.kind === "person" ? "NOT_SIGNED_IN" : "API_TOKEN_REFUSED"));
+}
+
+/** @throws TOO_MANY_TRIES (as a tRPC error) */
+function enter({ live, now }: Hub, caller: PersonCaller): () => void {
+  try {
+    return live.enter(now, caller.kind === "person" ? caller.sessionHash : caller.tokenId);
+  } catch (error) {
+    throw isFault(error) ? trpcError(error) : error;
+  }
+}
+
+/** @throws TOO_MANY_TRIES, SHUTTING_DOWN when the hub ends, NOT_SIGNED_IN when the session does (as tRPC errors: they end the stream) */
+export async function* watch(
+  { hub, caller }: Context & { caller: PersonCaller },
+  signal: AbortSignal,
+): AsyncGenerator<LiveMessage> {
+  const { live } = hub;
+  const leave = enter(hub, caller);
+  const abort = AbortSignal.any([signal, hub.closing]);
+  try {
+    let seen = live.revision;
+    let lastEvent = live.events.at(-1)?.id ?? 0;
+    yield* whole(hub);
+    let checkedAt = hub.now();
+    // None: what was taken away before the stream began is noticed in the first round.
+    let sessionEnds = -1;
+    while (!abort.aborted) {
+      const isFresh = live.revision > seen;
+      let restMs = PACE_MS;
+      if (isFresh) {
+        const [from, fromEvent, endsBefore] = [seen, lastEvent, live.sessionEnds];
+        seen = live.revision;
+        lastEvent = live.events.at(-1)?.id ?? 0;
+        const messages = changedNodes(hub, from);
+        const eachMs = PACE_MS / Math.max(1, messages.length);
+        yield* changes(hub, from, fromEvent);
+        for (const [at, message] of messages.entries()) {
+          if (at > 0) await live.sessionsChanged.wait({ timeoutMs: eachMs, abort });
+          if (abort.aborted) break;
+          if (live.sessionEnds !== endsBefore) {
+            // Perhaps it was this one's session: the rest is told when that is known.
+            seen = from;
+            break;
+          }
+          yield message();
+        }
+        restMs = eachMs;
+      }
+      // Between two rounds only the end of a session is heard; then the next change, or a beat. One that ended while this
+      // stream was busy rang a bell that nobody heard.
+      if (live.sessionEnds !== sessionEnds) {
+        // It is looked at below.
+      } else if (isFresh) await live.sessionsChanged.wait({ timeoutMs: restMs, abort });
+      else {
+        await live.changed.wait({ timeoutMs: BEAT_MS, abort });
+        if (!abort.aborted && live.revision === seen) yield { type: "beat", at: hub.now() };
+      }
+      if (hub.now() - checkedAt < SESSION_CHECK_MS && live.sessionEnds === sessionEnds) continue;
+      checkedAt = hub.now();
+      sessionEnds = live.sessionEnds;
+      await checkCaller(hub, caller);
+    }
+  } finally {
+    leave();
+  }
+  if (hub.closing.aborted) throw trpcError(new Fault("SHUTTING_DOWN"));
+}

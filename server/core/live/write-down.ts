@@ -1,0 +1,96 @@
+import { isEnded } from "#protocol/wire/transfer.ts";
+import type { TransferRow } from "#protocol/wire/views.ts";
+import type { Transaction } from "#prisma/open.ts";
+import type { Hub } from "../api/hub.ts";
+import type { LiveNode } from "./live-node.ts";
+
+/**
+ * Progress was never promised as durable: a restart of the hub forgets what is not written down yet. The oldest words are
+ * written first, so many at each beat of the clock that a small fleet is at most 15 s old on disk and a large one a minute,
+ * and never so many at once that anybody waits. One statement takes hundreds of rows: the database reads them out of JSON.
+ */
+
+const AGE_MS = 15_000;
+const OLDEST_MS = 60_000;
+const ROWS_PER_STATEMENT = 250;
+
+/**
+ * What of the nodes is written at this beat: nothing until the oldest word is old enough, then a minute's fair share of a
+ * large fleet, or all of a small one. Younger words go along: one flush of the disk for all of them, not one for each.
+ */
+function dueOf(nodes: Iterable<LiveNode>, now: number): LiveNode[] {
+  const dirty = [...nodes].filter((node) => node.dirty).toSorted((a, b) => a.writtenAt - b.writtenAt);
+  const old = dirty.filter((node) => now - node.writtenAt >= AGE_MS).length;
+  if (old === 0) return [];
+  return dirty.slice(0, Math.max(ROWS_PER_STATEMENT, Math.ceil((old * 1_000) / (OLDEST_MS - AGE_MS))));
+}
+
+async function writeNodes(tx: Transaction, nodes: readonly LiveNode[]): Promise<void> {
+  for (let from = 0; from < nodes.length; from += ROWS_PER_STATEMENT) {
+    const words = nodes.slice(from, from + ROWS_PER_STATEMENT).map(({ id, lastSeenAt, report }) => ({
+      id,
+      lastSeenAt,
+      report: report === null ? null : JSON.stringify({ ...report, transfers: [] }),
+    }));
+    await tx.$executeRaw`
+      UPDATE "Node" SET "lastSeenAt" = word.value ->> 'lastSeenAt', "lastReport" = word.value ->> 'report'
+      FROM json_each(${JSON.stringify(words)}) AS word WHERE "Node"."id" = word.value ->> 'id'`;
+  }
+}
+
+/** An end that was recorded meanwhile stays; a failed one that is tried again goes on. */
+async function writeTransfers(tx: Transaction, rows: readonly TransferRow[]): Promise<void> {
+  for (let from = 0; from < rows.length; from += ROWS_PER_STATEMENT) {
+    const words = rows.slice(from, from + ROWS_PER_STATEMENT).map((row) => ({
+      id: row.id,
+      state: row.state,
+      bytesDone: row.bytesDone,
+      bytesTotal: row.bytesTotal,
+      filesDone: row.filesDone,
+      filesTotal: row.filesTotal,
+      connections: row.connections,
+      retries: row.retries,
+      fault: row.fault === null ? null : JSON.stringify(row.fault),
+      startedAt: row.startedAt,
+    }));
+    await tx.$executeRaw`
+      UPDATE "Transfer" SET "state" = word.value ->> 'state', "bytesDone" = word.value ->> 'bytesDone',
+        "bytesTotal" = word.value ->> 'bytesTotal', "filesDone" = word.value ->> 'filesDone',
+        "filesTotal" = word.value ->> 'filesTotal', "connections" = word.value ->> 'connections',
+        "retries" = word.value ->> 'retries', "fault" = word.value ->> 'fault',
+        "startedAt" = word.value ->> 'startedAt', "endedAt" = NULL
+      FROM json_each(${JSON.stringify(words)}) AS word
+      WHERE "Transfer"."id" = word.value ->> 'id' AND "Transfer"."state" NOT IN ('done', 'cancelled', 'superseded')`;
+  }
+}
+
+/** Writes last words and reports of nodes, and progress of transfers that go on; `everything` at the end of the hub. */
+export async function writeDown(hub: Pick<Hub, "db" | "live" | "now">, extent: "due" | "everything"): Promise<void> {
+  const now = hub.now();
+  const all = hub.live.nodes.values();
+  const nodes = extent === "everything" ? [...all].filter((node) => node.dirty) : dueOf(all, now);
+  const isDue = extent === "everything" || now - hub.live.transfersWrittenAt >= AGE_MS;
+  const transfers = isDue
+    ? [...hub.live.transfers.values()].filter(({ dirty, row }) => dirty && !isEnded(row.state))
+    : [];
+  if (isDue) hub.live.transfersWrittenAt = now;
+  if (nodes.length + transfers.length === 0) return;
+  for (const node of nodes) {
+    node.dirty = false;
+    node.writtenAt = now;
+  }
+  for (const transfer of transfers) transfer.dirty = false;
+  await hub.db.$transaction(async (tx) => {
+    await writeNodes(tx, nodes);
+    await writeTransfers(
+      tx,
+      transfers.map(({ row }) => row),
+    );
+  });
+}
+
+/** Writes transfers whose state has changed, at once: lists are asked for by state. */
+export async function writeMoves(hub: Pick<Hub, "db" | "live">, rows: readonly TransferRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  await hub.db.$transaction((tx) => writeTransfers(tx, rows));
+}

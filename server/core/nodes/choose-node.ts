@@ -1,0 +1,53 @@
+import { isExpected } from "#protocol/fleet/node-status.ts";
+import { isEnded } from "#protocol/wire/transfer.ts";
+import { expectedRate } from "../history/expected-rate.ts";
+import type { Hub } from "../api/hub.ts";
+import { stateOf, type LiveNode } from "../live/live-node.ts";
+
+/** Nodes that something moves on, or will as soon as it may. */
+function busyNodes(hub: Hub): ReadonlySet<string> {
+  const busy = new Set<string>();
+  for (const { row } of hub.live.transfers.values()) if (!isEnded(row.state)) busy.add(row.nodeId);
+  return busy;
+}
+
+const backlogOf = ({ report }: LiveNode): number =>
+  (report?.runs ?? []).reduce((sum, { unsafeCheckpoints }) => sum + unsafeCheckpoints, 0);
+
+/**
+ * Online nodes of a bucket profile with nothing of their own to move, the fastest first. `roomBytes`: so much of the disk must
+ * be free, as far as that is known.
+ */
+export function idleNodes(
+  hub: Hub,
+  wanted: {
+    profileId: string;
+    roomBytes: number;
+    /** Nodes of these profiles may read it; left out: of that one. */
+    from?: ReadonlySet<string>;
+  },
+): LiveNode[] {
+  const from = wanted.from ?? new Set([wanted.profileId]);
+  const busy = busyNodes(hub);
+  const rateOf = (node: LiveNode) =>
+    expectedRate(hub, { nodeId: node.id, profileId: wanted.profileId, direction: "download" })?.bytesPerSecond ?? 0;
+  return [...hub.live.nodes.values()]
+    .filter(
+      (node) =>
+        from.has(node.profileId) &&
+        isExpected(stateOf(node)) &&
+        node.mailboxes.size > 0 &&
+        !busy.has(node.id) &&
+        backlogOf(node) === 0 &&
+        (node.report?.disk == null || node.report.disk.freeBytes >= wanted.roomBytes),
+    )
+    .map((node) => ({ node, rate: rateOf(node) }))
+    .toSorted((a, b) => b.rate - a.rate || (a.node.name < b.node.name ? -1 : 1))
+    .map(({ node }) => node);
+}
+
+/** For something that can wait at the node: an idle one, else any that is online; null when there is none. */
+export const anyNode = (hub: Hub, about: { profileId: string; from: ReadonlySet<string> }): LiveNode | null =>
+  idleNodes(hub, { ...about, roomBytes: 0 })[0] ??
+  [...hub.live.nodes.values()].find((node) => about.from.has(node.profileId) && isExpected(stateOf(node))) ??
+  null;

@@ -1,0 +1,23 @@
+import type { Context, NodeCaller } from "../api/trpc.ts";
+import { liveNodeOf } from "./live-node-of.ts";
+
+/** The worker stops on purpose: the node is offline, not silent. */
+export async function goodbye({ hub, caller }: Context & { caller: NodeCaller }): Promise<{ ok: true }> {
+  const node = liveNodeOf(hub, caller.nodeId);
+  const now = hub.now();
+  await hub.db.node.updateMany({
+    where: { id: node.id },
+    data: {
+      leftAt: new Date(now),
+      lastSeenAt: new Date(now),
+      lastReport: node.report === null ? null : JSON.stringify({ ...node.report, transfers: [] }),
+    },
+  });
+  node.leftAt = now;
+  node.lastSeenAt = now;
+  node.presence = "heard";
+  hub.live.stopClocks(new Set([node.id]));
+  hub.live.touchNode(node);
+  hub.live.markStale(["runs"]);
+  return { ok: true };
+}

@@ -1,0 +1,11 @@
+import type { LiveNode } from "../live/live-node.ts";
+import type { Context, NodeCaller } from "../api/trpc.ts";
+import { hearFrom } from "./hear-from.ts";
+import { liveNodeOf } from "./live-node-of.ts";
+
+/** The node that calls: that it does is a sign of life. @throws Fault NODE_UNKNOWN, NODE_REVOKED */
+export async function hearCaller({ hub, caller }: Pick<Context, "hub"> & { caller: NodeCaller }): Promise<LiveNode> {
+  const node = liveNodeOf(hub, caller.nodeId);
+  await hearFrom(hub, node);
+  return node;
+}

@@ -1,0 +1,19 @@
+import { Fault } from "#protocol/faults/fault.ts";
+import type { KeySource } from "#protocol/wire/requests.ts";
+import type { Context } from "../api/trpc.ts";
+import { sealKey, type SealedKey } from "./imports.ts";
+
+/** Imported keys belong to the person who pasted them. @throws Fault NOT_SIGNED_IN */
+export function personIdOf({ caller }: Pick<Context, "caller">): string {
+  if (caller.kind !== "person") throw new Fault("NOT_SIGNED_IN");
+  return caller.person.id;
+}
+
+/**
+ * The key that was typed or pasted, sealed for a row of its own.
+ * @throws Fault NOT_FOUND when what was pasted is no longer kept
+ */
+export async function keyOf(context: Pick<Context, "caller" | "hub">, source: KeySource): Promise<SealedKey> {
+  const { hub } = context;
+  return "handle" in source ? hub.imports.find(personIdOf(context), source) : await sealKey(hub.keeper, source);
+}

@@ -1,0 +1,37 @@
+import type { Transaction } from "#prisma/open.ts";
+import { UNKNOWN_FACTS } from "#protocol/wire/hello.ts";
+import { hashOf, newSecret } from "#server/platform/random-id.ts";
+
+const LONGEST_NAME = 64;
+
+/**
+ * A node that the bucket names and the database does not know is written down as gone: its credential was lost with the
+ * record, so it has to enrol again, as a new one.
+ */
+export async function ensureNode(
+  tx: Pick<Transaction, "node">,
+  node: { id: string; name: string },
+  at: { profileId: string; now: number },
+): Promise<void> {
+  if ((await tx.node.findUnique({ where: { id: node.id }, select: { id: true } })) !== null) return;
+  const taken = await tx.node.findUnique({ where: { name: node.name }, select: { id: true } });
+  const suffix = `-${node.id.replace(/-/g, "").slice(0, 8)}`;
+  const gone = new Date(at.now);
+  await tx.node.create({
+    data: {
+      id: node.id,
+      name: taken === null ? node.name : node.name.slice(0, LONGEST_NAME - suffix.length) + suffix,
+      // Nobody has the secret of this hash.
+      credentialHash: hashOf(newSecret("tmn")),
+      profileId: at.profileId,
+      facts: JSON.stringify(UNKNOWN_FACTS),
+      enrolledAt: gone,
+      tokenId: null,
+      lastSeenAt: null,
+      leftAt: gone,
+      revokedAt: null,
+      acceptedSeq: 0,
+      lastReport: null,
+    },
+  });
+}

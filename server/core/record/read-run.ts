@@ -1,0 +1,146 @@
+import { isFault } from "#protocol/faults/fault.ts";
+import type { RunName } from "#protocol/base/names.ts";
+import type { HistoryFound } from "#protocol/wire/upkeep.ts";
+import { listObjects, type ListedObject } from "#storage/s3/listing.ts";
+import { getObjectText } from "#storage/s3/objects.ts";
+import type { Database } from "#prisma/open.ts";
+import { abandonAgain } from "../runs/abandon-newer.ts";
+import type { OpenStore } from "../profiles/open-store.ts";
+import type { HistoryKind, HistoryScope } from "./history-kind.ts";
+import { isHomeOf } from "../profiles/homes-of.ts";
+import { becomesHome } from "./find-home.ts";
+import { EPOCH_CLAIMS } from "./take-claim.ts";
+import { FINDING_OBJECTS } from "./take-finding.ts";
+import { KEEP_RECORDS } from "./take-keeping.ts";
+import { MANIFESTS } from "./take-manifest.ts";
+
+/**
+ * Reads what a bucket knows of a run and writes down what the database does not. The database is a cache of the immutable
+ * objects of the bucket, which is why it can be lost. Listings are strict: one that fails ends the reading of the run, which
+ * then counts as not read; it is never a shorter history. An object that is not what its key says is refused, named and
+ * counted, and the others go on. One object is in memory at a time.
+ */
+
+/** What tells of the past, in the order it is read. More kinds are more rows. */
+export const HISTORY_KINDS: readonly HistoryKind[] = [EPOCH_CLAIMS, MANIFESTS, KEEP_RECORDS, FINDING_OBJECTS];
+
+const REFUSED_NAMED = 100;
+
+export const nothingFound = (): HistoryFound => ({
+  runs: 0,
+  epochs: 0,
+  checkpoints: 0,
+  missing: 0,
+  refused: 0,
+  refusedKeys: [],
+});
+
+export function refuse(found: HistoryFound, key: string, why: string): void {
+  found.refused++;
+  if (found.refusedKeys.length < REFUSED_NAMED) found.refusedKeys.push({ key, why });
+}
+
+/** What an object itself can be blamed for. Everything else (the link, rights, the disk) ends the reading. */
+const OWN_FAULTS: ReadonlySet<string> = new Set([
+  "BAD_INPUT",
+  "NOT_THIS_NODES",
+  "CONFLICT",
+  "TOO_LARGE",
+  "NO_SUCH_KEY",
+  "SIZE_MISMATCH",
+  "OBJECT_CHANGED",
+]);
+
+interface Reading extends HistoryScope {
+  found: HistoryFound;
+}
+
+async function takeObject(kind: HistoryKind, reading: Reading, listed: ListedObject): Promise<boolean> {
+  const { store, found } = reading;
+  const { key, modifiedAt } = listed;
+  try {
+    if (await kind.isKnown(reading, key)) return false;
+    const at = { bucket: store.access.bucket, key, maxBytes: kind.mostBytes };
+    const { text } = await getObjectText(store.client, at);
+    return await kind.take(reading, { key, text, modifiedAt });
+  } catch (error) {
+    if (!isFault(error) || !OWN_FAULTS.has(error.code)) throw error;
+    refuse(found, key, error.context.detail ?? error.code);
+    await kind.onRefused?.(reading, key);
+    return false;
+  }
+}
+
+/** Reads all of one kind; returns the highest epoch that a key speaks of. */
+async function readKind(kind: HistoryKind, reading: Reading): Promise<{ highest: number; taken: number }> {
+  const { store, run, found } = reading;
+  const prefix = `${store.prefix}${kind.folder}/${run}/`;
+  const listed: ListedObject[] = [];
+  let highest = 0;
+  for await (const object of listObjects(store.client, { bucket: store.access.bucket, prefix })) {
+    const epoch = kind.epochOf(object.key.slice(prefix.length));
+    if (epoch === null) refuse(found, object.key, `it is no key of ${kind.folder}`);
+    else {
+      highest = Math.max(highest, epoch);
+      listed.push(object);
+    }
+  }
+  let taken = 0;
+  // Of two that speak of the same thing the later one counts.
+  for (const object of listed.toSorted((a, b) => b.modifiedAt - a.modifiedAt)) {
+    if (await takeObject(kind, reading, object)) taken++;
+  }
+  found.missing += await kind.countMissing(reading, new Set(listed.map(({ key }) => key)));
+  return { highest, taken };
+}
+
+/**
+ * Reads one run. Afterwards its row says the highest epoch that was seen: the node of that epoch may go on, lower ones are
+ * over, and new ones start well above.
+ * @throws Fault those of the store
+ */
+export async function readRun(
+  hub: { db: Database; now: () => number },
+  at: { store: OpenStore; run: RunName },
+  found: HistoryFound,
+): Promise<void> {
+  const { db } = hub;
+  const { run, store } = at;
+  const known = await db.run.findUnique({ where: { name: run } });
+  if (
+    known !== null &&
+    !(await isHomeOf(db, run, store.profileId)) &&
+    !(await becomesHome(db, { store, run }, hub.now()))
+  ) {
+    refuse(found, `${store.prefix}epochs/${run}/`, "a run of this name lives in another bucket profile");
+    return;
+  }
+  const createdAt = new Date(hub.now());
+  if (known === null) {
+    await db.run.create({ data: { name: run, profileId: store.profileId, createdAt, highestSeen: null } });
+  }
+  const reading: Reading = { db, store, run, now: hub.now(), found };
+  const counts: number[] = [];
+  let highest = 0;
+  for (const kind of HISTORY_KINDS) {
+    const read = await readKind(kind, reading);
+    counts.push(read.taken);
+    highest = Math.max(highest, read.highest);
+  }
+  const last = await db.epoch.findFirst({ where: { run }, orderBy: { epoch: "desc" } });
+  const first = await db.epoch.findFirst({ where: { run }, orderBy: { epoch: "asc" } });
+  const beganAt = known?.createdAt ?? first?.claimedAt ?? createdAt;
+  const highestSeen = Math.max(highest, last?.epoch ?? 0, known?.highestSeen ?? 0);
+  await db.$transaction((tx) => abandonAgain(tx, run));
+  await db.$transaction([
+    // Their epochs were over before this record knew it.
+    db.checkpoint.updateMany({
+      where: { run, state: "uploading", writerEpoch: { lt: highestSeen } },
+      data: { state: "torn" },
+    }),
+    db.run.update({ where: { name: run }, data: { highestSeen, createdAt: beganAt } }),
+  ]);
+  found.runs++;
+  found.epochs += counts[0] ?? 0;
+  found.checkpoints += counts[1] ?? 0;
+}

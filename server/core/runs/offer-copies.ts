@@ -1,0 +1,81 @@
+import type { CopyOffer } from "#protocol/wire/homes.ts";
+import type { LinkDirection } from "#protocol/wire/transfer.ts";
+import type { Checkpoint } from "#prisma/client/client.ts";
+import { expectedOfNeighbours, expectedRate } from "../history/expected-rate.ts";
+import type { Hub } from "../api/hub.ts";
+import { nodeStoreOf } from "../nodes/hello.ts";
+import { completeCopies, type Lying } from "../profiles/homes-of.ts";
+import { awayFor } from "./note-away.ts";
+
+/** Which way of a node's link to compare buckets by: rates of different ways say nothing about each other. */
+function wayKnown(
+  hub: Pick<Hub, "history" | "live">,
+  about: { nodeId: string; profileIds: readonly string[]; wanted: LinkDirection },
+): LinkDirection {
+  const other = about.wanted === "upload" ? ("download" as const) : ("upload" as const);
+  const known = (direction: LinkDirection) =>
+    about.profileIds.every((profileId) => expectedRate(hub, { nodeId: about.nodeId, profileId, direction }) !== null);
+  return !known(about.wanted) && known(other) ? other : about.wanted;
+}
+
+/** What is expected of a node's link to each of these buckets, bytes per second, by its own history first; null: unknown. */
+export function ratesTo(
+  hub: Pick<Hub, "history" | "live">,
+  about: { nodeId: string; profileIds: readonly string[]; wanted: LinkDirection },
+): Map<string, number | null> {
+  const direction = wayKnown(hub, about);
+  const rateOf = (profileId: string): number | null =>
+    (
+      expectedRate(hub, { nodeId: about.nodeId, profileId, direction }) ??
+      expectedOfNeighbours(hub, { profileId, direction })
+    )?.bytesPerSecond ?? null;
+  return new Map(about.profileIds.map((id) => [id, rateOf(id)]));
+}
+
+interface Ranked {
+  isDamaged: boolean;
+  isAway: boolean;
+  bytesPerSecond: number | null;
+}
+
+/**
+ * Sound before damaged, within reach before out of it, fast before slow. What nobody has measured keeps its place in the order
+ * that people gave, behind what is known.
+ */
+export const byFitness = (a: Ranked, b: Ranked): number =>
+  Number(a.isDamaged) - Number(b.isDamaged) ||
+  Number(a.isAway) - Number(b.isAway) ||
+  (b.bytesPerSecond ?? -1) - (a.bytesPerSecond ?? -1);
+
+/** The copy that a node would read first. */
+export function bestFor(
+  hub: Pick<Hub, "history" | "live">,
+  { nodeId, copies }: { nodeId: string; copies: readonly Lying[] },
+): { profileId: string; bucket: string } {
+  const rates = ratesTo(hub, { nodeId, profileIds: copies.map(({ profileId }) => profileId), wanted: "download" });
+  const ranked = copies.map(({ profileId, bucket, damagedAt }) => ({
+    profileId,
+    bucket,
+    isDamaged: damagedAt !== null,
+    isAway: awayFor(hub, profileId) !== null,
+    bytesPerSecond: rates.get(profileId) ?? null,
+  }));
+  return ranked.toSorted(byFitness)[0] ?? { profileId: "", bucket: "" };
+}
+
+/** From where a node may read a checkpoint, best first. */
+export async function offerCopies(hub: Hub, about: { nodeId: string; checkpoint: Checkpoint }): Promise<CopyOffer[]> {
+  const { nodeId, checkpoint } = about;
+  const copies = await completeCopies(hub.db, checkpoint);
+  const rates = ratesTo(hub, { nodeId, profileIds: copies.map(({ profileId }) => profileId), wanted: "download" });
+  const offers: (CopyOffer & Ranked)[] = [];
+  for (const { profileId, damagedAt } of copies) {
+    const store = await nodeStoreOf(hub, profileId);
+    if (store === null) continue;
+    const isAway = awayFor(hub, profileId) !== null;
+    offers.push({ store, isDamaged: damagedAt !== null, isAway, bytesPerSecond: rates.get(profileId) ?? null });
+  }
+  return offers
+    .toSorted(byFitness)
+    .map(({ store, isDamaged, bytesPerSecond }) => ({ store, isDamaged, bytesPerSecond }));
+}

@@ -1,0 +1,183 @@
+import { createHash } from "node:crypto";
+import type { NodeEvent } from "#protocol/wire/reports.ts";
+import { LEAST_UNCERTAIN_MS, lostWords } from "#protocol/history/losses.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import type { EventRow } from "#protocol/wire/views.ts";
+import type { Loss } from "#prisma/client/client.ts";
+import type { Transaction } from "#prisma/open.ts";
+import { recordEvent } from "../events/record-event.ts";
+import type { Hub } from "../api/hub.ts";
+import type { LiveNode } from "../live/live-node.ts";
+
+/**
+ * The loss ledger: what training had to do again. A node that was interrupted and goes on reports it itself, to the step; of
+ * one that another node takes over from, what counts is its last report, until the node that took over says that it had to go
+ * further back than to what was newest when it claimed the run.
+ */
+interface Lost {
+  id: string;
+  at: number;
+  run: string;
+  epoch: number;
+  nodeId: string;
+  by: { id: string; name: string };
+  fromStep: number | null;
+  lastStep: number;
+  lostMs: number;
+  isEstimated: boolean;
+}
+
+const againWords = (lost: Parameters<typeof lostWords>[0]): string =>
+  `${lostWords(lost)} ${lost.lostSteps === 0 ? "is" : "are"} done again`;
+
+/** No interruption costs more than a year. */
+const LONGEST_LOSS_MS = 366 * 86_400_000;
+/** Of one node in a day: more often than once a minute nobody is interrupted. */
+const MOST_A_DAY = 1_440;
+
+async function hasToldTooMuch(tx: Transaction, about: { hub: Pick<Hub, "now">; node: LiveNode }): Promise<boolean> {
+  const since = new Date(about.hub.now() - 86_400_000);
+  return (await tx.loss.count({ where: { nodeId: about.node.id, at: { gte: since } } })) >= MOST_A_DAY;
+}
+
+const placeOf = (step: number | null): string => (step === null ? "its beginning" : `step ${formatCount(step)}`);
+
+async function write(tx: Transaction, lost: Lost, hub: Pick<Hub, "counters">): Promise<EventRow | null> {
+  const { id, at, run, epoch, nodeId, by, fromStep, lastStep, lostMs, isEstimated } = lost;
+  if ((await tx.loss.count({ where: { id } })) > 0) return null;
+  const lostSteps = lastStep - (fromStep ?? 0);
+  await tx.loss.create({
+    data: {
+      id,
+      at: new Date(at),
+      run,
+      epoch,
+      nodeId,
+      byNodeId: by.id,
+      fromStep: fromStep === null ? null : BigInt(fromStep),
+      lastStep: BigInt(lastStep),
+      lostSteps: BigInt(lostSteps),
+      lostMs: BigInt(lostMs),
+      isEstimated,
+    },
+  });
+  hub.counters.losses++;
+  hub.counters.lostMs += lostMs;
+  const text = `goes on with ${run} from ${placeOf(fromStep)}: ${againWords({ lostSteps, lostMs, isEstimated })}`;
+  return recordEvent(tx, { at, kind: "work-lost", work: "lost", text, node: by, run, step: lastStep });
+}
+
+const takeoverId = (run: string, epoch: number): string =>
+  createHash("sha256").update(`${run}\0${epoch}`).digest("hex").slice(0, 32);
+
+type WorkLost = Extract<NodeEvent, { type: "work-lost" }>;
+
+/**
+ * The row of a takeover whose node could not go on from the beginning of its epoch (a checkpoint that turned out damaged), and
+ * went further back. Null when the event is of something else.
+ */
+async function findTakeover(tx: Transaction, event: WorkLost, node: LiveNode): Promise<Loss | null> {
+  const { run, writerEpoch: epoch, fromStep, lastStep } = event;
+  const claimed = await tx.epoch.findUnique({ where: { run_epoch: { run, epoch } } });
+  if (claimed?.nodeId !== node.id || claimed.parentStep !== BigInt(lastStep)) return null;
+  const row = await tx.loss.findUnique({ where: { id: takeoverId(run, epoch) } });
+  const goesOnAt = fromStep === null ? null : BigInt(fromStep);
+  return row?.fromStep === claimed.parentStep || row?.fromStep === goesOnAt ? row : null;
+}
+
+/** What lies between is lost as well, and is one loss with what the last writer had done after it. Told twice, it counts once. */
+async function correct(
+  { tx, hub, node }: { tx: Transaction; hub: Hub; node: LiveNode },
+  row: Loss,
+  event: WorkLost,
+): Promise<EventRow[]> {
+  const { run, fromStep } = event;
+  const lostMs = Math.min(event.lostMs, LONGEST_LOSS_MS);
+  const goesOnAt = fromStep === null ? null : BigInt(fromStep);
+  if (row.fromStep === goesOnAt) return [];
+  const lastStep = Number(row.lastStep);
+  const all = { steps: lastStep - (fromStep ?? 0), ms: Number(row.lostMs) + lostMs };
+  await tx.loss.update({
+    where: { id: row.id },
+    data: { fromStep: goesOnAt, lostSteps: BigInt(all.steps), lostMs: BigInt(all.ms) },
+  });
+  hub.counters.lostMs += lostMs;
+  const again = againWords({ lostSteps: all.steps, lostMs: all.ms, isEstimated: row.isEstimated });
+  const text = `had to go further back: goes on with ${run} from ${placeOf(fromStep)}, ${again}`;
+  return [await recordEvent(tx, { at: hub.now(), kind: "work-lost", work: "lost", text, node, run, step: lastStep })];
+}
+
+/** What a node lost itself, as it says. Told twice, it is one row. */
+export async function recordInterruption(
+  { tx, hub, node }: { tx: Transaction; hub: Hub; node: LiveNode },
+  event: WorkLost,
+): Promise<EventRow[]> {
+  const { lossId, run, writerEpoch, fromStep, lastStep, isEstimated = false } = event;
+  const lostSteps = lastStep - (fromStep ?? 0);
+  if (lostSteps < 0 || (lostSteps === 0 && !isEstimated)) return [];
+  const isWriter = (await tx.epoch.count({ where: { run, epoch: writerEpoch, nodeId: node.id } })) > 0;
+  if (!isWriter || (await hasToldTooMuch(tx, { hub, node }))) {
+    // Refusing it would keep the node's outbox from ever moving on.
+    hub.log.warn(
+      { node: node.id, run, writerEpoch },
+      "a loss was not written down: it is not this node's, or one of too many",
+    );
+    return [];
+  }
+  const lostMs = Math.min(event.lostMs, LONGEST_LOSS_MS);
+  const takeover = await findTakeover(tx, event, node);
+  if (takeover !== null) return correct({ tx, hub, node }, takeover, event);
+  const lost = {
+    id: lossId,
+    at: hub.now(),
+    run,
+    epoch: writerEpoch,
+    nodeId: node.id,
+    by: node,
+    fromStep,
+    lastStep,
+    lostMs,
+    isEstimated,
+  };
+  const row = await write(tx, lost, hub);
+  return row === null ? [] : [row];
+}
+
+/** What the writer before had done by its last report and its successor has not. Null when that is nothing. */
+export async function recordTakeover(
+  tx: Transaction,
+  about: { hub: Hub; run: string; epoch: number; lastNodeId: string; node: LiveNode; parent: Parent | null },
+): Promise<EventRow | null> {
+  const { hub, run, epoch, lastNodeId, node, parent } = about;
+  const report = hub.live.nodes.get(lastNodeId)?.report?.runs.find((backlog) => backlog.run === run);
+  if (report === undefined) return null;
+  const known = Math.max(report.trainedStep ?? 0, report.localStep ?? 0);
+  const lastStep = Math.max(known, report.estimatedStep ?? 0);
+  const lostSteps = lastStep - (parent?.step ?? 0);
+  if (lostSteps < 0 || (lostSteps === 0 && report.isStepUncertain !== true)) return null;
+  const lastAt = Math.max(report.trainedAt ?? 0, report.localAt ?? 0);
+  const since = parent?.at ?? report.startedAt;
+  // Told for the time since the newest safe step only: of an older one it is not known.
+  const idleMs = (parent?.step ?? null) === report.safeStep ? report.idleMs : 0;
+  const lostMs = Math.min(LONGEST_LOSS_MS, Math.max(0, lastAt - since - idleMs));
+  if (lostSteps === 0 && lostMs < LEAST_UNCERTAIN_MS) return null;
+  const lost = {
+    id: takeoverId(run, epoch),
+    at: hub.now(),
+    run,
+    epoch,
+    nodeId: lastNodeId,
+    by: node,
+    fromStep: parent?.step ?? null,
+    lastStep,
+    lostMs,
+    isEstimated: lastStep > known || lostSteps === 0,
+  };
+  return write(tx, lost, hub);
+}
+
+/** Where the successor goes on, and when that was captured. */
+interface Parent {
+  step: number;
+  at: number;
+}

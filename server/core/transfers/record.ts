@@ -1,0 +1,111 @@
+import type * as z from "zod";
+import type { NodeEvent, recordInput } from "#protocol/wire/reports.ts";
+import { formatDuration } from "#protocol/base/units.ts";
+import type { EventRow, TransferRow } from "#protocol/wire/views.ts";
+import type { Transaction } from "#prisma/open.ts";
+import { recordEvent } from "../events/record-event.ts";
+import type { Hub } from "../api/hub.ts";
+import { recordInterruption } from "../runs/record-loss.ts";
+import type { LiveNode } from "../live/live-node.ts";
+import { acceptCommand, endCommand } from "./end-command.ts";
+import { endTransfer } from "./end-transfer.ts";
+import type { Context, NodeCaller } from "../api/trpc.ts";
+import { hearCaller } from "../nodes/hear-caller.ts";
+
+/**
+ * Takes a node's durable events: each once, in the order of their numbers, however often they arrive. They, what follows
+ * from them, and the highest number taken are written in one transaction; only then the node hears that it may forget.
+ */
+
+/** What a batch changed, to be shown after the transaction. */
+interface Recorded {
+  events: EventRow[];
+  transfers: { row: TransferRow; endedAtNode: number | null }[];
+  /** Some command is in another state. */
+  commands: boolean;
+}
+
+export interface RecordScope {
+  tx: Transaction;
+  hub: Hub;
+  node: LiveNode;
+  recorded: Recorded;
+}
+
+/**
+ * Whether a node may say something of a run: it wrote the run at some time, or nobody has yet. What a node says of the runs of
+ * others is passed over; refusing it would keep its outbox from ever moving on.
+ */
+async function isOfWriter(
+  { tx, hub, node }: RecordScope,
+  { run, type }: { run: string; type: string },
+): Promise<boolean> {
+  const isWriter = (await tx.epoch.count({ where: { run, nodeId: node.id } })) > 0;
+  if (isWriter || (await tx.epoch.count({ where: { run } })) === 0) return true;
+  hub.log.warn({ node: node.id, run, type }, "a node spoke of a run that others write");
+  return false;
+}
+
+async function take(scope: RecordScope, event: NodeEvent): Promise<void> {
+  switch (event.type) {
+    case "transfer-ended":
+      return endTransfer(scope, event);
+    case "command-accepted":
+      return acceptCommand(scope, event);
+    case "command-ended":
+      return endCommand(scope, event);
+    case "program-ended": {
+      const { hub, tx, node, recorded } = scope;
+      if (!(await isOfWriter(scope, event))) return;
+      const how = event.signal === null ? `with ${event.code}` : `by ${event.signal}`;
+      const text = `saw the program of ${event.run} end ${how} after ${formatDuration(event.ranMs)}`;
+      const work = event.code === 0 ? ("safe" as const) : ("risk" as const);
+      const line = { at: hub.now(), kind: "program-ended" as const, work, node, run: event.run, text };
+      recorded.events.push(await recordEvent(tx, { ...line, ...(event.tail !== "" && { detail: event.tail }) }));
+      return;
+    }
+    case "work-lost":
+      scope.recorded.events.push(...(await recordInterruption(scope, event)));
+      return;
+    case "capture-refused": {
+      const { hub, tx, node, recorded } = scope;
+      if (!(await isOfWriter(scope, event))) return;
+      const text = `did not take ${event.path} of ${event.run}`;
+      const line = { at: hub.now(), kind: "capture-refused" as const, work: "risk" as const, node, run: event.run };
+      recorded.events.push(await recordEvent(tx, { ...line, text, fault: event.fault }));
+    }
+  }
+}
+
+/** @throws Fault NODE_UNKNOWN, NODE_REVOKED */
+export async function record(
+  { hub, caller }: Context & { caller: NodeCaller },
+  input: z.infer<typeof recordInput>,
+): Promise<{ acceptedThrough: number }> {
+  const node = await hearCaller({ hub, caller });
+  const recorded: Recorded = { events: [], transfers: [], commands: false };
+  const acceptedThrough = await hub.db.$transaction(async (tx) => {
+    const { acceptedSeq } = await tx.node.findUniqueOrThrow({ where: { id: node.id } });
+    let through = acceptedSeq;
+    for (const event of input.events.toSorted((a, b) => a.seq - b.seq)) {
+      if (event.seq <= through) continue;
+      await take({ tx, hub, node, recorded }, event);
+      through = event.seq;
+    }
+    if (through > acceptedSeq) await tx.node.update({ where: { id: node.id }, data: { acceptedSeq: through } });
+    return through;
+  });
+  for (const { row, endedAtNode } of recorded.transfers) {
+    hub.live.putTransfer(row, { toWrite: "now", ...(endedAtNode === null ? {} : { endedAtNode }) });
+  }
+  for (const event of recorded.events) hub.live.addEvent(event);
+  // One of them may have fallen back to another checkpoint.
+  if (recorded.transfers.length > 0) {
+    hub.live.mayRestoresWait = true;
+    hub.live.mayFindingsWait = true;
+  }
+  if (recorded.transfers.length > 0) hub.live.markStale(["transfers", "checkpoints", "runs"]);
+  if (recorded.commands) hub.live.markStale(["commands"]);
+  if (recorded.events.length > 0) hub.live.markStale(["events"]);
+  return { acceptedThrough };
+}

@@ -1,0 +1,63 @@
+import type { Finding, RateSpread } from "#protocol/alerts/advice.ts";
+import type { SqlClient } from "#prisma/connection.ts";
+import type { SeriesTable } from "#server/core/history/reader/read-rows.ts";
+import { findAsymmetric } from "./find-asymmetric.ts";
+import { findBestBucket } from "./find-best-bucket.ts";
+import { findBestSizes } from "./find-best-sizes.ts";
+import { findDegrading } from "./find-degrading.ts";
+import { findFar } from "./find-far.ts";
+import { findThrottled } from "./find-throttled.ts";
+import type { LinkRow } from "./link-row.ts";
+import { readBenchRows } from "./read-bench-rows.ts";
+import { readLinkRows } from "./read-link-rows.ts";
+import { spreadRates } from "./spread-rates.ts";
+
+/** What the thread that reads history makes of it: only what was found leaves it. */
+export interface Advised {
+  findings: Finding[];
+  up: RateSpread;
+  down: RateSpread;
+  rows: number;
+  benchRows: number;
+  oneIn: number;
+}
+
+/** Lines held in memory at a time: fifteen of each of ten thousand nodes, some 250 MB while they are looked at. */
+const MOST_ROWS = 150_000;
+/** Of benchmarks, and as many round trips: five of the guide's study. */
+const MOST_BENCH_ROWS = 50_000;
+
+/** All that plain lines say, oldest first. What is about several nodes says nothing of one alone. */
+export function findAll(rows: readonly LinkRow[], now: number): Finding[] {
+  return [
+    ...findDegrading(rows, now),
+    ...findThrottled(rows),
+    ...findAsymmetric(rows),
+    ...findFar(rows),
+    ...findBestBucket(rows),
+    ...findBestSizes(rows),
+  ];
+}
+
+export async function advise(
+  client: SqlClient,
+  series: SeriesTable,
+  about: { from: number; now: number; node: number | null },
+): Promise<Advised> {
+  const { from, now, node } = about;
+  const { rows: own, oneIn } = await readLinkRows(client, series, { from, node, most: MOST_ROWS });
+  const { cases, trips } = await readBenchRows(client, { from, node, most: MOST_BENCH_ROWS });
+  const rows = inOrder(own, [...cases, ...trips]);
+  return {
+    findings: findAll(rows, now).filter((finding) => node === null || finding.node === node),
+    up: spreadRates(rows, "up"),
+    down: spreadRates(rows, "down"),
+    rows: own.length,
+    benchRows: cases.length + trips.length,
+    oneIn,
+  };
+}
+
+/** The newest of a link says where its node is. */
+const inOrder = (own: readonly LinkRow[], found: readonly LinkRow[]): LinkRow[] =>
+  found.length === 0 ? [...own] : [...own, ...found].toSorted((a, b) => a.at - b.at);

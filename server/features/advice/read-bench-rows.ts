@@ -1,0 +1,83 @@
+import * as z from "zod";
+import type { SqlClient } from "#prisma/connection.ts";
+import { numberIn, textIn } from "#server/core/history/reader/read-cell.ts";
+import { NO_NUMBERS, type LinkRow } from "./link-row.ts";
+
+/**
+ * What benchmarks say of links: cases of Tidemark's own engine, which moves as transfers do, and the round trip of each turn. What
+ * another engine reached says nothing of what a transfer will do. Small payloads are left out, by their size and not by the time that
+ * they took: whoever drops the quick ones finds every link slow.
+ */
+
+const LEAST_SIZE_BYTES = 64 * 1024 * 1024;
+/** One that has waited for its nodes may be older than its newest cases. */
+const LONGEST_MS = 7 * 86_400_000;
+const WHERE = 'n."number", t."profileId", t."nodeRegion", b."id", own."profileId"';
+const told = z.object({ partBytes: z.number(), connections: z.number() });
+
+interface Asked {
+  /** Epoch ms. */
+  from: number;
+  /** Only the newest cases, so many of them. */
+  most: number;
+  /** Only of this node. */
+  node: number | null;
+}
+
+/** Oldest first. */
+export async function readBenchRows(client: SqlClient, about: Asked): Promise<{ cases: LinkRow[]; trips: LinkRow[] }> {
+  const { from, most, node } = about;
+  const benchmarks = await client.execute({
+    sql: 'SELECT "id", "settings" FROM "Benchmark" WHERE "startedAt" >= ? ORDER BY "startedAt", "id"',
+    args: [from - LONGEST_MS],
+  });
+  const places = new Map(
+    benchmarks.rows.map((row, number) => {
+      const settings = told.safeParse(JSON.parse(textIn(row[1])));
+      return [textIn(row[0]), { number, settings: settings.success ? settings.data : null }];
+    }),
+  );
+  if (places.size === 0) return { cases: [], trips: [] };
+  const links = `FROM "Benchmark" b JOIN "BenchTurn" t ON t."benchmarkId" = b."id" JOIN "HistoryNode" n ON n."nodeId" = t."nodeId" JOIN "Node" own ON own."id" = t."nodeId"`;
+  const which = `b."startedAt" >= ? AND (? IS NULL OR n."number" = ?)`;
+  const found = await client.execute({
+    sql: `SELECT c."at", ${WHERE}, c."direction", c."bytesPerSecond", c."bytes", c."engine" ${links} JOIN "BenchCase" c ON c."turnId" = t."id" WHERE ${which} AND c."at" >= ? AND c."engine" IN ('tidemark', 'tidemark-auto') AND c."bytesPerSecond" > 0 AND c."bytes" >= ? ORDER BY c."at" DESC, t."id" DESC LIMIT ?`,
+    args: [from - LONGEST_MS, node, node, from, LEAST_SIZE_BYTES, most],
+  });
+  const measured = await client.execute({
+    sql: `SELECT t."startedAt", ${WHERE}, t."rttMs" ${links} WHERE ${which} AND t."startedAt" >= ? AND t."rttMs" IS NOT NULL ORDER BY t."startedAt" DESC, t."id" DESC LIMIT ?`,
+    args: [from - LONGEST_MS, node, node, from, most],
+  });
+  const cases = found.rows.map((row): LinkRow => {
+    const place = places.get(textIn(row[4]));
+    // By itself Tidemark chooses both as it goes.
+    const settings = row[9] === "tidemark" ? place?.settings : null;
+    return {
+      ...lineOf(row, place?.number ?? 0),
+      kind: row[6] === "down" ? "download" : "upload",
+      outcome: "done",
+      effective: numberIn(row[7]),
+      sizeBytes: numberIn(row[8]),
+      partBytes: settings?.partBytes ?? null,
+      connections: settings?.connections ?? null,
+    };
+  });
+  const trips = measured.rows.map((row): LinkRow => ({
+    ...lineOf(row, places.get(textIn(row[4]))?.number ?? 0),
+    rttMs: numberIn(row[6]),
+  }));
+  return { cases: cases.toReversed(), trips: trips.toReversed() };
+}
+
+/** What every line has: when, who, where. It says nothing yet. */
+const lineOf = (row: ArrayLike<unknown>, benchmark: number): LinkRow => ({
+  at: numberIn(row[0]),
+  kind: "probe",
+  node: numberIn(row[1]),
+  profileId: textIn(row[2]),
+  nodeRegion: textIn(row[3]),
+  benchmark,
+  isUsed: textIn(row[2]) === textIn(row[5]),
+  outcome: "accept",
+  ...NO_NUMBERS,
+});

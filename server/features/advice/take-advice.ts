@@ -1,0 +1,40 @@
+import type * as z from "zod";
+import type { takeAdviceInput } from "#protocol/alerts/advice.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { formatBytes } from "#protocol/base/units.ts";
+import { audit } from "#server/core/api/audit.ts";
+import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import { listAdvice } from "./list-advice.ts";
+
+/**
+ * Sets the part size or the connections of a profile to what a piece of advice says. Nodes hear of it at their next connection.
+ * @throws Fault NOT_FOUND when the history does not say it any more, BAD_INPUT when it is no setting
+ */
+export async function takeAdvice(
+  { hub, caller }: Context & { caller: PersonCaller },
+  { key }: z.infer<typeof takeAdviceInput>,
+): Promise<{ ok: true }> {
+  const { advice } = await listAdvice(hub, { nodeId: null });
+  const found = advice.find((one) => one.key === key);
+  if (found === undefined) {
+    throw new Fault("NOT_FOUND", { subject: "this piece of advice", detail: "the history does not say it any more" });
+  }
+  const { better, profileId } = found;
+  if (better === null || profileId === null) {
+    throw new Fault("BAD_INPUT", { subject: "this piece of advice", detail: "it is about no setting" });
+  }
+  const [data, words] =
+    "partBytes" in better
+      ? [{ tunePartBytes: BigInt(better.partBytes) }, `parts of ${formatBytes(better.partBytes)}`]
+      : [{ tuneConnections: Math.min(96, better.connections) }, `${Math.min(96, better.connections)} connections`];
+  const name = await hub.db.$transaction(async (tx) => {
+    const set = { ...data, updatedAt: new Date(hub.now()), version: { increment: 1 } };
+    const { name } = await tx.profile.update({ where: { id: profileId }, data: set, select: { name: true } });
+    const subject = `${name}: ${words}`;
+    await audit({ db: tx, now: hub.now }, caller, { action: "advice taken", subject, subjectId: profileId });
+    return name;
+  });
+  hub.live.profileChanged(profileId, name);
+  hub.live.markStale(["profiles"]);
+  return { ok: true };
+}

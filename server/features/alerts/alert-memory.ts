@@ -1,0 +1,132 @@
+import * as z from "zod";
+import { alertCondition, quietHours, severity, type AlertKind, type RuleDraft } from "#protocol/alerts/alerts.ts";
+import { scope } from "#protocol/base/scope.ts";
+import type { AlertRule } from "#prisma/client/client.ts";
+import type { Database } from "#prisma/open.ts";
+import { parseStored, readStored } from "#server/platform/stored-json.ts";
+
+/**
+ * What the evaluation of alerts remembers between two looks. Rules and what fires stand in the database as well and are
+ * read again at a start; what is pending is in memory only, and begins anew.
+ */
+export interface AlertMemory {
+  /** By id, without those that were removed. */
+  rules: Map<string, LiveRule>;
+  /** What fires, by rule and subject. */
+  open: Map<string, OpenAlert>;
+  /** Found true, not long enough: since when. */
+  pending: Map<string, number>;
+  /** Fires, and is not found true any more: since when. */
+  clearing: Map<string, number>;
+  /** Over, and somebody who was told that it fires was not told that. */
+  ended: OpenAlert[];
+  /** How far the transfers of each node were, and since when they are there. */
+  progress: Map<string, { mark: string; since: number }>;
+  /** Channels that hand over what waits for them just now. */
+  sending: Map<string, Promise<void>>;
+}
+
+export interface LiveRule extends RuleDraft {
+  id: string;
+  version: number;
+  mutedUntil: number | null;
+  muteReason: string;
+  mutedBy: string;
+  toldAt: number | null;
+}
+
+export interface OpenAlert {
+  id: string;
+  key: string;
+  ruleId: string;
+  kind: AlertKind;
+  nodeId: string | null;
+  nodeName: string | null;
+  run: string | null;
+  text: string;
+  since: number;
+  firedAt: number;
+  isTold: boolean;
+  isAcknowledged: boolean;
+}
+
+export const openKeyOf = (ruleId: string, subject: string): string => `${ruleId} ${subject}`;
+
+const msOf = (at: Date | null): number | null => at?.getTime() ?? null;
+
+/**
+ * A rule as it was stored. One that cannot be read fails neither the list nor the start of the hub: it is shown as such, with the usual
+ * values of its kind, and is off until somebody saves it again.
+ */
+export function liveRuleOf(row: AlertRule): LiveRule {
+  const params = parseStored(row.params);
+  const condition = alertCondition.safeParse({ ...(typeof params === "object" ? params : null), kind: row.kind });
+  const parts = {
+    scope: readStored(row.scope, scope),
+    severity: severity.safeParse(row.severity).data,
+    channelIds: readStored(row.channels, z.string().array()),
+    quiet: readStored(row.quiet, quietHours),
+  };
+  const isWhole =
+    condition.success &&
+    typeof params === "object" &&
+    parts.scope !== null &&
+    parts.severity !== undefined &&
+    parts.channelIds !== null &&
+    (row.quiet === null || parts.quiet !== null);
+  return {
+    id: row.id,
+    version: row.version,
+    name: isWhole ? row.name : `${row.name} (cannot be read)`,
+    condition:
+      condition.data ?? alertCondition.safeParse({ kind: row.kind }).data ?? alertCondition.parse({ kind: "silent" }),
+    scope: parts.scope ?? scope.parse({}),
+    severity: parts.severity ?? "warning",
+    channelIds: parts.channelIds ?? [],
+    quiet: parts.quiet,
+    isEnabled: isWhole && row.isEnabled,
+    mutedUntil: msOf(row.mutedUntil),
+    muteReason: row.muteReason,
+    mutedBy: row.mutedBy,
+    toldAt: msOf(row.toldAt),
+  };
+}
+
+export async function loadAlerts(db: Database): Promise<AlertMemory> {
+  const rows = await db.alertRule.findMany({
+    where: { removedAt: null },
+    orderBy: [{ createdAt: "asc" }, { id: "asc" }],
+  });
+  const alerts = await db.alert.findMany({
+    where: { OR: [{ openKey: { not: null } }, { toldAt: { not: null }, toldEndAt: null }] },
+    include: { rule: { select: { kind: true } } },
+  });
+  const memory: AlertMemory = {
+    rules: new Map(rows.map((row) => [row.id, liveRuleOf(row)])),
+    open: new Map(),
+    pending: new Map(),
+    clearing: new Map(),
+    ended: [],
+    progress: new Map(),
+    sending: new Map(),
+  };
+  for (const row of alerts) {
+    const alert: OpenAlert = {
+      id: row.id,
+      key: row.openKey ?? "",
+      ruleId: row.ruleId,
+      kind: row.rule.kind as AlertKind,
+      nodeId: row.nodeId,
+      nodeName: row.nodeName,
+      run: row.run,
+      text: row.text,
+      since: row.since.getTime(),
+      firedAt: row.firedAt.getTime(),
+      isTold: row.toldAt !== null,
+      isAcknowledged: row.acknowledgedAt !== null,
+    };
+    if (row.openKey === null) memory.ended.push(alert);
+    else memory.open.set(row.openKey, alert);
+  }
+  return memory;
+}

@@ -1,0 +1,131 @@
+import { ALERT_WORDS } from "#protocol/alerts/alert-words.ts";
+import type { AlertKind } from "#protocol/alerts/alerts.ts";
+import type { AlertMessage } from "#protocol/alerts/alert-views.ts";
+import { continueWords } from "#protocol/checkpoint/continue-words.ts";
+import { formatCount, formatDuration } from "#protocol/base/units.ts";
+import type { Hub } from "#server/core/api/hub.ts";
+import type { LiveRule, OpenAlert } from "./alert-memory.ts";
+
+/** Named in a message; the page has the rest. */
+const NAMED = 10;
+const MOST_LINE = 300;
+/** Of one node, whose advice a message gives. */
+const MOST_RUNS = 3;
+
+const OF_RUNS: ReadonlySet<AlertKind> = new Set([
+  "no-checkpoint",
+  "work-lost",
+  "claim-refused",
+  "nothing-safe",
+  "doubtful",
+]);
+
+/** The page of what an alert is about, from the root of the hub. */
+export function pathOf(alert: { kind: AlertKind; nodeId: string | null; run: string | null }): string {
+  const { kind, nodeId, run } = alert;
+  if (kind === "rejected" || kind === "bucket-away") return "/buckets";
+  if (kind === "restore-failed") return "/transfers?show=failed";
+  if (OF_RUNS.has(kind) && run !== null) return `/runs/${encodeURIComponent(run)}`;
+  if (kind === "sign-ins-failed") return "/settings";
+  return nodeId === null ? "/alerts" : `/nodes/${encodeURIComponent(nodeId)}`;
+}
+
+/** The hub's address as people reach it. */
+export function linkTo({ settings }: Pick<Hub, "settings">, path: string): string {
+  const base =
+    settings.publicUrl?.origin ??
+    `http://${settings.host.includes(":") ? `[${settings.host}]` : settings.host}:${settings.port}`;
+  return `${base}${path}`;
+}
+
+/** Control characters and line breaks would let a name write lines of its own. */
+export const oneLine = (text: string): string =>
+  text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, " ").slice(0, MOST_LINE);
+
+const sentenceOfAlert = ({ nodeName, text }: Pick<OpenAlert, "nodeName" | "text">): string =>
+  oneLine(nodeName === null ? text : `${nodeName} ${text}`);
+
+const clock = (at: number): string => `${new Date(at).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+
+/** What to do about one silent node: from where its runs go on, as far as they have anything safe. */
+function todoOf(hub: Pick<Hub, "live">, { kind, nodeId }: OpenAlert): string {
+  const node = nodeId === null ? undefined : hub.live.nodes.get(nodeId);
+  if (kind !== "silent" || node === undefined) return ALERT_WORDS[kind].todo;
+  const advice = (node.report?.runs ?? [])
+    .filter(({ run }) => hub.live.mayWriteNow(run, node.id))
+    .slice(0, MOST_RUNS)
+    .map(({ run, safeStep, localStep, unsafeCheckpoints, unsafeBytes }) =>
+      continueWords(
+        { run, safeStep, localStep, unsafe: { checkpoints: unsafeCheckpoints, bytes: unsafeBytes } },
+        node.name,
+      ),
+    );
+  return ["See whether the machine still runs.", ...advice.map(oneLine)].join(" ");
+}
+
+interface Telling {
+  kind: "firing" | "resolved";
+  rule: LiveRule;
+  alerts: readonly OpenAlert[];
+  /** Alerts of the rule that were told and still fire. */
+  remaining: number;
+}
+
+/** What a message says: what, since when, what to do, and where to look. */
+export function composeMessage(
+  hub: Pick<Hub, "settings" | "now" | "live">,
+  { kind, rule, alerts, remaining }: Telling,
+): AlertMessage {
+  const now = hub.now();
+  const words = ALERT_WORDS[rule.condition.kind];
+  const oldest = alerts.toSorted((a, b) => a.since - b.since);
+  const [first] = oldest;
+  const isOne = alerts.length === 1 && first !== undefined;
+  const what = isOne ? sentenceOfAlert(first) : `${formatCount(alerts.length)} ${words.many}`;
+  const lineOf = (alert: OpenAlert) =>
+    kind === "firing" ? `${sentenceOfAlert(alert)} (since ${clock(alert.since)})` : sentenceOfAlert(alert);
+  const more = alerts.length - NAMED;
+  const since = first === undefined ? "" : `Since ${clock(first.since)}, ${formatDuration(now - first.since)} ago.`;
+  return {
+    kind,
+    severity: rule.severity,
+    rule: oneLine(rule.name),
+    ruleId: rule.id,
+    remaining,
+    title: kind === "firing" ? `${what}.` : `Over: ${what}.`,
+    lines: [
+      ...(isOne ? (kind === "firing" ? [since] : []) : oldest.slice(0, NAMED).map(lineOf)),
+      ...(more > 0 ? [`and ${formatCount(more)} more`] : []),
+      ...(kind === "resolved" && remaining > 0 ? [`${formatCount(remaining)} of this rule still fire.`] : []),
+    ],
+    todo:
+      kind === "resolved" && remaining === 0
+        ? "Nothing is left to do."
+        : isOne && kind === "firing"
+          ? todoOf(hub, first)
+          : words.todo,
+    link: linkTo(hub, isOne ? pathOf(first) : "/alerts"),
+    at: now,
+    count: alerts.length,
+    alerts: oldest.slice(0, 50).map((alert) => ({
+      id: alert.id,
+      node: alert.nodeName,
+      run: alert.run,
+      text: oneLine(alert.text),
+      since: alert.since,
+    })),
+  };
+}
+
+export const testMessage = (hub: Pick<Hub, "settings" | "now">): AlertMessage => ({
+  kind: "test",
+  severity: "info",
+  rule: "Test",
+  title: "This is a test: alerts of this hub arrive here.",
+  lines: [],
+  todo: "Nothing is left to do.",
+  link: linkTo(hub, "/alerts"),
+  at: hub.now(),
+  count: 0,
+  alerts: [],
+});

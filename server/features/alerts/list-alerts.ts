@@ -1,0 +1,115 @@
+import type * as z from "zod";
+import { SEVERITIES } from "#protocol/alerts/alert-words.ts";
+import {
+  severity,
+  type acknowledgeInput,
+  type activeAlertsInput,
+  type alertHistoryInput,
+} from "#protocol/alerts/alerts.ts";
+import type { AlertRow } from "#protocol/alerts/alert-views.ts";
+import type { Alert, AlertRule } from "#prisma/client/client.ts";
+import { audit } from "#server/core/api/audit.ts";
+import { emit } from "#server/core/events/record-event.ts";
+import type { Hub } from "#server/core/api/hub.ts";
+import { pageOf, rowAt } from "#server/platform/newest-first.ts";
+import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import type { OpenAlert } from "./alert-memory.ts";
+import { pathOf } from "./compose-message.ts";
+import { ALERTS_LOCK } from "./evaluate.ts";
+
+type StoredAlert = Alert & { rule: Pick<AlertRule, "name" | "kind" | "mutedUntil"> };
+
+function alertRowOf(row: StoredAlert, live?: OpenAlert): AlertRow {
+  const { id, ruleId, nodeId, nodeName, run, acknowledgedBy, rule } = row;
+  const kind = rule.kind as AlertRow["kind"];
+  return {
+    id,
+    ruleId,
+    ruleName: rule.name,
+    kind,
+    severity: severity.catch("warning").parse(row.severity),
+    nodeId,
+    nodeName,
+    run,
+    // While it fires it says how things are now.
+    text: live?.text ?? row.text,
+    path: pathOf({ kind, nodeId, run }),
+    since: row.since.getTime(),
+    firedAt: row.firedAt.getTime(),
+    resolvedAt: row.resolvedAt?.getTime() ?? null,
+    acknowledgedAt: row.acknowledgedAt?.getTime() ?? null,
+    acknowledgedBy,
+    toldAt: row.toldAt?.getTime() ?? null,
+    mutedUntil: rule.mutedUntil?.getTime() ?? null,
+  };
+}
+
+/** A statement takes 999 values. */
+const MOST_ASKED = 500;
+
+const withRule = { rule: { select: { name: true, kind: true, mutedUntil: true } } } as const;
+
+/** What fires now, the gravest first and of these the newest, and how many there are altogether. */
+export async function activeAlerts(
+  hub: Hub,
+  { limit }: z.infer<typeof activeAlertsInput>,
+): Promise<{ rows: AlertRow[]; total: number }> {
+  const rows: StoredAlert[] = [];
+  for (const grade of SEVERITIES) {
+    if (rows.length === limit) break;
+    const found = await hub.db.alert.findMany({
+      where: { openKey: { not: null }, severity: grade },
+      include: withRule,
+      orderBy: [{ firedAt: "desc" }, { id: "desc" }],
+      take: limit - rows.length,
+    });
+    rows.push(...found);
+  }
+  const shown = rows.map((row) => alertRowOf(row, hub.alerts.open.get(row.openKey ?? "")));
+  return { rows: shown, total: hub.alerts.open.size };
+}
+
+/** What is over, newest first, page by page. @throws Fault NOT_FOUND when the cursor's row is gone */
+export async function alertHistory(
+  hub: Hub,
+  { ruleId, cursor, limit }: z.infer<typeof alertHistoryInput>,
+): Promise<{ rows: AlertRow[]; nextCursor: string | null }> {
+  const after = await rowAt(cursor, (id) => hub.db.alert.findUnique({ where: { id } }));
+  const found = await hub.db.alert.findMany({
+    where: {
+      openKey: null,
+      ...(ruleId === null ? {} : { ruleId }),
+      ...(after === null
+        ? {}
+        : { OR: [{ firedAt: { lt: after.firedAt } }, { firedAt: after.firedAt, id: { lt: after.id } }] }),
+    },
+    include: withRule,
+    orderBy: [{ firedAt: "desc" }, { id: "desc" }],
+    take: limit + 1,
+  });
+  return pageOf(found, { limit, show: (row) => alertRowOf(row) });
+}
+
+/** Somebody has seen it: what was not sent yet is not sent any more. Returns how many still fired. */
+export const acknowledge = (
+  context: Context & { caller: PersonCaller },
+  { alertIds }: z.infer<typeof acknowledgeInput>,
+): Promise<{ acknowledged: number }> =>
+  context.hub.locks.run(ALERTS_LOCK, async () => {
+    const { hub, caller } = context;
+    const data = { acknowledgedAt: new Date(hub.now()), acknowledgedBy: caller.person.email };
+    let count = 0;
+    for (let first = 0; first < alertIds.length; first += MOST_ASKED) {
+      const id = { in: alertIds.slice(first, first + MOST_ASKED) };
+      const updated = await hub.db.alert.updateMany({
+        where: { id, openKey: { not: null }, acknowledgedAt: null },
+        data,
+      });
+      count += updated.count;
+    }
+    const wanted = new Set(alertIds);
+    for (const alert of hub.alerts.open.values()) if (wanted.has(alert.id)) alert.isAcknowledged = true;
+    await audit(hub, caller, { action: "acknowledge alerts", subject: `${count} alerts` });
+    emit(hub, null, ["alerts"]);
+    return { acknowledged: count };
+  });

@@ -1,0 +1,120 @@
+import { isQuiet } from "#protocol/alerts/alerts.ts";
+import { GROUP_EVERY_MS, GROUP_WAIT_MS, rankOf } from "#protocol/alerts/alert-words.ts";
+import type { AlertMessage } from "#protocol/alerts/alert-views.ts";
+import type { Hub } from "#server/core/api/hub.ts";
+import { newId } from "#server/platform/random-id.ts";
+import type { LiveRule, OpenAlert } from "./alert-memory.ts";
+import { composeMessage } from "./compose-message.ts";
+
+/**
+ * Decides what is told, and writes it into the outbox in the transaction that remembers that it was told. What fires at
+ * about the same time goes together: a message waits for a moment, and the next one about the same rule waits longer, so
+ * that an outage of the whole fleet is one message.
+ */
+/** Returns how many messages were written. */
+export async function tell(hub: Hub): Promise<number> {
+  const { alerts: memory } = hub;
+  const fresh = byRule(memory.open.values().filter(({ isTold, isAcknowledged }) => !isTold && !isAcknowledged));
+  const ended = byRule(memory.ended);
+  if (fresh.size + ended.size === 0) return 0;
+  const channels = await hub.db.alertChannel.findMany({ where: { isEnabled: true }, select: { id: true } });
+  const known = new Set(channels.map(({ id }) => id));
+  let written = 0;
+  const rankOfRule = (ruleId: string): number => rankOf(memory.rules.get(ruleId)?.severity ?? "info");
+  const ruleIds = [...new Set([...fresh.keys(), ...ended.keys()])].toSorted((a, b) => rankOfRule(a) - rankOfRule(b));
+  for (const ruleId of ruleIds) {
+    const rule = memory.rules.get(ruleId);
+    const to = rule?.channelIds.filter((id) => known.has(id)) ?? [];
+    written += await tellRule(hub, {
+      ruleId,
+      rule,
+      to,
+      fresh: fresh.get(ruleId) ?? [],
+      ended: ended.get(ruleId) ?? [],
+    });
+  }
+  return written;
+}
+
+function byRule(alerts: Iterable<OpenAlert>): Map<string, OpenAlert[]> {
+  const groups = new Map<string, OpenAlert[]>();
+  for (const alert of alerts) {
+    const group = groups.get(alert.ruleId);
+    if (group === undefined) groups.set(alert.ruleId, [alert]);
+    else group.push(alert);
+  }
+  return groups;
+}
+
+interface News {
+  ruleId: string;
+  rule: LiveRule | undefined;
+  to: readonly string[];
+  fresh: readonly OpenAlert[];
+  ended: readonly OpenAlert[];
+}
+
+async function tellRule(hub: Hub, { ruleId, rule, to, fresh, ended }: News): Promise<number> {
+  const now = hub.now();
+  if (rule === undefined || !rule.isEnabled || to.length === 0) {
+    // Nobody is there to be told of the end either.
+    await forgetEnds(hub, ruleId, ended);
+    return 0;
+  }
+  if (rule.mutedUntil !== null && now < rule.mutedUntil) return 0;
+  if (rule.severity !== "critical" && isQuiet(rule.quiet, now)) return 0;
+  const isReady = rule.toldAt === null || now - rule.toldAt >= GROUP_EVERY_MS;
+  const oldest = Math.min(...fresh.map(({ firedAt }) => firedAt));
+  const tellsFresh = fresh.length > 0 && isReady && now - oldest >= GROUP_WAIT_MS;
+  const tellsEnd = ended.length > 0 && isReady;
+  const remaining = [...hub.alerts.open.values()].filter(
+    (alert) => alert.ruleId === ruleId && (alert.isTold || (tellsFresh && !alert.isAcknowledged)),
+  ).length;
+  const messages = [
+    ...(tellsFresh ? [composeMessage(hub, { kind: "firing", rule, alerts: fresh, remaining })] : []),
+    ...(tellsEnd ? [composeMessage(hub, { kind: "resolved", rule, alerts: ended, remaining })] : []),
+  ];
+  if (messages.length === 0) return 0;
+  const at = new Date(now);
+  await hub.db.$transaction(
+    async (tx) => {
+      await tx.alertMessage.createMany({
+        data: to.flatMap((id) => messages.map((body, order) => rowOf(id, body, new Date(now + order)))),
+      });
+      await tx.alertRule.update({ where: { id: ruleId }, data: { toldAt: at } });
+      if (tellsFresh) {
+        const where = { ruleId, openKey: { not: null }, toldAt: null, acknowledgedAt: null };
+        await tx.alert.updateMany({ where, data: { toldAt: at } });
+      }
+      if (tellsEnd) {
+        const where = { ruleId, openKey: null, toldAt: { not: null }, toldEndAt: null };
+        await tx.alert.updateMany({ where, data: { toldEndAt: at } });
+      }
+    },
+    { timeout: 30_000 },
+  );
+  hub.live.mayAlertsWait = true;
+  rule.toldAt = now;
+  if (tellsFresh) for (const alert of fresh) alert.isTold = true;
+  if (tellsEnd) hub.alerts.ended = hub.alerts.ended.filter((alert) => alert.ruleId !== ruleId);
+  return messages.length;
+}
+
+async function forgetEnds(hub: Hub, ruleId: string, ended: readonly OpenAlert[]): Promise<void> {
+  if (ended.length === 0) return;
+  const where = { ruleId, openKey: null, toldAt: { not: null }, toldEndAt: null };
+  await hub.db.alert.updateMany({ where, data: { toldEndAt: new Date(hub.now()) } });
+  hub.alerts.ended = hub.alerts.ended.filter((alert) => alert.ruleId !== ruleId);
+}
+
+/** A line of the outbox. Its id is the idempotency key. */
+export const rowOf = (channelId: string, body: AlertMessage, at: Date) => ({
+  id: newId(),
+  channelId,
+  body: JSON.stringify(body),
+  rank: rankOf(body.severity),
+  state: "waiting",
+  tries: 0,
+  nextAt: at,
+  createdAt: at,
+});

@@ -1,0 +1,37 @@
+import type { UploadedPart, UploadParts } from "#protocol/buckets/browser-transfers.ts";
+import { listParts, statObject } from "#storage/s3/multipart.ts";
+import type { OpenStore } from "#server/core/profiles/open-store.ts";
+import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import { openOwn, type OwnUpload } from "./own-upload.ts";
+
+/** What lies at the key is this upload's own object: it has its nonce and its size. */
+export async function ownObject(store: OpenStore, upload: OwnUpload): Promise<{ etag: string } | null> {
+  const { key, nonce } = upload.row;
+  const found = await statObject(store.client, { bucket: store.access.bucket, key, checksum: upload.checksum });
+  return found !== null && found.nonce === nonce && found.sizeBytes === upload.sizeBytes ? found : null;
+}
+
+async function partsThere(store: OpenStore, upload: OwnUpload): Promise<UploadedPart[]> {
+  const { key, uploadId } = upload.row;
+  if (uploadId === null) {
+    const isThere = (await ownObject(store, upload)) !== null;
+    return isThere ? [{ partNumber: 1, sizeBytes: upload.sizeBytes, crc32: null }] : [];
+  }
+  const listed = await listParts(store.client, { bucket: store.access.bucket, key, uploadId });
+  return listed
+    .filter(({ partNumber, sizeBytes }) => upload.parts[partNumber - 1]?.length === sizeBytes)
+    .map(({ partNumber, sizeBytes, crc32 }) => ({ partNumber, sizeBytes, crc32 }));
+}
+
+/**
+ * What the store has of the caller's own upload: only that decides where it goes on.
+ * @throws Fault NOT_FOUND, NO_SUCH_UPLOAD, those of the store
+ */
+export async function listOwnParts(
+  { hub, caller }: Context & { caller: PersonCaller },
+  input: { id: string },
+): Promise<UploadParts> {
+  const { upload, store } = await openOwn(hub, caller, input.id);
+  const { partBytes, parts } = upload;
+  return { partBytes, partCount: parts.length, parts: await partsThere(store, upload) };
+}

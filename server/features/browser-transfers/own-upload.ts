@@ -1,0 +1,50 @@
+import { Fault } from "#protocol/faults/fault.ts";
+import { planParts, type PlannedPart } from "#storage/s3/plan.ts";
+import type { BrowserUpload } from "#prisma/client/client.ts";
+import type { Hub } from "#server/core/api/hub.ts";
+import type { OpenStore } from "#server/core/profiles/open-store.ts";
+import type { PersonCaller } from "#server/core/api/trpc.ts";
+
+/**
+ * An upload belongs to the person who began it. Anybody else is told that it does not exist, so that ids say nothing.
+ */
+
+/** As the engine needs it: numbers, and the parts it was cut into when it began. */
+export interface OwnUpload {
+  row: BrowserUpload;
+  sizeBytes: number;
+  partBytes: number;
+  parts: PlannedPart[];
+  checksum: "crc32" | "none";
+}
+
+/** What a page can send along: it computes no MD5. A store nobody tested gets no checksum, which each one takes. */
+export const checksumFor = ({ access }: Pick<OpenStore, "access">): "crc32" | "none" =>
+  access.traits.checksum === "crc32" && !access.traits.probeChecksum ? "crc32" : "none";
+
+export function ownUploadOf(row: BrowserUpload, store: Pick<OpenStore, "access">): OwnUpload {
+  const [sizeBytes, partBytes] = [Number(row.sizeBytes), Number(row.partBytes)];
+  const { parts } = planParts({ sizeBytes, traits: store.access.traits, wishedPartBytes: partBytes });
+  return { row, sizeBytes, partBytes, parts, checksum: row.checksum === "crc32" ? "crc32" : "none" };
+}
+
+/** The caller's own upload. @throws Fault NOT_FOUND */
+export async function findOwn(hub: Hub, caller: PersonCaller, id: string): Promise<BrowserUpload> {
+  const row = await hub.db.browserUpload.findUnique({ where: { id } });
+  if (row === null || row.userId !== caller.person.id) {
+    throw new Fault("NOT_FOUND", { op: "browser upload", detail: "you have begun no such upload" });
+  }
+  return row;
+}
+
+/** The same while it is open. @throws Fault NOT_FOUND, NO_SUCH_UPLOAD when it was given up or is done */
+export async function openOwn(
+  hub: Hub,
+  caller: PersonCaller,
+  id: string,
+): Promise<{ upload: OwnUpload; store: OpenStore }> {
+  const row = await findOwn(hub, caller, id);
+  if (row.endedAt !== null) throw new Fault("NO_SUCH_UPLOAD", { op: "browser upload", subject: row.key });
+  const store = await hub.stores.open(row.profileId);
+  return { upload: ownUploadOf(row, store), store };
+}

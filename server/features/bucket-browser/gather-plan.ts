@@ -1,0 +1,237 @@
+import * as z from "zod";
+import {
+  MOST_PLANNED,
+  type BucketPlan,
+  type PlanBucketJob,
+  type ProtectedGroup,
+} from "#protocol/buckets/bucket-jobs.ts";
+import { takesAway } from "#protocol/buckets/bucket-verbs.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { provider } from "#protocol/base/provider.ts";
+import { priceOverride } from "#protocol/wire/profiles.ts";
+import { describeObject, listPage } from "#storage/s3/browse.ts";
+import { copyRequests } from "#storage/s3/copy-within.ts";
+import { DELETE_BATCH, keepsVersions } from "#storage/s3/delete-many.ts";
+import { findVersions } from "#storage/s3/versions.ts";
+import { PRICES } from "#storage/providers/provider-prices.ts";
+import type { Hub } from "#server/core/api/hub.ts";
+import type { OpenStore } from "#server/core/profiles/open-store.ts";
+import type { JobProgress } from "#server/core/live/job-board.ts";
+import { loadGuard, type Guard } from "./protect.ts";
+
+/**
+ * Finds what a job would touch and writes it down a chunk at a time: so a plan of a quarter of a million objects takes the
+ * memory of a thousand. What is Tidemark's own is counted by whose it is, and left out of all but copies.
+ */
+
+/** Of what is brought back. */
+const plannedVersion = z.object({
+  id: z.string(),
+  /** It is the mark of a deletion, and goes; else it is copied. */
+  isMark: z.boolean(),
+  /** What the key had when the plan was made, which may have become something else since; null: nothing. */
+  newestId: z.string().nullable(),
+});
+export const plannedObject = z.object({
+  key: z.string(),
+  sizeBytes: z.number(),
+  etag: z.string(),
+  version: plannedVersion.optional(),
+});
+export type PlannedObject = z.infer<typeof plannedObject>;
+
+const MOST_GROUPS = 50;
+const SAMPLE = 20;
+const ROWS = 1000;
+
+interface Gathering {
+  hub: Hub;
+  store: OpenStore;
+  asked: PlanBucketJob;
+  jobId: string;
+  progress: JobProgress;
+  guard: Guard;
+}
+
+/** Every object that was asked for, each once. `onRequest` is told of every call. */
+async function* objectsOf({ store, asked, progress }: Gathering, onRequest: () => void): AsyncGenerator<PlannedObject> {
+  const { bucket } = store.access;
+  const { signal } = progress.stop;
+  const prefixes = asked.items.flatMap((item) => ("prefix" in item ? [item.prefix] : []));
+  // A prefix below another one, or a key below a prefix, would come twice.
+  const outer = prefixes.filter((one) => !prefixes.some((other) => other !== one && one.startsWith(other)));
+  const keys = asked.items.flatMap((item) => ("key" in item ? [item.key] : []));
+  for (const prefix of new Set(outer)) {
+    let from: string | null = null;
+    do {
+      const page: Awaited<ReturnType<typeof listPage>> = await listPage(store.client, {
+        bucket,
+        prefix,
+        delimiter: "",
+        startAfter: null,
+        from,
+        limit: ROWS,
+        signal,
+      });
+      onRequest();
+      for (const { key, sizeBytes, etag } of page.objects) yield { key, sizeBytes, etag };
+      from = page.next;
+    } while (from !== null);
+  }
+  for (const key of new Set(keys)) {
+    if (outer.some((prefix) => key.startsWith(prefix))) continue;
+    const { sizeBytes, etag } = await describeObject(store.client, { bucket, key, withChecksums: "left out", signal });
+    onRequest();
+    yield { key, sizeBytes, etag };
+  }
+}
+
+/** The versions that were asked for, with what their keys have now. Those that are that already are counted by `onSame`. */
+async function* versionsOf(
+  { store, asked, progress }: Gathering,
+  on: { request: () => void; same: () => void; covers: () => void },
+): AsyncGenerator<PlannedObject> {
+  const { bucket } = store.access;
+  const { signal } = progress.stop;
+  for (const item of asked.items) {
+    if (!("versionId" in item)) continue;
+    const { key, versionId } = item;
+    const { newest, wanted } = await findVersions(store.client, { bucket, key, versionId, signal });
+    on.request();
+    if (wanted === null)
+      throw new Fault("NO_SUCH_KEY", { op: "plan", subject: key, detail: "this version of it is gone" });
+    // A mark below something newer hides nothing.
+    if (wanted.isDeleteMarker !== wanted.isLatest) {
+      on.same();
+      continue;
+    }
+    if (newest !== null && !newest.isDeleteMarker) on.covers();
+    const version = { id: versionId, isMark: wanted.isDeleteMarker, newestId: newest?.versionId ?? null };
+    yield { key, sizeBytes: wanted.sizeBytes, etag: wanted.etag ?? "", version };
+  }
+}
+
+/** Where the copy of a key goes. */
+export const targetOf = (asked: Pick<PlanBucketJob, "from" | "target">, key: string): string | null =>
+  asked.target === null ? null : asked.target + key.slice(asked.from.length);
+
+/** @throws Fault TOO_LARGE past MOST_PLANNED, NO_SUCH_KEY for a single object that is gone, CANCELLED, those of the store */
+export async function gatherPlan(about: Omit<Gathering, "guard">): Promise<BucketPlan> {
+  const { hub, store, asked, jobId, progress } = about;
+  await hub.db.bucketJobChunk.deleteMany({ where: { jobId } });
+  const guard = await loadGuard(hub, store);
+  const groups = new Map<string, ProtectedGroup>();
+  const revived = { copies: 0, undeleted: 0, covered: 0 };
+  const plan: BucketPlan = {
+    objects: 0,
+    bytes: 0,
+    kept: { objects: 0, bytes: 0, groups: [], groupsOmitted: 0 },
+    samePlace: 0,
+    sample: [],
+    requests: 0,
+    cost: null,
+    ...(asked.action === "revive" && { revived }),
+    keepsVersions: !takesAway(asked.action) ? false : await keepsVersions(store.client, store.access.bucket),
+  };
+  let reads = 0;
+  let chunk: PlannedObject[] = [];
+  let seq = 0;
+  const write = async (): Promise<void> => {
+    if (chunk.length === 0) return;
+    await hub.db.bucketJobChunk.create({ data: { jobId, seq: seq++, objects: JSON.stringify(chunk) } });
+    chunk = [];
+  };
+  const request = () => void plan.requests++;
+  const wanted =
+    asked.action === "revive"
+      ? versionsOf({ ...about, guard }, { request, same: () => plan.samePlace++, covers: () => revived.covered++ })
+      : objectsOf({ ...about, guard }, request);
+  for await (const object of wanted) {
+    const { key, sizeBytes, etag } = object;
+    if (asked.action !== "copy" && guard.of(key) !== null) {
+      await keep({ plan, groups }, object, guard);
+      continue;
+    }
+    const target = targetOf(asked, key);
+    if (target === key) {
+      plan.samePlace++;
+      continue;
+    }
+    if (target !== null && guard.of(target) !== null) {
+      throw new Fault("BELONGS_TO_TIDEMARK", {
+        op: "plan",
+        subject: target,
+        detail: "nothing is written there by hand",
+      });
+    }
+    if (target !== null && Buffer.byteLength(target) > 1024) {
+      throw new Fault("BAD_INPUT", {
+        op: "plan",
+        subject: key,
+        detail: "its copy would have a key of over 1,024 bytes",
+      });
+    }
+    if (plan.objects >= MOST_PLANNED) {
+      throw new Fault("TOO_LARGE", { op: "plan", detail: `more than ${MOST_PLANNED} objects; choose fewer folders` });
+    }
+    plan.objects++;
+    plan.bytes += sizeBytes;
+    if (plan.sample.length < SAMPLE) plan.sample.push(key);
+    if (object.version !== undefined) {
+      // What the key has is looked at again.
+      plan.requests++;
+      if (object.version.isMark) revived.undeleted++;
+      else revived.copies++;
+    }
+    if (object.version?.isMark === true) plan.requests++;
+    else if (asked.action !== "delete") {
+      plan.requests += copyRequests(sizeBytes, etag);
+      // Two looks at each copy.
+      reads += 2;
+    }
+    chunk.push(object);
+    progress.foundObjects = plan.objects;
+    if (chunk.length >= DELETE_BATCH) await write();
+  }
+  await write();
+  if (takesAway(asked.action)) plan.requests += 2 * Math.ceil(plan.objects / DELETE_BATCH);
+  plan.kept.groups = [...groups.values()];
+  plan.cost = await costOf(hub, store.profileId, { writes: plan.requests - reads, reads });
+  return plan;
+}
+
+async function keep(
+  to: { plan: BucketPlan; groups: Map<string, ProtectedGroup> },
+  { key, sizeBytes }: PlannedObject,
+  guard: Guard,
+): Promise<void> {
+  const { kept } = to.plan;
+  kept.objects++;
+  kept.bytes += sizeBytes;
+  const protection = await guard.explain(key);
+  if (protection === null) return;
+  const name = JSON.stringify([protection.checkpointId, protection.checkpointId === null ? protection.why : ""]);
+  const group = to.groups.get(name);
+  if (group !== undefined) {
+    group.objects++;
+    group.bytes += sizeBytes;
+  } else if (to.groups.size < MOST_GROUPS) {
+    const why = protection.checkpointId === null ? protection.why : "checkpoint";
+    to.groups.set(name, { ...protection, why, objects: 1, bytes: sizeBytes, firstKey: key });
+  } else kept.groupsOmitted++;
+}
+
+/** What so many requests are listed at; null where nobody publishes a price. */
+async function costOf(
+  hub: Hub,
+  profileId: string,
+  { writes, reads }: { writes: number; reads: number },
+): Promise<BucketPlan["cost"]> {
+  const row = await hub.db.profile.findUnique({ where: { id: profileId }, select: { provider: true, prices: true } });
+  const listed = PRICES[provider.catch("other").parse(row?.provider)];
+  const own = row?.prices == null ? null : priceOverride.parse(JSON.parse(row.prices)).per1000Requests;
+  if (own !== null) return { amount: ((writes + reads) / 1000) * own, currency: listed?.currency ?? "USD" };
+  if (listed === null) return null;
+  const amount = (writes / 1000) * listed.writesPer1000 + (reads / 1000) * listed.readsPer1000;
+  return { amount, currency: listed.currency };
+}

@@ -1,0 +1,27 @@
+import type * as z from "zod";
+import { MOST_SHARE_MS, type shareInput, type ShareLink } from "#protocol/buckets/bucket.ts";
+import { headObject } from "#storage/s3/objects.ts";
+import { audit } from "#server/core/api/audit.ts";
+import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+
+/**
+ * A link that lets whoever has it read one object until it is over. It cannot be taken back, so it stands in the record before
+ * it is given away, and it makes browsers save what it leads to instead of showing it. The link itself is kept nowhere.
+ * @throws Fault NOT_FOUND, NO_SUCH_KEY, HOSTILE_NAME for a key that no URL can carry, those of the store
+ */
+export async function shareObject(
+  { hub, caller }: Context & { caller: PersonCaller },
+  { profileId, key, lifetimeMs }: z.infer<typeof shareInput>,
+): Promise<ShareLink> {
+  const store = await hub.stores.open(profileId);
+  await headObject(store.client, { bucket: store.access.bucket, key });
+  const asked = { lifetimeMs: Math.min(lifetimeMs, MOST_SHARE_MS) };
+  const [request] = await store.signForBrowser([{ op: "share", key }], asked);
+  if (request === undefined) throw new Error("nothing was signed");
+  const seconds = Math.round(asked.lifetimeMs / 1000);
+  const subject = `${store.profileName}: ${key}`.slice(0, 960);
+  await audit(hub, caller, { action: "share object", subject: `${subject} for ${seconds} s`, subjectId: profileId });
+  const { profileName } = store;
+  await hub.keyUses.note({ caller, profileId, profileName, action: "sign reads", times: 1 });
+  return { url: request.url, expiresAt: request.expiresAt };
+}

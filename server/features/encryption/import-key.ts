@@ -1,0 +1,41 @@
+import type * as z from "zod";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { importSealKeyInput, SealingView } from "#protocol/checkpoint/sealing.ts";
+import { audit } from "#server/core/api/audit.ts";
+import { emit, recordEvent } from "#server/core/events/record-event.ts";
+import { readExport } from "#server/signer/seal-key-text.ts";
+import { sealKeyPlace } from "#server/signer/secret-place.ts";
+import type { Context } from "#server/core/api/trpc.ts";
+import { nameHidden } from "./name-hidden.ts";
+import { readSealing } from "#server/core/profiles/seal-keys.ts";
+
+/**
+ * Takes in a key that a hub before this one exported: what was written under it opens again. It becomes the one for new
+ * checkpoints only where there is none yet.
+ * @throws Fault NOT_FOUND, BAD_INPUT (no exported key, or one that was cut), CONFLICT (it is here already)
+ */
+export async function importSealKey(context: Context, input: z.infer<typeof importSealKeyInput>): Promise<SealingView> {
+  const { hub, caller } = context;
+  const { profileId, text } = input;
+  const row = await hub.db.profile.findUnique({ where: { id: profileId } });
+  if (row === null) throw new Fault("NOT_FOUND", { subject: "this bucket profile" });
+  const { keyId: id } = readExport(text);
+  const there = await hub.db.sealKey.findUnique({ where: { id } });
+  if (there !== null) throw new Fault("CONFLICT", { op: "import the key", detail: "this hub has it already" });
+  const { publicKey, ...sealed } = await hub.keeper.importSealKey({ place: sealKeyPlace(id), text });
+  const at = new Date(hub.now());
+  const event = await hub.db.$transaction(async (tx) => {
+    // Where it came from, a copy is kept.
+    const known = { isImported: true, exportedAt: at, exportedBy: null };
+    await tx.sealKey.create({ data: { id, profileId, publicKey, createdAt: at, ...known } });
+    await tx.sealKeySecret.create({ data: { keyId: id, ...sealed, updatedAt: at } });
+    await tx.profile.updateMany({ where: { id: profileId, sealKeyId: null }, data: { sealKeyId: id } });
+    await audit({ db: tx, now: hub.now }, caller, { action: "import key", subject: row.name, subjectId: id });
+    const said = `An encryption key of ${row.name} was imported`;
+    return recordEvent(tx, { at: hub.now(), kind: "profile-changed", work: "safe", text: said });
+  });
+  await nameHidden(hub, id);
+  hub.live.profileChanged(profileId, row.name);
+  emit(hub, event, ["profiles", "checkpoints"]);
+  return readSealing(hub, { id: profileId });
+}

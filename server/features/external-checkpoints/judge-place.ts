@@ -1,0 +1,28 @@
+import { Fault } from "#protocol/faults/fault.ts";
+import type { RecognisedStep } from "#protocol/recognition/recognise.ts";
+import type { ListedObject } from "#storage/s3/listing.ts";
+import { createRecogniser } from "#storage/detect/recognise.ts";
+import type { Hub } from "#server/core/api/hub.ts";
+import { readWanted } from "#server/core/checkpoints/external/recognise-bucket.ts";
+import type { OpenStore } from "#server/core/profiles/open-store.ts";
+
+/**
+ * What is thought of a checkpoint by its objects as they are now.
+ * @throws Fault NOT_FOUND when they are no checkpoint
+ */
+export async function judgePlace(
+  hub: Hub,
+  about: { store: OpenStore; place: string; objects: readonly ListedObject[]; signal: AbortSignal },
+): Promise<RecognisedStep> {
+  const { store, place, objects, signal } = about;
+  const recogniser = createRecogniser(null);
+  for (const object of objects) recogniser.add(object);
+  await readWanted(hub, { recogniser, store, signal, warnings: [] });
+  const judged = recogniser
+    .end()
+    .runs.flatMap(({ steps }) => steps)
+    .find((step) => step.place === place);
+  if (judged === undefined)
+    throw new Fault("NOT_FOUND", { op: "adopt", subject: place, detail: "no checkpoint is there" });
+  return judged;
+}

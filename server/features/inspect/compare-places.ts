@@ -1,0 +1,75 @@
+import type * as z from "zod";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { StoredFile } from "#protocol/checkpoint/adopted.ts";
+import type { Comparable, compareInput, LossCurve, PlacesCompared } from "#protocol/checkpoint/inspect.ts";
+import { compareTensors, type ComparedFile } from "#storage/inspect/compare.ts";
+import type { Hub } from "#server/core/api/hub.ts";
+import { createPauses } from "#server/platform/pauses.ts";
+import { compareFiles } from "./compare-files.ts";
+import { inspectAt, inspectManifestFile, openCheckpoint } from "#server/core/checkpoints/find-file.ts";
+import { inspectFiles } from "./inspect-files.ts";
+
+/**
+ * Two checkpoints, or two files, tensor by tensor. What could not be looked at is named in the warnings, so that nothing is
+ * taken for removed that was only not read.
+ * @throws Fault NOT_FOUND, CHECKPOINT_INCOMPLETE, NO_SUCH_KEY, CANCELLED, those of the store for single files
+ */
+export async function comparePlaces(
+  hub: Hub,
+  input: z.infer<typeof compareInput>,
+  signal: AbortSignal,
+): Promise<PlacesCompared> {
+  const [from, to] = [await filesOf(hub, input.from, signal), await filesOf(hub, input.to, signal)];
+  const compared = compareTensors(from.files, to.files);
+  await createPauses().take();
+  const files = from.all === null || to.all === null ? null : await compareFiles(from.all, to.all);
+  return { ...compared, files, warnings: [...from.warnings, ...to.warnings, ...compared.warnings] };
+}
+
+async function filesOf(
+  hub: Hub,
+  place: Comparable,
+  signal: AbortSignal,
+): Promise<{ files: ComparedFile[]; all: readonly StoredFile[] | null; warnings: string[] }> {
+  if ("profileId" in place || "path" in place) {
+    const { found, file } = await inspectAt(hub, place, signal);
+    const warnings =
+      found.fault === null
+        ? []
+        : [`${found.path}: ${new Fault(found.fault.code, { detail: found.fault.detail ?? "" }).message}`];
+    return { files: [{ path: found.path, tensors: found.tensors, parts: file?.extents ?? null }], all: null, warnings };
+  }
+  const checkpoint = await openCheckpoint(hub, place.checkpointId);
+  const { files, omitted } = await inspectFiles(hub, checkpoint, signal);
+  const warnings = files
+    .filter(({ found, fault }) => fault !== null || (found?.fault ?? null) !== null)
+    .map(({ file }) => `${file.path} could not be looked at whole`);
+  if (omitted > 0) warnings.push(`${omitted} files were not looked at`);
+  return {
+    files: files.flatMap(({ file, found }) =>
+      found === null ? [] : [{ path: file.path, tensors: found.tensors, parts: file.extents }],
+    ),
+    all: checkpoint.manifest.files,
+    warnings,
+  };
+}
+
+/**
+ * The loss curve that a Trainer wrote down: of a checkpoint that of its outermost trainer_state.json.
+ * @throws Fault NOT_FOUND when there is none, MALFORMED when it cannot be read, those of the store
+ */
+export async function readCurve(hub: Hub, place: Comparable, signal: AbortSignal): Promise<LossCurve> {
+  const found = await (async () => {
+    if ("profileId" in place || "path" in place) return (await inspectAt(hub, place, signal)).found;
+    const { store, manifest, key } = await openCheckpoint(hub, place.checkpointId);
+    const states = manifest.files.filter(({ path }) => /(^|\/)trainer_state\.json$/.test(path));
+    const [file] = states.sort((a, b) => a.path.split("/").length - b.path.split("/").length);
+    if (file === undefined)
+      throw new Fault("NOT_FOUND", { op: "inspect", subject: "trainer_state.json", detail: "the checkpoint has none" });
+    return inspectManifestFile(hub, { store, file, files: manifest.files, key, signal });
+  })();
+  if (found.curve !== null) return found.curve;
+  const { fault } = found;
+  if (fault !== null) throw new Fault(fault.code, { op: "inspect", subject: found.path, detail: fault.detail ?? "" });
+  throw new Fault("NOT_FOUND", { op: "inspect", subject: found.path, detail: "it holds no log of a training" });
+}

@@ -1,0 +1,46 @@
+import { readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { MigrationRefused } from "#prisma/migrate.ts";
+import { FAULTS } from "#protocol/faults/fault-table.ts";
+import { toFault } from "#protocol/faults/fault.ts";
+import { PASSWORD_COST } from "#server/core/accounts/auth/password.ts";
+import { readCommand } from "./read-command.ts";
+import { runHubCommand } from "./run-command.ts";
+
+/** `npm run hub -- COMMAND`: what whoever holds the data folder does with it. Results on stdout, talk on stderr. */
+
+function secretText(name: "TIDEMARK_SECRET" | "TIDEMARK_SECRET_PREVIOUS"): string | null {
+  const { [name]: text = "", [`${name}_FILE`]: file = "" } = process.env;
+  if (text !== "") return text;
+  return file === "" ? null : readFileSync(file, "utf8").trim();
+}
+
+async function readLine(): Promise<string> {
+  for await (const line of createInterface({ input: process.stdin })) return line;
+  return "";
+}
+
+process.umask(0o077);
+try {
+  const invocation = readCommand(process.argv.slice(2));
+  const around = {
+    variables: process.env,
+    secret: secretText("TIDEMARK_SECRET"),
+    previous: secretText("TIDEMARK_SECRET_PREVIOUS"),
+    now: Date.now,
+    passwordCost: PASSWORD_COST,
+    readLine,
+  };
+  const { result, text, exitCode } = await runHubCommand(invocation, around);
+  const isJson = invocation.switches.has("json") && !invocation.isHelp;
+  process.stdout.write(`${isJson ? JSON.stringify(result) : text}\n`);
+  process.exit(exitCode);
+} catch (error) {
+  if (error instanceof MigrationRefused) {
+    process.stderr.write(`${error.message} ${error.why} ${error.fix}\n`);
+    process.exit(1);
+  }
+  const fault = toFault(error, { op: "hub" });
+  process.stderr.write(`${fault.message}\n`);
+  process.exit(FAULTS[fault.code].exit);
+}

@@ -1,0 +1,274 @@
+import { resolve } from "node:path";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import { credentialDraft, profileDraft } from "#protocol/wire/requests.ts";
+import type { HistoryFound, JanitorReport } from "#protocol/wire/upkeep.ts";
+import { formatBytes, formatDuration } from "#protocol/base/units.ts";
+import { checkMasterKey } from "#server/signer/check-master-key.ts";
+import { backUp } from "../back-up.ts";
+import { helpText, type HubCommandName } from "./commands.ts";
+import { confirmAtConsole } from "../confirm-deletions.ts";
+import { lookAtProfile, runJanitor } from "../janitor.ts";
+import { createUser, disableUser, listUsers, setPassword, setRole, type UsersAt } from "./manage-users.ts";
+import type { HubInvocation } from "./read-command.ts";
+import { readUpkeepSettings } from "#server/platform/settings/read-maintenance-settings.ts";
+import { createReach, readReach } from "#server/platform/reach.ts";
+import { rebuild } from "../rebuild.ts";
+import { rekey } from "../rekey.ts";
+import { restoreBackup } from "../restore.ts";
+import { foundText } from "#server/core/record/settle-history.ts";
+import { openToolsAlone, openToolsBeside, type Tools, type ToolsWish } from "./tools.ts";
+
+/** What a command is given besides its line. */
+export interface Surroundings {
+  variables: Readonly<Record<string, string | undefined>>;
+  /** The text of the master key, when it is given; null: the key file. */
+  secret: string | null;
+  /** The text of the master key that is being replaced, when it is given. */
+  previous: string | null;
+  now: () => number;
+  passwordCost: number;
+  /** The first line of stdin. */
+  readLine: () => Promise<string>;
+}
+
+/** The result: an object for programs, sentences for people. */
+export interface CommandResult {
+  result: object;
+  text: string;
+  exitCode: number;
+}
+
+interface Scope {
+  invocation: HubInvocation;
+  around: Surroundings;
+  dataFolder: string;
+}
+
+const done = (result: object, text: string): CommandResult => ({ result, text, exitCode: 0 });
+const toolsWish = ({ around, dataFolder }: Scope): ToolsWish => ({
+  dataFolder,
+  secret: around.secret,
+  previous: around.previous,
+  // Whoever has the console has the network too; metadata addresses are refused all the same.
+  reach: createReach(readReach(around.variables, { isLoopback: true })),
+  now: around.now,
+});
+
+async function withTools<T>(tools: Tools, work: (tools: Tools) => Promise<T>): Promise<T> {
+  try {
+    return await work(tools);
+  } finally {
+    await tools.close();
+  }
+}
+
+async function backup({ invocation, around, dataFolder }: Scope): Promise<CommandResult> {
+  const settings = readUpkeepSettings(around.variables, dataFolder);
+  const keep = invocation.values.get("keep") ?? null;
+  if (keep !== null && !/^[1-9]\d{0,3}$/.test(keep)) {
+    throw new Fault("BAD_INPUT", { op: "usage", subject: "--keep", detail: "it is a number from 1 to 9999" });
+  }
+  const made = await backUp({
+    dataFolder,
+    to: resolve(invocation.values.get("to") ?? settings.backupFolder),
+    keep: keep === null ? null : Number(keep),
+    compress: invocation.switches.has("gzip") ? "gzip" : "none",
+    now: around.now(),
+  });
+  const removed = made.removed.length === 0 ? "" : ` ${made.removed.length} older ones were removed.`;
+  const size = `${formatBytes(made.sizeBytes)} in ${formatDuration(made.tookMs)}`;
+  const text = `${made.file}\nWhole and checked, ${size}.${removed} The master key is not in it: keep it elsewhere.`;
+  return done(made, text);
+}
+
+async function restore(scope: Scope): Promise<CommandResult> {
+  const { invocation, around, dataFolder } = scope;
+  const from = resolve(invocation.operands[0] ?? "");
+  const restored = await restoreBackup({ from, dataFolder, now: around.now() });
+  // Whether the key is at hand: said now, because a hub without it does not start.
+  const key = await withTools(await openToolsBeside(toolsWish(scope)), async ({ db, keeper }) =>
+    checkMasterKey(db, keeper, around.now()).then(
+      () => null,
+      (error: unknown) => {
+        if (isFault(error)) return error;
+        throw error;
+      },
+    ),
+  );
+  const lines = [
+    `Restored: ${restored.runs} runs and ${restored.checkpoints} complete checkpoints, as of ${new Date(restored.asOf).toISOString()}.`,
+    ...(restored.keptAt === null ? [] : [`What was there before lies at ${restored.keptAt}.`]),
+    key === null ? "The master key fits: the bucket keys open with it." : `No bucket opens with it yet: ${key.message}`,
+    "Start the hub: it asks the buckets for what came after. Nothing is deleted until an admin confirms (`hub confirm`).",
+    "Nodes that enrolled after the backup enrol again. Whatever was revoked since (nodes, join tokens, accounts) has to be revoked again.",
+  ];
+  const isOpen = key === null;
+  return done({ ...restored, masterKey: isOpen ? "fits" : key.code }, lines.join("\n"));
+}
+
+function wishOf({ invocation, around }: Scope): Parameters<typeof rebuild>[1] {
+  const { values } = invocation;
+  const profileName = values.get("profile");
+  if (profileName !== undefined) return { profileName };
+  for (const needed of ["name", "endpoint", "bucket"] as const) {
+    if (values.get(needed) === undefined) {
+      throw new Fault("BAD_INPUT", { op: "usage", subject: `--${needed}`, detail: "it is missing" });
+    }
+  }
+  const draft = profileDraft.safeParse({
+    name: values.get("name") ?? "",
+    provider: values.get("provider") ?? "other",
+    bucket: values.get("bucket") ?? "",
+    region: values.get("region") ?? "us-east-1",
+    prefix: values.get("prefix") ?? "",
+    endpoint: values.get("endpoint") ?? "",
+    workerEndpoint: null,
+    browserEndpoint: null,
+    addressing: values.get("addressing") ?? "path",
+  });
+  if (!draft.success) {
+    const issue = draft.error.issues[0];
+    throw new Fault("BAD_INPUT", {
+      op: "usage",
+      subject: `--${issue?.path.map(String).join(".") ?? ""}`,
+      detail: issue?.message ?? "",
+    });
+  }
+  const { variables } = around;
+  const credential = credentialDraft.safeParse({
+    accessKeyId: variables["AWS_ACCESS_KEY_ID"] ?? "",
+    secretAccessKey: variables["AWS_SECRET_ACCESS_KEY"] ?? "",
+  });
+  if (!credential.success) {
+    const detail = "put the bucket's key into AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
+    throw new Fault("BAD_INPUT", { op: "usage", subject: "key", detail });
+  }
+  return { profile: draft.data, credential: credential.data };
+}
+
+/** Keys are a stranger's text: shown with what a terminal would obey made visible. */
+const printable = (text: string): string =>
+  text.replace(
+    /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+    (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+
+const refusedLines = (found: HistoryFound): string[] =>
+  found.refusedKeys.map(({ key, why }) => `  refused ${printable(key)}: ${printable(why)}`);
+
+async function rebuildCommand(scope: Scope): Promise<CommandResult> {
+  const wish = wishOf(scope);
+  const found = await withTools(await openToolsAlone(toolsWish(scope)), (tools) => rebuild(tools, wish));
+  const lines = [
+    `Read: ${foundText(found)}.`,
+    ...refusedLines(found),
+    "Start the hub and make the first account; nodes enrol again. Nothing is deleted until an admin confirms (`hub confirm`).",
+  ];
+  return { ...done(found, lines.join("\n")), exitCode: found.refused > 0 ? 8 : 0 };
+}
+
+function janitorText(report: JanitorReport): string {
+  const line = (what: string, { count, bytes, oldestAt }: JanitorReport["objects"]) =>
+    `  ${what.padEnd(34)} ${String(count).padStart(8)} ${formatBytes(bytes).padStart(10)}${oldestAt === null ? "" : `  oldest ${new Date(oldestAt).toISOString()}`}`;
+  const { young, live, unknown } = report.kept;
+  const open = report.kept["open-epoch"];
+  return [
+    `${report.profileName}:`,
+    line("objects of dead attempts", report.objects),
+    line("uploads that were never finished", report.uploads),
+    line("left by probes", report.probes),
+    line("stay: too young", young),
+    line("stay: their epoch is not over", open),
+    line("stay: belong to a checkpoint", live),
+    line("stay: this hub does not know them", unknown),
+    report.mode === "delete"
+      ? `  removed ${report.removed.count} (${formatBytes(report.removed.bytes)})`
+      : "  Nothing was removed; --delete does it.",
+    ...(report.fault === null ? [] : [`  stopped: ${report.fault.code} ${report.fault.subject ?? ""}`]),
+  ].join("\n");
+}
+
+async function janitor(scope: Scope): Promise<CommandResult> {
+  const { invocation, around } = scope;
+  const mode = invocation.switches.has("delete") ? ("delete" as const) : ("report" as const);
+  const wish = { mode, by: "command line" };
+  const reports = await withTools(await openToolsBeside(toolsWish(scope)), async (tools) => {
+    await checkMasterKey(tools.db, tools.keeper, around.now());
+    const name = invocation.values.get("profile");
+    if (name === undefined) return runJanitor(tools, wish);
+    const row = await tools.db.profile.findUnique({ where: { name } });
+    if (row === null) throw new Fault("NOT_FOUND", { op: "janitor", subject: name });
+    return [await lookAtProfile(tools, row.id, wish)];
+  });
+  const exitCode = reports.some(({ fault }) => fault !== null) ? 8 : 0;
+  return { ...done({ reports }, reports.map(janitorText).join("\n")), exitCode };
+}
+
+async function confirm(scope: Scope): Promise<CommandResult> {
+  const confirmed = await withTools(await openToolsBeside(toolsWish(scope)), confirmAtConsole);
+  return done({ confirmed }, confirmed ? "Deletions are allowed again." : "Nothing was in doubt.");
+}
+
+async function rekeyCommand(scope: Scope): Promise<CommandResult> {
+  const rekeyed = await rekey(toolsWish(scope));
+  const text =
+    rekeyed.rewrapped === 0
+      ? `Everything was sealed with this master key already (version ${rekeyed.keyVersion}).`
+      : `${rekeyed.rewrapped} texts are sealed anew: the master key is version ${rekeyed.keyVersion} now, and the one before opens nothing here. Backups made until now still need it.`;
+  return done(rekeyed, text);
+}
+
+async function user(scope: Scope): Promise<CommandResult> {
+  const { invocation, around } = scope;
+  const [action, email = "", more] = invocation.operands;
+  const readPassword = async () => (invocation.switches.has("stdin") ? around.readLine() : null);
+  const told = (password: string | null) => (password === null ? "" : `\nPassword, shown this once: ${password}`);
+  const act = async (at: UsersAt): Promise<CommandResult> => {
+    if (action === "list") {
+      const users = await listUsers(at);
+      const lines = users.map((one) => `${one.email}  ${one.role}${one.isDisabled ? "  disabled" : ""}`);
+      return done({ users }, users.length === 0 ? "There is no account." : lines.join("\n"));
+    }
+    if (email === "") throw new Fault("BAD_INPUT", { op: "usage", subject: "user", detail: "whose account?" });
+    if (action === "create") {
+      const role = invocation.values.get("role") ?? "viewer";
+      const password = await createUser(at, { email, role, password: await readPassword() });
+      return done({ email, role, password }, `${email} may sign in as ${role}.${told(password)}`);
+    }
+    if (action === "role") {
+      const role = more ?? invocation.values.get("role") ?? "";
+      await setRole(at, { email, role });
+      return done({ email, role }, `${email} is ${role} now, and signed out.`);
+    }
+    if (action === "disable") {
+      await disableUser(at, { email });
+      return done({ email }, `${email} can no longer sign in; a new password lets them in again.`);
+    }
+    if (action === "password") {
+      const password = await setPassword(at, { email, password: await readPassword() });
+      return done({ email, password }, `${email} has a new password and is signed out.${told(password)}`);
+    }
+    const detail = "it is list, create, role, disable or password";
+    throw new Fault("BAD_INPUT", { op: "usage", subject: `user ${action}`, detail });
+  };
+  const { now, passwordCost } = around;
+  return withTools(await openToolsBeside(toolsWish(scope)), ({ db }) => act({ db, now: now(), passwordCost }));
+}
+
+const ACTIONS: Record<HubCommandName, (scope: Scope) => Promise<CommandResult>> = {
+  backup,
+  restore,
+  rebuild: rebuildCommand,
+  janitor,
+  confirm,
+  rekey: rekeyCommand,
+  user,
+};
+
+/** Does what a command line says. @throws Fault, MigrationRefused */
+export async function runHubCommand(invocation: HubInvocation, around: Surroundings): Promise<CommandResult> {
+  const { command } = invocation;
+  if (invocation.isHelp || command === null) return done({}, helpText(command).trimEnd());
+  const dataFolder = resolve(invocation.values.get("data") ?? around.variables["TIDEMARK_DATA"] ?? "data");
+  return ACTIONS[command]({ invocation, around, dataFolder });
+}

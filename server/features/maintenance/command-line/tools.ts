@@ -1,0 +1,112 @@
+import { access, mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { lockFolder } from "#prisma/lock-folder.ts";
+import { openBeside, openDatabase, type Database } from "#prisma/open.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { checkMasterKey } from "#server/signer/check-master-key.ts";
+import { createKeyUses } from "#server/core/events/key-uses.ts";
+import { createKeeper } from "#server/signer/answer.ts";
+import type { Keeper } from "#server/signer/messages.ts";
+import { createKeyedLock, type KeyedLock } from "#server/platform/keyed-lock.ts";
+import { Live } from "#server/core/live/live.ts";
+import { createStores, type Stores } from "#server/core/profiles/open-store.ts";
+import type { Reach } from "#server/platform/reach.ts";
+import { DATABASE } from "../back-up.ts";
+
+/**
+ * What a command of the hub's own works with: the database, and the buckets through a keeper in this process. A command
+ * renders nothing and reads no request of a stranger, so it may hold the master key itself.
+ */
+export interface Tools {
+  db: Database;
+  keeper: Keeper;
+  stores: Stores;
+  locks: KeyedLock;
+  /** Nobody watches it. */
+  live: Live;
+  now: () => number;
+  dataFolder: string;
+  /** Where stores may be. */
+  reach: Reach;
+  /** Texts that were sealed anew when it was opened, because the master key had been replaced. */
+  rewrapped: number;
+  close: () => Promise<void>;
+}
+
+export interface ToolsWish {
+  dataFolder: string;
+  /** The text of TIDEMARK_SECRET; null: the key file. */
+  secret: string | null;
+  /** The text of TIDEMARK_SECRET_PREVIOUS; null: its key file, where there is one. */
+  previous: string | null;
+  reach: Reach;
+  now: () => number;
+  /** What is done to the data folder once it is ours alone, before the master key is read. */
+  prepare?: () => Promise<void>;
+}
+
+const LOCK_WAIT_MS = 3_000;
+
+function assemble(wish: ToolsWish, db: Database, close: () => Promise<void>): Tools {
+  const { reach, now } = wish;
+  const keeper = createKeeper(wish, { now });
+  const keyUses = createKeyUses(db, now);
+  const stores = createStores(db, keeper, { keyUses, reach, counters: { storeCalls: new Map() }, now });
+  return {
+    db,
+    keeper,
+    stores,
+    locks: createKeyedLock(),
+    live: new Live(),
+    now,
+    reach,
+    rewrapped: 0,
+    dataFolder: wish.dataFolder,
+    close: async () => {
+      stores.close();
+      await keyUses.flush();
+      await close();
+    },
+  };
+}
+
+/**
+ * Opens the data of a hub that may be running. The keeper is not opened yet.
+ * @throws Fault NOT_FOUND; MigrationRefused
+ */
+export async function openToolsBeside(wish: ToolsWish): Promise<Tools> {
+  const file = join(wish.dataFolder, DATABASE);
+  await access(file).catch(() => {
+    throw new Fault("NOT_FOUND", { subject: file, detail: "there is no hub's database there" });
+  });
+  const { db, close } = await openBeside(file);
+  return assemble(wish, db, close);
+}
+
+/**
+ * Opens the data while no hub runs, and makes a database where there is none. The master key is checked, or made.
+ * @throws Fault FOLDER_IN_USE, MASTER_KEY_MISSING, MASTER_KEY_WRONG, MASTER_KEY_WEAK; MigrationRefused
+ */
+export async function openToolsAlone(wish: ToolsWish): Promise<Tools> {
+  await mkdir(wish.dataFolder, { recursive: true, mode: 0o700 });
+  const unlock = await lockFolder(join(wish.dataFolder, "hub.lock"), LOCK_WAIT_MS);
+  if (unlock === null) throw new Fault("FOLDER_IN_USE", { subject: wish.dataFolder });
+  try {
+    const { db, close } = await openDatabase(`file:${join(wish.dataFolder, DATABASE)}`, { inThisThread: true });
+    const tools = assemble(wish, db, async () => {
+      await close();
+      await unlock();
+    });
+    try {
+      await wish.prepare?.();
+      const { rewrapped } = await checkMasterKey(db, tools.keeper, wish.now());
+      return { ...tools, rewrapped };
+    } catch (error) {
+      await tools.close();
+      throw error;
+    }
+  } catch (error) {
+    await unlock().catch(() => undefined);
+    throw error;
+  }
+}

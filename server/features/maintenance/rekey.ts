@@ -1,0 +1,33 @@
+import { Fault } from "#protocol/faults/fault.ts";
+import { forgetPreviousKeyFile, setKeyFileAside } from "#server/signer/master-key.ts";
+import { openToolsAlone, type ToolsWish } from "./command-line/tools.ts";
+
+export interface Rekeyed {
+  /** Of the master key everything is sealed with now. */
+  keyVersion: number;
+  /** Texts that were sealed anew. */
+  rewrapped: number;
+}
+
+/**
+ * Replaces the master key while no hub runs. With keys from the environment the new one is TIDEMARK_SECRET and the old one
+ * TIDEMARK_SECRET_PREVIOUS; with a key file a new one is made. Cut off at any moment, the same command ends what it began.
+ * @throws Fault BAD_INPUT (which key is the old one?), FOLDER_IN_USE, MASTER_KEY_MISSING, MASTER_KEY_WRONG, MASTER_KEY_WEAK
+ */
+export async function rekey(wish: ToolsWish): Promise<Rekeyed> {
+  if (wish.secret !== null && wish.previous === null) {
+    const detail =
+      "give the key that is being replaced in TIDEMARK_SECRET_PREVIOUS, and the new one in TIDEMARK_SECRET";
+    throw new Fault("BAD_INPUT", { op: "rekey", subject: "the master key", detail });
+  }
+  const { dataFolder } = wish;
+  const isFile = wish.secret === null;
+  const tools = await openToolsAlone({ ...wish, ...(isFile && { prepare: () => setKeyFileAside(dataFolder) }) });
+  try {
+    const canary = await tools.db.canary.findUniqueOrThrow({ where: { id: 1 } });
+    if (isFile) await forgetPreviousKeyFile(dataFolder);
+    return { keyVersion: canary.keyVersion, rewrapped: tools.rewrapped };
+  } finally {
+    await tools.close();
+  }
+}

@@ -1,0 +1,144 @@
+import { createReadStream, createWriteStream } from "node:fs";
+import { access, chmod, copyFile, link, mkdir, rename, rm, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { createGunzip } from "node:zlib";
+import { lockFolder } from "#prisma/lock-folder.ts";
+import { openAlone } from "#prisma/open.ts";
+import { openFile, syncFile, syncFolder, sweepUnfinished, unfinishedName } from "#prisma/snapshot.ts";
+import { timeInName } from "#prisma/upgrade.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { recordEvent } from "#server/core/events/record-event.ts";
+import { backupFault, DATABASE, isBackupName, requireWhole } from "./back-up.ts";
+
+/**
+ * Puts a backup in the place of the database. Everything is made ready beside it first; then one rename decides. Before it
+ * the hub starts with what it had, after it with what was restored, and the database that was there stays beside under a
+ * name of its own. The restored one says of itself that a part of its history is missing: the hub asks the bucket for it
+ * before any node may write, and deletes nothing until a person says so. Whoever was signed in signs in again.
+ */
+
+const LOCK_WAIT_MS = 3_000;
+
+export interface Restored {
+  /** Where the database lies that was there before; null when there was none. */
+  keptAt: string | null;
+  /** When the backup was taken, epoch ms, as far as its name or its file says. */
+  asOf: number;
+  runs: number;
+  checkpoints: number;
+}
+
+const exists = (file: string): Promise<boolean> =>
+  access(file).then(
+    () => true,
+    () => false,
+  );
+
+/** The time in the name of one of ours, otherwise that of the file. */
+async function takenAt(file: string): Promise<number> {
+  const match = /-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z-/.exec(basename(file));
+  if (match !== null && isBackupName(basename(file))) {
+    const [, year, month, day, hour, minute, second, ms] = match;
+    return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}.${ms}Z`);
+  }
+  return (await stat(file)).mtimeMs;
+}
+
+async function unpack(from: string, to: string): Promise<void> {
+  const out = createWriteStream(to, { mode: 0o600 });
+  if (from.endsWith(".gz")) await pipeline(createReadStream(from), createGunzip(), out);
+  else await pipeline(createReadStream(from), out);
+}
+
+/** Writes into the copy what the hub has to know of itself. */
+async function mark(file: string, at: { now: number; asOf: number }): Promise<{ runs: number; checkpoints: number }> {
+  const { db, close } = await openAlone(file);
+  try {
+    const now = new Date(at.now);
+    const asOf = new Date(at.asOf);
+    return await db.$transaction(async (tx) => {
+      await tx.doubt.create({ data: { kind: "restored", at: now, asOf } });
+      await tx.run.updateMany({ data: { highestSeen: null } });
+      await tx.session.deleteMany();
+      const text = `The hub was restored from a backup of ${asOf.toISOString()}`;
+      await recordEvent(tx, { at: at.now, kind: "upkeep", work: "risk", text });
+      const entry = { action: "restore backup", subject: asOf.toISOString() };
+      await tx.audit.create({ data: { at: now, actor: "command line", ...entry } });
+      const checkpoints = await tx.checkpoint.count({ where: { state: "complete" } });
+      return { runs: await tx.run.count(), checkpoints };
+    });
+  } finally {
+    await close();
+  }
+}
+
+/** Gives the present database a second name, its log folded in; one that cannot be opened keeps its log beside it. */
+async function setAside(database: string, aside: string): Promise<void> {
+  const client = await openFile(database);
+  try {
+    await client.execute("PRAGMA wal_checkpoint(TRUNCATE)");
+  } catch {
+    // A damaged one is kept as it is.
+  } finally {
+    client.close();
+  }
+  await link(database, aside).catch(() => copyFile(database, aside));
+  const wal = await stat(`${database}-wal`).catch(() => null);
+  // The log belongs to the old file: beside the new one it would be read into it.
+  if (wal !== null && wal.size > 0) await rename(`${database}-wal`, `${aside}-wal`);
+  else await rm(`${database}-wal`, { force: true });
+  await rm(`${database}-shm`, { force: true });
+}
+
+/**
+ * @throws Fault FOLDER_IN_USE while a hub runs, NOT_FOUND, BACKUP_DAMAGED, NO_SPACE, FOLDER_UNWRITABLE
+ * @throws MigrationRefused when the backup was made by a newer version
+ */
+export async function restoreBackup(wish: { from: string; dataFolder: string; now: number }): Promise<Restored> {
+  const { from, dataFolder, now } = wish;
+  if (!(await exists(from))) throw new Fault("NOT_FOUND", { op: "restore", subject: from });
+  await mkdir(dataFolder, { recursive: true, mode: 0o700 });
+  const unlock = await lockFolder(join(dataFolder, "hub.lock"), LOCK_WAIT_MS);
+  if (unlock === null) throw new Fault("FOLDER_IN_USE", { op: "restore", subject: dataFolder });
+  const database = join(dataFolder, DATABASE);
+  const staged = unfinishedName(database);
+  try {
+    await sweepUnfinished(dataFolder);
+    await unpack(from, staged);
+    await requireHubs(staged, from);
+    const asOf = await takenAt(from);
+    const counts = await mark(staged, { now, asOf });
+    await chmod(staged, 0o600);
+    await syncFile(staged);
+    let keptAt: string | null = null;
+    if (await exists(database)) {
+      keptAt = join(dataFolder, `hub-${timeInName(now)}-before-restore.db`);
+      await setAside(database, keptAt);
+    }
+    await rename(staged, database);
+    await syncFolder(dataFolder);
+    return { keptAt, asOf, ...counts };
+  } catch (error) {
+    throw backupFault(error, from);
+  } finally {
+    for (const rest of ["", "-wal", "-shm", "-journal"]) await rm(staged + rest, { force: true });
+    await unlock();
+  }
+}
+
+/** @throws Fault BACKUP_DAMAGED when it is no whole database, or another program's */
+async function requireHubs(staged: string, from: string): Promise<void> {
+  await requireWhole(staged, from);
+  const client = await openFile(staged);
+  try {
+    const { rows } = await client.execute(
+      `SELECT count(*) FROM sqlite_master WHERE name IN ('_prisma_migrations', 'Canary', 'Run')`,
+    );
+    if (Number(rows[0]?.[0]) !== 3) {
+      throw new Fault("BACKUP_DAMAGED", { subject: from, detail: "it is not the database of a hub" });
+    }
+  } finally {
+    client.close();
+  }
+}

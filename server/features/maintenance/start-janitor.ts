@@ -1,0 +1,47 @@
+import { Fault, toFault, type FaultData } from "#protocol/faults/fault.ts";
+import type { UpkeepView } from "#protocol/wire/upkeep.ts";
+import type { Hub } from "#server/core/api/hub.ts";
+import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import { runJanitor } from "./janitor.ts";
+import { requireMayDelete } from "#server/core/retention/may-delete.ts";
+import { upkeepStatus } from "./status.ts";
+
+/** What goes on now; in memory only. */
+export interface UpkeepState {
+  isJanitorRunning: boolean;
+  /** How the last look of this hub failed; null when it did not. */
+  janitorFault: FaultData | null;
+}
+
+export const createUpkeepState = (): UpkeepState => ({ isJanitorRunning: false, janitorFault: null });
+
+/** One look at a time. Ends when the look does; what went wrong is in the state. @throws Fault IN_USE */
+export async function lookOnce(hub: Hub, wish: { mode: "report" | "delete"; by: string }): Promise<void> {
+  if (hub.upkeep.isJanitorRunning)
+    throw new Fault("IN_USE", { op: "janitor", detail: "the janitor is looking already" });
+  hub.upkeep.isJanitorRunning = true;
+  hub.upkeep.janitorFault = null;
+  try {
+    await runJanitor(hub, wish);
+  } catch (error) {
+    hub.log.warn({ error }, "the janitor failed");
+    hub.upkeep.janitorFault = toFault(error, { op: "janitor" }).toData();
+  } finally {
+    hub.upkeep.isJanitorRunning = false;
+  }
+}
+
+/**
+ * Starts a look and does not wait for it: a bucket may take minutes to list.
+ * @throws Fault DELETIONS_OFF, IN_USE
+ */
+export async function startJanitor(
+  { hub, caller }: Context & { caller: PersonCaller },
+  { mode }: { mode: "report" | "delete" },
+): Promise<UpkeepView> {
+  if (mode === "delete") await requireMayDelete(hub);
+  if (hub.upkeep.isJanitorRunning)
+    throw new Fault("IN_USE", { op: "janitor", detail: "the janitor is looking already" });
+  void lookOnce(hub, { mode, by: caller.person.email });
+  return upkeepStatus(hub);
+}

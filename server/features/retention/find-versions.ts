@@ -1,0 +1,24 @@
+import { Fault } from "#protocol/faults/fault.ts";
+import type { KeptVersionsView } from "#protocol/retention/keeping.ts";
+import { keepsVersions } from "#storage/s3/delete-many.ts";
+import { homesOf } from "#server/core/profiles/homes-of.ts";
+import type { Hub } from "#server/core/api/hub.ts";
+
+/**
+ * Asks each bucket of a run whether it keeps what is deleted as an old version: then a deletion frees nothing. An object lock is
+ * part of that, because only buckets that keep versions have one.
+ * @throws Fault NOT_FOUND
+ */
+export async function findVersions(
+  hub: Pick<Hub, "db" | "stores">,
+  { run }: { run: string },
+): Promise<KeptVersionsView[]> {
+  const homes = await homesOf(hub.db, run);
+  if (homes === null) throw new Fault("NOT_FOUND", { subject: run });
+  return Promise.all(
+    homes.profileIds.map(async (profileId) => {
+      const { client, access } = await hub.stores.open(profileId);
+      return { bucket: access.bucket, keepsVersions: await keepsVersions(client, access.bucket) };
+    }),
+  );
+}

@@ -1,0 +1,18 @@
+import type { CheckpointKeeping } from "#protocol/retention/keeping.ts";
+import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import { holding, sayWord } from "./write-retention-record.ts";
+import { keepingOf } from "#server/core/retention/find-keeping.ts";
+
+/** Free text, in the place of what was noted before; an empty one takes it away. @throws Fault those of `sayWord` */
+export const note = (
+  call: Context & { caller: PersonCaller },
+  input: { id: string; text: string },
+): Promise<CheckpointKeeping> => {
+  const { id } = input;
+  const text = input.text.trim();
+  return sayWord(call, { id, action: "checkpoint note" }, async () => {
+    if (((await keepingOf(call.hub.db, id)).note ?? "") === text) return null;
+    const ends = await holding(call.hub, id, ["note"]);
+    return { word: text === "" ? { kind: "end" } : { kind: "note", text }, ends };
+  });
+};

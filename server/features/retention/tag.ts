@@ -1,0 +1,16 @@
+import type { CheckpointKeeping } from "#protocol/retention/keeping.ts";
+import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import { nameOf, sayWord } from "./write-retention-record.ts";
+
+type Call = Context & { caller: PersonCaller };
+
+/** A tag that another checkpoint of the run has moves here: one object says both. @throws Fault those of `sayWord` */
+export const tag = (call: Call, input: { id: string; tag: string }): Promise<CheckpointKeeping> => {
+  const { id, tag: text } = input;
+  const subject = (row: { step: bigint; run: string }) => `${text} on ${nameOf(row)}`;
+  return sayWord(call, { id, action: "checkpoint tag", subject }, async ({ run }) => {
+    const rows = await call.hub.db.keepRecord.findMany({ where: { run, kind: "tag", text, endedById: null } });
+    if (rows.length > 0 && rows.every(({ checkpointId }) => checkpointId === id)) return null;
+    return { word: { kind: "tag", tag: text }, ends: rows.map((row) => row.id) };
+  });
+};

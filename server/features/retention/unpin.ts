@@ -1,0 +1,10 @@
+import type { CheckpointKeeping } from "#protocol/retention/keeping.ts";
+import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import { holding, sayWord } from "./write-retention-record.ts";
+
+/** Takes every pin away, also those that are objects nobody could read. @throws Fault those of `sayWord` */
+export const unpin = (call: Context & { caller: PersonCaller }, { id }: { id: string }): Promise<CheckpointKeeping> =>
+  sayWord(call, { id, action: "checkpoint unpin" }, async () => {
+    const ends = await holding(call.hub, id, ["pin", "unread"]);
+    return ends.length === 0 ? null : { word: { kind: "end" }, ends };
+  });

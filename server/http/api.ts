@@ -1,0 +1,106 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { TRPCError } from "@trpc/server";
+import { createHTTPHandler } from "@trpc/server/adapters/standalone";
+import { Fault } from "#protocol/faults/fault.ts";
+import { FAULTS } from "#protocol/faults/fault-table.ts";
+import type { Hub } from "../core/api/hub.ts";
+import { hubRouter } from "../router.ts";
+import { faultDataOf, type Context, type Meta } from "../core/api/trpc.ts";
+import { API_PATH } from "../platform/api-path.ts";
+import { createContext } from "./create-context.ts";
+import { LARGE_INPUTS } from "../core/api/large-inputs.ts";
+import { createLargeWay } from "./large-way.ts";
+import { refuseLongBody } from "./refuse-long-body.ts";
+import { createQueryWay } from "./query-way.ts";
+import { createShortStream } from "./node-fast-path-stream.ts";
+import { createShortWay } from "./node-fast-path.ts";
+
+/** The API under /api/trpc. A body is read only after its sender was let in, and only up to a limit. */
+
+const MOST_CALLS = 20;
+/** What may be larger is read in a thread: `large-inputs`. */
+const MOST_BODY_BYTES = 1024 * 1024;
+/** Of a call that nobody has to sign in for, and of a path that names no procedure. */
+const MOST_OPEN_BODY_BYTES = 64 * 1024;
+
+const sayRefusal =
+  (hub: Hub) =>
+  ({ error, path, ctx }: { error: TRPCError; path?: string | undefined; ctx?: Context | undefined }): void => {
+    const fault = faultDataOf(error);
+    const who = ctx?.caller.kind ?? "unknown";
+    if (fault.code === "INTERNAL" || fault.code === "HUB_DISK_FULL")
+      hub.log.error({ path, who, error: error.cause ?? error }, "a call failed");
+    else if (hub.closing.aborted) hub.log.debug({ path, fault: fault.code }, "a stream ended with the hub");
+    else hub.log.info({ path, who, fault: fault.code }, "a call was refused");
+  };
+
+/** Whether a path names only procedures that somebody has to sign in for, alone or as a batch. */
+function createAskForSignIn(): (path: string) => boolean {
+  const flat: object = hubRouter;
+  const { procedures } = Reflect.get(flat, "_def") as { procedures: Record<string, { _def: { meta?: Meta } }> };
+  const guarded = new Set(
+    Object.entries(procedures).flatMap(([path, { _def }]) => (_def.meta?.who === "open" ? [] : [path])),
+  );
+  return (path) =>
+    decodeURIComponent(path.slice(API_PATH.length))
+      .split(",")
+      .every((name) => guarded.has(name));
+}
+
+type Way = (request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
+
+/** Returns whether one of them took the request. */
+async function takeFirst(ways: readonly Way[], request: IncomingMessage, response: ServerResponse): Promise<boolean> {
+  for (const way of ways) if (await way(request, response)) return true;
+  return false;
+}
+
+export function createApi(hub: Hub): RequestListener {
+  const onError = sayRefusal(hub);
+  const handlerFor = (maxBodySize: number) =>
+    createHTTPHandler({
+      router: hubRouter,
+      basePath: API_PATH,
+      maxBodySize,
+      maxBatchSize: MOST_CALLS,
+      createContext: ({ req, res }) => createContext(hub, req, res),
+      responseMeta: ({ errors, type }) => {
+        const [error] = errors;
+        const headers = { "cache-control": "no-store" };
+        if (error === undefined || errors.length > 1 || type === "subscription") return { headers };
+        return { headers, status: FAULTS[faultDataOf(error).code].http };
+      },
+      onError,
+    });
+  const usual = handlerFor(MOST_BODY_BYTES);
+  const small = handlerFor(MOST_OPEN_BODY_BYTES);
+  const asksForSignIn = createAskForSignIn();
+  const largeWay = createLargeWay({ hub, reader: hub.inputs, onError });
+  const not = new Set(["node.enrol"]);
+  const shortWay = createShortWay({ hub, mostBytes: MOST_BODY_BYTES, not, onError });
+  const shortStream = createShortStream({ hub, onError });
+  const queryWay = createQueryWay({ hub, mostCalls: MOST_CALLS, onError });
+  return (request, response) => {
+    const path = (request.url ?? "").split("?", 1)[0] ?? "";
+    if (request.method !== "GET" && request.method !== "POST") {
+      const fault = new Fault("NOT_FOUND", { detail: "the API answers GET and POST" });
+      response.writeHead(405, { allow: "GET, POST", "content-type": "text/plain" }).end(`${fault.message}\n`);
+      return;
+    }
+    const isGuarded = asksForSignIn(path);
+    const name = decodeURIComponent(path.slice(API_PATH.length));
+    const mostBytes = isGuarded ? MOST_BODY_BYTES : MOST_OPEN_BODY_BYTES;
+    if (!LARGE_INPUTS.has(name) && refuseLongBody(request, response, { path: name, mostBytes })) return;
+    const general = isGuarded ? usual : small;
+    const ways = request.method === "GET" ? [shortStream, queryWay] : [largeWay, shortWay];
+    takeFirst(ways, request, response).then(
+      (isTaken) => {
+        if (!isTaken) general(request, response);
+      },
+      (error: unknown) => {
+        hub.log.error({ path, error }, "a call failed");
+        response.destroy();
+      },
+    );
+  };
+}

@@ -1,0 +1,103 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { isIP } from "node:net";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import { readToken } from "../core/accounts/api-tokens/read-token.ts";
+import { noteRefusal } from "../core/accounts/auth/refusals.ts";
+import { readSession, secretInCookie } from "../core/accounts/auth/session.ts";
+import type { HubSettings } from "../platform/env.ts";
+import type { Hub } from "../core/api/hub.ts";
+import { readNodeCredential } from "../core/nodes/read-credential.ts";
+import { hashOf } from "../platform/random-id.ts";
+import type { Caller, Context } from "../core/api/trpc.ts";
+
+/** Who calls, from where, and whether a change may come from there. Nothing is decided here: the guard does that. */
+
+/** What is read of a request to tell where it comes from. */
+type Asked = Pick<IncomingMessage, "method" | "headers"> & { socket: Pick<IncomingMessage["socket"], "remoteAddress"> };
+
+const headerOf = (request: Asked, name: string): string | null => {
+  const value = request.headers[name];
+  return typeof value === "string" && value !== "" ? value : null;
+};
+
+const lastOf = (list: string): string => list.slice(list.lastIndexOf(",") + 1).trim();
+
+/** Whoever has one IPv6 address has the whole /64 it lies in, and may come from each in turn. */
+function networkOf(address: string): string {
+  if (isIP(address) !== 6) return address;
+  const [start = "", end] = address.split("::", 2);
+  const inner = address.slice(address.lastIndexOf(":") + 1);
+  if (inner.includes(".")) return inner;
+  const groups = start === "" ? [] : start.split(":");
+  const missing = end === undefined ? 0 : 8 - groups.length - (end === "" ? 0 : end.split(":").length);
+  const all = [...groups, ...Array.from({ length: missing }, () => "0"), ...(end ?? "").split(":")];
+  return `${all.slice(0, 4).join(":")}::/64`;
+}
+
+/**
+ * Who calls, as far as tries are counted. Behind a proxy that is trusted, its own entry is the last one: what comes before
+ * it is the caller's word.
+ */
+export function addressOf(request: Asked, settings: Pick<HubSettings, "trustProxy">): string {
+  const forwarded = settings.trustProxy ? headerOf(request, "x-forwarded-for") : null;
+  return networkOf(forwarded === null ? (request.socket.remoteAddress ?? "") : lastOf(forwarded));
+}
+
+/** The hub's address as the caller reaches it. */
+export function originOf(request: Asked, settings: Pick<HubSettings, "publicUrl" | "trustProxy">): string {
+  if (settings.publicUrl !== null) return settings.publicUrl.origin;
+  const forwarded = settings.trustProxy ? headerOf(request, "x-forwarded-proto") : null;
+  const scheme = forwarded !== null && lastOf(forwarded) === "https" ? "https" : "http";
+  return URL.parse(`${scheme}://${headerOf(request, "host") ?? "localhost"}`)?.origin ?? "http://localhost";
+}
+
+/**
+ * Why a change asked for by this request is refused, or null. Browsers say where a request comes from; what says nothing
+ * is no browser, and has no cookie of somebody else to misuse. A form cannot send JSON.
+ */
+export function crossSiteFault(request: Asked, origin: string): Fault | null {
+  const type = headerOf(request, "content-type") ?? "";
+  if (request.method === "POST" && !/^application\/json\s*(;|$)/i.test(type)) {
+    return new Fault("CROSS_SITE", { detail: "a change is sent as application/json" });
+  }
+  const site = headerOf(request, "sec-fetch-site");
+  if (site !== null && site !== "same-origin" && site !== "none") return new Fault("CROSS_SITE");
+  const from = headerOf(request, "origin");
+  if (from === null || from === origin) return null;
+  return new Fault("CROSS_SITE");
+}
+
+async function callerOf(hub: Hub, request: IncomingMessage): Promise<{ caller: Caller; refusal: Fault | null }> {
+  const nobody: Caller = { kind: "nobody" };
+  const authorization = headerOf(request, "authorization");
+  if (authorization !== null) {
+    const secret = /^Bearer ([A-Za-z0-9_-]{16,128})$/.exec(authorization)?.[1];
+    if (secret === undefined) return { caller: nobody, refusal: new Fault("NODE_UNKNOWN") };
+    try {
+      const caller = await (secret.startsWith("tmk_") ? readToken(hub, secret) : readNodeCredential(hub, secret));
+      return { caller, refusal: null };
+    } catch (error) {
+      if (!isFault(error)) throw error;
+      const by = secret.startsWith("tmk_") ? "api-token" : "node-credential";
+      await noteRefusal(hub, { by, address: addressOf(request, hub.settings) });
+      return { caller: nobody, refusal: error };
+    }
+  }
+  const secret = secretInCookie(originOf(request, hub.settings), request.headers.cookie);
+  const session = secret === null ? null : await readSession(hub, hashOf(secret));
+  if (session === null) return { caller: nobody, refusal: null };
+  return { caller: { kind: "person", person: session.person, sessionHash: session.hash }, refusal: null };
+}
+
+export async function createContext(hub: Hub, request: IncomingMessage, response: ServerResponse): Promise<Context> {
+  const origin = originOf(request, hub.settings);
+  return {
+    hub,
+    ...(await callerOf(hub, request)),
+    address: addressOf(request, hub.settings),
+    agent: headerOf(request, "user-agent") ?? "",
+    origin,
+    crossSite: crossSiteFault(request, origin),
+    setCookie: (value) => response.appendHeader("set-cookie", value),
+  };
+}

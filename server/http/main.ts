@@ -1,0 +1,86 @@
+import { Socket } from "node:net";
+import { join } from "node:path";
+import { format, stripVTControlCharacters } from "node:util";
+import { readNetwork, setNetwork } from "#storage/network/network.ts";
+import { explainStart } from "../platform/boxed-message.ts";
+import { receiveSecrets } from "../platform/receive-secrets.ts";
+import { startUpkeep } from "./schedule.ts";
+import { PASSWORD_COST } from "../core/accounts/auth/password.ts";
+import { readSettings } from "../platform/env.ts";
+import { createLog, withoutSecrets, type Log } from "../platform/log.ts";
+import { connectKeeper } from "../signer/connect-signer.ts";
+import { openHub } from "./open-hub.ts";
+import { openPages } from "./pages.ts";
+import { serve } from "./serve.ts";
+
+/**
+ * The hub's process: http, tRPC, pages, database. It is started by the launcher, which gives it a pipe to the keeper and
+ * an environment without the master key; when the launcher is gone, so is it.
+ */
+
+const LOCK_WAIT_MS = 3_000;
+const PORT_WAIT_MS = 3_000;
+const GRACE_MS = 3_500;
+const ROOT = join(import.meta.dirname, "../..");
+
+const printSetupCode = (code: string): void => {
+  process.stdout.write(
+    `\nThis hub has no account yet. Create the first one with this setup code (good for an hour):\n`,
+  );
+  process.stdout.write(`\n    ${code}\n\n`);
+};
+
+/** What libraries print goes to the log: standard output is for the hub's own few lines. */
+function logTheConsole(log: Log): void {
+  const say =
+    (level: "info" | "warn" | "error") =>
+    (...parts: unknown[]) =>
+      log[level]({ said: withoutSecrets(stripVTControlCharacters(format(...parts))) }, "a library printed");
+  Object.assign(console, { log: say("info"), info: say("info"), warn: say("warn"), error: say("error") });
+}
+
+async function start(): Promise<void> {
+  const settings = readSettings({ ...process.env, ...(await receiveSecrets()) });
+  setNetwork(readNetwork({ env: process.env }));
+  process.umask(0o077);
+  const log = createLog(settings.logLevel);
+  logTheConsole(log);
+  process.on("unhandledRejection", (error) => log.error({ error }, "an unhandled rejection"));
+  const keeper = connectKeeper(new Socket({ fd: 3, readable: true, writable: true }));
+  const { hub, startClosing, close } = await openHub({
+    settings,
+    keeper,
+    log,
+    now: Date.now,
+    passwordCost: PASSWORD_COST,
+    printSetupCode,
+    lockWaitMs: LOCK_WAIT_MS,
+  });
+  const pages = await openPages(hub, ROOT);
+  const served = await serve(hub, pages.serve, PORT_WAIT_MS);
+  const upkeep = startUpkeep(hub);
+  let isEnding = false;
+  const end = async (): Promise<void> => {
+    if (isEnding) return;
+    isEnding = true;
+    startClosing();
+    await served.close(GRACE_MS);
+    await upkeep.stop();
+    await close();
+    process.exit(0);
+  };
+  process.on("SIGTERM", () => void end());
+  process.on("SIGINT", () => void end());
+  hub.setupCode.offer();
+  hub.history.reader.start();
+  process.send?.({ type: "ready", url: settings.publicUrl?.origin ?? served.url, listensAt: served.url });
+}
+
+process.on("disconnect", () => process.exit(1));
+try {
+  await start();
+} catch (error) {
+  const { text, exitCode } = explainStart(error);
+  process.stderr.write(text);
+  process.exit(exitCode);
+}

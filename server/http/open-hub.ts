@@ -1,0 +1,161 @@
+import { access, chmod, constants, mkdir, open } from "node:fs/promises";
+import { join } from "node:path";
+import { lockFolder } from "#prisma/lock-folder.ts";
+import { openDatabase } from "#prisma/open.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { loadAlerts } from "../features/alerts/alert-memory.ts";
+import { addDefaultRules } from "../features/alerts/default-rules.ts";
+import { startAlerting } from "../features/alerts/keep-alerting.ts";
+import { createFirstAccount } from "../core/accounts/auth/create-first-account.ts";
+import { createJobBoard } from "../core/live/job-board.ts";
+import { startBucketJobs } from "../features/bucket-browser/run-jobs.ts";
+import { createSetupCode } from "../core/accounts/auth/setup-code.ts";
+import { createThrottle } from "../core/accounts/auth/throttle.ts";
+import { addDuration } from "#protocol/base/exposition.ts";
+import { createCounters } from "../platform/counters.ts";
+import { createFairQueue } from "../platform/fair-queue.ts";
+import type { HubSettings } from "../platform/env.ts";
+import { createKeyUses } from "../core/events/key-uses.ts";
+import { startKeepingHistory } from "../core/history/keep-history.ts";
+import { openHistory } from "../core/history/open-history.ts";
+import type { Hub } from "../core/api/hub.ts";
+import type { Keeper } from "../signer/messages.ts";
+import { createInspector } from "#storage/inspect/inspector.ts";
+import { createInspections } from "../core/checkpoints/inspections.ts";
+import { createKeyedLock } from "../platform/keyed-lock.ts";
+import { loadLive } from "../core/live/load.ts";
+import { refreshTotals, startTicking } from "./tick.ts";
+import type { Log } from "../platform/log.ts";
+import { createLoopWatch } from "../platform/loop-watch.ts";
+import { createImports } from "../core/profiles/imports.ts";
+import { createStores } from "../core/profiles/open-store.ts";
+import { createWorkloads } from "../core/nodes/workloads/verify-salad.ts";
+import { createReach, type Reach } from "../platform/reach.ts";
+import { createUpkeepState } from "../features/maintenance/start-janitor.ts";
+import { cutSizes } from "../core/checkpoints/manifest/cut-sizes.ts";
+import { createInputReader } from "../core/api/input-reader.ts";
+import { checkMasterKey } from "../signer/check-master-key.ts";
+
+/** Looks of one account fill no more than a third of the places. */
+const INSPECTING = { atOnce: 6, atOnceEach: 2, waiting: 100, waitingEach: 20 };
+
+export interface HubParts {
+  settings: HubSettings;
+  keeper: Keeper;
+  log: Log;
+  /** Epoch milliseconds. */
+  now: () => number;
+  /** log2 of scrypt's N. */
+  passwordCost: number;
+  /** Shows a setup code to whoever sees the hub's console. */
+  printSetupCode: (code: string) => void;
+  /** Default: as the settings say, with the resolver of this machine. */
+  reach?: Reach;
+  /** How long to wait for another hub to let go of the data folder. */
+  lockWaitMs: number;
+  /** SQL runs in this thread, which stands still meanwhile: hundreds of hubs of tests save the start of a thread each. */
+  queriesHere?: boolean;
+}
+
+export interface OpenedHub {
+  hub: Hub;
+  /** Makes every open stream end, with an error that tells its client to come back. */
+  startClosing: () => void;
+  /** Writes down what memory holds and lets go of the data folder. */
+  close: () => Promise<void>;
+}
+
+/** @throws Fault FOLDER_UNWRITABLE */
+async function prepareFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await access(folder, constants.W_OK | constants.X_OK);
+  } catch (cause) {
+    throw new Fault("FOLDER_UNWRITABLE", { op: "open the data folder", subject: folder, cause });
+  }
+}
+
+/**
+ * Everything the hub is, short of its http server.
+ * @throws Fault FOLDER_UNWRITABLE, FOLDER_IN_USE, MASTER_KEY_MISSING, MASTER_KEY_WRONG, MASTER_KEY_WEAK
+ * @throws MigrationRefused
+ */
+export async function openHub(parts: HubParts): Promise<OpenedHub> {
+  const { settings, keeper, log, now, passwordCost } = parts;
+  await prepareFolder(settings.dataFolder);
+  const unlock = await lockFolder(join(settings.dataFolder, "hub.lock"), parts.lockWaitMs);
+  if (unlock === null) throw new Fault("FOLDER_IN_USE", { subject: settings.dataFolder });
+  const file = join(settings.dataFolder, "hub.db");
+  // Before it is opened: its log gets the same rights.
+  await (await open(file, "a", 0o600)).close();
+  await chmod(file, 0o600);
+  const counters = createCounters();
+  const onWrite = (tookMs: number) => addDuration(counters.dbWrites, tookMs / 1000);
+  const { db, close: closeDatabase } = await openDatabase(`file:${file}`, {
+    onWrite,
+    inThisThread: parts.queriesHere === true,
+  });
+  const { keyVersion, rewrapped } = await checkMasterKey(db, keeper, now());
+  if (rewrapped > 0)
+    log.info({ keyVersion, rewrapped }, "everything is sealed with the new master key; the previous one may go");
+  await cutSizes(db);
+  await addDefaultRules(db, now());
+  const closing = new AbortController();
+  const keyUses = createKeyUses(db, now);
+  const reach = parts.reach ?? createReach(settings.reach);
+  const hub: Hub = {
+    settings,
+    db,
+    keeper,
+    log,
+    now,
+    passwordCost,
+    imports: createImports(keeper, now),
+    keyUses,
+    workloads: createWorkloads(settings, { now, reach }),
+    stores: createStores(db, keeper, { keyUses, reach, counters, now }),
+    reach,
+    live: await loadLive(db, now()),
+    setupCode: createSetupCode({ now, print: parts.printSetupCode }),
+    throttle: createThrottle(now),
+    alerts: await loadAlerts(db),
+    locks: createKeyedLock(),
+    upkeep: createUpkeepState(),
+    bucketJobs: createJobBoard(),
+    inspections: createInspections(),
+    inspector: createInspector(),
+    inspecting: createFairQueue(INSPECTING),
+    inputs: createInputReader(),
+    counters,
+    loop: createLoopWatch({ counters, log }),
+    history: await openHistory(db, `file:${file}`),
+    startedAt: now(),
+    closing: closing.signal,
+  };
+  await refreshTotals(hub);
+  if ((await db.user.count()) > 0) hub.setupCode.close();
+  else if (settings.firstAdmin !== null) await createFirstAccount(hub, settings.firstAdmin);
+  const ticking = startTicking(hub);
+  const alerting = startAlerting(hub);
+  const keeping = startKeepingHistory(hub);
+  const jobs = startBucketJobs(hub);
+  return {
+    hub,
+    startClosing: () => closing.abort(),
+    close: async () => {
+      closing.abort();
+      await jobs.stop();
+      await alerting.stop();
+      await ticking.stop();
+      await keeping.stop();
+      counters.lag.disable();
+      hub.loop.stop();
+      hub.stores.close();
+      await hub.inspector.close();
+      await hub.inputs.close();
+      await hub.history.reader.close();
+      await closeDatabase();
+      await unlock();
+    },
+  };
+}

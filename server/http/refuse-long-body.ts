@@ -1,0 +1,31 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { getTRPCErrorShape } from "@trpc/server";
+import { Fault } from "#protocol/faults/fault.ts";
+import { FAULTS } from "#protocol/faults/fault-table.ts";
+import { hubRouter } from "../router.ts";
+import { trpcError } from "../core/api/trpc.ts";
+
+/** What is on its way when the answer leaves is read for so long and thrown away: a connection that is cut loses the answer. */
+const LINGER_MS = 2_000;
+
+/**
+ * Refuses a call whose body says itself that it is longer than `mostBytes`, before any of it is read. Returns whether it did; a
+ * body that does not say its length is counted while it is read.
+ */
+export function refuseLongBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { path, mostBytes }: { path: string; mostBytes: number },
+): boolean {
+  if (!(Number(request.headers["content-length"] ?? 0) > mostBytes)) return false;
+  const fault = new Fault("TOO_LARGE", { detail: `this call takes ${mostBytes} bytes at most` });
+  const error = trpcError(fault);
+  const about = { config: hubRouter._def._config, ctx: undefined, input: undefined, type: "unknown" as const };
+  const text = JSON.stringify({ error: getTRPCErrorShape({ ...about, path, error }) });
+  response.writeHead(FAULTS.TOO_LARGE.http, { "content-type": "application/json", "cache-control": "no-store" });
+  response.end(text);
+  request.resume();
+  const cut = setTimeout(() => request.destroy(), LINGER_MS);
+  request.on("close", () => clearTimeout(cut));
+  return true;
+}

@@ -1,0 +1,155 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { Fault, toFault } from "#protocol/faults/fault.ts";
+import { emit, recordEvent } from "../core/events/record-event.ts";
+import type { Hub } from "../core/api/hub.ts";
+import { assignCopies } from "../features/replicas/assign-copies.ts";
+import { payAllWords } from "../core/retention/write-retention-records.ts";
+import { applyPolicies } from "../features/retention/apply-policy.ts";
+import { emptyDue } from "../features/retention/empty-trash.ts";
+import { keepFindings } from "../features/verification/keep-findings.ts";
+import { scheduledMode } from "../features/maintenance/janitor.ts";
+import { settleHistory } from "../core/record/settle-history.ts";
+import { lookOnce } from "../features/maintenance/start-janitor.ts";
+import { nextBackupAt } from "../features/maintenance/status.ts";
+
+/**
+ * What the hub does for itself by the clock: it reads its buckets after a restore, takes backups, looks for leftovers,
+ * applies what people said about keeping checkpoints, empties the trash, and tells buckets what was found of checkpoints.
+ * Beside the beat of the fleet, because each may take minutes. A backup is made by a process of its own: copying the
+ * database would stop this one for as long.
+ */
+
+const LONGEST_BEAT_MS = 60_000;
+const AFTER_FAILURE_MS = 600_000;
+const READ_AGAIN_MS = 15_000;
+const HOMES_AGAIN_MS = 30_000;
+const MAIN = join(import.meta.dirname, "../features/maintenance/command-line/main.ts");
+/** A hub that ends does not wait longer for what it does for itself. */
+const LAST_CALL_MS = 1_500;
+const run = promisify(execFile);
+
+async function backUpBeside(hub: Hub): Promise<void> {
+  const { backupFolder, backupKeep } = hub.settings.upkeep;
+  const args = [MAIN, "backup", "--to", backupFolder, "--keep", String(backupKeep), "--gzip"];
+  const env = {
+    PATH: process.env["PATH"] ?? "",
+    NODE_ENV: "production" as const,
+    TIDEMARK_DATA: hub.settings.dataFolder,
+  };
+  try {
+    await run(process.execPath, args, { env, signal: hub.closing });
+  } catch (cause) {
+    const said = cause instanceof Error && "stderr" in cause ? String(cause.stderr).trim() : "";
+    throw new Fault("WRITE_FAILED", { op: "backup", subject: backupFolder, detail: said.slice(0, 1024), cause });
+  }
+}
+
+async function failedBackup(hub: Hub, error: unknown, startedAt: number): Promise<void> {
+  hub.log.error({ error }, "the backup failed");
+  const fault = toFault(error).toData();
+  const now = hub.now();
+  const event = await hub.db.$transaction(async (tx) => {
+    await tx.upkeepRun.create({
+      data: {
+        kind: "backup",
+        startedAt: new Date(startedAt),
+        endedAt: new Date(now),
+        fault: JSON.stringify(fault),
+        result: null,
+      },
+    });
+    return recordEvent(tx, { at: now, kind: "upkeep", work: "risk", text: "The backup of the hub failed", fault });
+  });
+  emit(hub, event);
+}
+
+/** Starts the clock. `stop` waits for what is under way. */
+export function startUpkeep(hub: Hub): { stop: () => Promise<void> } {
+  const { upkeep } = hub.settings;
+  let stopped = false;
+  const notBefore = { backup: 0, janitor: 0, history: 0, keeping: 0, findings: 0, homes: 0 };
+  const beats: { name: keyof typeof notBefore; run: () => Promise<void> }[] = [
+    {
+      name: "history",
+      run: async () => {
+        notBefore.history = hub.now() + READ_AGAIN_MS;
+        const found = await settleHistory(hub, { isStopped: () => stopped });
+        if (found !== null)
+          hub.log.info({ found: { ...found, refusedKeys: found.refusedKeys.length } }, "buckets read");
+      },
+    },
+    {
+      name: "backup",
+      run: async () => {
+        const dueAt = await nextBackupAt(hub);
+        const now = hub.now();
+        if (dueAt === null || now < dueAt) return;
+        try {
+          await backUpBeside(hub);
+        } catch (error) {
+          if (stopped) return;
+          notBefore.backup = now + AFTER_FAILURE_MS;
+          await failedBackup(hub, error, now);
+        }
+      },
+    },
+    {
+      name: "janitor",
+      run: async () => {
+        if (upkeep.janitor === "off" || hub.upkeep.isJanitorRunning) return;
+        const last = await hub.db.upkeepRun.findFirst({ where: { kind: "janitor" }, orderBy: { id: "desc" } });
+        const now = hub.now();
+        const dueAt = (last?.startedAt.getTime() ?? hub.startedAt) + upkeep.janitorEveryMs;
+        if (now < dueAt) return;
+        notBefore.janitor = now + Math.min(AFTER_FAILURE_MS, upkeep.janitorEveryMs);
+        await lookOnce(hub, { mode: await scheduledMode(hub, upkeep.janitor), by: "hub" });
+      },
+    },
+    { name: "findings", run: () => keepFindings(hub) },
+    {
+      name: "homes",
+      run: async () => {
+        notBefore.homes = hub.now() + HOMES_AGAIN_MS;
+        await payAllWords(hub, () => stopped);
+        await assignCopies(hub, () => stopped);
+      },
+    },
+    {
+      name: "keeping",
+      run: async () => {
+        notBefore.keeping = hub.now() + upkeep.keepingEveryMs;
+        await applyPolicies(hub, () => stopped);
+        await emptyDue(hub, () => stopped);
+      },
+    },
+  ];
+  const shortest = Math.min(
+    upkeep.backupEveryMs ?? Infinity,
+    upkeep.janitorEveryMs,
+    upkeep.keepingEveryMs,
+    LONGEST_BEAT_MS * 2,
+  );
+  const running = new Map<string, Promise<void>>();
+  const beat = () => {
+    for (const { name, run: work } of beats) {
+      if (stopped || running.has(name) || hub.now() < notBefore[name]) continue;
+      const done = work()
+        .catch((error: unknown) => hub.log.error({ error }, `the upkeep failed: ${name}`))
+        .finally(() => running.delete(name));
+      running.set(name, done);
+    }
+  };
+  const timer = setInterval(beat, Math.min(READ_AGAIN_MS, Math.max(500, shortest / 2)));
+  beat();
+  return {
+    stop: async () => {
+      stopped = true;
+      clearInterval(timer);
+      // What is cut off goes on the next time.
+      await Promise.race([Promise.all(running.values()), sleep(LAST_CALL_MS, null, { ref: false })]);
+    },
+  };
+}

@@ -1,9 +1,0 @@
-import type { CheckpointKeeping } from "#protocol/retention/keeping.ts";
-import type { Context, PersonCaller } from "../trpc.ts";
-import { holding, sayWord } from "./say-word.ts";
-
-/** No policy and no person moves it to the trash until it is unpinned. @throws Fault those of `sayWord` */
-export const pin = (call: Context & { caller: PersonCaller }, { id }: { id: string }): Promise<CheckpointKeeping> =>
-  sayWord(call, { id, action: "checkpoint pin" }, async () =>
-    (await holding(call.hub, id, ["pin", "unread"])).length > 0 ? null : { word: { kind: "pin" }, ends: [] },
-  );

@@ -1,0 +1,165 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { HubSettingView } from "#protocol/fleet/hub-settings.ts";
+import { email, password } from "#protocol/wire/requests.ts";
+import type { GovernorLimits } from "#protocol/links/judge-reallocation.ts";
+import { readGovernorLimits } from "./settings/read-reallocation-limits.ts";
+import { describeSettings } from "./settings/describe-settings.ts";
+import { readSaladSettings, type SaladSettings } from "./settings/read-salad-settings.ts";
+import { readReach, type ReachRules } from "./reach.ts";
+import { readUpkeepSettings, type UpkeepSettings } from "./settings/read-maintenance-settings.ts";
+import { readRetention, type Retention } from "./settings/retention.ts";
+
+/**
+ * What the hub is told by its environment. Every secret may also be given as a file, named by the same variable with
+ * `_FILE` behind it. The master key is not among them: the launcher keeps it from this process.
+ */
+
+export interface HubSettings {
+  port: number;
+  host: string;
+  /** Absolute. */
+  dataFolder: string;
+  /** As people and nodes reach the hub, for example `https://tidemark.example.com`; null: as the request came. */
+  publicUrl: URL | null;
+  /** Take the caller's address from `x-forwarded-for`. */
+  trustProxy: boolean;
+  /** Who may read /metrics. */
+  metrics: MetricsDoor;
+  /** Where stores may be. */
+  reach: ReachRules;
+  /** Serve the pages; without them only the API answers. */
+  withPages: boolean;
+  /** Created at first start, while there is no account. */
+  firstAdmin: { email: string; password: string } | null;
+  /** How often machines may be given back to their platform. */
+  governor: GovernorLimits;
+  /** Workloads that come in without a join token; null: none. */
+  salad: SaladSettings | null;
+  /** How old a node's credential gets before the hub asks for a new one. */
+  rotateAfterMs: number;
+  /** How long it is kept who did what. */
+  auditKeptMs: number;
+  /** Backups and the look for leftovers, by the clock. */
+  upkeep: UpkeepSettings;
+  /** How long history is kept. */
+  history: Retention;
+  logLevel: "debug" | "info" | "warn" | "error" | "silent";
+  /** All of it as an admin is shown it, without secrets. */
+  described: readonly HubSettingView[];
+}
+
+export interface MetricsDoor {
+  audience: "everyone" | "loopback" | "nobody";
+  /** The bearer token it takes besides; null: none. */
+  token: string | null;
+}
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+const refuse = (name: string, detail: string): Fault => new Fault("BAD_INPUT", { subject: name, detail });
+
+const textOf = (variables: Variables, name: string): string | null => {
+  const text = variables[name]?.trim();
+  return text === undefined || text === "" ? null : text;
+};
+
+function flagOf(variables: Variables, name: string): boolean {
+  const text = textOf(variables, name)?.toLowerCase() ?? "";
+  if (["1", "true", "yes", "on"].includes(text)) return true;
+  if (["", "0", "false", "no", "off"].includes(text)) return false;
+  throw refuse(name, "it is 1 or 0");
+}
+
+function secretOf(variables: Variables, name: string): string | null {
+  const file = textOf(variables, `${name}_FILE`);
+  if (file === null) return textOf(variables, name);
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch (cause) {
+    throw new Fault("READ_FAILED", { op: `${name}_FILE`, subject: file, cause });
+  }
+}
+
+function portOf(variables: Variables): number {
+  const text = textOf(variables, "TIDEMARK_PORT") ?? "7140";
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port > 65_535) throw refuse("TIDEMARK_PORT", "a port is a number from 0 to 65535");
+  return port;
+}
+
+function publicUrlOf(variables: Variables): URL | null {
+  const text = textOf(variables, "TIDEMARK_PUBLIC_URL");
+  if (text === null) return null;
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.pathname !== "/" || url.search !== "") {
+    throw refuse("TIDEMARK_PUBLIC_URL", "it looks like https://tidemark.example.com, without a path");
+  }
+  return url;
+}
+
+function firstAdminOf(variables: Variables): HubSettings["firstAdmin"] {
+  const address = textOf(variables, "TIDEMARK_ADMIN_EMAIL");
+  const secret = secretOf(variables, "TIDEMARK_ADMIN_PASSWORD");
+  if (address === null && secret === null) return null;
+  const parsedAddress = email.safeParse(address ?? "");
+  if (!parsedAddress.success) throw refuse("TIDEMARK_ADMIN_EMAIL", "this does not look like an e-mail address");
+  const parsedSecret = password.safeParse(secret ?? "");
+  if (!parsedSecret.success) throw refuse("TIDEMARK_ADMIN_PASSWORD", "a password has 12 to 256 characters");
+  return { email: parsedAddress.data, password: parsedSecret.data };
+}
+
+const SHORTEST_TOKEN = 16;
+
+function metricsDoorOf(variables: Variables): MetricsDoor {
+  const token = secretOf(variables, "TIDEMARK_METRICS_TOKEN");
+  if (token !== null && token.length < SHORTEST_TOKEN) {
+    throw refuse("TIDEMARK_METRICS_TOKEN", `a token has ${SHORTEST_TOKEN} characters or more`);
+  }
+  const text = textOf(variables, "TIDEMARK_METRICS") ?? "everyone";
+  for (const audience of ["everyone", "loopback", "nobody"] as const) if (text === audience) return { audience, token };
+  throw refuse("TIDEMARK_METRICS", "it is everyone, loopback or nobody");
+}
+
+function logLevelOf(variables: Variables): HubSettings["logLevel"] {
+  const text = textOf(variables, "TIDEMARK_LOG") ?? "info";
+  for (const level of ["debug", "info", "warn", "error", "silent"] as const) if (text === level) return level;
+  throw refuse("TIDEMARK_LOG", "it is debug, info, warn, error or silent");
+}
+
+function daysOf(variables: Variables, name: string, usual: `${number}d`): number {
+  const days = Number(/^(\d{1,4})d$/.exec(textOf(variables, name) ?? usual)?.[1] ?? 0);
+  if (days < 1) throw refuse(name, `it is a number of days: ${usual}`);
+  return days * 86_400_000;
+}
+
+const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/;
+
+/**
+ * Reads the settings of the hub.
+ * @throws Fault BAD_INPUT (naming the variable), READ_FAILED
+ */
+export function readSettings(variables: Variables): HubSettings {
+  const host = textOf(variables, "TIDEMARK_HOST") ?? "127.0.0.1";
+  const dataFolder = resolve(textOf(variables, "TIDEMARK_DATA") ?? "data");
+  return {
+    port: portOf(variables),
+    host,
+    dataFolder,
+    publicUrl: publicUrlOf(variables),
+    trustProxy: flagOf(variables, "TIDEMARK_TRUST_PROXY"),
+    metrics: metricsDoorOf(variables),
+    reach: readReach(variables, { isLoopback: LOOPBACK.test(host) }),
+    withPages: !flagOf(variables, "TIDEMARK_NO_UI"),
+    firstAdmin: firstAdminOf(variables),
+    governor: readGovernorLimits(variables),
+    salad: readSaladSettings((name) => secretOf(variables, name)),
+    rotateAfterMs: daysOf(variables, "TIDEMARK_ROTATE_CREDENTIALS", "30d"),
+    auditKeptMs: daysOf(variables, "TIDEMARK_KEEP_AUDIT", "730d"),
+    upkeep: readUpkeepSettings(variables, dataFolder),
+    history: readRetention(variables),
+    logLevel: logLevelOf(variables),
+    described: describeSettings(variables),
+  };
+}

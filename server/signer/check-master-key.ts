@@ -1,0 +1,22 @@
+import type { Database } from "#prisma/open.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { Keeper } from "./messages.ts";
+import { rewrapSecrets, type Rewrapped } from "./rewrap.ts";
+
+/**
+ * The master key fits what is stored, or replaces the one that does, or is the first one of a database that holds nothing
+ * sealed.
+ * @throws Fault MASTER_KEY_MISSING, MASTER_KEY_WRONG, MASTER_KEY_WEAK
+ */
+export async function checkMasterKey(
+  db: Database,
+  keeper: Pick<Keeper, "open" | "rewrap">,
+  now: number,
+): Promise<Rewrapped> {
+  if ((await db.canary.count()) > 0) return rewrapSecrets(db, keeper, now);
+  // A new key could not open what is sealed already.
+  if ((await db.profileSecret.count()) > 0) throw new Fault("MASTER_KEY_MISSING");
+  const { sealed, keyVersion } = await keeper.open({ canary: null });
+  await db.canary.create({ data: { id: 1, sealed, keyVersion, createdAt: new Date(now) } });
+  return { keyVersion, rewrapped: 0 };
+}

@@ -1,0 +1,11 @@
+import { getObjectText } from "#storage/s3/objects.ts";
+import { keysOf } from "./test-bucket.ts";
+import type { Hub } from "../core/api/hub.ts";
+
+/** For tests: what is said about keeping in the bucket of a profile, word for word, in the order of the keys. */
+export async function readRecordsOf(hub: Hub, profileId: string): Promise<string[]> {
+  const { client } = await hub.stores.open(profileId);
+  const keys = await keysOf(hub, profileId, "team/keeping/");
+  const read = keys.map((key) => getObjectText(client, { bucket: "training", key, maxBytes: 65_536 }));
+  return (await Promise.all(read)).map(({ text }) => text);
+}

@@ -1,0 +1,36 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach } from "vitest";
+import type { ProfileDraft } from "#protocol/wire/requests.ts";
+import { TEST_CREDENTIAL } from "#storage/testing/spawn-store.ts";
+import { profileFor, type TestStore } from "./open-test-hub.ts";
+import { createReach, readReach } from "../platform/reach.ts";
+import { rebuild } from "../features/maintenance/rebuild.ts";
+import { openToolsAlone, type Tools } from "../features/maintenance/command-line/tools.ts";
+
+/** For tests of what a bucket alone can tell: in every test the tools of a hub that knows nothing yet. */
+let folder: string;
+export let tools: Tools;
+
+/** Registers what has to happen before and after the tests of a file. */
+export function toolsForEach(): void {
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "tidemark-rebuilt-"));
+    tools = await openToolsAlone({
+      dataFolder: folder,
+      secret: null,
+      previous: null,
+      reach: createReach(readReach({}, { isLoopback: true })),
+      now: Date.now,
+    });
+  });
+  afterEach(async () => {
+    await tools.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+}
+
+/** Makes that hub's record anew from the bucket of `store`. */
+export const rebuildFrom = (store: Pick<TestStore, "endpoint">, changes: Partial<ProfileDraft> = {}) =>
+  rebuild(tools, { profile: profileFor(store.endpoint, changes), credential: TEST_CREDENTIAL });
