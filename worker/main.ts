@@ -14,11 +14,12 @@ import {
   resolveConfig,
   terminalWishes,
 } from "./command-line/config.ts";
+import { STANDALONE } from "./command-line/command-groups.ts";
 import type { CommandName } from "./command-line/commands.ts";
 import { fileTimes } from "./base/file-times.ts";
 import { freeCompilers } from "./host/keep-heap-small.ts";
 import { openInput } from "./command-line/read-input.ts";
-import { nameStore } from "./keys/named-store.ts";
+import { nameStandaloneStore, nameStore } from "./keys/named-store.ts";
 import { hideToken, takeToken } from "./program/hide-token.ts";
 import { reapAsFirst } from "./program/reap-as-first.ts";
 import { ERRAND_WORD } from "./engines/errand-word.ts";
@@ -184,6 +185,7 @@ async function run(invocation: Invocation): Promise<number> {
 }
 
 const VERBS = {
+  runs: async () => (await import("./commands/runs.ts")).showRuns,
   restore: async () => (await import("./commands/restore-command.ts")).restoreRun,
   pause: async () => (await import("./commands/steer-command.ts")).steerUploads("pause"),
   resume: async () => (await import("./commands/steer-command.ts")).steerUploads("resume"),
@@ -204,7 +206,9 @@ const VERBS = {
 } as const;
 
 function warnOfEnvironment({ config, terminal }: Verb): void {
-  for (const sentence of [rawKeysWarning(process.env), config.unread]) {
+  // Without a hub the keys are what the node works with.
+  const keys = config.text("to") === null ? rawKeysWarning(process.env) : null;
+  for (const sentence of [keys, config.unread]) {
     if (sentence !== null) terminal.say(sentence, { type: "note", sentence });
   }
 }
@@ -230,6 +234,9 @@ function timesOf(command: CommandName, config: Config): { workMs: number; graceM
   return { workMs: Math.max(0, graceMs - goodbyeWithin(graceMs) - CLOSE_MS), graceMs };
 }
 
+/** The place that it writes to stands in --to, and its operands are of something else. */
+const isStandalone = (command: CommandName): boolean => command === "runs" || STANDALONE.some((one) => one === command);
+
 /** Runs a command that a signal may end: 130 or 143 then, whatever it was about to say. */
 async function runStoppable(
   invocation: Invocation & { env?: Environment },
@@ -238,9 +245,9 @@ async function runStoppable(
 ): Promise<number> {
   const { command } = invocation;
   const plain = resolveConfig({ env: process.env, ...invocation });
-  const named = nameStore(plain, invocation);
+  const named = isStandalone(command) ? nameStandaloneStore(plain, command) : nameStore(plain, invocation);
   const config = named === null ? plain : resolveConfig({ env: process.env, ...invocation, ...named });
-  const operands = named === null ? invocation.operands : named.operands;
+  const operands = named === null || isStandalone(command) ? invocation.operands : named.operands;
   setNetwork(readNetwork(networkSettings(process.env, config)));
   if (config.isOn("unsteady-times")) fileTimes.expectWobble();
   const { signal, stopping, stoppedBy } = listenForSignals(terminal, timesOf(command, config));

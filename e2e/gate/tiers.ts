@@ -36,6 +36,7 @@ export const TIERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
       "object-copy",
       "probe",
       "program",
+      "standalone",
       "store-session",
     ],
     ["capture"],

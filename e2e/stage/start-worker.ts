@@ -1,7 +1,8 @@
 import { type RunningProcess, startProcess } from "./start-process.ts";
 
 export interface WorkerOptions {
-  hubUrl: string;
+  /** Null: without a hub, with `--to` among the flags. */
+  hubUrl: string | null;
   stateDir: string;
   name: string;
   /** Only needed the first time; later the worker has its own credential. */
@@ -27,7 +28,8 @@ export const testedWorker = (): string => process.env["GATE_WORKER"] ?? WORKER_S
 /** Starts the real worker, as an agent or around a program. Resolves when the process runs; follow the hub to see what it does. */
 export function startWorker(options: WorkerOptions): Promise<RunningProcess> {
   const command = options.program === undefined ? "agent" : "run";
-  const args = [command, "--hub", options.hubUrl, "--state", options.stateDir, "--name", options.name];
+  const args = [command, "--state", options.stateDir, "--name", options.name];
+  if (options.hubUrl !== null) args.push("--hub", options.hubUrl);
   if (options.watch !== undefined) args.push("--watch", options.watch);
   if (options.run !== undefined) args.push("--run", options.run);
   return startProcess({

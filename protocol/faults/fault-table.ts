@@ -246,6 +246,11 @@ export const FAULTS = {
     says: "Another node writes this run and was heard a moment ago.",
     next: "It goes on by itself when that node is silent or has stopped; an operator can hand the run over on its page.",
   }),
+  PREFIX_OF_HUB: row("never", 409, {
+    exit: 4,
+    says: "A hub keeps checkpoints under this prefix.",
+    next: "Join it with --hub and a token, or choose another prefix.",
+  }),
   RUN_NOT_ALLOWED: row("never", 403, {
     exit: 4,
     says: "This node may not write this run.",

@@ -20,6 +20,7 @@ import type { Beginning } from "./judge-beginning.ts";
 import { openStepRecords, type StepRecords } from "../lost-work/step-records.ts";
 import { openTraining, type Training } from "../lost-work/training.ts";
 import { openCommandMemory, type CommandMemory } from "../hub-link/command-memory.ts";
+import type { EngineOptions } from "../transfer/engine.ts";
 import type { Hub } from "../hub-link/hub.ts";
 import type { NodeCredential } from "../hub-link/node-credential.ts";
 import { openOutbox, type Outbox } from "../hub-link/outbox.ts";
@@ -123,6 +124,8 @@ export interface AgentParts {
   state: string;
   facts: NodeFacts;
   hub: Hub;
+  /** Signatures for one engine; `profileId`: of another home than the node's own. */
+  createSource(profileId?: string): EngineOptions["source"];
   credential: NodeCredential;
   rotate(): Promise<void>;
   secret(): string;
@@ -156,7 +159,7 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
   const session = await openSession({ hub, state, name: credential.name, bootId, facts, outbox, wallNow });
   const throttle = await openThrottle({ limits: options.limits, state, onChange: narrator.limited });
   const links = await openMemory(state, wallNow);
-  const benches = createBenches({ options, hub, session, throttle, memory: links });
+  const benches = createBenches({ options, createSource: beginning.createSource, session, throttle, memory: links });
   const homes = await openHomes({
     hub,
     state,

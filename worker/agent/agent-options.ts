@@ -4,13 +4,17 @@ import { wishedName } from "../host/facts.ts";
 import { readLimits } from "../limits/read-limits.ts";
 import type { Limits } from "../limits/throttle.ts";
 import { readHubAddress } from "../hub-link/hub-address.ts";
+import { readTo } from "../standalone/open-standalone.ts";
 import { groupMember, type GroupMember } from "#protocol/checkpoint/pieces.ts";
 import { readWatches, type Watch } from "../capture/watch.ts";
 import { usage } from "../command-line/verb.ts";
 
 /** What `tidemark agent` was told, read and checked before anything starts. */
 export interface AgentOptions {
+  /** Address of the hub, or what stands in its place: `s3://bucket/prefix`. */
   hub: string;
+  /** Bucket and prefix that this node writes to with keys of its own, without a hub; null: it has a hub. */
+  to: string | null;
   token: string | null;
   /** Join with what the platform says this container is. */
   withSaladIdentity: boolean;
@@ -64,11 +68,23 @@ function readGroup(rank: number | null, of: number | null): GroupMember | null {
 }
 
 /** @throws Fault BAD_INPUT, HUB_PLAIN_HTTP */
+function readHub(config: Config): Pick<AgentOptions, "hub" | "to"> {
+  const [to, hub] = [config.text("to"), config.text("hub")];
+  if (to === null) {
+    if (hub === null) throw usage("--to", "it says where checkpoints go: --to s3://bucket/prefix, or --hub URL");
+    return { hub: readHubAddress(hub, { allowHttp: config.isOn("allow-http") ? "yes" : "loopback-only" }), to };
+  }
+  if (hub !== null) throw usage("--to", "--hub is given too; with a hub it is the hub that says where checkpoints go");
+  readTo(to);
+  return { hub: to, to };
+}
+
+/** @throws Fault BAD_INPUT, HUB_PLAIN_HTTP */
 export function readAgentOptions(config: Config): AgentOptions {
   const connections = config.count("concurrency");
   const group = readGroup(config.number("node-rank"), config.number("nodes"));
   return {
-    hub: readHubAddress(config.text("hub"), { allowHttp: config.isOn("allow-http") ? "yes" : "loopback-only" }),
+    ...readHub(config),
     token: config.text("token"),
     withSaladIdentity: config.isOn("salad-identity"),
     name: wishedName(config.text("name")),

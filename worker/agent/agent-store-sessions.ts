@@ -3,13 +3,11 @@ import type { StoreTraits } from "#protocol/wire/operations.ts";
 import { traitsOf } from "#storage/providers/providers.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { systemClock } from "../base/clock.ts";
-import { createEngine, type Engine } from "../transfer/engine.ts";
+import { createEngine, type Engine, type EngineOptions } from "../transfer/engine.ts";
 import { createRetrier } from "../transfer/store-session/retry.ts";
 import type { LearnedKey, Memory } from "../limits/learned.ts";
 import { learnFrom, recollect } from "../limits/recollect.ts";
 import type { Throttle } from "../limits/throttle.ts";
-import { createHubSource } from "../hub-link/hub-source.ts";
-import type { Hub } from "../hub-link/hub.ts";
 import type { Session } from "../hub-link/session.ts";
 
 /** The engines of this node, one per direction, made when the hub has said where bytes go. */
@@ -42,12 +40,13 @@ interface Made {
 
 export function createBenches(parts: {
   options: AgentOptions;
-  hub: Hub;
+  /** Signatures for one engine; `profileId`: of another home than the node's own. */
+  createSource(profileId?: string): EngineOptions["source"];
   session: Session;
   throttle: Throttle;
   memory: Memory;
 }): Benches {
-  const { options, hub, session, throttle, memory } = parts;
+  const { options, session, throttle, memory } = parts;
   /** By place. Engines of a place that nobody uses any more stay until the end: something may still move there. */
   const all = new Map<string, Made>();
   const make = (store: NodeStore): Made => {
@@ -55,9 +54,8 @@ export function createBenches(parts: {
     // One breaker: both directions share the link.
     const retrier = createRetrier(systemClock, options.patienceMs);
     const own = session.store?.profileId ?? store.profileId;
-    const source = createHubSource(hub, store.profileId === own ? undefined : store.profileId);
+    const createSource = () => parts.createSource(store.profileId === own ? undefined : store.profileId);
     const rest = {
-      source,
       traits,
       trust: store.trust,
       retrier,
@@ -69,10 +67,22 @@ export function createBenches(parts: {
     };
     // The throttle sets the limits.
     const keys = { up: { endpoint, bucket, direction: "up" }, down: { endpoint, bucket, direction: "down" } } as const;
-    const up = createEngine({ ...rest, direction: "up", ...recollect(memory, keys.up), limitBytesPerSecond: 0 });
-    const down = createEngine({ ...rest, direction: "down", ...recollect(memory, keys.down), limitBytesPerSecond: 0 });
+    const up = createEngine({
+      ...rest,
+      source: createSource(),
+      direction: "up",
+      ...recollect(memory, keys.up),
+      limitBytesPerSecond: 0,
+    });
+    const down = createEngine({
+      ...rest,
+      source: createSource(),
+      direction: "down",
+      ...recollect(memory, keys.down),
+      limitBytesPerSecond: 0,
+    });
     const few = { connections: ASIDE_CONNECTIONS, memoryBytes: ASIDE_MEMORY_BYTES };
-    const aside = createEngine({ ...rest, ...few, direction: "down", limitBytesPerSecond: 0 });
+    const aside = createEngine({ ...rest, source: createSource(), ...few, direction: "down", limitBytesPerSecond: 0 });
     const governed = [
       throttle.govern({ ...up, direction: "up", endpoint: () => endpoint }),
       throttle.govern({ ...down, direction: "down", endpoint: () => endpoint }),

@@ -1,7 +1,4 @@
-import { randomUUID } from "node:crypto";
-import { Fault, isFault, toFault } from "#protocol/faults/fault.ts";
-import { PROTOCOL_VERSION } from "#protocol/base/version.ts";
-import type { NodeFacts } from "#protocol/wire/hello.ts";
+import { Fault, toFault } from "#protocol/faults/fault.ts";
 import { capturingOf } from "./agent-capture.ts";
 import { readAgentOptions } from "./agent-options.ts";
 import { createNarrator, type Narrator } from "./console-reporter.ts";
@@ -15,10 +12,7 @@ import { createImds } from "../host/imds.ts";
 import { lockFolder } from "../host/lock.ts";
 import { stepAside } from "../host/nice.ts";
 import { stateFolder, statesBeside, unusualState } from "../host/state-folder.ts";
-import { enrol } from "../hub-link/enrol.ts";
-import { connectHub, type Hub } from "../hub-link/hub.ts";
-import { readCredential, type Held } from "../hub-link/node-credential.ts";
-import { rotateCredential, takeOther } from "../hub-link/rotate-credential.ts";
+import { join, type Joined } from "./join.ts";
 import { answerLocal } from "./local-api/answer-local.ts";
 import { serveLocal, type ProgramPlace } from "../local-api/serve-local.ts";
 import { deliver, keepDelivering, keepReporting } from "../hub-link/report.ts";
@@ -70,35 +64,11 @@ export async function runAgent(command: AgentCommand, beside: Beside = untilAske
   let leavePlace: () => Promise<void> = async () => {};
   try {
     leavePlace = (await command.takePlace?.({ state, watches: options.watches, narrator })) ?? leavePlace;
-    const lifetime = new AbortController();
-    const held: Held = { credential: await readCredential(state) };
-    if (held.credential !== null && held.credential.hub !== options.hub) {
-      // Another hub than the one this node belongs to: it has to be enrolled there.
-      held.credential = null;
-    }
-    const hub = connectHub(options.hub, {
-      credential: () => held.credential?.credential ?? null,
-      signal: lifetime.signal,
-      takeOther: (used) => takeOther(held, used, state),
-    });
-    const canEnrol = options.token !== null || options.withSaladIdentity;
-    if (held.credential !== null && canEnrol && !(await isKnown(hub, facts))) held.credential = null;
-    const isNew = held.credential === null;
-    const credential = (held.credential ??= await enrol(hub, {
-      ...options,
-      identity: options.withSaladIdentity ? createImds(command.platform.imdsUrl).identity : null,
-      base: options.hub,
-      facts,
-      state,
-      clock: systemClock,
-      signal: command.signal,
-    }));
-    narrator.joined(credential, { isNew });
+    const joined = await join(command, { options, state, facts, narrator });
+    const { hub } = joined;
     const probedUp = await probeFirst(command, { hub, options, facts });
-    const rotate = () => rotateCredential(hub, held, state);
-    const secret = () => held.credential?.credential ?? "";
-    const beginning = { options, state, facts, hub, credential, rotate, secret, narrator, probedUp };
-    await live(command, { ...beginning, ...platformOf(command), end: () => lifetime.abort() }, beside);
+    const beginning = { ...joined, options, state, facts, narrator, probedUp };
+    await live(command, { ...beginning, ...platformOf(command) }, beside);
   } finally {
     narrator.close();
     await leavePlace();
@@ -123,19 +93,6 @@ const platformOf = ({ config, platform, preparesRuns = false }: AgentCommand) =>
   engines: whereOf(platform),
 });
 
-/** A hub that was rebuilt does not know its old nodes; with a join token at hand the node enrols again by itself. */
-async function isKnown(hub: Hub, facts: NodeFacts): Promise<boolean> {
-  try {
-    const bootId = randomUUID();
-    await hub.ask("hello", (client, signal) =>
-      client.node.hello.mutate({ protocol: PROTOCOL_VERSION, bootId, facts }, { signal }),
-    );
-    return true;
-  } catch (error) {
-    return !isFault(error) || error.code !== "NODE_UNKNOWN";
-  }
-}
-
 /** What goes on beside the worker's own tasks, and says when it is over. */
 export type Beside = (agent: Agent, life: Life) => Promise<void>;
 
@@ -152,7 +109,7 @@ export interface Life {
 
 async function live(
   command: AgentCommand,
-  beginning: Omit<AgentParts, "stopWithin" | "program"> & { end(): void },
+  beginning: Omit<AgentParts, "stopWithin" | "program"> & Pick<Joined, "leave">,
   beside: Beside,
 ): Promise<void> {
   const { options, narrator } = beginning;
@@ -225,7 +182,7 @@ async function live(
     ),
   );
   await sayGoodbye(agent, command.goodbyeMs);
-  beginning.end();
+  await beginning.leave();
   await agent.local.door.close();
   agent.training.close();
   agent.throttle.close();

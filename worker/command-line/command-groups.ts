@@ -5,3 +5,7 @@ export const STORE = ["cp", "sync", "check", "ls", "cat", "inspect", "rm", "pres
 export const KEYED = [...STORE, "probe", "bench", "doctor"] as const;
 /** They keep checkpoints safe. */
 export const WORKING = ["agent", "run"] as const;
+/** They can do that without a hub, with --to. */
+export const STANDALONE = [...WORKING, "save"] as const;
+/** They speak to a store with keys that are given to them. */
+export const WITH_KEYS = [...KEYED, ...STANDALONE, "runs"] as const;

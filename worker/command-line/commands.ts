@@ -14,12 +14,12 @@ interface CommandSpec {
 
 export const COMMANDS = {
   agent: {
-    usage: "tidemark agent --hub URL --token TOKEN --watch DIR [--watch DIR ...]",
+    usage: "tidemark agent (--hub URL --token TOKEN | --to s3://BUCKET/PREFIX) --watch DIR [--watch DIR ...]",
     most: 0,
     says: "Keep checkpoints of this machine safe: watch folders, upload, restore when the hub asks.",
   },
   run: {
-    usage: "tidemark run --hub URL --watch DIR [--watch DIR ...] -- COMMAND [ARGUMENT ...]",
+    usage: "tidemark run (--hub URL | --to s3://BUCKET/PREFIX) --watch DIR [--watch DIR ...] -- COMMAND [ARGUMENT ...]",
     says: "Run a training program: restore its newest complete checkpoint first, keep those it writes safe, end with its exit code.",
     more: "Checkpoints that this run wrote and the program must not go on from (half-written ones, those of a run that another machine has taken over) are moved aside before and kept; `tidemark status` lists them. Nothing else in the folder is moved or removed. With --from it starts from another step. The program finds the path of the checkpoint in TIDEMARK_RESUME_PATH and its step in TIDEMARK_RESUME_STEP, both empty when the run starts from the beginning. Signals are passed on; when the program has ended, what it left is uploaded before tidemark ends too.",
   },
@@ -27,12 +27,18 @@ export const COMMANDS = {
     operands: "files",
     usage: "tidemark save DIR [--run NAME] [--step N]",
     says: "Take a finished checkpoint now and make it safe: a folder or a file.",
-    more: "The worker of this machine does it when one runs; otherwise this command does it alone, with --hub and --token. Ends when it is safe, with 0; with --no-wait when it is captured, after which the program may go on and overwrite it.",
+    more: "The worker of this machine does it when one runs; otherwise this command does it alone, with --hub and --token, or with --to. Ends when it is safe, with 0; with --no-wait when it is captured, after which the program may go on and overwrite it.",
   },
   restore: {
     usage: "tidemark restore RUN[@STEP|@final] DIR",
     says: "Put the newest complete checkpoint of a run (or that of one step, or its final model) at DIR, verified, all of it or nothing.",
     more: "Asks the worker of this machine, which restores the runs that it writes. A folder that is there stays until the new one is whole, and is kept beside it when it is not in the bucket byte for byte. When the newest checkpoint turns out damaged the one before it is taken, and that is said.",
+  },
+  runs: {
+    usage: "tidemark runs --to s3://BUCKET/PREFIX",
+    most: 0,
+    says: "List the runs of a bucket and prefix: newest step, checkpoints, size, age, and who writes each.",
+    more: "It reads the bucket with keys as cp finds them; no hub and no worker is asked.",
   },
   status: {
     usage: "tidemark status",

@@ -1,4 +1,4 @@
-import { KEYED, STORE, WORKING } from "./command-groups.ts";
+import { KEYED, STANDALONE, STORE, WITH_KEYS, WORKING } from "./command-groups.ts";
 import type { CommandName } from "./commands.ts";
 import { IDENTITY_FLAGS } from "./identity-flags.ts";
 import { LIMIT_FLAGS } from "./limit-flags.ts";
@@ -64,6 +64,12 @@ const FILTERED = [...COPYING, "check", "ls", "rm"] as const;
 
 export const FLAGS = {
   hub: { kind: "text", commands: [...WORKING, "save", "doctor"], value: "URL", says: "Address of the hub." },
+  to: {
+    kind: "text",
+    commands: [...STANDALONE, "runs"],
+    value: "PLACE",
+    says: "Without a hub: the bucket and prefix that checkpoints go to, s3://bucket/prefix or rclone:REMOTE:bucket/prefix, with keys as cp finds them.",
+  },
   token: {
     kind: "secret",
     commands: [...WORKING, "save", "doctor"],
@@ -201,14 +207,14 @@ export const FLAGS = {
   },
   "retry-for": {
     kind: "duration",
-    commands: [...WORKING, "save", ...STORE, "bench"],
+    commands: [...WORKING, "save", ...STORE, "bench", "runs"],
     value: "TIME",
     default: "15m",
     says: "Give up when nothing moved for this long (the agent queues it again).",
   },
   "stall-after": {
     kind: "duration",
-    commands: [...WORKING, "save", ...STORE, "probe", "bench"],
+    commands: [...WORKING, "save", ...STORE, "probe", "bench", "runs"],
     value: "TIME",
     default: "15s",
     notZero: "a time above 0, or every connection would be given up at once",
@@ -221,42 +227,42 @@ export const FLAGS = {
   },
   endpoint: {
     kind: "text",
-    commands: KEYED,
+    commands: WITH_KEYS,
     value: "URL",
     alsoEnv: ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"],
     says: "Address of the store; Amazon S3 when left out.",
   },
   region: {
     kind: "text",
-    commands: KEYED,
+    commands: WITH_KEYS,
     value: "REGION",
     alsoEnv: ["AWS_REGION", "AWS_DEFAULT_REGION"],
     says: "Region of the bucket; by the store's address when left out.",
   },
   "access-key-id": {
     kind: "text",
-    commands: KEYED,
+    commands: WITH_KEYS,
     value: "KEY",
     alsoEnv: ["AWS_ACCESS_KEY_ID"],
     says: "Access key of the store.",
   },
   "secret-access-key": {
     kind: "secret",
-    commands: KEYED,
+    commands: WITH_KEYS,
     value: "KEY",
     alsoEnv: ["AWS_SECRET_ACCESS_KEY"],
     says: "Its secret.",
   },
   "session-token": {
     kind: "secret",
-    commands: KEYED,
+    commands: WITH_KEYS,
     value: "TOKEN",
     alsoEnv: ["AWS_SESSION_TOKEN"],
     says: "Session token of temporary keys.",
   },
   provider: {
     kind: "text",
-    commands: KEYED,
+    commands: WITH_KEYS,
     value: "NAME",
     default: "auto",
     // As in protocol/wire/requests.ts, which a start does not need; a test compares them.
@@ -362,7 +368,7 @@ export const FLAGS = {
   },
   json: {
     kind: "switch",
-    commands: [...WORKING, ...ASKING, ...KEYED, "limit", "config", "version"],
+    commands: [...WORKING, ...ASKING, ...KEYED, "runs", "limit", "config", "version"],
     says: "One JSON object per line instead of sentences.",
   },
   markdown: {
@@ -373,7 +379,7 @@ export const FLAGS = {
   },
   help: {
     kind: "switch",
-    commands: [...WORKING, ...ASKING, ...KEYED, "limit", "config", "completion", "version", "help"],
+    commands: [...WORKING, ...ASKING, ...KEYED, "runs", "limit", "config", "completion", "version", "help"],
     onlyFlag: true,
     says: "Show help.",
   },

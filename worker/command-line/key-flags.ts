@@ -1,18 +1,18 @@
-import { KEYED } from "./command-groups.ts";
+import { WITH_KEYS } from "./command-groups.ts";
 import type { FlagSpec } from "./flags.ts";
 
 /** The rows of the one table of flags that are about where keys and addresses come from. */
 export const KEY_FLAGS = {
   profile: {
     kind: "text",
-    commands: KEYED,
+    commands: WITH_KEYS,
     value: "NAME",
     alsoEnv: ["AWS_PROFILE", "AWS_DEFAULT_PROFILE"],
     says: "Profile of ~/.aws/config and ~/.aws/credentials: its keys (also of a role, an SSO session or a credential_process), region and endpoint. bench without an address, on a node that has joined a hub: compare at this bucket profile of the hub (its name or id); the hub signs, lends other tools the profile's benchmark key where an admin gave one, tidies up, and keeps the result.",
   },
   addressing: {
     kind: "text",
-    commands: KEYED,
+    commands: WITH_KEYS,
     value: "WAY",
     default: "auto",
     words: ["auto", "path", "virtual-host"],

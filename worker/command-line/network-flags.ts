@@ -2,7 +2,7 @@ import { KEYED, WORKING } from "./command-groups.ts";
 import type { FlagSpec } from "./flags.ts";
 
 /** They open connections. */
-const CONNECTING = [...WORKING, "save", ...KEYED] as const;
+const CONNECTING = [...WORKING, "save", ...KEYED, "runs"] as const;
 
 /** The rows of the one table of flags that are about proxies and authorities. */
 export const NETWORK_FLAGS = {

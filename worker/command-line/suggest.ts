@@ -1,12 +1,17 @@
 /** The known word closest to what was typed, or null when nothing is close. */
 export function closest(typed: string, known: readonly string[]): string | null {
   let best: { word: string; distance: number } | null = null;
+  const letters = sorted(typed);
   for (const word of known) {
-    const distance = word.startsWith(typed) && typed.length > 1 ? 1 : distanceBetween(typed, word);
+    const apart = word.startsWith(typed) && typed.length > 1 ? 1 : distanceBetween(typed, word);
+    // Of two that are as near, the one of the same letters: `rusn` is `runs`, not `run`.
+    const distance = sorted(word) === letters ? apart - 0.5 : apart;
     if (best === null || distance < best.distance) best = { word, distance };
   }
   return best !== null && best.distance <= Math.max(1, Math.floor(typed.length / 2.5)) ? best.word : null;
 }
+
+const sorted = (word: string): string => Array.from(word).toSorted().join("");
 
 /** How many letters were inserted, left out, changed or swapped with their neighbour: the last is the commonest slip. */
 function distanceBetween(a: string, b: string): number {

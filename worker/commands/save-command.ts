@@ -57,8 +57,9 @@ export async function saveCheckpoint(command: AgentCommand & { operands: readonl
 
 async function saveAlone(command: AgentCommand, wanted: z.infer<typeof saveInput>): Promise<SaveAnswer> {
   const { config } = command;
-  if (config.text("hub") === null) {
-    const detail = "no worker runs on this state folder, so --hub says where to save to (or --state, where one runs)";
+  if (config.text("hub") === null && config.text("to") === null) {
+    const detail =
+      "no worker runs on this state folder, so --hub or --to says where to save to (or --state, where one runs)";
     throw usage("--hub", detail);
   }
   // Alone nobody would send it later: it waits in any case.

@@ -76,13 +76,19 @@ export function continueSentences(captures: readonly Waiting[], safe: ReadonlyMa
   });
 }
 
+/** A worker that works alone has the place it writes to in place of a hub. */
+function hubWords({ url, isUp }: LocalStatus["hub"]): string {
+  if (url.startsWith("s3://")) return `no hub: it works alone, and the bucket ${isUp ? "answers" : "is away"}`;
+  return `the hub ${isUp ? "answers" : "is away"} (${url})`;
+}
+
 /** For people: of the worker, and of each of its runs. */
 export function sentencesOf(status: LocalStatus): string[] {
   const { node, hub, error } = status;
   const place = status.store === null ? "no store yet" : `${status.store.bucket} (${status.store.profile})`;
   const rates = `${formatRate(status.upBytesPerSecond, "bytes")} up, ${formatRate(status.downBytesPerSecond, "bytes")} down`;
   return [
-    `${node} -> ${place}, ${rates}; the hub ${hub.isUp ? "answers" : "is away"} (${hub.url}).`,
+    `${node} -> ${place}, ${rates}; ${hubWords(hub)}.`,
     ...status.runs.map((run) => sentenceOfRun(run, status.at)),
     ...status.runs.flatMap(({ run }) => lineSentences(run, status.lines ?? [])),
     ...(error === null ? [] : [error]),

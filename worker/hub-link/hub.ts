@@ -14,13 +14,33 @@ import { codeOf } from "../base/disk-fault.ts";
 export interface Hub {
   /** Faults: those of the procedure, HUB_UNREACHABLE, HUB_NOT_TIDEMARK, CANCELLED. */
   ask<T>(op: string, work: Work<T>): Promise<T>;
-  readonly client: HubClient;
+  /** Opens the live stream to this node. The returned function closes it. */
+  openStream(input: { bootId: string }, told: StreamTold): () => void;
   /** Whether the last call reached the hub. */
   readonly isUp: boolean;
 }
 
 type Work<T> = (client: HubClient, signal: AbortSignal) => Promise<T>;
-type HubClient = ReturnType<typeof createClient>;
+/** What a node may ask: of a hub, or of what stands in its place where there is none (`worker/standalone`). */
+export interface HubClient {
+  readonly node: { readonly [Name in Exclude<keyof NodeProcedures, "stream">]: Call<NodeProcedures[Name]> };
+}
+type NodeProcedures = ReturnType<typeof createClient>["node"];
+/** The same call without what the library says of its errors in types. */
+type Call<Procedure> = Procedure extends { mutate: (...args: infer Args) => Promise<infer Answer> }
+  ? { mutate: (...args: Args) => Promise<Answer> }
+  : Procedure extends { query: (...args: infer Args) => Promise<infer Answer> }
+    ? { query: (...args: Args) => Promise<Answer> }
+    : never;
+
+/** What becomes of a stream. */
+export interface StreamTold {
+  onData(data: unknown): void;
+  onError(error: unknown): void;
+  onComplete(): void;
+  /** `state`: `idle`, `connecting` or `pending` (it is open). */
+  onConnectionStateChange(change: { state: string; error: unknown }): void;
+}
 
 const CALL_MS = 30_000;
 /** A commit lists, writes and reads back, a confirmation lists; an announcement may name fifty thousand files. */
@@ -94,7 +114,10 @@ export function connectHub(base: string, options: HubOptions): Hub {
   const client = createClient(base, options.credential);
   let isUp = false;
   return {
-    client,
+    openStream: (input, told) => {
+      const subscription = client.node.stream.subscribe(input, told);
+      return () => subscription.unsubscribe();
+    },
     get isUp() {
       return isUp;
     },

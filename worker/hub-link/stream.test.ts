@@ -6,16 +6,14 @@ import { listen, type Listening } from "./stream.ts";
 /** A hub whose stream stays open until it is left. */
 function createTrial() {
   const streams: { unsubscribed: boolean }[] = [];
-  const subscribe = () => {
+  const openStream: Hub["openStream"] = () => {
     const stream = { unsubscribed: false };
     streams.push(stream);
-    return {
-      unsubscribe: () => {
-        stream.unsubscribed = true;
-      },
+    return () => {
+      stream.unsubscribed = true;
     };
   };
-  const hub = { client: { node: { stream: { subscribe } } } } as unknown as Hub;
+  const hub: Hub = { openStream, isUp: true, ask: () => Promise.reject(new Error("nothing is asked")) };
   const stop = new AbortController();
   const start = (beforeOpen: Listening["beforeOpen"]) =>
     listen({

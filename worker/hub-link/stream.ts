@@ -59,12 +59,12 @@ function openOnce({ hub, base, bootId, signal, onMessage }: Listening): Promise<
     let wasOpen = false;
     const end = (error: Fault | null) => {
       signal.removeEventListener("abort", stop);
-      subscription.unsubscribe();
+      close();
       if (isFatal(error)) reject(error);
       else resolve();
     };
     const stop = () => end(null);
-    const subscription = hub.client.node.stream.subscribe(
+    const close = hub.openStream(
       { bootId },
       {
         onData: (data) => {

@@ -67,6 +67,21 @@ function withReadable(facts: KeyFacts): KeyFacts {
   return { ...facts, configFile: readable(facts.configFile), credentialsFile: readable(facts.credentialsFile) };
 }
 
+/**
+ * The same for a command whose place stands in --to.
+ * @returns null where nothing is to be added to the settings. @throws Fault BAD_INPUT
+ */
+export function nameStandaloneStore(config: Config, command: string): NamedStore | null {
+  const to = config.text("to");
+  if (to === null) return null;
+  const named = nameStore(config, { command, operands: [to] });
+  const [place] = named?.operands ?? [];
+  if (named === null || place === undefined || place === to) return named;
+  const above = new Map(named.layers.above);
+  above.set("to", { values: [place], source: to });
+  return { ...named, layers: { ...named.layers, above } };
+}
+
 function hasProfile(facts: KeyFacts, named: { name: string; source: string }): boolean {
   try {
     readAwsProfile(facts, named);

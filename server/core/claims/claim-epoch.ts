@@ -19,6 +19,7 @@ import { homesOf } from "../profiles/homes-of.ts";
 import { abandonNewer } from "../runs/abandon-newer.ts";
 import { chooseStart } from "./choose-start.ts";
 import { addMember, findGroupPlace, joinEpoch } from "./claim-for-group.ts";
+import { markPrefix, takeFromStandalone } from "./mark-prefix.ts";
 import { joinOpen } from "../checkpoints/join-step.ts";
 import { notingRefusal, requireAllowed, requireFree, requireSameWay, type Claimant } from "./may-claim.ts";
 import { nothingFound, readRun } from "../record/read-run.ts";
@@ -130,12 +131,25 @@ async function writeToHomes(stores: readonly OpenStore[], claim: EpochClaim): Pr
   return written;
 }
 
+/** @throws Fault RUN_IN_USE while a node that has no hub writes the run. A home that is away stands in nobody's way. */
+async function shutOutStandalone(hub: Hub, stores: readonly OpenStore[], claim: EpochClaim): Promise<void> {
+  const now = hub.now();
+  for (const store of stores) {
+    try {
+      await takeFromStandalone(store, claim, now);
+      await markPrefix(store, { url: hub.settings.publicUrl?.href ?? null, now });
+    } catch (error) {
+      if (!isFault(error) || error.code === "RUN_IN_USE") throw error;
+    }
+  }
+}
+
 /** Writes the claim of this number. Returns the homes that have one of somebody else; none: it is ours. */
 async function claimInBucket({ hub, run, node, parent, isChosen, group }: Claim, epoch: number): Promise<OpenStore[]> {
   const homes = (await homesOf(hub.db, run))?.profileIds ?? [node.profileId];
   const stores: OpenStore[] = [];
   for (const profileId of homes) stores.push(await hub.stores.open(profileId));
-  const written = await writeToHomes(stores, {
+  const claimed: EpochClaim = {
     format: "tidemark.epoch",
     version: 1,
     run,
@@ -145,7 +159,9 @@ async function claimInBucket({ hub, run, node, parent, isChosen, group }: Claim,
     ...(group !== undefined && { groupOf: group.of }),
     claimedAt: hub.now(),
     ...(isChosen && { isChosen: true }),
-  });
+  };
+  await shutOutStandalone(hub, stores, claimed);
+  const written = await writeToHomes(stores, claimed);
   return written.flatMap(({ store, isOurs }) => (isOurs ? [] : [store]));
 }
 

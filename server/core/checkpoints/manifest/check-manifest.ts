@@ -4,11 +4,11 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { attemptPrefix, parseDataKey } from "#protocol/checkpoint/keys.ts";
 import { attemptId, runName } from "#protocol/base/names.ts";
 import type { CaptureAnnouncement } from "#protocol/wire/reports.ts";
+import { assertAllListed, takeListed, wantedObjects } from "#storage/manifest/wanted-objects.ts";
 import { listObjects } from "#storage/s3/listing.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { createPauses } from "#server/platform/pauses.ts";
 import type { OpenStore } from "#server/core/profiles/open-store.ts";
-import { wantedObjects } from "./check-extents.ts";
 
 /** What must be true of a manifest before the hub puts its name to it. */
 
@@ -73,8 +73,6 @@ const prefixOf = (checkpoint: AttemptAt): string =>
     attempt: attemptId.parse(checkpoint.attempt),
   });
 
-const bare = (etag: string): string => etag.replace(/^W\//, "").replace(/^"|"$/g, "");
-
 /**
  * Every named object is in the bucket with exactly the named size and, where the store's ETags can be compared, the named
  * ETag. One listing of the attempt's prefix; what lies there and is not named does not matter.
@@ -89,23 +87,12 @@ export async function compareObjects(
   manifest: Pick<StoredManifest, "files">,
   { bucket, prefixes }: { bucket: string; prefixes: readonly string[] },
 ): Promise<void> {
-  const wanted = await wantedObjects(manifest);
+  const wanted = await wantedObjects(manifest, createPauses());
   if (wanted.size === 0) return;
   const { client, access } = store;
+  const hasStableEtags = access.traits.trustEtag;
   for (const prefix of prefixes) {
-    for await (const found of listObjects(client, { bucket, prefix })) {
-      const want = wanted.get(found.key);
-      if (want === undefined) continue;
-      if (found.sizeBytes !== want.sizeBytes) {
-        const detail = `${found.sizeBytes} bytes in the bucket, ${want.sizeBytes} in the manifest`;
-        throw new Fault("SIZE_MISMATCH", { op: "commit", subject: found.key, detail });
-      }
-      if (access.traits.trustEtag && bare(found.etag) !== bare(want.etag)) {
-        throw new Fault("OBJECT_CHANGED", { op: "commit", subject: found.key });
-      }
-      wanted.delete(found.key);
-    }
+    for await (const found of listObjects(client, { bucket, prefix })) takeListed(wanted, found, { hasStableEtags });
   }
-  const missing = wanted.keys().next();
-  if (missing.done !== true) throw new Fault("NO_SUCH_KEY", { op: "commit", subject: missing.value });
+  assertAllListed(wanted);
 }

@@ -1,12 +1,18 @@
 import type { StoredExtent, StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { storedBytes } from "#protocol/checkpoint/packing.ts";
-import { createPauses } from "#server/platform/pauses.ts";
 
 /** What an object that a manifest names has to be. */
-export interface WantedObject {
+interface WantedObject {
   sizeBytes: number;
   etag: string;
+}
+export type WantedObjects = Map<string, WantedObject>;
+
+/** Lets others have a turn while many rows are compared. */
+export interface Pauses {
+  isDue(): boolean;
+  take(): Promise<void>;
 }
 
 const refuse = (detail: string): Fault => new Fault("BAD_INPUT", { op: "commit", subject: "manifest", detail });
@@ -17,8 +23,7 @@ const refuse = (detail: string): Fault => new Fault("BAD_INPUT", { op: "commit",
  * Compares them in slices.
  * @throws Fault BAD_INPUT
  */
-export async function wantedObjects({ files }: Pick<StoredManifest, "files">): Promise<Map<string, WantedObject>> {
-  const pauses = createPauses();
+export async function wantedObjects({ files }: Pick<StoredManifest, "files">, pauses: Pauses): Promise<WantedObjects> {
   const byKey = new Map<string, StoredExtent[]>();
   for (const { extents } of files) {
     if (pauses.isDue()) await pauses.take();
@@ -28,7 +33,7 @@ export async function wantedObjects({ files }: Pick<StoredManifest, "files">): P
       else known.push(extent);
     }
   }
-  const wanted = new Map<string, WantedObject>();
+  const wanted: WantedObjects = new Map();
   for (const [key, extents] of byKey) {
     if (pauses.isDue()) await pauses.take();
     wanted.set(key, objectOf(key, extents));
@@ -52,4 +57,34 @@ function objectOf(key: string, extents: readonly StoredExtent[]): WantedObject {
     sizeBytes += length;
   }
   return { sizeBytes, etag };
+}
+
+const bare = (etag: string): string => etag.replace(/^W\//, "").replace(/^"|"$/g, "");
+
+/**
+ * Compares one listed object with what the manifest says of it, and takes it out of `wanted`. Objects that nobody names do not
+ * matter. `hasStableEtags`: whether the store's ETags can be compared.
+ * @throws Fault SIZE_MISMATCH, OBJECT_CHANGED
+ */
+export function takeListed(
+  wanted: WantedObjects,
+  found: { key: string; sizeBytes: number; etag: string | null },
+  { hasStableEtags }: { hasStableEtags: boolean },
+): void {
+  const want = wanted.get(found.key);
+  if (want === undefined) return;
+  if (found.sizeBytes !== want.sizeBytes) {
+    const detail = `${found.sizeBytes} bytes in the bucket, ${want.sizeBytes} in the manifest`;
+    throw new Fault("SIZE_MISMATCH", { op: "commit", subject: found.key, detail });
+  }
+  if (hasStableEtags && bare(found.etag ?? "") !== bare(want.etag)) {
+    throw new Fault("OBJECT_CHANGED", { op: "commit", subject: found.key });
+  }
+  wanted.delete(found.key);
+}
+
+/** @throws Fault NO_SUCH_KEY: an object that is named was not listed */
+export function assertAllListed(wanted: WantedObjects): void {
+  const missing = wanted.keys().next();
+  if (missing.done !== true) throw new Fault("NO_SUCH_KEY", { op: "commit", subject: missing.value });
 }

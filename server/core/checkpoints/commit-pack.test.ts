@@ -1,53 +1,11 @@
 import { describe, expect, it } from "vitest";
-import type { Extent, Manifest } from "#protocol/checkpoint/checkpoint.ts";
-import { filePath } from "#protocol/base/names.ts";
+import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
 import { packPath } from "#protocol/checkpoint/packing.ts";
 import { crc32Hex } from "#storage/checksums/crc32.ts";
 import { fault } from "#server/testing/match-fault.ts";
 import { callAs } from "#server/testing/open-test-hub.ts";
-import { wantedObjects } from "./check-extents.ts";
 import { claim, node, pairForEach, test } from "#server/testing/pair-for-each.ts";
 import { announce, keyOf, manifestOf, type Staged } from "#server/testing/stage-checkpoint.ts";
-
-const piece = (key: string, offset: number, length: number): Extent => ({
-  key,
-  offset,
-  length,
-  crc32: "00000000",
-  etag: '"e"',
-});
-const framed = (extent: Extent, length: number): Extent => ({ ...extent, stored: { length, crc32: "00000000" } });
-const filesOf = (...extents: Extent[][]): Pick<Manifest, "files"> => ({
-  files: extents.map((pieces, index) => ({
-    path: filePath.parse(`f${index}`),
-    sizeBytes: pieces.reduce((sum, { length }) => sum + length, 0),
-    mtimeMs: 1,
-    sha256: null,
-    extents: pieces,
-  })),
-});
-
-describe("the objects of a manifest", () => {
-  it("are as large as the files that lie in them, whatever their order", async () => {
-    const named = filesOf([piece("pack", 10, 5)], [piece("own", 0, 3), piece("own", 3, 4)], [piece("pack", 0, 10)]);
-    expect([...(await wantedObjects(named))]).toEqual([
-      ["pack", { sizeBytes: 15, etag: '"e"' }],
-      ["own", { sizeBytes: 7, etag: '"e"' }],
-    ]);
-    const compressed = filesOf([framed(piece("pack", 0, 100), 8)], [piece("pack", 8, 2)]);
-    expect((await wantedObjects(compressed)).get("pack")?.sizeBytes).toBe(10);
-  });
-
-  it.each([
-    ["the same bytes for two files", [[piece("pack", 0, 10)], [piece("pack", 0, 10)]]],
-    ["pieces that overlap", [[piece("pack", 0, 10)], [piece("pack", 9, 10)]]],
-    ["a frame that reaches into the next", [[framed(piece("pack", 0, 5), 20)], [piece("pack", 5, 10)]]],
-    ["bytes that belong to nobody", [[piece("pack", 0, 10)], [piece("pack", 11, 10)]]],
-    ["two versions of one object", [[piece("pack", 0, 10)], [{ ...piece("pack", 10, 10), etag: '"other"' }]]],
-  ])("are refused with %s", async (_what, extents) => {
-    await expect(wantedObjects(filesOf(...extents))).rejects.toMatchObject({ code: "BAD_INPUT" });
-  });
-});
 
 describe("committing a pack", () => {
   pairForEach();

@@ -1,0 +1,69 @@
+import { randomUUID } from "node:crypto";
+import type { EpochClaim } from "#protocol/checkpoint/checkpoint.ts";
+import {
+  hubMarkKey,
+  LEASE_MS,
+  writerLease,
+  writerLeaseKey,
+  type HubMark,
+  type WriterLease,
+} from "#protocol/checkpoint/writer-lease.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import { formatDuration } from "#protocol/base/units.ts";
+import { visibleText } from "#protocol/base/visible-text.ts";
+import { getObjectText, putObjectText } from "#storage/s3/objects.ts";
+import type { OpenStore } from "../profiles/open-store.ts";
+
+/** What a hub writes so that no node goes on alone beside it: a mark for the prefix, and the lease of each run that it takes over. */
+
+const MOST_LEASE_BYTES = 64 * 1024;
+
+type Marked = Pick<OpenStore, "client" | "access" | "prefix">;
+
+/** Marks the prefix as kept by a hub, unless it is. @throws Fault those of the store */
+export async function markPrefix(store: Marked, { url, now }: { url: string | null; now: number }): Promise<void> {
+  const { client, access, prefix } = store;
+  const mark: HubMark = { format: "tidemark.hub", version: 1, url, markedAt: now };
+  const once = access.traits.conditionalWrites ? { ifNoneMatch: "*" as const } : {};
+  try {
+    await putObjectText(client, {
+      bucket: access.bucket,
+      key: hubMarkKey(prefix),
+      text: JSON.stringify(mark),
+      ...once,
+    });
+  } catch (error) {
+    if (!isFault(error) || error.code !== "ALREADY_EXISTS") throw error;
+  }
+}
+
+/** Returns the lease of a node that wrote the run without a hub; null where none did. */
+async function readLease({ client, access, prefix }: Marked, run: EpochClaim["run"]): Promise<WriterLease | null> {
+  try {
+    const at = { bucket: access.bucket, key: writerLeaseKey(prefix, run), maxBytes: MOST_LEASE_BYTES };
+    return writerLease.safeParse(JSON.parse((await getObjectText(client, at)).text)).data ?? null;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    if (isFault(error) && (error.code === "NO_SUCH_KEY" || error.code === "NOT_FOUND")) return null;
+    throw error;
+  }
+}
+
+/**
+ * Takes the run from a node that wrote it without a hub: its next commit is refused by its own look at the lease.
+ * @throws Fault RUN_IN_USE while that node holds its lease, those of the store
+ */
+export async function takeFromStandalone(store: Marked, claim: EpochClaim, now: number): Promise<void> {
+  const { run, epoch, node } = claim;
+  const lease = await readLease(store, run);
+  if (lease === null) return;
+  const leftMs = Math.min(lease.until - now, LEASE_MS);
+  if (lease.by === "node" && leftMs > 0 && lease.node.id !== node.id) {
+    const detail = `${visibleText(lease.node.name)} writes it without a hub (--to); its lease ends in ${formatDuration(leftMs)} unless it is renewed`;
+    throw new Fault("RUN_IN_USE", { op: "claimEpoch", subject: run, detail });
+  }
+  const taken: WriterLease = { ...lease, epoch, node, by: "hub", renewedAt: now, until: now, nonce: randomUUID() };
+  const { client, access, prefix } = store;
+  const key = writerLeaseKey(prefix, run);
+  await putObjectText(client, { bucket: access.bucket, key, text: JSON.stringify(taken) });
+}

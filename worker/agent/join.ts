@@ -1,0 +1,116 @@
+import { randomUUID } from "node:crypto";
+import { isFault } from "#protocol/faults/fault.ts";
+import { PROTOCOL_VERSION } from "#protocol/base/version.ts";
+import type { NodeFacts } from "#protocol/wire/hello.ts";
+import type { AgentCommand } from "./agent.ts";
+import type { AgentParts } from "./agent-assemble.ts";
+import type { AgentOptions } from "./agent-options.ts";
+import type { Narrator } from "./console-reporter.ts";
+import { systemClock } from "../base/clock.ts";
+import { createImds } from "../host/imds.ts";
+import { enrol } from "../hub-link/enrol.ts";
+import { createHubSource } from "../hub-link/hub-source.ts";
+import { connectHub, type Hub } from "../hub-link/hub.ts";
+import { readCredential, type Held } from "../hub-link/node-credential.ts";
+import { rotateCredential, takeOther } from "../hub-link/rotate-credential.ts";
+import { openStandalone } from "../standalone/open-standalone.ts";
+
+/** Whom a worker asks: its hub, or over a bucket alone what stands in its place. Nothing else in the worker knows which. */
+export interface Joined extends Pick<AgentParts, "hub" | "credential" | "createSource" | "rotate" | "secret"> {
+  /** Ends all calls. */
+  leave(): Promise<void>;
+}
+
+interface JoinParts {
+  options: AgentOptions;
+  state: string;
+  facts: NodeFacts;
+  narrator: Narrator;
+}
+
+/** Faults: those of `enrol` and of `openStandalone`. */
+export const join = (command: AgentCommand, parts: JoinParts): Promise<Joined> =>
+  parts.options.to === null ? joinHub(command, parts) : joinBucket(command, { ...parts, to: parts.options.to });
+
+async function joinHub(command: AgentCommand, { options, state, facts, narrator }: JoinParts): Promise<Joined> {
+  const lifetime = new AbortController();
+  const held: Held = { credential: await readCredential(state) };
+  if (held.credential !== null && held.credential.hub !== options.hub) {
+    // Another hub than the one this node belongs to: it has to be enrolled there.
+    held.credential = null;
+  }
+  const hub = connectHub(options.hub, {
+    credential: () => held.credential?.credential ?? null,
+    signal: lifetime.signal,
+    takeOther: (used) => takeOther(held, used, state),
+  });
+  const canEnrol = options.token !== null || options.withSaladIdentity;
+  if (held.credential !== null && canEnrol && !(await isKnown(hub, facts))) held.credential = null;
+  const isNew = held.credential === null;
+  const credential = (held.credential ??= await enrol(hub, {
+    ...options,
+    identity: options.withSaladIdentity ? createImds(command.platform.imdsUrl).identity : null,
+    base: options.hub,
+    facts,
+    state,
+    clock: systemClock,
+    signal: command.signal,
+  }));
+  narrator.joined(credential, { isNew });
+  return {
+    hub,
+    credential,
+    createSource: (profileId) => createHubSource(hub, profileId),
+    rotate: () => rotateCredential(hub, held, state),
+    secret: () => held.credential?.credential ?? "",
+    leave: async () => lifetime.abort(),
+  };
+}
+
+/** A hub that was rebuilt does not know its old nodes; with a join token at hand the node enrols again by itself. */
+async function isKnown(hub: Hub, facts: NodeFacts): Promise<boolean> {
+  try {
+    const bootId = randomUUID();
+    await hub.ask("hello", (client, signal) =>
+      client.node.hello.mutate({ protocol: PROTOCOL_VERSION, bootId, facts }, { signal }),
+    );
+    return true;
+  } catch (error) {
+    return !isFault(error) || error.code !== "NODE_UNKNOWN";
+  }
+}
+
+async function joinBucket(
+  { config, terminal, signal }: AgentCommand,
+  { options, state, to }: JoinParts & { to: string },
+): Promise<Joined> {
+  const lifetime = new AbortController();
+  // Only at the start: what is said last is said after the signal of the command.
+  const end = () => lifetime.abort();
+  signal.addEventListener("abort", end, { once: true });
+  const about = { to, name: options.name, state, signal: lifetime.signal };
+  const standalone = await openStandalone(config, about).finally(() => signal.removeEventListener("abort", end));
+  const { hub, node, place, isConditional } = standalone;
+  terminal.say(`This is ${node.name}, alone: checkpoints go to ${place} with the keys of this machine.`, {
+    type: "alone",
+    node: node.name,
+    place,
+    isConditional,
+  });
+  if (!isConditional) {
+    const sentence =
+      "This store does not keep to conditional writes: two nodes that write one run at the same time are told apart afterwards, by their epochs; nothing is overwritten.";
+    terminal.say(sentence, { type: "note", sentence });
+  }
+  return {
+    hub,
+    credential: { hub: place, credential: "", ...node },
+    createSource: () => standalone.createSource(),
+    rotate: () => Promise.resolve(),
+    secret: () => "",
+    leave: async () => {
+      lifetime.abort();
+      await standalone.close();
+    },
+  };
+}

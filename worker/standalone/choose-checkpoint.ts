@@ -1,0 +1,145 @@
+import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
+import { isAdopted } from "#protocol/checkpoint/adopted.ts";
+import { byNewest, type CheckpointRole } from "#protocol/checkpoint/checkpoint.ts";
+import { isFault } from "#protocol/faults/fault.ts";
+import type { FoundCheckpoint } from "#protocol/wire/hello.ts";
+import type { RunName } from "#protocol/base/names.ts";
+import { nameOfPlace, shownPlace } from "#protocol/checkpoint/place.ts";
+import { abandonedIn, type ListedCheckpoint, type RunRecord, type RunRecords } from "./run-record.ts";
+
+/** Which checkpoint of a run is meant. The rules are those of a hub: `server/core/runs/newest.ts`. */
+
+export interface Chosen {
+  listed: ListedCheckpoint;
+  manifest: StoredManifest;
+}
+
+interface Choosing {
+  records: RunRecords;
+  record: RunRecord;
+  /** Found to be damaged by this node: passed over while there is another. */
+  damaged: ReadonlySet<string>;
+}
+
+const roleOf = (manifest: StoredManifest): CheckpointRole | null => manifest.role ?? null;
+const doubtOf = (manifest: StoredManifest): string | null => (isAdopted(manifest) ? null : (manifest.doubt ?? null));
+const isPiece = (manifest: StoredManifest): boolean =>
+  !isAdopted(manifest) && manifest.piece !== undefined && manifest.joined === undefined;
+
+/** A program may go on from it by itself: it is no final model, and whole as far as its files tell. */
+const isResumable = (manifest: StoredManifest): boolean => roleOf(manifest) === null && doubtOf(manifest) === null;
+
+/** Returns the first of `listed` that fits; one whose manifest is gone or cannot be read is passed over. Faults: those of the store. */
+async function firstOf(
+  records: RunRecords,
+  listed: readonly ListedCheckpoint[],
+  fits: (manifest: StoredManifest) => boolean,
+): Promise<Chosen | null> {
+  for (const one of listed) {
+    try {
+      const { manifest } = await records.manifest(one);
+      if (fits(manifest)) return { listed: one, manifest };
+    } catch (error) {
+      if (!isFault(error) || error.code !== "CHECKPOINT_INCOMPLETE") throw error;
+    }
+  }
+  return null;
+}
+
+/** Prefers what is not known to be damaged. */
+async function soundFirst(
+  { records, damaged }: Choosing,
+  listed: readonly ListedCheckpoint[],
+  fits: (manifest: StoredManifest) => boolean,
+): Promise<Chosen | null> {
+  const sound = listed.filter(({ checkpointId }) => !damaged.has(checkpointId));
+  const found = await firstOf(records, sound, fits);
+  return found ?? (sound.length === listed.length ? null : firstOf(records, listed, fits));
+}
+
+/** Returns the newest that a run goes on from by itself; null when it has none. Faults: those of the store. */
+export function newestOf(choosing: Choosing): Promise<Chosen | null> {
+  const abandoned = abandonedIn(choosing.record);
+  const listed = choosing.record.checkpoints.filter(({ checkpointId }) => !abandoned.has(checkpointId));
+  return soundFirst(choosing, listed, isResumable);
+}
+
+/** Returns the newest of one step, of those that are doubtful or abandoned where there is no other. Faults: those of the store. */
+export async function newestOfStep(choosing: Choosing, step: number): Promise<Chosen | null> {
+  const abandoned = abandonedIn(choosing.record);
+  const all = choosing.record.checkpoints.filter((one) => one.step === step);
+  const listed = all.filter(({ checkpointId }) => !abandoned.has(checkpointId));
+  const isWhole = (manifest: StoredManifest) => roleOf(manifest) === null && !isPiece(manifest);
+  return (
+    (await soundFirst(choosing, listed, isResumable)) ??
+    (await firstOf(choosing.records, listed, isWhole)) ??
+    firstOf(choosing.records, all, isWhole)
+  );
+}
+
+/** Returns the newest doubtful one that is later than `newest`; null where there is none. Faults: those of the store. */
+export function doubtfulAfter(choosing: Choosing, newest: Chosen | null): Promise<Chosen | null> {
+  const abandoned = abandonedIn(choosing.record);
+  const later = choosing.record.checkpoints.filter(
+    (one) => !abandoned.has(one.checkpointId) && (newest === null || byNewest(one, newest.listed) < 0),
+  );
+  const fits = (manifest: StoredManifest) =>
+    roleOf(manifest) === null && doubtOf(manifest) !== null && !isPiece(manifest);
+  return firstOf(choosing.records, later, fits);
+}
+
+export interface CheckpointWish {
+  step?: number | undefined;
+  before?: number | undefined;
+  name?: string | undefined;
+  role?: CheckpointRole | undefined;
+}
+
+/** Returns what `findCheckpoint` asks for; null where there is none. Faults: those of the store. */
+export async function chooseWanted(choosing: Choosing, wish: CheckpointWish): Promise<Chosen | null> {
+  const { records, record } = choosing;
+  const { step, before, name, role } = wish;
+  if (role !== undefined) return soundFirst(choosing, record.checkpoints, (manifest) => roleOf(manifest) === role);
+  if (name !== undefined) {
+    const step = /^checkpoint-(\d{1,12})$/.exec(name)?.[1];
+    const own = await firstOf(
+      records,
+      record.checkpoints,
+      (manifest) => isResumable(manifest) && nameOfPlace(placeOf(manifest)?.path ?? "") === name,
+    );
+    if (own !== null || step === undefined) return own;
+    const ofStep = record.checkpoints.filter((one) => one.step === Number(step));
+    return firstOf(records, ofStep, (manifest) => isResumable(manifest) && placeOf(manifest) === null);
+  }
+  if (before !== undefined) {
+    const of = await newestOfStep(choosing, before);
+    if (of === null) return null;
+    const abandoned = abandonedIn(record);
+    const earlier = record.checkpoints.filter(
+      (one) =>
+        byNewest(one, of.listed) > 0 && !abandoned.has(one.checkpointId) && !choosing.damaged.has(one.checkpointId),
+    );
+    return firstOf(
+      records,
+      earlier,
+      (manifest) => doubtOf(manifest) === null && roleOf(manifest) === roleOf(of.manifest),
+    );
+  }
+  return step === undefined ? newestOf(choosing) : newestOfStep(choosing, step);
+}
+
+const placeOf = (manifest: StoredManifest) =>
+  isAdopted(manifest) || manifest.place === undefined ? null : shownPlace.parse(manifest.place);
+
+/** Returns a checkpoint as a node is told of it. */
+export function foundOf(run: RunName, { listed, manifest }: Chosen): FoundCheckpoint {
+  const place = placeOf(manifest);
+  return {
+    checkpointId: listed.checkpointId,
+    run,
+    writerEpoch: listed.writerEpoch,
+    step: listed.step,
+    capturedAt: manifest.capturedAt,
+    ...(place !== null && { place }),
+  };
+}

@@ -1,0 +1,195 @@
+import { expect, test } from "vitest";
+import { manifest, type Manifest } from "#protocol/checkpoint/checkpoint.ts";
+import { attemptId, filePath, nodeName, runName } from "#protocol/base/names.ts";
+import { manifestKey } from "#protocol/checkpoint/keys.ts";
+import { LEASE_MS } from "#protocol/checkpoint/writer-lease.ts";
+import type { BucketCalls } from "./bucket-calls.ts";
+import { chooseWanted, newestOf } from "./choose-checkpoint.ts";
+import { claimRun, createRunClaims } from "./claim-run.ts";
+import { detectConditions } from "./detect-conditions.ts";
+import { createRunRecords, lineOf } from "./run-record.ts";
+
+/** A bucket in memory that keeps to conditions, or does not. */
+function createBucket({ isConditional = true } = {}) {
+  const objects = new Map<string, { text: string; etag: string; modifiedAtMs: number }>();
+  const clock = { now: 1_000_000 };
+  let etags = 0;
+  const calls: BucketCalls = {
+    now: () => clock.now,
+    read: async (key) => objects.get(key) ?? null,
+    write: async (key, text, condition) => {
+      const there = objects.get(key);
+      const holds =
+        condition === undefined || (condition.kind === "absent" ? there === undefined : there?.etag === condition.etag);
+      if (isConditional && !holds) return null;
+      const etag = `"${++etags}"`;
+      objects.set(key, { text, etag, modifiedAtMs: clock.now });
+      return etag;
+    },
+    list: async function* (prefix) {
+      const keys = [...objects.keys()].filter((key) => key.startsWith(prefix)).toSorted();
+      for (const key of keys) {
+        const { text, etag, modifiedAtMs } = objects.get(key) ?? { text: "", etag: null, modifiedAtMs: null };
+        yield { key, sizeBytes: text.length, etag, modifiedAtMs };
+      }
+    },
+    remove: async (key) => void objects.delete(key),
+  };
+  return { objects, clock, calls };
+}
+
+const RUN = runName.parse("llama");
+const PREFIX = "p/";
+
+function storeCheckpoint(
+  { objects, clock }: ReturnType<typeof createBucket>,
+  about: { epoch: number; step: number } & Partial<Pick<Manifest, "doubt" | "role" | "place">>,
+): string {
+  const { epoch, step, ...more } = about;
+  const id = `checkpoint-${epoch}-${step}`;
+  const attempt = attemptId.parse(`attempt${String(epoch).padStart(3, "0")}${String(step).padStart(6, "0")}`);
+  const made: Manifest = manifest.parse({
+    format: "tidemark.checkpoint",
+    version: 1,
+    id,
+    run: RUN,
+    step,
+    writerEpoch: epoch,
+    parent: null,
+    attempt,
+    node: { id: "node-0001", name: "one" },
+    framework: null,
+    metrics: {},
+    capturedAt: 5,
+    sizeBytes: 0,
+    homes: [{ profileId: "standalone", bucket: "b", prefix: PREFIX }],
+    transform: { kind: "none" },
+    files: [{ path: filePath.parse("empty"), sizeBytes: 0, mtimeMs: 1, sha256: null, extents: [] }],
+    ...more,
+  });
+  const key = manifestKey(PREFIX, { run: RUN, epoch, step, checkpointId: id, attempt });
+  objects.set(key, { text: JSON.stringify(made), etag: '"m"', modifiedAtMs: clock.now });
+  return id;
+}
+
+function startNode(bucket: ReturnType<typeof createBucket>, name: string) {
+  const { calls } = bucket;
+  const node = { id: `node-of-${name}`, name: nodeName.parse(name) };
+  const claims = createRunClaims({ calls, prefix: PREFIX, node, isConditional: true });
+  const records = createRunRecords(calls, PREFIX);
+  const choose = async (damaged: ReadonlySet<string> = new Set()) => ({
+    records,
+    record: await records.read(RUN),
+    damaged,
+  });
+  const claim = async (wish: { from?: number | "beginning"; isLine?: true } = {}) =>
+    claimRun(claims, { run: RUN, from: wish.from, isLine: wish.isLine, choosing: await choose() });
+  return { claims, claim, choose };
+}
+
+test("the node of the latest epoch goes on with it, another opens the next one from the newest checkpoint", async () => {
+  const bucket = createBucket();
+  const one = startNode(bucket, "one");
+  expect(await one.claim()).toMatchObject({ epoch: 1, parent: null, newest: null });
+  storeCheckpoint(bucket, { epoch: 1, step: 10 });
+  expect(await one.claim()).toMatchObject({ epoch: 1, parent: null, newest: { step: 10, writerEpoch: 1 } });
+  await one.claims.giveBack();
+  const two = startNode(bucket, "two");
+  expect(await two.claim()).toMatchObject({ epoch: 2, parent: { epoch: 1, step: 10 }, newest: { step: 10 } });
+});
+
+test("a run is taken over when its writer's lease has ended, and the writer is shut out", async () => {
+  const bucket = createBucket();
+  const [one, two] = [startNode(bucket, "one"), startNode(bucket, "two")];
+  await one.claim();
+  await expect(two.claim()).rejects.toMatchObject({ code: "RUN_IN_USE" });
+  bucket.clock.now += LEASE_MS - 1;
+  await one.claims.renewAll();
+  bucket.clock.now += LEASE_MS - 1;
+  await expect(two.claim()).rejects.toMatchObject({ code: "RUN_IN_USE" });
+  bucket.clock.now += 1;
+  expect(await two.claim()).toMatchObject({ epoch: 2 });
+  await expect(one.claims.renew(RUN, 1)).rejects.toMatchObject({ code: "EPOCH_OVER" });
+  expect(() => one.claims.requireWriter(RUN, 1)).toThrow(expect.objectContaining({ code: "EPOCH_OVER" }));
+  await two.claims.renew(RUN, 2);
+});
+
+test("two nodes that begin at the same moment do not both write", async () => {
+  const bucket = createBucket();
+  const [one, two] = [startNode(bucket, "one"), startNode(bucket, "two")];
+  const outcomes = await Promise.allSettled([one.claim(), two.claim()]);
+  expect(outcomes.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+});
+
+test("what a person goes back behind is not the newest any more, and the same wish again goes on", async () => {
+  const bucket = createBucket();
+  const one = startNode(bucket, "one");
+  await one.claim();
+  for (const step of [10, 20, 30]) storeCheckpoint(bucket, { epoch: 1, step });
+  expect(await one.claim({ from: 20 })).toMatchObject({
+    epoch: 2,
+    parent: { epoch: 1, step: 20 },
+    newest: { step: 20 },
+    isChosen: true,
+    from: { isNew: true },
+  });
+  expect(await one.claim({ from: 20 })).toMatchObject({ epoch: 2, newest: { step: 20 }, from: { isNew: false } });
+  expect(lineOf(await one.choose().then(({ record }) => record)).map(({ step }) => step)).toEqual([20, 10]);
+  expect(await one.claim({ from: "beginning" })).toMatchObject({ epoch: 3, parent: null, newest: null });
+  await expect(one.claim({ from: 40 })).rejects.toMatchObject({ code: "NOT_FOUND" });
+});
+
+test("a doubtful checkpoint and a final model are nothing to go on from, and are told", async () => {
+  const bucket = createBucket();
+  const one = startNode(bucket, "one");
+  storeCheckpoint(bucket, { epoch: 1, step: 10 });
+  storeCheckpoint(bucket, { epoch: 1, step: 20, doubt: "its optimizer is missing" });
+  storeCheckpoint(bucket, { epoch: 1, step: 30, role: "final-model" });
+  // The claim of epoch 1 is gone: its number is not used again.
+  expect(await one.claim()).toMatchObject({
+    epoch: 2,
+    newest: { step: 10 },
+    doubtful: { step: 20, why: "its optimizer is missing" },
+  });
+  const choosing = await one.choose();
+  expect((await chooseWanted(choosing, { role: "final-model" }))?.listed.step).toBe(30);
+  expect((await chooseWanted(choosing, { step: 20 }))?.listed.step).toBe(20);
+});
+
+test("one that was found damaged, or that a hub moved to its trash, is passed over", async () => {
+  const bucket = createBucket();
+  const one = startNode(bucket, "one");
+  const ids = [10, 20, 30].map((step) => storeCheckpoint(bucket, { epoch: 1, step }));
+  const [, middle = "", newest = ""] = ids;
+  const record = (name: string) =>
+    bucket.objects.set(`${PREFIX}keeping/${RUN}/${newest}/${name}.json`, { text: "", etag: '"k"', modifiedAtMs: 1 });
+  record("word-0001-trash");
+  expect((await newestOf(await one.choose()))?.listed.step).toBe(20);
+  expect((await newestOf(await one.choose(new Set([middle]))))?.listed.step).toBe(10);
+  expect((await chooseWanted(await one.choose(), { before: 20 }))?.listed.step).toBe(10);
+  record("word-0001-end");
+  expect((await newestOf(await one.choose()))?.listed.step).toBe(30);
+});
+
+test("what a program called its checkpoint finds it", async () => {
+  const bucket = createBucket();
+  const one = startNode(bucket, "one");
+  storeCheckpoint(bucket, {
+    epoch: 1,
+    step: 5,
+    place: { path: filePath.parse("logs/epoch=1.ckpt"), kind: "file" } as Manifest["place"],
+  });
+  storeCheckpoint(bucket, { epoch: 1, step: 6 });
+  const choosing = await one.choose();
+  expect((await chooseWanted(choosing, { name: "epoch=1.ckpt" }))?.listed.step).toBe(5);
+  expect((await chooseWanted(choosing, { name: "checkpoint-6" }))?.listed.step).toBe(6);
+  expect(await chooseWanted(choosing, { name: "checkpoint-5" })).toBe(null);
+});
+
+test("whether a store keeps to conditions is found out, and nothing is left", async () => {
+  for (const isConditional of [true, false]) {
+    const bucket = createBucket({ isConditional });
+    expect(await detectConditions(bucket.calls, PREFIX)).toBe(isConditional);
+    expect(bucket.objects.size).toBe(0);
+  }
+});

@@ -1,0 +1,188 @@
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import * as z from "zod";
+import { Fault } from "#protocol/faults/fault.ts";
+import { DEFAULT_PACKING } from "#protocol/checkpoint/packing.ts";
+import { hubMark, hubMarkKey, LEASE_MS } from "#protocol/checkpoint/writer-lease.ts";
+import { id, nodeName, type NodeName } from "#protocol/base/names.ts";
+import { visibleText } from "#protocol/base/visible-text.ts";
+import type { NodeStore } from "#protocol/wire/hello.ts";
+import { chooseStore } from "#storage/signing/choose-store.ts";
+import { createDirectSource, type DirectSource } from "#storage/signing/direct-source.ts";
+import type { StoreAccess } from "#storage/signing/signing.ts";
+import { systemClock } from "../base/clock.ts";
+import { parseAddress, prefixForFolder } from "../command-line/address.ts";
+import type { Config } from "../command-line/config.ts";
+import { usage } from "../command-line/verb.ts";
+import { readStateFile, writeStateFile } from "../host/state-file.ts";
+import type { Hub } from "../hub-link/hub.ts";
+import { openKeys } from "../keys/open-keys.ts";
+import { readAccess } from "../store-session/store-session.ts";
+import { createEngine } from "../transfer/engine.ts";
+import { createRetrier } from "../transfer/store-session/retry.ts";
+import { createBucketCalls, type BucketCalls } from "./bucket-calls.ts";
+import { createRunClaims, type RunClaims } from "./claim-run.ts";
+import { detectConditions } from "./detect-conditions.ts";
+import { createRunRecords, type RunRecords } from "./run-record.ts";
+import { createStandaloneHub } from "./standalone-hub.ts";
+
+/** A bucket that a node writes to with keys of its own, and what stands in the place of a hub there. */
+export interface Standalone {
+  hub: Hub;
+  node: { nodeId: string; name: NodeName };
+  /** Signatures for one engine, which may learn the store's clock and region from answers. */
+  createSource(): DirectSource;
+  /** `s3://bucket/prefix` for people. */
+  place: string;
+  /** False: the store does not keep to conditional writes, so two writers are told apart by their epochs only. */
+  isConditional: boolean;
+  close(): Promise<void>;
+}
+
+const kept = z.object({
+  nodeId: id,
+  /** Of the stores that were asked whether they keep to conditional writes. */
+  conditional: z.record(z.string().max(2048), z.boolean()),
+});
+
+const RENEW_MS = LEASE_MS / 3;
+/** Enough for claims and listings. */
+const CONNECTIONS = 4;
+const MEMORY_BYTES = 8 * 1024 * 1024;
+
+/** Reads `--to`. @throws Fault BAD_INPUT */
+export function readTo(text: string): { bucket: string; prefix: string } {
+  const place = parseAddress(text);
+  if (place.kind === "local") throw usage(`--to ${text}`, "it is a bucket and a prefix: s3://bucket/prefix");
+  return { bucket: place.bucket, prefix: place.key === "" ? "" : prefixForFolder(place) };
+}
+
+export interface OpenBucket {
+  calls: BucketCalls;
+  records: RunRecords;
+  access: StoreAccess;
+  createSource(): DirectSource;
+  close(): Promise<void>;
+}
+
+/** Opens a bucket with the keys of the settings for small calls. Faults: BAD_INPUT, those of whoever gives the keys. */
+export async function openBucket(
+  config: Config,
+  at: { bucket: string; prefix: string; signal: AbortSignal },
+): Promise<OpenBucket> {
+  const keys = openKeys(config);
+  const access = readAccess(config, at.bucket);
+  const createSource = () => createDirectSource({ access, credential: keys });
+  const source = createSource();
+  const engine = createEngine({
+    source,
+    traits: access.traits,
+    trust: access.trust,
+    direction: "down",
+    connections: CONNECTIONS,
+    memoryBytes: MEMORY_BYTES,
+    limitBytesPerSecond: 0,
+    signerNow: source.now,
+    retrier: createRetrier(systemClock, config.durationMs("retry-for")),
+    idleMs: config.durationMs("stall-after"),
+  });
+  try {
+    // Who gives no keys is found out before anything is read or written.
+    await keys.fresh();
+  } catch (error) {
+    await engine.close();
+    throw error;
+  }
+  const bench = {
+    engine,
+    get access() {
+      return source.access;
+    },
+    keys,
+    now: source.now,
+    aheadMs: source.aheadMs,
+  };
+  const calls = createBucketCalls(bench, at.signal);
+  return { calls, records: createRunRecords(calls, at.prefix), access, createSource, close: engine.close };
+}
+
+/** @throws Fault PREFIX_OF_HUB, those of the store */
+async function assertNoHub(calls: BucketCalls, place: { prefix: string; shown: string }): Promise<void> {
+  const key = hubMarkKey(place.prefix);
+  const found = await calls.read(key);
+  if (found === null) return;
+  let url: string | null = null;
+  try {
+    url = hubMark.safeParse(JSON.parse(found.text)).data?.url ?? null;
+  } catch {
+    // What it says does not matter: somebody marked the prefix.
+  }
+  const where = url === null ? "" : `it is at ${visibleText(url)}; `;
+  const detail = `${where}where it is gone for good, remove its mark (tidemark rm ${place.shown}/_tidemark/hub.json) and start again`;
+  throw new Fault("PREFIX_OF_HUB", { op: "--to", subject: place.shown, detail });
+}
+
+/**
+ * Opens what a node asks in place of a hub. `state`: where its name is kept.
+ * Faults: BAD_INPUT, PREFIX_OF_HUB, those of the store, CANCELLED.
+ */
+export async function openStandalone(
+  config: Config,
+  about: { to: string; name: string; state: string; signal: AbortSignal },
+): Promise<Standalone> {
+  const { bucket, prefix } = readTo(about.to);
+  const { signal } = about;
+  const shown = `s3://${bucket}${prefix === "" ? "" : `/${prefix.replace(/\/$/, "")}`}`;
+  const path = join(about.state, "standalone.json");
+  const before = await readStateFile(path, kept);
+  const node = { id: before?.nodeId ?? randomUUID(), name: nodeName.parse(about.name) };
+  const { calls, records, access, createSource, close } = await openBucket(config, { bucket, prefix, signal });
+  try {
+    await assertNoHub(calls, { prefix, shown });
+    const known = `${access.endpoint} ${bucket}`;
+    const isConditional = before?.conditional[known] ?? (await detectConditions(calls, prefix));
+    await writeStateFile(path, { nodeId: node.id, conditional: { ...before?.conditional, [known]: isConditional } });
+    const { traits } = chooseStore({
+      provider: config.text("provider"),
+      endpoint: config.text("endpoint"),
+      region: config.text("region"),
+    });
+    const store: NodeStore = {
+      profileId: PROFILE_ID,
+      profileName: shown,
+      bucket,
+      endpoint: access.endpoint,
+      prefix,
+      traits: { ...traits, conditionalWrites: isConditional },
+      ...(access.trust !== undefined && { trust: access.trust }),
+      packing: DEFAULT_PACKING,
+    };
+    const claims = createRunClaims({ calls, prefix, node, isConditional });
+    const source = createSource();
+    const hub = createStandaloneHub({ calls, records, claims, source, store, node, signal });
+    const renewing = keepRenewing(claims);
+    return {
+      hub,
+      node: { nodeId: node.id, name: node.name },
+      createSource,
+      place: shown,
+      isConditional,
+      close: async () => {
+        renewing.end();
+        await close();
+      },
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Manifests name the bucket profile that they lie in; without a hub there is none. */
+const PROFILE_ID = "standalone";
+
+/** Renews all leases until it is ended. */
+function keepRenewing(claims: RunClaims): { end(): void } {
+  const timer = setInterval(() => void claims.renewAll(), RENEW_MS).unref();
+  return { end: () => clearInterval(timer) };
+}

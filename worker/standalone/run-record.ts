@@ -1,0 +1,178 @@
+import { ADOPTED_EPOCH, storedManifest, type StoredManifest } from "#protocol/checkpoint/adopted.ts";
+import { byNewest, epochClaim, type EpochClaim } from "#protocol/checkpoint/checkpoint.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { id, type RunName } from "#protocol/base/names.ts";
+import { OWN_FOLDERS } from "#protocol/checkpoint/keys.ts";
+import { forEachOf } from "#protocol/base/for-each-of.ts";
+import type { BucketCalls } from "./bucket-calls.ts";
+
+/** What a bucket says of one run: who wrote it, and which checkpoints are complete. A checkpoint is complete when its manifest lies there. */
+export interface RunRecord {
+  /** By epoch, oldest first. */
+  claims: readonly EpochClaim[];
+  /** Newest first. */
+  checkpoints: readonly ListedCheckpoint[];
+}
+
+/** As much of a checkpoint as its manifest's key and the listing say. */
+export interface ListedCheckpoint {
+  checkpointId: string;
+  writerEpoch: number;
+  step: number;
+  key: string;
+  /** Epoch ms by the store's clock: when it was committed. */
+  committedAt: number;
+}
+
+const MANIFEST_NAME = /^e(\d{6})\/s(\d{12})-(.+)-([a-z0-9]{12,32})\.json$/;
+const CLAIM_NAME = /^e(\d{6})\.json$/;
+const RECORD_NAME = /^([^/]+)\/(.+)-(trash|end)\.json$/;
+const LANES = 8;
+
+/** Reads a key below `manifests/RUN/`; null where it is none of a manifest. */
+export function readManifestName(name: string): Pick<ListedCheckpoint, "checkpointId" | "writerEpoch" | "step"> | null {
+  const match = MANIFEST_NAME.exec(name);
+  const checkpointId = id.safeParse(match?.[3]);
+  if (match === null || !checkpointId.success) return null;
+  return { checkpointId: checkpointId.data, writerEpoch: Number(match[1]), step: Number(match[2]) };
+}
+
+/** The checkpoints that a hub moved to its trash. Faults: those of the store. */
+async function readTrashed(calls: BucketCalls, folder: string): Promise<ReadonlySet<string>> {
+  const open = new Map<string, string>();
+  const ended = new Set<string>();
+  for await (const { key } of calls.list(folder)) {
+    const [, checkpointId = "", recordId = "", kind] = RECORD_NAME.exec(key.slice(folder.length)) ?? [];
+    if (kind === "trash") open.set(recordId, checkpointId);
+    if (kind === "end") ended.add(recordId);
+  }
+  return new Set([...open].filter(([recordId]) => !ended.has(recordId)).map(([, checkpointId]) => checkpointId));
+}
+
+/** Reads the bucket's record of runs. Objects that never change are fetched once. */
+export interface RunRecords {
+  /** Faults: those of the store: what cannot be read is not nothing. */
+  read(run: RunName): Promise<RunRecord>;
+  /** Returns a manifest and its text as it is stored. Faults: CHECKPOINT_INCOMPLETE when it is none, those of the store. */
+  manifest(listed: Pick<ListedCheckpoint, "key">): Promise<{ manifest: StoredManifest; text: string }>;
+  /** Finds a checkpoint by its number, of whatever run; null where there is none. Faults: those of the store. */
+  find(checkpointId: string): Promise<ListedCheckpoint | null>;
+}
+
+const MOST_MANIFESTS = 64;
+
+export function createRunRecords(calls: BucketCalls, prefix: string): RunRecords {
+  const claims = new Map<string, EpochClaim>();
+  const manifests = new Map<string, { manifest: StoredManifest; text: string }>();
+  const seen = new Map<string, ListedCheckpoint>();
+
+  const readClaims = async (run: RunName): Promise<EpochClaim[]> => {
+    const folder = `${prefix}${OWN_FOLDERS.claims}${run}/`;
+    const keys: string[] = [];
+    for await (const { key } of calls.list(folder)) if (CLAIM_NAME.test(key.slice(folder.length))) keys.push(key);
+    await forEachOf(
+      keys.filter((key) => !claims.has(key)),
+      LANES,
+      async (key) => {
+        const found = await calls.read(key);
+        const read = found === null ? null : epochClaim.safeParse(parseJson(found.text));
+        if (read?.success === true && read.data.run === run) claims.set(key, read.data);
+        else throw new Fault("BAD_INPUT", { op: "claimEpoch", subject: key, detail: "it is no claim of this run" });
+      },
+    );
+    return keys.flatMap((key) => claims.get(key) ?? []).toSorted((a, b) => a.epoch - b.epoch);
+  };
+
+  const listManifests = async (folder: string): Promise<ListedCheckpoint[]> => {
+    const listed: ListedCheckpoint[] = [];
+    for await (const { key, modifiedAtMs } of calls.list(folder)) {
+      const read = readManifestName(key.slice(key.lastIndexOf("/e") + 1));
+      if (read !== null) listed.push({ ...read, key, committedAt: modifiedAtMs ?? 0 });
+    }
+    for (const one of listed) seen.set(one.checkpointId, one);
+    return listed;
+  };
+
+  return {
+    read: async (run) => {
+      const [found, listed, trashed] = await Promise.all([
+        readClaims(run),
+        listManifests(`${prefix}${OWN_FOLDERS.manifests}${run}/`),
+        readTrashed(calls, `${prefix}${OWN_FOLDERS.keeping}${run}/`),
+      ]);
+      // Of two attempts at one checkpoint the later counts.
+      const newest = listed.toSorted((a, b) => byNewest(a, b) || b.committedAt - a.committedAt);
+      const once = new Map<string, ListedCheckpoint>();
+      for (const one of newest) {
+        if (!once.has(one.checkpointId) && !trashed.has(one.checkpointId)) once.set(one.checkpointId, one);
+      }
+      return { claims: found, checkpoints: [...once.values()] };
+    },
+    manifest: async ({ key }) => {
+      const known = manifests.get(key);
+      if (known !== undefined) return known;
+      const found = await calls.read(key);
+      const read = found === null ? null : storedManifest.safeParse(parseJson(found.text));
+      if (found === null || read === null || !read.success) {
+        const detail =
+          found === null ? "its manifest is gone" : (read?.error?.issues[0]?.message ?? "it is no manifest");
+        throw new Fault("CHECKPOINT_INCOMPLETE", { op: "readCheckpoint", subject: key, detail });
+      }
+      const answer = { manifest: read.data, text: found.text };
+      const [oldest] = manifests.keys();
+      if (manifests.size >= MOST_MANIFESTS && oldest !== undefined) manifests.delete(oldest);
+      manifests.set(key, answer);
+      return answer;
+    },
+    find: async (checkpointId) => {
+      if (!seen.has(checkpointId)) await listManifests(`${prefix}${OWN_FOLDERS.manifests}`);
+      return seen.get(checkpointId) ?? null;
+    },
+  };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+type Step = Pick<ListedCheckpoint, "writerEpoch" | "step">;
+
+const isAfter = (one: Step, parent: EpochClaim["parent"]): boolean =>
+  parent === null || byNewest(one, { writerEpoch: parent.epoch, step: parent.step }) < 0;
+
+/**
+ * Returns the checkpoints that a person left behind with `--from`: those of earlier epochs that are newer than where a chosen epoch
+ * started. One that was chosen itself later counts again.
+ */
+export function abandonedIn({ claims, checkpoints }: RunRecord): ReadonlySet<string> {
+  const abandoned = new Set<string>();
+  for (const { epoch, parent, isChosen } of claims) {
+    if (isChosen !== true) continue;
+    for (const one of checkpoints) {
+      if (one.writerEpoch >= epoch) continue;
+      if (isAfter(one, parent)) abandoned.add(one.checkpointId);
+      else if (parent !== null && one.writerEpoch === parent.epoch && one.step === parent.step)
+        abandoned.delete(one.checkpointId);
+    }
+  }
+  return abandoned;
+}
+
+/** Returns the line that the newest epoch goes on with: its checkpoints, and those of each parent up to the step it went on from. */
+export function lineOf({ claims, checkpoints }: RunRecord): ListedCheckpoint[] {
+  const byEpoch = new Map(claims.map((claim) => [claim.epoch, claim]));
+  const upTo = new Map<number, number>();
+  let wanted = claims.at(-1)?.epoch ?? null;
+  let step = Infinity;
+  while (wanted !== null && !upTo.has(wanted)) {
+    upTo.set(wanted, step);
+    const parent: EpochClaim["parent"] = byEpoch.get(wanted)?.parent ?? null;
+    step = parent?.step ?? 0;
+    wanted = parent === null || parent.epoch === ADOPTED_EPOCH ? null : parent.epoch;
+  }
+  return checkpoints.filter((one) => one.step <= (upTo.get(one.writerEpoch) ?? -1));
+}
