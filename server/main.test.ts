@@ -115,8 +115,10 @@ const isAlive = (pid: number): boolean => {
   }
 };
 const commandOf = (pid: number): string => readFileSync(`/proc/${pid}/cmdline`, "utf8");
-const childOf = (one: Started, name: "hub" | "keeper"): number => {
-  const pid = childrenOf(one.child.pid ?? 0).find((child) => commandOf(child).includes(`${name}/main.`));
+/** Where the program of each child lies. */
+const FOLDERS = { hub: "http", keeper: "signer" } as const;
+const childOf = (one: Started, name: keyof typeof FOLDERS): number => {
+  const pid = childrenOf(one.child.pid ?? 0).find((child) => commandOf(child).includes(`${FOLDERS[name]}/main.`));
   if (pid === undefined) throw new Error(`no ${name}`);
   return pid;
 };
