@@ -31,9 +31,10 @@ export interface Copier {
   readonly isActive: boolean;
 }
 
+/** What a copier is made of. */
 export interface CopierParts extends SendingParts {
   ledger: CopyLedger;
-  homes: Homes;
+  homes: Pick<Homes, "owed" | "storeOf" | "watch" | "noteBack" | "elsewhere">;
   own(): NodeStore | null;
   bench(store: NodeStore): { engine: Engine; store: NodeStore };
   /** The node has something of its own to move. */
@@ -67,5 +68,6 @@ export interface CopyState {
   waits: Map<string, CopyWait>;
 }
 
+/** Returns what an item waits for; one that never failed waits for nothing. */
 export const waitOf = ({ waits }: CopyState, { capture }: CopyItem): CopyWait =>
   waits.get(capture.transferId) ?? { until: 0, renewals: 0, fault: null };

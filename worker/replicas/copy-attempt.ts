@@ -21,6 +21,7 @@ const LOST: ReadonlySet<FaultCode> = new Set([
   "NOT_FOUND",
 ]);
 
+/** A copier, as its attempts and its queue see it. */
 export interface Copying {
   parts: CopierParts;
   state: CopyState;

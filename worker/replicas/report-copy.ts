@@ -7,6 +7,7 @@ import { journalOf } from "../upload/upload.ts";
 import { waitOf, type ActiveCopy, type CopierParts, type CopyState } from "./copier-parts.ts";
 import type { CopyItem } from "./copy-ledger.ts";
 
+/** How a copy ended. */
 export interface CopyEnd {
   state: "done" | "failed" | "cancelled" | "superseded";
   fault: FaultData | null;
