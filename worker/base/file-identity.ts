@@ -5,6 +5,7 @@ import * as z from "zod";
 export const fileIdentity = z.object({ dev: z.string(), ino: z.string(), sizeBytes: z.number(), mtimeNs: z.string() });
 export type FileIdentity = z.infer<typeof fileIdentity>;
 
+/** Returns the identity that `stat` tells. */
 export const identityOf = (stats: Pick<BigIntStats, "dev" | "ino" | "size" | "mtimeNs">): FileIdentity => ({
   dev: String(stats.dev),
   ino: String(stats.ino),

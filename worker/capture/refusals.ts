@@ -28,6 +28,7 @@ export interface Refusals {
   sayBesideLeft(left: readonly BesideLeft[]): Promise<void>;
 }
 
+/** What refusals are told to, and written to. */
 export interface RefusalParts extends Pick<TakeParts, "hubKnows"> {
   watch: Watch;
   ledger: Pick<Ledger, "remember">;
@@ -36,6 +37,7 @@ export interface RefusalParts extends Pick<TakeParts, "hubKnows"> {
   onFault(fault: Fault): void;
 }
 
+/** Creates the memory of refusals of one watched folder. It ends with this process. */
 export function createRefusals(parts: RefusalParts, clock: Clock): Refusals {
   const { watch, ledger, outbox } = parts;
   const told = new Map<string, string>();

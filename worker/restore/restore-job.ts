@@ -12,6 +12,7 @@ import type { AskedDisk, Impossible } from "./placement/safe-place.ts";
 /** What the hub or the agent orders of one restore. */
 export type RestoreCommand = Extract<Command, { kind: "restore" }>;
 
+/** One restore, and who is told of its stages. */
 export interface RestoreJob {
   command: RestoreCommand;
   hub: Hub;

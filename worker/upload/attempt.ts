@@ -14,6 +14,7 @@ import { announce, commit, sendCapture, type UploadJob } from "./upload.ts";
 import type { UploadState } from "./upload-state.ts";
 import type { UploaderParts } from "./uploader-parts.ts";
 
+/** What attempts are made of. */
 export interface AttemptParts {
   parts: UploaderParts;
   state: UploadState;

@@ -6,6 +6,7 @@ import type { Settling } from "./settle-ended.ts";
 import type { UploadState } from "./upload-state.ts";
 import type { UploaderParts } from "./uploader-parts.ts";
 
+/** Ends captures. */
 export interface Endings {
   /** Moves a capture to a final state, removes its files and tells the hub. */
   end(item: Capture, to: TransferState, about: { by: MoveBy; fault?: Fault }): Promise<void>;

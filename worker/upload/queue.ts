@@ -27,6 +27,7 @@ export interface UploadQueue {
   drain(): Promise<void>;
 }
 
+/** What a queue is made of. */
 export interface QueueParts {
   parts: UploaderParts;
   state: UploadState;
@@ -42,6 +43,7 @@ export interface QueueParts {
   attempt(item: Capture, target: { engine: Engine; store: NodeStore }): Promise<void>;
 }
 
+/** Creates the queue. It sends nothing until `run` is called. */
 export function createUploadQueue(about: QueueParts): UploadQueue {
   const { parts, state, bell } = about;
   const { ledger, clock, signal } = parts;

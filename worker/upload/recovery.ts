@@ -31,6 +31,7 @@ export interface Recovery {
 /** Renewals of one capture before its failure is final. */
 const MOST_RENEWALS = 2;
 
+/** What recovery is made of. */
 export interface RecoveryParts {
   parts: UploaderParts;
   state: UploadState;
@@ -40,6 +41,7 @@ export interface RecoveryParts {
   stopPreparing(id: string): Promise<void>;
 }
 
+/** Creates the recovery of one uploader. It counts the renewals of each capture until this process ends. */
 export function createRecovery({ parts, state, bell, endings, refused, stopPreparing }: RecoveryParts): Recovery {
   const { ledger, runs, clock, signal } = parts;
   const renewals = new Map<string, number>();

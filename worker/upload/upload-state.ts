@@ -13,6 +13,7 @@ export interface UploadState {
   isDraining: boolean;
 }
 
+/** Returns the state of an uploader that sends nothing. */
 export const newUploadState = (): UploadState => ({
   active: null,
   stop: null,

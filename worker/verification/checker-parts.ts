@@ -8,8 +8,10 @@ import type { CommandMemory } from "../hub-link/command-memory.ts";
 import type { Hub } from "../hub-link/hub.ts";
 import type { Outbox } from "../hub-link/outbox.ts";
 
+/** A command of the hub to read a checkpoint back, or to copy it between homes. */
 export type CheckCommand = Extract<MovingCommand, { kind: "verify" | "drill" | "copy" }>;
 
+/** What a checker is made of. */
 export interface CheckerParts {
   memory: CommandMemory;
   outbox: Outbox;

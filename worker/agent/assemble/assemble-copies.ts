@@ -13,6 +13,7 @@ import type { Benches } from "../agent-store-sessions.ts";
 import type { Stand } from "../command-handlers/stand.ts";
 import type { Narrator } from "../console-reporter.ts";
 
+/** Parts of the agent that copies and verification need. */
 export interface CopyPieces {
   outbox: Outbox;
   sending: SendingParts;

@@ -15,6 +15,7 @@ import type { Benches } from "../agent-store-sessions.ts";
 import type { Stand } from "../command-handlers/stand.ts";
 import type { Narrator } from "../console-reporter.ts";
 
+/** Parts of the agent that restores need. */
 export interface RestorePieces {
   outbox: Outbox;
   options: AgentOptions;

@@ -16,6 +16,7 @@ import type { Bench } from "../agent-store-sessions.ts";
 import type { Narrator } from "../console-reporter.ts";
 import { warnOfPace } from "../warn-of-pace.ts";
 
+/** Parts of the agent that uploads need. */
 export interface UploadPieces {
   options: AgentOptions;
   sending: SendingParts;
@@ -33,6 +34,7 @@ export interface UploadPieces {
   keepForCopies(item: Capture, runs: Runs): Promise<boolean>;
 }
 
+/** What `assembleUploads` created. */
 export interface AssembledUploads {
   runs: Runs;
   uplink: Uplink;

@@ -10,6 +10,7 @@ import type { SmallDisk } from "../../host/judge-state-disk.ts";
 import { endSentence, lastWords } from "../end-sentences.ts";
 import { checkpointName } from "./checkpoint-name.ts";
 
+/** Messages about captures and uploads. */
 export interface CaptureMessages {
   captured(capture: Capture): void;
   passedOver(candidate: Candidate): void;

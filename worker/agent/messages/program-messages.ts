@@ -3,6 +3,7 @@ import { visibleText } from "#protocol/base/visible-text.ts";
 import { lostWords } from "#protocol/history/losses.ts";
 import type { Terminal } from "../../command-line/terminal.ts";
 
+/** Messages about the program beside the worker, and about where it continues. */
 export interface ProgramMessages {
   setAside(about: { path: string; place: string; state: "whole" | "doubtful" | "torn" }): void;
   /** Checkpoints above the chosen one, and nothing shows that this run wrote them. */

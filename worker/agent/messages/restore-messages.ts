@@ -8,6 +8,7 @@ import type { RestoreCommand } from "../../restore/restore-job.ts";
 import type { CheckCommand } from "../../verification/checker-parts.ts";
 import { checkpointName } from "./checkpoint-name.ts";
 
+/** Messages about restores, verifications and restore drills. */
 export interface RestoreMessages {
   restoreStarted(command: RestoreCommand): void;
   restoreEnded(command: RestoreCommand, about: { state: TransferState; fault: Fault | null }): void;

@@ -5,6 +5,7 @@ import type { FoundFile } from "./walk.ts";
 export interface FileEntry extends FoundFile {
   readonly at: "local";
 }
+/** One object below the prefix of a side. */
 export interface ObjectEntry {
   readonly at: "store";
   readonly relative: string;
@@ -15,4 +16,5 @@ export interface ObjectEntry {
   /** What its bytes can be compared with, where a HEAD told it. */
   readonly checks?: { sum: ObjectSum | null; isOpaque: boolean };
 }
+/** A row of either side. */
 export type Entry = FileEntry | ObjectEntry;

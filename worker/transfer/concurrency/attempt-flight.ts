@@ -5,6 +5,7 @@ import { BEGUN_ANEW, SHED, type Flight, type Flying } from "./flight.ts";
 import type { FlightMemory } from "./latency-estimator.ts";
 import type { Gate } from "./semaphore.ts";
 
+/** What the attempts of all flights share. */
 export interface FlightControl {
   clock: Clock;
   gate: Gate;

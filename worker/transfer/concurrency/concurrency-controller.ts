@@ -30,6 +30,7 @@ const REST_EVERY_MS = 250;
 /** Ends its own timer after so many looks at nothing. */
 const MOST_EMPTY_LOOKS = 20;
 
+/** What the controller looks at and sets. */
 export interface HelmParts {
   clock: Pick<Clock, "now">;
   beats: Pick<Beats, "every">;

@@ -2,6 +2,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 
 /** It makes room for others, and has to start over when its turn comes again. */
 export const SHED = new Fault("CANCELLED", { detail: "the link is too slow for so many parts at a time" });
+/** Reason of an attempt that another one replaces. */
 export const BEGUN_ANEW = new Fault("CANCELLED", { detail: "it is begun anew on another connection" });
 
 /** A part or a small file to send. */

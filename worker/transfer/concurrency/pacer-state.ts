@@ -20,6 +20,7 @@ export interface Member {
   waiting: { bytes: number; goOn(): void } | null;
 }
 
+/** What a pacer is made of. */
 export interface PacerParts {
   clock: Pick<Clock, "now" | "random">;
   wire: Pick<Wire, "measureRtt" | "rttMs">;
@@ -46,6 +47,7 @@ export interface PacerState extends PacerParts {
   probes: readonly [number | null, number | null];
 }
 
+/** Returns the state of a pacer without parts. */
 export const newPacerState = (parts: PacerParts): PacerState => ({
   ...parts,
   members: new Set(),

@@ -24,6 +24,7 @@ export interface Place {
   leave(): void;
 }
 
+/** Creates a pacer. `review-paces.ts` sets the paces of its parts, `grant-bytes.ts` gives bytes to those whose bytes are counted. */
 export function createConvoy(parts: PacerParts): Convoy {
   const pacer = newPacerState(parts);
   const { clock, wire, members } = pacer;

@@ -18,6 +18,7 @@ export interface WaitingLine {
   next(now: number): Waiter | undefined;
 }
 
+/** Creates an empty line. */
 export function createWaitingLine(): WaitingLine {
   /** By place. */
   const waiting: Waiter[] = [];

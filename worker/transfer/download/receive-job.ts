@@ -31,6 +31,8 @@ export interface ReceiveJob {
   onRetry(fault: Fault): void;
 }
 
+/** A span of a piece of a file. */
 export type PieceSpan = Span<Piece>;
 
+/** A job with the ETags that its answers must have. */
 export type Receiving = ReceiveJob & { pins: Pins };

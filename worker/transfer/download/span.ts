@@ -22,6 +22,7 @@ export interface Span<P> {
   drop: (() => void) | null;
 }
 
+/** A piece, and how far its bytes are handed out. */
 export interface PieceSpans<P> {
   readonly piece: P;
   readonly length: number;

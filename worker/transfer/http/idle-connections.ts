@@ -15,6 +15,7 @@ export interface IdleConnections {
   readonly grown: number;
 }
 
+/** Creates an empty list. `now`: milliseconds, monotonic. */
 export function createIdleConnections(now: () => number): IdleConnections {
   /** The one used last is at the end. */
   const idle: Connection[] = [];
