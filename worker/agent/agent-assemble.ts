@@ -1,48 +1,46 @@
 import { randomUUID } from "node:crypto";
 import { join, resolve } from "node:path";
 import type { NodeFacts } from "#protocol/wire/hello.ts";
+import type { Fault } from "#protocol/faults/fault.ts";
 import type { RunName } from "#protocol/base/names.ts";
 import type { Narrator } from "./console-reporter.ts";
 import type { AgentOptions } from "./agent-options.ts";
+import { assembleCopies } from "./assemble/assemble-copies.ts";
+import { assembleRestorer } from "./assemble/assemble-restores.ts";
+import { assembleUploads } from "./assemble/assemble-uploads.ts";
+import { openLeftState } from "./assemble/open-left-state.ts";
 import { createBenches, type Bench, type Benches } from "./agent-store-sessions.ts";
 import { systemClock } from "../base/clock.ts";
-import { createCopier, type Copier } from "../replicas/copier.ts";
-import { openCopyLedger, type CopyLedger } from "../replicas/copy-ledger.ts";
+import type { Copier } from "../replicas/copier-parts.ts";
+import type { CopyLedger } from "../replicas/copy-ledger.ts";
 import { openHomes, type Homes } from "../upload/homes.ts";
 import { openMemory } from "../limits/learned.ts";
 import type { Where } from "../engines/driver.ts";
 import type { Imds } from "../host/imds.ts";
-import { openStand, type Stand } from "./command-handlers/stand.ts";
+import type { Stand } from "./command-handlers/stand.ts";
 import type { ProbeWishes } from "../probe/options.ts";
 import type { LocalDoor, ProgramPlace } from "../local-api/serve-local.ts";
 import { openThrottle, type Throttle } from "../limits/throttle.ts";
-import type { Beginning } from "./judge-beginning.ts";
+import type { Beginning } from "../lost-work/beginning.ts";
 import { openStepRecords, type StepRecords } from "../lost-work/step-records.ts";
 import { openTraining, type Training } from "../lost-work/training.ts";
-import { openCommandMemory, type CommandMemory } from "../hub-link/command-memory.ts";
+import type { CommandMemory } from "../hub-link/command-memory.ts";
 import type { EngineOptions } from "../transfer/engine.ts";
 import type { Hub } from "../hub-link/hub.ts";
 import type { NodeCredential } from "../hub-link/node-credential.ts";
-import { openOutbox, type Outbox } from "../hub-link/outbox.ts";
+import type { Outbox } from "../hub-link/outbox.ts";
 import { openSession, type Session } from "../hub-link/session.ts";
-import { createChecker, type Checker } from "../verification/checker.ts";
-import { assertPlace, type Places } from "../restore/placement/assert-place.ts";
-import { isStoredNow, storedOf } from "../restore/confirm-stored.ts";
-import { noteRestored, rememberRestored } from "../restore/placement/remember-restored.ts";
-import { createRestorer, type Restorer } from "../restore/restorer.ts";
-import { readRoom } from "../base/room.ts";
+import type { Checker } from "../verification/checker.ts";
+import type { Places } from "../restore/placement/assert-place.ts";
+import type { Restorer } from "../restore/restorer.ts";
 import type { Capture } from "../capture/capture.ts";
-import { createEnds, type Ends } from "../capture/ends.ts";
-import { createDisk, heldBytes, type Disk } from "../capture/disk-budget.ts";
-import { openLedger, type Ledger } from "../capture/ledger.ts";
-import { createRuns, type Runs } from "../capture/runs.ts";
-import { sweepCaptures } from "../capture/sweep.ts";
+import type { Ends } from "../capture/ends.ts";
+import { createDisk, type Disk } from "../capture/disk-budget.ts";
+import type { Ledger } from "../capture/ledger.ts";
+import type { Runs } from "../capture/runs.ts";
 import type { ProgressBars } from "../program/progress-bars.ts";
-import { createUplink, type Uplink } from "../capture/uplink.ts";
-import { createUploader } from "../upload/uploader.ts";
+import type { Uplink } from "../capture/uplink.ts";
 import type { SendingParts, Uploader } from "../upload/uploader-parts.ts";
-import { warnOfPace } from "./warn-of-pace.ts";
-
 /** The parts of a worker that lives, put together from what it was told and what lies in its state folder. */
 export interface Agent {
   options: AgentOptions;
@@ -146,28 +144,16 @@ export interface AgentParts {
 /** Reads what earlier lives left, and removes what belongs to nobody. Nothing moves yet. */
 export async function assemble(beginning: AgentParts, signal: AbortSignal): Promise<Agent> {
   const { options, state, facts, hub, credential, narrator, platform, probeWishes, engines, stopWithin } = beginning;
-  const stand = await openStand(state);
   const wallNow = Date.now;
   const bootId = randomUUID();
-  const outbox = await openOutbox(join(state, "outbox.jsonl"), wallNow);
-  const ledger = await openLedger(join(state, "ledger.jsonl"), wallNow);
-  const copies = await openCopyLedger(join(state, "copies.jsonl"));
-  const kept = copies.all().map(({ capture }) => capture);
-  await sweepCaptures(join(state, "captures"), ledger, kept);
-  const budget = { mostBytes: options.diskBudgetBytes ?? (await defaultBudget(state, [...ledger.all(), ...kept])) };
-  const memory = await openCommandMemory(join(state, "commands.jsonl"));
+  const left = await openLeftState(state, { diskBudgetBytes: options.diskBudgetBytes, wallNow });
+  const { stand, outbox, ledger, copies, memory, budget } = left;
   const session = await openSession({ hub, state, name: credential.name, bootId, facts, outbox, wallNow });
   const throttle = await openThrottle({ limits: options.limits, state, onChange: narrator.limited });
   const links = await openMemory(state, wallNow);
   const benches = createBenches({ options, createSource: beginning.createSource, session, throttle, memory: links });
-  const homes = await openHomes({
-    hub,
-    state,
-    clock: systemClock,
-    wallNow,
-    memory: links,
-    onAway: (_, fault) => narrator.waitingFor(fault),
-  });
+  const onAway = (_: string, fault: Fault) => narrator.waitingFor(fault);
+  const homes = await openHomes({ hub, state, clock: systemClock, wallNow, memory: links, onAway });
   const benchOf = ({ run, home }: Pick<Capture, "run" | "home">): Bench | null => {
     const store = home == null ? null : homes.storeOf(run, home);
     return store === null ? benches.up() : benches.at(store).up;
@@ -176,30 +162,6 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
   const watchedSince = new Map<string, number>();
   for (const { run } of options.watches) watchedSince.set(run, await ledger.runStartedAt(run));
   const stepRecords = openStepRecords(join(beginning.program?.folder ?? state, "steps"), beginning.program);
-  const ends = createEnds();
-  const rateBefore = () => {
-    const { store } = session;
-    const known = store === null ? null : links.recall({ ...store, direction: "up" });
-    const rate = beginning.probedUp ?? known?.bytesPerSecond ?? null;
-    const limit = throttle.limits().up;
-    return rate !== null && limit > 0 ? Math.min(rate, limit) : rate;
-  };
-  const uplink = createUplink({
-    running: () => {
-      const { active } = uploader;
-      if (active?.tally == null) return null;
-      return { sentBytes: active.tally.sentBytes, tookMs: systemClock.now() - active.startedAt };
-    },
-    before: rateBefore,
-  });
-  // Those a program named itself have captures here and no folder that is watched.
-  const names = new Set([...options.watches, ...ledger.all()].map(({ run }) => run));
-  const runs = createRuns([...names], {
-    hub,
-    group: options.group,
-    onOver: narrator.runOver,
-    onClaimed: ({ name }, { epoch }) => ledger.noteEpoch(name, epoch),
-  });
   const sending: SendingParts = {
     hub,
     outbox,
@@ -209,25 +171,28 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     node: () => ({ id: credential.nodeId, name: session.name }),
     signal,
   };
-  const savedRuns = new Set<RunName>();
-  const uploader = createUploader({
-    ...sending,
+  const shared = {
+    options,
+    sending,
+    outbox,
     ledger,
-    runs,
-    bench: (item) => (item === undefined ? benches.up() : benchOf(item)),
     homes,
-    // What is joined from pieces lies where its pieces are.
-    keepForCopies: async (item) =>
-      item.piece === undefined && (await copier.keep(item, runs.get(item.run)?.claim ?? null)),
-    onEnd: (capture) => {
-      narrator.uploadEnded(capture);
-      if (capture.state === "done") savedRuns.add(capture.run);
-      ends.tell(capture);
-      warnOfPace({ ledger, uplink, narrator }, capture);
-    },
-    onSent: uplink.add,
-    onWaiting: narrator.waitingFor,
+    narrator,
+    session,
+    throttle,
+    links,
+    benches,
+    memory,
+    stand,
+    state,
+  };
+  const uploads = assembleUploads({
+    ...shared,
+    probedUp: beginning.probedUp,
+    bench: (item) => (item === undefined ? benches.up() : benchOf(item)),
+    keepForCopies: (item, runs) => copier.keep(item, runs.get(item.run)?.claim ?? null),
   });
+  const { uploader } = uploads;
   const places: Places = {
     watches: options.watches.map(({ folder }) => folder),
     state,
@@ -235,72 +200,9 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     restored: resolve("restored"),
     home: beginning.home,
   };
-  const stored = storedOf({ ledger, hub });
-  const restorer = createRestorer({
-    memory,
-    outbox,
-    hub,
-    clock: systemClock,
-    journals: join(state, "restores"),
-    engine: () => benches.down()?.engine ?? null,
-    copies: { engineAt: (store) => benches.at(store).down.engine, memory: links },
-    signal,
-    member: options.group,
-    beforePlaced: (staging, target, layout) => rememberRestored(ledger, { staging, target, layout }),
-    // Not before: what is replaced is compared with what was stored under this name until now.
-    afterPlaced: (target, layout, content) => noteRestored(ledger, { target, layout, ...content }),
-    replaced: {
-      isStored: (path, fingerprint) => isStoredNow(stored, path, fingerprint),
-      onKept: narrator.keptReplaced,
-    },
-    mayPlace: (target) => assertPlace(target, places),
-    isHeld: stand.isDownHeld,
-    onStart: narrator.restoreStarted,
-    onEnd: (restored, about) => {
-      narrator.restoreEnded(restored, about);
-      const { origin } = about;
-      if (about.state === "done" && origin?.node != null && origin.node.id !== credential.nodeId && origin.pickles > 0)
-        narrator.foreignPickles(restored, { node: origin.node.name, pickles: origin.pickles });
-      const isWatched = options.watches.some(
-        ({ run, folder }) => run === restored.run && restored.targetPath.startsWith(`${folder}/`),
-      );
-      if (about.state === "done" && isWatched && about.origin?.role == null && restored.isAlone !== true) {
-        // Training goes on from here: what would be lost is what comes after.
-        const { tally } = about;
-        const epoch = origin?.writerEpoch ?? null;
-        const point = { step: restored.step, at: wallNow(), sizeBytes: tally?.bytesTotal ?? 0, epoch };
-        ledger.noteSafe(restored.run, point).catch(narrator.waitingFor);
-      }
-    },
-  });
-  const copier = createCopier({
-    ...sending,
-    ledger: copies,
-    homes,
-    own: () => session.store,
-    bench: (store) => benches.at(store).up,
-    isBusy: () => hasOwnWork({ ledger, uploader, restorer }),
-    isHeld: ledger.isHeld,
-  });
-  const checker = createChecker({
-    memory,
-    outbox,
-    hub,
-    clock: systemClock,
-    state,
-    engine: () => benches.aside()?.engine ?? null,
-    engineAt: (store) => benches.at(store).aside.engine,
-    copyTo: async (run, profileId) => {
-      await homes.ask(run);
-      const store = homes.storeOf(run, profileId);
-      return store === null ? null : benches.at(store).up;
-    },
-    signal,
-    isBusy: () => hasOwnWork({ ledger, uploader, restorer }),
-    isHeld: stand.isDownHeld,
-    onStart: narrator.checkStarted,
-    onEnd: narrator.checkEnded,
-  });
+  const restorer = assembleRestorer({ ...shared, places, nodeId: credential.nodeId });
+  const isBusy = () => hasOwnWork({ ledger, uploader, restorer });
+  const { copier, checker } = assembleCopies({ ...shared, copies, isBusy });
   const passOver = async (captures: readonly Capture[]) => {
     await copier.passOver(captures);
     await uploader.passOver(captures.filter(({ id }) => ledger.get(id) !== undefined));
@@ -315,10 +217,9 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     outbox,
     ledger,
     memory,
-    runs,
     benches,
     throttle,
-    uploader,
+    ...uploads,
     restorer,
     checker,
     homes,
@@ -336,14 +237,11 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     laidBefore: new Map(),
     refused: new Map(),
     beginnings: new Map(),
-    savedRuns,
     doubtful: [],
     linesBegun: new Map(),
     preparesRuns: beginning.preparesRuns,
     engines,
     turns: new Map(),
-    ends,
-    uplink,
     training: openTraining(join(state, "training.json"), { records: stepRecords, wallNow }),
     stepRecords,
     local: { door: null },
@@ -363,8 +261,3 @@ const hasOwnWork = ({ ledger, uploader, restorer }: Pick<Agent, "ledger" | "uplo
   uploader.active !== null ||
   ledger.all().some(({ state: at }) => at === "waiting" || at === "running") ||
   restorer.progress().some(({ state: at }) => at === "waiting" || at === "running");
-
-/** Half of the disk that is free now, or held by captures of an earlier life. */
-async function defaultBudget(state: string, captures: readonly Capture[]): Promise<number> {
-  return Math.floor(((await readRoom(state)).freeBytes + heldBytes(captures)) / 2);
-}

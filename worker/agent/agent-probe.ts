@@ -1,8 +1,8 @@
 import type { NodeFacts } from "#protocol/wire/hello.ts";
-import type { AgentCommand } from "./agent.ts";
 import type { Agent } from "./agent-assemble.ts";
 import type { AgentOptions } from "./agent-options.ts";
-import type { PlatformFacts } from "../command-line/config.ts";
+import type { Config, PlatformFacts } from "../command-line/config.ts";
+import type { Terminal } from "../command-line/terminal.ts";
 import { systemClock } from "../base/clock.ts";
 import { keepDeletionCost } from "../host/deletion-cost.ts";
 import { createImds } from "../host/imds.ts";
@@ -15,12 +15,22 @@ import { readBacklog } from "../upload/backlog.ts";
 
 /** What a worker has to do with the machine it is on: whether it is worth staying, and what would be lost with it. */
 
+/** What a probe needs to know of how this worker was started; see `AgentCommand`. */
+interface ProbedStart {
+  config: Config;
+  terminal: Terminal;
+  signal: AbortSignal;
+  stopping: AbortSignal;
+  goodbyeMs: number;
+  platform: PlatformFacts;
+}
+
 /**
  * Measures the link when that is asked for, and returns what its way up does (bytes per second; null when nothing was
  * measured). A node that leaves says goodbye. Faults: those of `probeAtStart`.
  */
 export async function probeFirst(
-  command: AgentCommand,
+  command: ProbedStart,
   about: { hub: Hub; options: AgentOptions; facts: NodeFacts },
 ): Promise<number | null> {
   const { hub, facts, options } = about;

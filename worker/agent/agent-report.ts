@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { ProgressReport } from "#protocol/wire/reports.ts";
 import type { Bench, Benches } from "./agent-store-sessions.ts";
 import type { AgentOptions } from "./agent-options.ts";
-import type { Copier } from "../replicas/copier.ts";
+import type { Copier } from "../replicas/copier-parts.ts";
 import type { Homes } from "../upload/homes.ts";
 import type { Places } from "../restore/placement/assert-place.ts";
 import { folderApart, mayPlace } from "../restore/folder-apart.ts";

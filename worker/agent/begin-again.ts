@@ -1,7 +1,8 @@
 import type { RunName } from "#protocol/base/names.ts";
 import type { Agent } from "./agent-assemble.ts";
 import { readLocalCheckpoints } from "./local-checkpoints.ts";
-import { beginningOf, resumedAt, tellLoss, type Point } from "./report-loss.ts";
+import type { Point } from "../lost-work/beginning.ts";
+import { beginningOf, resumedAt, tellLoss } from "./report-loss.ts";
 
 type Parts = Pick<
   Agent,

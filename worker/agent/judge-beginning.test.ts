@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { runName } from "#protocol/base/names.ts";
 import type { NodeEventBody } from "#protocol/wire/reports.ts";
-import { judgeBeginning, judgeWords, type Beginning } from "./judge-beginning.ts";
+import type { Beginning } from "../lost-work/beginning.ts";
+import { judgeBeginning, judgeWords } from "./judge-beginning.ts";
 
 const run = runName.parse("story");
 

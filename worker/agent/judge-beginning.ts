@@ -1,17 +1,7 @@
 import type { RunName } from "#protocol/base/names.ts";
 import type { Agent } from "./agent-assemble.ts";
-import { tellLoss, type Point } from "./report-loss.ts";
-
-/** Where a program was to go on in this life, and what lay on its disk below that. */
-export interface Beginning {
-  epoch: number;
-  /** The checkpoint that it was given. */
-  given: Point;
-  /** Checkpoints on this disk when it started, any order. */
-  local: readonly Point[];
-  /** Epoch ms. */
-  startedAt: number;
-}
+import type { Point } from "../lost-work/beginning.ts";
+import { tellLoss } from "./report-loss.ts";
 
 type Parts = Pick<Agent, "beginnings" | "training" | "ledger" | "outbox" | "narrator">;
 

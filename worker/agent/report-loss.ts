@@ -1,15 +1,11 @@
 import type { ClaimAnswer } from "#protocol/wire/hello.ts";
 import type { RunName } from "#protocol/base/names.ts";
 import type { Agent } from "./agent-assemble.ts";
+import type { Point } from "../lost-work/beginning.ts";
 import { lossOf } from "../lost-work/loss-of.ts";
 import type { Resumed } from "../lost-work/training.ts";
 
 type Teller = Pick<Agent, "outbox" | "ledger" | "narrator">;
-/** A point of training, and when it was reached: epoch ms. */
-export interface Point {
-  step: number;
-  at: number;
-}
 
 /**
  * Tells the hub what the interruption before this start cost, once; from here on training has come no further than where it

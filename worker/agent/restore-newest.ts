@@ -3,7 +3,7 @@ import { isFault, sentenceOf } from "#protocol/faults/fault.ts";
 import type { RunName } from "#protocol/base/names.ts";
 import type { ShownPlace } from "#protocol/checkpoint/place.ts";
 import type { Agent } from "./agent-assemble.ts";
-import type { Origin } from "../restore/restore.ts";
+import type { Origin } from "../restore/restore-job.ts";
 import { systemClock } from "../base/clock.ts";
 
 interface Found {

@@ -1,5 +1,5 @@
 import { statfsSync } from "node:fs";
-import type { FileIdentity } from "./identity.ts";
+import type { FileIdentity } from "./file-identity.ts";
 
 /**
  * When a file was written, as far as its disk can be trusted with that. Disks of other machines (NFS, SMB, FUSE, Gluster, Lustre) may tell

@@ -1,21 +1,9 @@
-import type { BigIntStats } from "node:fs";
 import { stat } from "node:fs/promises";
-import * as z from "zod";
 import { Fault } from "#protocol/faults/fault.ts";
 import { statFile } from "./adaptive-sync-io.ts";
 import { diskFault } from "./disk-fault.ts";
+import { identityOf, type FileIdentity } from "./file-identity.ts";
 import { fileTimes } from "./file-times.ts";
-
-/** Which file it is and whether it was touched: device and inode, size, time of the last change. Text, because the numbers exceed 2^53. */
-export const fileIdentity = z.object({ dev: z.string(), ino: z.string(), sizeBytes: z.number(), mtimeNs: z.string() });
-export type FileIdentity = z.infer<typeof fileIdentity>;
-
-export const identityOf = (stats: Pick<BigIntStats, "dev" | "ino" | "size" | "mtimeNs">): FileIdentity => ({
-  dev: String(stats.dev),
-  ino: String(stats.ino),
-  sizeBytes: Number(stats.size),
-  mtimeNs: String(stats.mtimeNs),
-});
 
 /** Faults: READ_FAILED, or SOURCE_CHANGED when the file is gone. */
 export async function readIdentity(path: string): Promise<FileIdentity> {

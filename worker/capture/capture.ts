@@ -8,7 +8,7 @@ import { measured } from "#protocol/wire/measured.ts";
 import { pieceOf } from "#protocol/checkpoint/pieces.ts";
 import { checkpointPlace } from "#protocol/checkpoint/place.ts";
 import { transferState } from "#protocol/wire/transfer.ts";
-import { fileIdentity } from "../base/identity.ts";
+import { fileIdentity } from "../base/file-identity.ts";
 
 const md5Hex = z.string().regex(/^[0-9a-f]{32}$/);
 

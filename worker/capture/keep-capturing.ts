@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import { basename, join } from "node:path";
-import { Fault, toFault } from "#protocol/faults/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { RunName } from "#protocol/base/names.ts";
-import { MOST_BESIDE } from "#protocol/checkpoint/place.ts";
 import type { NodeEventBody } from "#protocol/wire/reports.ts";
 import { systemClock, type Clock } from "../base/clock.ts";
 import type { Outbox } from "../hub-link/outbox.ts";
@@ -14,6 +13,7 @@ import { FINAL_QUIET_MS, finalModelBelow, findFinalModel } from "./detection/fin
 import { readGlobalStep } from "./detection/read-global-step.ts";
 import { createLastSettler, createSettler, createSettlerByNow, hasOpenWriter } from "./detection/settle.ts";
 import { createRecogniser } from "./detection/recognise.ts";
+import { createRefusals } from "./refusals.ts";
 import { takeCapture, type TakeParts } from "./take-capture.ts";
 import { untakenWords } from "./detection/untaken.ts";
 import { createFinder, type Finder } from "./detection/walk-watched.ts";
@@ -52,18 +52,12 @@ export interface Capturing extends TakeParts {
 /** `crashed`: it may have left half of something that does not say so itself. */
 export type ProgramOver = "done" | "crashed";
 
-/** A refusal for one of these is for good; the others (a full disk) are looked at again. */
-const FOR_GOOD: ReadonlySet<string> = new Set(["HOSTILE_NAME", "TOO_LARGE"]);
-const TRY_AGAIN_MS = 60_000;
 /** What is no checkpoint may become one while it is written: nothing is said before so many settle times without a change. */
 const QUIET_TIMES = 30;
 /** What never rests is said after this time: within two minutes somebody knows of it. */
 const MOST_UNSAID_MS = 55_000;
 /** Names of a program that makes ever new ones. */
 const MOST_REMEMBERED = 1_000;
-/** Of these it does not matter what exactly was refused. */
-const OF_THE_DISK: ReadonlySet<string> = new Set(["NO_SPACE"]);
-
 /** Captures until no more are wanted, and then what a program that has ended left. */
 export async function keepCapturing(capturing: Capturing): Promise<void> {
   const watching = watchingOf(capturing);
@@ -115,8 +109,6 @@ interface WatchingHere extends Watching {
 function watchingOf(capturing: Capturing): WatchingHere {
   const { watch, ledger, runs, outbox, until, wallNow } = capturing;
   const clock = capturing.clock ?? systemClock;
-  const told = new Map<string, string>();
-  const refusals = new Map<string, { what: string; code: string; fingerprint: string; at: number }>();
   const { settleMs, unfinishedAfterMs } = capturing;
   const settler = createSettler({
     settleMs,
@@ -127,54 +119,12 @@ function watchingOf(capturing: Capturing): WatchingHere {
   });
 
   const isSayable = sayableOf(capturing, clock);
-  const isResting = (path: string, fingerprint: string) => {
-    const refusal = refusals.get(path);
-    // What is not finished may be at any moment, by a file beside it too.
-    if (refusal === undefined || refusal.code === "NOT_FINISHED") return false;
-    const isMeant = refusal.fingerprint === fingerprint || OF_THE_DISK.has(refusal.code);
-    return isMeant && clock.now() - refusal.at < TRY_AGAIN_MS;
-  };
+  const refusals = createRefusals(capturing, clock);
   const newFinder = () => {
     const finder = createFinder(watch.folder, watch.takes, watch.followsLinks);
     return watch.group === undefined ? finder : findPieces(finder);
   };
   const isTaken: WatchingHere["isTaken"] = (path, fingerprint) => ledger.knows(path, fingerprint);
-  const refuse = async (candidate: Candidate, about: { look: Look | null; fault: Fault }) => {
-    const { look, fault } = about;
-    const { code } = fault;
-    const fingerprint = look?.fingerprint ?? "";
-    const what = `${code} ${fingerprint}`;
-    const before = refusals.get(candidate.path);
-    refusals.set(candidate.path, { what, code, fingerprint, at: clock.now() });
-    // First: what follows fails on a full disk.
-    if (before?.what !== what) capturing.onRefused(candidate, fault, look);
-    if (look !== null && FOR_GOOD.has(code)) await ledger.remember(candidate.path, fingerprint);
-    if (told.get(candidate.path) === what) return;
-    // An older hub does not know the code, and would refuse all that stands behind it in the outbox. One that has said
-    // nothing yet is told at a later look.
-    if (code === "NO_CHECKPOINT" && capturing.hubKnows?.("no-checkpoint") !== true) return;
-    told.set(candidate.path, what);
-    if (code === "LINK_REFUSED" && capturing.hubKnows?.("link-refused") !== true) return;
-    await outbox.add({
-      type: "capture-refused",
-      run: watch.run,
-      path: candidate.path.slice(-1024),
-      fault: fault.toData(),
-    });
-  };
-  /** Names what lies beside a checkpoint and is not kept with it. The checkpoint is captured: no failure changes that. */
-  const sayBesideLeft = async (left: readonly BesideLeft[]) => {
-    const [first] = left;
-    if (first === undefined) return;
-    const path = join(watch.folder, first.path);
-    const detail = besideLeftWords(first, left.length - 1);
-    const fault = new Fault("NO_CHECKPOINT", { op: "capture", subject: path, detail });
-    try {
-      await refuse({ path, name: basename(path), step: 0, kind: "file" }, { look: null, fault });
-    } catch (error) {
-      capturing.onFault(toFault(error, { op: "capture", subject: path }));
-    }
-  };
   // An older hub would take it for a checkpoint. One that has said nothing yet is most likely of our version.
   const findFinal: WatchingHere["findFinal"] = async (finder, quietMs) => {
     if (capturing.hubKnows?.("final-model") === false) return null;
@@ -200,7 +150,7 @@ function watchingOf(capturing: Capturing): WatchingHere {
     rests: createRests(clock.now),
     isTaken,
     recall: ledger.recall,
-    knows: (path, fingerprint) => isTaken(path, fingerprint) || isResting(path, fingerprint),
+    knows: (path, fingerprint) => isTaken(path, fingerprint) || refusals.isResting(path, fingerprint),
     takesDoubtful: () => capturing.hubKnows?.("doubt") === true,
     isLeft: (path, fingerprint) => capturing.isLeft?.(path, fingerprint) === true,
     findFinalModel: (finder) => findFinal(finder, FINAL_QUIET_MS),
@@ -210,7 +160,7 @@ function watchingOf(capturing: Capturing): WatchingHere {
       const when = isSayable(candidate.path, look.touchedMs);
       if (when === "later") return;
       const detail = `${why} (${namesOf(look)})`;
-      await refuse(candidate, {
+      await refusals.refuse(candidate, {
         // One that never rests is said once, whatever it becomes.
         look: when === "quiet" ? look : null,
         fault: new Fault("NO_CHECKPOINT", { op: "capture", subject: candidate.path, detail }),
@@ -223,7 +173,7 @@ function watchingOf(capturing: Capturing): WatchingHere {
       if (isSayable(path, untaken.newestMs) === "later") return;
       const detail = `no checkpoint format and no checkpoint beside it (${untakenWords(untaken)})`;
       const fault = new Fault("NO_CHECKPOINT", { op: "capture", subject: path, detail });
-      await refuse({ path, name: basename(path), step: 0, kind: "file" }, { look: null, fault });
+      await refusals.refuse({ path, name: basename(path), step: 0, kind: "file" }, { look: null, fault });
     },
     onSeen: (newest, look) => {
       const run = runs.get(watch.run);
@@ -236,10 +186,10 @@ function watchingOf(capturing: Capturing): WatchingHere {
       await outbox.add(passedOver(watch, { candidate, look, at: wallNow() }));
       await ledger.remember(candidate.path, look.fingerprint);
       await ledger.rememberSet(candidate.path, look);
-      refusals.delete(candidate.path);
+      refusals.forget(candidate.path);
       capturing.onPassedOver(candidate);
     },
-    onRefused: refuse,
+    onRefused: refusals.refuse,
     onFault: capturing.onFault,
     onFinished: async (candidate, look) => {
       if (capturing.isClosed?.() === true) return;
@@ -248,9 +198,9 @@ function watchingOf(capturing: Capturing): WatchingHere {
       const parts = { ...capturing, onBesideLeft: (names: readonly BesideLeft[]) => void left.push(...names) };
       const taken = await takeCapture(parts, { candidate, look, run: watch.run, root: watch.folder });
       if (taken === null) return;
-      refusals.delete(candidate.path);
+      refusals.forget(candidate.path);
       capturing.onCaptured(taken);
-      await sayBesideLeft(left);
+      await refusals.sayBesideLeft(left);
     },
   };
 }
@@ -288,13 +238,6 @@ function sayableOf(
     if (isBusy && clock.now() - since >= MOST_UNSAID_MS) saidBusy.add(path);
     return saidBusy.has(path) ? "busy" : isBusy ? "later" : "quiet";
   };
-}
-
-function besideLeftWords({ isLarge }: BesideLeft, others: number): string {
-  const more = others > 0 ? ` (and ${others} more)` : "";
-  return isLarge
-    ? `not kept: it is larger than 1 MiB, the limit of one file of settings beside a checkpoint${more}`
-    : `not kept: the limit is ${MOST_BESIDE} files of settings beside a checkpoint, and these are kept${more}`;
 }
 
 const MOST_NAMES = 3;

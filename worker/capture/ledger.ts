@@ -5,7 +5,7 @@ import { MOST_WOBBLE_MS } from "../base/file-times.ts";
 import { openJournal, readJournal } from "../base/journal.ts";
 import type { Capture } from "./capture.ts";
 import { fingerprintWithoutLabels, looseFingerprint, type Look, type LooseFingerprint } from "./detection/look.ts";
-import { apply, emptyBooks, ledgerLine, linesOf, type Line, type SafePoint } from "./ledger-books.ts";
+import { apply, emptyBooks, ledgerLine, linesOf, type Books, type Line, type SafePoint } from "./ledger-books.ts";
 
 /**
  * The queue of captures, on disk before anybody is told. A capture stays in it until its end was handed to the outbox,
@@ -102,19 +102,7 @@ export async function openLedger(
   for (const item of books.captures.values()) if (item.state === "running") item.state = "waiting";
   await journal.compact(() => linesOf(books));
 
-  let owed: Line[] = [];
-  const write = async (record: Line) => {
-    apply(books, record);
-    const lines = [...owed, record];
-    owed = [];
-    try {
-      // Together: they share one write, so all of them are there or none.
-      await Promise.all(lines.map(journal.append));
-    } catch (error) {
-      owed = [...lines, ...owed];
-      throw error;
-    }
-  };
+  const write = createWriter(books, journal);
   const writeSometime = (record: Line) => write(record).catch(() => undefined);
   /** Paths that were looked at by this process. */
   const recalled = new Set<string>();
@@ -211,6 +199,26 @@ export async function openLedger(
     },
     intervalMs: (run) => books.runs.get(run)?.intervalMs ?? null,
     close: journal.close,
+  };
+}
+
+/**
+ * Creates what applies a record to the books and writes it. A record that could not be written stays in the books, and is
+ * written together with the next one. Faults: NO_SPACE, WRITE_FAILED.
+ */
+function createWriter(books: Books, journal: { append(record: Line): Promise<void> }): (record: Line) => Promise<void> {
+  let owed: Line[] = [];
+  return async (record) => {
+    apply(books, record);
+    const lines = [...owed, record];
+    owed = [];
+    try {
+      // Together: they share one write, so all of them are there or none.
+      await Promise.all(lines.map(journal.append));
+    } catch (error) {
+      owed = [...lines, ...owed];
+      throw error;
+    }
   };
 }
 

@@ -5,7 +5,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { filePath } from "#protocol/base/names.ts";
 import { crc32Hex } from "#storage/checksums/crc32.ts";
 import { diskFault } from "../base/disk-fault.ts";
-import { identityOf } from "../base/identity.ts";
+import { identityOf } from "../base/file-identity.ts";
 import type { CapturedFile } from "./capture.ts";
 import type { LookedFile } from "./detection/look.ts";
 

@@ -15,14 +15,8 @@ import { mapRows, type Rows } from "../base/rows.ts";
 import type { ScratchFile } from "../object-copy/listing/scratch-file.ts";
 import { warmAll, withBench, type Bench } from "../store-session/store-session.ts";
 import { writeObject } from "./cat.ts";
-import {
-  readFiles,
-  readObjects,
-  type Entry,
-  type Failure,
-  type FileEntry,
-  type ObjectEntry,
-} from "../object-copy/listing/entries.ts";
+import { readFiles, readObjects, type Failure } from "../object-copy/listing/entries.ts";
+import type { Entry, FileEntry, ObjectEntry } from "../object-copy/listing/entry.ts";
 import { readFilter, type Filter } from "../object-copy/listing/filter.ts";
 import { sayFailures, tellLeftOut } from "../object-copy/follow.ts";
 import { findObject } from "../object-copy/requests/head.ts";

@@ -11,7 +11,7 @@ import type { Engine } from "../transfer/engine.ts";
 import { forEachFile, MOST_LANES } from "../base/for-each.ts";
 import { createFolderSyncs } from "../base/journal.ts";
 import { openReceiveJournal, type ReceiveMemory } from "../transfer/download/receive-file.ts";
-import type { Piece } from "../transfer/download/receive.ts";
+import type { Piece } from "../transfer/download/piece.ts";
 import { createPatience, type Patience } from "../transfer/store-session/retry.ts";
 import { createTally, type PartState, type Tally } from "../transfer/progress/transfer-progress.ts";
 import { mapRows, pickRows, placesOf, type Rows } from "../base/rows.ts";

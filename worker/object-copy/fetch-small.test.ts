@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { readPut } from "#storage/s3/answers.ts";
 import { crc32Hex } from "#storage/checksums/crc32.ts";
 import { callStore } from "../transfer/engine.ts";
-import type { Piece } from "../transfer/download/receive.ts";
+import type { Piece } from "../transfer/download/piece.ts";
 import { openTrialStore, type TrialStore } from "../testing/trial-store.ts";
 import { fetchSmall } from "./fetch-small.ts";
 

@@ -11,7 +11,7 @@ import type { Sink } from "../transfer/http/http-client.ts";
 import { isSmallFor, smallBuffersOf } from "../transfer/memory/small-buffer-pool.ts";
 import { pay, type Lane } from "../transfer/concurrency/limiter.ts";
 import { createPins } from "../transfer/download/etag-guard.ts";
-import type { Piece } from "../transfer/download/receive.ts";
+import type { Piece } from "../transfer/download/piece.ts";
 import { operationOf } from "../transfer/store-session/sign-ahead.ts";
 import { sumBytes } from "../base/sum-bytes.ts";
 import { TryTwice } from "../transfer/concurrency/hedged-request.ts";

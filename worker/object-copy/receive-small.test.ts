@@ -9,7 +9,7 @@ import { compositeCrc32, crc32Hex } from "#storage/checksums/crc32.ts";
 import { systemClock } from "../base/clock.ts";
 import { callStore } from "../transfer/engine.ts";
 import { syncFolder } from "../base/journal.ts";
-import type { Piece } from "../transfer/download/receive.ts";
+import type { Piece } from "../transfer/download/piece.ts";
 import { createPatience } from "../transfer/store-session/retry.ts";
 import { openTrialStore, type TrialStore } from "../testing/trial-store.ts";
 import type { Expected } from "./facts.ts";

@@ -16,7 +16,7 @@ import {
 } from "../base/adaptive-sync-io.ts";
 import type { Engine } from "../transfer/engine.ts";
 import type { ReceiveMemory, ReceiveWatch } from "../transfer/download/receive-file.ts";
-import type { Piece } from "../transfer/download/receive.ts";
+import type { Piece } from "../transfer/download/piece.ts";
 import { waitAfter } from "../transfer/store-session/retry.ts";
 import { fetchSmall, type Fetched } from "./fetch-small.ts";
 import type { Expected } from "./facts.ts";

@@ -14,7 +14,7 @@ import {
   type ReceiveMemory,
   type ReceiveWatch,
 } from "../transfer/download/receive-file.ts";
-import type { Piece } from "../transfer/download/receive.ts";
+import type { Piece } from "../transfer/download/piece.ts";
 import type { AskObject, Expected, PartSum } from "./facts.ts";
 
 /**

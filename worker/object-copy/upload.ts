@@ -4,7 +4,7 @@ import { planPartBytes, planParts, type PlanInput } from "#storage/s3/plan.ts";
 import { isTurnOver, nextTurn } from "../base/adaptive-sync-io.ts";
 import type { Engine } from "../transfer/engine.ts";
 import { forEachFile } from "../base/for-each.ts";
-import type { FileIdentity } from "../base/identity.ts";
+import type { FileIdentity } from "../base/file-identity.ts";
 import { createPatience, withRetry } from "../transfer/store-session/retry.ts";
 import { sendEmpty } from "../transfer/upload/send-empty.ts";
 import { openSendJournal } from "../transfer/upload/send-journal.ts";

@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import { systemClock } from "../base/clock.ts";
 import { readCommandLine, readProcess, signalProcess, type ProcessEntry } from "../host/list-processes.ts";
 import { chooseTold, isReader, lookAtProcess } from "./choose-told.ts";
-import { choosePrograms, seeProcesses } from "./find-orphans.ts";
+import { choosePrograms, seeProcesses, type LeftProcess } from "./find-orphans.ts";
 import type { ProgramRecord } from "./program-record.ts";
 import { becomeSubreaper } from "./subreaper.ts";
 import type { OrphanPolicy } from "./settle-orphans.ts";
@@ -19,11 +19,6 @@ export interface Descendants {
   kill(): LeftProcess[];
   /** Resolves when nothing is left, or nothing more is done: true when nothing is. Called when the first process has ended. */
   settle(about: Settling): Promise<boolean>;
-}
-
-export interface LeftProcess {
-  pid: number;
-  name: string;
 }
 
 export interface Settling {

@@ -13,6 +13,12 @@ export interface SeenProcess extends ProcessEntry {
   mark: { id: string; folders: readonly string[] } | null;
 }
 
+/** A process of a program that has not ended. */
+export interface LeftProcess {
+  pid: number;
+  name: string;
+}
+
 export interface Wanted {
   records: readonly Pick<ProgramRecord, "id" | "process" | "others">[];
   /** Keys of watched folders: of a program of another state folder the mark alone is known. */

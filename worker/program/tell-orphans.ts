@@ -1,7 +1,7 @@
 import { formatDuration } from "#protocol/base/units.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
 import type { Terminal } from "../command-line/terminal.ts";
-import type { LeftProcess } from "./descendants.ts";
+import type { LeftProcess } from "./find-orphans.ts";
 
 /** What a start says about a program that an earlier one left running. */
 export interface OrphanNarrator {

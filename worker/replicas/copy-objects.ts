@@ -12,7 +12,7 @@ import type { Engine } from "../transfer/engine.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { readIdentity } from "../base/identity.ts";
 import { openReceiveJournal, receiveFile } from "../transfer/download/receive-file.ts";
-import type { Piece } from "../transfer/download/receive.ts";
+import type { Piece } from "../transfer/download/piece.ts";
 import { createPatience, type Patience } from "../transfer/store-session/retry.ts";
 import { openSendJournal, type SendJournal } from "../transfer/upload/send-journal.ts";
 import { openFileSource } from "../transfer/upload/send-source.ts";

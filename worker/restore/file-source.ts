@@ -4,7 +4,9 @@ import { FIRST_READ_BYTES, type ByteSource } from "#storage/inspect/source.ts";
 import { isSealedFrame, readSealed, unseal } from "#storage/encryption/unseal.ts";
 import { unframe } from "#storage/encryption/unframe.ts";
 import type { Engine } from "../transfer/engine.ts";
-import { receivePieces, type Piece, type ReceiveJob } from "../transfer/download/receive.ts";
+import { receivePieces } from "../transfer/download/receive.ts";
+import type { ReceiveJob } from "../transfer/download/receive-job.ts";
+import type { Piece } from "../transfer/download/piece.ts";
 
 /** Bytes of a stored file in memory: for what is read of it before anything is written. */
 

@@ -8,7 +8,8 @@ import type { Memory } from "../limits/learned.ts";
 import { isFatal } from "../hub-link/stream.ts";
 import type { ReadFrom } from "../job-runner/tell-end.ts";
 import { readCheckpoint } from "./read-checkpoint.ts";
-import { restore, type RestoreJob } from "./restore.ts";
+import { restore } from "./restore.ts";
+import type { RestoreJob } from "./restore-job.ts";
 import { whyStuck } from "../upload/homes.ts";
 
 /**

@@ -6,7 +6,8 @@ import { adoptedManifest, withSums, type AdoptedManifest } from "#protocol/check
 import { Fault } from "#protocol/faults/fault.ts";
 import { openTrialStore, type TrialStore } from "../testing/trial-store.ts";
 import { createFakeHub } from "../testing/fake-hub.ts";
-import { restore, type RestoreJob } from "./restore.ts";
+import { restore } from "./restore.ts";
+import type { RestoreJob } from "./restore-job.ts";
 import { STAGED_HEAD, restoreJobOf, storeFile } from "../testing/stage-stored.ts";
 
 /** What another tool wrote: foreign keys, pinned by ETag, without checksums. */

@@ -12,7 +12,8 @@ import { openTrialStore, type TrialStore } from "../testing/trial-store.ts";
 import { createFakeHub } from "../testing/fake-hub.ts";
 import type { Capture } from "../capture/capture.ts";
 import { sendCapture } from "../upload/upload.ts";
-import { restore, type RestoreJob } from "./restore.ts";
+import { restore } from "./restore.ts";
+import type { RestoreJob } from "./restore-job.ts";
 import { takeFolder } from "../testing/stage-capture.ts";
 import { restoreJobOf, STAGED_DATE_MS } from "../testing/stage-stored.ts";
 

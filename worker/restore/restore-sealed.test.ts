@@ -21,7 +21,8 @@ import type { Capture } from "../capture/capture.ts";
 import { newAttempt } from "../capture/snapshot.ts";
 import { sendCapture } from "../upload/upload.ts";
 import { verify } from "../verification/verify.ts";
-import { restore, type RestoreJob } from "./restore.ts";
+import { restore } from "./restore.ts";
+import type { RestoreJob } from "./restore-job.ts";
 import { takeFolder } from "../testing/stage-capture.ts";
 
 const MIB = 1024 * 1024;

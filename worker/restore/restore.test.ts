@@ -10,7 +10,8 @@ import { openTrialStore, type TrialStore } from "../testing/trial-store.ts";
 import { createFakeHub } from "../testing/fake-hub.ts";
 import { lookAt } from "../capture/detection/look.ts";
 import { mendPlaces, placesOf } from "./placement/put-in-place.ts";
-import { clearRestore, restore, type RestoreJob } from "./restore.ts";
+import { clearRestore, restore } from "./restore.ts";
+import type { RestoreJob } from "./restore-job.ts";
 import { findImpossible } from "./placement/safe-place.ts";
 import { manifestOf, restoreJobOf, STAGED_DATE_MS, stopOnceSure, storeFile } from "../testing/stage-stored.ts";
 

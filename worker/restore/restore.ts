@@ -1,12 +1,10 @@
+import type { Origin, RestoreCommand, RestoreJob } from "./restore-job.ts";
 import { access, constants, mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { isAdopted, type StoredFile, type StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import type { CheckpointRole } from "#protocol/checkpoint/checkpoint.ts";
-import type { Command } from "#protocol/wire/commands.ts";
-import type { DamageReport } from "#protocol/checkpoint/damage.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { forNode } from "#protocol/checkpoint/join-pieces.ts";
-import type { GroupMember } from "#protocol/checkpoint/pieces.ts";
 import { mayBePickle } from "#protocol/recognition/pickle-files.ts";
 import { fileKeyOf } from "#storage/encryption/checkpoint-key.ts";
 import { giveAttributes, giveToOwner } from "./placement/give-attributes.ts";
@@ -16,15 +14,14 @@ import { diskFault } from "../base/disk-fault.ts";
 import type { Engine } from "../transfer/engine.ts";
 import { forEachFile } from "../base/for-each.ts";
 import { openReceiveJournal, receiveFile, type ReceiveMemory } from "../transfer/download/receive-file.ts";
-import type { Piece } from "../transfer/download/receive.ts";
+import type { Piece } from "../transfer/download/piece.ts";
 import { sealedAs } from "../transfer/download/sealed-piece.ts";
 import { createPatience, type Patience } from "../transfer/store-session/retry.ts";
 import { createTally, type Tally } from "../transfer/progress/transfer-progress.ts";
-import type { Hub } from "../hub-link/hub.ts";
 import { assertFree } from "./placement/assert-free.ts";
 import { chooseFiles } from "./choose-files.ts";
 import { damageOf } from "./damage-of.ts";
-import { besideAt, layoutOf, ownFiles, type Layout } from "./placement/layout.ts";
+import { besideAt, layoutOf, ownFiles } from "./placement/layout.ts";
 import { putBeside, splitBeside } from "./placement/put-beside.ts";
 import {
   clearPlaces,
@@ -32,74 +29,16 @@ import {
   placesOf,
   putFilesInPlace,
   putInPlace,
-  setDate,
   setFolderDates,
-  type Replaced,
 } from "./placement/put-in-place.ts";
+import { setDate } from "../base/disk/set-date.ts";
 import { readCheckpoint } from "./read-checkpoint.ts";
 import { restorePacked, splitFiles, type SplitFiles } from "./restore-packed.ts";
 import { restoreTensors } from "./tensors/restore-tensors.ts";
 import { assertRoom } from "../base/room.ts";
-import {
-  type AskedDisk,
-  findImpossible,
-  type Impossible,
-  makeParents,
-  placeUnder,
-  readTarget,
-} from "./placement/safe-place.ts";
+import { findImpossible, makeParents, placeUnder, readTarget } from "./placement/safe-place.ts";
 import { tellSums } from "./tell-sums.ts";
 import { unlock } from "./unlock.ts";
-
-/**
- * A checkpoint from the bucket to a folder: complete, verified byte for byte against its manifest, in one rename, or not
- * at all. A killed restore goes on with the extents it had; a failed or cancelled one leaves the disk as it was.
- */
-export type RestoreCommand = Extract<Command, { kind: "restore" }>;
-
-export interface RestoreJob {
-  command: RestoreCommand;
-  hub: Hub;
-  /** The home whose copy is read; left out: the one that the checkpoint's row names. */
-  profileId?: string;
-  /** What the hub said of that copy already; left out: it is asked. */
-  manifest?: StoredManifest;
-  /** Folder of journals. */
-  journals: string;
-  signal: AbortSignal;
-  onStart(tally: Tally): void;
-  /** Before the folder gets its name: it must not be captured as something new. Returns its fingerprint, where it is known. */
-  beforePlaced(staging: string, target: string, layout: Layout): Promise<string | undefined>;
-  /** The whole checkpoint has its name now; `fingerprint` is that of `beforePlaced`. */
-  afterPlaced?(target: string, layout: Layout, stored: { checkpointId: string; fingerprint: string }): Promise<void>;
-  /** What becomes of a folder of that name. */
-  replaced: Replaced;
-  /** Which names the disk takes; left out: it is asked. */
-  disk?: AskedDisk;
-  /** Files that are not restored because the disk cannot hold their names, where the order allows that. */
-  onLeftOut?(files: readonly Impossible[]): void;
-  /** Which of the nodes that wrote the pieces it is for; left out: for any, with all of them. */
-  member?: GroupMember;
-  /** What its manifest says of it. */
-  onOrigin?(origin: Origin): void;
-  /** Before anything is written. Faults: those of `assertPlace`. */
-  mayPlace?(target: string): Promise<void>;
-  /** The bytes in the store are not those that were committed. */
-  onDamage?(report: DamageReport): void;
-}
-
-/** What a checkpoint is, and who wrote it. */
-export interface Origin {
-  writerEpoch: number;
-  /** Null of what another tool wrote. */
-  node: { id: string; name: string } | null;
-  /** Files that run code when they are loaded, among those that are restored. */
-  pickles: number;
-  /** Null of a checkpoint. */
-  role: CheckpointRole | null;
-  /** Names of other checkpoints that its framework compares with it. */
-  siblings: readonly string[];
-}
 
 /** What another tool wrote has no role. */
 const roleOf = (manifest: StoredManifest): CheckpointRole | null =>
@@ -121,6 +60,9 @@ const journalOf = (job: Pick<RestoreJob, "journals" | "command">): string =>
   join(job.journals, `${job.command.transferId}.jsonl`);
 
 /**
+ * A checkpoint from the bucket to a folder: complete, verified byte for byte against its manifest, in one rename, or not
+ * at all. A killed restore goes on with the extents it had; a failed or cancelled one leaves the disk as it was.
+ *
  * Faults: CHECKPOINT_INCOMPLETE, SEAL_KEY_REFUSED, SEAL_KEY_MISSING, SEAL_BROKEN, NO_SPACE, HOSTILE_NAME, FOLDER_UNWRITABLE, CHECKSUM_MISMATCH, OBJECT_CHANGED, those of
  * the hub and the store, CANCELLED.
  */

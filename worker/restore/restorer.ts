@@ -14,7 +14,8 @@ import { createTurns, type Turns } from "../job-runner/job-runner.ts";
 import { tellEnd, type ReadFrom } from "../job-runner/tell-end.ts";
 import type { Impossible } from "./placement/safe-place.ts";
 import type { Replaced } from "./placement/put-in-place.ts";
-import { clearRestore, restore, type Origin, type RestoreCommand, type RestoreJob } from "./restore.ts";
+import { clearRestore, restore } from "./restore.ts";
+import type { Origin, RestoreCommand, RestoreJob } from "./restore-job.ts";
 
 /** Carries out restores, one at a time, in the order in which they were asked for; goes on with them after a kill. */
 export interface Restorer extends Turns {

@@ -1,5 +1,5 @@
 import { isAdopted, type ExtentSums, type StoredManifest } from "#protocol/checkpoint/adopted.ts";
-import type { RestoreJob } from "./restore.ts";
+import type { RestoreJob } from "./restore-job.ts";
 
 /**
  * What another tool wrote came without checksums: the hub is told those of what was read, so that later restores are held to

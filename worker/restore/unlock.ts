@@ -3,7 +3,7 @@ import { isFault } from "#protocol/faults/fault.ts";
 import { isSealed, openManifest } from "#storage/encryption/open-manifest.ts";
 import { jitter } from "../base/breaker.ts";
 import type { Clock } from "../base/clock.ts";
-import type { RestoreJob } from "./restore.ts";
+import type { RestoreJob } from "./restore-job.ts";
 
 /** A manifest as it can be restored. */
 export interface Unlocked {

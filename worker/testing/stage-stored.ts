@@ -6,7 +6,7 @@ import { crc32Hex } from "#storage/checksums/crc32.ts";
 import { callStore } from "../transfer/engine.ts";
 import type { TrialStore } from "./trial-store.ts";
 import { createFakeHub } from "./fake-hub.ts";
-import type { RestoreJob } from "../restore/restore.ts";
+import type { RestoreJob } from "../restore/restore-job.ts";
 
 /** For tests of what is read back: a file in the store, the manifest that names it, and a restore of one. */
 

@@ -7,7 +7,7 @@ import { combineCrc32 } from "#storage/checksums/combine-crc32.ts";
 import { cutEvenly, planParts, type PartPlan } from "#storage/s3/plan.ts";
 import { fileKeyOf, hiddenPathOf } from "#storage/encryption/checkpoint-key.ts";
 import type { Engine } from "../transfer/engine.ts";
-import type { FileIdentity } from "../base/identity.ts";
+import type { FileIdentity } from "../base/file-identity.ts";
 import type { PartSums } from "../transfer/upload/read-part.ts";
 import type { SendJob } from "../transfer/upload/send-job.ts";
 import type { Capture, CapturedFile } from "../capture/capture.ts";

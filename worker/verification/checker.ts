@@ -1,24 +1,19 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { NodeStore } from "#protocol/wire/hello.ts";
-import type { MovingCommand } from "#protocol/wire/commands.ts";
 import { damageReport, damageWords, type DamageReport } from "#protocol/checkpoint/damage.ts";
-import { Fault, type FaultData } from "#protocol/faults/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { removeOwned } from "../base/disk/change-disk.ts";
-import type { Bench } from "../agent/agent-store-sessions.ts";
 import { clearCopy } from "../replicas/copy-objects.ts";
-import type { Clock } from "../base/clock.ts";
 import type { Engine } from "../transfer/engine.ts";
 import type { Tally } from "../transfer/progress/transfer-progress.ts";
 import { readStateFile, writeStateFile } from "../host/state-file.ts";
-import type { CommandMemory, Taken } from "../hub-link/command-memory.ts";
-import type { Hub } from "../hub-link/hub.ts";
-import type { Outbox } from "../hub-link/outbox.ts";
+import type { Taken } from "../hub-link/command-memory.ts";
 import { createTurns, type End, type Turn, type Turns } from "../job-runner/job-runner.ts";
 import { tellEnd } from "../job-runner/tell-end.ts";
 import { readCheckpoint } from "../restore/read-checkpoint.ts";
 import { clearRestore, restore } from "../restore/restore.ts";
 import { tellSums } from "../restore/tell-sums.ts";
+import type { CheckCommand, CheckerParts } from "./checker-parts.ts";
 import { copyAcross, copyPlaces } from "./copy-across.ts";
 import { engineFor } from "./engine-for.ts";
 import { verify, verifyJournalOf } from "./verify.ts";
@@ -31,29 +26,6 @@ import { verify, verifyJournalOf } from "./verify.ts";
  */
 export interface Checker extends Turns {
   has(transferId: string): boolean;
-}
-
-export type CheckCommand = Extract<MovingCommand, { kind: "verify" | "drill" | "copy" }>;
-
-export interface CheckerParts {
-  memory: CommandMemory;
-  outbox: Outbox;
-  hub: Hub;
-  clock: Clock;
-  /** The state folder: journals and scratch folders lie in it. */
-  state: string;
-  engine(): Engine | null;
-  /** Of another home; left out: there are none. */
-  engineAt?(store: NodeStore): Engine;
-  /** To write to a home of a run; null when it is none. */
-  copyTo?(run: string, profileId: string): Promise<Bench | null>;
-  signal: AbortSignal;
-  /** The node has something of its own to move. */
-  isBusy(): boolean;
-  /** A person said that downloads of the run wait. */
-  isHeld(run: string): boolean;
-  onStart(command: CheckCommand): void;
-  onEnd(command: CheckCommand, about: { fault: FaultData | null; damage: DamageReport | null }): void;
 }
 
 /** Of the link, over time. */

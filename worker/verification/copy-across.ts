@@ -7,7 +7,7 @@ import type { Engine } from "../transfer/engine.ts";
 import type { Tally } from "../transfer/progress/transfer-progress.ts";
 import { clearCopy, copyObjects } from "../replicas/copy-objects.ts";
 import { readCheckpoint } from "../restore/read-checkpoint.ts";
-import type { CheckCommand, CheckerParts } from "./checker.ts";
+import type { CheckCommand, CheckerParts } from "./checker-parts.ts";
 import { engineFor } from "./engine-for.ts";
 
 type CopyCommand = Extract<CheckCommand, { kind: "copy" }>;

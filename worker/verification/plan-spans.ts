@@ -1,6 +1,6 @@
 import type { StoredFile, StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import { storedBytes } from "#protocol/checkpoint/packing.ts";
-import type { Piece } from "../transfer/download/receive.ts";
+import type { Piece } from "../transfer/download/piece.ts";
 import { planBatches } from "../restore/plan-batches.ts";
 import { pieceOf } from "../restore/receive-batch.ts";
 

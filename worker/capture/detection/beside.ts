@@ -11,7 +11,7 @@ import {
   MOST_BESIDE,
   type BesideFile,
 } from "#protocol/checkpoint/place.ts";
-import { identityOf } from "#worker/base/identity.ts";
+import { identityOf } from "#worker/base/file-identity.ts";
 import { finalModelNames } from "./final-model.ts";
 import type { Candidate } from "./find.ts";
 import { folderOf, type LookedFile } from "./look.ts";

@@ -4,7 +4,14 @@ import { isTemporaryName, stepOf } from "#protocol/recognition/checkpoint-layout
 import { PRETRAINED_WEIGHTS } from "#protocol/recognition/checkpoint-evidence.ts";
 import { codeOf, diskFault } from "#worker/base/disk-fault.ts";
 import type { Candidate } from "./find.ts";
-import type { FinalBelow } from "./walk-watched.ts";
+
+/** Weights in a folder below the watched one, as `save_pretrained` leaves them; or, there and in that folder itself, stripped by their saver. */
+export interface FinalBelow {
+  path: string;
+  names: readonly string[];
+  /** When the newest of the weights was written, epoch ms. */
+  writtenMs: number;
+}
 
 /**
  * The weights that a program leaves in the watched folder itself, as `trainer.save_model()` and `save_pretrained()` do: the

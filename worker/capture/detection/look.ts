@@ -7,7 +7,7 @@ import { isThere } from "#worker/base/disk/is-there.ts";
 import { askDisk, type DiskCall, type DiskMood } from "#worker/base/ask-disk.ts";
 import { codeOf, diskFault } from "#worker/base/disk-fault.ts";
 import { fileTimes } from "#worker/base/file-times.ts";
-import { identityOf, type FileIdentity } from "#worker/base/identity.ts";
+import { identityOf, type FileIdentity } from "#worker/base/file-identity.ts";
 import { isLabelName } from "#protocol/recognition/checkpoint-file-names.ts";
 import { whyPathRefused } from "#protocol/base/names.ts";
 import { isLeftByNfs, isTemporaryInside } from "#protocol/recognition/checkpoint-layouts.ts";

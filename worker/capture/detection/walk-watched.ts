@@ -7,7 +7,7 @@ import { dateIn, isTemporaryName, stepOf } from "#protocol/recognition/checkpoin
 import { codeOf, diskFault } from "#worker/base/disk-fault.ts";
 import { fileTimes } from "#worker/base/file-times.ts";
 import { FINAL, fileSetsOf, type SavedFile } from "./file-sets.ts";
-import { finalModelNames } from "./final-model.ts";
+import { finalModelNames, type FinalBelow } from "./final-model.ts";
 import { stepOfNamed, type Candidate, type NamePattern } from "./find.ts";
 import { isModelContent } from "./is-model-content.ts";
 import { isCheckpointFolder, judgeFolder } from "./judge-folder.ts";
@@ -27,14 +27,6 @@ export interface Finder {
   finals(): readonly FinalBelow[];
   /** Returns whether the last walk took this file for a checkpoint, or for the first file of one. */
   holds(path: string): boolean;
-}
-
-/** Weights in a folder below the watched one, as `save_pretrained` leaves them; or, there and in that folder itself, stripped by their saver. */
-export interface FinalBelow {
-  path: string;
-  names: readonly string[];
-  /** When the newest of the weights was written, epoch ms. */
-  writtenMs: number;
 }
 
 const MOST_LEVELS = 6;

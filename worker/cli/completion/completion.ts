@@ -1,31 +1,11 @@
-import { COMMANDS, commandSpec, isCommand, type CommandName } from "#worker/command-line/commands.ts";
+import type { Completable, CompletableFlag } from "./completable.ts";
+import { COMMANDS, commandSpec, isCommand } from "#worker/command-line/commands.ts";
 import { flagsOf, type FlagSpec } from "#worker/command-line/flags.ts";
 import { closest } from "#worker/command-line/suggest.ts";
 import { usage } from "#worker/command-line/verb.ts";
 import { writeBash } from "./write-bash.ts";
 import { writeFish } from "./write-fish.ts";
 import { writeZsh } from "./write-zsh.ts";
-
-/** What may follow a flag or a command: nothing anybody could guess, a folder, files, or one of these words. */
-export type Values = "free" | "folders" | "files" | readonly string[];
-
-/** A command as a shell completes it, made from the tables of commands and flags. */
-export interface Completable {
-  name: CommandName;
-  says: string;
-  operands: Values;
-  flags: CompletableFlag[];
-}
-
-export interface CompletableFlag {
-  /** Without the dashes. */
-  name: string;
-  short: string | null;
-  says: string;
-  /** Null for a switch; otherwise what stands for the value in help. */
-  value: { shown: string; values: Values } | null;
-  repeats: boolean;
-}
 
 const SHELLS = { bash: writeBash, zsh: writeZsh, fish: writeFish } as const;
 const isShell = (text: string): text is keyof typeof SHELLS => Object.hasOwn(SHELLS, text);

@@ -1,4 +1,4 @@
-import type { Completable, CompletableFlag, Values } from "./completion.ts";
+import type { Completable, CompletableFlag, Values } from "./completable.ts";
 
 /** The flags of a command as they are typed. */
 const typed = (flags: readonly CompletableFlag[]): string =>

@@ -1,4 +1,4 @@
-import type { Completable, CompletableFlag, Values } from "./completion.ts";
+import type { Completable, CompletableFlag, Values } from "./completable.ts";
 
 const quoted = (text: string): string => `'${text.replaceAll(/['\\]/g, "\\$&")}'`;
 

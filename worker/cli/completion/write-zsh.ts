@@ -1,4 +1,4 @@
-import type { Completable, CompletableFlag, Values } from "./completion.ts";
+import type { Completable, CompletableFlag, Values } from "./completable.ts";
 
 /** Within single quotes. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;

@@ -4,7 +4,7 @@ import { planParts } from "#storage/s3/plan.ts";
 import { diskFault } from "#worker/base/disk-fault.ts";
 import { isSameFile, readIdentity } from "#worker/base/identity.ts";
 import type { Bench } from "#worker/store-session/store-session.ts";
-import type { Entry, FileEntry, ObjectEntry } from "./entries.ts";
+import type { Entry, FileEntry, ObjectEntry } from "./entry.ts";
 import { headObject, partBytesOf, type ObjectHead } from "../requests/head.ts";
 import {
   createPartsDigest,

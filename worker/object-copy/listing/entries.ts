@@ -1,10 +1,10 @@
+import type { Entry, FileEntry, ObjectEntry } from "./entry.ts";
 import { stat } from "node:fs/promises";
 import { join, relative as relativeTo, resolve, sep } from "node:path";
 import { Fault } from "#protocol/faults/fault.ts";
-import type { ObjectSum } from "#storage/checksums/crc32.ts";
 import { countLeftOut, type LeftOut } from "./left-out.ts";
 import { listEarly, listPages, type ListedObject, type ListedPage } from "./list-objects.ts";
-import { walkFolder, type FoundFile } from "./walk.ts";
+import { walkFolder } from "./walk.ts";
 import { diskFault } from "#worker/base/disk-fault.ts";
 import { keepHeapSmall } from "#worker/host/keep-heap-small.ts";
 import { createFolderFinder } from "./find-folders.ts";
@@ -15,22 +15,6 @@ import { Spool, type RowForm } from "./spool.ts";
 import type { Bench } from "#worker/store-session/store-session.ts";
 import { fileForm, objectForm } from "./entry-forms.ts";
 import type { Filter } from "./filter.ts";
-
-/** What lies on one side of a copy, by its name relative to the side. */
-export interface FileEntry extends FoundFile {
-  readonly at: "local";
-}
-export interface ObjectEntry {
-  readonly at: "store";
-  readonly relative: string;
-  readonly sizeBytes: number;
-  readonly modifiedAtMs: number | null;
-  readonly key: string;
-  readonly etag: string | null;
-  /** What its bytes can be compared with, where a HEAD told it. */
-  readonly checks?: { sum: ObjectSum | null; isOpaque: boolean };
-}
-export type Entry = FileEntry | ObjectEntry;
 
 export interface Failure {
   name: string;

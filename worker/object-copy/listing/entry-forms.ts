@@ -1,6 +1,6 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import { jsonForm } from "./spool.ts";
-import type { Entry, FileEntry, ObjectEntry } from "./entries.ts";
+import type { Entry, FileEntry, ObjectEntry } from "./entry.ts";
 
 /** Entries as they lie in a spool. A path ends and a key ends with the name, which is there once. */
 

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import type { ObjectEntry, Side } from "./entries.ts";
+import type { Side } from "./entries.ts";
+import type { ObjectEntry } from "./entry.ts";
 import { pairUp } from "./pair-up.ts";
 
 const entry = (relative: string): ObjectEntry => ({

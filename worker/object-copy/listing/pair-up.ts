@@ -1,5 +1,6 @@
 import { beside } from "./beside.ts";
-import type { Entry, Side } from "./entries.ts";
+import type { Side } from "./entries.ts";
+import type { Entry } from "./entry.ts";
 
 export interface Pair {
   from: Entry;

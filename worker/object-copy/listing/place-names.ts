@@ -7,7 +7,8 @@ import { foldsNames } from "#worker/base/disk/folds-names.ts";
 import { codeOf } from "#worker/base/disk-fault.ts";
 import { createFolderFinder } from "./find-folders.ts";
 import { mapRows, numbered, pickRows, placesOf, type Rows } from "#worker/base/rows.ts";
-import { placeBelow, type Entry, type Failure, type FileEntry, type ObjectEntry } from "./entries.ts";
+import { placeBelow, type Failure } from "./entries.ts";
+import type { Entry, FileEntry, ObjectEntry } from "./entry.ts";
 import { findTwins, foldersAbove } from "./find-twins.ts";
 import type { StorePlace } from "#worker/command-line/verb.ts";
 

@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { identityOf } from "#worker/base/identity.ts";
+import { identityOf } from "#worker/base/file-identity.ts";
 import { foundFile, walkFolder, type FoundFile } from "./walk.ts";
 
 let folder: string;

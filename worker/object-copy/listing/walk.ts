@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Fault } from "#protocol/faults/fault.ts";
 import { atOnce } from "#worker/base/adaptive-sync-io.ts";
 import { diskFault } from "#worker/base/disk-fault.ts";
-import { identityOf, type FileIdentity } from "#worker/base/identity.ts";
+import { identityOf, type FileIdentity } from "#worker/base/file-identity.ts";
 import { countLeftOut, type LeftOut } from "./left-out.ts";
 
 export interface FoundFile {

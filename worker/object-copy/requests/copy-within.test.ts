@@ -9,7 +9,7 @@ import type { Bench } from "#worker/store-session/store-session.ts";
 import { compareBytes, compareContent } from "../listing/compare.ts";
 import { copyObjects, type ObjectToCopy } from "./copy-within.ts";
 import { deleteObjects } from "./delete-objects.ts";
-import type { ObjectEntry } from "../listing/entries.ts";
+import type { ObjectEntry } from "../listing/entry.ts";
 import { findObject, headObject } from "./head.ts";
 import { readPieces } from "./read-range.ts";
 

@@ -1,7 +1,7 @@
 import { lstat, open, readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { removeOwned, renameOwned } from "#worker/base/disk/change-disk.ts";
-import { setFileDate } from "#worker/base/adaptive-sync-io.ts";
+import { setDate } from "#worker/base/disk/set-date.ts";
 import { codeOf, diskFault } from "#worker/base/disk-fault.ts";
 import { syncFolder } from "#worker/base/journal.ts";
 import { fingerprintOf, lookAt } from "#worker/capture/detection/look.ts";
@@ -121,11 +121,6 @@ async function fingerprintAside(aside: string, target: string): Promise<string |
   if (look === null) return null;
   if (kind === "folder") return look.fingerprint;
   return fingerprintOf(look.files.map((file) => ({ ...file, relative: basename(target) })));
-}
-
-/** Gives a file the date it had. A disk that keeps no dates has the file all the same. */
-export async function setDate(path: string, mtimeMs: number): Promise<void> {
-  await setFileDate(path, mtimeMs / 1000).catch(() => undefined);
 }
 
 /**

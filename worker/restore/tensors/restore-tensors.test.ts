@@ -12,7 +12,8 @@ import { randomFrom } from "#protocol/base/random-from.ts";
 import { crc32Hex } from "#storage/checksums/crc32.ts";
 import { makeSafetensors, sumPlainly, type PlainTensor } from "#storage/testing/plain-safetensors.ts";
 import { openTrialStore, type TrialStore } from "#worker/testing/trial-store.ts";
-import { clearRestore, restore, type RestoreJob } from "../restore.ts";
+import { clearRestore, restore } from "../restore.ts";
+import type { RestoreJob } from "../restore-job.ts";
 import {
   restoreJobOf,
   STAGED_DATE_MS,

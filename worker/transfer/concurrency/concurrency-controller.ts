@@ -30,7 +30,8 @@ const REST_EVERY_MS = 250;
 /** Ends its own timer after so many looks at nothing. */
 const MOST_EMPTY_LOOKS = 20;
 
-export function createHelm(parts: {
+/** What the controller looks at and sets. */
+export interface HelmParts {
   clock: Pick<Clock, "now">;
   beats: Pick<Beats, "every">;
   gate: Gate;
@@ -45,7 +46,9 @@ export function createHelm(parts: {
   onWidth(width: number): void;
   /** Fewer may move than do: ends some of those that have moved least. */
   onTooMany(width: number): void;
-}): Helm {
+}
+
+export function createHelm(parts: HelmParts): Helm {
   const { clock, beats, gate, meter, limits } = parts;
   let state = startGovernor(limits, clock.now());
   let stopLooking: (() => void) | null = null;

@@ -2,7 +2,8 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Fault } from "#protocol/faults/fault.ts";
 import { createBeats } from "#worker/base/timer-coalescer.ts";
 import { createGate } from "./semaphore.ts";
-import { createHedges, SHED, type Flight } from "./hedge.ts";
+import { createHedges } from "./hedge.ts";
+import { SHED, type Flight } from "./flight.ts";
 
 const clock = { now: () => performance.now(), sleep: () => Promise.resolve(), random: () => 0.5 };
 const { signal } = new AbortController();

@@ -1,6 +1,7 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import type { Engine } from "../engine.ts";
-import { SHED, type Following } from "./hedge.ts";
+import type { Following } from "./hedge.ts";
+import { SHED } from "./flight.ts";
 
 export interface ToTryTwice<T> {
   signal: AbortSignal;

@@ -1,4 +1,5 @@
 import { reasonOf, throwIfAborted, type Clock } from "#worker/base/clock.ts";
+import { createWaitingLine, type Waiter } from "./waiting-line.ts";
 
 /**
  * An exact token bucket over all connections of one direction: in any stretch of time, at most the rate times that
@@ -50,24 +51,11 @@ const PATIENCE_MS = 2_900;
 const LEAST_SLEEP_MS = 2;
 const MOST_SLEEP_MS = 1_000;
 
-interface Waiter {
-  place: number;
-  /** Still to be paid. */
-  bytes: number;
-  isContent: "with some" | "with all";
-  /** When it may jump the line. */
-  patientUntil: number;
-  pass(bytes: number): void;
-}
-
 export function createLimiter(clock: Clock, bytesPerSecond: number): Limiter {
   let rate = bytesPerSecond;
   let tokens = 0;
   let filledAt = clock.now();
-  /** By place. */
-  const waiting: Waiter[] = [];
-  /** No waiter runs out of patience before this. */
-  let allPatientUntil = Infinity;
+  const waiting = createWaitingLine();
   let places = 0;
   let isServing = false;
   let sleeping: AbortController | null = null;
@@ -81,26 +69,6 @@ export function createLimiter(clock: Clock, bytesPerSecond: number): Limiter {
     const most = rate * (waiting.length > 0 ? LATE_BURST_SECONDS : IDLE_BURST_SECONDS);
     tokens = Math.min(Math.max(most, tokens), tokens + ((now - filledAt) / 1000) * rate);
     filledAt = now;
-  };
-  const queue = (waiter: Waiter) => {
-    // Mostly at the end, or (the lane that was just served) at the front.
-    let at = waiting.length;
-    if ((waiting[0]?.place ?? -1) >= waiter.place) at = 0;
-    while (at > 0 && (waiting[at - 1]?.place ?? 0) > waiter.place) at--;
-    waiting.splice(at, 0, waiter);
-    allPatientUntil = Math.min(allPatientUntil, waiter.patientUntil);
-  };
-  const leave = (waiter: Waiter) => {
-    const at = waiting.indexOf(waiter);
-    if (at >= 0) waiting.splice(at, 1);
-  };
-  const next = (): Waiter | undefined => {
-    const now = clock.now();
-    if (allPatientUntil > now) return waiting[0];
-    let silent: Waiter | undefined;
-    for (const waiter of waiting) if (waiter.patientUntil < (silent?.patientUntil ?? Infinity)) silent = waiter;
-    allPatientUntil = silent?.patientUntil ?? Infinity;
-    return silent !== undefined && silent.patientUntil <= now ? silent : waiting[0];
   };
   const serve = async () => {
     if (isServing) return;
@@ -117,14 +85,14 @@ export function createLimiter(clock: Clock, bytesPerSecond: number): Limiter {
         sleeping = null;
         continue;
       }
-      const waiter = next();
+      const waiter = waiting.next(clock.now());
       if (waiter === undefined) break;
       const bytes = pieceOf(waiter.bytes);
       waiter.bytes -= bytes;
       // A piece may be larger than what is there: it goes into debt, and the next one waits until that is paid.
       if (rate > 0) tokens -= bytes;
       if (waiter.isContent === "with all" && waiter.bytes > 0) continue;
-      leave(waiter);
+      waiting.remove(waiter);
       waiter.pass(bytes);
     }
     isServing = false;
@@ -153,7 +121,7 @@ export function createLimiter(clock: Clock, bytesPerSecond: number): Limiter {
         return new Promise<number>((resolve, reject) => {
           const patientUntil = inUse ? (lastAt ?? clock.now()) + PATIENCE_MS : Infinity;
           const stop = () => {
-            leave(waiter);
+            waiting.remove(waiter);
             reject(reasonOf(signal));
           };
           const pass = (passing: number) => {
@@ -163,7 +131,7 @@ export function createLimiter(clock: Clock, bytesPerSecond: number): Limiter {
           };
           const waiter: Waiter = { place, bytes, isContent, patientUntil, pass };
           signal.addEventListener("abort", stop, { once: true });
-          queue(waiter);
+          waiting.add(waiter);
           void serve();
         });
       };

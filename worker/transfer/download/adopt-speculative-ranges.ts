@@ -4,8 +4,10 @@ import { quoteEtag } from "#storage/answers/check-range.ts";
 import type { EarlyRange } from "./speculative-ranges.ts";
 import type { Engine } from "../engine.ts";
 import { pay } from "../concurrency/limiter.ts";
-import type { Piece, PieceSpan, Receiving } from "./receive.ts";
-import { leftOf, type SpanQueue } from "./range-scheduler.ts";
+import type { PieceSpan, Receiving } from "./receive-job.ts";
+import type { Piece } from "./piece.ts";
+import type { SpanQueue } from "./range-scheduler.ts";
+import { leftOf } from "./span.ts";
 import { forgetBytes, takeBytes } from "./take-bytes.ts";
 
 /** A range that was asked for early, and the spans that its bytes fill, one after the other without a gap. */

@@ -3,12 +3,14 @@ import { checkRange } from "#storage/answers/check-range.ts";
 import type { Engine } from "../engine.ts";
 import { fetchRange, type WantedRange } from "./fetch-range.ts";
 import { pay, type Lane } from "../concurrency/limiter.ts";
-import type { Piece, PieceSpan, Receiving } from "./receive.ts";
+import type { PieceSpan, Receiving } from "./receive-job.ts";
+import type { Piece } from "./piece.ts";
 import { waitForRoom } from "./reserve.ts";
 import { withRetry } from "../store-session/retry.ts";
 import { openSegments, storedLength, storedOffset } from "./sealed-piece.ts";
 import { operationOf } from "../store-session/sign-ahead.ts";
-import { leftOf, MOST_MISMATCHES, type PieceSpans } from "./range-scheduler.ts";
+import { MOST_MISMATCHES } from "./range-scheduler.ts";
+import { leftOf, type PieceSpans } from "./span.ts";
 import { forgetBytes, takeBytes } from "./take-bytes.ts";
 
 /**

@@ -1,6 +1,7 @@
 import { crc32 } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { createSpanQueue, type Span } from "./range-scheduler.ts";
+import { createSpanQueue } from "./range-scheduler.ts";
+import type { Span } from "./span.ts";
 
 const MIB = 1024 * 1024;
 interface P {

@@ -1,5 +1,7 @@
 import { combineCrc32, sumToHex } from "#storage/checksums/combine-crc32.ts";
 import { createReplacements } from "../concurrency/replacements.ts";
+import { findSlowest, silentFrom, type Giving } from "./slowest-span.ts";
+import { leftOf, type KnownSpan, type PieceSpans, type Span } from "./span.ts";
 
 /**
  * How the pieces of a download are cut into requests. A piece (what has a checksum) is fetched in one or more spans, each
@@ -14,49 +16,6 @@ import { createReplacements } from "../concurrency/replacements.ts";
  *
  * Only bookkeeping: no I/O, no clock of its own.
  */
-export interface Span<P> {
-  readonly of: PieceSpans<P>;
-  /** From the start of the piece. */
-  readonly from: number;
-  /** Exclusive; becomes smaller when the rest is given to somebody else. */
-  to: number;
-  received: number;
-  crc: number;
-  /** When the request that is under way for it was made. */
-  startedAt: number;
-  /** When the answer to it began; null before. */
-  answeredAt: number | null;
-  /** Of what was received, the bytes that earlier requests brought. */
-  before: number;
-  /** What had been received of it when it was cut short the last time. */
-  cutWith: number | null;
-  movedAt: number;
-  /** How often its bytes were taken from a connection that had fallen silent. */
-  readonly takeovers: number;
-  /** Ends the request that is under way for it; set by who fetches it. */
-  drop: (() => void) | null;
-}
-
-export interface PieceSpans<P> {
-  readonly piece: P;
-  readonly length: number;
-  spans: Span<P>[];
-  /** Not handed out yet, in order. */
-  gaps: { from: number; to: number }[];
-  mismatches: number;
-}
-
-/** About a connection that has nothing to do. */
-interface Giving {
-  now: number;
-  rttMs: number;
-  /** How long others were silent of late, and went on. */
-  silentMs: number;
-  isGrown: boolean;
-  /** A handshake just now met no queue. Asked only where that matters. */
-  hasRoom(): boolean;
-}
-
 export interface SpanQueue<P> {
   /**
    * The next span to fetch; null when there is none just now. `isGrown`: it is going to be fetched by a connection that is past
@@ -81,38 +40,13 @@ export interface SpanQueue<P> {
 export const MOST_MISMATCHES = 2;
 const ALIGN_BYTES = 64 * 1024;
 const LEAST_SPAN_BYTES = 2 * 1024 * 1024;
-/** Less than this is not worth a request of its own. */
-const LEAST_SPLIT_BYTES = 64 * 1024;
-/** Nor is a rest that comes about as soon as a new request could bring it. */
-const WORTH_ROUND_TRIPS = 1.6;
-const LEAST_GAIN_MS = 10;
-/** From here on a connection needs a while to grow; what would take longer than that is worth it. */
-const FAR_MS = 10;
-const GROWING = { ms: 1_000, roundTrips: 12 };
-/** Who brings no more than this in a round trip, long after its slow start, is as slow as a new one. */
-const FIRST_WINDOW_BYTES = 10 * 1_460;
-const SETTLED_ROUND_TRIPS = 10;
-/** What a connection keeps of its rest, in round trips of its own rate. */
-const KEPT_ROUND_TRIPS = 1.15;
 /** Each connection gets its share of the rest in so many spans. */
 const SPANS_PER_CONNECTION = 1.25;
-/** A connection that brought nothing for this long is taken for dead while others stand idle. */
-const SILENT_MS = 1_500;
-const SILENT_ROUND_TRIPS = 6;
-/** And not, where others were nearly as long silent and went on. */
-const LONGER_THAN_OTHERS = 3;
 /**
  * In all so many times what was under way at first is given on. A large file needs 0.2 to 0.4 of it; one that has fewer spans
  * than there are connections, once only to give each of them its share.
  */
 const MOST_GIVEN = 2;
-
-/** Bytes of a piece that are in the file from an earlier life of the process; `from` the start of the piece. */
-export interface KnownSpan {
-  from: number;
-  length: number;
-  crc: number;
-}
 
 /** `known`: for pieces that were begun, what is there already: spans that do not overlap, in order, less than the piece. */
 export function createSpanQueue<P extends { length: number; stepBytes?: number }>(
@@ -151,49 +85,7 @@ export function createSpanQueue<P extends { length: number; stepBytes?: number }
     if (of.gaps.length === 0) waiting.shift();
     return span;
   };
-  /** Where the connection would be cut short for another one, which takes half of what it cannot do itself until that could. */
-  const cutOf = (span: Span<P>, about: { leftMs: number; rttMs: number }): number => {
-    const { of, to } = span;
-    const left = leftOf(span);
-    const own = Math.ceil((left * KEPT_ROUND_TRIPS * about.rttMs) / about.leftMs);
-    const given = Math.min(left - own, Math.max(LEAST_SPLIT_BYTES, Math.ceil((left - own) / 2)));
-    const { stepBytes = 1 } = of.piece;
-    return Math.ceil((to - given) / stepBytes) * stepBytes;
-  };
-  /** The connection that would end last, where another could bring half of its rest sooner. */
-  const slowestOf = (about: Giving) => {
-    const { now, rttMs, isGrown, hasRoom } = about;
-    if (givableBytes <= 0) return null;
-    const silentFromMs = silentFrom(about);
-    let slowest: { span: Span<P>; cut: number } | null = null;
-    let longestMs = LEAST_GAIN_MS + WORTH_ROUND_TRIPS * rttMs;
-    for (const span of active) {
-      const left = leftOf(span);
-      const { answeredAt, before, received, startedAt } = span;
-      // One that has only just begun says nothing of its rate.
-      if (received === before || left < 2 * LEAST_SPLIT_BYTES) continue;
-      if (answeredAt === null || now - answeredAt < LEAST_GAIN_MS) continue;
-      // Nor one that brought nothing since it was cut; from afar that is a round trip, and that long others would stand idle.
-      if (rttMs < FAR_MS && received === span.cutWith) continue;
-      // Of those that are silent one is tried, and all of it.
-      if (now - span.movedAt > silentFromMs) continue;
-      // How long a busy store let it wait for its answer is not its rate.
-      const ownMs = now - Math.max(startedAt, answeredAt - 2 * rttMs);
-      const leftMs = (left * ownMs) / (received - before);
-      if (leftMs <= longestMs) continue;
-      const cut = cutOf(span, { leftMs, rttMs });
-      if (cut >= span.to) continue;
-      slowest = { span, cut };
-      longestMs = leftMs;
-    }
-    if (slowest === null || isGrown || rttMs < FAR_MS) return slowest;
-    // One that has to grow first would bring the rest later than the one that has it, unless losses keep that from growing.
-    if (longestMs >= GROWING.ms + GROWING.roundTrips * rttMs) return slowest;
-    const { span } = slowest;
-    const isSettled = now - span.startedAt >= SETTLED_ROUND_TRIPS * rttMs;
-    const isHeldDown = isSettled && leftOf(span) * rttMs <= FIRST_WINDOW_BYTES * longestMs;
-    return isHeldDown && hasRoom() ? slowest : null;
-  };
+  const slowestOf = (about: Giving) => (givableBytes <= 0 ? null : findSlowest(active, about));
   const replacements = createReplacements<Span<P>>(({ answeredAt }) => answeredAt);
   const split = (about: Giving): Span<P> | null => {
     const { now } = about;
@@ -267,13 +159,6 @@ export function createSpanQueue<P extends { length: number; stepBytes?: number }
         ),
   };
 }
-
-function silentFrom({ rttMs, silentMs }: Pick<Giving, "rttMs" | "silentMs">): number {
-  return Math.max(SILENT_MS, SILENT_ROUND_TRIPS * rttMs, LONGER_THAN_OTHERS * silentMs);
-}
-
-/** Bytes of it still to come. */
-export const leftOf = ({ from, to, received }: Span<unknown>): number => to - from - received;
 
 function spanOf<P>(
   of: PieceSpans<P>,

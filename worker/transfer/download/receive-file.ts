@@ -8,9 +8,11 @@ import { diskFault } from "#worker/base/disk-fault.ts";
 import type { Engine } from "../engine.ts";
 import { openJournal } from "#worker/base/journal.ts";
 import { checksumSlice } from "../upload/read-part.ts";
-import { receivePieces, type Piece, type ReceiveJob } from "./receive.ts";
+import { receivePieces } from "./receive.ts";
+import type { ReceiveJob } from "./receive-job.ts";
+import type { Piece } from "./piece.ts";
 import { reserve } from "./reserve.ts";
-import type { KnownSpan } from "./range-scheduler.ts";
+import type { KnownSpan } from "./span.ts";
 import { sumToHex } from "#storage/checksums/combine-crc32.ts";
 
 /**

@@ -7,7 +7,7 @@ import { crc32Hex } from "#storage/checksums/crc32.ts";
 import { systemClock } from "#worker/base/clock.ts";
 import { callStore } from "../engine.ts";
 import { openReceiveJournal, receiveFile } from "./receive-file.ts";
-import type { Piece } from "./receive.ts";
+import type { Piece } from "./piece.ts";
 import { createPatience } from "../store-session/retry.ts";
 import { openTrialStore, TROUBLES_OF_ANSWERS, type TrialStore } from "#worker/testing/trial-store.ts";
 

@@ -1,75 +1,15 @@
+import type { Piece } from "./piece.ts";
+import type { PieceSpan, ReceiveJob, Receiving } from "./receive-job.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { adoptRanges, followRange, type Adopted } from "./adopt-speculative-ranges.ts";
-import type { EarlyRanges } from "./speculative-ranges.ts";
 import type { Engine } from "../engine.ts";
 import { fetchSpan } from "./fetch-span.ts";
 import { MOST_LANES } from "#worker/base/for-each.ts";
 import { createIdleLanes } from "../concurrency/idle-connection-scheduler.ts";
-import { createPins, type Pins } from "./etag-guard.ts";
-import type { Patience } from "../store-session/retry.ts";
-import type { SealedPiece } from "./sealed-piece.ts";
+import { createPins } from "./etag-guard.ts";
 import { signAhead } from "../store-session/sign-ahead.ts";
-import {
-  createSpanQueue,
-  leftOf,
-  MOST_MISMATCHES,
-  type KnownSpan,
-  type Span,
-  type SpanQueue,
-} from "./range-scheduler.ts";
-import type { PartState } from "../progress/transfer-progress.ts";
-
-/**
- * Ranges of objects to positions of a file. Every byte is counted and summed while it is in hand; a range that was cut
- * short goes on where it stopped, under the same ETag, so two versions of an object are never mixed. A piece whose sum
- * is wrong is fetched again, twice; then the whole download fails and nothing is put in place.
- */
-export interface Piece {
-  key: string;
-  /** Where the bytes lie in the object. */
-  objectOffset: number;
-  /** Where they go in the file. */
-  fileOffset: number;
-  length: number;
-  /** Hex; null when nobody knows it (plain objects). */
-  crc32: string | null;
-  /** Pinned with If-Match, or compared where the store's ETags are not trusted so far; null when nobody knows it. */
-  etag: string | null;
-  /** Epoch ms by the store's clock, where a HEAD or a listing told it. */
-  modifiedAtMs?: number | null;
-  /** What lies in the object is encrypted: all other numbers, and `crc32`, are of the file's own bytes. */
-  sealed?: SealedPiece;
-  /** Of a sealed piece: it is fetched in whole segments. */
-  stepBytes?: number;
-}
-
-export interface ReceiveJob {
-  /** Open for writing, or memory that takes the bytes in its place; null: they are counted and summed, and nothing is kept. */
-  fd: number | Buffer | null;
-  path: string;
-  pieces: readonly Piece[];
-  signal: AbortSignal;
-  patience: Patience;
-  /** Most requests at a time; as many as the pieces are worth when left out. */
-  mostLanes?: number;
-  onMoved(bytes: number): void;
-  onPiece(piece: Piece, state: PartState): void;
-  /** What is in the file already of pieces that were begun: spans that do not overlap, in order. */
-  known?: ReadonlyMap<Piece, readonly KnownSpan[]>;
-  /** What was asked for already of the object that all pieces are of. */
-  early?: EarlyRanges;
-  /** A piece is in the file and its sum is right. Resolves when that is remembered. */
-  onDone(piece: Piece, crc32: string): Promise<void>;
-  /** Some of a piece is in the file; whether it is right only the whole piece can tell. Resolves when it is remembered. */
-  onPartly(piece: Piece, span: KnownSpan): Promise<void>;
-  /** The sum was wrong: whatever was remembered of the piece counts no more. Resolves when that is remembered. */
-  onWrong(piece: Piece): Promise<void>;
-  onRetry(fault: Fault): void;
-}
-
-export type PieceSpan = Span<Piece>;
-
-export type Receiving = ReceiveJob & { pins: Pins };
+import { createSpanQueue, MOST_MISMATCHES, type SpanQueue } from "./range-scheduler.ts";
+import { leftOf } from "./span.ts";
 
 /** A file of one piece up to this size counts as small: it does not wait behind large ones. */
 const SMALL_BYTES = 8 * 1024 * 1024;
@@ -78,7 +18,10 @@ const SIGNED_AT_A_TIME = 32;
 const OVER = new Fault("CANCELLED", { detail: "everything is there" });
 
 /**
- * Fetches all pieces, as many requests at a time as the engine's gate lets through.
+ * Fetches ranges of objects to positions of a file, as many requests at a time as the engine's gate lets through. Every
+ * byte is counted and summed while it is in hand; a range that was cut short goes on where it stopped, under the same
+ * ETag, so two versions of an object are never mixed. A piece whose sum is wrong is fetched again, twice; then the whole
+ * download fails and nothing is put in place.
  * Faults: OBJECT_CHANGED, RANGE_IGNORED, SIZE_MISMATCH, CHECKSUM_MISMATCH, NO_SPACE, WRITE_FAILED, those of the store, CANCELLED.
  */
 export async function receivePieces(engine: Engine, wanted: ReceiveJob): Promise<void> {

@@ -1,18 +1,13 @@
 import { SEAL_TAG_BYTES, SEGMENT_BYTES, SEGMENT_PLAIN_BYTES, sealedBytes } from "#protocol/checkpoint/sealing.ts";
 import { letGo, openSegment, segmentAt } from "#storage/encryption/segments.ts";
 import { placed } from "#storage/encryption/unseal.ts";
-import type { Piece } from "./receive.ts";
+import type { Piece } from "./piece.ts";
 
 /**
  * Ranges of encrypted objects. All bookkeeping of a download is in the file's own bytes, in steps of whole segments; only here are
  * they turned into the bytes of the object. A segment is put together in memory, opened, and counts once it did open: what
  * was there of one when a connection ended comes again.
  */
-export interface SealedPiece {
-  fileKey: Buffer;
-  /** Of the whole file: tells which segment is the last one. */
-  plainBytes: number;
-}
 
 /** What the pieces of a file say of its encryption; nothing where it has none. */
 export const sealedAs = (

@@ -8,7 +8,7 @@ import { systemClock } from "#worker/base/clock.ts";
 import { createEarlyRanges, type EarlyRanges } from "./speculative-ranges.ts";
 import { callStore, type Engine } from "../engine.ts";
 import { openReceiveJournal, receiveFile } from "./receive-file.ts";
-import type { Piece } from "./receive.ts";
+import type { Piece } from "./piece.ts";
 import { createPatience } from "../store-session/retry.ts";
 import { openTrialStore, TROUBLES_OF_ANSWERS, type Trouble, type TrialStore } from "#worker/testing/trial-store.ts";
 

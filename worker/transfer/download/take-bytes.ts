@@ -1,6 +1,6 @@
 import { writeSync } from "node:fs";
 import { diskFault } from "#worker/base/disk-fault.ts";
-import type { PieceSpan, ReceiveJob } from "./receive.ts";
+import type { PieceSpan, ReceiveJob } from "./receive-job.ts";
 import { sumBytes } from "#worker/base/sum-bytes.ts";
 
 /** The next bytes of a span: written, summed and counted. Faults: NO_SPACE, WRITE_FAILED. */

@@ -1,6 +1,7 @@
 import type { Fault } from "#protocol/faults/fault.ts";
 import type { Beats } from "#worker/base/timer-coalescer.ts";
 import { Connection } from "./connection.ts";
+import { createIdleConnections } from "./idle-connections.ts";
 import type { Origin } from "./socket/open-socket.ts";
 import type { Shared } from "./task.ts";
 
@@ -29,6 +30,24 @@ export interface Wanted {
   fail(fault: Fault): void;
 }
 
+const isOf = (origin: Origin) => (one: { origin: Origin }) => one.origin.key === origin.key;
+
+/** Returns a function that runs `work`. A call while it runs makes it run once more afterwards. */
+function withoutNesting(work: () => void): () => void {
+  let isRunning = false;
+  let isWanted = false;
+  return () => {
+    isWanted = true;
+    if (isRunning) return;
+    isRunning = true;
+    while (isWanted) {
+      isWanted = false;
+      work();
+    }
+    isRunning = false;
+  };
+}
+
 export function createPool(input: {
   connections: number;
   shared: Shared;
@@ -38,15 +57,11 @@ export function createPool(input: {
   const { shared, beats, checkMs } = input;
   let most = input.connections;
   const all = new Set<Connection>();
-  /** The one used last is at the end. */
-  const idle: Connection[] = [];
+  const idle = createIdleConnections(() => shared.now());
   const line: Wanted[] = [];
   let checkedAt = 0;
   let stopChecking: (() => void) | null = null;
-  let isServing = false;
-  let isToServe = false;
 
-  const isOf = (origin: Origin) => (one: { origin: Origin }) => one.origin.key === origin.key;
   const connectingTo = (origin: Origin) => [...all].filter((one) => one.isConnecting && isOf(origin)(one)).length;
   const open = (origin: Origin) => {
     all.add(new Connection(origin, shared, owner));
@@ -54,32 +69,13 @@ export function createPool(input: {
     checkedAt = shared.now();
     stopChecking = beats.every(checkMs, check);
   };
-  const takeIdle = (origin: Origin): Connection | null => {
-    for (let at = idle.length - 1; at >= 0; at--) {
-      const one = idle[at];
-      if (one === undefined || one.origin.key !== origin.key) continue;
-      idle.splice(at, 1);
-      if (one.idleUntil > shared.now()) return one;
-      one.drop();
-    }
-    return null;
-  };
   /** Serves the line as far as connections go. What happens meanwhile is served in another round, never inside this one. */
-  const serve = () => {
-    isToServe = true;
-    if (isServing) return;
-    isServing = true;
-    while (isToServe) {
-      isToServe = false;
-      serveOnce();
-    }
-    isServing = false;
-  };
+  const serve = withoutNesting(() => serveOnce());
   const serveOnce = () => {
     for (let at = 0; at < line.length;) {
       const wanted = line[at];
       if (wanted === undefined) return;
-      const found = wanted.mustBeNew ? null : takeIdle(wanted.origin);
+      const found = wanted.mustBeNew ? null : idle.take(wanted.origin);
       if (found === null) at++;
       else {
         line.splice(at, 1);
@@ -92,7 +88,7 @@ export function createPool(input: {
       const before = asked.get(origin.key) ?? 0;
       asked.set(origin.key, before + 1);
       if (connectingTo(origin) > before) continue;
-      if (all.size >= most) idle[0]?.drop();
+      if (all.size >= most) idle.dropOldest();
       if (all.size >= most) return;
       open(origin);
     }
@@ -101,7 +97,7 @@ export function createPool(input: {
     onReady: (connection: Connection) => {
       const at = line.findIndex(isOf(connection.origin));
       const [wanted] = at === -1 ? [] : line.splice(at, 1);
-      if (wanted === undefined) idle.push(connection);
+      if (wanted === undefined) idle.add(connection);
       else wanted.use(connection, { isNew: true });
     },
     onFree: (connection: Connection) => {
@@ -110,13 +106,12 @@ export function createPool(input: {
         connection.drop();
         return;
       }
-      idle.push(connection);
+      idle.add(connection);
       serve();
     },
     onGone: (connection: Connection, fault: Fault | null) => {
       all.delete(connection);
-      const at = idle.indexOf(connection);
-      if (at !== -1) idle.splice(at, 1);
+      idle.remove(connection);
       if (fault !== null) {
         // A connection made in advance may fail unseen; one that somebody waits for may not.
         const waiting = line.filter(isOf(connection.origin)).length;
@@ -133,7 +128,7 @@ export function createPool(input: {
     const now = shared.now();
     const lateMs = now - checkedAt - checkMs;
     checkedAt = now;
-    for (const one of idle.filter((one) => one.idleUntil <= now)) one.drop();
+    idle.dropExpired(now);
     for (const one of all) one.check(lateMs > checkMs ? lateMs : 0);
   };
   return {
@@ -152,11 +147,11 @@ export function createPool(input: {
     setConnections: (count) => {
       most = Math.max(1, count);
       shared.buffers.keep(most);
-      while (all.size > most && idle[0] !== undefined) idle[0].drop();
+      while (all.size > most && idle.dropOldest());
       serve();
     },
     get grown() {
-      return idle.filter((one) => one.isGrown).length;
+      return idle.grown;
     },
     get open() {
       return all.size;

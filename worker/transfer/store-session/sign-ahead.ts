@@ -1,6 +1,6 @@
 import type { Operation } from "#protocol/wire/operations.ts";
 import type { Engine } from "../engine.ts";
-import type { Piece } from "../download/receive.ts";
+import type { Piece } from "../download/piece.ts";
 import { storedLength } from "../download/sealed-piece.ts";
 
 export interface SignAhead {

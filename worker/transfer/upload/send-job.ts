@@ -1,7 +1,7 @@
 import type { Fault } from "#protocol/faults/fault.ts";
 import type { StoreChecksum } from "#protocol/wire/store-checksum.ts";
 import type { PartPlan, PlannedPart } from "#storage/s3/plan.ts";
-import type { FileIdentity } from "#worker/base/identity.ts";
+import type { FileIdentity } from "#worker/base/file-identity.ts";
 import type { PartSums } from "./read-part.ts";
 import type { SendSource } from "./send-source.ts";
 import type { Attempting, Patience } from "../store-session/retry.ts";

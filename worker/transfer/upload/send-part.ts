@@ -7,7 +7,7 @@ import { throwIfAborted } from "#worker/base/clock.ts";
 import { callSummed, type SummedAnswer } from "../store-session/call-summed.ts";
 import type { Engine } from "../engine.ts";
 import { findOurs } from "./find-ours.ts";
-import { SHED } from "../concurrency/hedge.ts";
+import { SHED } from "../concurrency/flight.ts";
 import type { UploadBody } from "../http/http-client.ts";
 import type { Lane } from "../concurrency/limiter.ts";
 import { isSummedFor, type PartSums } from "./read-part.ts";

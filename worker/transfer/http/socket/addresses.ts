@@ -1,7 +1,8 @@
 import { isIP, type LookupFunction } from "node:net";
 import { Fault } from "#protocol/faults/fault.ts";
 import { whyRefused } from "./why-refused.ts";
-import { SYSTEM_RESOLVER, UNKNOWN_TTL_MS, type Resolving } from "./resolve-addresses.ts";
+import { createNameLookup } from "./look-up-name.ts";
+import { SYSTEM_RESOLVER, type Resolving } from "./resolve-addresses.ts";
 
 /**
  * The addresses of one origin, and how connections are spread over them. A name is looked up once for all connections, and again when its
@@ -63,6 +64,22 @@ const LEAST_WEIGHT = 0.125;
 /** Differences below this are noise. */
 const CLEARLY_SLOWER = 0.6;
 
+/** Returns the share of connections of one address, by its rate beside that of the fastest: 1 unless it is clearly slower. */
+function weightOf({ rate, seen }: Known, known: ReadonlyMap<string, Known>): number {
+  const fastest = Math.max(0, ...[...known.values()].map((one) => (one.open > 0 ? (one.rate ?? 0) : 0)));
+  if (rate === null || seen < LEAST_SEEN || fastest === 0 || rate / fastest > CLEARLY_SLOWER) return 1;
+  return Math.max(LEAST_WEIGHT, rate / fastest);
+}
+
+/** Returns the first of `sorted`, with one of the other family among them: where one family leads nowhere, that one may. */
+function chooseTried(sorted: readonly string[]): string[] {
+  const tried = sorted.slice(0, MOST_TRIED);
+  const family = isIP(tried[0] ?? "");
+  const other = sorted.find((address) => isIP(address) !== family);
+  if (other !== undefined && !tried.includes(other)) tried[tried.length - 1] = other;
+  return tried;
+}
+
 /**
  * `remembered`: where the name led in an earlier run. They serve until the name has been looked up. Only for origins that prove who they
  * are: somebody else may have such an address by now.
@@ -74,74 +91,38 @@ export function createAddresses(
   const { now, resolver = SYSTEM_RESOLVER, remembered = [] } = about;
   const known = new Map<string, Known>();
   const open = new Map<string, number>();
-  let current: { addresses: readonly string[]; until: number } | null =
-    remembered.length === 0 ? null : { addresses: remembered, until: -Infinity };
-  let lookedUp: readonly string[] = [];
-  /** Connections that are being made to addresses of an earlier run. */
-  const early = new Set<() => void>();
-  let asking: Promise<readonly string[]> | null = null;
   const of = (address: string): Known => {
     const found = known.get(address) ?? { open: 0, rate: null, seen: 0, failures: 0, leftUntil: -Infinity };
     known.set(address, found);
     return found;
   };
-  const ask = (): Promise<readonly string[]> => {
-    asking ??= resolver
-      .lookup(host)
-      .then((addresses) => {
-        current = { addresses, until: now() + UNKNOWN_TTL_MS };
-        lookedUp = addresses;
-        for (const look of early) look();
-        early.clear();
-        // Nobody waits for the time to live.
-        void resolver.refine(host, addresses).then(({ addresses, ttlMs }) => {
-          current = { addresses, until: now() + ttlMs };
-        });
-        for (const [address, { open: count }] of known)
-          if (count === 0 && !addresses.includes(address)) known.delete(address);
-        return addresses;
-      })
-      .finally(() => (asking = null));
-    return asking;
-  };
-  const listed = (): Promise<readonly string[]> => {
-    if (current === null) return ask();
-    // The old ones serve until the answer is there, and when there is none.
-    if (current.until <= now()) ask().catch(() => undefined);
-    return Promise.resolve(current.addresses);
-  };
-  const fastest = (): number =>
-    Math.max(0, ...[...known.values()].map(({ rate, open: count }) => (count > 0 ? (rate ?? 0) : 0)));
-  const weightOf = ({ rate, seen }: Known): number => {
-    const best = fastest();
-    if (rate === null || seen < LEAST_SEEN || best === 0 || rate / best > CLEARLY_SLOWER) return 1;
-    return Math.max(LEAST_WEIGHT, rate / best);
-  };
+  const name = createNameLookup(host, {
+    now,
+    resolver,
+    remembered,
+    onLookedUp: (addresses) => {
+      for (const [address, { open: count }] of known)
+        if (count === 0 && !addresses.includes(address)) known.delete(address);
+    },
+  });
   const isLeft = (address: string): boolean => of(address).leftUntil > now();
   const order = (addresses: readonly string[]): string[] => {
     const load = (address: string) => {
       const one = of(address);
-      return (one.open + 1) / weightOf(one);
+      return (one.open + 1) / weightOf(one, known);
     };
-    const sorted = addresses.toSorted((a, b) => Number(isLeft(a)) - Number(isLeft(b)) || load(a) - load(b));
-    const tried = sorted.slice(0, MOST_TRIED);
-    // Where one family leads nowhere, the other one is among them.
-    const family = isIP(tried[0] ?? "");
-    const other = sorted.find((address) => isIP(address) !== family);
-    if (other !== undefined && !tried.includes(other)) tried[tried.length - 1] = other;
-    return tried;
+    return chooseTried(addresses.toSorted((a, b) => Number(isLeft(a)) - Number(isLeft(b)) || load(a) - load(b)));
   };
   const failed = (address: string): void => {
     const one = of(address);
     one.failures++;
     one.leftUntil = now() + Math.min(MOST_LEFT_MS, LEFT_MS * 2 ** (one.failures - 1));
-    // The name may lead somewhere else by now.
-    if (current !== null) current = { ...current, until: Math.min(current.until, now()) };
+    name.expire();
   };
   const attempt = (onOther?: () => void): Attempt => {
     /** Addresses of an earlier run that it may have gone to. */
     let byMemory: readonly string[] = [];
-    const isElsewhere = () => byMemory.length > 0 && !byMemory.some((address) => lookedUp.includes(address));
+    const isElsewhere = () => byMemory.length > 0 && !byMemory.some((address) => name.lookedUp.includes(address));
     let timer: NodeJS.Timeout | null = null;
     const look = () => {
       if (isElsewhere() && onOther !== undefined) timer = setTimeout(onOther, EARLY_MS).unref();
@@ -164,7 +145,7 @@ export function createAddresses(
       failed,
       lookup: (_host, options, callback) => {
         const fail = (error: Error): void => process.nextTick(callback, error, "", 0);
-        listed().then((addresses) => {
+        name.listed().then((addresses) => {
           const refused = addresses.map(whyRefused).find((why) => why !== null) ?? null;
           if (refused !== null)
             return fail(new Fault("ENDPOINT_REFUSED", { subject: host, cause: new Error(refused) }));
@@ -173,7 +154,7 @@ export function createAddresses(
           const found = order(fitting).map((address) => ({ address, family: isIP(address) }));
           if (addresses === remembered) {
             byMemory = addresses;
-            if (lookedUp.length === 0) early.add(look);
+            if (name.lookedUp.length === 0) name.onceLookedUp(look);
             else look();
           }
           const [first] = found;
@@ -186,7 +167,7 @@ export function createAddresses(
       isOther: () => {
         if (!isElsewhere()) return false;
         // Not to be tried once more by somebody else.
-        if (lookedUp.length === 0) current = null;
+        if (name.lookedUp.length === 0) name.discard();
         return true;
       },
       opened: (address) => {
@@ -194,7 +175,7 @@ export function createAddresses(
         Object.assign(of(address), { failures: 0, leftUntil: -Infinity });
       },
       ended: () => {
-        early.delete(look);
+        name.forgetLook(look);
         if (timer !== null) clearTimeout(timer);
         stand(null);
       },
@@ -204,7 +185,7 @@ export function createAddresses(
     open,
     attempt,
     get lookedUp() {
-      return lookedUp;
+      return name.lookedUp;
     },
     moved: (address, { bytes, ms }) => {
       if (address === null || bytes < LEAST_BYTES || ms <= 0) return;
@@ -215,11 +196,11 @@ export function createAddresses(
     },
     isSurplus: (address) => {
       const one = address === null ? undefined : known.get(address);
-      if (one === undefined || one.open < 2 || weightOf(one) === 1) return false;
+      if (one === undefined || one.open < 2 || weightOf(one, known) === 1) return false;
       const all = [...known.values()].filter((other) => other.open > 0);
       const total = all.reduce((sum, other) => sum + other.open, 0);
-      const weights = all.reduce((sum, other) => sum + weightOf(other), 0);
-      return one.open > Math.max(1, Math.ceil((total * weightOf(one)) / weights));
+      const weights = all.reduce((sum, other) => sum + weightOf(other, known), 0);
+      return one.open > Math.max(1, Math.ceil((total * weightOf(one, known)) / weights));
     },
   };
 }

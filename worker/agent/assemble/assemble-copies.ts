@@ -1,0 +1,66 @@
+import { systemClock } from "../../base/clock.ts";
+import type { Ledger } from "../../capture/ledger.ts";
+import type { CommandMemory } from "../../hub-link/command-memory.ts";
+import type { Outbox } from "../../hub-link/outbox.ts";
+import type { Session } from "../../hub-link/session.ts";
+import { createCopier } from "../../replicas/copier.ts";
+import type { Copier } from "../../replicas/copier-parts.ts";
+import type { CopyLedger } from "../../replicas/copy-ledger.ts";
+import type { Homes } from "../../upload/homes.ts";
+import type { SendingParts } from "../../upload/uploader-parts.ts";
+import { createChecker, type Checker } from "../../verification/checker.ts";
+import type { Benches } from "../agent-store-sessions.ts";
+import type { Stand } from "../command-handlers/stand.ts";
+import type { Narrator } from "../console-reporter.ts";
+
+/** Parts of the agent that copies and verification need. */
+export interface CopyPieces {
+  outbox: Outbox;
+  sending: SendingParts;
+  ledger: Ledger;
+  copies: CopyLedger;
+  memory: CommandMemory;
+  homes: Homes;
+  session: Session;
+  benches: Benches;
+  narrator: Narrator;
+  stand: Stand;
+  /** The state folder. */
+  state: string;
+  /** The node has something of its own to move. */
+  isBusy(): boolean;
+}
+
+/** Creates what works only while the node has nothing of its own to move: copies to other homes, and verification. */
+export function assembleCopies(pieces: CopyPieces): { copier: Copier; checker: Checker } {
+  const { sending, outbox, ledger, copies, memory, homes, session, benches, narrator, stand, state, isBusy } = pieces;
+  const copier = createCopier({
+    ...sending,
+    ledger: copies,
+    homes,
+    own: () => session.store,
+    bench: (store) => benches.at(store).up,
+    isBusy,
+    isHeld: ledger.isHeld,
+  });
+  const checker = createChecker({
+    memory,
+    outbox,
+    hub: sending.hub,
+    clock: systemClock,
+    state,
+    engine: () => benches.aside()?.engine ?? null,
+    engineAt: (store) => benches.at(store).aside.engine,
+    copyTo: async (run, profileId) => {
+      await homes.ask(run);
+      const store = homes.storeOf(run, profileId);
+      return store === null ? null : benches.at(store).up;
+    },
+    signal: sending.signal,
+    isBusy,
+    isHeld: stand.isDownHeld,
+    onStart: narrator.checkStarted,
+    onEnd: narrator.checkEnded,
+  });
+  return { copier, checker };
+}

@@ -1,0 +1,82 @@
+import { join } from "node:path";
+import { systemClock } from "../../base/clock.ts";
+import type { Ledger } from "../../capture/ledger.ts";
+import type { Memory } from "../../limits/learned.ts";
+import type { CommandMemory } from "../../hub-link/command-memory.ts";
+import type { Outbox } from "../../hub-link/outbox.ts";
+import { isStoredNow, storedOf } from "../../restore/confirm-stored.ts";
+import { assertPlace, type Places } from "../../restore/placement/assert-place.ts";
+import { noteRestored, rememberRestored } from "../../restore/placement/remember-restored.ts";
+import { createRestorer, type RestoreEnd, type Restorer } from "../../restore/restorer.ts";
+import type { RestoreCommand } from "../../restore/restore-job.ts";
+import type { SendingParts } from "../../upload/uploader-parts.ts";
+import type { AgentOptions } from "../agent-options.ts";
+import type { Benches } from "../agent-store-sessions.ts";
+import type { Stand } from "../command-handlers/stand.ts";
+import type { Narrator } from "../console-reporter.ts";
+
+/** Parts of the agent that restores need. */
+export interface RestorePieces {
+  outbox: Outbox;
+  options: AgentOptions;
+  sending: SendingParts;
+  ledger: Ledger;
+  memory: CommandMemory;
+  narrator: Narrator;
+  benches: Benches;
+  links: Memory;
+  stand: Stand;
+  /** The state folder. */
+  state: string;
+  places: Places;
+  /** This node's id at its hub. */
+  nodeId: string;
+}
+
+/** Creates what carries out restores, and remembers in the ledger what they put in place. */
+export function assembleRestorer(pieces: RestorePieces): Restorer {
+  const { options, sending, outbox, ledger, memory, narrator, benches, links, stand, state, places } = pieces;
+  const { hub, signal } = sending;
+  const stored = storedOf({ ledger, hub });
+  return createRestorer({
+    memory,
+    outbox,
+    hub,
+    clock: systemClock,
+    journals: join(state, "restores"),
+    engine: () => benches.down()?.engine ?? null,
+    copies: { engineAt: (store) => benches.at(store).down.engine, memory: links },
+    signal,
+    member: options.group,
+    beforePlaced: (staging, target, layout) => rememberRestored(ledger, { staging, target, layout }),
+    // Not before: what is replaced is compared with what was stored under this name until now.
+    afterPlaced: (target, layout, content) => noteRestored(ledger, { target, layout, ...content }),
+    replaced: {
+      isStored: (path, fingerprint) => isStoredNow(stored, path, fingerprint),
+      onKept: narrator.keptReplaced,
+    },
+    mayPlace: (target) => assertPlace(target, places),
+    isHeld: stand.isDownHeld,
+    onStart: narrator.restoreStarted,
+    onEnd: (restored, about) => noteEnd(pieces, restored, about),
+  });
+}
+
+/** Prints the end of a restore. Where training continues from what was restored, that is the safe point of the run now. */
+function noteEnd(pieces: RestorePieces, restored: RestoreCommand, about: RestoreEnd): void {
+  const { options, sending, ledger, narrator, nodeId } = pieces;
+  narrator.restoreEnded(restored, about);
+  const { origin } = about;
+  if (about.state === "done" && origin?.node != null && origin.node.id !== nodeId && origin.pickles > 0)
+    narrator.foreignPickles(restored, { node: origin.node.name, pickles: origin.pickles });
+  const isWatched = options.watches.some(
+    ({ run, folder }) => run === restored.run && restored.targetPath.startsWith(`${folder}/`),
+  );
+  if (about.state === "done" && isWatched && about.origin?.role == null && restored.isAlone !== true) {
+    // Training goes on from here: what would be lost is what comes after.
+    const { tally } = about;
+    const epoch = origin?.writerEpoch ?? null;
+    const point = { step: restored.step, at: sending.wallNow(), sizeBytes: tally?.bytesTotal ?? 0, epoch };
+    ledger.noteSafe(restored.run, point).catch(narrator.waitingFor);
+  }
+}

@@ -1,0 +1,100 @@
+import { formatBytes, formatCount, formatDuration } from "#protocol/base/units.ts";
+import { visibleText } from "#protocol/base/visible-text.ts";
+import { sentenceOf, type Fault } from "#protocol/faults/fault.ts";
+import type { RunBacklog } from "#protocol/wire/reports.ts";
+import type { Capture } from "../../capture/capture.ts";
+import type { Candidate } from "../../capture/detection/find.ts";
+import { untakenWords, type Untaken } from "../../capture/detection/untaken.ts";
+import type { Terminal } from "../../command-line/terminal.ts";
+import type { SmallDisk } from "../../host/judge-state-disk.ts";
+import { endSentence, lastWords } from "../end-sentences.ts";
+import { checkpointName } from "./checkpoint-name.ts";
+
+/** Messages about captures and uploads. */
+export interface CaptureMessages {
+  captured(capture: Capture): void;
+  passedOver(candidate: Candidate): void;
+  /** Captures go to a disk with much less room than that of the checkpoints. Said once for each folder. */
+  smallDisk(folder: string, about: SmallDisk): void;
+  refused(candidate: Candidate, fault: Fault): void;
+  /** The program ended, and nothing of what it wrote there was captured. */
+  nothingTaken(about: { run: string; folder: string; untaken: Untaken; isRefused: boolean }): void;
+  uploadEnded(capture: Capture): void;
+  /** A run saves more often than the uplink can carry. */
+  cannotSustain(about: { run: string; intervalMs: number; leastMs: number }): void;
+  /** Asked to stop while so many checkpoints are not safe. */
+  draining(unsafe: number): void;
+  leaving(backlog: readonly RunBacklog[]): void;
+}
+
+/** A forecast that has not changed is printed again only after this time. */
+const FORECAST_QUIET_MS = 10 * 60_000;
+
+const captureFacts = (capture: Capture) => ({
+  run: capture.run,
+  step: capture.step,
+  checkpointId: capture.id,
+  ...(capture.role !== undefined && { role: capture.role }),
+  bytes: capture.sizeBytes,
+});
+
+/** Prints what happens to captures and uploads. */
+export function createCaptureMessages(terminal: Terminal): CaptureMessages {
+  /** When a sentence about a folder or a run was printed last. */
+  const said = new Map<string, number>();
+  return {
+    captured: (capture) => {
+      const { doubt } = capture;
+      const doubtful = doubt === undefined ? "" : ` It is doubtful: ${visibleText(doubt)}.`;
+      terminal.say(
+        `Captured ${checkpointName(capture)}: ${formatCount(capture.files.length)} files, ${formatBytes(capture.sizeBytes)}.${doubtful}`,
+        { type: "captured", ...captureFacts(capture), ...(doubt !== undefined && { doubt }) },
+      );
+    },
+    passedOver: ({ path, step }) =>
+      terminal.say(`Left ${path} alone: a newer checkpoint is there.`, { type: "passed-over", path, step }),
+    smallDisk: (folder, { says, fix }) => {
+      const key = `small disk ${folder}`;
+      if (said.has(key)) return;
+      said.set(key, performance.now());
+      terminal.say(`${says.charAt(0).toUpperCase()}${says.slice(1)}. ${fix}`, {
+        type: "small-disk",
+        folder,
+        says,
+        fix,
+      });
+    },
+    refused: ({ path }, fault) =>
+      terminal.say(`Did not take ${path}. ${sentenceOf(fault.toData())}`, {
+        type: "refused",
+        path,
+        fault: fault.toData(),
+      }),
+    nothingTaken: ({ run, folder, untaken, isRefused }) =>
+      terminal.say(
+        `Nothing that the program wrote to ${folder} is safe: ${untakenWords(untaken)} ${untaken.files === 1 ? "is" : "are"} ${isRefused ? "not taken" : "in no checkpoint format"}. Where it is a checkpoint, name it with --pattern, or save it with \`tidemark save\`; \`tidemark doctor --watch ${folder}\` shows what would be taken.`,
+        { type: "nothing-taken", run, folder, files: untaken.files, bytes: untaken.bytes },
+      ),
+    uploadEnded: (capture) =>
+      terminal.say(endSentence(checkpointName(capture), capture), {
+        type: capture.state,
+        ...captureFacts(capture),
+        fault: capture.fault,
+      }),
+    cannotSustain: ({ run, intervalMs, leastMs }) => {
+      const key = `sustain ${run}`;
+      if (Date.now() - (said.get(key) ?? 0) < FORECAST_QUIET_MS) return;
+      said.set(key, Date.now());
+      const text = `${run} saves every ${formatDuration(intervalMs)}, and this uplink sustains one every ${formatDuration(leastMs)}: older ones will be passed over.`;
+      terminal.say(text, { type: "cannot-sustain", run, intervalMs, leastIntervalMs: leastMs });
+    },
+    draining: (unsafe) => {
+      if (unsafe === 0) return;
+      const text = `Uploading ${unsafe === 1 ? "one checkpoint" : `${formatCount(unsafe)} checkpoints`} while there is time.`;
+      terminal.say(text, { type: "draining", checkpoints: unsafe });
+    },
+    leaving: (backlog) => {
+      for (const run of backlog) terminal.say(...lastWords(run));
+    },
+  };
+}

@@ -1,0 +1,111 @@
+import { formatCount, formatDuration } from "#protocol/base/units.ts";
+import { visibleText } from "#protocol/base/visible-text.ts";
+import { lostWords } from "#protocol/history/losses.ts";
+import type { Terminal } from "../../command-line/terminal.ts";
+
+/** Messages about the program beside the worker, and about where it continues. */
+export interface ProgramMessages {
+  setAside(about: { path: string; place: string; state: "whole" | "doubtful" | "torn" }): void;
+  /** Checkpoints above the chosen one, and nothing shows that this run wrote them. */
+  leftInPlace(about: { run: string; folder: string; names: readonly string[] }): void;
+  /** `--from` was obeyed at an earlier start. */
+  chosenBefore(about: { run: string; from: number | "beginning"; step: number | null }): void;
+  /** A program did not go on from the checkpoint that it was given. `from` null: it began at its beginning. */
+  beganElsewhere(about: { run: string; given: number; from: number | null }): void;
+  /** The framework makes a new folder at its next start, which nobody watches. */
+  writesElsewhere(about: { run: string; folder: string; above: string; next: string }): void;
+  /** A program counts from a lower step again than the run had reached. */
+  lineBegun(about: { run: string; step: number; after: number; epoch: number }): void;
+  /** The program failed at once. `before`: the complete step before the one it was given; null: there is none. */
+  failedAtOnce(about: { run: string; step: number; code: number; ranMs: number; before: number | null }): void;
+  /** A later step than the one that is gone on from is in the bucket, and may not be whole. */
+  doubtfulLater(about: { run: string; step: number; why: string }): void;
+  /** `step` null: it starts from the beginning. */
+  resuming(about: { run: string; step: number | null; path: string | null }): void;
+  /** What an interruption cost. */
+  lost(loss: {
+    run: string;
+    fromStep: number | null;
+    lastStep: number;
+    lostSteps: number;
+    lostMs: number;
+    isEstimated?: boolean | undefined;
+  }): void;
+  programEnded(end: { code: number | null; signal: string | null }): void;
+  restarting(about: { code: number; waitMs: number }): void;
+}
+
+/** Prints how the program beside the worker starts, continues and ends. */
+export const createProgramMessages = (terminal: Terminal): ProgramMessages => ({
+  setAside: ({ path, place, state }) => {
+    const why = {
+      torn: "it was not finished",
+      doubtful: "nothing says whether it was finished",
+      whole: "the run does not go on from it",
+    }[state];
+    terminal.say(`Set ${path} aside as ${place}: ${why}.`, { type: "set-aside", path, place, state });
+  },
+  leftInPlace: ({ run, folder, names }) =>
+    terminal.say(
+      `Left ${names.join(", ")} in ${folder}: nothing shows that ${run} wrote ${names.length === 1 ? "it" : "them"}. A program that takes the highest number goes on from there.`,
+      { type: "left-in-place", run, folder, names },
+    ),
+  chosenBefore: ({ run, from, step }) => {
+    const chosen = from === "beginning" ? "from its beginning" : `from step ${formatCount(from)}`;
+    const now = step === null ? "It has saved nothing since." : `It goes on from step ${formatCount(step)}.`;
+    terminal.say(`${run} was started ${chosen} before (--from). ${now}`, { type: "chosen-before", run, from, step });
+  },
+  beganElsewhere: ({ run, given, from }) =>
+    terminal.say(
+      `The program of ${run} was given step ${formatCount(given)} and began ${from === null ? "at the beginning" : `at step ${formatCount(from)}`}: it looks for its checkpoint somewhere else. TIDEMARK_RESUME_PATH says where the checkpoint is.`,
+      { type: "began-elsewhere", run, given, from },
+    ),
+  writesElsewhere: ({ run, folder, above, next }) =>
+    terminal.say(
+      `The program of ${run} may write elsewhere from now on: because ${folder} is there, its framework makes a new folder in ${above} (${next}). Watch ${above} instead.`,
+      { type: "writes-elsewhere", run, folder, above, next },
+    ),
+  lineBegun: ({ run, step, after, epoch }) =>
+    terminal.say(
+      `Training of ${run} began anew: step ${formatCount(step)} was written after step ${formatCount(after)}. What it writes from now on is kept as epoch ${epoch}; everything before stays in the bucket.`,
+      { type: "line-begun", run, step, after, epoch },
+    ),
+  failedAtOnce: ({ run, step, code, ranMs, before }) => {
+    const what = `The program ended with ${code} after ${formatDuration(ranMs)}, before it saved anything: step ${formatCount(step)} of ${run} may not be what it expects.`;
+    const way =
+      before === null
+        ? "There is no complete step before it; `--from none` starts from the beginning."
+        : `The complete step before it is ${formatCount(before)}; \`tidemark run --from ${before}\` starts there.`;
+    terminal.say(`${what} ${way}`, { type: "failed-at-once", run, step, code, ranMs, before });
+  },
+  doubtfulLater: ({ run, step, why }) =>
+    terminal.say(
+      `Step ${formatCount(step)} of ${run} is in the bucket and doubtful: ${visibleText(why)}. \`tidemark run --from ${step}\` goes on from it all the same.`,
+      { type: "doubtful-later", run, step, why },
+    ),
+  resuming: ({ run, step, path }) => {
+    const text = step === null ? `${run} starts from the beginning.` : `${run} goes on from step ${formatCount(step)}.`;
+    terminal.say(text, { type: "resuming", run, step, path });
+  },
+  lost: ({ run, fromStep, lastStep, lostSteps, lostMs, isEstimated = false }) => {
+    const again = `${lostWords({ lostSteps, lostMs, isEstimated })} ${lostSteps === 0 ? "is" : "are"} done again`;
+    const about = isEstimated && lostSteps > 0 ? "about " : "";
+    const facts = { run, fromStep, lastStep, lostSteps, lostMs, isEstimated };
+    terminal.say(`${run} had come to ${about}step ${formatCount(lastStep)}: ${again}.`, {
+      type: "work-lost",
+      ...facts,
+    });
+  },
+  programEnded: ({ code, signal }) =>
+    terminal.say(signal === null ? `The program ended with ${code}.` : `The program was ended by ${signal}.`, {
+      type: "program-ended",
+      code,
+      signal,
+    }),
+  restarting: ({ code, waitMs }) =>
+    terminal.say(`The program failed (${code}); it is started again in ${formatDuration(waitMs)}.`, {
+      type: "restarting",
+      code,
+      waitMs,
+    }),
+});

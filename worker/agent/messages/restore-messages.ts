@@ -1,0 +1,106 @@
+import { formatBytes, formatCount } from "#protocol/base/units.ts";
+import { visibleText } from "#protocol/base/visible-text.ts";
+import { damageWords, type DamageReport } from "#protocol/checkpoint/damage.ts";
+import { sentenceOf, type Fault, type FaultData } from "#protocol/faults/fault.ts";
+import type { TransferState } from "#protocol/wire/transfer.ts";
+import type { Terminal } from "../../command-line/terminal.ts";
+import type { RestoreCommand } from "../../restore/restore-job.ts";
+import type { CheckCommand } from "../../verification/checker-parts.ts";
+import { checkpointName } from "./checkpoint-name.ts";
+
+/** Messages about restores, verifications and restore drills. */
+export interface RestoreMessages {
+  restoreStarted(command: RestoreCommand): void;
+  restoreEnded(command: RestoreCommand, about: { state: TransferState; fault: Fault | null }): void;
+  /** What was restored runs code when it is loaded, and another node wrote it. */
+  foreignPickles(command: RestoreCommand, about: { node: string; pickles: number }): void;
+  /** The newest one is damaged. */
+  fallingBack(about: { run: string; step: number; from: number; why: string }): void;
+  /** A restore replaced something that is not in the bucket byte for byte, and kept it. */
+  keptReplaced(place: string): void;
+  /** A checkpoint that the state of the newest one names is back too. */
+  restoredToo(about: { run: string; step: number; path: string; why: "named" | "kept" }): void;
+  /** Not all that are kept fit on the disk. `left`: how many stay in the bucket, `step` being the newest of them. */
+  keptNotAll(about: { run: string; step: number; left: number; neededBytes: number; freeBytes: number }): void;
+  keptUnknown(about: { run: string }): void;
+  checkStarted(command: CheckCommand): void;
+  checkEnded(command: CheckCommand, about: { fault: FaultData | null; damage: DamageReport | null }): void;
+}
+
+/** Prints what restores and verifications do. */
+export const createRestoreMessages = (terminal: Terminal): RestoreMessages => ({
+  restoreStarted: (command) =>
+    terminal.say(`Restoring ${checkpointName(command)} to ${command.targetPath}.`, {
+      type: "restore-started",
+      run: command.run,
+      step: command.step,
+      path: command.targetPath,
+    }),
+  restoreEnded: (command, { state, fault }) => {
+    const end = fault === null ? "is in place, every byte verified." : `did not arrive. ${sentenceOf(fault.toData())}`;
+    const text =
+      state === "cancelled"
+        ? `Restore of ${checkpointName(command)} was cancelled.`
+        : `Restore of ${checkpointName(command)} to ${command.targetPath} ${end}`;
+    terminal.say(text, {
+      type: `restore-${state}`,
+      run: command.run,
+      step: command.step,
+      path: command.targetPath,
+      fault: fault?.toData() ?? null,
+    });
+  },
+  foreignPickles: (command, { node, pickles }) => {
+    const files = pickles === 1 ? "one pickle file" : `${formatCount(pickles)} pickle files`;
+    const text = `${checkpointName(command)} has ${files} written by ${visibleText(node)}: loading a pickle runs what is in it.`;
+    terminal.say(text, { type: "foreign-pickles", run: command.run, step: command.step, node, pickles });
+  },
+  fallingBack: ({ run, step, from, why }) =>
+    terminal.say(`Restoring step ${formatCount(step)} of ${run} in place of ${formatCount(from)}. ${why}`, {
+      type: "falling-back",
+      run,
+      step,
+      from,
+    }),
+  keptReplaced: (place) =>
+    terminal.say(
+      `Kept what was there before the restore as ${place}: it is not in the bucket. Remove it when you do not need it.`,
+      { type: "kept-replaced", place },
+    ),
+  restoredToo: ({ run, step, path, why }) =>
+    terminal.say(`Restored ${path} too: ${why === "named" ? `the state of ${run} names it` : "it is kept"}.`, {
+      type: "restored-named",
+      run,
+      step,
+      path,
+      why,
+    }),
+  keptNotAll: ({ run, step, left, neededBytes, freeBytes }) =>
+    terminal.say(
+      `${left === 1 ? "One kept checkpoint" : `${formatCount(left)} kept checkpoints`} of ${run} ${left === 1 ? "stays" : "stay"} in the bucket: step ${formatCount(step)} and the next checkpoint of the program need ${formatBytes(neededBytes)}, ${formatBytes(freeBytes)} are free.`,
+      { type: "kept-not-all", run, step, left, neededBytes, freeBytes },
+    ),
+  keptUnknown: ({ run }) =>
+    terminal.say(
+      `Only the newest checkpoint of ${run} and those that its state names come back: the hub is too old to list what is kept. Update it.`,
+      { type: "kept-unknown", run },
+    ),
+  checkStarted: (command) => {
+    const about = { run: command.run, step: command.step };
+    if (command.kind === "verify")
+      terminal.say(`Verifying ${checkpointName(command)}.`, { type: "verify-started", ...about });
+    else terminal.say(`Rehearsing a restore of ${checkpointName(command)}.`, { type: "drill-started", ...about });
+  },
+  checkEnded: (command, { fault, damage }) => {
+    const about = { run: command.run, step: command.step, fault, damage };
+    const what = command.kind === "verify" ? "Verifying" : "The restore drill of";
+    const text =
+      damage !== null
+        ? `${checkpointName(command)} is damaged: ${damageWords(damage)}.`
+        : fault === null
+          ? `${checkpointName(command)} is as it was committed, every byte.`
+          : `${what} ${checkpointName(command)} did not end well. ${sentenceOf(fault)}`;
+    if (command.kind === "verify") terminal.say(text, { type: "verify-ended", ...about });
+    else terminal.say(text, { type: "drill-ended", ...about });
+  },
+});

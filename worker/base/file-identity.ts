@@ -1,0 +1,14 @@
+import type { BigIntStats } from "node:fs";
+import * as z from "zod";
+
+/** Which file it is and whether it was touched: device and inode, size, time of the last change. Text, because the numbers exceed 2^53. */
+export const fileIdentity = z.object({ dev: z.string(), ino: z.string(), sizeBytes: z.number(), mtimeNs: z.string() });
+export type FileIdentity = z.infer<typeof fileIdentity>;
+
+/** Returns the identity that `stat` tells. */
+export const identityOf = (stats: Pick<BigIntStats, "dev" | "ino" | "size" | "mtimeNs">): FileIdentity => ({
+  dev: String(stats.dev),
+  ino: String(stats.ino),
+  sizeBytes: Number(stats.size),
+  mtimeNs: String(stats.mtimeNs),
+});

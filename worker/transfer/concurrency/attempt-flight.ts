@@ -1,0 +1,105 @@
+import { Fault } from "#protocol/faults/fault.ts";
+import type { Clock } from "#worker/base/clock.ts";
+import { whenAborted } from "#worker/base/when-aborted.ts";
+import { BEGUN_ANEW, SHED, type Flight, type Flying } from "./flight.ts";
+import type { FlightMemory } from "./latency-estimator.ts";
+import type { Gate } from "./semaphore.ts";
+
+/** What the attempts of all flights share. */
+export interface FlightControl {
+  clock: Clock;
+  gate: Gate;
+  memory: FlightMemory;
+  /** It is on its way from now on, and may be hedged, begun anew or shed. */
+  enter(flight: Flying): void;
+  leave(flight: Flying): void;
+}
+
+/**
+ * Runs the attempts of one flight: the first one, and a second one beside it or in its place when `Flying` is told so.
+ * Resolves with the first success, when all attempts have ended; rejects with the first attempt's failure.
+ */
+export function attemptFlight<T>(control: FlightControl, flight: Flight<T>): Promise<T> {
+  const { clock, gate, memory, enter, leave } = control;
+  const stops: AbortController[] = [];
+  const running = new Set<Promise<void>>();
+  const startedAt = clock.now();
+  const outcome = Promise.withResolvers<T>();
+  let firstFailure: unknown;
+  let isWon = false;
+
+  const won = async (result: T, stop: AbortController) => {
+    isWon = true;
+    leave(me);
+    for (const other of stops) if (other !== stop) other.abort(new Fault("CANCELLED"));
+    memory.landed(flight.lengthBytes, clock.now() - startedAt);
+    // Nothing of the loser may still read from the file when the winner is reported.
+    await Promise.allSettled(running);
+    outcome.resolve(result);
+  };
+  const lost = (error: unknown, about: { stop: AbortController; isHedge: boolean }) => {
+    if (isWon) return;
+    if (about.stop.signal.reason === BEGUN_ANEW && !flight.signal.aborted) {
+      me.movedBytes = 0;
+      me.startedAt = clock.now();
+      begin(false);
+      return;
+    }
+    if (about.stop.signal.reason === SHED && !flight.signal.aborted) firstFailure = SHED;
+    else if (!about.isHedge) firstFailure = error;
+    if (running.size > 0) return;
+    leave(me);
+    outcome.reject(firstFailure ?? error);
+  };
+  const begin = (isHedge: boolean) => {
+    const stop = new AbortController();
+    stops.push(stop);
+    const { signal } = stop;
+    // Thousands of `AbortSignal.any` would be felt as memory.
+    const pass = () => stop.abort(flight.signal.reason);
+    if (flight.signal.aborted) pass();
+    const forget = whenAborted(flight.signal, pass);
+    const onMoved = (bytes: number) => {
+      if (!isHedge) me.movedBytes += bytes;
+    };
+    const work = () => flight.attempt({ signal, isHedge, onMoved });
+    const one = async () => {
+      try {
+        const result = isHedge ? await gate.run({ signal, size: "large" }, work) : await work();
+        running.delete(done);
+        await won(result, stop);
+      } catch (error) {
+        running.delete(done);
+        lost(error, { stop, isHedge });
+      } finally {
+        forget();
+      }
+    };
+    const done = one();
+    running.add(done);
+  };
+  const me: Flying = {
+    lengthBytes: flight.lengthBytes,
+    startedAt,
+    movedBytes: 0,
+    isHedged: false,
+    isSmall: flight.isSmall,
+    mayShed: flight.mayShed,
+    mayRepeat: flight.mayRepeat,
+    wasBegunAnew: false,
+    hedge: () => {
+      me.isHedged = true;
+      begin(true);
+    },
+    beginAnew: () => {
+      me.wasBegunAnew = true;
+      stops[0]?.abort(BEGUN_ANEW);
+    },
+    shed: () => {
+      for (const stop of stops) stop.abort(SHED);
+    },
+  };
+  enter(me);
+  begin(false);
+  return outcome.promise;
+}

@@ -1,0 +1,157 @@
+import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
+import { isFault, type Fault } from "#protocol/faults/fault.ts";
+import type { ClaimAnswer, NodeStore } from "#protocol/wire/hello.ts";
+import type { Capture } from "../capture/capture.ts";
+import type { Hub } from "../hub-link/hub.ts";
+import type { Engine } from "../transfer/engine.ts";
+import { measuredOf } from "../transfer/progress/measured-of.ts";
+import type { createEpochCheck } from "./check-epoch.ts";
+import type { LateCommits } from "./commit-late.ts";
+import type { Endings } from "./end-upload.ts";
+import { IS_HUB } from "./judge-failure.ts";
+import type { Recovery } from "./recovery.ts";
+import { announce, commit, sendCapture, type UploadJob } from "./upload.ts";
+import type { UploadState } from "./upload-state.ts";
+import type { UploaderParts } from "./uploader-parts.ts";
+
+/** What attempts are made of. */
+export interface AttemptParts {
+  parts: UploaderParts;
+  state: UploadState;
+  recovery: Recovery;
+  endings: Endings;
+  /** Takes captures whose bytes are all sent while the hub is away. */
+  late: Pick<LateCommits, "keep">;
+  introduce(item: Capture): Promise<ClaimAnswer>;
+  /** Called when the capture has become the active one. */
+  onBegin(): void;
+}
+
+/** The store of one attempt and the engine that sends to it. */
+interface Target {
+  engine: Engine;
+  store: NodeStore;
+}
+
+/**
+ * Creates what sends one capture to one bucket and commits it. Failures go to recovery; the promise rejects with faults
+ * that end this node.
+ */
+export function createAttempt(about: AttemptParts): (item: Capture, target: Target) => Promise<void> {
+  const { parts, state, recovery } = about;
+  const { ledger, hub, clock, signal } = parts;
+  return async (item, target) => {
+    const stop = new AbortController();
+    const watched = parts.homes?.watch(item, target.engine) ?? null;
+    const both = AbortSignal.any([stop.signal, signal, ...(watched === null ? [] : [watched.signal])]);
+    const { promise: ended, resolve: sayEnded } = Promise.withResolvers<void>();
+    state.stop = { controller: stop, ended };
+    await ledger.move(item.id, "running", { by: "node", at: parts.wallNow() });
+    state.active = { capture: item, tally: null, startedAt: clock.now() };
+    about.onBegin();
+    try {
+      const claim = await about.introduce(item);
+      const job: UploadJob = {
+        capture: item,
+        claim,
+        node: parts.node(),
+        store: target.store,
+        hub,
+        journals: parts.journals,
+        signal: both,
+        onStart: (tally) => {
+          state.active = { capture: item, tally, startedAt: clock.now() };
+          watched?.follow(tally);
+        },
+      };
+      const manifest = await sendCapture(target.engine, job);
+      watched?.end();
+      await finish(about, { item, manifest, store: target.store, stopped: both });
+    } catch (error) {
+      await keepCounts(about, item);
+      const away = watched?.away() ?? null;
+      if (away !== null && !stop.signal.aborted && !signal.aborted) {
+        if (await recovery.moveOn(item, away)) return;
+        await recovery.afterFailure(item, { error: away, stopped: false, renewed: false });
+        return;
+      }
+      const renewed = await recovery.renewIfLost(item, error);
+      await recovery.afterFailure(item, { error, stopped: stop.signal.aborted, renewed });
+    } finally {
+      watched?.end();
+      state.active = null;
+      state.stop = null;
+      sayEnded();
+    }
+  };
+}
+
+/** Commits a capture whose bytes are all sent, or keeps the commit for when the hub is back. */
+async function finish(
+  { parts, state, recovery, endings, late }: AttemptParts,
+  { item, manifest, store, stopped }: { item: Capture; manifest: Manifest; store: NodeStore; stopped: AbortSignal },
+): Promise<void> {
+  const { tally = null, startedAt = parts.clock.now() } = state.active ?? {};
+  parts.onSent(tally?.sentBytes ?? 0, parts.clock.now() - startedAt);
+  await keepCounts({ parts, state }, item);
+  const fault = await tryToCommit(parts.hub, manifest, stopped);
+  if (fault === null) {
+    parts.homes?.noteBack(store.profileId);
+    await endings.endSafe(item);
+  } else if (!IS_HUB.has(fault.code) && (await recovery.moveOn(item, fault))) return;
+  else {
+    late.keep({ item, manifest, tally, fault });
+    state.waitingFor = fault;
+    parts.onWaiting(fault);
+  }
+  state.tries = 0;
+}
+
+/** Adds what the attempt sent to the counts of the capture. */
+async function keepCounts({ parts, state }: Pick<AttemptParts, "parts" | "state">, item: Capture): Promise<void> {
+  const tally = state.active?.tally;
+  if (tally == null || tally.sentBytes + tally.retries === 0) return;
+  const partBytes = item.files.reduce((most, file) => Math.max(most, Math.min(file.partBytes, file.sizeBytes)), 0);
+  const measured = measuredOf(tally, { engine: parts.bench(item)?.engine ?? null, partBytes });
+  const counts = {
+    sentBytes: item.sentBytes + tally.sentBytes,
+    retries: item.retries + tally.retries,
+    ...(measured === null ? {} : { measured }),
+  };
+  // On a full disk they are written later: what is sent can be committed all the same, and then makes room.
+  await parts.ledger.update(item.id, counts).catch(() => undefined);
+  state.active = { capture: item, tally: null, startedAt: parts.clock.now() };
+}
+
+/** Commits a checkpoint. Returns null when it is safe, the fault when the hub is away. */
+export async function tryToCommit(hub: Hub, manifest: Manifest, stopped: AbortSignal): Promise<Fault | null> {
+  try {
+    await commit(hub, manifest);
+    return null;
+  } catch (error) {
+    if (stopped.aborted || !isFault(error) || error.retry === "never") throw error;
+    return error;
+  }
+}
+
+/** Claims the epoch of the run the first time, and announces the capture to the hub. Returns the claim. */
+export async function introduceCapture(
+  parts: UploaderParts,
+  checkEpoch: ReturnType<typeof createEpochCheck>,
+  item: Capture,
+): Promise<ClaimAnswer> {
+  const { ledger, runs, hub, homes } = parts;
+  const claim = await runs.epochOf(item.run);
+  checkEpoch(item, claim.epoch);
+  if (item.epoch === null) await ledger.update(item.id, { epoch: claim.epoch });
+  if (!item.announced && homes !== undefined) {
+    const home = await homes.choose(item.run, item.home ?? null);
+    if (home !== (item.home ?? null)) await ledger.update(item.id, { home });
+  }
+  if (!item.announced) {
+    const sealKeyId = parts.bench(item)?.store.sealing?.keyId ?? null;
+    await announce(hub, item, { writerEpoch: claim.epoch, sealKeyId });
+    await ledger.update(item.id, { announced: true });
+  }
+  return claim;
+}

@@ -1,0 +1,139 @@
+import { Fault, toFault } from "#protocol/faults/fault.ts";
+import type { NodeStore } from "#protocol/wire/hello.ts";
+import { jitter } from "../base/breaker.ts";
+import type { Bell } from "../base/wakeable-sleep.ts";
+import type { Capture } from "../capture/capture.ts";
+import { nextToUpload, supersededBy } from "../capture/ledger.ts";
+import { isFatal } from "../hub-link/stream.ts";
+import type { Engine } from "../transfer/engine.ts";
+import type { Ahead } from "./ahead.ts";
+import type { Endings } from "./end-upload.ts";
+import type { Recovery } from "./recovery.ts";
+import type { RefusedUploads } from "./retry-refused.ts";
+import { isHopeless, type Settling } from "./settle-ended.ts";
+import type { UploadState } from "./upload-state.ts";
+import type { UploaderParts } from "./uploader-parts.ts";
+
+const IDLE_MS = 10_000;
+const DRAIN_LOOK_MS = 50;
+
+/** Chooses which capture is sent next, and sends one after another. */
+export interface UploadQueue {
+  /** Sends until the signal fires. Faults: those that end this node. */
+  run(): Promise<void>;
+  /** Lets captures wait again that failed for a reason that may have passed. */
+  retryFailed(): Promise<void>;
+  /** Sends what is nearest to being safe first, from now on. Resolves when nothing is left that could be sent. */
+  drain(): Promise<void>;
+}
+
+/** What a queue is made of. */
+export interface QueueParts {
+  parts: UploaderParts;
+  state: UploadState;
+  bell: Bell;
+  ahead: Ahead;
+  recovery: Recovery;
+  endings: Endings;
+  settling: Settling;
+  refused: RefusedUploads;
+  /** By id: sent, and waiting for the hub to commit it. */
+  uncommitted: { has(id: string): boolean };
+  /** Sends one capture to its end or its failure. */
+  attempt(item: Capture, target: { engine: Engine; store: NodeStore }): Promise<void>;
+}
+
+/** Creates the queue. It sends nothing until `run` is called. */
+export function createUploadQueue(about: QueueParts): UploadQueue {
+  const { parts, state, bell } = about;
+  const { ledger, clock, signal } = parts;
+  return {
+    run: async () => {
+      while (!signal.aborted) {
+        try {
+          if ((await step(about)) === "idle") await bell.wait(IDLE_MS);
+        } catch (error) {
+          if (signal.aborted) return;
+          if (isFatal(error)) throw error;
+          const fault = toFault(error, { op: "upload" });
+          await letRunningWait(about);
+          state.waitingFor = fault;
+          parts.onWaiting(fault);
+          await bell.wait(500 + jitter(clock, ++state.tries));
+        }
+      }
+    },
+    retryFailed: async () => {
+      for (const item of ledger.all()) {
+        if (item.state !== "failed" || item.fault === null || isHopeless(item.fault.code)) continue;
+        await ledger.move(item.id, "waiting", { by: "node", at: parts.wallNow() });
+      }
+    },
+    drain: async () => {
+      state.isDraining = true;
+      await giveWay(about);
+      bell.ring();
+      const isLeft = () => ledger.all().some((item) => item.state === "waiting" || item.state === "running");
+      while (isLeft() && !signal.aborted) {
+        await clock.sleep(DRAIN_LOOK_MS, signal).catch(() => undefined);
+        // A program that still runs may have saved something small meanwhile.
+        await giveWay(about);
+      }
+    },
+  };
+}
+
+/** Sends the capture that is next. Returns `idle` when there is none that could be sent. */
+async function step(about: QueueParts): Promise<"again" | "idle"> {
+  const { parts, state, ahead, recovery, endings } = about;
+  const { ledger, hub } = parts;
+  await about.settling.again();
+  if (!state.isDraining) await about.refused.retry();
+  const bench = parts.bench();
+  if (bench === null) return "idle";
+  const away = await ahead.announceAll();
+  const announced = () => ledger.all().filter((item) => item.announced);
+  for (const item of supersededBy(announced())) await endings.end(item, "superseded", { by: "policy" });
+  const order = state.isDraining ? "least left" : "oldest";
+  const item = nextToUpload(
+    announced().filter(({ id, run }) => !ledger.isHeld(run) && (hub.isUp || ahead.isReady(id))),
+    order,
+  );
+  if (item === null) {
+    if (away !== null) throw away;
+    return "idle";
+  }
+  await ahead.settled(item.id);
+  // A person may have paused or cancelled it meanwhile.
+  if (item.state !== "waiting") return "again";
+  // Its bucket may have gone out of reach since it was announced.
+  const outOfReach = parts.homes?.isAway(item.run, item.home ?? bench.store.profileId) ?? null;
+  if (outOfReach !== null && (await recovery.moveOn(item, outOfReach))) return "again";
+  await about.attempt(item, parts.bench(item) ?? bench);
+  return "again";
+}
+
+/** Lets captures wait again that something unexpected left as running. */
+async function letRunningWait({ parts, uncommitted }: QueueParts): Promise<void> {
+  for (const item of parts.ledger.all()) {
+    if (item.state === "running" && !uncommitted.has(item.id))
+      await parts.ledger.move(item.id, "waiting", { by: "node", at: parts.wallNow() });
+  }
+}
+
+/** Interrupts the active capture for one that can be safe sooner. What was sent of it stays sent. */
+async function giveWay({ parts, state, uncommitted }: QueueParts): Promise<void> {
+  const { ledger } = parts;
+  const { active, stop } = state;
+  if (active === null || stop === null) return;
+  const left = active.capture.sizeBytes - (active.tally?.bytesSure ?? 0);
+  const free = ledger.all().filter(({ run }) => !ledger.isHeld(run));
+  const sooner = nextToUpload(free, "least left");
+  if (sooner === null || sooner.sizeBytes >= left) return;
+  stop.controller.abort(new Fault("CANCELLED"));
+  await stop.ended;
+  const { id } = active.capture;
+  if (ledger.get(id)?.state === "running" && !uncommitted.has(id)) {
+    await ledger.move(id, "waiting", { by: "node", at: parts.wallNow() });
+  }
+}

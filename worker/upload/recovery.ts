@@ -1,0 +1,99 @@
+import { isFault, toFault, type Fault } from "#protocol/faults/fault.ts";
+import { removeOwned } from "../base/disk/change-disk.ts";
+import { jitter } from "../base/breaker.ts";
+import type { Bell } from "../base/wakeable-sleep.ts";
+import type { Capture } from "../capture/capture.ts";
+import { newAttempt } from "../capture/snapshot.ts";
+import { isFatal } from "../hub-link/stream.ts";
+import type { Endings } from "./end-upload.ts";
+import { FORGOTTEN, LOST, mayRequeue } from "./judge-failure.ts";
+import type { RefusedUploads } from "./retry-refused.ts";
+import { journalOf } from "./upload.ts";
+import type { UploadState } from "./upload-state.ts";
+import type { UploaderParts } from "./uploader-parts.ts";
+
+/** Decides what a failed attempt means: send under fresh keys, send to another bucket, wait and try again, or fail. */
+export interface Recovery {
+  /**
+   * Prepares a new attempt where the old one cannot be continued. Objects that are gone or are not ours cannot be mended
+   * under their keys: the capture is sent again under fresh ones. What the hub forgot is announced again, and continues
+   * with the parts it has. Returns whether it did.
+   */
+  renewIfLost(item: Capture, error: unknown): Promise<boolean>;
+  /** Moves the capture to the next bucket under a new attempt. Returns false when no other can be reached. */
+  moveOn(item: Capture, fault: Fault): Promise<boolean>;
+  /** Requeues or fails the capture. `stopped`: a person paused or cancelled it. Faults: those that end this node. */
+  afterFailure(item: Capture, about: { error: unknown; stopped: boolean; renewed: boolean }): Promise<void>;
+  /** Ends the capture as failed. */
+  fail(item: Capture, fault: Fault): Promise<void>;
+}
+
+/** Renewals of one capture before its failure is final. */
+const MOST_RENEWALS = 2;
+
+/** What recovery is made of. */
+export interface RecoveryParts {
+  parts: UploaderParts;
+  state: UploadState;
+  bell: Bell;
+  endings: Endings;
+  refused: RefusedUploads;
+  stopPreparing(id: string): Promise<void>;
+}
+
+/** Creates the recovery of one uploader. It counts the renewals of each capture until this process ends. */
+export function createRecovery({ parts, state, bell, endings, refused, stopPreparing }: RecoveryParts): Recovery {
+  const { ledger, runs, clock, signal } = parts;
+  const renewals = new Map<string, number>();
+  const fail: Recovery["fail"] = async (item, fault) => {
+    // A capture of an earlier epoch does not speak for the present one.
+    const isPresent = item.epoch === null || item.epoch === runs.get(item.run)?.claim?.epoch;
+    if (fault.code === "EPOCH_OVER" && isPresent) runs.end(item.run, fault);
+    refused.note(item, fault.code);
+    await endings.end(item, "failed", { by: "node", fault });
+  };
+  return {
+    fail,
+    renewIfLost: async (item, error) => {
+      const times = renewals.get(item.id) ?? 0;
+      if (!isFault(error) || times >= MOST_RENEWALS) return false;
+      const isForgotten = FORGOTTEN.has(error.code);
+      if (!isForgotten && !LOST.has(error.code)) return false;
+      renewals.set(item.id, times + 1);
+      await stopPreparing(item.id);
+      if (isForgotten) {
+        await ledger.update(item.id, { announced: false });
+        return true;
+      }
+      await removeOwned("journal", journalOf(parts.journals, item));
+      await ledger.update(item.id, { attempt: newAttempt(), announced: false });
+      return true;
+    },
+    moveOn: async (item, fault) => {
+      const from = item.home ?? parts.bench()?.store.profileId ?? "";
+      const to = (await parts.homes?.elsewhere(item.run, from, fault)) ?? null;
+      if (to === null) return false;
+      await stopPreparing(item.id);
+      await removeOwned("journal", journalOf(parts.journals, item));
+      await ledger.update(item.id, { attempt: newAttempt(), announced: false, home: to });
+      if (item.state === "running") await ledger.move(item.id, "waiting", { by: "node", at: parts.wallNow() });
+      bell.ring();
+      return true;
+    },
+    afterFailure: async (item, { error, stopped, renewed }) => {
+      if (signal.aborted) return;
+      // A person wants it paused or cancelled, and moves it now.
+      if (stopped) return;
+      const fault = toFault(error, { op: "upload", subject: item.run });
+      if (isFatal(fault)) throw fault;
+      if (renewed || mayRequeue(fault)) {
+        await ledger.move(item.id, "waiting", { by: "node", at: parts.wallNow(), fault: fault.toData() });
+        state.waitingFor = fault;
+        parts.onWaiting(fault);
+        await clock.sleep(500 + jitter(clock, ++state.tries), signal).catch(() => undefined);
+        return;
+      }
+      await fail(item, fault);
+    },
+  };
+}

@@ -1,0 +1,23 @@
+import type { Fault } from "#protocol/faults/fault.ts";
+import type { Uploader } from "./uploader-parts.ts";
+
+/** State of one uploader that its queue, its attempts and its recovery share. */
+export interface UploadState {
+  /** The capture that is being sent. */
+  active: Uploader["active"];
+  /** Stops that one; `ended` resolves when nothing is being done with it any more. */
+  stop: { controller: AbortController; ended: Promise<void> } | null;
+  waitingFor: Fault | null;
+  /** Failures since the last success: the next wait grows with them. */
+  tries: number;
+  isDraining: boolean;
+}
+
+/** Returns the state of an uploader that sends nothing. */
+export const newUploadState = (): UploadState => ({
+  active: null,
+  stop: null,
+  waitingFor: null,
+  tries: 0,
+  isDraining: false,
+});
