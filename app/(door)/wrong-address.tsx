@@ -2,8 +2,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
 import { statusQuery } from "../_hub/queries.ts";
-import { Banner } from "../_ui/banner.tsx";
-import { ButtonLink } from "../_ui/button.tsx";
+import { Banner } from "../_ui/feedback/banner.tsx";
+import { ButtonLink } from "../_ui/controls/button.tsx";
 
 const never = () => () => undefined;
 

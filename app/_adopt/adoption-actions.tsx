@@ -6,9 +6,9 @@ import type { CheckpointView } from "#protocol/wire/views.ts";
 import { hub } from "../_hub/client.ts";
 import { ConfirmDialog } from "../_hub/confirm-dialog.tsx";
 import { useWhyNot } from "../_hub/person.tsx";
-import { Button } from "../_ui/button.tsx";
-import { say } from "../_ui/toast.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { Button } from "../_ui/controls/button.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 type Asked = "release" | "sums" | null;
 

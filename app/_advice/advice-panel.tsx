@@ -8,11 +8,11 @@ import { useAddressWord } from "../_hub/address.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf } from "../_hub/fault-of.ts";
-import { FilterWords } from "../_ui/filter-words.tsx";
-import { MoreRow } from "../_ui/more-row.tsx";
-import { onDemand } from "../_ui/on-demand.tsx";
-import { Empty, Panel } from "../_ui/panel.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
+import { FilterWords } from "../_ui/controls/filter-words.tsx";
+import { MoreRow } from "../_ui/tables/more-row.tsx";
+import { onDemand } from "../_ui/loading/on-demand.tsx";
+import { Empty, Panel } from "../_ui/layout/panel.tsx";
+import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
 import { AdviceItem } from "./advice-item.tsx";
 
 // Below what people come for.

@@ -3,9 +3,9 @@ import { useState } from "react";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { useAction } from "../_hub/use-action.ts";
-import { Button } from "../_ui/button.tsx";
-import { TextInput } from "../_ui/text-input.tsx";
-import { FilterWords } from "../_ui/filter-words.tsx";
+import { Button } from "../_ui/controls/button.tsx";
+import { TextInput } from "../_ui/controls/text-input.tsx";
+import { FilterWords } from "../_ui/controls/filter-words.tsx";
 
 const TIMES = [
   { id: "7", label: "7 days", days: 7 },

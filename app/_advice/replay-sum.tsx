@@ -2,7 +2,7 @@
 import type { ReplaySum } from "#protocol/links/sum-fates.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import { useRateOrDash } from "../_hub/choices.ts";
-import { Cell, Row, Table, type Column } from "../_ui/table.tsx";
+import { Cell, Row, Table, type Column } from "../_ui/tables/table.tsx";
 
 const COLUMNS: readonly Column[] = [
   { key: "what", head: "Of these" },

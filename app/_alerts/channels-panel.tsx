@@ -10,10 +10,10 @@ import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { useWhyNot } from "../_hub/person.tsx";
 import { useAction } from "../_hub/use-action.ts";
-import { Button } from "../_ui/button.tsx";
-import { Empty, Panel } from "../_ui/panel.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { Button } from "../_ui/controls/button.tsx";
+import { Empty, Panel } from "../_ui/layout/panel.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 interface ChannelsPanelProps {
   channels: readonly ChannelView[];

@@ -8,10 +8,10 @@ import { useWhyNot } from "../_hub/person.tsx";
 import { activeAlertsQuery } from "../_hub/queries.ts";
 import { useAction } from "../_hub/use-action.ts";
 import { QueryFault } from "../_hub/query-fault.tsx";
-import { Button } from "../_ui/button.tsx";
-import { onDemand, onItsWay } from "../_ui/on-demand.tsx";
-import { Empty, Panel } from "../_ui/panel.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
+import { Button } from "../_ui/controls/button.tsx";
+import { onDemand, onItsWay } from "../_ui/loading/on-demand.tsx";
+import { Empty, Panel } from "../_ui/layout/panel.tsx";
+import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
 import { isMuted } from "./is-muted.ts";
 
 const MutedPanel = onDemand(() => import("./muted-panel.tsx").then((module) => module.MutedPanel));

@@ -6,14 +6,14 @@ import { hub } from "../_hub/client.ts";
 import { Form, FormFault } from "../_hub/form.tsx";
 import { hubNow } from "../_hub/live.tsx";
 import { useAction } from "../_hub/use-action.ts";
-import { Dialog } from "../_ui/dialog.tsx";
-import { Field } from "../_ui/field.tsx";
-import { FormEnd } from "../_ui/form-end.tsx";
-import { Select } from "../_ui/select.tsx";
-import { TextField } from "../_ui/text-field.tsx";
-import { fullTime } from "../_ui/times.ts";
-import { say } from "../_ui/toast.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { Dialog } from "../_ui/layout/dialog.tsx";
+import { Field } from "../_forms/field.tsx";
+import { FormEnd } from "../_forms/form-end.tsx";
+import { Select } from "../_ui/controls/select.tsx";
+import { TextField } from "../_forms/text-field.tsx";
+import { fullTime } from "../_ui/text/times.ts";
+import { say } from "../_ui/feedback/toast.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 const HOUR_MS = 3_600_000;
 const TIMES = [

@@ -7,10 +7,10 @@ import { FaultNote } from "../_hub/fault-note.tsx";
 import { hubNow } from "../_hub/live.tsx";
 import { useWhyNot } from "../_hub/person.tsx";
 import { useAction } from "../_hub/use-action.ts";
-import { Button } from "../_ui/button.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { fullTime } from "../_ui/times.ts";
-import { visibleText } from "../_ui/visible-text.ts";
+import { Button } from "../_ui/controls/button.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { fullTime } from "../_ui/text/times.ts";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 /** Shows each mute with its reason, author and end, and a button that ends it. */
 export function MutedPanel({ muted, all }: { muted: readonly RuleView[]; all: number }) {

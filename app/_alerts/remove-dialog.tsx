@@ -3,8 +3,8 @@ import { useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { ConfirmDialog, REMOVE_WORDS } from "../_hub/confirm-dialog.tsx";
 import { useTakeBack } from "../_hub/use-take-back.ts";
-import { say } from "../_ui/toast.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { say } from "../_ui/feedback/toast.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 interface RemoveDialogProps {
   name: string;

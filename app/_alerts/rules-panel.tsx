@@ -11,14 +11,14 @@ import { useWhyNot } from "../_hub/person.tsx";
 import { alertRulesQuery } from "../_hub/queries.ts";
 import { useAction } from "../_hub/use-action.ts";
 import { QueryFault } from "../_hub/query-fault.tsx";
-import { Button } from "../_ui/button.tsx";
-import { Empty, Panel } from "../_ui/panel.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { Button } from "../_ui/controls/button.tsx";
+import { Empty, Panel } from "../_ui/layout/panel.tsx";
+import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { isMuted } from "./is-muted.ts";
 import { conditionWords, scopeWords, SEVERITY_TONES } from "./rule-words.ts";
-import { fullTime } from "../_ui/times.ts";
+import { fullTime } from "../_ui/text/times.ts";
 
 interface RulesPanelProps {
   channels: readonly ChannelView[];

@@ -1,6 +1,6 @@
 "use client";
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useGo } from "../_ui/going.tsx";
+import { useGo } from "../_ui/navigation/going.tsx";
 import { useId, useState } from "react";
 import { ENGINE_NAMES, ENGINES } from "#protocol/benchmarks/engines.ts";
 import { BENCH_PRESETS } from "#protocol/benchmarks/presets.ts";
@@ -9,16 +9,16 @@ import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { profilesQuery } from "../_hub/queries.ts";
 import { newRequestId, useAction } from "../_hub/use-action.ts";
-import { FormEnd } from "../_ui/form-end.tsx";
-import { Dialog } from "../_ui/dialog.tsx";
-import { Field } from "../_ui/field.tsx";
-import { TextField } from "../_ui/text-field.tsx";
-import { Select } from "../_ui/select.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { FormEnd } from "../_forms/form-end.tsx";
+import { Dialog } from "../_ui/layout/dialog.tsx";
+import { Field } from "../_forms/field.tsx";
+import { TextField } from "../_forms/text-field.tsx";
+import { Select } from "../_ui/controls/select.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { needWords, runnable } from "./engine-needs.ts";
 import { PreviewNote } from "./preview-note.tsx";
 import { FIRST_FORM, presetFields, readForm, type StartForm } from "./start-form.ts";
-import { formatBytes } from "../_ui/sizes.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 const PRESETS = Object.entries(BENCH_PRESETS).map(([value, { says, sizeBytes, partBytes, connections }]) => ({
   value,

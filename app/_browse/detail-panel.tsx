@@ -10,16 +10,16 @@ import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf } from "../_hub/fault-of.ts";
 import { useWhyNot } from "../_hub/person.tsx";
-import { Button, IconButton } from "../_ui/button.tsx";
-import { Copy } from "../_ui/copy.tsx";
-import { onDemand } from "../_ui/on-demand.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { Button, IconButton } from "../_ui/controls/button.tsx";
+import { Copy } from "../_ui/controls/copy.tsx";
+import { onDemand } from "../_ui/loading/on-demand.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { CopyMenu } from "./copy-menu.tsx";
 import { Pairs, Preview } from "./preview.tsx";
 import { ProtectedWords } from "./protected-words.tsx";
-import { formatBytes } from "../_ui/sizes.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 const ShareDialog = onDemand(() => import("./share-dialog.tsx").then((module) => module.ShareDialog));
 

@@ -8,11 +8,11 @@ import { FaultDetails } from "../_hub/fault-note.tsx";
 import { faultOf, wordsOf } from "../_hub/fault-of.ts";
 import { useWhyNot } from "../_hub/person.tsx";
 import { useAction } from "../_hub/use-action.ts";
-import { Button } from "../_ui/button.tsx";
-import { Mark } from "../_ui/mark.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { say } from "../_ui/toast.tsx";
-import { shortText, visibleText } from "../_ui/visible-text.ts";
+import { Button } from "../_ui/controls/button.tsx";
+import { Mark } from "../_ui/indicators/mark.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
+import { shortText, visibleText } from "../_ui/text/visible-text.ts";
 import { isJobOpen, jobFacts, jobSentence, jobTone } from "./job-words.ts";
 
 const STATE: Readonly<Record<BucketJobView["state"], string>> = {

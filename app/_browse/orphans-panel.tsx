@@ -8,13 +8,13 @@ import { hub } from "../_hub/client.ts";
 import { ConfirmDialog } from "../_hub/confirm-dialog.tsx";
 import { Listed } from "../_hub/listed.tsx";
 import { useWhyNot } from "../_hub/person.tsx";
-import { Button } from "../_ui/button.tsx";
-import { Empty } from "../_ui/panel.tsx";
-import { Cell, Row, Table, type Column } from "../_ui/table.tsx";
-import { UnreadableNames } from "../_ui/unreadable-names.tsx";
-import { shortText, visibleText } from "../_ui/visible-text.ts";
+import { Button } from "../_ui/controls/button.tsx";
+import { Empty } from "../_ui/layout/panel.tsx";
+import { Cell, Row, Table, type Column } from "../_ui/tables/table.tsx";
+import { UnreadableNames } from "../_ui/tables/unreadable-names.tsx";
+import { shortText, visibleText } from "../_ui/text/visible-text.ts";
 import { ProtectedWords } from "./protected-words.tsx";
-import { formatBytes } from "../_ui/sizes.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "name", head: "Key" },

@@ -8,14 +8,14 @@ import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf } from "../_hub/fault-of.ts";
 import { useAction } from "../_hub/use-action.ts";
-import { Button } from "../_ui/button.tsx";
-import { Dialog } from "../_ui/dialog.tsx";
-import { TextField } from "../_ui/text-field.tsx";
-import { say } from "../_ui/toast.tsx";
-import { shortText } from "../_ui/visible-text.ts";
+import { Button } from "../_ui/controls/button.tsx";
+import { Dialog } from "../_ui/layout/dialog.tsx";
+import { TextField } from "../_forms/text-field.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
+import { shortText } from "../_ui/text/visible-text.ts";
 import { ACTION_WORDS, countOf } from "./job-words.ts";
 import { ProtectedWords } from "./protected-words.tsx";
-import { formatBytes } from "../_ui/sizes.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 interface PlanDialogProps {
   profileId: string;

@@ -5,9 +5,9 @@ import { formatCount } from "#protocol/base/units.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf } from "../_hub/fault-of.ts";
-import { Skeleton } from "../_ui/skeleton.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
-import { formatBytes } from "../_ui/sizes.ts";
+import { Skeleton } from "../_ui/loading/skeleton.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 /** Rows of tensors that are shown; the rest is counted. */
 const TENSORS = 100;

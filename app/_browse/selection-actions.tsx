@@ -2,8 +2,8 @@
 import { useState } from "react";
 import type { BucketAction } from "#protocol/buckets/bucket-jobs.ts";
 import { useWhyNot } from "../_hub/person.tsx";
-import { Button } from "../_ui/button.tsx";
-import { onDemand } from "../_ui/on-demand.tsx";
+import { Button } from "../_ui/controls/button.tsx";
+import { onDemand } from "../_ui/loading/on-demand.tsx";
 import { chosenKeys, versionsPlace, wantedOf, whyNotShare, type Selection } from "./selection.ts";
 import type { Place } from "./use-place.ts";
 

@@ -1,5 +1,5 @@
 import { newRequestId } from "../_hub/use-action.ts";
-import { say } from "../_ui/toast.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
 import { BatchLife, type BatchAction } from "./batch-life.ts";
 import { titleMark, type BatchView, type FileView } from "./batch-view.ts";
 import { askCors, finishUpload, listParts, signParts } from "./calls.ts";

@@ -2,8 +2,8 @@
 import { useState } from "react";
 import { faultOf, wordsOf } from "../_hub/fault-of.ts";
 import { useWhyNot } from "../_hub/person.tsx";
-import { Button } from "../_ui/button.tsx";
-import { say } from "../_ui/toast.tsx";
+import { Button } from "../_ui/controls/button.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
 import type { Wanted } from "./list-wanted.ts";
 
 interface DownloadButtonProps {

@@ -1,7 +1,7 @@
 "use client";
 import { formatCount } from "#protocol/base/units.ts";
-import { Panel } from "../_ui/panel.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
 import { BatchLine } from "./batch-line.tsx";
 import { progressOf } from "./batch-words.ts";
 import { DownloadLine } from "./download-line.tsx";

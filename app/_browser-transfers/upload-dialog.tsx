@@ -7,17 +7,17 @@ import { FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf } from "../_hub/fault-of.ts";
 import { usePerson } from "../_hub/person.tsx";
 import { profilesQuery } from "../_hub/queries.ts";
-import { Button } from "../_ui/button.tsx";
-import { Dialog } from "../_ui/dialog.tsx";
-import { Field } from "../_ui/field.tsx";
-import { TextField } from "../_ui/text-field.tsx";
-import { Select } from "../_ui/select.tsx";
-import { say } from "../_ui/toast.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { Button } from "../_ui/controls/button.tsx";
+import { Dialog } from "../_ui/layout/dialog.tsx";
+import { Field } from "../_forms/field.tsx";
+import { TextField } from "../_forms/text-field.tsx";
+import { Select } from "../_ui/controls/select.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { DropZone } from "./drop-zone.tsx";
 import { fromInput, pickFiles, pickFolder, type Chosen } from "./file-access.ts";
 import { openDesk } from "./use-desk.ts";
-import { formatBytes } from "../_ui/sizes.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 interface UploadDialogProps {
   profileId: string | null;

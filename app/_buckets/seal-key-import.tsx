@@ -4,10 +4,10 @@ import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { useWhyNot } from "../_hub/person.tsx";
 import { useAction } from "../_hub/use-action.ts";
-import { Button } from "../_ui/button.tsx";
-import { Field } from "../_ui/field.tsx";
-import { TextArea } from "../_ui/text-input.tsx";
-import { say } from "../_ui/toast.tsx";
+import { Button } from "../_ui/controls/button.tsx";
+import { Field } from "../_forms/field.tsx";
+import { TextArea } from "../_ui/controls/text-input.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
 
 interface SealKeyImportProps {
   profileId: string;

@@ -6,12 +6,12 @@ import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { useWhyNot } from "../_hub/person.tsx";
 import { useAction } from "../_hub/use-action.ts";
-import { Button } from "../_ui/button.tsx";
-import { CodeBlock } from "../_ui/code-block.tsx";
-import { Field } from "../_ui/field.tsx";
-import { TextInput } from "../_ui/text-input.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { Button } from "../_ui/controls/button.tsx";
+import { CodeBlock } from "../_ui/layout/code-block.tsx";
+import { Field } from "../_forms/field.tsx";
+import { TextInput } from "../_ui/controls/text-input.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { checkpointsWords } from "./sealing-words.ts";
 
 interface SealKeysProps {

@@ -9,13 +9,13 @@ import { useWhyNot } from "../_hub/person.tsx";
 import { isEnded } from "../_hub/transfer-words.ts";
 import { TransferLine } from "../_hub/transfer-line.tsx";
 import { newRequestId, useAction } from "../_hub/use-action.ts";
-import { Button } from "../_ui/button.tsx";
-import { Copy } from "../_ui/copy.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import type { Tone } from "../_ui/mark.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { say } from "../_ui/toast.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { Button } from "../_ui/controls/button.tsx";
+import { Copy } from "../_ui/controls/copy.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import type { Tone } from "../_ui/indicators/mark.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 function stateOf(copy: CopyView): { tone: Tone; text: string } {
   if (copy.state === "copying") return { tone: "moving", text: "being copied" };

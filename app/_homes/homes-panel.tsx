@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { ArrowDown, ArrowUp, X } from "lucide-react";
 import { formatCount } from "#protocol/base/units.ts";
-import { formatBytes } from "../_ui/sizes.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 import { MOST_HOMES, type HomeView, type RunHomesView } from "#protocol/wire/homes.ts";
 import { hub } from "../_hub/client.ts";
 import { Age } from "../_hub/age.tsx";
@@ -11,12 +11,12 @@ import { useWhyNot } from "../_hub/person.tsx";
 import { homesQuery } from "../_hub/queries.ts";
 import { useAction } from "../_hub/use-action.ts";
 import { QueryFault } from "../_hub/query-fault.tsx";
-import { IconButton } from "../_ui/button.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { Select } from "../_ui/select.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { IconButton } from "../_ui/controls/button.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { Select } from "../_ui/controls/select.tsx";
+import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { behindWords, copiesChoices, moved } from "./homes-words.ts";
 
 const ALL = "all";

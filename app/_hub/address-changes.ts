@@ -1,4 +1,4 @@
-import { hear, newestOf, send, startEcho, type Echo } from "../_ui/own-echo.ts";
+import { hear, newestOf, send, startEcho, type Echo } from "../_ui/controls/own-echo.ts";
 
 /**
  * All changes of the view's state in the address. Each is made to the newest address, also when the page has not been drawn with it

@@ -1,7 +1,7 @@
 "use client";
 import { formatDuration } from "#protocol/base/units.ts";
 import { useHubNow, useTimeWords } from "./live.tsx";
-import { clockTime, dayOf, fullTime, shortDay } from "../_ui/times.ts";
+import { clockTime, dayOf, fullTime, shortDay } from "../_ui/text/times.ts";
 
 /** `6 min ago`, by the hub's clock; the full time is in the title. */
 export function Age({ at, suffix = " ago" }: { at: number; suffix?: string }) {

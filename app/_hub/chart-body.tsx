@@ -1,7 +1,7 @@
 "use client";
 import type { QueryObserverResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { Skeleton } from "../_ui/skeleton.tsx";
+import { Skeleton } from "../_ui/loading/skeleton.tsx";
 import { FaultNote } from "./fault-note.tsx";
 import { faultOf } from "./fault-of.ts";
 

@@ -1,6 +1,6 @@
 "use client";
-import type { ChartPart } from "../_ui/chart-zoom.ts";
-import { clockTime } from "../_ui/times.ts";
+import type { ChartPart } from "../_ui/charts/chart-zoom.ts";
+import { clockTime } from "../_ui/text/times.ts";
 import { useAddressWord } from "./address.ts";
 import { RANGES, rangeOf, type ChartWindow, type Range } from "./ranges.ts";
 

@@ -1,8 +1,8 @@
 "use client";
 import { useSyncExternalStore } from "react";
 import { formatRate, type RateUnit, type SizeUnit } from "#protocol/base/units.ts";
-import { setSizeUnit, sizeUnit } from "../_ui/sizes.ts";
-import { setTimeZone, timeZone, type Zone } from "../_ui/times.ts";
+import { setSizeUnit, sizeUnit } from "../_ui/text/sizes.ts";
+import { setTimeZone, timeZone, type Zone } from "../_ui/text/times.ts";
 import { parseTheme, THEME_COOKIE, type Theme } from "./theme-cookie.ts";
 
 /** Choices of this browser, kept as cookies so that the first paint already knows them. Nothing secret. */

@@ -1,5 +1,5 @@
 "use client";
-import { onDemand } from "../_ui/on-demand.tsx";
+import { onDemand } from "../_ui/loading/on-demand.tsx";
 import type { ConfirmProps } from "./confirm-question.tsx";
 
 /** For what is there and will not be. */

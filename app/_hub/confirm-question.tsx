@@ -2,8 +2,8 @@
 import type { ReactNode } from "react";
 import { FaultNote } from "./fault-note.tsx";
 import { useAction } from "./use-action.ts";
-import { Button } from "../_ui/button.tsx";
-import { Dialog } from "../_ui/dialog.tsx";
+import { Button } from "../_ui/controls/button.tsx";
+import { Dialog } from "../_ui/layout/dialog.tsx";
 
 export interface ConfirmProps {
   /** A question: `Remove ada@example.com?` */

@@ -1,10 +1,10 @@
 "use client";
-import { Link } from "../_ui/link.tsx";
+import { Link } from "../_ui/navigation/link.tsx";
 import { sentenceOf } from "#protocol/faults/fault.ts";
 import { formatCount } from "#protocol/base/units.ts";
 import type { EventRow } from "#protocol/wire/views.ts";
-import { Mark } from "../_ui/mark.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { Mark } from "../_ui/indicators/mark.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { ClockTime } from "./age.tsx";
 import { wordsOf } from "./fault-of.ts";
 

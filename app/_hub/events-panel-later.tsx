@@ -1,7 +1,7 @@
 "use client";
-import { onItsWay } from "../_ui/on-demand.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
+import { onItsWay } from "../_ui/loading/on-demand.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
 
 /** What has happened, on pages where it is not what people come for: it takes its room and comes after the rest. */
 export const EventsPanelLater = onItsWay(

@@ -1,5 +1,5 @@
 "use client";
-import { Panel } from "../_ui/panel.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
 import { EventLine } from "./event-line.tsx";
 import { Listed } from "./listed.tsx";
 import { useEvents } from "./use-events.ts";

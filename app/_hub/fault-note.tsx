@@ -1,10 +1,10 @@
 "use client";
 import type { ReactNode } from "react";
 import { sentenceOf, type FaultData } from "#protocol/faults/fault.ts";
-import { Banner } from "../_ui/banner.tsx";
-import { Button } from "../_ui/button.tsx";
-import { Copy } from "../_ui/copy.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { Banner } from "../_ui/feedback/banner.tsx";
+import { Button } from "../_ui/controls/button.tsx";
+import { Copy } from "../_ui/controls/copy.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { wordsOf } from "./fault-of.ts";
 
 interface FaultNoteProps {

@@ -1,7 +1,7 @@
 "use client";
 import { createContext, useContext, useEffect, useRef, useState, type ReactNode } from "react";
 import type { FaultData } from "#protocol/faults/fault.ts";
-import { FormFieldsContext, type FormFields } from "../_ui/form-fields.ts";
+import { FormFieldsContext, type FormFields } from "../_ui/controls/form-fields.ts";
 import { FaultNote } from "./fault-note.tsx";
 import { fieldWordsOf, inWords } from "./field-words.ts";
 

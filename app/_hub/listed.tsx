@@ -1,8 +1,8 @@
 "use client";
 import type { InfiniteQueryObserverResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { MoreRow } from "../_ui/more-row.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
+import { MoreRow } from "../_ui/tables/more-row.tsx";
+import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
 import { FaultNote } from "./fault-note.tsx";
 import { faultOf } from "./fault-of.ts";
 

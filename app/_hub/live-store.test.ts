@@ -3,7 +3,7 @@ import type { LiveMessage, NodeChange } from "#protocol/wire/views.ts";
 import type { LiveState } from "./live-merge.ts";
 import { LiveStore } from "./live-store.ts";
 import { nodeRow } from "#protocol/testing/make-node-row.ts";
-import { FRAME_MS, makeTurns } from "../_ui/make-turns.ts";
+import { FRAME_MS, makeTurns } from "../_ui/rendering/make-turns.ts";
 import { transferRow } from "./make-transfer-row.ts";
 
 beforeEach(() => {

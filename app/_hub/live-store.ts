@@ -1,6 +1,6 @@
 import { changeNode } from "#protocol/fleet/node-changes.ts";
 import type { LiveMessage, NodeRow } from "#protocol/wire/views.ts";
-import { Turns } from "../_ui/turns.ts";
+import { Turns } from "../_ui/rendering/turns.ts";
 import { EMPTY_LIVE, mergeLive, type ListMessage, type LiveState } from "./live-merge.ts";
 
 /** `connecting`: nothing has come yet; `live`: messages come; `lost`: the stream broke and is being made again. */

@@ -1,8 +1,8 @@
 import type { TransferRow } from "#protocol/wire/views.ts";
 import { formatCount, formatDuration, formatEta, formatRate, type RateUnit } from "#protocol/base/units.ts";
-import type { Tone } from "../_ui/mark.tsx";
-import { shortText, visibleText } from "../_ui/visible-text.ts";
-import { formatBytes } from "../_ui/sizes.ts";
+import type { Tone } from "../_ui/indicators/mark.tsx";
+import { shortText, visibleText } from "../_ui/text/visible-text.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 /** A transfer is a sentence. The pieces here are put together by the transfer line; the words are tested on their own. */
 

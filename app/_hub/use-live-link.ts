@@ -1,7 +1,7 @@
 "use client";
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
-import { loadAhead } from "../_ui/load-ahead.ts";
+import { loadAhead } from "../_ui/loading/load-ahead.ts";
 import { hub } from "./client.ts";
 import { liveStore } from "./live-store.ts";
 import { createRefresh } from "./refresh-topics.ts";

@@ -1,6 +1,6 @@
 "use client";
 import { useQueryClient } from "@tanstack/react-query";
-import { say } from "../_ui/toast.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
 import { faultOf, wordsOf } from "./fault-of.ts";
 
 /**

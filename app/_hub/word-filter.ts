@@ -1,4 +1,4 @@
-import { startOfDay } from "../_ui/times.ts";
+import { startOfDay } from "../_ui/text/times.ts";
 
 /** What lists are narrowed by, here as at the hub: part of a name, and days of the zone this browser chose. */
 

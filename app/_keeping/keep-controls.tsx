@@ -10,12 +10,12 @@ import { FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf, wordsOf } from "../_hub/fault-of.ts";
 import { useWhyNot } from "../_hub/person.tsx";
 import { useAction } from "../_hub/use-action.ts";
-import { Button, IconButton } from "../_ui/button.tsx";
-import { Field } from "../_ui/field.tsx";
-import { TextArea, TextInput } from "../_ui/text-input.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { say } from "../_ui/toast.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { Button, IconButton } from "../_ui/controls/button.tsx";
+import { Field } from "../_forms/field.tsx";
+import { TextArea, TextInput } from "../_ui/controls/text-input.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { useKeep, useKeeping } from "./use-keep.ts";
 
 interface KeepControlsProps {

@@ -1,9 +1,9 @@
 "use client";
 import type { ReactNode } from "react";
-import { Field } from "../_ui/field.tsx";
-import { TextInput } from "../_ui/text-input.tsx";
-import { TextField } from "../_ui/text-field.tsx";
-import { Select } from "../_ui/select.tsx";
+import { Field } from "../_forms/field.tsx";
+import { TextInput } from "../_ui/controls/text-input.tsx";
+import { TextField } from "../_forms/text-field.tsx";
+import { Select } from "../_ui/controls/select.tsx";
 import type { PolicyErrors, PolicyForm } from "./policy-form.ts";
 
 interface NumberInputProps {

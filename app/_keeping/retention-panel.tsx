@@ -8,14 +8,14 @@ import { FaultNote } from "../_hub/fault-note.tsx";
 import { useWhyNot } from "../_hub/person.tsx";
 import { useAction } from "../_hub/use-action.ts";
 import { QueryFault } from "../_hub/query-fault.tsx";
-import { Button } from "../_ui/button.tsx";
-import { onDemand } from "../_ui/on-demand.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
-import { say } from "../_ui/toast.tsx";
+import { Button } from "../_ui/controls/button.tsx";
+import { onDemand } from "../_ui/loading/on-demand.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
 import { policyQuery, previewQuery } from "./keeping-queries.ts";
 import { policyWords } from "./policy-words.ts";
-import { formatBytes } from "../_ui/sizes.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 const PolicyDialog = onDemand(() => import("./policy-dialog.tsx").then((module) => module.PolicyDialog));
 

@@ -6,8 +6,8 @@ import type { CheckpointRow } from "#protocol/wire/views.ts";
 import { hub } from "../_hub/client.ts";
 import { faultOf } from "../_hub/fault-of.ts";
 import { checkpointQuery, runQuery } from "../_hub/queries.ts";
-import { say } from "../_ui/toast.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { say } from "../_ui/feedback/toast.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 /**
  * What a person says about one checkpoint. It is shown at once, laid over what the hub said last, until the hub has been

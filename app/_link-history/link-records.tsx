@@ -7,9 +7,9 @@ import { Age } from "../_hub/age.tsx";
 import { useRate } from "../_hub/choices.ts";
 import { hub } from "../_hub/client.ts";
 import { Listed } from "../_hub/listed.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
-import { formatBytes } from "../_ui/sizes.ts";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 import { recordsAsked } from "./records-asked.ts";
 
 const PAGE = 8;

@@ -4,8 +4,8 @@ import type { LossSummary } from "#protocol/history/losses.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { useAction } from "../_hub/use-action.ts";
-import { Button } from "../_ui/button.tsx";
-import { TextInput } from "../_ui/text-input.tsx";
+import { Button } from "../_ui/controls/button.tsx";
+import { TextInput } from "../_ui/controls/text-input.tsx";
 
 interface PriceFormProps {
   /** Null: of all runs that have no price of their own. */

@@ -6,9 +6,9 @@ import { useHubNow } from "../_hub/live.tsx";
 import { nodeSamplesQuery } from "../_hub/queries.ts";
 import { breakAfterMs, chartWindow } from "../_hub/ranges.ts";
 import { QueryFault } from "../_hub/query-fault.tsx";
-import { ChartLater } from "../_ui/chart-later.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { Skeleton } from "../_ui/skeleton.tsx";
+import { ChartLater } from "../_ui/charts/chart-later.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { Skeleton } from "../_ui/loading/skeleton.tsx";
 import { useTrail, type TrailPoint } from "./live-trail.ts";
 
 const HEIGHT = 112;

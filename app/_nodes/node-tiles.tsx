@@ -1,19 +1,19 @@
 "use client";
-import { Link } from "../_ui/link.tsx";
+import { Link } from "../_ui/navigation/link.tsx";
 import { memo, useRef } from "react";
 import { isHeard } from "#protocol/fleet/node-status.ts";
 import { formatCount } from "#protocol/base/units.ts";
 import { useRate } from "../_hub/choices.ts";
 import { useHubNow, useNode } from "../_hub/live.tsx";
 import { backlogAge, nodeStateWords, tideOf, tideWords } from "../_hub/risk-words.ts";
-import { useFrozenOrder } from "../_ui/freeze-order.ts";
-import { formatBytes } from "../_ui/sizes.ts";
-import { Sparkline } from "../_ui/sparkline.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { TideLine } from "../_ui/tide-line.tsx";
-import { useWidth } from "../_ui/use-width.ts";
-import { visibleText } from "../_ui/visible-text.ts";
-import { useRowWindow } from "../_ui/window-rows.ts";
+import { useFrozenOrder } from "../_ui/tables/freeze-order.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
+import { Sparkline } from "../_ui/charts/sparkline.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { TideLine } from "../_ui/indicators/tide-line.tsx";
+import { useWidth } from "../_ui/rendering/use-width.ts";
+import { visibleText } from "../_ui/text/visible-text.ts";
+import { useRowWindow } from "../_ui/tables/window-rows.ts";
 import { nodeFactsLine } from "./node-filter.ts";
 import { tileRows } from "./tile-rows.ts";
 

@@ -3,11 +3,11 @@ import { X } from "lucide-react";
 import { useState } from "react";
 import { useAddress, useAddressWords } from "../_hub/address.ts";
 import { changeKeptText, useKeptText } from "../_hub/kept-text.ts";
-import { Button, IconButton } from "../_ui/button.tsx";
-import { classNames } from "../_ui/class-names.ts";
-import { TextInput } from "../_ui/text-input.tsx";
-import { say } from "../_ui/toast.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { Button, IconButton } from "../_ui/controls/button.tsx";
+import { classNames } from "../_ui/rendering/class-names.ts";
+import { TextInput } from "../_ui/controls/text-input.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { nameWrong, queryOf, readViews, withoutView, withView } from "./saved-views.ts";
 
 const NAME = "tidemark-node-views";

@@ -8,11 +8,11 @@ import { FaultNote } from "../_hub/fault-note.tsx";
 import { Listed } from "../_hub/listed.tsx";
 import { useWhyNot } from "../_hub/person.tsx";
 import { useAction } from "../_hub/use-action.ts";
-import { Button } from "../_ui/button.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { say } from "../_ui/toast.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { Button } from "../_ui/controls/button.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { commandResult, commandState, commandTitle } from "./command-words.ts";
 
 const PAGE = 6;

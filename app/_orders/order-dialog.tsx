@@ -9,14 +9,14 @@ import { useRate } from "../_hub/choices.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { newRequestId, useAction } from "../_hub/use-action.ts";
-import { Button } from "../_ui/button.tsx";
-import { CodeBlock } from "../_ui/code-block.tsx";
-import { Dialog } from "../_ui/dialog.tsx";
-import { Field } from "../_ui/field.tsx";
-import { TextField } from "../_ui/text-field.tsx";
-import { Select } from "../_ui/select.tsx";
-import { say } from "../_ui/toast.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { Button } from "../_ui/controls/button.tsx";
+import { CodeBlock } from "../_ui/layout/code-block.tsx";
+import { Dialog } from "../_ui/layout/dialog.tsx";
+import { Field } from "../_forms/field.tsx";
+import { TextField } from "../_forms/text-field.tsx";
+import { Select } from "../_ui/controls/select.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { NEW_ORDER, ORDERS, orderCurl, readOrder, type OrderForm, type OrderKind } from "./order-form.ts";
 
 interface OrderDialogProps {

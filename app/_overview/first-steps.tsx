@@ -1,5 +1,5 @@
 "use client";
-import { Link } from "../_ui/link.tsx";
+import { Link } from "../_ui/navigation/link.tsx";
 import type { ReactNode } from "react";
 import { formatCount } from "#protocol/base/units.ts";
 import type { ProfileView } from "#protocol/wire/profile-views.ts";
@@ -10,11 +10,11 @@ import { useLiveTransfers } from "../_hub/live.tsx";
 import { NodeTable } from "../_nodes/node-table.tsx";
 import { useDialogs } from "../_shell/dialogs.tsx";
 import { PageHead } from "../_shell/page-head.tsx";
-import { Button, ButtonLink } from "../_ui/button.tsx";
-import { classNames } from "../_ui/class-names.ts";
-import { Mark, type Tone } from "../_ui/mark.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { Button, ButtonLink } from "../_ui/controls/button.tsx";
+import { classNames } from "../_ui/rendering/class-names.ts";
+import { Mark, type Tone } from "../_ui/indicators/mark.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 interface FirstStepsProps {
   fleet: FleetView;

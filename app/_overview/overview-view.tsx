@@ -1,6 +1,6 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "../_ui/link.tsx";
+import { Link } from "../_ui/navigation/link.tsx";
 import { transferPhaseOf } from "#protocol/fleet/node-status.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import type { FleetView, NodeRow } from "#protocol/wire/views.ts";
@@ -13,13 +13,13 @@ import { matchesNothing, NODE_FILTERS, parseNodeFilter, passesFilter, type NodeF
 import { useAddressWord } from "../_hub/address.ts";
 import { useDialogs } from "../_shell/dialogs.tsx";
 import { PageHead } from "../_shell/page-head.tsx";
-import { Button, ButtonLink } from "../_ui/button.tsx";
-import { onDemand, onItsWay } from "../_ui/on-demand.tsx";
-import { classNames } from "../_ui/class-names.ts";
-import { FilterWords } from "../_ui/filter-words.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { Skeleton, SkeletonRows } from "../_ui/skeleton.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { Button, ButtonLink } from "../_ui/controls/button.tsx";
+import { onDemand, onItsWay } from "../_ui/loading/on-demand.tsx";
+import { classNames } from "../_ui/rendering/class-names.ts";
+import { FilterWords } from "../_ui/controls/filter-words.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { Skeleton, SkeletonRows } from "../_ui/loading/skeleton.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { byTrouble, countTroubles, failingNodes, rankNodes, troublesOf, type NodeRanks } from "./trouble.ts";
 import { TroubleStrip } from "./trouble-strip.tsx";
 

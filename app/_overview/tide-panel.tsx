@@ -11,13 +11,13 @@ import { fleetNewsQuery, fleetSamplesQuery } from "../_hub/queries.ts";
 import { chartWindow, RANGES } from "../_hub/ranges.ts";
 import { backlogAge, CONDITION_WORDS } from "../_hub/risk-words.ts";
 import { countConditions } from "../_nodes/node-filter.ts";
-import { Mark } from "../_ui/mark.tsx";
-import { ChartLater } from "../_ui/chart-later.tsx";
-import { FilterWords } from "../_ui/filter-words.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
-import { formatBytes, sizeBase } from "../_ui/sizes.ts";
+import { Mark } from "../_ui/indicators/mark.tsx";
+import { ChartLater } from "../_ui/charts/chart-later.tsx";
+import { FilterWords } from "../_ui/controls/filter-words.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
+import { formatBytes, sizeBase } from "../_ui/text/sizes.ts";
 
 /** What was at risk and what was made safe over time, and five numbers of now. */
 export function TidePanel() {

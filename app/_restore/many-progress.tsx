@@ -8,8 +8,8 @@ import { useLiveTransfers } from "../_hub/live.tsx";
 import { checkpointQuery } from "../_hub/queries.ts";
 import { TransferLine } from "../_hub/transfer-line.tsx";
 import { isEnded } from "../_hub/transfer-words.ts";
-import { Banner } from "../_ui/banner.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { Banner } from "../_ui/feedback/banner.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 interface ManyProgressProps {
   restores: readonly StartedRestore[];

@@ -12,13 +12,13 @@ import { restorePlanQuery, runsQuery } from "../_hub/queries.ts";
 import { isEnded } from "../_hub/transfer-words.ts";
 import { newRequestId, useAction } from "../_hub/use-action.ts";
 import type { RestoreRequest } from "../_shell/dialogs.tsx";
-import { Button, Key } from "../_ui/button.tsx";
-import { Dialog } from "../_ui/dialog.tsx";
-import { Field } from "../_ui/field.tsx";
-import { Empty } from "../_ui/panel.tsx";
-import { Select } from "../_ui/select.tsx";
-import { Skeleton } from "../_ui/skeleton.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { Button, Key } from "../_ui/controls/button.tsx";
+import { Dialog } from "../_ui/layout/dialog.tsx";
+import { Field } from "../_forms/field.tsx";
+import { Empty } from "../_ui/layout/panel.tsx";
+import { Select } from "../_ui/controls/select.tsx";
+import { Skeleton } from "../_ui/loading/skeleton.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { ManyProgress } from "./many-progress.tsx";
 import {
   askedChoice,

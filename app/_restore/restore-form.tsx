@@ -7,16 +7,16 @@ import { useRate } from "../_hub/choices.ts";
 import { useNodes } from "../_hub/live.tsx";
 import { nodeFactsLine } from "../_nodes/node-filter.ts";
 import { wordsOf } from "../_hub/fault-of.ts";
-import { Banner } from "../_ui/banner.tsx";
-import { Button } from "../_ui/button.tsx";
-import { Field } from "../_ui/field.tsx";
-import { TextField } from "../_ui/text-field.tsx";
-import { Mark } from "../_ui/mark.tsx";
-import { onDemand } from "../_ui/on-demand.tsx";
-import { Select } from "../_ui/select.tsx";
-import { Skeleton } from "../_ui/skeleton.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { Banner } from "../_ui/feedback/banner.tsx";
+import { Button } from "../_ui/controls/button.tsx";
+import { Field } from "../_forms/field.tsx";
+import { TextField } from "../_forms/text-field.tsx";
+import { Mark } from "../_ui/indicators/mark.tsx";
+import { onDemand } from "../_ui/loading/on-demand.tsx";
+import { Select } from "../_ui/controls/select.tsx";
+import { Skeleton } from "../_ui/loading/skeleton.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { checkpointNote } from "../_runs/checkpoint-words.ts";
 import { VerifiedNote } from "../_verifying/verified-note.tsx";
 import { FileChoice } from "./file-choice.tsx";
@@ -32,7 +32,7 @@ import {
   type RestoreChoice,
 } from "./restore-choice.ts";
 import { TargetOffers } from "./target-offers.tsx";
-import { formatBytes } from "../_ui/sizes.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 interface RestoreFormProps {
   plan: RestorePlan;

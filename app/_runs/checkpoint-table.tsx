@@ -8,16 +8,16 @@ import { useHubNow, useNode } from "../_hub/live.tsx";
 import { useWhyNot } from "../_hub/person.tsx";
 import { KeepMarks, RowKeeping, tagWords, usePinKey } from "../_keeping/row-keeping.tsx";
 import { useDialogs } from "../_shell/dialogs.tsx";
-import { Button } from "../_ui/button.tsx";
-import { CountCell } from "../_ui/count-cell.tsx";
-import { Cell, Row, RowLink, SpacerRow, Table, type Column } from "../_ui/table.tsx";
-import { Tag } from "../_ui/tag.tsx";
+import { Button } from "../_ui/controls/button.tsx";
+import { CountCell } from "../_ui/tables/count-cell.tsx";
+import { Cell, Row, RowLink, SpacerRow, Table, type Column } from "../_ui/tables/table.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
 import { VerifiedNote } from "../_verifying/verified-note.tsx";
-import { clockTime } from "../_ui/times.ts";
-import { visibleText } from "../_ui/visible-text.ts";
-import { useRowWindow } from "../_ui/window-rows.ts";
+import { clockTime } from "../_ui/text/times.ts";
+import { visibleText } from "../_ui/text/visible-text.ts";
+import { useRowWindow } from "../_ui/tables/window-rows.ts";
 import { checkpointNote, checkpointState, metricWords } from "./checkpoint-words.ts";
-import { formatBytes } from "../_ui/sizes.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 import { lostIds } from "./step-lanes.ts";
 
 const COLUMNS: readonly Column[] = [

@@ -1,8 +1,8 @@
 "use client";
 import { useState } from "react";
-import { Button } from "../_ui/button.tsx";
-import { controlLook } from "../_ui/text-input.tsx";
-import { classNames } from "../_ui/class-names.ts";
+import { Button } from "../_ui/controls/button.tsx";
+import { controlLook } from "../_ui/controls/text-input.tsx";
+import { classNames } from "../_ui/rendering/class-names.ts";
 import type { StepRange } from "./step-range.ts";
 
 interface StepFieldsProps {

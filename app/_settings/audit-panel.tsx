@@ -6,14 +6,14 @@ import { useAddressWord, useAddressWords } from "../_hub/address.ts";
 import { hub } from "../_hub/client.ts";
 import { Listed } from "../_hub/listed.tsx";
 import { useHubNow } from "../_hub/live.tsx";
-import { SearchField } from "../_ui/search-field.tsx";
-import { Button } from "../_ui/button.tsx";
-import { Empty, Panel } from "../_ui/panel.tsx";
-import { Select } from "../_ui/select.tsx";
-import { Cell, Row, Table, TwoLines, type Column } from "../_ui/table.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { SearchField } from "../_ui/controls/search-field.tsx";
+import { Button } from "../_ui/controls/button.tsx";
+import { Empty, Panel } from "../_ui/layout/panel.tsx";
+import { Select } from "../_ui/controls/select.tsx";
+import { Cell, Row, Table, TwoLines, type Column } from "../_ui/tables/table.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { actionsIn, actorsIn } from "./audit-choices.ts";
-import { momentOf } from "../_ui/times.ts";
+import { momentOf } from "../_ui/text/times.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "what", head: "What" },

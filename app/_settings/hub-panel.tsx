@@ -5,12 +5,12 @@ import { useAddressWord } from "../_hub/address.ts";
 import { faultOf } from "../_hub/fault-of.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { hubSettingsQuery } from "../_hub/queries.ts";
-import { SearchField } from "../_ui/search-field.tsx";
-import { Copy } from "../_ui/copy.tsx";
-import { Empty, Panel } from "../_ui/panel.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { shortText, visibleText } from "../_ui/visible-text.ts";
+import { SearchField } from "../_ui/controls/search-field.tsx";
+import { Copy } from "../_ui/controls/copy.tsx";
+import { Empty, Panel } from "../_ui/layout/panel.tsx";
+import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { shortText, visibleText } from "../_ui/text/visible-text.ts";
 
 const LONGEST = 80;
 

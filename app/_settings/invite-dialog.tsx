@@ -5,12 +5,12 @@ import { email, type Role } from "#protocol/wire/requests.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { useAction } from "../_hub/use-action.ts";
-import { Button } from "../_ui/button.tsx";
-import { FormEnd } from "../_ui/form-end.tsx";
-import { Dialog } from "../_ui/dialog.tsx";
-import { Field } from "../_ui/field.tsx";
-import { TextField } from "../_ui/text-field.tsx";
-import { Select } from "../_ui/select.tsx";
+import { Button } from "../_ui/controls/button.tsx";
+import { FormEnd } from "../_forms/form-end.tsx";
+import { Dialog } from "../_ui/layout/dialog.tsx";
+import { Field } from "../_forms/field.tsx";
+import { TextField } from "../_forms/text-field.tsx";
+import { Select } from "../_ui/controls/select.tsx";
 import { LinkOnce } from "./link-once.tsx";
 import { isRole, lastingChoices, ROLE_CHOICES } from "./role-words.ts";
 

@@ -7,10 +7,10 @@ import { faultOf } from "../_hub/fault-of.ts";
 import { useHubNow } from "../_hub/live.tsx";
 import { codesQuery } from "../_hub/queries.ts";
 import { useAction } from "../_hub/use-action.ts";
-import { Button } from "../_ui/button.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { say } from "../_ui/toast.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { Button } from "../_ui/controls/button.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 /** Links that still open something. Not shown while there is none. */
 export function OpenLinksPanel() {

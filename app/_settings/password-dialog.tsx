@@ -5,10 +5,10 @@ import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { sessionsQuery } from "../_hub/queries.ts";
 import { useAction } from "../_hub/use-action.ts";
-import { FormEnd } from "../_ui/form-end.tsx";
-import { Dialog } from "../_ui/dialog.tsx";
-import { TextField } from "../_ui/text-field.tsx";
-import { say } from "../_ui/toast.tsx";
+import { FormEnd } from "../_forms/form-end.tsx";
+import { Dialog } from "../_ui/layout/dialog.tsx";
+import { TextField } from "../_forms/text-field.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
 import { SHORTEST_PASSWORD } from "#protocol/base/password.ts";
 
 type Typed = Record<"old" | "password" | "again", string>;

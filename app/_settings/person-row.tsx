@@ -4,12 +4,12 @@ import type { Role } from "#protocol/wire/requests.ts";
 import { formatCount } from "#protocol/base/units.ts";
 import { Age } from "../_hub/age.tsx";
 import { usePerson } from "../_hub/person.tsx";
-import { Button } from "../_ui/button.tsx";
-import { Select } from "../_ui/select.tsx";
-import { Cell, Row, TwoLines } from "../_ui/table.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
-import { dayOf } from "../_ui/times.ts";
+import { Button } from "../_ui/controls/button.tsx";
+import { Select } from "../_ui/controls/select.tsx";
+import { Cell, Row, TwoLines } from "../_ui/tables/table.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
+import { dayOf } from "../_ui/text/times.ts";
 import { isRole, ROLE_CHOICES } from "./role-words.ts";
 
 const BARE_ROLES = ROLE_CHOICES.map(({ value, label }) => ({ value, label }));

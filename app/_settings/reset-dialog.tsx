@@ -4,9 +4,9 @@ import type { UserView } from "#protocol/fleet/people.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { useAction } from "../_hub/use-action.ts";
-import { Button } from "../_ui/button.tsx";
-import { Dialog } from "../_ui/dialog.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { Button } from "../_ui/controls/button.tsx";
+import { Dialog } from "../_ui/layout/dialog.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { LinkOnce } from "./link-once.tsx";
 
 /** Makes the link for somebody who forgot the password. The old one works until the link is used. */

@@ -2,7 +2,7 @@
 import { useEffect, useRef } from "react";
 import { ResumeUploads } from "../_browser-transfers/resume-uploads.tsx";
 import { useLiveState } from "../_hub/live.tsx";
-import { say } from "../_ui/toast.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
 import { Announcer } from "./announcer.tsx";
 import { PlacesAhead } from "./places-ahead.tsx";
 

@@ -2,7 +2,7 @@
 import { createContext, use, useState, type ReactNode } from "react";
 import { useNode } from "../_hub/live.tsx";
 import type { OrderKind } from "../_orders/order-form.ts";
-import { onDemand } from "../_ui/on-demand.tsx";
+import { onDemand } from "../_ui/loading/on-demand.tsx";
 
 /** The dialogs that can be opened from anywhere. They are loaded when first asked for. */
 export interface RestoreRequest {

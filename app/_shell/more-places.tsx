@@ -1,8 +1,8 @@
 "use client";
 import { usePathname } from "next/navigation";
-import { classNames } from "../_ui/class-names.ts";
-import { Dialog } from "../_ui/dialog.tsx";
-import { Link } from "../_ui/link.tsx";
+import { classNames } from "../_ui/rendering/class-names.ts";
+import { Dialog } from "../_ui/layout/dialog.tsx";
+import { Link } from "../_ui/navigation/link.tsx";
 import { isAt, MORE } from "./nav.tsx";
 
 /** The places that have no room at the bottom of narrow screens. */

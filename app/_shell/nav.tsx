@@ -14,15 +14,15 @@ import {
   type LucideIcon,
 } from "lucide-react";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "../_ui/link.tsx";
+import { Link } from "../_ui/navigation/link.tsx";
 import { usePathname } from "next/navigation";
 import { useState } from "react";
 import { formatCount } from "#protocol/base/units.ts";
 import { useMovingCount, useNodeCount } from "../_hub/live.tsx";
 import { activeAlertsQuery } from "../_hub/queries.ts";
-import { classNames } from "../_ui/class-names.ts";
-import { useGoingTo } from "../_ui/going.tsx";
-import { onDemand } from "../_ui/on-demand.tsx";
+import { classNames } from "../_ui/rendering/class-names.ts";
+import { useGoingTo } from "../_ui/navigation/going.tsx";
+import { onDemand } from "../_ui/loading/on-demand.tsx";
 
 const MorePlaces = onDemand(() => import("./more-places.tsx").then((module) => module.MorePlaces));
 

@@ -17,7 +17,7 @@ import { roleAllows, usePerson } from "../_hub/person.tsx";
 import { hubSettingsQuery, profilesQuery, runsQuery } from "../_hub/queries.ts";
 import { signOut } from "../_hub/sign-out.ts";
 import { nodeFactsLine } from "../_nodes/node-filter.ts";
-import { useGo } from "../_ui/going.tsx";
+import { useGo } from "../_ui/navigation/going.tsx";
 import { useDialogs } from "./dialogs.tsx";
 import { PLACES } from "./nav.tsx";
 import { useFoundSteps } from "./find-steps.ts";

@@ -8,9 +8,9 @@ import { useWhyNot } from "../_hub/person.tsx";
 import { TransferLine } from "../_hub/transfer-line.tsx";
 import { useAction } from "../_hub/use-action.ts";
 import { QueryFault } from "../_hub/query-fault.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { Select } from "../_ui/select.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { Select } from "../_ui/controls/select.tsx";
+import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
 import { DRILL_CHOICES, nextWords, usualWords } from "./drill-words.ts";
 
 const USUAL = "usual";

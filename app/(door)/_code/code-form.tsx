@@ -7,9 +7,9 @@ import { hub } from "../../_hub/client.ts";
 import { FaultNote } from "../../_hub/fault-note.tsx";
 import { statusQuery } from "../../_hub/queries.ts";
 import { useAction } from "../../_hub/use-action.ts";
-import { Button } from "../../_ui/button.tsx";
-import { TextField } from "../../_ui/text-field.tsx";
-import { Panel } from "../../_ui/panel.tsx";
+import { Button } from "../../_ui/controls/button.tsx";
+import { TextField } from "../../_forms/text-field.tsx";
+import { Panel } from "../../_ui/layout/panel.tsx";
 import { SHORTEST_PASSWORD } from "#protocol/base/password.ts";
 
 const WORDS: Record<CodeKind, { title: string; about: string; button: string; busy: string }> = {

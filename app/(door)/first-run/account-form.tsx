@@ -4,8 +4,8 @@ import type { HubStatus } from "#protocol/wire/views.ts";
 import { hub } from "../../_hub/client.ts";
 import { FaultNote } from "../../_hub/fault-note.tsx";
 import { useAction } from "../../_hub/use-action.ts";
-import { Button } from "../../_ui/button.tsx";
-import { TextField } from "../../_ui/text-field.tsx";
+import { Button } from "../../_ui/controls/button.tsx";
+import { TextField } from "../../_forms/text-field.tsx";
 import type { AccountErrors } from "./account-errors.ts";
 import { SHORTEST_PASSWORD } from "#protocol/base/password.ts";
 

@@ -9,9 +9,9 @@ import { faultOf } from "../../_hub/fault-of.ts";
 import { safeNext } from "../../_hub/safe-next.ts";
 import { statusQuery } from "../../_hub/queries.ts";
 import { useAction } from "../../_hub/use-action.ts";
-import { Button } from "../../_ui/button.tsx";
-import { TextField } from "../../_ui/text-field.tsx";
-import { Panel } from "../../_ui/panel.tsx";
+import { Button } from "../../_ui/controls/button.tsx";
+import { TextField } from "../../_forms/text-field.tsx";
+import { Panel } from "../../_ui/layout/panel.tsx";
 
 export function SignInForm() {
   const router = useRouter();

@@ -8,17 +8,17 @@ import { FaultNote } from "../../_hub/fault-note.tsx";
 import { faultOf } from "../../_hub/fault-of.ts";
 import { useWhyNot } from "../../_hub/person.tsx";
 import { profilesQuery } from "../../_hub/queries.ts";
-import { PlainSelect } from "../../_ui/plain-select.tsx";
+import { PlainSelect } from "../../_ui/controls/plain-select.tsx";
 import { Warnings } from "../../_inspect/warnings.tsx";
 import { PageHead } from "../../_shell/page-head.tsx";
-import { SearchField } from "../../_ui/search-field.tsx";
-import { Banner } from "../../_ui/banner.tsx";
-import { Button, ButtonLink } from "../../_ui/button.tsx";
-import { FilterWords } from "../../_ui/filter-words.tsx";
-import { Empty, Panel } from "../../_ui/panel.tsx";
-import { SkeletonRows } from "../../_ui/skeleton.tsx";
-import { onItsWay } from "../../_ui/on-demand.tsx";
-import { visibleText } from "../../_ui/visible-text.ts";
+import { SearchField } from "../../_ui/controls/search-field.tsx";
+import { Banner } from "../../_ui/feedback/banner.tsx";
+import { Button, ButtonLink } from "../../_ui/controls/button.tsx";
+import { FilterWords } from "../../_ui/controls/filter-words.tsx";
+import { Empty, Panel } from "../../_ui/layout/panel.tsx";
+import { SkeletonRows } from "../../_ui/loading/skeleton.tsx";
+import { onItsWay } from "../../_ui/loading/on-demand.tsx";
+import { visibleText } from "../../_ui/text/visible-text.ts";
 
 // Shown when the bucket has answered.
 const FoundRun = onItsWay(() => import("../../_adopt/found-run.tsx").then((module) => module.FoundRun));

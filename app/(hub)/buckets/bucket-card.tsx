@@ -9,12 +9,12 @@ import { hub } from "../../_hub/client.ts";
 import { FaultNote } from "../../_hub/fault-note.tsx";
 import { useWhyNot } from "../../_hub/person.tsx";
 import { useAction } from "../../_hub/use-action.ts";
-import { Button, ButtonLink } from "../../_ui/button.tsx";
-import { Copy } from "../../_ui/copy.tsx";
-import { Panel } from "../../_ui/panel.tsx";
-import { Tag } from "../../_ui/tag.tsx";
-import { visibleText } from "../../_ui/visible-text.ts";
-import { formatBytes } from "../../_ui/sizes.ts";
+import { Button, ButtonLink } from "../../_ui/controls/button.tsx";
+import { Copy } from "../../_ui/controls/copy.tsx";
+import { Panel } from "../../_ui/layout/panel.tsx";
+import { Tag } from "../../_ui/indicators/tag.tsx";
+import { visibleText } from "../../_ui/text/visible-text.ts";
+import { formatBytes } from "../../_ui/text/sizes.ts";
 
 interface BucketCardProps {
   view: ProfileView;

@@ -7,12 +7,12 @@ import { faultOf } from "../../_hub/fault-of.ts";
 import { useWhyNot } from "../../_hub/person.tsx";
 import { profilesQuery } from "../../_hub/queries.ts";
 import { PageHead } from "../../_shell/page-head.tsx";
-import { Button } from "../../_ui/button.tsx";
-import { Empty, Panel } from "../../_ui/panel.tsx";
-import { SkeletonRows } from "../../_ui/skeleton.tsx";
+import { Button } from "../../_ui/controls/button.tsx";
+import { Empty, Panel } from "../../_ui/layout/panel.tsx";
+import { SkeletonRows } from "../../_ui/loading/skeleton.tsx";
 import { BucketCard } from "./bucket-card.tsx";
-import { onDemand } from "../../_ui/on-demand.tsx";
-import { formatBytes } from "../../_ui/sizes.ts";
+import { onDemand } from "../../_ui/loading/on-demand.tsx";
+import { formatBytes } from "../../_ui/text/sizes.ts";
 
 const ProfileDialog = onDemand(() => import("./profile-dialog.tsx").then((module) => module.ProfileDialog));
 const CorsDialog = onDemand(() => import("../../_buckets/cors-dialog.tsx").then((module) => module.CorsDialog));

@@ -4,8 +4,8 @@ import { formatCount } from "#protocol/base/units.ts";
 import type { ProfileView } from "#protocol/wire/profile-views.ts";
 import { hub } from "../../_hub/client.ts";
 import { ConfirmDialog, REMOVE_WORDS } from "../../_hub/confirm-dialog.tsx";
-import { say } from "../../_ui/toast.tsx";
-import { visibleText } from "../../_ui/visible-text.ts";
+import { say } from "../../_ui/feedback/toast.tsx";
+import { visibleText } from "../../_ui/text/visible-text.ts";
 
 export function RemoveDialog({ view, onClose }: { view: ProfileView; onClose: () => void }) {
   const client = useQueryClient();

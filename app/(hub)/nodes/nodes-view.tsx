@@ -10,15 +10,15 @@ import { nextOrder, nodeOrderOf, SORTABLE } from "../../_nodes/node-order.ts";
 import { createSorter } from "../../_nodes/sort-again.ts";
 import { ListTools, useNodeColumns } from "../../_nodes/list-tools.tsx";
 import { columnsOf } from "../../_nodes/node-columns.ts";
-import { Button } from "../../_ui/button.tsx";
-import { FilterWords } from "../../_ui/filter-words.tsx";
-import { Empty, Panel } from "../../_ui/panel.tsx";
+import { Button } from "../../_ui/controls/button.tsx";
+import { FilterWords } from "../../_ui/controls/filter-words.tsx";
+import { Empty, Panel } from "../../_ui/layout/panel.tsx";
 import { PageHead } from "../../_shell/page-head.tsx";
-import { SearchField } from "../../_ui/search-field.tsx";
-import { SkeletonRows } from "../../_ui/skeleton.tsx";
+import { SearchField } from "../../_ui/controls/search-field.tsx";
+import { SkeletonRows } from "../../_ui/loading/skeleton.tsx";
 import { useDialogs } from "../../_shell/dialogs.tsx";
 import { useWhyNot } from "../../_hub/person.tsx";
-import { onDemand } from "../../_ui/on-demand.tsx";
+import { onDemand } from "../../_ui/loading/on-demand.tsx";
 
 // Either of the two is loaded.
 const NodeTable = onDemand(

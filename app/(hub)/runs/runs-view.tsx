@@ -13,15 +13,15 @@ import { useRunStatus } from "../../_runs/use-run-status.ts";
 import { RunTide } from "../../_runs/run-tide.tsx";
 import { useDialogs } from "../../_shell/dialogs.tsx";
 import { PageHead } from "../../_shell/page-head.tsx";
-import { SearchField } from "../../_ui/search-field.tsx";
-import { Button, ButtonLink } from "../../_ui/button.tsx";
-import { FilterWords } from "../../_ui/filter-words.tsx";
-import { Empty, Panel } from "../../_ui/panel.tsx";
-import { SkeletonRows } from "../../_ui/skeleton.tsx";
-import { Cell, Row, RowLink, Table, TwoLines, type Column } from "../../_ui/table.tsx";
-import { Tag } from "../../_ui/tag.tsx";
-import { visibleText } from "../../_ui/visible-text.ts";
-import { formatBytes } from "../../_ui/sizes.ts";
+import { SearchField } from "../../_ui/controls/search-field.tsx";
+import { Button, ButtonLink } from "../../_ui/controls/button.tsx";
+import { FilterWords } from "../../_ui/controls/filter-words.tsx";
+import { Empty, Panel } from "../../_ui/layout/panel.tsx";
+import { SkeletonRows } from "../../_ui/loading/skeleton.tsx";
+import { Cell, Row, RowLink, Table, TwoLines, type Column } from "../../_ui/tables/table.tsx";
+import { Tag } from "../../_ui/indicators/tag.tsx";
+import { visibleText } from "../../_ui/text/visible-text.ts";
+import { formatBytes } from "../../_ui/text/sizes.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "run", head: "Run" },

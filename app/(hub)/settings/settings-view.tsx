@@ -11,12 +11,12 @@ import { useAction } from "../../_hub/use-action.ts";
 import { BrowserPanel } from "../../_settings/browser-panel.tsx";
 import { SessionsPanel } from "../../_settings/sessions-panel.tsx";
 import { PageHead } from "../../_shell/page-head.tsx";
-import { Button } from "../../_ui/button.tsx";
-import { onDemand } from "../../_ui/on-demand.tsx";
+import { Button } from "../../_ui/controls/button.tsx";
+import { onDemand } from "../../_ui/loading/on-demand.tsx";
 import { SettingLine } from "../../_settings/setting-line.tsx";
-import { Panel } from "../../_ui/panel.tsx";
-import { Tabs } from "../../_ui/tabs.tsx";
-import { visibleText } from "../../_ui/visible-text.ts";
+import { Panel } from "../../_ui/layout/panel.tsx";
+import { Tabs } from "../../_ui/layout/tabs.tsx";
+import { visibleText } from "../../_ui/text/visible-text.ts";
 
 const ApiTokensPanel = onDemand(() =>
   import("../../_settings/api-tokens-panel.tsx").then((module) => module.ApiTokensPanel),

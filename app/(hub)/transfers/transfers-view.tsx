@@ -3,7 +3,7 @@ import { formatCount } from "#protocol/base/units.ts";
 import { useRate } from "../../_hub/choices.ts";
 import { useFleet } from "../../_hub/live.tsx";
 import { PageHead } from "../../_shell/page-head.tsx";
-import { onItsWay } from "../../_ui/on-demand.tsx";
+import { onItsWay } from "../../_ui/loading/on-demand.tsx";
 import { TransfersPanel } from "../../_transfers/transfers-panel.tsx";
 
 const JobsPanel = onItsWay(() => import("../../_browse/jobs-panel.tsx").then((module) => module.JobsPanel));

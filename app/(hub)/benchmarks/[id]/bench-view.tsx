@@ -17,12 +17,12 @@ import { useWhyNot } from "../../../_hub/person.tsx";
 import { useAction } from "../../../_hub/use-action.ts";
 import { saveText } from "../../../_link-history/save-text.ts";
 import { PageHead } from "../../../_shell/page-head.tsx";
-import { Button } from "../../../_ui/button.tsx";
-import { onDemand } from "../../../_ui/on-demand.tsx";
-import { SkeletonRows } from "../../../_ui/skeleton.tsx";
-import { Tag } from "../../../_ui/tag.tsx";
-import { visibleText } from "../../../_ui/visible-text.ts";
-import { formatBytes } from "../../../_ui/sizes.ts";
+import { Button } from "../../../_ui/controls/button.tsx";
+import { onDemand } from "../../../_ui/loading/on-demand.tsx";
+import { SkeletonRows } from "../../../_ui/loading/skeleton.tsx";
+import { Tag } from "../../../_ui/indicators/tag.tsx";
+import { visibleText } from "../../../_ui/text/visible-text.ts";
+import { formatBytes } from "../../../_ui/text/sizes.ts";
 
 const CasesPanel = onDemand(() => import("../../../_benchmarks/cases-panel.tsx").then((module) => module.CasesPanel));
 const TurnsPanel = onDemand(() => import("../../../_benchmarks/turns-panel.tsx").then((module) => module.TurnsPanel));

@@ -16,12 +16,12 @@ import { NOTHING_CHOSEN, wantedOf } from "../../../_browse/selection.ts";
 import { folderAbove, usePlace } from "../../../_browse/use-place.ts";
 import { useFolder } from "../../../_browse/use-folder.ts";
 import { PageHead } from "../../../_shell/page-head.tsx";
-import { Button, ButtonLink } from "../../../_ui/button.tsx";
-import { onDemand, onItsWay } from "../../../_ui/on-demand.tsx";
-import { Panel } from "../../../_ui/panel.tsx";
-import { Skeleton } from "../../../_ui/skeleton.tsx";
-import { visibleText } from "../../../_ui/visible-text.ts";
-import { formatBytes } from "../../../_ui/sizes.ts";
+import { Button, ButtonLink } from "../../../_ui/controls/button.tsx";
+import { onDemand, onItsWay } from "../../../_ui/loading/on-demand.tsx";
+import { Panel } from "../../../_ui/layout/panel.tsx";
+import { Skeleton } from "../../../_ui/loading/skeleton.tsx";
+import { visibleText } from "../../../_ui/text/visible-text.ts";
+import { formatBytes } from "../../../_ui/text/sizes.ts";
 
 const FolderList = onItsWay(() => import("../../../_browse/folder-list.tsx").then((module) => module.FolderList));
 const SelectionBar = onDemand(() => import("../../../_browse/selection-bar.tsx").then((module) => module.SelectionBar));

@@ -9,11 +9,11 @@ import { useHubNow } from "../../../_hub/live.tsx";
 import { nodeSamplesQuery } from "../../../_hub/queries.ts";
 import { breakAfterMs, chartWindow, RANGES } from "../../../_hub/ranges.ts";
 import { useTrail } from "../../../_nodes/live-trail.ts";
-import { ChartLater } from "../../../_ui/chart-later.tsx";
-import { FilterWords } from "../../../_ui/filter-words.tsx";
-import { Panel } from "../../../_ui/panel.tsx";
-import { Tag } from "../../../_ui/tag.tsx";
-import { formatBytes, sizeBase } from "../../../_ui/sizes.ts";
+import { ChartLater } from "../../../_ui/charts/chart-later.tsx";
+import { FilterWords } from "../../../_ui/controls/filter-words.tsx";
+import { Panel } from "../../../_ui/layout/panel.tsx";
+import { Tag } from "../../../_ui/indicators/tag.tsx";
+import { formatBytes, sizeBase } from "../../../_ui/text/sizes.ts";
 
 const NONE: readonly SamplePoint[] = [];
 const SAMPLES = ["upBytesPerSecond", "downBytesPerSecond", "atRiskBytes"] as const;

@@ -15,14 +15,14 @@ import { useTitle } from "../../../_hub/title.ts";
 import { useDialogs } from "../../../_shell/dialogs.tsx";
 import { PageHead } from "../../../_shell/page-head.tsx";
 import { cannotSustain } from "../../../_nodes/sustain.ts";
-import { Banner } from "../../../_ui/banner.tsx";
-import { Button, ButtonLink } from "../../../_ui/button.tsx";
-import { Panel } from "../../../_ui/panel.tsx";
-import { Skeleton, SkeletonRows } from "../../../_ui/skeleton.tsx";
-import { Tag } from "../../../_ui/tag.tsx";
-import { visibleText } from "../../../_ui/visible-text.ts";
+import { Banner } from "../../../_ui/feedback/banner.tsx";
+import { Button, ButtonLink } from "../../../_ui/controls/button.tsx";
+import { Panel } from "../../../_ui/layout/panel.tsx";
+import { Skeleton, SkeletonRows } from "../../../_ui/loading/skeleton.tsx";
+import { Tag } from "../../../_ui/indicators/tag.tsx";
+import { visibleText } from "../../../_ui/text/visible-text.ts";
 import { NodeFactsLine } from "./node-facts-line.tsx";
-import { onDemand, onItsWay } from "../../../_ui/on-demand.tsx";
+import { onDemand, onItsWay } from "../../../_ui/loading/on-demand.tsx";
 
 const CommandsPanel = onDemand(
   () => import("../../../_orders/commands-panel.tsx").then((module) => module.CommandsPanel),

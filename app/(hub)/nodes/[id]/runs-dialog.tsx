@@ -5,11 +5,11 @@ import { readRunPatterns, runPatternsWrong } from "../../../_add-node/run-patter
 import { hub } from "../../../_hub/client.ts";
 import { FaultNote } from "../../../_hub/fault-note.tsx";
 import { useAction } from "../../../_hub/use-action.ts";
-import { Button } from "../../../_ui/button.tsx";
-import { Dialog } from "../../../_ui/dialog.tsx";
-import { TextField } from "../../../_ui/text-field.tsx";
-import { say } from "../../../_ui/toast.tsx";
-import { visibleText } from "../../../_ui/visible-text.ts";
+import { Button } from "../../../_ui/controls/button.tsx";
+import { Dialog } from "../../../_ui/layout/dialog.tsx";
+import { TextField } from "../../../_forms/text-field.tsx";
+import { say } from "../../../_ui/feedback/toast.tsx";
+import { visibleText } from "../../../_ui/text/visible-text.ts";
 
 /** Which runs a node may write. */
 export function RunsDialog({ node, onClose }: { node: NodeRow; onClose: () => void }) {

@@ -1,6 +1,6 @@
 "use client";
 import { usePrefetchQuery, useQuery } from "@tanstack/react-query";
-import { Link } from "../../../_ui/link.tsx";
+import { Link } from "../../../_ui/navigation/link.tsx";
 
 import { isHeard, type NodeState } from "#protocol/fleet/node-status.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
@@ -19,15 +19,15 @@ import { countCheckpoints, useCheckpointPages, type CheckpointFilter } from "../
 import { readRange, type StepRange } from "../../../_runs/step-range.ts";
 import { useDialogs } from "../../../_shell/dialogs.tsx";
 import { PageHead } from "../../../_shell/page-head.tsx";
-import { Button, ButtonLink } from "../../../_ui/button.tsx";
-import { Copy } from "../../../_ui/copy.tsx";
-import { FilterWords } from "../../../_ui/filter-words.tsx";
-import { onDemand, onItsWay } from "../../../_ui/on-demand.tsx";
-import { Panel } from "../../../_ui/panel.tsx";
-import { Skeleton, SkeletonRows } from "../../../_ui/skeleton.tsx";
-import { Tag } from "../../../_ui/tag.tsx";
-import { visibleText } from "../../../_ui/visible-text.ts";
-import { formatBytes } from "../../../_ui/sizes.ts";
+import { Button, ButtonLink } from "../../../_ui/controls/button.tsx";
+import { Copy } from "../../../_ui/controls/copy.tsx";
+import { FilterWords } from "../../../_ui/controls/filter-words.tsx";
+import { onDemand, onItsWay } from "../../../_ui/loading/on-demand.tsx";
+import { Panel } from "../../../_ui/layout/panel.tsx";
+import { Skeleton, SkeletonRows } from "../../../_ui/loading/skeleton.tsx";
+import { Tag } from "../../../_ui/indicators/tag.tsx";
+import { visibleText } from "../../../_ui/text/visible-text.ts";
+import { formatBytes } from "../../../_ui/text/sizes.ts";
 
 const RunTide = onItsWay(() => import("../../../_runs/run-tide.tsx").then((part) => part.RunTide));
 const RunSteps = onItsWay(

@@ -1,4 +1,4 @@
-import { classNames } from "./class-names.ts";
+import { classNames } from "../rendering/class-names.ts";
 import { tideShares, type Tide } from "./tide-shares.ts";
 
 interface TideLineProps {

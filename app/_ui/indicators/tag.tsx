@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { classNames } from "./class-names.ts";
+import { classNames } from "../rendering/class-names.ts";
 import { Mark, type Tone } from "./mark.tsx";
 
 const LOOK: Record<Tone, string> = {

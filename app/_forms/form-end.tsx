@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { Button } from "./button.tsx";
+import { Button } from "../_ui/controls/button.tsx";
 
 interface FormEndProps {
   /** What the button that sends the form says, and what it says while that is under way. */

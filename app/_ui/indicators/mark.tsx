@@ -1,4 +1,4 @@
-import { classNames } from "./class-names.ts";
+import { classNames } from "../rendering/class-names.ts";
 
 /** Each state has its own shape as well as its hue, the same in tables, charts, timelines and sentences. */
 export type Tone = "safe" | "moving" | "risk" | "lost" | "quiet";

@@ -1,4 +1,4 @@
-import { clockTime, shortDay, zoneShiftMs } from "./times.ts";
+import { clockTime, shortDay, zoneShiftMs } from "../text/times.ts";
 
 /** Scales of a chart over time: round ticks, and paths that break where samples are missing. */
 

@@ -1,6 +1,6 @@
 "use client";
 import { formatCount } from "#protocol/base/units.ts";
-import { classNames } from "./class-names.ts";
+import { classNames } from "../rendering/class-names.ts";
 
 interface FilterWord {
   id: string;

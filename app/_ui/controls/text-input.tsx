@@ -1,6 +1,6 @@
 "use client";
 import type { ComponentProps } from "react";
-import { classNames } from "./class-names.ts";
+import { classNames } from "../rendering/class-names.ts";
 
 /** Apart from `field.tsx`, so that pages with a control and no form stay small. */
 export const controlLook =

@@ -1,7 +1,7 @@
 "use client";
 import { useContext, useEffect, useId, type ReactNode } from "react";
-import { classNames } from "./class-names.ts";
-import { FormFieldsContext } from "./form-fields.ts";
+import { classNames } from "../_ui/rendering/class-names.ts";
+import { FormFieldsContext } from "../_ui/controls/form-fields.ts";
 
 interface FieldProps {
   label: string;

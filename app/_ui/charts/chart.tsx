@@ -1,7 +1,7 @@
 "use client";
 import { ChartLine, Table2 } from "lucide-react";
 import { useId, useLayoutEffect, useRef, useState } from "react";
-import { Button, IconButton } from "./button.tsx";
+import { Button, IconButton } from "../controls/button.tsx";
 import { useChartHand } from "./chart-hand.ts";
 import { layOutChart, type Axis, type Series } from "./chart-layout.ts";
 import { ChartReadout, placeWords } from "./chart-readout.tsx";
@@ -11,9 +11,9 @@ import type { ChartPart } from "./chart-zoom.ts";
 import { useCrosshair } from "./crosshair.ts";
 import { drawChart } from "./draw-chart.ts";
 import type { ChartMarker } from "./place-markers.ts";
-import { clockTime } from "./times.ts";
+import { clockTime } from "../text/times.ts";
 import { useColours } from "./use-colours.ts";
-import { useWidth } from "./use-width.ts";
+import { useWidth } from "../rendering/use-width.ts";
 
 export interface ChartProps {
   label: string;

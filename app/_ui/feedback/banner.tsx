@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
-import { classNames } from "./class-names.ts";
-import { Mark, type Tone } from "./mark.tsx";
+import { classNames } from "../rendering/class-names.ts";
+import { Mark, type Tone } from "../indicators/mark.tsx";
 
 const EDGE: Record<Tone, string> = {
   safe: "border-safe/45",

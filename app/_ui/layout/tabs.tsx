@@ -1,6 +1,6 @@
 "use client";
 import { useId, type KeyboardEvent, type ReactNode } from "react";
-import { classNames } from "./class-names.ts";
+import { classNames } from "../rendering/class-names.ts";
 import { tabAfter } from "./tab-after.ts";
 
 interface TabItem {

@@ -1,5 +1,5 @@
 import type { CSSProperties } from "react";
-import { classNames } from "./class-names.ts";
+import { classNames } from "../rendering/class-names.ts";
 
 export function Skeleton({ className, style }: { className?: string; style?: CSSProperties }) {
   return <span aria-hidden style={style} className={classNames("shimmer block rounded-1", className)} />;

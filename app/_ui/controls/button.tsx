@@ -1,7 +1,7 @@
 "use client";
-import { Link } from "./link.tsx";
+import { Link } from "../navigation/link.tsx";
 import type { ComponentProps, ReactNode } from "react";
-import { classNames } from "./class-names.ts";
+import { classNames } from "../rendering/class-names.ts";
 
 export type ButtonLook = "main" | "plain" | "quiet" | "danger";
 

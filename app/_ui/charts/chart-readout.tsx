@@ -1,9 +1,9 @@
 import { formatCount } from "#protocol/base/units.ts";
 import type { Axis, Series } from "./chart-layout.ts";
-import { classNames } from "./class-names.ts";
-import { Mark } from "./mark.tsx";
+import { classNames } from "../rendering/class-names.ts";
+import { Mark } from "../indicators/mark.tsx";
 import type { ChartMarker } from "./place-markers.ts";
-import { clockSeconds } from "./times.ts";
+import { clockSeconds } from "../text/times.ts";
 
 /** The place under the crosshair in words: the time to the second, or the step. */
 export const placeWords = (axis: Axis, at: number): string =>

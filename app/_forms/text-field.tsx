@@ -1,7 +1,7 @@
 "use client";
 import type { ComponentProps } from "react";
 import { Field } from "./field.tsx";
-import { TextInput } from "./text-input.tsx";
+import { TextInput } from "../_ui/controls/text-input.tsx";
 
 interface TextFieldProps
   extends

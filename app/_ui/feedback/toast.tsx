@@ -1,8 +1,8 @@
 "use client";
 import { useSyncExternalStore } from "react";
 import { X } from "lucide-react";
-import { Button, IconButton } from "./button.tsx";
-import { Mark, type Tone } from "./mark.tsx";
+import { Button, IconButton } from "../controls/button.tsx";
+import { Mark, type Tone } from "../indicators/mark.tsx";
 
 interface Note {
   id: number;

@@ -1,5 +1,5 @@
 import type { ChartLayout } from "./chart-layout.ts";
-import type { Tone } from "./mark.tsx";
+import type { Tone } from "../indicators/mark.tsx";
 
 /** Something that happened at a moment: a dotted line with a few words. */
 export interface ChartMarker {

@@ -1,5 +1,5 @@
-import { Copy } from "./copy.tsx";
-import { visibleText } from "./visible-text.ts";
+import { Copy } from "../controls/copy.tsx";
+import { visibleText } from "../text/visible-text.ts";
 
 /** Lines to paste elsewhere. What is copied is the text itself; what is shown has its unseen characters escaped. */
 export function CodeBlock({ text, label }: { text: string; label: string }) {

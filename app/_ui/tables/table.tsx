@@ -1,6 +1,6 @@
-import { Link } from "./link.tsx";
+import { Link } from "../navigation/link.tsx";
 import type { ComponentProps, ReactNode } from "react";
-import { classNames } from "./class-names.ts";
+import { classNames } from "../rendering/class-names.ts";
 
 /**
  * From which width on a column is shown: of the screen, or of the table itself (`room`, `more room`) where it may stand

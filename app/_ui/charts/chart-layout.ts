@@ -1,5 +1,5 @@
 import { stepTicks, ticksBetween, ticksFor, timeTicks, type Point } from "./chart-scale.ts";
-import type { Tone } from "./mark.tsx";
+import type { Tone } from "../indicators/mark.tsx";
 
 /** What runs from left to right: the hub's time in milliseconds, or steps of training. */
 export type Axis = "time" | "steps";

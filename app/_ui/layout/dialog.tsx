@@ -2,8 +2,8 @@
 import { Dialog as Base } from "@base-ui/react/dialog";
 import { X } from "lucide-react";
 import { useRef, type ReactNode } from "react";
-import { IconButton } from "./button.tsx";
-import { classNames } from "./class-names.ts";
+import { IconButton } from "../controls/button.tsx";
+import { classNames } from "../rendering/class-names.ts";
 import { useReturnFocus } from "./return-focus.ts";
 
 interface DialogProps {

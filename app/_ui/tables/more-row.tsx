@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { Button } from "./button.tsx";
+import { Button } from "../controls/button.tsx";
 
 interface MoreRowProps {
   /** What the button is called: "Earlier", "More". */

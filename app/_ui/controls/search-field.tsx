@@ -1,6 +1,6 @@
 "use client";
 import { Search } from "lucide-react";
-import { classNames } from "./class-names.ts";
+import { classNames } from "../rendering/class-names.ts";
 import { controlLook } from "./text-input.tsx";
 import { useTypedText } from "./use-typed-text.ts";
 

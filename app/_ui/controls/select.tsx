@@ -3,7 +3,7 @@ import { CSPProvider } from "@base-ui/react/csp-provider";
 import { Select as Base } from "@base-ui/react/select";
 import { Check, ChevronDown } from "lucide-react";
 import { useContext, type ReactNode } from "react";
-import { classNames } from "./class-names.ts";
+import { classNames } from "../rendering/class-names.ts";
 import { controlLook } from "./text-input.tsx";
 import { FormFieldsContext } from "./form-fields.ts";
 
