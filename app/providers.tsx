@@ -1,7 +1,7 @@
 "use client";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
-import { faultOf } from "./_hub/fault-of.ts";
+import { faultOf } from "./_hub/faults/fault-of.ts";
 import { Toasts } from "./_ui/feedback/toast.tsx";
 
 // Otherwise the first schema tries whether code may be made from text, which the content security policy reports. Said where

@@ -2,9 +2,9 @@
 import { useId, useRef, useState } from "react";
 import type { RecognisedRun } from "#protocol/recognition/recognise.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { useAction } from "../_hub/use-action.ts";
+import { hub } from "../_hub/queries/client.ts";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { useAction } from "../_hub/actions/use-action.ts";
 import { Button } from "../_ui/controls/button.tsx";
 import { TextInput } from "../_ui/controls/text-input.tsx";
 import { Panel } from "../_ui/layout/panel.tsx";

@@ -1,6 +1,6 @@
 import type { AdoptionView } from "#protocol/checkpoint/adopted.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { Age } from "../_hub/age.tsx";
+import { Age } from "../_hub/live/age.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";
 
 /** Whether anything but its ETags vouches for what was adopted. */

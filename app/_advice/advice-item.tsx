@@ -2,11 +2,11 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Advice } from "#protocol/alerts/advice.ts";
-import { useRate } from "../_hub/choices.ts";
-import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { useWhyNot } from "../_hub/person.tsx";
-import { useAction } from "../_hub/use-action.ts";
+import { useRate } from "../_hub/preferences/choices.ts";
+import { hub } from "../_hub/queries/client.ts";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { useWhyNot } from "../_hub/session/person.tsx";
+import { useAction } from "../_hub/actions/use-action.ts";
 import { Button, ButtonLink } from "../_ui/controls/button.tsx";
 import { Mark } from "../_ui/indicators/mark.tsx";
 import { say } from "../_ui/feedback/toast.tsx";

@@ -3,7 +3,7 @@ import type { AdviceAnswer, RateSpread } from "#protocol/alerts/advice.ts";
 import { isFault } from "#protocol/faults/fault.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import { parseSize } from "#protocol/wire/read-units.ts";
-import { useAddressWord } from "../_hub/address.ts";
+import { useAddressWord } from "../_hub/address/address.ts";
 import { TextInput } from "../_ui/controls/text-input.tsx";
 import { Panel } from "../_ui/layout/panel.tsx";
 import { Cell, Row, Table, type Column } from "../_ui/tables/table.tsx";

@@ -2,7 +2,7 @@
 import { Link } from "../_ui/navigation/link.tsx";
 import type { AlertRow } from "#protocol/alerts/alert-views.ts";
 import { formatDuration } from "#protocol/base/units.ts";
-import { Age } from "../_hub/age.tsx";
+import { Age } from "../_hub/live/age.tsx";
 import { Button } from "../_ui/controls/button.tsx";
 import { Tag } from "../_ui/indicators/tag.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";

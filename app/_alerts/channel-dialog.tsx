@@ -10,9 +10,9 @@ import {
   type ChannelKind,
 } from "#protocol/alerts/channel-kinds.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { hub } from "../_hub/client.ts";
-import { Form, FormFault } from "../_hub/form.tsx";
-import { useAction } from "../_hub/use-action.ts";
+import { hub } from "../_hub/queries/client.ts";
+import { Form, FormFault } from "../_forms/form.tsx";
+import { useAction } from "../_hub/actions/use-action.ts";
 import { FormEnd } from "../_forms/form-end.tsx";
 import { Dialog } from "../_ui/layout/dialog.tsx";
 import { Field } from "../_forms/field.tsx";

@@ -2,10 +2,10 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { RuleView } from "#protocol/alerts/alert-views.ts";
-import { hub } from "../_hub/client.ts";
-import { Form, FormFault } from "../_hub/form.tsx";
-import { hubNow } from "../_hub/live.tsx";
-import { useAction } from "../_hub/use-action.ts";
+import { hub } from "../_hub/queries/client.ts";
+import { Form, FormFault } from "../_forms/form.tsx";
+import { hubNow } from "../_hub/live/live.tsx";
+import { useAction } from "../_hub/actions/use-action.ts";
 import { Dialog } from "../_ui/layout/dialog.tsx";
 import { Field } from "../_forms/field.tsx";
 import { FormEnd } from "../_forms/form-end.tsx";

@@ -1,8 +1,8 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import type { BenchRow } from "#protocol/benchmarks/views.ts";
-import { Age } from "../_hub/age.tsx";
-import { QueryFault } from "../_hub/query-fault.tsx";
+import { Age } from "../_hub/live/age.tsx";
+import { QueryFault } from "../_hub/faults/query-fault.tsx";
 import { CountCell } from "../_ui/tables/count-cell.tsx";
 import { FailedCell } from "../_ui/tables/failed-cell.tsx";
 import { Empty, Panel } from "../_ui/layout/panel.tsx";

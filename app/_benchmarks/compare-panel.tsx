@@ -2,9 +2,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { ENGINES } from "#protocol/benchmarks/engines.ts";
 import type { BenchView } from "#protocol/benchmarks/views.ts";
-import { useAddressWord } from "../_hub/address.ts";
-import { useRateOrDash } from "../_hub/choices.ts";
-import { QueryFault } from "../_hub/query-fault.tsx";
+import { useAddressWord } from "../_hub/address/address.ts";
+import { useRateOrDash } from "../_hub/preferences/choices.ts";
+import { QueryFault } from "../_hub/faults/query-fault.tsx";
 import { Panel } from "../_ui/layout/panel.tsx";
 import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
 import { PlainSelect } from "../_ui/controls/plain-select.tsx";

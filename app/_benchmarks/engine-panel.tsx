@@ -2,7 +2,7 @@
 import { ENGINES } from "#protocol/benchmarks/engines.ts";
 import type { EngineSummary, Spread } from "#protocol/benchmarks/summarize.ts";
 import type { BenchView } from "#protocol/benchmarks/views.ts";
-import { useRate, useRateOrDash } from "../_hub/choices.ts";
+import { useRate, useRateOrDash } from "../_hub/preferences/choices.ts";
 import { CountCell } from "../_ui/tables/count-cell.tsx";
 import { FailedCell } from "../_ui/tables/failed-cell.tsx";
 import { Panel } from "../_ui/layout/panel.tsx";

@@ -2,9 +2,9 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
 import type { BenchKeyView, TemporaryWay } from "#protocol/benchmarks/bench-key.ts";
-import { hub } from "../_hub/client.ts";
-import { Form, FormFault } from "../_hub/form.tsx";
-import { useAction } from "../_hub/use-action.ts";
+import { hub } from "../_hub/queries/client.ts";
+import { Form, FormFault } from "../_forms/form.tsx";
+import { useAction } from "../_hub/actions/use-action.ts";
 import { FormEnd } from "../_forms/form-end.tsx";
 import { Dialog } from "../_ui/layout/dialog.tsx";
 import { TextField } from "../_forms/text-field.tsx";

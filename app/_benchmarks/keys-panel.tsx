@@ -2,11 +2,11 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { BenchKeyView } from "#protocol/benchmarks/bench-key.ts";
-import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { useWhyNot } from "../_hub/person.tsx";
-import { useAction } from "../_hub/use-action.ts";
-import { QueryFault } from "../_hub/query-fault.tsx";
+import { hub } from "../_hub/queries/client.ts";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { useWhyNot } from "../_hub/session/person.tsx";
+import { useAction } from "../_hub/actions/use-action.ts";
+import { QueryFault } from "../_hub/faults/query-fault.tsx";
 import { Button } from "../_ui/controls/button.tsx";
 import { onDemand } from "../_ui/loading/on-demand.tsx";
 import { Empty, Panel } from "../_ui/layout/panel.tsx";

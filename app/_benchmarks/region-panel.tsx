@@ -1,6 +1,6 @@
 "use client";
 import type { BenchView } from "#protocol/benchmarks/views.ts";
-import { useRateOrDash } from "../_hub/choices.ts";
+import { useRateOrDash } from "../_hub/preferences/choices.ts";
 import { CountCell } from "../_ui/tables/count-cell.tsx";
 import { Panel } from "../_ui/layout/panel.tsx";
 import { Cell, Row, Table, TwoLines, type Column } from "../_ui/tables/table.tsx";

@@ -1,7 +1,7 @@
 "use client";
 import type { BenchView } from "#protocol/benchmarks/views.ts";
 import type { Spread } from "#protocol/benchmarks/summarize.ts";
-import { useRate } from "../_hub/choices.ts";
+import { useRate } from "../_hub/preferences/choices.ts";
 import { Panel } from "../_ui/layout/panel.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";
 

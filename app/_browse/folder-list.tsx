@@ -1,7 +1,7 @@
 "use client";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { formatCount } from "#protocol/base/units.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
 import { Empty } from "../_ui/layout/panel.tsx";
 import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
 import { UnreadableNames } from "../_ui/tables/unreadable-names.tsx";

@@ -2,8 +2,8 @@
 import { File, Folder as FolderIcon } from "lucide-react";
 import { useEffect, useLayoutEffect, useRef, useState, type KeyboardEvent, type MouseEvent } from "react";
 import { formatCount } from "#protocol/base/units.ts";
-import { Age } from "../_hub/age.tsx";
-import { wordsOf } from "../_hub/fault-of.ts";
+import { Age } from "../_hub/live/age.tsx";
+import { wordsOf } from "../_hub/faults/fault-of.ts";
 import { classNames } from "../_ui/rendering/class-names.ts";
 import { Skeleton } from "../_ui/loading/skeleton.tsx";
 import { SortHead, type TableSort } from "../_ui/tables/table.tsx";

@@ -1,6 +1,6 @@
 "use client";
 import { formatCount } from "#protocol/base/units.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
 import { Button } from "../_ui/controls/button.tsx";
 import { Empty } from "../_ui/layout/panel.tsx";
 import { UnreadableNames } from "../_ui/tables/unreadable-names.tsx";

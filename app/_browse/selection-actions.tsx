@@ -1,7 +1,7 @@
 "use client";
 import { useState } from "react";
 import type { BucketAction } from "#protocol/buckets/bucket-jobs.ts";
-import { useWhyNot } from "../_hub/person.tsx";
+import { useWhyNot } from "../_hub/session/person.tsx";
 import { Button } from "../_ui/controls/button.tsx";
 import { onDemand } from "../_ui/loading/on-demand.tsx";
 import { chosenKeys, versionsPlace, wantedOf, whyNotShare, type Selection } from "./selection.ts";

@@ -1,6 +1,6 @@
 "use client";
 import { formatCount } from "#protocol/base/units.ts";
-import { FaultDetails } from "../_hub/fault-note.tsx";
+import { FaultDetails } from "../_hub/faults/fault-note.tsx";
 import { Button } from "../_ui/controls/button.tsx";
 import { unreadableWords } from "#protocol/checkpoint/unreadable-names.ts";
 import { useWalk } from "./use-walk.ts";

@@ -1,6 +1,6 @@
 import { Fault, toFault } from "#protocol/faults/fault.ts";
 import { cutEvenly } from "#storage/s3/plan.ts";
-import { newRequestId } from "../_hub/use-action.ts";
+import { newRequestId } from "../_hub/actions/use-action.ts";
 import {
   askedFor,
   countStates,

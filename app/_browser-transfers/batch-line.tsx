@@ -1,8 +1,8 @@
 "use client";
 import { useState } from "react";
 import { formatCount } from "#protocol/base/units.ts";
-import { useRateUnit } from "../_hub/choices.ts";
-import { faultOf, wordsOf } from "../_hub/fault-of.ts";
+import { useRateUnit } from "../_hub/preferences/choices.ts";
+import { faultOf, wordsOf } from "../_hub/faults/fault-of.ts";
 import { Button } from "../_ui/controls/button.tsx";
 import { say } from "../_ui/feedback/toast.tsx";
 import { shortText, visibleText } from "../_ui/text/visible-text.ts";

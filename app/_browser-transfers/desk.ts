@@ -1,4 +1,4 @@
-import { newRequestId } from "../_hub/use-action.ts";
+import { newRequestId } from "../_hub/actions/use-action.ts";
 import { say } from "../_ui/feedback/toast.tsx";
 import { BatchLife, type BatchAction } from "./batch-life.ts";
 import { titleMark, type BatchView, type FileView } from "./batch-view.ts";

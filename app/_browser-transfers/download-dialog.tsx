@@ -2,8 +2,8 @@
 import { useEffect, useState } from "react";
 import type { FaultData } from "#protocol/faults/fault.ts";
 import { countOf } from "../_browse/job-words.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { faultOf } from "../_hub/fault-of.ts";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { faultOf } from "../_hub/faults/fault-of.ts";
 import { Button } from "../_ui/controls/button.tsx";
 import { Dialog } from "../_ui/layout/dialog.tsx";
 import { formatBytes } from "../_ui/text/sizes.ts";

@@ -2,7 +2,7 @@ import { Fault, toFault, type FaultData } from "#protocol/faults/fault.ts";
 import type { FolderFile } from "#protocol/buckets/browser-transfers.ts";
 import type { SignedRequest } from "#protocol/wire/operations.ts";
 import { askHub } from "./ask-hub.ts";
-import { hub } from "../_hub/client.ts";
+import { hub } from "../_hub/queries/client.ts";
 import { byteMap } from "./byte-map.ts";
 import { askCors } from "./calls.ts";
 import { downloadInOrder, downloadToPlaces, keepSigned, type DownloadTools } from "./engine/download-file.ts";

@@ -1,6 +1,6 @@
 "use client";
 import { formatCount, formatEta, formatRate, type RateUnit } from "#protocol/base/units.ts";
-import { useRateUnit } from "../_hub/choices.ts";
+import { useRateUnit } from "../_hub/preferences/choices.ts";
 import { Button } from "../_ui/controls/button.tsx";
 import type { Tone } from "../_ui/indicators/mark.tsx";
 import { unreadableWords } from "#protocol/checkpoint/unreadable-names.ts";

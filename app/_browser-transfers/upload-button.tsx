@@ -1,6 +1,6 @@
 "use client";
 import { useState } from "react";
-import { useWhyNot } from "../_hub/person.tsx";
+import { useWhyNot } from "../_hub/session/person.tsx";
 import { Button } from "../_ui/controls/button.tsx";
 import { onDemand } from "../_ui/loading/on-demand.tsx";
 

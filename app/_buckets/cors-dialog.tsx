@@ -2,10 +2,10 @@
 import { useQuery } from "@tanstack/react-query";
 import type { CorsPlanView, CorsRuleView, CorsWriteView } from "#protocol/wire/profiles.ts";
 import type { ProfileView } from "#protocol/wire/profile-views.ts";
-import { hub } from "../_hub/client.ts";
-import { FaultDetails, FaultNote } from "../_hub/fault-note.tsx";
-import { faultOf } from "../_hub/fault-of.ts";
-import { useAction } from "../_hub/use-action.ts";
+import { hub } from "../_hub/queries/client.ts";
+import { FaultDetails, FaultNote } from "../_hub/faults/fault-note.tsx";
+import { faultOf } from "../_hub/faults/fault-of.ts";
+import { useAction } from "../_hub/actions/use-action.ts";
 import { Banner } from "../_ui/feedback/banner.tsx";
 import { Button } from "../_ui/controls/button.tsx";
 import { classNames } from "../_ui/rendering/class-names.ts";

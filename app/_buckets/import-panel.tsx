@@ -6,9 +6,9 @@ import {
   type ImportView,
   type LintFinding,
 } from "#protocol/wire/profiles.ts";
-import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { useAction } from "../_hub/use-action.ts";
+import { hub } from "../_hub/queries/client.ts";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { useAction } from "../_hub/actions/use-action.ts";
 import { Button } from "../_ui/controls/button.tsx";
 import { Field } from "../_forms/field.tsx";
 import { TextArea } from "../_ui/controls/text-input.tsx";

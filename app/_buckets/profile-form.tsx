@@ -2,12 +2,12 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { PresetView, ProfileView } from "#protocol/wire/profile-views.ts";
-import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { Form, FormFault } from "../_hub/form.tsx";
-import { faultOf } from "../_hub/fault-of.ts";
-import { presetsQuery, profilesQuery } from "../_hub/queries.ts";
-import { useAction } from "../_hub/use-action.ts";
+import { hub } from "../_hub/queries/client.ts";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { Form, FormFault } from "../_forms/form.tsx";
+import { faultOf } from "../_hub/faults/fault-of.ts";
+import { presetsQuery, profilesQuery } from "../_hub/queries/queries.ts";
+import { useAction } from "../_hub/actions/use-action.ts";
 import { Banner } from "../_ui/feedback/banner.tsx";
 import { Button } from "../_ui/controls/button.tsx";
 import { FormEnd } from "../_forms/form-end.tsx";

@@ -1,11 +1,11 @@
 "use client";
 import { useState, type FormEvent } from "react";
 import type { SealKeyView } from "#protocol/checkpoint/sealing.ts";
-import { Age } from "../_hub/age.tsx";
-import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { useWhyNot } from "../_hub/person.tsx";
-import { useAction } from "../_hub/use-action.ts";
+import { Age } from "../_hub/live/age.tsx";
+import { hub } from "../_hub/queries/client.ts";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { useWhyNot } from "../_hub/session/person.tsx";
+import { useAction } from "../_hub/actions/use-action.ts";
 import { Button } from "../_ui/controls/button.tsx";
 import { CodeBlock } from "../_ui/layout/code-block.tsx";
 import { Field } from "../_forms/field.tsx";

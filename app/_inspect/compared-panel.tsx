@@ -2,7 +2,7 @@
 import { useRef } from "react";
 import type { PlacesCompared } from "#protocol/checkpoint/inspect.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { useAddressWord } from "../_hub/address.ts";
+import { useAddressWord } from "../_hub/address/address.ts";
 import { SearchField } from "../_ui/controls/search-field.tsx";
 import { FilterWords } from "../_ui/controls/filter-words.tsx";
 import { Mark } from "../_ui/indicators/mark.tsx";

@@ -2,7 +2,7 @@
 import { useState } from "react";
 import type { TensorTree } from "#protocol/checkpoint/inspect.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { useAddressWord } from "../_hub/address.ts";
+import { useAddressWord } from "../_hub/address/address.ts";
 import { classNames } from "../_ui/rendering/class-names.ts";
 import { MoreRow } from "../_ui/tables/more-row.tsx";
 import { Panel } from "../_ui/layout/panel.tsx";

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "react";
 import type { CurvePoint, LossCurve } from "#protocol/checkpoint/inspect.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { useAddressWord } from "../_hub/address.ts";
+import { useAddressWord } from "../_hub/address/address.ts";
 import { nearestIndex } from "../_ui/charts/chart-scale.ts";
 import { FilterWords } from "../_ui/controls/filter-words.tsx";
 import { Panel } from "../_ui/layout/panel.tsx";

@@ -2,7 +2,7 @@
 import { useMemo, useRef } from "react";
 import type { TensorFacts } from "#protocol/checkpoint/inspect.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { useAddressWord } from "../_hub/address.ts";
+import { useAddressWord } from "../_hub/address/address.ts";
 import { SearchField } from "../_ui/controls/search-field.tsx";
 import { Button } from "../_ui/controls/button.tsx";
 import { FilterWords } from "../_ui/controls/filter-words.tsx";

@@ -2,8 +2,8 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type { EmptiedView, KeptVersionsView, TrashRow } from "#protocol/retention/keeping.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { hub } from "../_hub/client.ts";
-import { ConfirmDialog } from "../_hub/confirm-dialog.tsx";
+import { hub } from "../_hub/queries/client.ts";
+import { ConfirmDialog } from "../_hub/actions/confirm-dialog.tsx";
 import { say } from "../_ui/feedback/toast.tsx";
 import { formatBytes } from "../_ui/text/sizes.ts";
 import { visibleText } from "../_ui/text/visible-text.ts";

@@ -3,7 +3,7 @@ import { Pin, StickyNote, Tags } from "lucide-react";
 import { useState, type KeyboardEvent } from "react";
 import { formatCount } from "#protocol/base/units.ts";
 import type { CheckpointRow } from "#protocol/wire/views.ts";
-import { useWhyNot } from "../_hub/person.tsx";
+import { useWhyNot } from "../_hub/session/person.tsx";
 import { IconButton } from "../_ui/controls/button.tsx";
 import { onDemand } from "../_ui/loading/on-demand.tsx";
 import { Tag } from "../_ui/indicators/tag.tsx";

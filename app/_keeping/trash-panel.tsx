@@ -2,9 +2,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { formatCount } from "#protocol/base/units.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { faultOf } from "../_hub/fault-of.ts";
-import { useWhyNot } from "../_hub/person.tsx";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { faultOf } from "../_hub/faults/fault-of.ts";
+import { useWhyNot } from "../_hub/session/person.tsx";
 import { Button } from "../_ui/controls/button.tsx";
 import { onDemand } from "../_ui/loading/on-demand.tsx";
 import { Panel } from "../_ui/layout/panel.tsx";

@@ -1,9 +1,9 @@
 "use client";
 import { useId, useState } from "react";
 import type { LossSummary } from "#protocol/history/losses.ts";
-import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { useAction } from "../_hub/use-action.ts";
+import { hub } from "../_hub/queries/client.ts";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { useAction } from "../_hub/actions/use-action.ts";
 import { Button } from "../_ui/controls/button.tsx";
 import { TextInput } from "../_ui/controls/text-input.tsx";
 

@@ -1,5 +1,5 @@
 "use client";
-import { useKeptText } from "../_hub/kept-text.ts";
+import { useKeptText } from "../_hub/preferences/kept-text.ts";
 import { DropBox } from "../_ui/controls/drop-box.tsx";
 import { FilterWords } from "../_ui/controls/filter-words.tsx";
 import { onDemand } from "../_ui/loading/on-demand.tsx";

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { isHeard } from "#protocol/fleet/node-status.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import type { NodeRow } from "#protocol/wire/views.ts";
-import { useTimeWords } from "../_hub/live.tsx";
+import { useTimeWords } from "../_hub/live/live.tsx";
 import { backlogAge, nodeStateWords, tideOf, tideWords } from "../_hub/risk-words.ts";
 import { formatBytes } from "../_ui/text/sizes.ts";
 import { Sparkline } from "../_ui/charts/sparkline.tsx";

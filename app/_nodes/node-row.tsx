@@ -1,7 +1,7 @@
 "use client";
 import { Fragment, memo } from "react";
-import { useRate } from "../_hub/choices.ts";
-import { useNode } from "../_hub/live.tsx";
+import { useRate } from "../_hub/preferences/choices.ts";
+import { useNode } from "../_hub/live/live.tsx";
 import { Cell, Row, type Column } from "../_ui/tables/table.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";
 import { NODE_CELLS } from "./node-cells.tsx";

@@ -1,8 +1,8 @@
 "use client";
 import { X } from "lucide-react";
 import { useState } from "react";
-import { useAddress, useAddressWords } from "../_hub/address.ts";
-import { changeKeptText, useKeptText } from "../_hub/kept-text.ts";
+import { useAddress, useAddressWords } from "../_hub/address/address.ts";
+import { changeKeptText, useKeptText } from "../_hub/preferences/kept-text.ts";
 import { Button, IconButton } from "../_ui/controls/button.tsx";
 import { classNames } from "../_ui/rendering/class-names.ts";
 import { TextInput } from "../_ui/controls/text-input.tsx";

@@ -2,9 +2,9 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { MetricLine, RunMetric } from "#protocol/checkpoint/run-metrics.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { useAddressWord } from "../_hub/address.ts";
-import { ChartBody } from "../_hub/chart-body.tsx";
-import { runMetricsQuery } from "../_hub/queries.ts";
+import { useAddressWord } from "../_hub/address/address.ts";
+import { ChartBody } from "../_hub/charts/chart-body.tsx";
+import { runMetricsQuery } from "../_hub/queries/queries.ts";
 import { Chart } from "../_ui/charts/chart.tsx";
 import { useGo } from "../_ui/navigation/going.tsx";
 import { Panel } from "../_ui/layout/panel.tsx";

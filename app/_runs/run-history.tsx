@@ -2,9 +2,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { useRef, useState, type PointerEvent } from "react";
 import { formatCount } from "#protocol/base/units.ts";
-import { faultOf } from "../_hub/fault-of.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { timelineQuery } from "../_hub/queries.ts";
+import { faultOf } from "../_hub/faults/fault-of.ts";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { timelineQuery } from "../_hub/queries/queries.ts";
 import { Button } from "../_ui/controls/button.tsx";
 import { useWidth } from "../_ui/rendering/use-width.ts";
 import { Skeleton } from "../_ui/loading/skeleton.tsx";

@@ -3,11 +3,11 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ApiTokenView } from "#protocol/fleet/people.ts";
 import { formatDuration } from "#protocol/base/units.ts";
-import { Age } from "../_hub/age.tsx";
-import { hub } from "../_hub/client.ts";
-import { useHubNow } from "../_hub/live.tsx";
-import { usePerson } from "../_hub/person.tsx";
-import { apiTokensQuery } from "../_hub/queries.ts";
+import { Age } from "../_hub/live/age.tsx";
+import { hub } from "../_hub/queries/client.ts";
+import { useHubNow } from "../_hub/live/live.tsx";
+import { usePerson } from "../_hub/session/person.tsx";
+import { apiTokensQuery } from "../_hub/queries/queries.ts";
 import { Button } from "../_ui/controls/button.tsx";
 import { onDemand } from "../_ui/loading/on-demand.tsx";
 import { Empty, Panel } from "../_ui/layout/panel.tsx";
@@ -16,8 +16,8 @@ import { Cell, Row, Table, TwoLines, type Column } from "../_ui/tables/table.tsx
 import { Tag } from "../_ui/indicators/tag.tsx";
 import { say } from "../_ui/feedback/toast.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";
-import { ConfirmDialog } from "../_hub/confirm-dialog.tsx";
-import { QueryFault } from "../_hub/query-fault.tsx";
+import { ConfirmDialog } from "../_hub/actions/confirm-dialog.tsx";
+import { QueryFault } from "../_hub/faults/query-fault.tsx";
 
 const ApiTokenDialog = onDemand(() => import("./api-token-dialog.tsx").then((module) => module.ApiTokenDialog));
 

@@ -2,10 +2,10 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import type { AuditRow } from "#protocol/fleet/people.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { useAddressWord, useAddressWords } from "../_hub/address.ts";
-import { hub } from "../_hub/client.ts";
-import { Listed } from "../_hub/listed.tsx";
-import { useHubNow } from "../_hub/live.tsx";
+import { useAddressWord, useAddressWords } from "../_hub/address/address.ts";
+import { hub } from "../_hub/queries/client.ts";
+import { Listed } from "../_hub/queries/listed.tsx";
+import { useHubNow } from "../_hub/live/live.tsx";
 import { SearchField } from "../_ui/controls/search-field.tsx";
 import { Button } from "../_ui/controls/button.tsx";
 import { Empty, Panel } from "../_ui/layout/panel.tsx";

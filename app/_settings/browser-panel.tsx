@@ -9,8 +9,8 @@ import {
   useSizeUnit,
   useTheme,
   useTimeZone,
-} from "../_hub/choices.ts";
-import { useHubNow } from "../_hub/live.tsx";
+} from "../_hub/preferences/choices.ts";
+import { useHubNow } from "../_hub/live/live.tsx";
 import { classNames } from "../_ui/rendering/class-names.ts";
 import { Panel } from "../_ui/layout/panel.tsx";
 import { fullTime } from "../_ui/text/times.ts";

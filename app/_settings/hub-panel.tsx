@@ -1,10 +1,10 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import type { HubSettingView } from "#protocol/fleet/hub-settings.ts";
-import { useAddressWord } from "../_hub/address.ts";
-import { faultOf } from "../_hub/fault-of.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { hubSettingsQuery } from "../_hub/queries.ts";
+import { useAddressWord } from "../_hub/address/address.ts";
+import { faultOf } from "../_hub/faults/fault-of.ts";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { hubSettingsQuery } from "../_hub/queries/queries.ts";
 import { SearchField } from "../_ui/controls/search-field.tsx";
 import { Copy } from "../_ui/controls/copy.tsx";
 import { Empty, Panel } from "../_ui/layout/panel.tsx";

@@ -2,12 +2,12 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import type { TokenView } from "#protocol/wire/views.ts";
-import { hub } from "../_hub/client.ts";
-import { useHubNow } from "../_hub/live.tsx";
-import { useWhyNot } from "../_hub/person.tsx";
-import { tokensQuery } from "../_hub/queries.ts";
-import { useAction } from "../_hub/use-action.ts";
-import { QueryFault } from "../_hub/query-fault.tsx";
+import { hub } from "../_hub/queries/client.ts";
+import { useHubNow } from "../_hub/live/live.tsx";
+import { useWhyNot } from "../_hub/session/person.tsx";
+import { tokensQuery } from "../_hub/queries/queries.ts";
+import { useAction } from "../_hub/actions/use-action.ts";
+import { QueryFault } from "../_hub/faults/query-fault.tsx";
 import { useDialogs } from "../_shell/dialogs.tsx";
 import { Button } from "../_ui/controls/button.tsx";
 import { Empty, Panel } from "../_ui/layout/panel.tsx";

@@ -1,10 +1,10 @@
 "use client";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { sessionsQuery } from "../_hub/queries.ts";
-import { useAction } from "../_hub/use-action.ts";
+import { hub } from "../_hub/queries/client.ts";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { sessionsQuery } from "../_hub/queries/queries.ts";
+import { useAction } from "../_hub/actions/use-action.ts";
 import { FormEnd } from "../_forms/form-end.tsx";
 import { Dialog } from "../_ui/layout/dialog.tsx";
 import { TextField } from "../_forms/text-field.tsx";

@@ -2,8 +2,8 @@
 import type { UserView } from "#protocol/fleet/people.ts";
 import type { Role } from "#protocol/wire/requests.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { Age } from "../_hub/age.tsx";
-import { usePerson } from "../_hub/person.tsx";
+import { Age } from "../_hub/live/age.tsx";
+import { usePerson } from "../_hub/session/person.tsx";
 import { Button } from "../_ui/controls/button.tsx";
 import { Select } from "../_ui/controls/select.tsx";
 import { Cell, Row, TwoLines } from "../_ui/tables/table.tsx";

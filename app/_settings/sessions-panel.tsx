@@ -3,11 +3,11 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { SessionView } from "#protocol/fleet/people.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { Age } from "../_hub/age.tsx";
-import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { sessionsQuery } from "../_hub/queries.ts";
-import { useAction } from "../_hub/use-action.ts";
+import { Age } from "../_hub/live/age.tsx";
+import { hub } from "../_hub/queries/client.ts";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { sessionsQuery } from "../_hub/queries/queries.ts";
+import { useAction } from "../_hub/actions/use-action.ts";
 import { Button } from "../_ui/controls/button.tsx";
 import { Panel } from "../_ui/layout/panel.tsx";
 import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
@@ -15,8 +15,8 @@ import { Cell, Row, Table, TwoLines, type Column } from "../_ui/tables/table.tsx
 import { Tag } from "../_ui/indicators/tag.tsx";
 import { say } from "../_ui/feedback/toast.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";
-import { ConfirmDialog } from "../_hub/confirm-dialog.tsx";
-import { QueryFault } from "../_hub/query-fault.tsx";
+import { ConfirmDialog } from "../_hub/actions/confirm-dialog.tsx";
+import { QueryFault } from "../_hub/faults/query-fault.tsx";
 import { dayOf } from "../_ui/text/times.ts";
 
 const COLUMNS: readonly Column[] = [

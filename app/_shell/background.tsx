@@ -1,7 +1,7 @@
 "use client";
 import { useEffect, useRef } from "react";
 import { ResumeUploads } from "../_browser-transfers/resume-uploads.tsx";
-import { useLiveState } from "../_hub/live.tsx";
+import { useLiveState } from "../_hub/live/live.tsx";
 import { say } from "../_ui/feedback/toast.tsx";
 import { Announcer } from "./announcer.tsx";
 import { PlacesAhead } from "./places-ahead.tsx";

@@ -1,6 +1,6 @@
 "use client";
 import { createContext, use, useState, type ReactNode } from "react";
-import { useNode } from "../_hub/live.tsx";
+import { useNode } from "../_hub/live/live.tsx";
 import type { OrderKind } from "../_orders/order-form.ts";
 import { onDemand } from "../_ui/loading/on-demand.tsx";
 

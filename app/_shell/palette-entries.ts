@@ -11,11 +11,11 @@ import {
   useRateUnit,
   useSizeUnit,
   useTimeZone,
-} from "../_hub/choices.ts";
-import { useNodes } from "../_hub/live.tsx";
-import { roleAllows, usePerson } from "../_hub/person.tsx";
-import { hubSettingsQuery, profilesQuery, runsQuery } from "../_hub/queries.ts";
-import { signOut } from "../_hub/sign-out.ts";
+} from "../_hub/preferences/choices.ts";
+import { useNodes } from "../_hub/live/live.tsx";
+import { roleAllows, usePerson } from "../_hub/session/person.tsx";
+import { hubSettingsQuery, profilesQuery, runsQuery } from "../_hub/queries/queries.ts";
+import { signOut } from "../_hub/session/sign-out.ts";
 import { nodeFactsLine } from "../_nodes/node-filter.ts";
 import { useGo } from "../_ui/navigation/going.tsx";
 import { useDialogs } from "./dialogs.tsx";

@@ -1,8 +1,8 @@
 "use client";
 import { Search } from "lucide-react";
 import { Fragment, useState, type ReactNode } from "react";
-import { useSizeUnit, useTimeZone } from "../_hub/choices.ts";
-import { useLiveState } from "../_hub/live.tsx";
+import { useSizeUnit, useTimeZone } from "../_hub/preferences/choices.ts";
+import { useLiveState } from "../_hub/live/live.tsx";
 import { Key } from "../_ui/controls/button.tsx";
 import { GoingProvider, useGo, useGoingTo } from "../_ui/navigation/going.tsx";
 import { Skeleton, SkeletonRows } from "../_ui/loading/skeleton.tsx";

@@ -3,7 +3,7 @@ import { SearchField } from "../_ui/controls/search-field.tsx";
 import { Button } from "../_ui/controls/button.tsx";
 import { DayRange } from "../_ui/controls/day-range.tsx";
 import { PlainSelect } from "../_ui/controls/plain-select.tsx";
-import type { ChangeAs } from "../_hub/address-changes.ts";
+import type { ChangeAs } from "../_hub/address/address-changes.ts";
 import { directionOf, isSearching, type TransferSearch } from "./transfer-filter.ts";
 
 const DIRECTIONS = [

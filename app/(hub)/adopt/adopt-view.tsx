@@ -2,12 +2,12 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { formatCount } from "#protocol/base/units.ts";
 import { mergeRuns, VERDICT_FILTERS } from "../../_adopt/found-runs.ts";
-import { useAddressWord } from "../../_hub/address.ts";
-import { hub } from "../../_hub/client.ts";
-import { FaultNote } from "../../_hub/fault-note.tsx";
-import { faultOf } from "../../_hub/fault-of.ts";
-import { useWhyNot } from "../../_hub/person.tsx";
-import { profilesQuery } from "../../_hub/queries.ts";
+import { useAddressWord } from "../../_hub/address/address.ts";
+import { hub } from "../../_hub/queries/client.ts";
+import { FaultNote } from "../../_hub/faults/fault-note.tsx";
+import { faultOf } from "../../_hub/faults/fault-of.ts";
+import { useWhyNot } from "../../_hub/session/person.tsx";
+import { profilesQuery } from "../../_hub/queries/queries.ts";
 import { PlainSelect } from "../../_ui/controls/plain-select.tsx";
 import { Warnings } from "../../_inspect/warnings.tsx";
 import { PageHead } from "../../_shell/page-head.tsx";

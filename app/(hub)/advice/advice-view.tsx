@@ -1,6 +1,6 @@
 "use client";
 import { AdvicePanel } from "../../_advice/advice-panel.tsx";
-import { useAddressWord } from "../../_hub/address.ts";
+import { useAddressWord } from "../../_hub/address/address.ts";
 import { PageHead } from "../../_shell/page-head.tsx";
 import { onDemand } from "../../_ui/loading/on-demand.tsx";
 import { Tabs } from "../../_ui/layout/tabs.tsx";

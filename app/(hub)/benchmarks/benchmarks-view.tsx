@@ -4,7 +4,7 @@ import { useState } from "react";
 import { BenchList } from "../../_benchmarks/bench-list.tsx";
 import { benchmarksQuery } from "../../_benchmarks/bench-queries.ts";
 import { KeysPanel } from "../../_benchmarks/keys-panel.tsx";
-import { useWhyNot } from "../../_hub/person.tsx";
+import { useWhyNot } from "../../_hub/session/person.tsx";
 import { PageHead } from "../../_shell/page-head.tsx";
 import { Button } from "../../_ui/controls/button.tsx";
 import { onDemand } from "../../_ui/loading/on-demand.tsx";

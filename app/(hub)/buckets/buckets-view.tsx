@@ -1,11 +1,11 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import { formatCount } from "#protocol/base/units.ts";
-import { useAddressWord } from "../../_hub/address.ts";
-import { FaultNote } from "../../_hub/fault-note.tsx";
-import { faultOf } from "../../_hub/fault-of.ts";
-import { useWhyNot } from "../../_hub/person.tsx";
-import { profilesQuery } from "../../_hub/queries.ts";
+import { useAddressWord } from "../../_hub/address/address.ts";
+import { FaultNote } from "../../_hub/faults/fault-note.tsx";
+import { faultOf } from "../../_hub/faults/fault-of.ts";
+import { useWhyNot } from "../../_hub/session/person.tsx";
+import { profilesQuery } from "../../_hub/queries/queries.ts";
 import { PageHead } from "../../_shell/page-head.tsx";
 import { Button } from "../../_ui/controls/button.tsx";
 import { Empty, Panel } from "../../_ui/layout/panel.tsx";

@@ -3,8 +3,8 @@ import { isHeard } from "#protocol/fleet/node-status.ts";
 import { useDeferredValue, useState } from "react";
 import { formatCount } from "#protocol/base/units.ts";
 import type { NodeRow } from "#protocol/wire/views.ts";
-import { useAddressWord } from "../../_hub/address.ts";
-import { useNodes } from "../../_hub/live.tsx";
+import { useAddressWord } from "../../_hub/address/address.ts";
+import { useNodes } from "../../_hub/live/live.tsx";
 import { matchesWords, NODE_FILTERS, parseNodeFilter, passesFilter } from "../../_nodes/node-filter.ts";
 import { nextOrder, nodeOrderOf, SORTABLE } from "../../_nodes/node-order.ts";
 import { createSorter } from "../../_nodes/sort-again.ts";
@@ -17,7 +17,7 @@ import { PageHead } from "../../_shell/page-head.tsx";
 import { SearchField } from "../../_ui/controls/search-field.tsx";
 import { SkeletonRows } from "../../_ui/loading/skeleton.tsx";
 import { useDialogs } from "../../_shell/dialogs.tsx";
-import { useWhyNot } from "../../_hub/person.tsx";
+import { useWhyNot } from "../../_hub/session/person.tsx";
 import { onDemand } from "../../_ui/loading/on-demand.tsx";
 
 // Either of the two is loaded.

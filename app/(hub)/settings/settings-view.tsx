@@ -2,12 +2,12 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "next/navigation";
 import { useEffect, useState } from "react";
-import { useAddressWord, useAddressWords } from "../../_hub/address.ts";
-import { FaultNote } from "../../_hub/fault-note.tsx";
-import { roleAllows, usePerson } from "../../_hub/person.tsx";
-import { sessionsQuery, statusQuery } from "../../_hub/queries.ts";
-import { signOut } from "../../_hub/sign-out.ts";
-import { useAction } from "../../_hub/use-action.ts";
+import { useAddressWord, useAddressWords } from "../../_hub/address/address.ts";
+import { FaultNote } from "../../_hub/faults/fault-note.tsx";
+import { roleAllows, usePerson } from "../../_hub/session/person.tsx";
+import { sessionsQuery, statusQuery } from "../../_hub/queries/queries.ts";
+import { signOut } from "../../_hub/session/sign-out.ts";
+import { useAction } from "../../_hub/actions/use-action.ts";
 import { BrowserPanel } from "../../_settings/browser-panel.tsx";
 import { SessionsPanel } from "../../_settings/sessions-panel.tsx";
 import { PageHead } from "../../_shell/page-head.tsx";

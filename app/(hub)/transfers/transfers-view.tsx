@@ -1,7 +1,7 @@
 "use client";
 import { formatCount } from "#protocol/base/units.ts";
-import { useRate } from "../../_hub/choices.ts";
-import { useFleet } from "../../_hub/live.tsx";
+import { useRate } from "../../_hub/preferences/choices.ts";
+import { useFleet } from "../../_hub/live/live.tsx";
 import { PageHead } from "../../_shell/page-head.tsx";
 import { onItsWay } from "../../_ui/loading/on-demand.tsx";
 import { TransfersPanel } from "../../_transfers/transfers-panel.tsx";

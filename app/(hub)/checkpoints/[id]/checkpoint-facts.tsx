@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import type { CheckpointView } from "#protocol/wire/views.ts";
 import { SummedWords } from "../../../_adopt/summed-words.tsx";
-import { Age } from "../../../_hub/age.tsx";
+import { Age } from "../../../_hub/live/age.tsx";
 import { metricWords, pieceWord } from "../../../_runs/checkpoint-words.ts";
 import { Copy } from "../../../_ui/controls/copy.tsx";
 import { Panel } from "../../../_ui/layout/panel.tsx";

@@ -4,13 +4,13 @@ import { Link } from "../../../_ui/navigation/link.tsx";
 import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import { formatCount } from "#protocol/base/units.ts";
 import type { CheckpointView } from "#protocol/wire/views.ts";
-import { PageFault } from "../../../_hub/page-fault.tsx";
+import { PageFault } from "../../../_hub/faults/page-fault.tsx";
 import { DownloadButton } from "../../../_browser-transfers/download-button.tsx";
-import { Age } from "../../../_hub/age.tsx";
-import { useLiveTransfers, useNode } from "../../../_hub/live.tsx";
-import { useWhyNot } from "../../../_hub/person.tsx";
-import { checkpointQuery } from "../../../_hub/queries.ts";
-import { useTitle } from "../../../_hub/title.ts";
+import { Age } from "../../../_hub/live/age.tsx";
+import { useLiveTransfers, useNode } from "../../../_hub/live/live.tsx";
+import { useWhyNot } from "../../../_hub/session/person.tsx";
+import { checkpointQuery } from "../../../_hub/queries/queries.ts";
+import { useTitle } from "../../../_hub/address/title.ts";
 import { KeepPanel } from "../../../_keeping/keep-panel.tsx";
 import { checkpointNote, checkpointState } from "../../../_runs/checkpoint-words.ts";
 import { useDialogs } from "../../../_shell/dialogs.tsx";
@@ -27,7 +27,9 @@ import { CheckpointFacts } from "./checkpoint-facts.tsx";
 
 const VerifyPanel = onItsWay(() => import("../../../_verifying/verify-panel.tsx").then((module) => module.VerifyPanel));
 const CopiesPanel = onItsWay(() => import("../../../_homes/copies-panel.tsx").then((module) => module.CopiesPanel));
-const TransferLine = onDemand(() => import("../../../_hub/transfer-line.tsx").then((module) => module.TransferLine));
+const TransferLine = onDemand(() =>
+  import("../../../_hub/transfers/transfer-line.tsx").then((module) => module.TransferLine),
+);
 const CheckpointParts = onItsWay(
   () => import("./checkpoint-parts.tsx").then((module) => module.CheckpointParts),
   () => (

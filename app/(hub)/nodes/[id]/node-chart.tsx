@@ -2,12 +2,12 @@
 import { isHeard } from "#protocol/fleet/node-status.ts";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { NodeRow, SamplePoint } from "#protocol/wire/views.ts";
-import { ChartBody } from "../../../_hub/chart-body.tsx";
-import { partProps, usePageTime, windowWords } from "../../../_hub/chart-part.ts";
-import { useRate } from "../../../_hub/choices.ts";
-import { useHubNow } from "../../../_hub/live.tsx";
-import { nodeSamplesQuery } from "../../../_hub/queries.ts";
-import { breakAfterMs, chartWindow, RANGES } from "../../../_hub/ranges.ts";
+import { ChartBody } from "../../../_hub/charts/chart-body.tsx";
+import { partProps, usePageTime, windowWords } from "../../../_hub/charts/chart-part.ts";
+import { useRate } from "../../../_hub/preferences/choices.ts";
+import { useHubNow } from "../../../_hub/live/live.tsx";
+import { nodeSamplesQuery } from "../../../_hub/queries/queries.ts";
+import { breakAfterMs, chartWindow, RANGES } from "../../../_hub/charts/ranges.ts";
 import { useTrail } from "../../../_nodes/live-trail.ts";
 import { ChartLater } from "../../../_ui/charts/chart-later.tsx";
 import { FilterWords } from "../../../_ui/controls/filter-words.tsx";

@@ -2,8 +2,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import type { NodeLine, NodeRow, NodeRunView } from "#protocol/wire/views.ts";
-import { hub } from "../../../_hub/client.ts";
-import { useHubNow } from "../../../_hub/live.tsx";
+import { hub } from "../../../_hub/queries/client.ts";
+import { useHubNow } from "../../../_hub/live/live.tsx";
 import { backlogAge, tideOf, tideWords, runStateWords } from "../../../_hub/risk-words.ts";
 import { Panel } from "../../../_ui/layout/panel.tsx";
 import { Cell, Row, RowLink, Table, TwoLines, type Column } from "../../../_ui/tables/table.tsx";

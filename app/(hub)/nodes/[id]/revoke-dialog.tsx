@@ -1,8 +1,8 @@
 "use client";
 import type { NodeRow } from "#protocol/wire/views.ts";
-import { hub } from "../../../_hub/client.ts";
-import { FaultNote } from "../../../_hub/fault-note.tsx";
-import { useAction } from "../../../_hub/use-action.ts";
+import { hub } from "../../../_hub/queries/client.ts";
+import { FaultNote } from "../../../_hub/faults/fault-note.tsx";
+import { useAction } from "../../../_hub/actions/use-action.ts";
 import { Banner } from "../../../_ui/feedback/banner.tsx";
 import { Button } from "../../../_ui/controls/button.tsx";
 import { Dialog } from "../../../_ui/layout/dialog.tsx";

@@ -2,9 +2,9 @@
 import { useState } from "react";
 import type { NodeRow } from "#protocol/wire/views.ts";
 import { readRunPatterns, runPatternsWrong } from "../../../_add-node/run-patterns.ts";
-import { hub } from "../../../_hub/client.ts";
-import { FaultNote } from "../../../_hub/fault-note.tsx";
-import { useAction } from "../../../_hub/use-action.ts";
+import { hub } from "../../../_hub/queries/client.ts";
+import { FaultNote } from "../../../_hub/faults/fault-note.tsx";
+import { useAction } from "../../../_hub/actions/use-action.ts";
 import { Button } from "../../../_ui/controls/button.tsx";
 import { Dialog } from "../../../_ui/layout/dialog.tsx";
 import { TextField } from "../../../_forms/text-field.tsx";
