@@ -4,7 +4,7 @@ import { X } from "lucide-react";
 import { useState } from "react";
 import { formatCount } from "#protocol/base/units.ts";
 import type { ProfileView } from "#protocol/wire/profile-views.ts";
-import { DownloadButton } from "../_browser-transfers/download-button.tsx";
+import { DownloadButton } from "../_browser-transfers/downloads/download-button.tsx";
 import { Age } from "../_hub/live/age.tsx";
 import { hub } from "../_hub/queries/client.ts";
 import { FaultNote } from "../_hub/faults/fault-note.tsx";

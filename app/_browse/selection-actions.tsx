@@ -10,7 +10,7 @@ import type { Place } from "./use-place.ts";
 const PlanDialog = onDemand(() => import("./plan-dialog.tsx").then((module) => module.PlanDialog));
 const ShareDialog = onDemand(() => import("./share-dialog.tsx").then((module) => module.ShareDialog));
 const DownloadDialog = onDemand(() =>
-  import("../_browser-transfers/download-dialog.tsx").then((module) => module.DownloadDialog),
+  import("../_browser-transfers/downloads/download-dialog.tsx").then((module) => module.DownloadDialog),
 );
 
 interface SelectionActionsProps {

@@ -1,4 +1,4 @@
-import type { Wanted } from "../_browser-transfers/list-wanted.ts";
+import type { Wanted } from "../_browser-transfers/downloads/list-wanted.ts";
 import type { BucketRow } from "./folder.ts";
 import { folderAbove, type Place } from "./use-place.ts";
 

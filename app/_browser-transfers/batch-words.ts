@@ -1,7 +1,7 @@
 import { formatCount, formatEta, formatRate, type RateUnit } from "#protocol/base/units.ts";
 import type { Tone } from "../_ui/indicators/mark.tsx";
 import { percentOf } from "./byte-map.ts";
-import type { DeskBatch } from "./desk.ts";
+import type { DeskBatch } from "./uploads/desk.ts";
 import { formatBytes } from "../_ui/text/sizes.ts";
 
 /** An upload of this browser as the sentence every transfer is. */

@@ -11,7 +11,7 @@ import { SearchField } from "../_ui/controls/search-field.tsx";
 import { FilterWords } from "../_ui/controls/filter-words.tsx";
 import { Panel } from "../_ui/layout/panel.tsx";
 import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
-import { DownloadButton } from "../_browser-transfers/download-button.tsx";
+import { DownloadButton } from "../_browser-transfers/downloads/download-button.tsx";
 import { Cell, Row, RowLink, SpacerRow, Table, type Column } from "../_ui/tables/table.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";
 import { useRowWindow } from "../_ui/tables/window-rows.ts";

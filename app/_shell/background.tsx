@@ -1,6 +1,6 @@
 "use client";
 import { useEffect, useRef } from "react";
-import { ResumeUploads } from "../_browser-transfers/resume-uploads.tsx";
+import { ResumeUploads } from "../_browser-transfers/uploads/resume-uploads.tsx";
 import { useLiveState } from "../_hub/live/live.tsx";
 import { say } from "../_ui/feedback/toast.tsx";
 import { Announcer } from "./announcer.tsx";

@@ -2,7 +2,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { formatCount } from "#protocol/base/units.ts";
 import type { ProfileView } from "#protocol/wire/profile-views.ts";
-import { UploadButton } from "../../_browser-transfers/upload-button.tsx";
+import { UploadButton } from "../../_browser-transfers/uploads/upload-button.tsx";
 import { TestResult } from "../../_buckets/test-result.tsx";
 import { Age } from "../../_hub/live/age.tsx";
 import { hub } from "../../_hub/queries/client.ts";

@@ -3,7 +3,7 @@ import { usePrefetchQuery, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { formatCount } from "#protocol/base/units.ts";
 import type { ProfileView } from "#protocol/wire/profile-views.ts";
-import { UploadButton } from "../../../_browser-transfers/upload-button.tsx";
+import { UploadButton } from "../../../_browser-transfers/uploads/upload-button.tsx";
 import { useWhyNot } from "../../../_hub/session/person.tsx";
 import { FaultNote } from "../../../_hub/faults/fault-note.tsx";
 import { faultOf } from "../../../_hub/faults/fault-of.ts";
@@ -36,7 +36,7 @@ const SelectionActions = onDemand(() =>
   import("../../../_browse/selection-actions.tsx").then((module) => module.SelectionActions),
 );
 const DownloadDialog = onDemand(() =>
-  import("../../../_browser-transfers/download-dialog.tsx").then((module) => module.DownloadDialog),
+  import("../../../_browser-transfers/downloads/download-dialog.tsx").then((module) => module.DownloadDialog),
 );
 
 /** One bucket from the inside. */

@@ -5,7 +5,7 @@ import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import { formatCount } from "#protocol/base/units.ts";
 import type { CheckpointView } from "#protocol/wire/views.ts";
 import { PageFault } from "../../../_hub/faults/page-fault.tsx";
-import { DownloadButton } from "../../../_browser-transfers/download-button.tsx";
+import { DownloadButton } from "../../../_browser-transfers/downloads/download-button.tsx";
 import { Age } from "../../../_hub/live/age.tsx";
 import { useLiveTransfers, useNode } from "../../../_hub/live/live.tsx";
 import { useWhyNot } from "../../../_hub/session/person.tsx";

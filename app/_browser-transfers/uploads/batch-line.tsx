@@ -1,17 +1,17 @@
 "use client";
 import { useState } from "react";
 import { formatCount } from "#protocol/base/units.ts";
-import { useRateUnit } from "../_hub/preferences/choices.ts";
-import { faultOf, wordsOf } from "../_hub/faults/fault-of.ts";
-import { Button } from "../_ui/controls/button.tsx";
-import { say } from "../_ui/feedback/toast.tsx";
-import { shortText, visibleText } from "../_ui/text/visible-text.ts";
+import { useRateUnit } from "../../_hub/preferences/choices.ts";
+import { faultOf, wordsOf } from "../../_hub/faults/fault-of.ts";
+import { Button } from "../../_ui/controls/button.tsx";
+import { say } from "../../_ui/feedback/toast.tsx";
+import { shortText, visibleText } from "../../_ui/text/visible-text.ts";
 import type { BatchAction } from "./batch-life.ts";
 import type { Asked } from "./batch-view.ts";
-import { factsOf, paceOf, progressOf, placeOf, subjectOf, toneOf } from "./batch-words.ts";
-import { CorsOffer } from "./cors-offer.tsx";
+import { factsOf, paceOf, progressOf, placeOf, subjectOf, toneOf } from "../batch-words.ts";
+import { CorsOffer } from "../cors-offer.tsx";
 import type { DeskBatch, TransferDesk } from "./desk.ts";
-import { MovingLine } from "./moving-line.tsx";
+import { MovingLine } from "../moving-line.tsx";
 import { FileList } from "./file-list.tsx";
 import { lastName } from "./match-files.ts";
 

@@ -1,11 +1,11 @@
 import type { StartedUpload } from "#protocol/buckets/browser-transfers.ts";
 import { Fault, faultFrom, isFault, toFault } from "#protocol/faults/fault.ts";
 import type { FaultCode } from "#protocol/faults/fault-table.ts";
-import { newRequestId } from "../_hub/actions/use-action.ts";
-import { beginUploads } from "./calls.ts";
-import { keepTrying } from "./engine/keep-trying.ts";
-import { isSameObject } from "./engine/same-object.ts";
-import { uploadFile, type UploadProgress, type UploadTools } from "./engine/upload-file.ts";
+import { newRequestId } from "../../_hub/actions/use-action.ts";
+import { beginUploads } from "../calls.ts";
+import { keepTrying } from "../engine/keep-trying.ts";
+import { isSameObject } from "../engine/same-object.ts";
+import { uploadFile, type UploadProgress, type UploadTools } from "../engine/upload-file.ts";
 import type { KeptBatch, KeptFile } from "./kept.ts";
 
 /**

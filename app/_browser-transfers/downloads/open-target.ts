@@ -1,5 +1,5 @@
 import { Fault } from "#protocol/faults/fault.ts";
-import { pickTarget } from "./file-access.ts";
+import { pickTarget } from "../file-access.ts";
 import { openStream } from "./stream-target.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { ChosenFile } from "./file-access.ts";
+import type { ChosenFile } from "../file-access.ts";
 import type { KeptFile } from "./kept.ts";
 
 /** Finds the files of an interrupted upload among those that were chosen again, wherever they lie below what was chosen. */

@@ -1,12 +1,12 @@
 "use client";
 import { useRef } from "react";
 import { sentenceOf } from "#protocol/faults/fault.ts";
-import { Mark, type Tone } from "../_ui/indicators/mark.tsx";
-import { visibleText } from "../_ui/text/visible-text.ts";
-import { useRowWindow } from "../_ui/tables/window-rows.ts";
+import { Mark, type Tone } from "../../_ui/indicators/mark.tsx";
+import { visibleText } from "../../_ui/text/visible-text.ts";
+import { useRowWindow } from "../../_ui/tables/window-rows.ts";
 import type { FileView } from "./batch-view.ts";
 import type { FileState } from "./kept.ts";
-import { formatBytes } from "../_ui/text/sizes.ts";
+import { formatBytes } from "../../_ui/text/sizes.ts";
 
 const TONE: Record<FileState, Tone> = {
   waiting: "quiet",

@@ -1,15 +1,15 @@
 "use client";
 import { useEffect, useState } from "react";
 import type { FaultData } from "#protocol/faults/fault.ts";
-import { countOf } from "../_browse/job-words.ts";
-import { FaultNote } from "../_hub/faults/fault-note.tsx";
-import { faultOf } from "../_hub/faults/fault-of.ts";
-import { Button } from "../_ui/controls/button.tsx";
-import { Dialog } from "../_ui/layout/dialog.tsx";
-import { formatBytes } from "../_ui/text/sizes.ts";
-import { say } from "../_ui/feedback/toast.tsx";
-import { UnreadableNames } from "../_ui/tables/unreadable-names.tsx";
-import { shortText } from "../_ui/text/visible-text.ts";
+import { countOf } from "../../_browse/job-words.ts";
+import { FaultNote } from "../../_hub/faults/fault-note.tsx";
+import { faultOf } from "../../_hub/faults/fault-of.ts";
+import { Button } from "../../_ui/controls/button.tsx";
+import { Dialog } from "../../_ui/layout/dialog.tsx";
+import { formatBytes } from "../../_ui/text/sizes.ts";
+import { say } from "../../_ui/feedback/toast.tsx";
+import { UnreadableNames } from "../../_ui/tables/unreadable-names.tsx";
+import { shortText } from "../../_ui/text/visible-text.ts";
 import { startDownload } from "./downloads.ts";
 import { listWanted, nameOf, type FoundSum, type ListedFiles, type Wanted } from "./list-wanted.ts";
 

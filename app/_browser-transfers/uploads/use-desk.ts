@@ -1,6 +1,6 @@
 "use client";
 import { useEffect, useState, useSyncExternalStore } from "react";
-import { usePerson } from "../_hub/session/person.tsx";
+import { usePerson } from "../../_hub/session/person.tsx";
 import { TransferDesk, type DeskBatch } from "./desk.ts";
 
 /** One desk per page, made when it is first needed and kept while the page lives. */

@@ -1,6 +1,6 @@
 import { Fault, toFault } from "#protocol/faults/fault.ts";
 import { cutEvenly } from "#storage/s3/plan.ts";
-import { newRequestId } from "../_hub/actions/use-action.ts";
+import { newRequestId } from "../../_hub/actions/use-action.ts";
 import {
   askedFor,
   countStates,
@@ -11,9 +11,9 @@ import {
   type BatchView,
   type FileView,
 } from "./batch-view.ts";
-import { giveUp } from "./calls.ts";
-import type { UploadProgress, UploadTools } from "./engine/upload-file.ts";
-import { mayRead, type Chosen, type ChosenFile } from "./file-access.ts";
+import { giveUp } from "../calls.ts";
+import type { UploadProgress, UploadTools } from "../engine/upload-file.ts";
+import { mayRead, type Chosen, type ChosenFile } from "../file-access.ts";
 import type { Kept, KeptBatch, KeptFile } from "./kept.ts";
 import { lastName, matchFiles } from "./match-files.ts";
 import { runBatch } from "./run-batch.ts";

@@ -1,9 +1,9 @@
 "use client";
 import { useState } from "react";
-import { faultOf, wordsOf } from "../_hub/faults/fault-of.ts";
-import { useWhyNot } from "../_hub/session/person.tsx";
-import { Button } from "../_ui/controls/button.tsx";
-import { say } from "../_ui/feedback/toast.tsx";
+import { faultOf, wordsOf } from "../../_hub/faults/fault-of.ts";
+import { useWhyNot } from "../../_hub/session/person.tsx";
+import { Button } from "../../_ui/controls/button.tsx";
+import { say } from "../../_ui/feedback/toast.tsx";
 import type { Wanted } from "./list-wanted.ts";
 
 interface DownloadButtonProps {

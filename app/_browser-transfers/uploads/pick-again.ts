@@ -1,4 +1,4 @@
-import { fromInput, pickFiles, pickFolder, type Chosen } from "./file-access.ts";
+import { fromInput, pickFiles, pickFolder, type Chosen } from "../file-access.ts";
 
 /**
  * Asks once more for files, or for the folder that they lie below: with handles where the browser gives them, by a file input

@@ -1,8 +1,8 @@
 "use client";
 import { useState } from "react";
-import { useWhyNot } from "../_hub/session/person.tsx";
-import { Button } from "../_ui/controls/button.tsx";
-import { onDemand } from "../_ui/loading/on-demand.tsx";
+import { useWhyNot } from "../../_hub/session/person.tsx";
+import { Button } from "../../_ui/controls/button.tsx";
+import { onDemand } from "../../_ui/loading/on-demand.tsx";
 
 const UploadDialog = onDemand(() => import("./upload-dialog.tsx").then((module) => module.UploadDialog));
 

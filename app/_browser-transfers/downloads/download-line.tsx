@@ -1,17 +1,17 @@
 "use client";
 import { formatCount, formatEta, formatRate, type RateUnit } from "#protocol/base/units.ts";
-import { useRateUnit } from "../_hub/preferences/choices.ts";
-import { Button } from "../_ui/controls/button.tsx";
-import type { Tone } from "../_ui/indicators/mark.tsx";
+import { useRateUnit } from "../../_hub/preferences/choices.ts";
+import { Button } from "../../_ui/controls/button.tsx";
+import type { Tone } from "../../_ui/indicators/mark.tsx";
 import { unreadableWords } from "#protocol/checkpoint/unreadable-names.ts";
-import { visibleText } from "../_ui/text/visible-text.ts";
-import { progressOf } from "./batch-words.ts";
-import { CorsOffer } from "./cors-offer.tsx";
+import { visibleText } from "../../_ui/text/visible-text.ts";
+import { progressOf } from "../batch-words.ts";
+import { CorsOffer } from "../cors-offer.tsx";
 import type { DownloadView } from "./download-life.ts";
 import { actOnDownload } from "./downloads.ts";
-import { MovingLine } from "./moving-line.tsx";
+import { MovingLine } from "../moving-line.tsx";
 import { MODE_WORDS } from "./open-target.ts";
-import { formatBytes } from "../_ui/text/sizes.ts";
+import { formatBytes } from "../../_ui/text/sizes.ts";
 
 const TONE: Record<DownloadView["state"], Tone> = {
   listing: "moving",

@@ -1,6 +1,6 @@
 import type { FaultData } from "#protocol/faults/fault.ts";
 import { cutEvenly } from "#storage/s3/plan.ts";
-import { byteMap, percentOf, type Stretch } from "./byte-map.ts";
+import { byteMap, percentOf, type Stretch } from "../byte-map.ts";
 import type { FileState, KeptBatch, KeptFile } from "./kept.ts";
 
 /** What every tab shows of an upload, whichever of them sends it. Plain data: it crosses between tabs. */

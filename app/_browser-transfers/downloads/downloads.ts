@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
-import { newRequestId } from "../_hub/actions/use-action.ts";
-import { createGate } from "./engine/gate.ts";
+import { newRequestId } from "../../_hub/actions/use-action.ts";
+import { createGate } from "../engine/gate.ts";
 import { DownloadLife, type DownloadView } from "./download-life.ts";
 import { nameOf, type ListedFiles, type Wanted } from "./list-wanted.ts";
 import { openTarget } from "./open-target.ts";

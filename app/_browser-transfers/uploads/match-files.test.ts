@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ChosenFile } from "./file-access.ts";
+import type { ChosenFile } from "../file-access.ts";
 import { matchFiles } from "./match-files.ts";
 
 const chosen = (path: string, size: number, lastModified = 1): ChosenFile => ({

@@ -1,6 +1,6 @@
 "use client";
 import { useEffect } from "react";
-import { usePerson } from "../_hub/session/person.tsx";
+import { usePerson } from "../../_hub/session/person.tsx";
 import { hasUnfinished } from "./unfinished.ts";
 
 /** On every page: goes on with the uploads of this browser. Loads nothing of them where there are none. */

@@ -1,7 +1,7 @@
 "use client";
 import { useEffect, useEffectEvent, useRef, useState, type ReactNode } from "react";
-import { classNames } from "../_ui/rendering/class-names.ts";
-import { fromDrop, type Chosen } from "./file-access.ts";
+import { classNames } from "../../_ui/rendering/class-names.ts";
+import { fromDrop, type Chosen } from "../file-access.ts";
 
 /** A place to drop files and folders on. What stands in it does the same with keys. */
 export function DropZone({ onDrop, children }: { onDrop: (reading: Promise<Chosen>) => void; children: ReactNode }) {

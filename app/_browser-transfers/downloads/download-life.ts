@@ -1,15 +1,15 @@
 import { Fault, toFault, type FaultData } from "#protocol/faults/fault.ts";
 import type { FolderFile } from "#protocol/buckets/browser-transfers.ts";
 import type { SignedRequest } from "#protocol/wire/operations.ts";
-import { askHub } from "./ask-hub.ts";
-import { hub } from "../_hub/queries/client.ts";
-import { byteMap } from "./byte-map.ts";
-import { askCors } from "./calls.ts";
-import { downloadInOrder, downloadToPlaces, keepSigned, type DownloadTools } from "./engine/download-file.ts";
-import type { Gate } from "./engine/gate.ts";
-import { waitFor } from "./engine/keep-trying.ts";
-import { planRanges, type RangeGroup } from "./engine/plan-ranges.ts";
-import { writeTar, type TarEntry } from "./engine/write-tar.ts";
+import { askHub } from "../ask-hub.ts";
+import { hub } from "../../_hub/queries/client.ts";
+import { byteMap } from "../byte-map.ts";
+import { askCors } from "../calls.ts";
+import { downloadInOrder, downloadToPlaces, keepSigned, type DownloadTools } from "../engine/download-file.ts";
+import type { Gate } from "../engine/gate.ts";
+import { waitFor } from "../engine/keep-trying.ts";
+import { planRanges, type RangeGroup } from "../engine/plan-ranges.ts";
+import { writeTar, type TarEntry } from "../engine/write-tar.ts";
 import { listWanted, type ListedFiles, type Wanted } from "./list-wanted.ts";
 import type { Target } from "./open-target.ts";
 

@@ -1,7 +1,7 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import type { FolderFile, FolderPage, ObjectFacts } from "#protocol/buckets/browser-transfers.ts";
-import { askHub } from "./ask-hub.ts";
-import { hub } from "../_hub/queries/client.ts";
+import { askHub } from "../ask-hub.ts";
+import { hub } from "../../_hub/queries/client.ts";
 
 /** Finds the files of a download and their sizes, before any byte of them is asked for. */
 
