@@ -13,7 +13,7 @@ import { Empty } from "../_ui/layout/panel.tsx";
 import { Cell, Row, Table, type Column } from "../_ui/tables/table.tsx";
 import { UnreadableNames } from "../_ui/tables/unreadable-names.tsx";
 import { shortText, visibleText } from "../_ui/text/visible-text.ts";
-import { ProtectedWords } from "./protected-words.tsx";
+import { ProtectedWords } from "./detail/protected-words.tsx";
 import { formatBytes } from "../_ui/text/sizes.ts";
 
 const COLUMNS: readonly Column[] = [

@@ -17,8 +17,8 @@ import { Tag } from "../_ui/indicators/tag.tsx";
 import { UnreadableNames } from "../_ui/tables/unreadable-names.tsx";
 import { shortText, visibleText } from "../_ui/text/visible-text.ts";
 import { formatBytes } from "../_ui/text/sizes.ts";
-import { countOf } from "./job-words.ts";
-import { MOST_CHOSEN } from "./selection.ts";
+import { countOf } from "./jobs/job-words.ts";
+import { MOST_CHOSEN } from "./selection/selection.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "name", head: "Name" },
@@ -29,7 +29,7 @@ const COLUMNS: readonly Column[] = [
   { key: "acts", head: "", label: "What can be done", align: "right" },
 ];
 
-const PlanDialog = onDemand(() => import("./plan-dialog.tsx").then((module) => module.PlanDialog));
+const PlanDialog = onDemand(() => import("./jobs/plan-dialog.tsx").then((module) => module.PlanDialog));
 
 const first = (): string | null => null;
 

@@ -6,7 +6,7 @@ import { PageHead } from "../../_shell/page-head.tsx";
 import { onItsWay } from "../../_ui/loading/on-demand.tsx";
 import { TransfersPanel } from "../../_transfers/transfers-panel.tsx";
 
-const JobsPanel = onItsWay(() => import("../../_browse/jobs-panel.tsx").then((module) => module.JobsPanel));
+const JobsPanel = onItsWay(() => import("../../_browse/jobs/jobs-panel.tsx").then((module) => module.JobsPanel));
 
 const ThisBrowserPanel = onItsWay(() =>
   import("../../_browser-transfers/this-browser-panel.tsx").then((module) => module.ThisBrowserPanel),

@@ -1,7 +1,7 @@
 "use client";
 import { useEffect, useState } from "react";
 import type { FaultData } from "#protocol/faults/fault.ts";
-import { countOf } from "../../_browse/job-words.ts";
+import { countOf } from "../../_browse/jobs/job-words.ts";
 import { FaultNote } from "../../_hub/faults/fault-note.tsx";
 import { faultOf } from "../../_hub/faults/fault-of.ts";
 import { Button } from "../../_ui/controls/button.tsx";

@@ -10,11 +10,11 @@ import { faultOf } from "../../../_hub/faults/fault-of.ts";
 import { profilesQuery, usageQuery } from "../../../_hub/queries/queries.ts";
 import { useTitle } from "../../../_hub/address/title.ts";
 import { BrowseTools } from "../../../_browse/browse-tools.tsx";
-import type { BucketRow } from "../../../_browse/folder.ts";
+import type { BucketRow } from "../../../_browse/folder/folder.ts";
 import { PlacePath } from "../../../_browse/place-path.tsx";
-import { NOTHING_CHOSEN, wantedOf } from "../../../_browse/selection.ts";
+import { NOTHING_CHOSEN, wantedOf } from "../../../_browse/selection/selection.ts";
 import { folderAbove, usePlace } from "../../../_browse/use-place.ts";
-import { useFolder } from "../../../_browse/use-folder.ts";
+import { useFolder } from "../../../_browse/folder/use-folder.ts";
 import { PageHead } from "../../../_shell/page-head.tsx";
 import { Button, ButtonLink } from "../../../_ui/controls/button.tsx";
 import { onDemand, onItsWay } from "../../../_ui/loading/on-demand.tsx";
@@ -23,17 +23,25 @@ import { Skeleton } from "../../../_ui/loading/skeleton.tsx";
 import { visibleText } from "../../../_ui/text/visible-text.ts";
 import { formatBytes } from "../../../_ui/text/sizes.ts";
 
-const FolderList = onItsWay(() => import("../../../_browse/folder-list.tsx").then((module) => module.FolderList));
-const SelectionBar = onDemand(() => import("../../../_browse/selection-bar.tsx").then((module) => module.SelectionBar));
-const DetailPanel = onDemand(() => import("../../../_browse/detail-panel.tsx").then((module) => module.DetailPanel));
+const FolderList = onItsWay(() =>
+  import("../../../_browse/folder/folder-list.tsx").then((module) => module.FolderList),
+);
+const SelectionBar = onDemand(() =>
+  import("../../../_browse/selection/selection-bar.tsx").then((module) => module.SelectionBar),
+);
+const DetailPanel = onDemand(() =>
+  import("../../../_browse/detail/detail-panel.tsx").then((module) => module.DetailPanel),
+);
 const OrphansPanel = onDemand(() => import("../../../_browse/orphans-panel.tsx").then((module) => module.OrphansPanel));
 const VersionsList = onDemand(() => import("../../../_browse/versions-list.tsx").then((module) => module.VersionsList));
-const JobsPanel = onItsWay(() => import("../../../_browse/jobs-panel.tsx").then((module) => module.JobsPanel));
-const SumUp = onDemand(() => import("../../../_browse/sum-up.tsx").then((module) => module.SumUp));
-const SearchList = onDemand(() => import("../../../_browse/search-list.tsx").then((module) => module.SearchList));
+const JobsPanel = onItsWay(() => import("../../../_browse/jobs/jobs-panel.tsx").then((module) => module.JobsPanel));
+const SumUp = onDemand(() => import("../../../_browse/search/sum-up.tsx").then((module) => module.SumUp));
+const SearchList = onDemand(() =>
+  import("../../../_browse/search/search-list.tsx").then((module) => module.SearchList),
+);
 const UsagePanel = onItsWay(() => import("../../../_buckets/usage-panel.tsx").then((module) => module.UsagePanel));
 const SelectionActions = onDemand(() =>
-  import("../../../_browse/selection-actions.tsx").then((module) => module.SelectionActions),
+  import("../../../_browse/selection/selection-actions.tsx").then((module) => module.SelectionActions),
 );
 const DownloadDialog = onDemand(() =>
   import("../../../_browser-transfers/downloads/download-dialog.tsx").then((module) => module.DownloadDialog),

@@ -1,7 +1,7 @@
-import { Link } from "../_ui/navigation/link.tsx";
+import { Link } from "../../_ui/navigation/link.tsx";
 import type { Protection } from "#protocol/buckets/bucket.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { visibleText } from "../_ui/text/visible-text.ts";
+import { visibleText } from "../../_ui/text/visible-text.ts";
 
 /** Whose an object is, and where it can be removed. */
 export function ProtectedWords({ protection }: { protection: Protection }) {

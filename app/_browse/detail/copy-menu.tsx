@@ -1,6 +1,6 @@
 "use client";
 import type { ProfileDraft } from "#protocol/wire/requests.ts";
-import { CodeBlock } from "../_ui/layout/code-block.tsx";
+import { CodeBlock } from "../../_ui/layout/code-block.tsx";
 import { copyForms } from "#storage/s3/copy-forms.ts";
 
 /** The same object in the words of other tools, folded. */

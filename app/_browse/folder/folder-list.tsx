@@ -1,18 +1,18 @@
 "use client";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { formatCount } from "#protocol/base/units.ts";
-import { FaultNote } from "../_hub/faults/fault-note.tsx";
-import { Empty } from "../_ui/layout/panel.tsx";
-import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
-import { UnreadableNames } from "../_ui/tables/unreadable-names.tsx";
-import { visibleText } from "../_ui/text/visible-text.ts";
+import { FaultNote } from "../../_hub/faults/fault-note.tsx";
+import { Empty } from "../../_ui/layout/panel.tsx";
+import { SkeletonRows } from "../../_ui/loading/skeleton.tsx";
+import { UnreadableNames } from "../../_ui/tables/unreadable-names.tsx";
+import { visibleText } from "../../_ui/text/visible-text.ts";
 import type { BucketRow, Folder, FolderState } from "./folder.ts";
 import { ObjectGrid, type RowHandling } from "./object-grid.tsx";
 import { isStoreOrder, sortRows } from "./sort-rows.ts";
-import type { TableSort } from "../_ui/tables/table.tsx";
+import type { TableSort } from "../../_ui/tables/table.tsx";
 import { useFolderSizes } from "./use-folder-sizes.ts";
-import { SORTS, type Place } from "./use-place.ts";
-import { formatBytes } from "../_ui/text/sizes.ts";
+import { SORTS, type Place } from "../use-place.ts";
+import { formatBytes } from "../../_ui/text/sizes.ts";
 
 interface FolderListProps extends RowHandling {
   profileId: string;

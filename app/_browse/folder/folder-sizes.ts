@@ -1,6 +1,6 @@
 import type { WalkPage } from "#protocol/buckets/bucket.ts";
 import type { FaultData } from "#protocol/faults/fault.ts";
-import { faultOf } from "../_hub/faults/fault-of.ts";
+import { faultOf } from "../../_hub/faults/fault-of.ts";
 
 /**
  * Sums of folders: a store knows none, so each is counted by listing all that is below it. Only folders that somebody looks at are

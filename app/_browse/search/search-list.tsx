@@ -1,14 +1,14 @@
 "use client";
 import { formatCount } from "#protocol/base/units.ts";
-import { FaultNote } from "../_hub/faults/fault-note.tsx";
-import { Button } from "../_ui/controls/button.tsx";
-import { Empty } from "../_ui/layout/panel.tsx";
-import { UnreadableNames } from "../_ui/tables/unreadable-names.tsx";
-import { shortText, visibleText } from "../_ui/text/visible-text.ts";
-import { ObjectGrid, type RowHandling } from "./object-grid.tsx";
+import { FaultNote } from "../../_hub/faults/fault-note.tsx";
+import { Button } from "../../_ui/controls/button.tsx";
+import { Empty } from "../../_ui/layout/panel.tsx";
+import { UnreadableNames } from "../../_ui/tables/unreadable-names.tsx";
+import { shortText, visibleText } from "../../_ui/text/visible-text.ts";
+import { ObjectGrid, type RowHandling } from "../folder/object-grid.tsx";
 import { useWalk, type Walked } from "./use-walk.ts";
-import type { Place } from "./use-place.ts";
-import { formatBytes } from "../_ui/text/sizes.ts";
+import type { Place } from "../use-place.ts";
+import { formatBytes } from "../../_ui/text/sizes.ts";
 
 interface SearchListProps extends RowHandling {
   profileId: string;

@@ -1,17 +1,17 @@
 "use client";
 import { useState } from "react";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
-import { hub } from "../_hub/queries/client.ts";
-import { FaultNote } from "../_hub/faults/fault-note.tsx";
-import { useAction } from "../_hub/actions/use-action.ts";
-import { Button } from "../_ui/controls/button.tsx";
-import { CodeBlock } from "../_ui/layout/code-block.tsx";
-import { Dialog } from "../_ui/layout/dialog.tsx";
-import { Field } from "../_forms/field.tsx";
-import { Select } from "../_ui/controls/select.tsx";
-import { shortText } from "../_ui/text/visible-text.ts";
-import { fullTime } from "../_ui/text/times.ts";
-import { countOf } from "./job-words.ts";
+import { hub } from "../../_hub/queries/client.ts";
+import { FaultNote } from "../../_hub/faults/fault-note.tsx";
+import { useAction } from "../../_hub/actions/use-action.ts";
+import { Button } from "../../_ui/controls/button.tsx";
+import { CodeBlock } from "../../_ui/layout/code-block.tsx";
+import { Dialog } from "../../_ui/layout/dialog.tsx";
+import { Field } from "../../_forms/field.tsx";
+import { Select } from "../../_ui/controls/select.tsx";
+import { shortText } from "../../_ui/text/visible-text.ts";
+import { fullTime } from "../../_ui/text/times.ts";
+import { countOf } from "../jobs/job-words.ts";
 
 const HOUR = 3_600_000;
 const LIVES = [10 / 60, 1, 4, 12, 24].map((hours) => ({

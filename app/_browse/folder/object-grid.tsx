@@ -2,17 +2,17 @@
 import { File, Folder as FolderIcon } from "lucide-react";
 import { useEffect, useLayoutEffect, useRef, useState, type KeyboardEvent, type MouseEvent } from "react";
 import { formatCount } from "#protocol/base/units.ts";
-import { Age } from "../_hub/live/age.tsx";
-import { wordsOf } from "../_hub/faults/fault-of.ts";
-import { classNames } from "../_ui/rendering/class-names.ts";
-import { Skeleton } from "../_ui/loading/skeleton.tsx";
-import { SortHead, type TableSort } from "../_ui/tables/table.tsx";
-import { shortText, visibleText } from "../_ui/text/visible-text.ts";
+import { Age } from "../../_hub/live/age.tsx";
+import { wordsOf } from "../../_hub/faults/fault-of.ts";
+import { classNames } from "../../_ui/rendering/class-names.ts";
+import { Skeleton } from "../../_ui/loading/skeleton.tsx";
+import { SortHead, type TableSort } from "../../_ui/tables/table.tsx";
+import { shortText, visibleText } from "../../_ui/text/visible-text.ts";
 import type { FolderSize } from "./folder-sizes.ts";
 import type { BucketRow } from "./folder.ts";
-import { extend, toggle, type Selection } from "./selection.ts";
+import { extend, toggle, type Selection } from "../selection/selection.ts";
 import { ROW_HEIGHT, scrollTo, tallView } from "./tall-rows.ts";
-import { formatBytes } from "../_ui/text/sizes.ts";
+import { formatBytes } from "../../_ui/text/sizes.ts";
 
 /**
  * A list of any length, of which only what is on the screen is drawn. Arrow keys walk, Enter opens, Backspace goes up, Space

@@ -1,8 +1,8 @@
 "use client";
 import type { ReactNode } from "react";
 import { formatCount } from "#protocol/base/units.ts";
-import { Button } from "../_ui/controls/button.tsx";
-import { formatBytes } from "../_ui/text/sizes.ts";
+import { Button } from "../../_ui/controls/button.tsx";
+import { formatBytes } from "../../_ui/text/sizes.ts";
 import { countChosen, type Selection } from "./selection.ts";
 
 interface SelectionBarProps {

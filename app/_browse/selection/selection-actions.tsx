@@ -1,16 +1,16 @@
 "use client";
 import { useState } from "react";
 import type { BucketAction } from "#protocol/buckets/bucket-jobs.ts";
-import { useWhyNot } from "../_hub/session/person.tsx";
-import { Button } from "../_ui/controls/button.tsx";
-import { onDemand } from "../_ui/loading/on-demand.tsx";
+import { useWhyNot } from "../../_hub/session/person.tsx";
+import { Button } from "../../_ui/controls/button.tsx";
+import { onDemand } from "../../_ui/loading/on-demand.tsx";
 import { chosenKeys, versionsPlace, wantedOf, whyNotShare, type Selection } from "./selection.ts";
-import type { Place } from "./use-place.ts";
+import type { Place } from "../use-place.ts";
 
-const PlanDialog = onDemand(() => import("./plan-dialog.tsx").then((module) => module.PlanDialog));
-const ShareDialog = onDemand(() => import("./share-dialog.tsx").then((module) => module.ShareDialog));
+const PlanDialog = onDemand(() => import("../jobs/plan-dialog.tsx").then((module) => module.PlanDialog));
+const ShareDialog = onDemand(() => import("../detail/share-dialog.tsx").then((module) => module.ShareDialog));
 const DownloadDialog = onDemand(() =>
-  import("../_browser-transfers/downloads/download-dialog.tsx").then((module) => module.DownloadDialog),
+  import("../../_browser-transfers/downloads/download-dialog.tsx").then((module) => module.DownloadDialog),
 );
 
 interface SelectionActionsProps {

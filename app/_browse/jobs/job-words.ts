@@ -1,8 +1,8 @@
 import type { BucketAction, BucketJobView } from "#protocol/buckets/bucket-jobs.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import type { Tone } from "../_ui/indicators/mark.tsx";
-import { shortText } from "../_ui/text/visible-text.ts";
-import { formatBytes } from "../_ui/text/sizes.ts";
+import type { Tone } from "../../_ui/indicators/mark.tsx";
+import { shortText } from "../../_ui/text/visible-text.ts";
+import { formatBytes } from "../../_ui/text/sizes.ts";
 
 /** A job in a bucket as a sentence, like a transfer. */
 

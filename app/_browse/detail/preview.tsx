@@ -2,12 +2,12 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ObjectDetail } from "#protocol/buckets/bucket.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { hub } from "../_hub/queries/client.ts";
-import { FaultNote } from "../_hub/faults/fault-note.tsx";
-import { faultOf } from "../_hub/faults/fault-of.ts";
-import { Skeleton } from "../_ui/loading/skeleton.tsx";
-import { visibleText } from "../_ui/text/visible-text.ts";
-import { formatBytes } from "../_ui/text/sizes.ts";
+import { hub } from "../../_hub/queries/client.ts";
+import { FaultNote } from "../../_hub/faults/fault-note.tsx";
+import { faultOf } from "../../_hub/faults/fault-of.ts";
+import { Skeleton } from "../../_ui/loading/skeleton.tsx";
+import { visibleText } from "../../_ui/text/visible-text.ts";
+import { formatBytes } from "../../_ui/text/sizes.ts";
 
 /** Rows of tensors that are shown; the rest is counted. */
 const TENSORS = 100;

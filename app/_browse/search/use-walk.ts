@@ -2,8 +2,8 @@
 import { useEffect, useRef, useState } from "react";
 import { WALK_LIMITS, type BucketObject } from "#protocol/buckets/bucket.ts";
 import type { FaultData } from "#protocol/faults/fault.ts";
-import { hub } from "../_hub/queries/client.ts";
-import { faultOf } from "../_hub/faults/fault-of.ts";
+import { hub } from "../../_hub/queries/client.ts";
+import { faultOf } from "../../_hub/faults/fault-of.ts";
 
 /** A walk through everything below a folder, a stretch at a time, until it is stopped or has looked at enough. */
 export interface Walked {

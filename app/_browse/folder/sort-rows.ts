@@ -1,5 +1,5 @@
 import type { BucketRow } from "./folder.ts";
-import type { Place } from "./use-place.ts";
+import type { Place } from "../use-place.ts";
 
 export type Order = Pick<Place, "sort" | "order">;
 

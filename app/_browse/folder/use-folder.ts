@@ -1,6 +1,6 @@
 "use client";
 import { useEffect, useState, useSyncExternalStore } from "react";
-import { hub } from "../_hub/queries/client.ts";
+import { hub } from "../../_hub/queries/client.ts";
 import { createFolder, type Folder, type FolderState } from "./folder.ts";
 
 /** The folder that is looked at, as a list that is fetched as far as somebody looks. `turn` makes it anew. */

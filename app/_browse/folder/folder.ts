@@ -1,6 +1,6 @@
 import type { BucketObject, FolderPage } from "#protocol/buckets/bucket.ts";
 import type { FaultData } from "#protocol/faults/fault.ts";
-import { faultOf } from "../_hub/faults/fault-of.ts";
+import { faultOf } from "../../_hub/faults/fault-of.ts";
 
 /**
  * A folder of any size as the pages hold it: rows by number, in the order they came, so that none ever moves. Pages are asked

@@ -2,17 +2,17 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type { BucketJobView } from "#protocol/buckets/bucket-jobs.ts";
 import { takesAway } from "#protocol/buckets/bucket-verbs.ts";
-import { Age } from "../_hub/live/age.tsx";
-import { hub } from "../_hub/queries/client.ts";
-import { FaultDetails } from "../_hub/faults/fault-note.tsx";
-import { faultOf, wordsOf } from "../_hub/faults/fault-of.ts";
-import { useWhyNot } from "../_hub/session/person.tsx";
-import { useAction } from "../_hub/actions/use-action.ts";
-import { Button } from "../_ui/controls/button.tsx";
-import { Mark } from "../_ui/indicators/mark.tsx";
-import { Panel } from "../_ui/layout/panel.tsx";
-import { say } from "../_ui/feedback/toast.tsx";
-import { shortText, visibleText } from "../_ui/text/visible-text.ts";
+import { Age } from "../../_hub/live/age.tsx";
+import { hub } from "../../_hub/queries/client.ts";
+import { FaultDetails } from "../../_hub/faults/fault-note.tsx";
+import { faultOf, wordsOf } from "../../_hub/faults/fault-of.ts";
+import { useWhyNot } from "../../_hub/session/person.tsx";
+import { useAction } from "../../_hub/actions/use-action.ts";
+import { Button } from "../../_ui/controls/button.tsx";
+import { Mark } from "../../_ui/indicators/mark.tsx";
+import { Panel } from "../../_ui/layout/panel.tsx";
+import { say } from "../../_ui/feedback/toast.tsx";
+import { shortText, visibleText } from "../../_ui/text/visible-text.ts";
 import { isJobOpen, jobFacts, jobSentence, jobTone } from "./job-words.ts";
 
 const STATE: Readonly<Record<BucketJobView["state"], string>> = {

@@ -1,6 +1,6 @@
 "use client";
 import { useEffect, useState, useSyncExternalStore } from "react";
-import { hub } from "../_hub/queries/client.ts";
+import { hub } from "../../_hub/queries/client.ts";
 import { createFolderSizes, type FolderSize, type FolderSizes } from "./folder-sizes.ts";
 
 /** The sums of the folders of one list. `turn` counts them anew. */

@@ -1,10 +1,10 @@
 "use client";
 import { formatCount } from "#protocol/base/units.ts";
-import { FaultDetails } from "../_hub/faults/fault-note.tsx";
-import { Button } from "../_ui/controls/button.tsx";
+import { FaultDetails } from "../../_hub/faults/fault-note.tsx";
+import { Button } from "../../_ui/controls/button.tsx";
 import { unreadableWords } from "#protocol/checkpoint/unreadable-names.ts";
 import { useWalk } from "./use-walk.ts";
-import { formatBytes } from "../_ui/text/sizes.ts";
+import { formatBytes } from "../../_ui/text/sizes.ts";
 
 /** Objects and bytes of everything below a folder, counted by listing all of it: as long as that takes, or until it is stopped. */
 export function SumUp({ profileId, folder, onClose }: { profileId: string; folder: string; onClose: () => void }) {
