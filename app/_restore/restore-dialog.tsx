@@ -11,7 +11,6 @@ import { useWhyNot } from "../_hub/session/person.tsx";
 import { restorePlanQuery, runsQuery } from "../_hub/queries/queries.ts";
 import { isEnded } from "../_hub/transfers/transfer-words.ts";
 import { newRequestId, useAction } from "../_hub/actions/use-action.ts";
-import type { RestoreRequest } from "../_shell/dialogs.tsx";
 import { Button, Key } from "../_ui/controls/button.tsx";
 import { Dialog } from "../_ui/layout/dialog.tsx";
 import { Field } from "../_forms/field.tsx";
@@ -31,6 +30,7 @@ import {
   usesOwnFolders,
   type AskedChoice,
   type RestoreChoice,
+  type RestoreRequest,
 } from "./restore-choice.ts";
 import { RestoreForm } from "./restore-form.tsx";
 import { RestoreProgress } from "./restore-progress.tsx";

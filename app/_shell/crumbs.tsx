@@ -7,7 +7,7 @@ import { useNodeAt } from "../_hub/live/live.tsx";
 import { benchmarkQuery } from "../_benchmarks/bench-queries.ts";
 import { checkpointQuery, profilesQuery } from "../_hub/queries/queries.ts";
 import { visibleText } from "../_ui/text/visible-text.ts";
-import { PLACES } from "./nav.tsx";
+import { PLACES } from "./places.ts";
 
 /** Where you are: "Nodes / gpu-7". */
 export function Crumbs() {

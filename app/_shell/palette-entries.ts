@@ -19,7 +19,7 @@ import { signOut } from "../_hub/session/sign-out.ts";
 import { nodeFactsLine } from "../_nodes/node-filter.ts";
 import { useGo } from "../_ui/navigation/going.tsx";
 import { useDialogs } from "./dialogs.tsx";
-import { PLACES } from "./nav.tsx";
+import { PLACES } from "./places.ts";
 import { useFoundSteps } from "./find-steps.ts";
 import { SECTIONS } from "./settings-sections.ts";
 

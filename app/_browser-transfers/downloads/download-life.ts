@@ -11,7 +11,7 @@ import { waitFor } from "../engine/keep-trying.ts";
 import { planRanges, type RangeGroup } from "../engine/plan-ranges.ts";
 import { writeTar, type TarEntry } from "../engine/write-tar.ts";
 import { listWanted, type ListedFiles, type Wanted } from "./list-wanted.ts";
-import type { Target } from "./open-target.ts";
+import type { Target } from "./target.ts";
 
 /** One download of this page: a file in ranges side by side, or a folder as one tar archive in its order. */
 

@@ -1,24 +1,12 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import { pickTarget } from "../file-access.ts";
 import { openStream } from "./stream-target.ts";
+import type { Target } from "./target.ts";
 
 /**
  * Where a download goes: straight to the disk at any position where the browser can do that, otherwise in order through
  * the browser's own downloads, otherwise into memory until it is whole. Which one it is, is told.
  */
-
-export interface Target {
-  mode: "disk" | "stream" | "memory";
-  /** Null where only the next bytes can be written. */
-  writeAt: ((at: number, bytes: Uint8Array<ArrayBuffer>) => Promise<void>) | null;
-  write: (bytes: Uint8Array<ArrayBuffer>) => Promise<void>;
-  /** Back to the beginning, with nothing in it. */
-  restart: () => Promise<void>;
-  /** Under its name only now. */
-  close: () => Promise<void>;
-  /** Leaves nothing behind. */
-  abort: () => Promise<void>;
-}
 
 export const MODE_WORDS: Record<Target["mode"], string> = {
   disk: "in parallel ranges straight to the disk",

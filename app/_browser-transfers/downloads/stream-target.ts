@@ -1,6 +1,6 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import { newRequestId } from "../../_hub/actions/use-action.ts";
-import type { Target } from "./open-target.ts";
+import type { Target } from "./target.ts";
 
 /** A download through the browser's own list, fed by `public/download-worker.js`. In order, and only once. */
 
