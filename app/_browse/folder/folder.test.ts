@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FolderPage } from "#protocol/buckets/bucket.ts";
-import { createFolder, rowsOf, type Asked, type Folder } from "./folder.ts";
+import { rowsOf } from "./folder-pages.ts";
+import { createFolder, type Asked, type Folder } from "./folder.ts";
 
 const object = (key: string, sizeBytes = 1) => ({ key, sizeBytes, etag: '"e"', modifiedAt: 1, storageClass: null });
 const nameOf = (index: number) => `k${String(index).padStart(7, "0")}`;

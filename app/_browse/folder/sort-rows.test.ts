@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { BucketRow } from "./folder.ts";
+import type { BucketRow } from "./folder-pages.ts";
 import { isStoreOrder, sortRows } from "./sort-rows.ts";
 
 const object = (key: string, sizeBytes: number, modifiedAt: number): BucketRow => ({

@@ -1,4 +1,4 @@
-import type { BucketRow } from "./folder.ts";
+import type { BucketRow } from "./folder-pages.ts";
 import type { Place } from "../use-place.ts";
 
 export type Order = Pick<Place, "sort" | "order">;

@@ -1,5 +1,5 @@
 import type { Wanted } from "../../_browser-transfers/downloads/list-wanted.ts";
-import type { BucketRow } from "../folder/folder.ts";
+import type { BucketRow } from "../folder/folder-pages.ts";
 import { folderAbove, type Place } from "../use-place.ts";
 
 /** What is chosen in a list: by key, so that it stays while rows come and go. A folder stands for all that is below it. */

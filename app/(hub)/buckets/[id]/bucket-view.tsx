@@ -10,7 +10,7 @@ import { faultOf } from "../../../_hub/faults/fault-of.ts";
 import { profilesQuery, usageQuery } from "../../../_hub/queries/queries.ts";
 import { useTitle } from "../../../_hub/address/title.ts";
 import { BrowseTools } from "../../../_browse/browse-tools.tsx";
-import type { BucketRow } from "../../../_browse/folder/folder.ts";
+import type { BucketRow } from "../../../_browse/folder/folder-pages.ts";
 import { PlacePath } from "../../../_browse/place-path.tsx";
 import { NOTHING_CHOSEN, wantedOf } from "../../../_browse/selection/selection.ts";
 import { folderAbove, usePlace } from "../../../_browse/use-place.ts";
@@ -90,28 +90,12 @@ function BucketBody({ view }: { view: ProfileView }) {
   const isThere = place.show !== "objects" || state.count > 0 || state.isComplete || state.fault !== null;
   const { profile } = view;
   const [isDownloading, setDownloading] = useState(false);
-  const whyNotDownload = useWhyNot("operator");
   // Ticks that are not shown are not meant.
   const isTicked = place.show === "objects" && selection.chosen.size > 0;
   const lists = { place, selection, onSelect: select, onOpen: open, onUp: up };
   return (
     <>
-      <PageHead
-        title={visibleText(profile.name)}
-        about={
-          <span className="nums">
-            {formatBytes(view.storedBytes)} in {formatCount(view.checkpoints)} complete{" "}
-            {view.checkpoints === 1 ? "checkpoint" : "checkpoints"}
-            {profile.prefix !== "" && (
-              <>
-                {" "}
-                below <span className="font-mono text-12">{visibleText(profile.prefix)}</span>
-              </>
-            )}
-          </span>
-        }
-        actions={<ButtonLink href="/buckets">All buckets</ButtonLink>}
-      />
+      <BucketHead view={view} />
       <PlacePath bucket={profile.bucket} folder={place.folder} href={folderHref} />
       <div
         className={
@@ -125,39 +109,17 @@ function BucketBody({ view }: { view: ProfileView }) {
         )}
         <Panel label="Folder">
           <BrowseTools place={place} go={go}>
-            {place.show === "objects" && place.words === "" && (
-              <Button
-                size="small"
-                disabled={state.count === 0}
-                title="Everything that this list has or will have, folders with all that is below"
-                onClick={() => select({ chosen: new Map([[prefix, null]]), anchor: 0 })}
-              >
-                Choose all
-              </Button>
-            )}
-            <UploadButton profileId={view.id} prefix={place.folder} label="Upload to this folder" />
-            <Button
-              size="small"
-              aria-label={isTicked ? "Download what is chosen…" : "Download this folder…"}
-              whyNot={whyNotDownload}
-              onClick={() => setDownloading(true)}
-            >
-              Download…
-            </Button>
-            <Button
-              size="small"
-              aria-pressed={place.sizes === "shown"}
-              title="Counts each folder on the screen by listing all that is below it"
-              onClick={() => go({ sizes: place.sizes === "shown" ? "" : "shown" }, "step")}
-            >
-              Folder sizes
-            </Button>
-            <Button size="small" onClick={() => setSumming(place.folder)}>
-              Sum up
-            </Button>
-            <Button size="small" onClick={() => setTurn(turn + 1)}>
-              List again
-            </Button>
+            <FolderTools
+              view={view}
+              place={place}
+              go={go}
+              count={state.count}
+              isTicked={isTicked}
+              onAll={() => select({ chosen: new Map([[prefix, null]]), anchor: 0 })}
+              onDownload={() => setDownloading(true)}
+              onSumUp={() => setSumming(place.folder)}
+              onList={() => setTurn(turn + 1)}
+            />
           </BrowseTools>
           {summing === place.folder && (
             <SumUp profileId={view.id} folder={place.folder} onClose={() => setSumming(null)} />
@@ -207,6 +169,83 @@ function BucketBody({ view }: { view: ProfileView }) {
           onClose={() => setDownloading(false)}
         />
       )}
+    </>
+  );
+}
+
+function BucketHead({ view }: { view: ProfileView }) {
+  const { profile } = view;
+  return (
+    <PageHead
+      title={visibleText(profile.name)}
+      about={
+        <span className="nums">
+          {formatBytes(view.storedBytes)} in {formatCount(view.checkpoints)} complete{" "}
+          {view.checkpoints === 1 ? "checkpoint" : "checkpoints"}
+          {profile.prefix !== "" && (
+            <>
+              {" "}
+              below <span className="font-mono text-12">{visibleText(profile.prefix)}</span>
+            </>
+          )}
+        </span>
+      }
+      actions={<ButtonLink href="/buckets">All buckets</ButtonLink>}
+    />
+  );
+}
+
+interface FolderToolsProps extends Pick<ReturnType<typeof usePlace>, "place" | "go"> {
+  view: ProfileView;
+  /** Rows whose place is known. */
+  count: number;
+  /** Some rows are ticked, and shown. */
+  isTicked: boolean;
+  onAll: () => void;
+  onDownload: () => void;
+  onSumUp: () => void;
+  onList: () => void;
+}
+
+/** What can be done with the folder that is shown. */
+function FolderTools(props: FolderToolsProps) {
+  const { view, place, go, count, isTicked, onAll, onDownload, onSumUp, onList } = props;
+  const whyNotDownload = useWhyNot("operator");
+  return (
+    <>
+      {place.show === "objects" && place.words === "" && (
+        <Button
+          size="small"
+          disabled={count === 0}
+          title="Everything that this list has or will have, folders with all that is below"
+          onClick={onAll}
+        >
+          Choose all
+        </Button>
+      )}
+      <UploadButton profileId={view.id} prefix={place.folder} label="Upload to this folder" />
+      <Button
+        size="small"
+        aria-label={isTicked ? "Download what is chosen…" : "Download this folder…"}
+        whyNot={whyNotDownload}
+        onClick={onDownload}
+      >
+        Download…
+      </Button>
+      <Button
+        size="small"
+        aria-pressed={place.sizes === "shown"}
+        title="Counts each folder on the screen by listing all that is below it"
+        onClick={() => go({ sizes: place.sizes === "shown" ? "" : "shown" }, "step")}
+      >
+        Folder sizes
+      </Button>
+      <Button size="small" onClick={onSumUp}>
+        Sum up
+      </Button>
+      <Button size="small" onClick={onList}>
+        List again
+      </Button>
     </>
   );
 }
