@@ -123,44 +123,12 @@ export function VersionsList({
               </Row>
             ))}
             {versions.map((version) => (
-              <Row key={`${version.key} ${version.versionId}`}>
-                <Cell className="max-w-0 min-w-28 truncate">
-                  <span dir="ltr">{shortText(version.key.slice(folder.length), 200)}</span>
-                  <span className="nums block truncate text-12 text-faint sm:hidden">
-                    {version.isDeleteMarker ? "" : `${formatBytes(version.sizeBytes)} · `}
-                    <Age at={version.modifiedAt} />
-                  </span>
-                </Cell>
-                <Cell>
-                  {version.isDeleteMarker ? (
-                    <Tag tone="quiet">deleted</Tag>
-                  ) : (
-                    version.isLatest && <Tag tone="safe">present</Tag>
-                  )}
-                </Cell>
-                <Cell from="md" className="max-w-40 truncate font-mono text-12 text-faint">
-                  {visibleText(version.versionId)}
-                </Cell>
-                <Cell align="right" from="sm">
-                  {version.isDeleteMarker ? "" : formatBytes(version.sizeBytes)}
-                </Cell>
-                <Cell align="right" from="sm" className="text-12 text-faint">
-                  <Age at={version.modifiedAt} />
-                </Cell>
-                <Cell align="right">
-                  {wayBack(version) !== null && (
-                    <Button
-                      size="small"
-                      disabled={whyNot !== null}
-                      title={whyNot ?? undefined}
-                      aria-label={`${wayBack(version)} ${shortText(version.key.slice(folder.length), 200)}, ${formatBytes(version.sizeBytes)}`}
-                      onClick={() => setAsked([itemOf(version)])}
-                    >
-                      {wayBack(version)}
-                    </Button>
-                  )}
-                </Cell>
-              </Row>
+              <VersionRow
+                key={`${version.key} ${version.versionId}`}
+                version={version}
+                folder={folder}
+                onRevive={() => setAsked([itemOf(version)])}
+              />
             ))}
           </Table>
         )}
@@ -177,5 +145,54 @@ export function VersionsList({
         />
       )}
     </>
+  );
+}
+
+interface VersionRowProps {
+  version: ObjectVersion;
+  /** The folder that is shown; left out of the name. */
+  folder: string;
+  onRevive: () => void;
+}
+
+function VersionRow({ version, folder, onRevive }: VersionRowProps) {
+  const whyNot = useWhyNot("operator");
+  const name = shortText(version.key.slice(folder.length), 200);
+  const revive = wayBack(version);
+  return (
+    <Row>
+      <Cell className="max-w-0 min-w-28 truncate">
+        <span dir="ltr">{name}</span>
+        <span className="nums block truncate text-12 text-faint sm:hidden">
+          {version.isDeleteMarker ? "" : `${formatBytes(version.sizeBytes)} · `}
+          <Age at={version.modifiedAt} />
+        </span>
+      </Cell>
+      <Cell>
+        {version.isDeleteMarker ? <Tag tone="quiet">deleted</Tag> : version.isLatest && <Tag tone="safe">present</Tag>}
+      </Cell>
+      <Cell from="md" className="max-w-40 truncate font-mono text-12 text-faint">
+        {visibleText(version.versionId)}
+      </Cell>
+      <Cell align="right" from="sm">
+        {version.isDeleteMarker ? "" : formatBytes(version.sizeBytes)}
+      </Cell>
+      <Cell align="right" from="sm" className="text-12 text-faint">
+        <Age at={version.modifiedAt} />
+      </Cell>
+      <Cell align="right">
+        {revive !== null && (
+          <Button
+            size="small"
+            disabled={whyNot !== null}
+            title={whyNot ?? undefined}
+            aria-label={`${revive} ${name}, ${formatBytes(version.sizeBytes)}`}
+            onClick={onRevive}
+          >
+            {revive}
+          </Button>
+        )}
+      </Cell>
+    </Row>
   );
 }

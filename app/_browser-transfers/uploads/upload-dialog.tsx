@@ -1,6 +1,6 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import { useRef, useState } from "react";
+import { useState } from "react";
 import { whyKeyRefused } from "#protocol/buckets/browser-transfers.ts";
 import { formatCount } from "#protocol/base/units.ts";
 import { FaultNote } from "../../_hub/faults/fault-note.tsx";
@@ -14,8 +14,8 @@ import { TextField } from "../../_forms/text-field.tsx";
 import { Select } from "../../_ui/controls/select.tsx";
 import { say } from "../../_ui/feedback/toast.tsx";
 import { visibleText } from "../../_ui/text/visible-text.ts";
-import { DropZone } from "./drop-zone.tsx";
-import { fromInput, pickFiles, pickFolder, type Chosen } from "../file-access.ts";
+import type { Chosen } from "../file-access.ts";
+import { FileChoice } from "./file-choice.tsx";
 import { openDesk } from "./use-desk.ts";
 import { formatBytes } from "../../_ui/text/sizes.ts";
 
@@ -49,25 +49,23 @@ export function UploadDialog({ profileId, prefix, onClose }: UploadDialogProps) 
   const [isReading, setReading] = useState(false);
   const [replaces, setReplaces] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  const filesInput = useRef<HTMLInputElement>(null);
-  const folderInput = useRef<HTMLInputElement>(null);
   const all = profiles.data ?? [];
   const view = all.find(({ id }) => id === chosenProfile) ?? (all.length === 1 ? all[0] : undefined);
   const to = cleaned(typed);
   const wrong = whyNotPrefix(to);
 
-  const take = (reading: Promise<Chosen | null>, input: HTMLInputElement | null): void => {
+  const take = (reading: Promise<Chosen>): void => {
     setReading(true);
     setError(null);
     reading
-      .then((found) => {
-        if (found === null) input?.click();
-        else
+      .then(
+        (found) =>
           setChosen((before) => ({
             files: [...before.files, ...found.files],
             roots: [...before.roots, ...found.roots],
-          }));
-      }, setError)
+          })),
+        setError,
+      )
       .finally(() => setReading(false));
   };
   const send = async (): Promise<void> => {
@@ -141,33 +139,7 @@ export function UploadDialog({ profileId, prefix, onClose }: UploadDialogProps) 
           placeholder="datasets/2026/"
           onChange={setTyped}
         />
-        <DropZone onDrop={(reading) => take(reading, null)}>
-          <span className="w-full text-center">Drop files or folders here, or</span>
-          <Button size="small" onClick={() => take(pickFiles(), filesInput.current)}>
-            Choose files
-          </Button>
-          <Button size="small" onClick={() => take(pickFolder(), folderInput.current)}>
-            Choose a folder
-          </Button>
-        </DropZone>
-        <input
-          ref={filesInput}
-          type="file"
-          multiple
-          hidden
-          aria-label="Files"
-          onChange={(event) => take(Promise.resolve(fromInput(event.target.files ?? new DataTransfer().files)), null)}
-        />
-        <input
-          ref={(input) => {
-            folderInput.current = input;
-            input?.setAttribute("webkitdirectory", "");
-          }}
-          type="file"
-          hidden
-          aria-label="Folder"
-          onChange={(event) => take(Promise.resolve(fromInput(event.target.files ?? new DataTransfer().files)), null)}
-        />
+        <FileChoice onTake={take} />
         <label className="flex items-center gap-2 pt-2">
           <input type="checkbox" checked={replaces} onChange={(event) => setReplaces(event.target.checked)} />
           Replace objects that are there already
