@@ -2,7 +2,6 @@
 import { isHeard } from "#protocol/fleet/node-status.ts";
 import { useState } from "react";
 import { orderWords } from "#protocol/wire/order-words.ts";
-import type { SentCommand } from "#protocol/wire/send-command.ts";
 import { formatCount } from "#protocol/base/units.ts";
 import type { NodeRow } from "#protocol/wire/views.ts";
 import { useRate } from "../_hub/preferences/choices.ts";
@@ -13,42 +12,17 @@ import { Button } from "../_ui/controls/button.tsx";
 import { CodeBlock } from "../_ui/layout/code-block.tsx";
 import { Dialog } from "../_ui/layout/dialog.tsx";
 import { Field } from "../_forms/field.tsx";
-import { TextField } from "../_forms/text-field.tsx";
 import { Select } from "../_ui/controls/select.tsx";
 import { say } from "../_ui/feedback/toast.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";
+import { OrderFields } from "./order-fields.tsx";
+import { sentWords } from "./sent-words.ts";
 import { NEW_ORDER, ORDERS, orderCurl, readOrder, type OrderForm, type OrderKind } from "./order-form.ts";
 
 interface OrderDialogProps {
   nodes: readonly NodeRow[];
   kind?: OrderKind;
   onClose: () => void;
-}
-
-const ALL_RUNS = "all";
-const DIRECTIONS = [
-  { value: "both", label: "Both ways" },
-  { value: "up", label: "Uploads" },
-  { value: "down", label: "Restores" },
-] as const;
-const PRIORITIES = [
-  { value: "high", label: "High" },
-  { value: "normal", label: "Normal" },
-  { value: "low", label: "Low" },
-] as const;
-
-/** What became of it, in a sentence: how many hear of it now, how many later, how many never. */
-export function sentWords(sent: readonly SentCommand[]): { tone: "safe" | "risk"; text: string } {
-  const refused = sent.filter(({ fault }) => fault !== null).length;
-  const now = sent.filter(({ fault, isConnected }) => fault === null && isConnected).length;
-  const later = sent.length - refused - now;
-  const count = (nodes: number) => (nodes === 1 ? "1 node" : `${formatCount(nodes)} nodes`);
-  const parts = [
-    ...(now > 0 ? [`${count(now)} ${now === 1 ? "has" : "have"} it`] : []),
-    ...(later > 0 ? [`${count(later)} will hear of it on coming back within the hour`] : []),
-    ...(refused > 0 ? [`${count(refused)} cannot get it`] : []),
-  ];
-  return { tone: refused > 0 || later > 0 ? "risk" : "safe", text: `${parts.join(", ")}.` };
 }
 
 /** Asks one node, or many, to do something; the effect and the same thing for a script are shown before. */
@@ -68,7 +42,6 @@ export function OrderDialog({ nodes, kind, onClose }: OrderDialogProps) {
   );
   const change = (changes: Partial<OrderForm>): void =>
     setAsked({ form: { ...form, ...changes }, requestId: newRequestId() });
-  const has = (field: string): boolean => choice?.fields.some((one) => one === field) === true;
   const errorOf = (field: string): string | undefined =>
     wasSent && "error" in read && read.field === field ? read.error : undefined;
   const runs = [...new Set(nodes.flatMap((node) => node.runs.map(({ run }) => run)))].toSorted();
@@ -115,80 +88,7 @@ export function OrderDialog({ nodes, kind, onClose }: OrderDialogProps) {
           />
         )}
       </Field>
-      {has("run") && (
-        <Field label="Run" error={errorOf("run")}>
-          {(ids) => (
-            <Select
-              {...ids}
-              value={form.run === "" ? (form.kind === "priority" ? null : ALL_RUNS) : form.run}
-              placeholder="Choose the run"
-              choices={[
-                ...(form.kind === "priority" ? [] : [{ value: ALL_RUNS, label: "All runs of the node" }]),
-                ...runs.map((run) => ({ value: run, label: visibleText(run) })),
-              ]}
-              onChange={(run) => change({ run: run === ALL_RUNS ? "" : run })}
-            />
-          )}
-        </Field>
-      )}
-      {has("direction") && (
-        <Field label="Direction">
-          {(ids) => (
-            <Select
-              {...ids}
-              value={form.direction}
-              choices={DIRECTIONS}
-              onChange={(value) =>
-                change({ direction: DIRECTIONS.find((one) => one.value === value)?.value ?? form.direction })
-              }
-            />
-          )}
-        </Field>
-      )}
-      {has("rates") && (
-        <>
-          <TextField
-            label="Up"
-            hint="20Mbit, 2.5MB/s, or none"
-            error={errorOf("up")}
-            value={form.up}
-            onChange={(value) => change({ up: value })}
-            kind="code"
-          />
-          <TextField
-            label="Down"
-            hint="The same"
-            error={errorOf("down")}
-            value={form.down}
-            onChange={(value) => change({ down: value })}
-            kind="code"
-          />
-        </>
-      )}
-      {has("priority") && (
-        <Field label="Priority">
-          {(ids) => (
-            <Select
-              {...ids}
-              value={form.priority}
-              choices={PRIORITIES}
-              onChange={(value) =>
-                change({ priority: PRIORITIES.find((one) => one.value === value)?.value ?? form.priority })
-              }
-            />
-          )}
-        </Field>
-      )}
-      {has("grace") && (
-        <TextField
-          label="Grace"
-          hint="How long uploads may still take: 60s, 5m"
-          error={errorOf("grace")}
-          value={form.grace}
-          onChange={(value) => change({ grace: value })}
-          kind="code"
-        />
-      )}
+      <OrderFields form={form} choice={choice} runs={runs} errorOf={errorOf} onChange={change} />
       {"order" in read && nodes.length <= 20 && (
         <details className="mt-2">
           <summary className="cursor-pointer text-soft hover:text-ink">The same from a script</summary>
