@@ -9,47 +9,20 @@ import { profilesQuery } from "../_hub/queries/queries.ts";
 import { useAction } from "../_hub/actions/use-action.ts";
 import { Banner } from "../_ui/feedback/banner.tsx";
 import { Button, ButtonLink } from "../_ui/controls/button.tsx";
-import { Field } from "../_forms/field.tsx";
-import { TextField } from "../_forms/text-field.tsx";
 import { Empty } from "../_ui/layout/panel.tsx";
-import { Select } from "../_ui/controls/select.tsx";
 import { Skeleton } from "../_ui/loading/skeleton.tsx";
-import { visibleText } from "../_ui/text/visible-text.ts";
 import { NodeLinesView } from "./node-lines-view.tsx";
+import { FIRST_DRAFT, type TokenDraft } from "./token-draft.ts";
+import { TokenFields } from "./token-fields.tsx";
 import { readRunPatterns, runPatternsWrong } from "./run-patterns.ts";
-
-const HOUR = 3_600_000;
-const VALID = [
-  { value: String(HOUR), label: "1 hour" },
-  { value: String(24 * HOUR), label: "1 day" },
-  { value: String(7 * 24 * HOUR), label: "7 days" },
-  { value: String(90 * 24 * HOUR), label: "90 days" },
-];
-
-interface Draft {
-  profileId: string | null;
-  uses: string;
-  validMs: string;
-  /** Patterns of the runs that its nodes may write; empty: those they name, and new ones. */
-  mayWrite: string;
-  run: string;
-  watchFolder: string;
-}
 
 /** Makes a join token and shows the lines to paste; then waits for the node and says when it is there. */
 export function AddNodeForm() {
   const client = useQueryClient();
   const profiles = useQuery(profilesQuery());
   const whyNot = useWhyNot("operator");
-  const [draft, setDraft] = useState<Draft>({
-    profileId: null,
-    uses: "1",
-    validMs: String(24 * HOUR),
-    mayWrite: "",
-    run: "my-run",
-    watchFolder: "/checkpoints",
-  });
-  const change = (part: Partial<Draft>): void => setDraft((old) => ({ ...old, ...part }));
+  const [draft, setDraft] = useState(FIRST_DRAFT);
+  const change = (part: Partial<TokenDraft>): void => setDraft((old) => ({ ...old, ...part }));
   const create = useAction((input: { profileId: string; maxUses: number; validMs: number; runs: string | null }) =>
     hub.tokens.create.mutate({ ...input, label: "" }),
   );
@@ -109,49 +82,14 @@ export function AddNodeForm() {
         );
       }}
     >
-      <Field label="Saves into">
-        {(ids) => (
-          <Select
-            {...ids}
-            label="Saves into"
-            value={profileId}
-            onChange={(value) => change({ profileId: value })}
-            choices={profiles.data.map((profile) => ({
-              value: profile.id,
-              label: visibleText(profile.profile.name),
-              note: visibleText(`${profile.profile.bucket}/${profile.profile.prefix}`),
-            }))}
-          />
-        )}
-      </Field>
-      <TextField
-        label="Machines"
-        hint="How many may enrol with this token."
-        error={usesWrong}
-        inputMode="numeric"
-        className="nums sm:max-w-32"
-        value={draft.uses}
-        onChange={(value) => change({ uses: value })}
+      <TokenFields
+        draft={draft}
+        profileId={profileId}
+        profiles={profiles.data}
+        usesWrong={usesWrong}
+        patternsWrong={patternsWrong}
+        onChange={change}
       />
-      <TextField
-        label="Runs"
-        hint="Which runs these machines may write: llama-*, eval-?. Empty: new ones, and the run that a machine names when it joins, unless machines of another token wrote it."
-        error={patternsWrong}
-        className="font-mono sm:max-w-80"
-        value={draft.mayWrite}
-        onChange={(mayWrite) => change({ mayWrite })}
-      />
-      <Field label="Valid for">
-        {(ids) => (
-          <Select
-            {...ids}
-            label="Valid for"
-            value={draft.validMs}
-            choices={VALID}
-            onChange={(validMs) => change({ validMs })}
-          />
-        )}
-      </Field>
       {create.fault !== null && <FaultNote fault={create.fault} />}
       <div className="flex justify-end pt-3">
         <Button

@@ -1,5 +1,5 @@
 "use client";
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { infiniteQueryOptions, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { formatCount } from "#protocol/base/units.ts";
 import { mergeRuns, VERDICT_FILTERS } from "../../_adopt/found-runs.ts";
 import { useAddressWord } from "../../_hub/address/address.ts";
@@ -25,6 +25,18 @@ const FoundRun = onItsWay(() => import("../../_adopt/found-run.tsx").then((modul
 
 const first = (): string | null => null;
 
+/** Looks through what lies below a prefix, a page of objects at a time. */
+const foundQuery = ({ profileId, prefix }: { profileId: string; prefix: string }) =>
+  infiniteQueryOptions({
+    queryKey: ["checkpoints", "found", profileId, prefix],
+    queryFn: ({ pageParam, signal }) =>
+      hub.inspect.recognise.query({ profileId, prefix, cursor: pageParam }, { signal }),
+    initialPageParam: first(),
+    getNextPageParam: (page) => page.cursor,
+    retry: false,
+    refetchOnWindowFocus: false,
+  });
+
 /** Which checkpoints of other tools lie in a bucket, and making them Tidemark's to restore. */
 export function AdoptView() {
   const whyNot = useWhyNot("operator");
@@ -35,35 +47,18 @@ export function AdoptView() {
   const profile = profiles.data?.find(({ id }) => id === chosen) ?? profiles.data?.[0];
   const profileId = profile?.id ?? "";
   const found = useInfiniteQuery({
-    queryKey: ["checkpoints", "found", profileId, prefix],
-    queryFn: ({ pageParam, signal }) =>
-      hub.inspect.recognise.query({ profileId, prefix, cursor: pageParam }, { signal }),
-    initialPageParam: first(),
-    getNextPageParam: (page) => page.cursor,
+    ...foundQuery({ profileId, prefix }),
     enabled: profileId !== "" && whyNot === null,
-    retry: false,
-    refetchOnWindowFocus: false,
   });
   const pages = found.data?.pages ?? [];
   const runs = mergeRuns(pages);
   const steps = runs.flatMap((run) => run.steps);
   const adopted = Object.assign({}, ...pages.map((page) => page.adopted)) as Record<string, string>;
-  const sum = (key: "objects" | "others" | "own" | "omitted") => pages.reduce((total, page) => total + page[key], 0);
   const filter = VERDICT_FILTERS.find(({ id }) => id === show) ?? VERDICT_FILTERS[0];
   const shown = runs
     .map((run) => ({ ...run, steps: run.steps.filter(({ verdict }) => filter.id === "all" || verdict === filter.id) }))
     .filter((run) => run.steps.length > 0);
-  if (profiles.data?.length === 0)
-    return (
-      <>
-        <PageHead title="Found in the bucket" />
-        <Panel>
-          <Empty title="No bucket yet" action={<ButtonLink href="/buckets">Buckets</ButtonLink>}>
-            Add a bucket first; then what other tools left in it can be adopted.
-          </Empty>
-        </Panel>
-      </>
-    );
+  if (profiles.data?.length === 0) return <NoBucket />;
   return (
     <>
       <PageHead
@@ -104,13 +99,7 @@ export function AdoptView() {
               count: one.id === "all" ? steps.length : steps.filter(({ verdict }) => verdict === one.id).length,
             }))}
           />
-          {found.data !== undefined && (
-            <span className="nums ml-auto text-12 text-faint">
-              {formatCount(sum("objects"))} objects looked at, {formatCount(sum("own"))} of them Tidemark's,{" "}
-              {formatCount(sum("others"))} no checkpoint's
-              {sum("omitted") > 0 && `, ${formatCount(sum("omitted"))} checkpoints left out`}
-            </span>
-          )}
+          {found.data !== undefined && <LookedAt pages={pages} />}
         </div>
         <div className="px-4 empty:hidden">
           <Warnings warnings={pages.flatMap(({ warnings }) => warnings)} />
@@ -148,6 +137,33 @@ export function AdoptView() {
           </Button>
         </div>
       )}
+    </>
+  );
+}
+
+type Counts = Record<"objects" | "others" | "own" | "omitted", number>;
+
+/** Says how many objects were looked at, and whose they are. */
+function LookedAt({ pages }: { pages: readonly Counts[] }) {
+  const sum = (key: keyof Counts): number => pages.reduce((total, page) => total + page[key], 0);
+  return (
+    <span className="nums ml-auto text-12 text-faint">
+      {formatCount(sum("objects"))} objects looked at, {formatCount(sum("own"))} of them Tidemark's,{" "}
+      {formatCount(sum("others"))} no checkpoint's
+      {sum("omitted") > 0 && `, ${formatCount(sum("omitted"))} checkpoints left out`}
+    </span>
+  );
+}
+
+function NoBucket() {
+  return (
+    <>
+      <PageHead title="Found in the bucket" />
+      <Panel>
+        <Empty title="No bucket yet" action={<ButtonLink href="/buckets">Buckets</ButtonLink>}>
+          Add a bucket first; then what other tools left in it can be adopted.
+        </Empty>
+      </Panel>
     </>
   );
 }
