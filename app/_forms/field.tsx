@@ -1,7 +1,7 @@
 "use client";
-import { useContext, useEffect, useId, type ReactNode } from "react";
+import type { ReactNode } from "react";
 import { classNames } from "../_ui/rendering/class-names.ts";
-import { FormFieldsContext } from "../_ui/controls/form-fields.ts";
+import { useFormField } from "./use-form-field.ts";
 
 interface FieldProps {
   label: string;
@@ -23,11 +23,7 @@ interface FieldProps {
 
 /** A labelled control: label left on wide screens, above on narrow ones; the error stands under the control. */
 export function Field({ label, hint, error: given, path, required = false, children }: FieldProps) {
-  const id = useId();
-  const form = useContext(FormFieldsContext);
-  const register = form?.register;
-  useEffect(() => (path === undefined ? undefined : register?.(id, path)), [register, id, path]);
-  const error = given ?? (path === undefined ? undefined : form?.errorAt(path));
+  const { id, noteId, error, changed } = useFormField(path, given);
   const said = error !== undefined || hint !== undefined;
   return (
     <div className="grid gap-x-4 gap-y-1 py-1.5 sm:grid-cols-[128px_minmax(0,1fr)]">
@@ -39,15 +35,15 @@ export function Field({ label, hint, error: given, path, required = false, child
           </span>
         )}
       </div>
-      <div className="min-w-0">
+      <div className="min-w-0" onChange={changed}>
         {children({
           id,
-          "aria-describedby": said ? `${id}-note` : undefined,
+          "aria-describedby": said ? noteId : undefined,
           "aria-invalid": error === undefined ? undefined : true,
           "aria-required": required ? true : undefined,
         })}
         {said && (
-          <p id={`${id}-note`} className={classNames("mt-1 text-12", error === undefined ? "text-faint" : "text-lost")}>
+          <p id={noteId} className={classNames("mt-1 text-12", error === undefined ? "text-faint" : "text-lost")}>
             {error ?? hint}
           </p>
         )}
