@@ -6,7 +6,7 @@ import { formatCount } from "#protocol/base/units.ts";
 import type { NodeRow } from "#protocol/wire/views.ts";
 import { useRate } from "../_hub/preferences/choices.ts";
 import { hub } from "../_hub/queries/client.ts";
-import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { Form, FormFault } from "../_forms/form.tsx";
 import { newRequestId, useAction } from "../_hub/actions/use-action.ts";
 import { Button } from "../_ui/controls/button.tsx";
 import { CodeBlock } from "../_ui/layout/code-block.tsx";
@@ -32,7 +32,6 @@ export function OrderDialog({ nodes, kind, onClose }: OrderDialogProps) {
     form: { ...NEW_ORDER, ...(kind === undefined ? {} : { kind }) },
     requestId: newRequestId(),
   });
-  const [wasSent, setWasSent] = useState(false);
   const rate = useRate();
   const choice = ORDERS.find((one) => one.kind === form.kind);
   const read = readOrder(form);
@@ -42,15 +41,12 @@ export function OrderDialog({ nodes, kind, onClose }: OrderDialogProps) {
   );
   const change = (changes: Partial<OrderForm>): void =>
     setAsked({ form: { ...form, ...changes }, requestId: newRequestId() });
-  const errorOf = (field: string): string | undefined =>
-    wasSent && "error" in read && read.field === field ? read.error : undefined;
   const runs = [...new Set(nodes.flatMap((node) => node.runs.map(({ run }) => run)))].toSorted();
   const first = nodes[0];
   const whom =
     nodes.length === 1 && first !== undefined ? visibleText(first.name) : `${formatCount(nodes.length)} nodes`;
   const away = nodes.filter(({ state }) => !isHeard(state)).length;
   const press = (): void => {
-    setWasSent(true);
     if (!("order" in read)) return;
     send.run(read.order, ({ sent }) => {
       const words = sentWords(sent);
@@ -72,36 +68,43 @@ export function OrderDialog({ nodes, kind, onClose }: OrderDialogProps) {
           </span>
           <span className="flex-1" />
           <Button onClick={onClose}>{choice?.kind === "cancel-uploads" ? "Keep them" : "Cancel"}</Button>
-          <Button look={choice?.effect === "hard" ? "danger" : "main"} disabled={send.busy} onClick={press}>
+          <Button type="submit" form="order" look={choice?.effect === "hard" ? "danger" : "main"} disabled={send.busy}>
             {send.busy ? "Sending" : (choice?.title ?? "Send")}
           </Button>
         </>
       }
     >
-      <Field label="Order">
-        {(ids) => (
-          <Select
-            {...ids}
-            value={form.kind}
-            choices={ORDERS.map((one) => ({ value: one.kind, label: one.title }))}
-            onChange={(value) => change({ kind: ORDERS.find((one) => one.kind === value)?.kind ?? form.kind })}
-          />
+      <Form
+        id="order"
+        label="Order"
+        errors={"error" in read ? { [read.field]: read.error } : {}}
+        actions={[send]}
+        onSubmit={press}
+      >
+        <Field label="Order">
+          {(ids) => (
+            <Select
+              {...ids}
+              value={form.kind}
+              choices={ORDERS.map((one) => ({ value: one.kind, label: one.title }))}
+              onChange={(value) => change({ kind: ORDERS.find((one) => one.kind === value)?.kind ?? form.kind })}
+            />
+          )}
+        </Field>
+        <OrderFields form={form} choice={choice} runs={runs} onChange={change} />
+        {"order" in read && nodes.length <= 20 && (
+          <details className="mt-2">
+            <summary className="cursor-pointer text-soft hover:text-ink">The same from a script</summary>
+            <div className="pt-2">
+              <CodeBlock
+                label="command line"
+                text={orderCurl(read.order, { nodeIds, hubUrl: window.location.origin })}
+              />
+            </div>
+          </details>
         )}
-      </Field>
-      <OrderFields form={form} choice={choice} runs={runs} errorOf={errorOf} onChange={change} />
-      {"order" in read && nodes.length <= 20 && (
-        <details className="mt-2">
-          <summary className="cursor-pointer text-soft hover:text-ink">The same from a script</summary>
-          <div className="pt-2">
-            <CodeBlock label="command line" text={orderCurl(read.order, { nodeIds, hubUrl: window.location.origin })} />
-          </div>
-        </details>
-      )}
-      {send.fault !== null && (
-        <div className="pt-2">
-          <FaultNote fault={send.fault} />
-        </div>
-      )}
+        <FormFault />
+      </Form>
     </Dialog>
   );
 }

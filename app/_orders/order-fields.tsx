@@ -22,17 +22,16 @@ interface OrderFieldsProps {
   choice: OrderChoice | undefined;
   /** Names of the runs that the order can be about. */
   runs: readonly string[];
-  errorOf: (field: string) => string | undefined;
   onChange: (changes: Partial<OrderForm>) => void;
 }
 
 /** Asks for what an order of the chosen kind needs. */
-export function OrderFields({ form, choice, runs, errorOf, onChange }: OrderFieldsProps) {
+export function OrderFields({ form, choice, runs, onChange }: OrderFieldsProps) {
   const has = (field: string): boolean => choice?.fields.some((one) => one === field) === true;
   return (
     <>
       {has("run") && (
-        <Field label="Run" error={errorOf("run")}>
+        <Field label="Run" path="run">
           {(ids) => (
             <Select
               {...ids}
@@ -66,7 +65,7 @@ export function OrderFields({ form, choice, runs, errorOf, onChange }: OrderFiel
           <TextField
             label="Up"
             hint="20Mbit, 2.5MB/s, or none"
-            error={errorOf("up")}
+            path="up"
             value={form.up}
             onChange={(value) => onChange({ up: value })}
             kind="code"
@@ -74,7 +73,7 @@ export function OrderFields({ form, choice, runs, errorOf, onChange }: OrderFiel
           <TextField
             label="Down"
             hint="The same"
-            error={errorOf("down")}
+            path="down"
             value={form.down}
             onChange={(value) => onChange({ down: value })}
             kind="code"
@@ -99,7 +98,7 @@ export function OrderFields({ form, choice, runs, errorOf, onChange }: OrderFiel
         <TextField
           label="Grace"
           hint="How long uploads may still take: 60s, 5m"
-          error={errorOf("grace")}
+          path="grace"
           value={form.grace}
           onChange={(value) => onChange({ grace: value })}
           kind="code"

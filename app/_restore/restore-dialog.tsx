@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "react";
 import { formatCount } from "#protocol/base/units.ts";
 import type { RestoreCandidate, RestorePlan } from "#protocol/wire/views.ts";
+import { Form, FormFault } from "../_forms/form.tsx";
 import { newRequestId, useAction } from "../_hub/actions/use-action.ts";
 import { FaultNote } from "../_hub/faults/fault-note.tsx";
 import { faultOf } from "../_hub/faults/fault-of.ts";
@@ -42,7 +43,8 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
       />
     );
 
-  const fault = start.fault ?? only?.fault ?? null;
+  // One node alone is refused by its own answer.
+  const refused = { fault: only?.fault ?? null, reset: start.reset };
   const send = (): void => {
     if (!ready || start.busy || checkpointId === null) return;
     start.run({
@@ -67,13 +69,12 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
         </>
       }
     >
-      <form
+      <Form
         id="restore"
-        aria-label="Restore"
-        onSubmit={(event) => {
-          event.preventDefault();
-          send();
-        }}
+        label="Restore"
+        errors={{ targetPath: draft.wrongPath }}
+        actions={[start, refused]}
+        onSubmit={send}
       >
         {request.checkpointId === null && (
           <RunChoice value={checkpointId} onChange={(id) => draft.takeCheckpoint(id, request.nodeId)} />
@@ -87,7 +88,6 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
             plan={plan.data}
             nodeId={draft.nodeId}
             targetPath={targetPath}
-            pathWrong={draft.wrongPath}
             choice={choice}
             areTensorsKnown={draft.areTensorsKnown}
             onChange={draft.setChoice}
@@ -95,12 +95,8 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
             onInstead={(id) => draft.takeCheckpoint(id, choice.nodeId)}
           />
         )}
-        {fault !== null && (
-          <div className="pt-3">
-            <FaultNote fault={fault} />
-          </div>
-        )}
-      </form>
+        <FormFault />
+      </Form>
       {checkpointId !== null && node !== undefined && nodes.length === 1 && (
         <TryIt
           key={`${checkpointId} ${node.nodeId} ${targetPath} ${choice.files?.join() ?? ""} ${choice.tensors ?? ""}`}
@@ -109,7 +105,7 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
           nodeName={node.name}
           targetPath={targetPath}
           choice={askedChoice({ files: choice.files, patterns })}
-          disabled={!ready}
+          disabled={!ready || draft.wrongPath !== undefined}
         />
       )}
     </Dialog>

@@ -20,7 +20,6 @@ interface RestoreFormProps {
   plan: RestorePlan;
   nodeId: string | null;
   targetPath: string;
-  pathWrong: string | undefined;
   choice: RestoreChoice;
   /** The plan is that of the tensors as they are typed. */
   areTensorsKnown: boolean;
@@ -36,7 +35,6 @@ export function RestoreForm({
   plan,
   nodeId,
   targetPath,
-  pathWrong,
   choice,
   areTensorsKnown,
   onChange,
@@ -59,7 +57,8 @@ export function RestoreForm({
       <NodeChoice plan={plan} nodeId={nodeId} choice={choice} onChange={onChange} />
       <TextField
         label="Path"
-        error={pathWrong}
+        path="targetPath"
+        required
         kind="code"
         value={targetPath}
         onChange={(value) => onChange((old) => ({ ...old, targetPath: value }))}

@@ -58,7 +58,8 @@ export function useRestoreDraft(request: RestoreRequest) {
     targetPath,
     wrongPath,
     setHeld,
-    isComplete: checkpointId !== null && isFit && isChosen && wrongPath === undefined,
+    /** Nothing is missing; the path may be wrong. */
+    isComplete: checkpointId !== null && isFit && isChosen,
   };
 }
 
