@@ -2,6 +2,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { hub } from "../_hub/queries/client.ts";
+import { Form, FormFault } from "../_forms/form.tsx";
 import { FaultNote } from "../_hub/faults/fault-note.tsx";
 import { faultOf } from "../_hub/faults/fault-of.ts";
 import { useWhyNot } from "../_hub/session/person.tsx";
@@ -53,7 +54,6 @@ export function AddNodeForm() {
   const profileId = draft.profileId ?? profiles.data[0]?.id ?? null;
   const uses = Number(draft.uses);
   const usesWrong = !Number.isInteger(uses) || uses < 1 || uses > 10_000 ? "from 1 to 10,000 machines" : undefined;
-  const patternsWrong = runPatternsWrong(draft.mayWrite);
   const runWrong = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(draft.run)
     ? undefined
     : "1 to 64 letters, digits, '.', '_' or '-'";
@@ -71,35 +71,25 @@ export function AddNodeForm() {
       />
     );
   return (
-    <form
-      aria-label="New join token"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (profileId === null || usesWrong !== undefined || patternsWrong !== undefined) return;
+    <Form
+      label="New join token"
+      errors={{ maxUses: usesWrong, runs: runPatternsWrong(draft.mayWrite) }}
+      actions={[create]}
+      onSubmit={() => {
+        if (profileId === null) return;
         create.run(
           { profileId, maxUses: uses, validMs: Number(draft.validMs), runs: readRunPatterns(draft.mayWrite) },
           () => void client.invalidateQueries({ queryKey: ["tokens"] }),
         );
       }}
     >
-      <TokenFields
-        draft={draft}
-        profileId={profileId}
-        profiles={profiles.data}
-        usesWrong={usesWrong}
-        patternsWrong={patternsWrong}
-        onChange={change}
-      />
-      {create.fault !== null && <FaultNote fault={create.fault} />}
+      <TokenFields draft={draft} profileId={profileId} profiles={profiles.data} onChange={change} />
+      <FormFault />
       <div className="flex justify-end pt-3">
-        <Button
-          type="submit"
-          look="main"
-          disabled={create.busy || usesWrong !== undefined || patternsWrong !== undefined}
-        >
+        <Button type="submit" look="main" disabled={create.busy}>
           {create.busy ? "Creating" : "Create token"}
         </Button>
       </div>
-    </form>
+    </Form>
   );
 }

@@ -18,13 +18,11 @@ interface TokenFieldsProps {
   /** The profile that is chosen, or the first one. */
   profileId: string | null;
   profiles: readonly ProfileView[];
-  usesWrong: string | undefined;
-  patternsWrong: string | undefined;
   onChange: (part: Partial<TokenDraft>) => void;
 }
 
 /** Asks for the bucket, the machines and the runs that a join token is for, and how long it is valid. */
-export function TokenFields({ draft, profileId, profiles, usesWrong, patternsWrong, onChange }: TokenFieldsProps) {
+export function TokenFields({ draft, profileId, profiles, onChange }: TokenFieldsProps) {
   return (
     <>
       <Field label="Saves into">
@@ -45,7 +43,8 @@ export function TokenFields({ draft, profileId, profiles, usesWrong, patternsWro
       <TextField
         label="Machines"
         hint="How many may enrol with this token."
-        error={usesWrong}
+        path="maxUses"
+        required
         inputMode="numeric"
         className="nums sm:max-w-32"
         value={draft.uses}
@@ -54,7 +53,7 @@ export function TokenFields({ draft, profileId, profiles, usesWrong, patternsWro
       <TextField
         label="Runs"
         hint="Which runs these machines may write: llama-*, eval-?. Empty: new ones, and the run that a machine names when it joins, unless machines of another token wrote it."
-        error={patternsWrong}
+        path="runs"
         className="font-mono sm:max-w-80"
         value={draft.mayWrite}
         onChange={(mayWrite) => onChange({ mayWrite })}
