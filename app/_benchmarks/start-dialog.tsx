@@ -4,7 +4,7 @@ import { useGo } from "../_ui/navigation/going.tsx";
 import { useState } from "react";
 import type { EngineNeeds } from "#protocol/benchmarks/views.ts";
 import { hub } from "../_hub/queries/client.ts";
-import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { Form, FormFault } from "../_forms/form.tsx";
 import { profilesQuery } from "../_hub/queries/queries.ts";
 import { newRequestId, useAction } from "../_hub/actions/use-action.ts";
 import { FormEnd } from "../_forms/form-end.tsx";
@@ -53,41 +53,35 @@ export function StartDialog({ onClose }: { onClose: () => void }) {
       title="New benchmark"
       intro="Every node moves the same random bytes with every engine to every bucket, in an order that is shuffled."
     >
-      <form
-        aria-label="New benchmark"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
+      <Form
+        label="New benchmark"
+        errors={problems}
+        actions={[start]}
+        onSubmit={() =>
           start.run(undefined, (begun) => {
             if (begun === null) return;
             void client.invalidateQueries({ queryKey: ["benchmarks"] });
             onClose();
             go?.(`/benchmarks/${begun.id}`);
-          });
-        }}
+          })
+        }
       >
-        <NodeFields form={form} problems={problems} onChange={set} />
+        <NodeFields form={form} onChange={set} />
         <TargetFields
           form={form}
-          problems={problems}
+
           profiles={profiles}
           engines={engines}
           needs={needs}
           onChange={set}
         />
-        <LoadFields form={form} problems={problems} onChange={set} />
+        <LoadFields form={form} onChange={set} />
         <div className="mt-2 flex flex-col gap-3 empty:hidden">
           <PreviewNote plan={read === null ? null : (plan.data ?? null)} error={read === null ? null : plan.error} />
-          {start.fault !== null && <FaultNote fault={start.fault} />}
+          <FormFault />
         </div>
-        <FormEnd
-          word="Start"
-          busyWord="Starting"
-          busy={start.busy}
-          disabled={read === null || plan.isError}
-          onCancel={onClose}
-        />
-      </form>
+        <FormEnd word="Start" busyWord="Starting" busy={start.busy} disabled={plan.isError} onCancel={onClose} />
+      </Form>
     </Dialog>
   );
 }

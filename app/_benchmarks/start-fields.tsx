@@ -1,16 +1,17 @@
 "use client";
-import { useId, useState } from "react";
+import { useState } from "react";
 import { ENGINE_NAMES, ENGINES, type EngineName } from "#protocol/benchmarks/engines.ts";
 import { BENCH_PRESETS } from "#protocol/benchmarks/presets.ts";
 import type { EngineNeeds } from "#protocol/benchmarks/views.ts";
 import type { ProfileView } from "#protocol/wire/profile-views.ts";
 import { Field } from "../_forms/field.tsx";
 import { TextField } from "../_forms/text-field.tsx";
+import { useFormField } from "../_forms/use-form-field.ts";
 import { Select } from "../_ui/controls/select.tsx";
 import { formatBytes } from "../_ui/text/sizes.ts";
 import { visibleText } from "../_ui/text/visible-text.ts";
 import { needWords } from "./engine-needs.ts";
-import { presetFields, type FormProblem, type StartForm } from "./start-form.ts";
+import { presetFields, type StartForm } from "./start-form.ts";
 
 const PRESETS = Object.entries(BENCH_PRESETS).map(([value, { says, sizeBytes, partBytes, connections }]) => ({
   value,
@@ -27,12 +28,11 @@ const toggled = <T,>(list: readonly T[], item: T): T[] =>
 
 interface StartFieldsProps {
   form: StartForm;
-  problems: FormProblem;
   onChange: (changes: Partial<StartForm>) => void;
 }
 
 /** Asks for the name of a benchmark and the nodes that take part. */
-export function NodeFields({ form, problems, onChange }: StartFieldsProps) {
+export function NodeFields({ form, onChange }: StartFieldsProps) {
   return (
     <>
       <TextField
@@ -45,7 +45,7 @@ export function NodeFields({ form, problems, onChange }: StartFieldsProps) {
       <TextField
         label="Nodes"
         hint="Online ones, by the pattern of their names; all when left empty."
-        error={problems.nodes}
+        path="nodes"
         kind="code"
         value={form.nodes}
         placeholder="gpu-*"
@@ -53,7 +53,7 @@ export function NodeFields({ form, problems, onChange }: StartFieldsProps) {
       />
       <TextField
         label="With label"
-        error={problems.label}
+        path="label"
         kind="code"
         value={form.label}
         placeholder="region=us-east"
@@ -62,7 +62,7 @@ export function NodeFields({ form, problems, onChange }: StartFieldsProps) {
       <TextField
         label="Sample"
         hint="At most so many of them, drawn by chance."
-        error={problems.sample}
+        path="sample"
         inputMode="numeric"
         className="nums max-w-28"
         value={form.sample}
@@ -81,19 +81,19 @@ interface TargetFieldsProps extends StartFieldsProps {
 }
 
 /** Asks which buckets and engines are compared. */
-export function TargetFields({ form, problems, profiles, engines, needs, onChange }: TargetFieldsProps) {
+export function TargetFields({ form, profiles, engines, needs, onChange }: TargetFieldsProps) {
   return (
     <>
       <Choices
         legend="Buckets"
-        problem={problems.profileIds}
+        path="profileIds"
         choices={profiles.map(({ id: value, profile }) => ({ value, label: visibleText(profile.name) }))}
         chosen={form.profileIds}
         onToggle={(value) => onChange({ profileIds: toggled(form.profileIds, value) })}
       />
       <Choices
         legend="Engines"
-        problem={problems.engines}
+        path="engines"
         choices={ENGINE_NAMES.map((value) => {
           const one = needs?.find(({ engine: name }) => name === value);
           return { value, label: ENGINES[value].title, note: one === undefined ? null : needWords(one) };
@@ -109,7 +109,7 @@ export function TargetFields({ form, problems, profiles, engines, needs, onChang
 }
 
 /** Asks what is moved: directions, sizes, connections, rounds. */
-export function LoadFields({ form, problems, onChange }: StartFieldsProps) {
+export function LoadFields({ form, onChange }: StartFieldsProps) {
   const [preset, setPreset] = useState("guide");
   return (
     <>
@@ -138,25 +138,20 @@ export function LoadFields({ form, problems, onChange }: StartFieldsProps) {
           />
         )}
       </Field>
-      <Number label="Size" value={form.size} problem={problems.size} onChange={(size) => onChange({ size })} />
-      <Number label="Part size" value={form.part} problem={problems.part} onChange={(part) => onChange({ part })} />
+      <Number label="Size" value={form.size} path="size" onChange={(size) => onChange({ size })} />
+      <Number label="Part size" value={form.part} path="part" onChange={(part) => onChange({ part })} />
       <Number
         label="Connections"
         value={form.connections}
-        problem={problems.connections}
+        path="connections"
         onChange={(connections) => onChange({ connections })}
       />
-      <Number
-        label="Rounds"
-        value={form.rounds}
-        problem={problems.rounds}
-        onChange={(rounds) => onChange({ rounds })}
-      />
+      <Number label="Rounds" value={form.rounds} path="rounds" onChange={(rounds) => onChange({ rounds })} />
       <Number
         label="At a time"
         hint="Nodes that a bucket serves at the same time."
         value={form.perBucket}
-        problem={problems.perBucket}
+        path="perBucket"
         onChange={(perBucket) => onChange({ perBucket })}
       />
     </>
@@ -165,15 +160,15 @@ export function LoadFields({ form, problems, onChange }: StartFieldsProps) {
 
 function Choices(props: {
   legend: string;
-  problem: string | undefined;
+  path: string;
   choices: readonly { value: string; label: string; note?: string | null }[];
   chosen: readonly string[];
   onToggle: (value: string) => void;
 }) {
-  const { legend, problem, choices, chosen, onToggle } = props;
-  const name = useId();
+  const { legend, path, choices, chosen, onToggle } = props;
+  const { id: name, noteId, error, changed } = useFormField(path);
   return (
-    <fieldset className="grid gap-x-4 gap-y-1 py-1.5 sm:grid-cols-[128px_minmax(0,1fr)]">
+    <fieldset onChange={changed} className="grid gap-x-4 gap-y-1 py-1.5 sm:grid-cols-[128px_minmax(0,1fr)]">
       <legend className="contents">
         <span className="pt-1 text-soft">{legend}</span>
       </legend>
@@ -186,6 +181,8 @@ function Choices(props: {
                   type="checkbox"
                   className="size-4 shrink-0 accent-accent"
                   aria-describedby={note === null ? undefined : `${name}-${value}`}
+                  aria-errormessage={error === undefined ? undefined : noteId}
+                  aria-invalid={error === undefined ? undefined : true}
                   checked={chosen.includes(value)}
                   onChange={() => onToggle(value)}
                 />
@@ -199,7 +196,11 @@ function Choices(props: {
             </div>
           ))}
         </div>
-        {problem !== undefined && <p className="mt-1 text-12 text-soft">{problem}</p>}
+        {error !== undefined && (
+          <p id={noteId} className="mt-1 text-12 text-lost">
+            {error}
+          </p>
+        )}
       </div>
     </fieldset>
   );
@@ -209,11 +210,19 @@ function Number(props: {
   label: string;
   hint?: string;
   value: string;
-  problem: string | undefined;
+  path: string;
   onChange: (value: string) => void;
 }) {
-  const { label, hint, value, problem, onChange } = props;
+  const { label, hint, value, path, onChange } = props;
   return (
-    <TextField label={label} hint={hint} error={problem} className="nums max-w-28" value={value} onChange={onChange} />
+    <TextField
+      label={label}
+      hint={hint}
+      path={path}
+      required
+      className="nums max-w-28"
+      value={value}
+      onChange={onChange}
+    />
   );
 }
