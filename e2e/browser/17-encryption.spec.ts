@@ -36,6 +36,8 @@ test("encryption is switched on with its price understood, the key is exported, 
   // The key, once the password was right.
   await dialog.getByRole("button", { name: /^Export the key/ }).click();
   const password = dialog.getByLabel("Your password");
+  await dialog.getByRole("button", { name: "Show the key" }).click();
+  await expect(password).toHaveAccessibleDescription("Enter your password.");
   await password.fill("not my password");
   await dialog.getByRole("button", { name: "Show the key" }).click();
   await expect(dialog.getByText("The password is wrong.")).toBeVisible();
