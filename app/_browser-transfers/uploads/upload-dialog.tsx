@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { whyKeyRefused } from "#protocol/buckets/browser-transfers.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { FaultNote } from "../../_hub/faults/fault-note.tsx";
+import { Form, FormFault } from "../../_forms/form.tsx";
 import { faultOf } from "../../_hub/faults/fault-of.ts";
 import { usePerson } from "../../_hub/session/person.tsx";
 import { profilesQuery } from "../../_hub/queries/queries.ts";
@@ -52,7 +52,6 @@ export function UploadDialog({ profileId, prefix, onClose }: UploadDialogProps) 
   const all = profiles.data ?? [];
   const view = all.find(({ id }) => id === chosenProfile) ?? (all.length === 1 ? all[0] : undefined);
   const to = cleaned(typed);
-  const wrong = whyNotPrefix(to);
 
   const take = (reading: Promise<Chosen>): void => {
     setReading(true);
@@ -69,7 +68,7 @@ export function UploadDialog({ profileId, prefix, onClose }: UploadDialogProps) 
       .finally(() => setReading(false));
   };
   const send = async (): Promise<void> => {
-    if (view === undefined || person === null) return;
+    if (view === undefined || person === null || chosen.files.length === 0 || isReading) return;
     const desk = await openDesk(person.id);
     await desk.add(
       {
@@ -102,18 +101,21 @@ export function UploadDialog({ profileId, prefix, onClose }: UploadDialogProps) 
                 : `${formatCount(count)} ${count === 1 ? "file" : "files"}, ${formatBytes(bytesOf(chosen))}`}
           </span>
           <Button onClick={onClose}>Cancel</Button>
-          <Button
-            look="main"
-            disabled={count === 0 || view === undefined || wrong !== undefined || isReading}
-            onClick={() => void send().catch(setError)}
-          >
+          <Button type="submit" form="upload" look="main" disabled={count === 0 || view === undefined || isReading}>
             Upload
           </Button>
         </>
       }
     >
-      <div className="flex flex-col gap-1">
-        {error !== null && <FaultNote fault={faultOf(error)} />}
+      <Form
+        id="upload"
+        label="Upload"
+        className="flex flex-col gap-1"
+        errors={{ prefix: whyNotPrefix(to) }}
+        actions={[{ fault: error === null ? null : faultOf(error), reset: () => setError(null) }]}
+        onSubmit={() => void send().catch(setError)}
+      >
+        <FormFault />
         <Field label="Bucket">
           {(ids) => (
             <Select
@@ -132,7 +134,7 @@ export function UploadDialog({ profileId, prefix, onClose }: UploadDialogProps) 
         </Field>
         <TextField
           label="Folder"
-          error={wrong}
+          path="prefix"
           hint={`They will lie below ${visibleText(`s3://${view?.profile.bucket ?? "bucket"}/${to}`)}`}
           kind="code"
           value={typed}
@@ -147,7 +149,7 @@ export function UploadDialog({ profileId, prefix, onClose }: UploadDialogProps) 
         <p className="text-12 text-faint">
           Otherwise what is there stays: the same bytes are skipped, others are said to be in the way.
         </p>
-      </div>
+      </Form>
     </Dialog>
   );
 }
