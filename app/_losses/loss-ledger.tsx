@@ -11,12 +11,14 @@ import { QueryFault } from "../_hub/faults/query-fault.tsx";
 import { Button } from "../_ui/controls/button.tsx";
 import { MoreRow } from "../_ui/tables/more-row.tsx";
 import { Empty, Panel } from "../_ui/layout/panel.tsx";
+import { onDemand } from "../_ui/loading/on-demand.tsx";
 import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
 import { Cell, Row, Table, type Column } from "../_ui/tables/table.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";
 import { lossSentence, moneyWords } from "./loss-words.ts";
-import { PriceForm } from "./price-form.tsx";
 import { WeekBars } from "./week-bars.tsx";
+
+const PriceForm = onDemand(() => import("./price-form.tsx").then((module) => module.PriceForm));
 
 const PAGE = 50;
 const WEEKS = 12;

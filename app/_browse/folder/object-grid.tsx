@@ -1,7 +1,7 @@
 "use client";
 import { useEffect, useRef, type MouseEvent } from "react";
 import { SortHead, type TableSort } from "../../_ui/tables/table.tsx";
-import { extend, toggle } from "../selection/selection.ts";
+import { extend, toggle } from "../selection/change-selection.ts";
 import type { FolderSize } from "./folder-sizes.ts";
 import type { BucketRow } from "./folder-pages.ts";
 import { GridRow } from "./grid-row.tsx";

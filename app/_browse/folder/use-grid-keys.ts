@@ -1,6 +1,7 @@
 "use client";
 import { useEffect, useRef, useState, type KeyboardEvent, type RefObject } from "react";
-import { extend, toggle, type Selection } from "../selection/selection.ts";
+import { extend, toggle } from "../selection/change-selection.ts";
+import type { Selection } from "../selection/selection.ts";
 import type { BucketRow } from "./folder-pages.ts";
 import { ROW_HEIGHT, scrollTo } from "./tall-rows.ts";
 import type { ScrollWindow } from "./use-scroll-window.ts";

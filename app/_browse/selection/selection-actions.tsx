@@ -4,7 +4,8 @@ import type { BucketAction } from "#protocol/buckets/bucket-jobs.ts";
 import { useWhyNot } from "../../_hub/session/person.tsx";
 import { Button } from "../../_ui/controls/button.tsx";
 import { onDemand } from "../../_ui/loading/on-demand.tsx";
-import { chosenKeys, versionsPlace, wantedOf, whyNotShare, type Selection } from "./selection.ts";
+import { chosenKeys, versionsPlace, wantedOf, whyNotShare } from "./read-selection.ts";
+import type { Selection } from "./selection.ts";
 import type { Place } from "../use-place.ts";
 
 const PlanDialog = onDemand(() => import("../jobs/plan-dialog.tsx").then((module) => module.PlanDialog));

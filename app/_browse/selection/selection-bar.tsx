@@ -3,7 +3,8 @@ import type { ReactNode } from "react";
 import { formatCount } from "#protocol/base/units.ts";
 import { Button } from "../../_ui/controls/button.tsx";
 import { formatBytes } from "../../_ui/text/sizes.ts";
-import { countChosen, type Selection } from "./selection.ts";
+import { countChosen } from "./read-selection.ts";
+import type { Selection } from "./selection.ts";
 
 interface SelectionBarProps {
   selection: Selection;

@@ -12,7 +12,7 @@ import { useTitle } from "../../../_hub/address/title.ts";
 import { BrowseTools } from "../../../_browse/browse-tools.tsx";
 import type { BucketRow } from "../../../_browse/folder/folder-pages.ts";
 import { PlacePath } from "../../../_browse/place-path.tsx";
-import { NOTHING_CHOSEN, wantedOf } from "../../../_browse/selection/selection.ts";
+import { NOTHING_CHOSEN } from "../../../_browse/selection/selection.ts";
 import { folderAbove, usePlace } from "../../../_browse/use-place.ts";
 import { useFolder } from "../../../_browse/folder/use-folder.ts";
 import { PageHead } from "../../../_shell/page-head.tsx";
@@ -43,8 +43,8 @@ const UsagePanel = onItsWay(() => import("../../../_buckets/usage-panel.tsx").th
 const SelectionActions = onDemand(() =>
   import("../../../_browse/selection/selection-actions.tsx").then((module) => module.SelectionActions),
 );
-const DownloadDialog = onDemand(() =>
-  import("../../../_browser-transfers/downloads/download-dialog.tsx").then((module) => module.DownloadDialog),
+const FolderDownload = onDemand(() =>
+  import("../../../_browse/selection/folder-download.tsx").then((module) => module.FolderDownload),
 );
 
 /** One bucket from the inside. */
@@ -160,12 +160,10 @@ function BucketBody({ view }: { view: ProfileView }) {
         </>
       )}
       {isDownloading && (
-        <DownloadDialog
-          wanted={
-            isTicked
-              ? wantedOf(selection, { profileId: view.id, from: place.folder })
-              : { kind: "prefix", profileId: view.id, prefix }
-          }
+        <FolderDownload
+          profileId={view.id}
+          place={place}
+          selection={isTicked ? selection : null}
           onClose={() => setDownloading(false)}
         />
       )}

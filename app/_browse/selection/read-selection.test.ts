@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { versionsPlace, wantedOf, whyNotShare, type Selection } from "./selection.ts";
+import { versionsPlace, wantedOf, whyNotShare } from "./read-selection.ts";
+import type { Selection } from "./selection.ts";
 
 const of = (...rows: [string, number | null][]): Selection => ({ chosen: new Map(rows), anchor: 0 });
 const AT = { profileId: "p", from: "a/" };
