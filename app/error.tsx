@@ -1,5 +1,5 @@
 "use client";
-import { Button } from "./_ui/button.tsx";
+import { Button } from "./_ui/controls/button.tsx";
 
 /** A page that broke while it was drawn. What is stored at the hub is not touched by it. */
 export default function PageError({ reset, error }: { reset: () => void; error: Error & { digest?: string } }) {

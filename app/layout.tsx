@@ -3,7 +3,7 @@ import type { Metadata, Viewport } from "next";
 import localFont from "next/font/local";
 import { cookies, headers } from "next/headers";
 import type { ReactNode } from "react";
-import { parseTheme, THEME_COOKIE } from "./_hub/theme-cookie.ts";
+import { parseTheme, THEME_COOKIE } from "./_hub/preferences/theme-cookie.ts";
 import { Providers } from "./providers.tsx";
 
 // Every answer carries a nonce of its own (the content security policy), so no page can be made in advance.

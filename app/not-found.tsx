@@ -1,4 +1,4 @@
-import { Link } from "./_ui/link.tsx";
+import { Link } from "./_ui/navigation/link.tsx";
 
 export default function NotFound() {
   return (

@@ -1,8 +1,8 @@
 "use client";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
-import { faultOf } from "./_hub/fault-of.ts";
-import { Toasts } from "./_ui/toast.tsx";
+import { faultOf } from "./_hub/faults/fault-of.ts";
+import { Toasts } from "./_ui/feedback/toast.tsx";
 
 // Otherwise the first schema tries whether code may be made from text, which the content security policy reports. Said where
 // zod looks for it, and not by zod's own function: with that, every page would begin by loading a part of zod.

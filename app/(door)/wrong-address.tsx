@@ -1,9 +1,9 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
-import { statusQuery } from "../_hub/queries.ts";
-import { Banner } from "../_ui/banner.tsx";
-import { ButtonLink } from "../_ui/button.tsx";
+import { statusQuery } from "../_hub/queries/queries.ts";
+import { Banner } from "../_ui/feedback/banner.tsx";
+import { ButtonLink } from "../_ui/controls/button.tsx";
 
 const never = () => () => undefined;
 

@@ -1,6 +1,6 @@
 "use client";
-import { Button } from "../_ui/button.tsx";
-import { Dialog } from "../_ui/dialog.tsx";
+import { Button } from "../_ui/controls/button.tsx";
+import { Dialog } from "../_ui/layout/dialog.tsx";
 import { AddNodeForm } from "./add-node-form.tsx";
 
 export function AddNodeDialog({ onClose }: { onClose: () => void }) {

@@ -1,9 +1,9 @@
 "use client";
 import { useState } from "react";
 import type { TokenView } from "#protocol/wire/views.ts";
-import { CodeBlock } from "../_ui/code-block.tsx";
-import { TextField } from "../_ui/text-field.tsx";
-import { Tabs } from "../_ui/tabs.tsx";
+import { CodeBlock } from "../_ui/layout/code-block.tsx";
+import { TextField } from "../_forms/text-field.tsx";
+import { Tabs } from "../_ui/layout/tabs.tsx";
 import { nodeLines, repositoryLine } from "./node-lines.ts";
 import { WaitForNode } from "./wait-for-node.tsx";
 

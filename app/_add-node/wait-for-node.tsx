@@ -1,14 +1,14 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "../_ui/link.tsx";
+import { Link } from "../_ui/navigation/link.tsx";
 import { useState } from "react";
 import { formatDuration } from "#protocol/base/units.ts";
 import type { TokenView } from "#protocol/wire/views.ts";
-import { hubNow, useHubNow, useNodes } from "../_hub/live.tsx";
-import { tokensQuery } from "../_hub/queries.ts";
+import { hubNow, useHubNow, useNodes } from "../_hub/live/live.tsx";
+import { tokensQuery } from "../_hub/queries/queries.ts";
 import { nodeFactsLine } from "../_nodes/node-filter.ts";
-import { Banner } from "../_ui/banner.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { Banner } from "../_ui/feedback/banner.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 const PATIENCE_MS = 90_000;
 

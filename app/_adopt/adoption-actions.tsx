@@ -3,12 +3,12 @@ import { useState } from "react";
 import type { AdoptionView } from "#protocol/checkpoint/adopted.ts";
 import { formatCount } from "#protocol/base/units.ts";
 import type { CheckpointView } from "#protocol/wire/views.ts";
-import { hub } from "../_hub/client.ts";
-import { ConfirmDialog } from "../_hub/confirm-dialog.tsx";
-import { useWhyNot } from "../_hub/person.tsx";
-import { Button } from "../_ui/button.tsx";
-import { say } from "../_ui/toast.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { hub } from "../_hub/queries/client.ts";
+import { ConfirmDialog } from "../_hub/actions/confirm-dialog.tsx";
+import { useWhyNot } from "../_hub/session/person.tsx";
+import { Button } from "../_ui/controls/button.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 type Asked = "release" | "sums" | null;
 

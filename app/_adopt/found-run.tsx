@@ -2,16 +2,16 @@
 import { useId, useRef, useState } from "react";
 import type { RecognisedRun } from "#protocol/recognition/recognise.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { useAction } from "../_hub/use-action.ts";
-import { Button } from "../_ui/button.tsx";
-import { TextInput } from "../_ui/text-input.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { SpacerRow, Table, type Column } from "../_ui/table.tsx";
-import { say } from "../_ui/toast.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
-import { useRowWindow } from "../_ui/window-rows.ts";
+import { hub } from "../_hub/queries/client.ts";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { useAction } from "../_hub/actions/use-action.ts";
+import { Button } from "../_ui/controls/button.tsx";
+import { TextInput } from "../_ui/controls/text-input.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { SpacerRow, Table, type Column } from "../_ui/tables/table.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
+import { useRowWindow } from "../_ui/tables/window-rows.ts";
 import { FoundStep } from "./found-step.tsx";
 import { adoptable, suggestRun, whyNoRun } from "./found-runs.ts";
 

@@ -1,20 +1,20 @@
 "use client";
-import { Link } from "../_ui/link.tsx";
+import { Link } from "../_ui/navigation/link.tsx";
 import { useState } from "react";
 import type { RecognisedStep, Verdict } from "#protocol/recognition/recognise.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { Age } from "../_hub/age.tsx";
-import { hub } from "../_hub/client.ts";
-import { wordsOf } from "../_hub/fault-of.ts";
-import { useWhyNot } from "../_hub/person.tsx";
-import { useAction } from "../_hub/use-action.ts";
-import { Button } from "../_ui/button.tsx";
-import { TextInput } from "../_ui/text-input.tsx";
-import type { Tone } from "../_ui/mark.tsx";
-import { Cell, Row } from "../_ui/table.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
-import { formatBytes } from "../_ui/sizes.ts";
+import { Age } from "../_hub/live/age.tsx";
+import { hub } from "../_hub/queries/client.ts";
+import { wordsOf } from "../_hub/faults/fault-of.ts";
+import { useWhyNot } from "../_hub/session/person.tsx";
+import { useAction } from "../_hub/actions/use-action.ts";
+import { Button } from "../_ui/controls/button.tsx";
+import { TextInput } from "../_ui/controls/text-input.tsx";
+import type { Tone } from "../_ui/indicators/mark.tsx";
+import { Cell, Row } from "../_ui/tables/table.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 const TONES: Record<Verdict, Tone> = { "assumed complete": "quiet", incomplete: "risk", unknown: "quiet" };
 

@@ -1,7 +1,7 @@
 import type { AdoptionView } from "#protocol/checkpoint/adopted.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { Age } from "../_hub/age.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { Age } from "../_hub/live/age.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 /** Whether anything but its ETags vouches for what was adopted. */
 export function SummedWords({ adoption, fileCount }: { adoption: AdoptionView; fileCount: number }) {

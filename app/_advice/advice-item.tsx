@@ -2,18 +2,20 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Advice } from "#protocol/alerts/advice.ts";
-import { useRate } from "../_hub/choices.ts";
-import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { useWhyNot } from "../_hub/person.tsx";
-import { useAction } from "../_hub/use-action.ts";
-import { Button, ButtonLink } from "../_ui/button.tsx";
-import { Mark } from "../_ui/mark.tsx";
-import { say } from "../_ui/toast.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { useRate } from "../_hub/preferences/choices.ts";
+import { hub } from "../_hub/queries/client.ts";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { useWhyNot } from "../_hub/session/person.tsx";
+import { useAction } from "../_hub/actions/use-action.ts";
+import { Button, ButtonLink } from "../_ui/controls/button.tsx";
+import { Mark } from "../_ui/indicators/mark.tsx";
+import { onDemand } from "../_ui/loading/on-demand.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { adviceTitle, adviceTodo, adviceTone, betterWords, factWords, sampleWords } from "./advice-words.ts";
-import { DismissForm } from "./dismiss-form.tsx";
-import { shortDay } from "../_ui/times.ts";
+import { shortDay } from "../_ui/text/times.ts";
+
+const DismissForm = onDemand(() => import("./dismiss-form.tsx").then((module) => module.DismissForm));
 
 /** One piece of advice: what is the case, what to do, what it rests on. */
 export function AdviceItem({ advice, place }: { advice: Advice; place: "fleet" | "node" }) {

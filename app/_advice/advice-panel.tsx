@@ -4,15 +4,15 @@ import { useState } from "react";
 import type { Advice } from "#protocol/alerts/advice.ts";
 import { ADVICE_KINDS, type AdviceKind } from "#protocol/alerts/advice-kinds.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { useAddressWord } from "../_hub/address.ts";
-import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { faultOf } from "../_hub/fault-of.ts";
-import { FilterWords } from "../_ui/filter-words.tsx";
-import { MoreRow } from "../_ui/more-row.tsx";
-import { onDemand } from "../_ui/on-demand.tsx";
-import { Empty, Panel } from "../_ui/panel.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
+import { useAddressWord } from "../_hub/address/address.ts";
+import { hub } from "../_hub/queries/client.ts";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { faultOf } from "../_hub/faults/fault-of.ts";
+import { FilterWords } from "../_ui/controls/filter-words.tsx";
+import { MoreRow } from "../_ui/tables/more-row.tsx";
+import { onDemand } from "../_ui/loading/on-demand.tsx";
+import { Empty, Panel } from "../_ui/layout/panel.tsx";
+import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
 import { AdviceItem } from "./advice-item.tsx";
 
 // Below what people come for.

@@ -1,9 +1,9 @@
 import type { Advice, AdviceFact } from "#protocol/alerts/advice.ts";
 import type { AdviceKind } from "#protocol/alerts/advice-kinds.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
-import type { Tone } from "../_ui/mark.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
-import { formatBytes } from "../_ui/sizes.ts";
+import type { Tone } from "../_ui/indicators/mark.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 /** Advice in words: what is the case, what to do about it, what it rests on. */
 

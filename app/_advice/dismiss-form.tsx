@@ -1,11 +1,12 @@
 "use client";
 import { useState } from "react";
-import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { useAction } from "../_hub/use-action.ts";
-import { Button } from "../_ui/button.tsx";
-import { TextInput } from "../_ui/text-input.tsx";
-import { FilterWords } from "../_ui/filter-words.tsx";
+import { hub } from "../_hub/queries/client.ts";
+import { Form, FormFault } from "../_forms/form.tsx";
+import { InlineField } from "../_forms/inline-field.tsx";
+import { useAction } from "../_hub/actions/use-action.ts";
+import { Button } from "../_ui/controls/button.tsx";
+import { TextInput } from "../_ui/controls/text-input.tsx";
+import { FilterWords } from "../_ui/controls/filter-words.tsx";
 
 const TIMES = [
   { id: "7", label: "7 days", days: 7 },
@@ -26,32 +27,34 @@ export function DismissForm({ adviceKey, onDone, onCancel }: DismissFormProps) {
   const forDays = (TIMES.find(({ id }) => id === time) ?? TIMES[1]).days;
   const dismiss = useAction(() => hub.advice.dismiss.mutate({ key: adviceKey, reason: reason.trim(), forDays }));
   return (
-    <form
+    <Form
+      label="Put aside"
       className="mt-2 flex flex-col gap-2"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (reason.trim() !== "") dismiss.run(undefined, onDone);
-      }}
+      errors={{ reason: reason.trim() === "" ? "Say why, for the others." : undefined }}
+      actions={[dismiss]}
+      onSubmit={() => dismiss.run(undefined, onDone)}
     >
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
-        <div className="min-w-0 flex-1 basis-52">
-          <TextInput
-            aria-label="Why"
-            placeholder="Why: known, accepted, being looked at"
-            maxLength={256}
-            value={reason}
-            onChange={(event) => setReason(event.target.value)}
-          />
-        </div>
+        <InlineField label="Why" path="reason" required className="min-w-0 flex-1 basis-52">
+          {(attributes) => (
+            <TextInput
+              {...attributes}
+              placeholder="Why: known, accepted, being looked at"
+              maxLength={256}
+              value={reason}
+              onChange={(event) => setReason(event.target.value)}
+            />
+          )}
+        </InlineField>
         <FilterWords label="For how long" words={TIMES} value={time} onChange={setTime} />
-        <Button type="submit" size="small" disabled={reason.trim() === "" || dismiss.busy}>
+        <Button type="submit" size="small" disabled={dismiss.busy}>
           {dismiss.busy ? "Putting aside" : "Put aside"}
         </Button>
         <Button look="quiet" size="small" onClick={onCancel}>
           Cancel
         </Button>
       </div>
-      {dismiss.fault !== null && <FaultNote fault={dismiss.fault} />}
-    </form>
+      <FormFault />
+    </Form>
   );
 }

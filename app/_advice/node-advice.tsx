@@ -1,6 +1,6 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import { Panel } from "../_ui/panel.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
 import { AdviceItem } from "./advice-item.tsx";
 import { adviceQuery } from "./advice-panel.tsx";
 

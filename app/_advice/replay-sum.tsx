@@ -1,8 +1,8 @@
 "use client";
 import type { ReplaySum } from "#protocol/links/sum-fates.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
-import { useRateOrDash } from "../_hub/choices.ts";
-import { Cell, Row, Table, type Column } from "../_ui/table.tsx";
+import { useRateOrDash } from "../_hub/preferences/choices.ts";
+import { Cell, Row, Table, type Column } from "../_ui/tables/table.tsx";
 
 const COLUMNS: readonly Column[] = [
   { key: "what", head: "Of these" },

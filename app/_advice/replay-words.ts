@@ -1,7 +1,7 @@
 import type { LinkThresholds } from "#protocol/links/probe.ts";
 import type { Fate } from "#protocol/links/replay-thresholds.ts";
 import type { FleetThresholds } from "#protocol/links/thresholds.ts";
-import type { Tone } from "../_ui/mark.tsx";
+import type { Tone } from "../_ui/indicators/mark.tsx";
 
 /** A replay in words. */
 

@@ -3,15 +3,15 @@ import { useState } from "react";
 import type { Fate, Start } from "#protocol/links/replay-thresholds.ts";
 import type { StartsAnswer } from "#protocol/links/thresholds.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { ClockTime } from "../_hub/age.tsx";
-import { useRate } from "../_hub/choices.ts";
-import { useAddressWord } from "../_hub/address.ts";
-import { FilterWords } from "../_ui/filter-words.tsx";
-import { MoreRow } from "../_ui/more-row.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { Cell, Row, RowLink, Table, TwoLines, type Column } from "../_ui/table.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { ClockTime } from "../_hub/live/age.tsx";
+import { useRate } from "../_hub/preferences/choices.ts";
+import { useAddressWord } from "../_hub/address/address.ts";
+import { FilterWords } from "../_ui/controls/filter-words.tsx";
+import { MoreRow } from "../_ui/tables/more-row.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { Cell, Row, RowLink, Table, TwoLines, type Column } from "../_ui/tables/table.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { FATE_WORDS } from "./replay-words.ts";
 
 const COLUMNS: readonly Column[] = [

@@ -3,10 +3,10 @@ import type { AdviceAnswer, RateSpread } from "#protocol/alerts/advice.ts";
 import { isFault } from "#protocol/faults/fault.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import { parseSize } from "#protocol/wire/read-units.ts";
-import { useAddressWord } from "../_hub/address.ts";
-import { TextInput } from "../_ui/text-input.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { Cell, Row, Table, type Column } from "../_ui/table.tsx";
+import { useAddressWord } from "../_hub/address/address.ts";
+import { TextInput } from "../_ui/controls/text-input.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { Cell, Row, Table, type Column } from "../_ui/tables/table.tsx";
 import { valueWords } from "./advice-words.ts";
 import { expectedTimes } from "./expected-times.ts";
 

@@ -1,11 +1,11 @@
 "use client";
-import { Link } from "../_ui/link.tsx";
+import { Link } from "../_ui/navigation/link.tsx";
 import type { AlertRow } from "#protocol/alerts/alert-views.ts";
 import { formatDuration } from "#protocol/base/units.ts";
-import { Age } from "../_hub/age.tsx";
-import { Button } from "../_ui/button.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { Age } from "../_hub/live/age.tsx";
+import { Button } from "../_ui/controls/button.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { SEVERITY_TONES } from "./rule-words.ts";
 
 /** Alerts as lines: how grave, what, since when, by which rule; at the right what can be done. */

@@ -10,17 +10,17 @@ import {
   type ChannelKind,
 } from "#protocol/alerts/channel-kinds.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { hub } from "../_hub/client.ts";
-import { Form, FormFault } from "../_hub/form.tsx";
-import { useAction } from "../_hub/use-action.ts";
-import { FormEnd } from "../_ui/form-end.tsx";
-import { Dialog } from "../_ui/dialog.tsx";
-import { Field } from "../_ui/field.tsx";
-import { TextInput } from "../_ui/text-input.tsx";
-import { TextField } from "../_ui/text-field.tsx";
-import { Select } from "../_ui/select.tsx";
-import { say } from "../_ui/toast.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { hub } from "../_hub/queries/client.ts";
+import { Form, FormFault } from "../_forms/form.tsx";
+import { useAction } from "../_hub/actions/use-action.ts";
+import { FormEnd } from "../_forms/form-end.tsx";
+import { Dialog } from "../_ui/layout/dialog.tsx";
+import { Field } from "../_forms/field.tsx";
+import { TextInput } from "../_ui/controls/text-input.tsx";
+import { TextField } from "../_forms/text-field.tsx";
+import { Select } from "../_ui/controls/select.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { ChannelFields, secretErrors, type TypedSecret } from "./channel-fields.tsx";
 import { CheckLine } from "./check-line.tsx";
 

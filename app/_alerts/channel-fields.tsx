@@ -1,9 +1,9 @@
 "use client";
 import { channelKind, secretProblems, type ChannelKind, type ChannelSecret } from "#protocol/alerts/channel-kinds.ts";
-import { Field } from "../_ui/field.tsx";
-import { SecretField } from "../_ui/secret-field.tsx";
-import { Select } from "../_ui/select.tsx";
-import { TextField } from "../_ui/text-field.tsx";
+import { Field } from "../_forms/field.tsx";
+import { SecretField } from "../_forms/secret-field.tsx";
+import { Select } from "../_ui/controls/select.tsx";
+import { TextField } from "../_forms/text-field.tsx";
 
 /** The address and the keys of a channel as they are typed, by field. */
 export type TypedSecret = Partial<ChannelSecret>;

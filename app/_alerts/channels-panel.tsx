@@ -5,15 +5,15 @@ import type { ChannelView } from "#protocol/alerts/alert-views.ts";
 import { CHANNEL_KINDS } from "#protocol/alerts/channel-kinds.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import { RowButtons } from "./row-buttons.tsx";
-import { Age } from "../_hub/age.tsx";
-import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { useWhyNot } from "../_hub/person.tsx";
-import { useAction } from "../_hub/use-action.ts";
-import { Button } from "../_ui/button.tsx";
-import { Empty, Panel } from "../_ui/panel.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { Age } from "../_hub/live/age.tsx";
+import { hub } from "../_hub/queries/client.ts";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { useWhyNot } from "../_hub/session/person.tsx";
+import { useAction } from "../_hub/actions/use-action.ts";
+import { Button } from "../_ui/controls/button.tsx";
+import { Empty, Panel } from "../_ui/layout/panel.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 interface ChannelsPanelProps {
   channels: readonly ChannelView[];

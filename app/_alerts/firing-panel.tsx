@@ -2,16 +2,16 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ChannelView, RuleView } from "#protocol/alerts/alert-views.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { useWhyNot } from "../_hub/person.tsx";
-import { activeAlertsQuery } from "../_hub/queries.ts";
-import { useAction } from "../_hub/use-action.ts";
-import { QueryFault } from "../_hub/query-fault.tsx";
-import { Button } from "../_ui/button.tsx";
-import { onDemand, onItsWay } from "../_ui/on-demand.tsx";
-import { Empty, Panel } from "../_ui/panel.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
+import { hub } from "../_hub/queries/client.ts";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { useWhyNot } from "../_hub/session/person.tsx";
+import { activeAlertsQuery } from "../_hub/queries/queries.ts";
+import { useAction } from "../_hub/actions/use-action.ts";
+import { QueryFault } from "../_hub/faults/query-fault.tsx";
+import { Button } from "../_ui/controls/button.tsx";
+import { onDemand, onItsWay } from "../_ui/loading/on-demand.tsx";
+import { Empty, Panel } from "../_ui/layout/panel.tsx";
+import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
 import { isMuted } from "./is-muted.ts";
 
 const MutedPanel = onDemand(() => import("./muted-panel.tsx").then((module) => module.MutedPanel));

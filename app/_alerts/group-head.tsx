@@ -1,8 +1,8 @@
 "use client";
 import type { AlertRow, ChannelView, RuleView } from "#protocol/alerts/alert-views.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { hubNow } from "../_hub/live.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { hubNow } from "../_hub/live/live.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { tellingWords } from "./group-alerts.ts";
 
 interface GroupHeadProps {

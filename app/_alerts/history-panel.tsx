@@ -1,8 +1,8 @@
 "use client";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { hub } from "../_hub/client.ts";
-import { Listed } from "../_hub/listed.tsx";
-import { Empty, Panel } from "../_ui/panel.tsx";
+import { hub } from "../_hub/queries/client.ts";
+import { Listed } from "../_hub/queries/listed.tsx";
+import { Empty, Panel } from "../_ui/layout/panel.tsx";
 import { AlertList } from "./alert-list.tsx";
 
 const newest = (): string | null => null;

@@ -1,4 +1,4 @@
 import type { RuleView } from "#protocol/alerts/alert-views.ts";
-import { hubNow } from "../_hub/live.tsx";
+import { hubNow } from "../_hub/live/live.tsx";
 
 export const isMuted = ({ mutedUntil }: RuleView): boolean => mutedUntil !== null && mutedUntil > hubNow();

@@ -2,18 +2,18 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { RuleView } from "#protocol/alerts/alert-views.ts";
-import { hub } from "../_hub/client.ts";
-import { Form, FormFault } from "../_hub/form.tsx";
-import { hubNow } from "../_hub/live.tsx";
-import { useAction } from "../_hub/use-action.ts";
-import { Dialog } from "../_ui/dialog.tsx";
-import { Field } from "../_ui/field.tsx";
-import { FormEnd } from "../_ui/form-end.tsx";
-import { Select } from "../_ui/select.tsx";
-import { TextField } from "../_ui/text-field.tsx";
-import { fullTime } from "../_ui/times.ts";
-import { say } from "../_ui/toast.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { hub } from "../_hub/queries/client.ts";
+import { Form, FormFault } from "../_forms/form.tsx";
+import { hubNow } from "../_hub/live/live.tsx";
+import { useAction } from "../_hub/actions/use-action.ts";
+import { Dialog } from "../_ui/layout/dialog.tsx";
+import { Field } from "../_forms/field.tsx";
+import { FormEnd } from "../_forms/form-end.tsx";
+import { Select } from "../_ui/controls/select.tsx";
+import { TextField } from "../_forms/text-field.tsx";
+import { fullTime } from "../_ui/text/times.ts";
+import { say } from "../_ui/feedback/toast.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 const HOUR_MS = 3_600_000;
 const TIMES = [

@@ -2,15 +2,15 @@
 import { useQueryClient } from "@tanstack/react-query";
 import type { RuleView } from "#protocol/alerts/alert-views.ts";
 import { formatDuration } from "#protocol/base/units.ts";
-import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { hubNow } from "../_hub/live.tsx";
-import { useWhyNot } from "../_hub/person.tsx";
-import { useAction } from "../_hub/use-action.ts";
-import { Button } from "../_ui/button.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { fullTime } from "../_ui/times.ts";
-import { visibleText } from "../_ui/visible-text.ts";
+import { hub } from "../_hub/queries/client.ts";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { hubNow } from "../_hub/live/live.tsx";
+import { useWhyNot } from "../_hub/session/person.tsx";
+import { useAction } from "../_hub/actions/use-action.ts";
+import { Button } from "../_ui/controls/button.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { fullTime } from "../_ui/text/times.ts";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 /** Shows each mute with its reason, author and end, and a button that ends it. */
 export function MutedPanel({ muted, all }: { muted: readonly RuleView[]; all: number }) {

@@ -1,10 +1,10 @@
 "use client";
 import { useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { ConfirmDialog, REMOVE_WORDS } from "../_hub/confirm-dialog.tsx";
-import { useTakeBack } from "../_hub/use-take-back.ts";
-import { say } from "../_ui/toast.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { ConfirmDialog, REMOVE_WORDS } from "../_hub/actions/confirm-dialog.tsx";
+import { useTakeBack } from "../_hub/actions/use-take-back.ts";
+import { say } from "../_ui/feedback/toast.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 interface RemoveDialogProps {
   name: string;

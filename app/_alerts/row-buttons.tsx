@@ -1,4 +1,4 @@
-import { Button } from "../_ui/button.tsx";
+import { Button } from "../_ui/controls/button.tsx";
 
 interface RowButtonsProps {
   /** Of the rule or the channel. */

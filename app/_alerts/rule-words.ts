@@ -1,7 +1,7 @@
 import type { Severity } from "#protocol/alerts/alert-words.ts";
 import type { AlertCondition, AlertKind, RuleDraft } from "#protocol/alerts/alerts.ts";
 import { formatDuration } from "#protocol/base/units.ts";
-import type { Tone } from "../_ui/mark.tsx";
+import type { Tone } from "../_ui/indicators/mark.tsx";
 
 /** What a rule looks for, as a sentence. */
 export function conditionWords(condition: AlertCondition): string {

@@ -1,15 +1,15 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import type { BenchRow } from "#protocol/benchmarks/views.ts";
-import { Age } from "../_hub/age.tsx";
-import { QueryFault } from "../_hub/query-fault.tsx";
-import { CountCell } from "../_ui/count-cell.tsx";
-import { FailedCell } from "../_ui/failed-cell.tsx";
-import { Empty, Panel } from "../_ui/panel.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
-import { Cell, Row, RowLink, Table, TwoLines, type Column } from "../_ui/table.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { Age } from "../_hub/live/age.tsx";
+import { QueryFault } from "../_hub/faults/query-fault.tsx";
+import { CountCell } from "../_ui/tables/count-cell.tsx";
+import { FailedCell } from "../_ui/tables/failed-cell.tsx";
+import { Empty, Panel } from "../_ui/layout/panel.tsx";
+import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
+import { Cell, Row, RowLink, Table, TwoLines, type Column } from "../_ui/tables/table.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { benchmarksQuery } from "./bench-queries.ts";
 import { BENCH_TONES, shareDone } from "./bench-words.ts";
 

@@ -1,6 +1,6 @@
 "use client";
 import { queryOptions } from "@tanstack/react-query";
-import { hub } from "../_hub/client.ts";
+import { hub } from "../_hub/queries/client.ts";
 
 export const benchmarksQuery = () =>
   queryOptions({ queryKey: ["benchmarks", "list"], queryFn: () => hub.benchmarks.list.query() });

@@ -2,7 +2,7 @@ import type { BenchRow, BenchState, TurnState } from "#protocol/benchmarks/views
 import type { BenchSummary, EngineSummary } from "#protocol/benchmarks/summarize.ts";
 import { ENGINE_NAMES, type EngineName } from "#protocol/benchmarks/engines.ts";
 import { formatDuration } from "#protocol/base/units.ts";
-import type { Tone } from "../_ui/mark.tsx";
+import type { Tone } from "../_ui/indicators/mark.tsx";
 
 /** Words and shapes of benchmarks. */
 

@@ -4,16 +4,16 @@ import { ENGINES } from "#protocol/benchmarks/engines.ts";
 import { sentenceOf } from "#protocol/faults/fault.ts";
 import type { BenchRow, CaseView } from "#protocol/benchmarks/views.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { useAddressWord } from "../_hub/address.ts";
-import { useRate } from "../_hub/choices.ts";
-import { hub } from "../_hub/client.ts";
-import { Listed } from "../_hub/listed.tsx";
-import { FilterWords } from "../_ui/filter-words.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { useAddressWord } from "../_hub/address/address.ts";
+import { useRate } from "../_hub/preferences/choices.ts";
+import { hub } from "../_hub/queries/client.ts";
+import { Listed } from "../_hub/queries/listed.tsx";
+import { FilterWords } from "../_ui/controls/filter-words.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { nothingWords, spanWords } from "./bench-words.ts";
-import { formatBytes } from "../_ui/sizes.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 const PAGE = 25;
 const WORDS = [

@@ -2,17 +2,17 @@
 import { useQuery } from "@tanstack/react-query";
 import { ENGINES } from "#protocol/benchmarks/engines.ts";
 import type { BenchView } from "#protocol/benchmarks/views.ts";
-import { useAddressWord } from "../_hub/address.ts";
-import { useRateOrDash } from "../_hub/choices.ts";
-import { QueryFault } from "../_hub/query-fault.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
-import { PlainSelect } from "../_ui/plain-select.tsx";
-import { Cell, Row, Table, TwoLines, type Column } from "../_ui/table.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { useAddressWord } from "../_hub/address/address.ts";
+import { useRateOrDash } from "../_hub/preferences/choices.ts";
+import { QueryFault } from "../_hub/faults/query-fault.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
+import { PlainSelect } from "../_ui/controls/plain-select.tsx";
+import { Cell, Row, Table, TwoLines, type Column } from "../_ui/tables/table.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { benchmarkQuery, benchmarksQuery } from "./bench-queries.ts";
 import { changeWords } from "./bench-words.ts";
-import { fullTime } from "../_ui/times.ts";
+import { fullTime } from "../_ui/text/times.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "what", head: "Mean of" },

@@ -2,11 +2,11 @@
 import { ENGINES } from "#protocol/benchmarks/engines.ts";
 import type { EngineSummary, Spread } from "#protocol/benchmarks/summarize.ts";
 import type { BenchView } from "#protocol/benchmarks/views.ts";
-import { useRate, useRateOrDash } from "../_hub/choices.ts";
-import { CountCell } from "../_ui/count-cell.tsx";
-import { FailedCell } from "../_ui/failed-cell.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { Cell, Row, Table, type Column } from "../_ui/table.tsx";
+import { useRate, useRateOrDash } from "../_hub/preferences/choices.ts";
+import { CountCell } from "../_ui/tables/count-cell.tsx";
+import { FailedCell } from "../_ui/tables/failed-cell.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { Cell, Row, Table, type Column } from "../_ui/tables/table.tsx";
 import { engineLines, nothingWords, percentWords } from "./bench-words.ts";
 
 const MAXIMA: readonly Column[] = [

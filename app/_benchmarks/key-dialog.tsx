@@ -2,15 +2,15 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
 import type { BenchKeyView, TemporaryWay } from "#protocol/benchmarks/bench-key.ts";
-import { hub } from "../_hub/client.ts";
-import { Form, FormFault } from "../_hub/form.tsx";
-import { useAction } from "../_hub/use-action.ts";
-import { FormEnd } from "../_ui/form-end.tsx";
-import { Dialog } from "../_ui/dialog.tsx";
-import { TextField } from "../_ui/text-field.tsx";
-import { say } from "../_ui/toast.tsx";
-import { SecretField } from "../_ui/secret-field.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { hub } from "../_hub/queries/client.ts";
+import { Form, FormFault } from "../_forms/form.tsx";
+import { useAction } from "../_hub/actions/use-action.ts";
+import { FormEnd } from "../_forms/form-end.tsx";
+import { Dialog } from "../_ui/layout/dialog.tsx";
+import { TextField } from "../_forms/text-field.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
+import { SecretField } from "../_forms/secret-field.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 type Kind = "given" | "temporary";
 

@@ -2,10 +2,10 @@
 import { ENGINES } from "#protocol/benchmarks/engines.ts";
 import type { BenchPreview } from "#protocol/benchmarks/views.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { faultOf } from "../_hub/fault-of.ts";
-import { visibleText } from "../_ui/visible-text.ts";
-import { formatBytes } from "../_ui/sizes.ts";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { faultOf } from "../_hub/faults/fault-of.ts";
+import { visibleText } from "../_ui/text/visible-text.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 /** What a benchmark would move and cost, before it begins. */
 export function PreviewNote({ plan, error }: { plan: BenchPreview | null; error: unknown }) {

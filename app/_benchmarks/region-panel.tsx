@@ -1,10 +1,10 @@
 "use client";
 import type { BenchView } from "#protocol/benchmarks/views.ts";
-import { useRateOrDash } from "../_hub/choices.ts";
-import { CountCell } from "../_ui/count-cell.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { Cell, Row, Table, TwoLines, type Column } from "../_ui/table.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { useRateOrDash } from "../_hub/preferences/choices.ts";
+import { CountCell } from "../_ui/tables/count-cell.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { Cell, Row, Table, TwoLines, type Column } from "../_ui/tables/table.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { rttWords } from "./bench-words.ts";
 
 const COLUMNS: readonly Column[] = [

@@ -1,9 +1,9 @@
 "use client";
 import type { BenchView } from "#protocol/benchmarks/views.ts";
 import type { Spread } from "#protocol/benchmarks/summarize.ts";
-import { useRate } from "../_hub/choices.ts";
-import { Panel } from "../_ui/panel.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { useRate } from "../_hub/preferences/choices.ts";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 const WIDTH = 1_000;
 

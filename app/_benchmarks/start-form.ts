@@ -4,7 +4,7 @@ import type { EngineName } from "#protocol/benchmarks/engines.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { EVERYWHERE, type Scope } from "#protocol/base/scope.ts";
 import { parseSize } from "#protocol/wire/read-units.ts";
-import { formatBytes } from "../_ui/sizes.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 /** What is typed to start a benchmark, and what it means. */
 export interface StartForm {

@@ -3,11 +3,11 @@ import { ENGINES } from "#protocol/benchmarks/engines.ts";
 import { sentenceOf } from "#protocol/faults/fault.ts";
 import type { BenchView, TurnView } from "#protocol/benchmarks/views.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { CountCell } from "../_ui/count-cell.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { Cell, Row, Table, TwoLines, type Column } from "../_ui/table.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { CountCell } from "../_ui/tables/count-cell.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { Cell, Row, Table, TwoLines, type Column } from "../_ui/tables/table.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { rttWords, spanWords, TURN_TONES } from "./bench-words.ts";
 
 const COLUMNS: readonly Column[] = [

@@ -1,8 +1,8 @@
 "use client";
 import type { ReactNode } from "react";
-import { SearchField } from "../_ui/search-field.tsx";
-import type { ChangeAs } from "../_hub/address-changes.ts";
-import { FilterWords } from "../_ui/filter-words.tsx";
+import { SearchField } from "../_ui/controls/search-field.tsx";
+import type { ChangeAs } from "../_hub/address/address-changes.ts";
+import { FilterWords } from "../_ui/controls/filter-words.tsx";
 import { SORTS, type Place } from "./use-place.ts";
 
 const SHOWS = [

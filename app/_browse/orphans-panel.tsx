@@ -3,18 +3,18 @@ import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { OrphanUpload } from "#protocol/buckets/bucket.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { Age } from "../_hub/age.tsx";
-import { hub } from "../_hub/client.ts";
-import { ConfirmDialog } from "../_hub/confirm-dialog.tsx";
-import { Listed } from "../_hub/listed.tsx";
-import { useWhyNot } from "../_hub/person.tsx";
-import { Button } from "../_ui/button.tsx";
-import { Empty } from "../_ui/panel.tsx";
-import { Cell, Row, Table, type Column } from "../_ui/table.tsx";
-import { UnreadableNames } from "../_ui/unreadable-names.tsx";
-import { shortText, visibleText } from "../_ui/visible-text.ts";
-import { ProtectedWords } from "./protected-words.tsx";
-import { formatBytes } from "../_ui/sizes.ts";
+import { Age } from "../_hub/live/age.tsx";
+import { hub } from "../_hub/queries/client.ts";
+import { ConfirmDialog } from "../_hub/actions/confirm-dialog.tsx";
+import { Listed } from "../_hub/queries/listed.tsx";
+import { useWhyNot } from "../_hub/session/person.tsx";
+import { Button } from "../_ui/controls/button.tsx";
+import { Empty } from "../_ui/layout/panel.tsx";
+import { Cell, Row, Table, type Column } from "../_ui/tables/table.tsx";
+import { UnreadableNames } from "../_ui/tables/unreadable-names.tsx";
+import { shortText, visibleText } from "../_ui/text/visible-text.ts";
+import { ProtectedWords } from "./detail/protected-words.tsx";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "name", head: "Key" },

@@ -1,6 +1,6 @@
 "use client";
-import { Link } from "../_ui/link.tsx";
-import { shortText } from "../_ui/visible-text.ts";
+import { Link } from "../_ui/navigation/link.tsx";
+import { shortText } from "../_ui/text/visible-text.ts";
 
 interface PlacePathProps {
   bucket: string;

@@ -1,6 +1,6 @@
 "use client";
-import type { ChangeAs } from "../_hub/address-changes.ts";
-import { useAddress } from "../_hub/address.ts";
+import type { ChangeAs } from "../_hub/address/address-changes.ts";
+import { useAddress } from "../_hub/address/address.ts";
 
 /** Where somebody is in a bucket. All of it stands in the address: it can be shared, and Back goes back. */
 

@@ -1,24 +1,24 @@
 "use client";
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { Link } from "../_ui/link.tsx";
+import { Link } from "../_ui/navigation/link.tsx";
 import { useState } from "react";
 import type { PlanBucketJob } from "#protocol/buckets/bucket-jobs.ts";
 import type { ObjectVersion } from "#protocol/buckets/bucket.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { Age } from "../_hub/age.tsx";
-import { hub } from "../_hub/client.ts";
-import { Listed } from "../_hub/listed.tsx";
-import { useWhyNot } from "../_hub/person.tsx";
-import { Button } from "../_ui/button.tsx";
-import { onDemand } from "../_ui/on-demand.tsx";
-import { Empty } from "../_ui/panel.tsx";
-import { Cell, Row, Table, type Column } from "../_ui/table.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { UnreadableNames } from "../_ui/unreadable-names.tsx";
-import { shortText, visibleText } from "../_ui/visible-text.ts";
-import { formatBytes } from "../_ui/sizes.ts";
-import { countOf } from "./job-words.ts";
-import { MOST_CHOSEN } from "./selection.ts";
+import { Age } from "../_hub/live/age.tsx";
+import { hub } from "../_hub/queries/client.ts";
+import { Listed } from "../_hub/queries/listed.tsx";
+import { useWhyNot } from "../_hub/session/person.tsx";
+import { Button } from "../_ui/controls/button.tsx";
+import { onDemand } from "../_ui/loading/on-demand.tsx";
+import { Empty } from "../_ui/layout/panel.tsx";
+import { Cell, Row, Table, type Column } from "../_ui/tables/table.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { UnreadableNames } from "../_ui/tables/unreadable-names.tsx";
+import { shortText, visibleText } from "../_ui/text/visible-text.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
+import { countOf } from "./jobs/job-words.ts";
+import { MOST_CHOSEN } from "./selection/selection.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "name", head: "Name" },
@@ -29,7 +29,7 @@ const COLUMNS: readonly Column[] = [
   { key: "acts", head: "", label: "What can be done", align: "right" },
 ];
 
-const PlanDialog = onDemand(() => import("./plan-dialog.tsx").then((module) => module.PlanDialog));
+const PlanDialog = onDemand(() => import("./jobs/plan-dialog.tsx").then((module) => module.PlanDialog));
 
 const first = (): string | null => null;
 
@@ -123,44 +123,12 @@ export function VersionsList({
               </Row>
             ))}
             {versions.map((version) => (
-              <Row key={`${version.key} ${version.versionId}`}>
-                <Cell className="max-w-0 min-w-28 truncate">
-                  <span dir="ltr">{shortText(version.key.slice(folder.length), 200)}</span>
-                  <span className="nums block truncate text-12 text-faint sm:hidden">
-                    {version.isDeleteMarker ? "" : `${formatBytes(version.sizeBytes)} · `}
-                    <Age at={version.modifiedAt} />
-                  </span>
-                </Cell>
-                <Cell>
-                  {version.isDeleteMarker ? (
-                    <Tag tone="quiet">deleted</Tag>
-                  ) : (
-                    version.isLatest && <Tag tone="safe">present</Tag>
-                  )}
-                </Cell>
-                <Cell from="md" className="max-w-40 truncate font-mono text-12 text-faint">
-                  {visibleText(version.versionId)}
-                </Cell>
-                <Cell align="right" from="sm">
-                  {version.isDeleteMarker ? "" : formatBytes(version.sizeBytes)}
-                </Cell>
-                <Cell align="right" from="sm" className="text-12 text-faint">
-                  <Age at={version.modifiedAt} />
-                </Cell>
-                <Cell align="right">
-                  {wayBack(version) !== null && (
-                    <Button
-                      size="small"
-                      disabled={whyNot !== null}
-                      title={whyNot ?? undefined}
-                      aria-label={`${wayBack(version)} ${shortText(version.key.slice(folder.length), 200)}, ${formatBytes(version.sizeBytes)}`}
-                      onClick={() => setAsked([itemOf(version)])}
-                    >
-                      {wayBack(version)}
-                    </Button>
-                  )}
-                </Cell>
-              </Row>
+              <VersionRow
+                key={`${version.key} ${version.versionId}`}
+                version={version}
+                folder={folder}
+                onRevive={() => setAsked([itemOf(version)])}
+              />
             ))}
           </Table>
         )}
@@ -177,5 +145,54 @@ export function VersionsList({
         />
       )}
     </>
+  );
+}
+
+interface VersionRowProps {
+  version: ObjectVersion;
+  /** The folder that is shown; left out of the name. */
+  folder: string;
+  onRevive: () => void;
+}
+
+function VersionRow({ version, folder, onRevive }: VersionRowProps) {
+  const whyNot = useWhyNot("operator");
+  const name = shortText(version.key.slice(folder.length), 200);
+  const revive = wayBack(version);
+  return (
+    <Row>
+      <Cell className="max-w-0 min-w-28 truncate">
+        <span dir="ltr">{name}</span>
+        <span className="nums block truncate text-12 text-faint sm:hidden">
+          {version.isDeleteMarker ? "" : `${formatBytes(version.sizeBytes)} · `}
+          <Age at={version.modifiedAt} />
+        </span>
+      </Cell>
+      <Cell>
+        {version.isDeleteMarker ? <Tag tone="quiet">deleted</Tag> : version.isLatest && <Tag tone="safe">present</Tag>}
+      </Cell>
+      <Cell from="md" className="max-w-40 truncate font-mono text-12 text-faint">
+        {visibleText(version.versionId)}
+      </Cell>
+      <Cell align="right" from="sm">
+        {version.isDeleteMarker ? "" : formatBytes(version.sizeBytes)}
+      </Cell>
+      <Cell align="right" from="sm" className="text-12 text-faint">
+        <Age at={version.modifiedAt} />
+      </Cell>
+      <Cell align="right">
+        {revive !== null && (
+          <Button
+            size="small"
+            disabled={whyNot !== null}
+            title={whyNot ?? undefined}
+            aria-label={`${revive} ${name}, ${formatBytes(version.sizeBytes)}`}
+            onClick={onRevive}
+          >
+            {revive}
+          </Button>
+        )}
+      </Cell>
+    </Row>
   );
 }

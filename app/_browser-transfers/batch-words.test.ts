@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { factsOf, paceOf, subjectOf, toneOf } from "./batch-words.ts";
-import type { DeskBatch } from "./desk.ts";
+import type { DeskBatch } from "./uploads/desk.ts";
 
 const batch: DeskBatch = {
   id: "b",

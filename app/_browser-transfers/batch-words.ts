@@ -1,8 +1,8 @@
 import { formatCount, formatEta, formatRate, type RateUnit } from "#protocol/base/units.ts";
-import type { Tone } from "../_ui/mark.tsx";
+import type { Tone } from "../_ui/indicators/mark.tsx";
 import { percentOf } from "./byte-map.ts";
-import type { DeskBatch } from "./desk.ts";
-import { formatBytes } from "../_ui/sizes.ts";
+import type { DeskBatch } from "./uploads/desk.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 /** An upload of this browser as the sentence every transfer is. */
 

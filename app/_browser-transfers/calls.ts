@@ -2,7 +2,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import type { CorsAnswer, FinishedUpload, StartedUpload, UploadedPart } from "#protocol/buckets/browser-transfers.ts";
 import type { SignedRequest } from "#protocol/wire/operations.ts";
 import { askHub } from "./ask-hub.ts";
-import { hub } from "../_hub/client.ts";
+import { hub } from "../_hub/queries/client.ts";
 
 /** What uploads ask of the hub. Every refusal is a Fault, as everywhere below. */
 

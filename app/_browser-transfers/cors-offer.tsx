@@ -1,6 +1,6 @@
 "use client";
-import { useWhyNot } from "../_hub/person.tsx";
-import { ButtonLink } from "../_ui/button.tsx";
+import { useWhyNot } from "../_hub/session/person.tsx";
+import { ButtonLink } from "../_ui/controls/button.tsx";
 
 /** Leads from a transfer that the bucket does not let in to its CORS rule, which is shown there before it is written. */
 export function CorsOffer({ profileId }: { profileId: string }) {

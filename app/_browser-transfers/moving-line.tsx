@@ -1,10 +1,10 @@
 import type { ReactNode } from "react";
 import type { FaultData } from "#protocol/faults/fault.ts";
-import { FaultDetails } from "../_hub/fault-note.tsx";
-import { wordsOf } from "../_hub/fault-of.ts";
-import { Mark, type Tone } from "../_ui/mark.tsx";
-import { PieceMap } from "../_ui/piece-map.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { FaultDetails } from "../_hub/faults/fault-note.tsx";
+import { wordsOf } from "../_hub/faults/fault-of.ts";
+import { Mark, type Tone } from "../_ui/indicators/mark.tsx";
+import { PieceMap } from "../_ui/indicators/piece-map.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 interface MovingLineProps {
   verb: "upload" | "download";

@@ -1,13 +1,13 @@
 "use client";
 import { formatCount } from "#protocol/base/units.ts";
-import { Panel } from "../_ui/panel.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
-import { BatchLine } from "./batch-line.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
+import { BatchLine } from "./uploads/batch-line.tsx";
 import { progressOf } from "./batch-words.ts";
-import { DownloadLine } from "./download-line.tsx";
-import { useDownloads } from "./downloads.ts";
-import { UploadButton } from "./upload-button.tsx";
-import { useBatches, useDesk } from "./use-desk.ts";
+import { DownloadLine } from "./downloads/download-line.tsx";
+import { useDownloads } from "./downloads/downloads.ts";
+import { UploadButton } from "./uploads/upload-button.tsx";
+import { useBatches, useDesk } from "./uploads/use-desk.ts";
 
 /** What this browser itself moves. Unlike what nodes do, it needs this page. */
 export function ThisBrowserPanel() {

@@ -1,8 +1,8 @@
 "use client";
 import type { PresetView } from "#protocol/wire/profile-views.ts";
-import { Field } from "../_ui/field.tsx";
-import { TextArea } from "../_ui/text-input.tsx";
-import { TextField } from "../_ui/text-field.tsx";
+import { Field } from "../_forms/field.tsx";
+import { TextArea } from "../_ui/controls/text-input.tsx";
+import { TextField } from "../_forms/text-field.tsx";
 import type { FieldErrors, ProfileForm } from "./profile-draft.ts";
 
 interface AboutFieldsProps {

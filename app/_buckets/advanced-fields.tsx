@@ -1,9 +1,9 @@
 "use client";
 import { DEFAULT_PACKING, PACK_FROM_FILES } from "#protocol/checkpoint/packing.ts";
-import { Field } from "../_ui/field.tsx";
-import { TextArea } from "../_ui/text-input.tsx";
-import { TextField } from "../_ui/text-field.tsx";
-import { Select } from "../_ui/select.tsx";
+import { Field } from "../_forms/field.tsx";
+import { TextArea } from "../_ui/controls/text-input.tsx";
+import { TextField } from "../_forms/text-field.tsx";
+import { Select } from "../_ui/controls/select.tsx";
 import { TuningFields } from "./tuning-fields.tsx";
 import type { FieldErrors, ProfileForm } from "./profile-draft.ts";
 

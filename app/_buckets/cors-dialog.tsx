@@ -2,18 +2,18 @@
 import { useQuery } from "@tanstack/react-query";
 import type { CorsPlanView, CorsRuleView, CorsWriteView } from "#protocol/wire/profiles.ts";
 import type { ProfileView } from "#protocol/wire/profile-views.ts";
-import { hub } from "../_hub/client.ts";
-import { FaultDetails, FaultNote } from "../_hub/fault-note.tsx";
-import { faultOf } from "../_hub/fault-of.ts";
-import { useAction } from "../_hub/use-action.ts";
-import { Banner } from "../_ui/banner.tsx";
-import { Button } from "../_ui/button.tsx";
-import { classNames } from "../_ui/class-names.ts";
-import { CodeBlock } from "../_ui/code-block.tsx";
-import { Dialog } from "../_ui/dialog.tsx";
-import { Mark } from "../_ui/mark.tsx";
-import { Skeleton } from "../_ui/skeleton.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { hub } from "../_hub/queries/client.ts";
+import { FaultDetails, FaultNote } from "../_hub/faults/fault-note.tsx";
+import { faultOf } from "../_hub/faults/fault-of.ts";
+import { useAction } from "../_hub/actions/use-action.ts";
+import { Banner } from "../_ui/feedback/banner.tsx";
+import { Button } from "../_ui/controls/button.tsx";
+import { classNames } from "../_ui/rendering/class-names.ts";
+import { CodeBlock } from "../_ui/layout/code-block.tsx";
+import { Dialog } from "../_ui/layout/dialog.tsx";
+import { Mark } from "../_ui/indicators/mark.tsx";
+import { Skeleton } from "../_ui/loading/skeleton.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 /** The bucket's rule for these pages: what would change, and the button that changes it. */
 export function CorsDialog({ view, onClose }: { view: ProfileView; onClose: () => void }) {

@@ -6,14 +6,14 @@ import {
   type ImportView,
   type LintFinding,
 } from "#protocol/wire/profiles.ts";
-import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { useAction } from "../_hub/use-action.ts";
-import { Button } from "../_ui/button.tsx";
-import { Field } from "../_ui/field.tsx";
-import { TextArea } from "../_ui/text-input.tsx";
-import { Mark, type Tone } from "../_ui/mark.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { hub } from "../_hub/queries/client.ts";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { useAction } from "../_hub/actions/use-action.ts";
+import { Button } from "../_ui/controls/button.tsx";
+import { Field } from "../_forms/field.tsx";
+import { TextArea } from "../_ui/controls/text-input.tsx";
+import { Mark, type Tone } from "../_ui/indicators/mark.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 interface ImportPanelProps {
   onChoose: (draft: ImportedDraft, key: { handle: string; index: number } | null) => void;

@@ -1,8 +1,8 @@
 "use client";
 import type { PresetView } from "#protocol/wire/profile-views.ts";
-import { Field } from "../_ui/field.tsx";
-import { Select } from "../_ui/select.tsx";
-import { TextField } from "../_ui/text-field.tsx";
+import { Field } from "../_forms/field.tsx";
+import { Select } from "../_ui/controls/select.tsx";
+import { TextField } from "../_forms/text-field.tsx";
 import { serviceFor, type ProfileForm } from "./profile-draft.ts";
 
 const WAYS: readonly { value: ProfileForm["keyWay"]; label: string; note: string }[] = [

@@ -1,10 +1,10 @@
 "use client";
 import type { PresetView, ProfileView } from "#protocol/wire/profile-views.ts";
-import { Button } from "../_ui/button.tsx";
-import { Field } from "../_ui/field.tsx";
-import { TextField } from "../_ui/text-field.tsx";
-import { Select } from "../_ui/select.tsx";
-import { SecretField } from "../_ui/secret-field.tsx";
+import { Button } from "../_ui/controls/button.tsx";
+import { Field } from "../_forms/field.tsx";
+import { TextField } from "../_forms/text-field.tsx";
+import { Select } from "../_ui/controls/select.tsx";
+import { SecretField } from "../_forms/secret-field.tsx";
 import { AboutFields } from "./about-fields.tsx";
 import { AdvancedFields } from "./advanced-fields.tsx";
 import { KeyWayFields } from "./key-way-fields.tsx";

@@ -1,6 +1,6 @@
 import type { ProfileView } from "#protocol/wire/profile-views.ts";
 import type { ProfileDraft } from "#protocol/wire/requests.ts";
-import { visibleText } from "../_ui/visible-text.ts";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 type Place = Pick<ProfileDraft, "endpoint" | "bucket" | "prefix">;
 

@@ -1,13 +1,13 @@
 "use client";
 import { useState } from "react";
-import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { useWhyNot } from "../_hub/person.tsx";
-import { useAction } from "../_hub/use-action.ts";
-import { Button } from "../_ui/button.tsx";
-import { Field } from "../_ui/field.tsx";
-import { TextArea } from "../_ui/text-input.tsx";
-import { say } from "../_ui/toast.tsx";
+import { hub } from "../_hub/queries/client.ts";
+import { Form, FormFault } from "../_forms/form.tsx";
+import { useWhyNot } from "../_hub/session/person.tsx";
+import { useAction } from "../_hub/actions/use-action.ts";
+import { Button } from "../_ui/controls/button.tsx";
+import { Field } from "../_forms/field.tsx";
+import { TextArea } from "../_ui/controls/text-input.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
 
 interface SealKeyImportProps {
   profileId: string;
@@ -24,34 +24,42 @@ export function SealKeyImport({ profileId, wanted, onChanged }: SealKeyImportPro
   return (
     <details open={wanted ? true : undefined}>
       <summary className="w-fit py-1 text-soft hover:text-ink">Import an exported key</summary>
-      <Field label="Exported key" hint="The line that begins with tidemark-key-1. For a hub that was built anew.">
-        {(ids) => (
-          <TextArea
-            {...ids}
-            kind="code"
-            rows={3}
-            value={text}
-            disabled={whyNot !== null}
-            onChange={(event) => setText(event.target.value)}
-          />
-        )}
-      </Field>
-      <div className="mt-1 flex justify-end">
-        <Button
-          disabled={take.busy || whyNot !== null || text.trim() === ""}
-          title={whyNot ?? undefined}
-          onClick={() =>
-            take.run(undefined, () => {
-              setText("");
-              onChanged();
-              say("quiet", "The key was imported.");
-            })
-          }
+      <Form
+        label="Import a key"
+        errors={{ text: text.trim() === "" ? "Paste the exported key." : undefined }}
+        actions={[take]}
+        onSubmit={() =>
+          take.run(undefined, () => {
+            setText("");
+            onChanged();
+            say("quiet", "The key was imported.");
+          })
+        }
+      >
+        <Field
+          label="Exported key"
+          path="text"
+          required
+          hint="The line that begins with tidemark-key-1. For a hub that was built anew."
         >
-          Import key
-        </Button>
-      </div>
-      {take.fault !== null && <FaultNote fault={take.fault} />}
+          {(ids) => (
+            <TextArea
+              {...ids}
+              kind="code"
+              rows={3}
+              value={text}
+              disabled={whyNot !== null}
+              onChange={(event) => setText(event.target.value)}
+            />
+          )}
+        </Field>
+        <FormFault />
+        <div className="mt-1 flex justify-end">
+          <Button type="submit" disabled={take.busy || whyNot !== null} title={whyNot ?? undefined}>
+            Import key
+          </Button>
+        </div>
+      </Form>
     </details>
   );
 }

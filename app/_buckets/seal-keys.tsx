@@ -1,17 +1,18 @@
 "use client";
-import { useState, type FormEvent } from "react";
+import { useState } from "react";
 import type { SealKeyView } from "#protocol/checkpoint/sealing.ts";
-import { Age } from "../_hub/age.tsx";
-import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { useWhyNot } from "../_hub/person.tsx";
-import { useAction } from "../_hub/use-action.ts";
-import { Button } from "../_ui/button.tsx";
-import { CodeBlock } from "../_ui/code-block.tsx";
-import { Field } from "../_ui/field.tsx";
-import { TextInput } from "../_ui/text-input.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { Age } from "../_hub/live/age.tsx";
+import { hub } from "../_hub/queries/client.ts";
+import { Form, FormFault } from "../_forms/form.tsx";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { useWhyNot } from "../_hub/session/person.tsx";
+import { useAction } from "../_hub/actions/use-action.ts";
+import { Button } from "../_ui/controls/button.tsx";
+import { CodeBlock } from "../_ui/layout/code-block.tsx";
+import { Field } from "../_forms/field.tsx";
+import { TextInput } from "../_ui/controls/text-input.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { checkpointsWords } from "./sealing-words.ts";
 
 interface SealKeysProps {
@@ -93,16 +94,24 @@ function Export({ profileId, keyId, onChanged }: { profileId: string; keyId: str
         </p>
       </div>
     );
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
+  const show = (): void =>
     take.run(undefined, () => {
       setPassword("");
       onChanged();
     });
-  };
   return (
-    <form onSubmit={submit}>
-      <Field label="Your password" hint="Asked once more, and written into the record of who did what.">
+    <Form
+      label="Export the key"
+      errors={{ password: password === "" ? "Enter your password." : undefined }}
+      actions={[take]}
+      onSubmit={show}
+    >
+      <Field
+        label="Your password"
+        path="password"
+        required
+        hint="Asked once more, and written into the record of who did what."
+      >
         {(ids) => (
           <TextInput
             {...ids}
@@ -113,12 +122,12 @@ function Export({ profileId, keyId, onChanged }: { profileId: string; keyId: str
           />
         )}
       </Field>
+      <FormFault />
       <div className="mt-1 flex justify-end">
-        <Button type="submit" look="main" disabled={take.busy || password === ""}>
+        <Button type="submit" look="main" disabled={take.busy}>
           Show the key
         </Button>
       </div>
-      {take.fault !== null && <FaultNote fault={take.fault} />}
-    </form>
+    </Form>
   );
 }

@@ -1,11 +1,11 @@
 import { formatDuration } from "#protocol/base/units.ts";
 import type { FaultData } from "#protocol/faults/fault.ts";
 import type { ProfileCheck, ProfileTestView } from "#protocol/wire/profile-views.ts";
-import { FaultDetails } from "../_hub/fault-note.tsx";
-import { wordsOf } from "../_hub/fault-of.ts";
-import { Banner } from "../_ui/banner.tsx";
-import { Mark, type Tone } from "../_ui/mark.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { FaultDetails } from "../_hub/faults/fault-note.tsx";
+import { wordsOf } from "../_hub/faults/fault-of.ts";
+import { Banner } from "../_ui/feedback/banner.tsx";
+import { Mark, type Tone } from "../_ui/indicators/mark.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 const TONE: Record<ProfileCheck["outcome"], Tone> = {
   ok: "safe",

@@ -1,9 +1,9 @@
 "use client";
 import { STORJ_PRESETS } from "#protocol/wire/tuning.ts";
-import { Button } from "../_ui/button.tsx";
-import { TextField } from "../_ui/text-field.tsx";
+import { Button } from "../_ui/controls/button.tsx";
+import { TextField } from "../_forms/text-field.tsx";
 import type { ProfileForm } from "./profile-draft.ts";
-import { formatBytes } from "../_ui/sizes.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 interface TuningFieldsProps {
   form: ProfileForm;

@@ -1,6 +1,6 @@
 import type { UsageDay } from "#protocol/buckets/bucket-usage.ts";
 import { dateOf, daySentence } from "./usage-words.ts";
-import { formatBytes } from "../_ui/sizes.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 const HEIGHT = 56;
 

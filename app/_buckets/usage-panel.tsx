@@ -1,20 +1,20 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "../_ui/link.tsx";
+import { Link } from "../_ui/navigation/link.tsx";
 import type { ReactNode } from "react";
 import type { BucketUsage, RunUsage } from "#protocol/buckets/bucket-usage.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { Age } from "../_hub/age.tsx";
-import { usageQuery } from "../_hub/queries.ts";
-import { QueryFault } from "../_hub/query-fault.tsx";
-import { CountCell } from "../_ui/count-cell.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
-import { Cell, Row, Table } from "../_ui/table.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { Age } from "../_hub/live/age.tsx";
+import { usageQuery } from "../_hub/queries/queries.ts";
+import { QueryFault } from "../_hub/faults/query-fault.tsx";
+import { CountCell } from "../_ui/tables/count-cell.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
+import { Cell, Row, Table } from "../_ui/tables/table.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { UsageDays } from "./usage-days.tsx";
 import { costBasis, growthCost, keptPerDay, moneyOf } from "./usage-words.ts";
-import { formatBytes } from "../_ui/sizes.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 /** What lies in a bucket, by run, how it grows and what that costs: from manifests and history, so nothing is listed. */
 export function UsagePanel({ profileId }: { profileId: string }) {

@@ -1,6 +1,6 @@
 import type { BucketUsage, UsageDay } from "#protocol/buckets/bucket-usage.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { formatBytes } from "../_ui/sizes.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 type Cost = NonNullable<BucketUsage["cost"]>;
 

@@ -1,15 +1,15 @@
 "use client";
-import { Link } from "../_ui/link.tsx";
+import { Link } from "../_ui/navigation/link.tsx";
 import { sentenceOf } from "#protocol/faults/fault.ts";
 import type { EventRow } from "#protocol/wire/views.ts";
-import { EventWords } from "../_hub/event-line.tsx";
-import { FaultDetails } from "../_hub/fault-note.tsx";
-import { wordsOf } from "../_hub/fault-of.ts";
-import { Copy } from "../_ui/copy.tsx";
-import { Mark } from "../_ui/mark.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { EventWords } from "../_hub/events/event-line.tsx";
+import { FaultDetails } from "../_hub/faults/fault-note.tsx";
+import { wordsOf } from "../_hub/faults/fault-of.ts";
+import { Copy } from "../_ui/controls/copy.tsx";
+import { Mark } from "../_ui/indicators/mark.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { EVENT_LABELS } from "./event-kinds.ts";
-import { clockSeconds } from "../_ui/times.ts";
+import { clockSeconds } from "../_ui/text/times.ts";
 
 /** An event as text, for whoever asks a colleague. */
 const plainText = (event: EventRow): string =>

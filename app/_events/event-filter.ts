@@ -1,5 +1,5 @@
 import type { EventRow } from "#protocol/wire/views.ts";
-import { holdsWords, spanOfDays } from "../_hub/word-filter.ts";
+import { holdsWords, spanOfDays } from "../_hub/address/word-filter.ts";
 
 /** What the events page shows. Days are of the zone this browser chose; empty means all. */
 export interface EventFilter {

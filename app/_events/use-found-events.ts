@@ -1,7 +1,7 @@
 "use client";
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import { hub } from "../_hub/client.ts";
-import { useLiveEvents } from "../_hub/live.tsx";
+import { hub } from "../_hub/queries/client.ts";
+import { useLiveEvents } from "../_hub/live/live.tsx";
 import { askedBy, fitsFilter, type EventFilter } from "./event-filter.ts";
 
 const PAGE = 100;

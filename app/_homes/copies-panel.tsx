@@ -1,21 +1,21 @@
 "use client";
 import type { CopyView } from "#protocol/wire/homes.ts";
 import type { CheckpointView } from "#protocol/wire/views.ts";
-import { hub } from "../_hub/client.ts";
-import { Age } from "../_hub/age.tsx";
-import { faultOf, wordsOf } from "../_hub/fault-of.ts";
-import { useLiveTransfers } from "../_hub/live.tsx";
-import { useWhyNot } from "../_hub/person.tsx";
-import { isEnded } from "../_hub/transfer-words.ts";
-import { TransferLine } from "../_hub/transfer-line.tsx";
-import { newRequestId, useAction } from "../_hub/use-action.ts";
-import { Button } from "../_ui/button.tsx";
-import { Copy } from "../_ui/copy.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import type { Tone } from "../_ui/mark.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { say } from "../_ui/toast.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { hub } from "../_hub/queries/client.ts";
+import { Age } from "../_hub/live/age.tsx";
+import { faultOf, wordsOf } from "../_hub/faults/fault-of.ts";
+import { useLiveTransfers } from "../_hub/live/live.tsx";
+import { useWhyNot } from "../_hub/session/person.tsx";
+import { isEnded } from "../_hub/transfers/transfer-words.ts";
+import { TransferLine } from "../_hub/transfers/transfer-line.tsx";
+import { newRequestId, useAction } from "../_hub/actions/use-action.ts";
+import { Button } from "../_ui/controls/button.tsx";
+import { Copy } from "../_ui/controls/copy.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import type { Tone } from "../_ui/indicators/mark.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 function stateOf(copy: CopyView): { tone: Tone; text: string } {
   if (copy.state === "copying") return { tone: "moving", text: "being copied" };

@@ -1,6 +1,6 @@
 import { continueWords } from "#protocol/checkpoint/continue-words.ts";
 import type { NodeRow } from "#protocol/wire/views.ts";
-import { visibleText } from "../_ui/visible-text.ts";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { plural } from "./risk-words.ts";
 
 const MOST_RUNS = 3;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { NO_RISK } from "#protocol/wire/risk.ts";
-import { fleetView } from "./make-fleet-view.ts";
+import { fleetView } from "./live/make-fleet-view.ts";
 import { nodeRow } from "#protocol/testing/make-node-row.ts";
 import {
   fleetHeadline,

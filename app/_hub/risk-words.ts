@@ -10,9 +10,9 @@ import type { Risk, WorkState } from "#protocol/wire/risk.ts";
 import type { FleetView, NodeRow } from "#protocol/wire/views.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import { compareNames } from "./compare-names.ts";
-import type { Tone } from "../_ui/mark.tsx";
-import type { Tide } from "../_ui/tide-shares.ts";
-import { formatBytes } from "../_ui/sizes.ts";
+import type { Tone } from "../_ui/indicators/mark.tsx";
+import type { Tide } from "../_ui/indicators/tide-shares.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 /** What is at risk, in sentences. Bytes: captured and not safe. Time: training that would have to be repeated. */
 

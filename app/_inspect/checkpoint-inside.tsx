@@ -1,22 +1,22 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "../_ui/link.tsx";
+import { Link } from "../_ui/navigation/link.tsx";
 import { usePathname } from "next/navigation";
 import { INSPECT_LIMITS } from "#protocol/checkpoint/inspect-limits.ts";
 import type { CheckpointInspection } from "#protocol/checkpoint/inspect.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { faultOf } from "../_hub/fault-of.ts";
-import { Panel } from "../_ui/panel.tsx";
-import { Skeleton, SkeletonRows } from "../_ui/skeleton.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { faultOf } from "../_hub/faults/fault-of.ts";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { Skeleton, SkeletonRows } from "../_ui/loading/skeleton.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { DtypeLine } from "./dtype-line.tsx";
 import { formatWords, parameterWords } from "./inspect-words.ts";
 import { LayerBars } from "./layer-bars.tsx";
 import { LossCurvePanel } from "./loss-curve.tsx";
 import { checkpointInsideQuery } from "./queries.ts";
 import { Warnings } from "./warnings.tsx";
-import { formatBytes } from "../_ui/sizes.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 /** All files of a checkpoint summed up: what its tensors are, where its bytes lie, how its training went. */
 export function CheckpointInside({ checkpointId }: { checkpointId: string }) {

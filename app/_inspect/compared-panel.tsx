@@ -2,14 +2,14 @@
 import { useRef } from "react";
 import type { PlacesCompared } from "#protocol/checkpoint/inspect.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { useAddressWord } from "../_hub/address.ts";
-import { SearchField } from "../_ui/search-field.tsx";
-import { FilterWords } from "../_ui/filter-words.tsx";
-import { Mark } from "../_ui/mark.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { Cell, Row, SpacerRow, Table, type Column } from "../_ui/table.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
-import { useRowWindow } from "../_ui/window-rows.ts";
+import { useAddressWord } from "../_hub/address/address.ts";
+import { SearchField } from "../_ui/controls/search-field.tsx";
+import { FilterWords } from "../_ui/controls/filter-words.tsx";
+import { Mark } from "../_ui/indicators/mark.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { Cell, Row, SpacerRow, Table, type Column } from "../_ui/tables/table.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
+import { useRowWindow } from "../_ui/tables/window-rows.ts";
 import { changeRows, changeSentence, countChanges } from "./change-rows.ts";
 import { Warnings } from "./warnings.tsx";
 

@@ -1,7 +1,7 @@
 import type { DtypeShare } from "#protocol/checkpoint/inspect.ts";
-import { visibleText } from "../_ui/visible-text.ts";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { parameterWords } from "./inspect-words.ts";
-import { formatBytes } from "../_ui/sizes.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 /** `BF16 1.24 B (2.3 GiB), F32 812 (3.2 KiB)`. */
 export function DtypeLine({ dtypes }: { dtypes: readonly DtypeShare[] }) {

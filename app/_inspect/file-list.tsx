@@ -4,19 +4,19 @@ import { usePathname, useSearchParams } from "next/navigation";
 import { useRef } from "react";
 import { formatCount } from "#protocol/base/units.ts";
 import type { CheckpointFileView } from "#protocol/wire/views.ts";
-import { useAddressWord } from "../_hub/address.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { faultOf } from "../_hub/fault-of.ts";
-import { SearchField } from "../_ui/search-field.tsx";
-import { FilterWords } from "../_ui/filter-words.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
-import { DownloadButton } from "../_browser-transfers/download-button.tsx";
-import { Cell, Row, RowLink, SpacerRow, Table, type Column } from "../_ui/table.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
-import { useRowWindow } from "../_ui/window-rows.ts";
+import { useAddressWord } from "../_hub/address/address.ts";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { faultOf } from "../_hub/faults/fault-of.ts";
+import { SearchField } from "../_ui/controls/search-field.tsx";
+import { FilterWords } from "../_ui/controls/filter-words.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
+import { DownloadButton } from "../_browser-transfers/downloads/download-button.tsx";
+import { Cell, Row, RowLink, SpacerRow, Table, type Column } from "../_ui/tables/table.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
+import { useRowWindow } from "../_ui/tables/window-rows.ts";
 import { filesQuery, FILES_AT_ONCE } from "./queries.ts";
-import { formatBytes } from "../_ui/sizes.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "path", head: "File" },

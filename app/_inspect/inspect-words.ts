@@ -1,8 +1,8 @@
 import { INSPECT_LIMITS } from "#protocol/checkpoint/inspect-limits.ts";
 import type { FileFormat, FileInspection, TensorFacts } from "#protocol/checkpoint/inspect.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { visibleText } from "../_ui/visible-text.ts";
-import { formatBytes } from "../_ui/sizes.ts";
+import { visibleText } from "../_ui/text/visible-text.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 /** What was found inside files, in words. */
 

@@ -2,14 +2,14 @@
 import { useState } from "react";
 import type { TensorTree } from "#protocol/checkpoint/inspect.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { useAddressWord } from "../_hub/address.ts";
-import { classNames } from "../_ui/class-names.ts";
-import { MoreRow } from "../_ui/more-row.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { useAddressWord } from "../_hub/address/address.ts";
+import { classNames } from "../_ui/rendering/class-names.ts";
+import { MoreRow } from "../_ui/tables/more-row.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { parameterWords } from "./inspect-words.ts";
 import { layerLevel, type LayerRow } from "./layer-sizes.ts";
-import { formatBytes } from "../_ui/sizes.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 const ROWS_AT_FIRST = 40;
 

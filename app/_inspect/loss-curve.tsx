@@ -2,14 +2,14 @@
 import { useEffect, useRef, useState } from "react";
 import type { CurvePoint, LossCurve } from "#protocol/checkpoint/inspect.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { useAddressWord } from "../_hub/address.ts";
-import { nearestIndex } from "../_ui/chart-scale.ts";
-import { FilterWords } from "../_ui/filter-words.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { Cell, Row, SpacerRow, Table } from "../_ui/table.tsx";
-import { useColours } from "../_ui/use-colours.ts";
-import { useWidth } from "../_ui/use-width.ts";
-import { useRowWindow } from "../_ui/window-rows.ts";
+import { useAddressWord } from "../_hub/address/address.ts";
+import { nearestIndex } from "../_ui/charts/chart-scale.ts";
+import { FilterWords } from "../_ui/controls/filter-words.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { Cell, Row, SpacerRow, Table } from "../_ui/tables/table.tsx";
+import { useColours } from "../_ui/charts/use-colours.ts";
+import { useWidth } from "../_ui/rendering/use-width.ts";
+import { useRowWindow } from "../_ui/tables/window-rows.ts";
 import { CURVES, CURVE_WORDS, valueWords, type CurveKey } from "./curve-scale.ts";
 import { drawCurve, HEIGHT } from "./draw-curve.ts";
 

@@ -1,6 +1,6 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import type { PlaceAsked } from "#protocol/checkpoint/inspect.ts";
-import { hub } from "../_hub/client.ts";
+import { hub } from "../_hub/queries/client.ts";
 
 /** What the hub is asked about the inside of checkpoints. A complete checkpoint never changes, so nothing here goes stale. */
 

@@ -3,9 +3,9 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { formatCount } from "#protocol/base/units.ts";
 import type { CheckpointRow } from "#protocol/wire/views.ts";
-import { runsQuery } from "../_hub/queries.ts";
-import { visibleText } from "../_ui/visible-text.ts";
-import { PlainSelect } from "../_ui/plain-select.tsx";
+import { runsQuery } from "../_hub/queries/queries.ts";
+import { visibleText } from "../_ui/text/visible-text.ts";
+import { PlainSelect } from "../_ui/controls/plain-select.tsx";
 import { stepsQuery } from "./queries.ts";
 
 interface StepChoiceProps {

@@ -2,16 +2,16 @@
 import { useMemo, useRef } from "react";
 import type { TensorFacts } from "#protocol/checkpoint/inspect.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { useAddressWord } from "../_hub/address.ts";
-import { SearchField } from "../_ui/search-field.tsx";
-import { Button } from "../_ui/button.tsx";
-import { FilterWords } from "../_ui/filter-words.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { Cell, Row, SpacerRow, Table, type Column } from "../_ui/table.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
-import { useRowWindow } from "../_ui/window-rows.ts";
+import { useAddressWord } from "../_hub/address/address.ts";
+import { SearchField } from "../_ui/controls/search-field.tsx";
+import { Button } from "../_ui/controls/button.tsx";
+import { FilterWords } from "../_ui/controls/filter-words.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { Cell, Row, SpacerRow, Table, type Column } from "../_ui/tables/table.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
+import { useRowWindow } from "../_ui/tables/window-rows.ts";
 import { orderOf, pickTensors, shapeWords, TENSOR_ORDERS } from "./inspect-words.ts";
-import { formatBytes } from "../_ui/sizes.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "name", head: "Tensor" },

@@ -1,5 +1,5 @@
-import { Mark } from "../_ui/mark.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { Mark } from "../_ui/indicators/mark.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 /** What is odd about a file, one sentence a line. */
 export function Warnings({ warnings }: { warnings: readonly string[] }) {

@@ -2,11 +2,11 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type { EmptiedView, KeptVersionsView, TrashRow } from "#protocol/retention/keeping.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { hub } from "../_hub/client.ts";
-import { ConfirmDialog } from "../_hub/confirm-dialog.tsx";
-import { say } from "../_ui/toast.tsx";
-import { formatBytes } from "../_ui/sizes.ts";
-import { visibleText } from "../_ui/visible-text.ts";
+import { hub } from "../_hub/queries/client.ts";
+import { ConfirmDialog } from "../_hub/actions/confirm-dialog.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
+import { formatBytes } from "../_ui/text/sizes.ts";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { versionsQuery } from "./keeping-queries.ts";
 
 const count = (many: number, rest: string): string[] => (many === 0 ? [] : [`${formatCount(many)} ${rest}`]);

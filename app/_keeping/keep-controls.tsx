@@ -5,17 +5,18 @@ import { useState } from "react";
 import { MOST_NOTE_LETTERS, TAG, TAG_WORDS } from "#protocol/retention/keep-limits.ts";
 import { formatCount } from "#protocol/base/units.ts";
 import type { CheckpointRow } from "#protocol/wire/views.ts";
-import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { faultOf, wordsOf } from "../_hub/fault-of.ts";
-import { useWhyNot } from "../_hub/person.tsx";
-import { useAction } from "../_hub/use-action.ts";
-import { Button, IconButton } from "../_ui/button.tsx";
-import { Field } from "../_ui/field.tsx";
-import { TextArea, TextInput } from "../_ui/text-input.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { say } from "../_ui/toast.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { hub } from "../_hub/queries/client.ts";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { faultOf, wordsOf } from "../_hub/faults/fault-of.ts";
+import { useWhyNot } from "../_hub/session/person.tsx";
+import { useAction } from "../_hub/actions/use-action.ts";
+import { Button, IconButton } from "../_ui/controls/button.tsx";
+import { Field } from "../_forms/field.tsx";
+import { Form } from "../_forms/form.tsx";
+import { TextArea, TextInput } from "../_ui/controls/text-input.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { useKeep, useKeeping } from "./use-keep.ts";
 
 interface KeepControlsProps {
@@ -83,53 +84,51 @@ interface PartProps {
 
 function TagField({ tags, whyNot, onSay }: PartProps & { tags: readonly string[] }) {
   const [typed, setTyped] = useState("");
-  const [asked, setAsked] = useState(false);
   const tag = typed.trim();
-  const error = asked && !TAG.test(tag) ? TAG_WORDS : undefined;
   return (
-    <Field label="Tags" hint="One checkpoint of a run has a tag: set again, it moves here." error={error}>
-      {(ids) => (
-        <form
-          className="flex flex-wrap items-center gap-2"
-          onSubmit={(event) => {
-            event.preventDefault();
-            setAsked(true);
-            if (!TAG.test(tag)) return;
-            onSay({ verb: "tag", tag });
-            setTyped("");
-            setAsked(false);
-          }}
-        >
-          {tags.map((one) => (
-            <span key={one} className="inline-flex items-center">
-              <Tag tone="safe" kind="plain">
-                {visibleText(one)}
-              </Tag>
-              <IconButton
-                size="small"
-                label={`Remove the tag ${visibleText(one)}`}
-                disabled={whyNot !== null}
-                onClick={() => onSay({ verb: "untag", tag: one })}
-              >
-                <X size={13} aria-hidden />
-              </IconButton>
-            </span>
-          ))}
-          <TextInput
-            {...ids}
-            className="max-w-44"
-            value={typed}
-            maxLength={32}
-            placeholder="best"
-            disabled={whyNot !== null}
-            onChange={(event) => setTyped(event.target.value)}
-          />
-          <Button type="submit" size="small" disabled={whyNot !== null} title={whyNot ?? undefined}>
-            Add tag
-          </Button>
-        </form>
-      )}
-    </Field>
+    <Form
+      label="Add a tag"
+      errors={{ tag: TAG.test(tag) ? undefined : TAG_WORDS }}
+      actions={[]}
+      onSubmit={() => {
+        onSay({ verb: "tag", tag });
+        setTyped("");
+      }}
+    >
+      <Field label="Tags" path="tag" hint="One checkpoint of a run has a tag: set again, it moves here.">
+        {(ids) => (
+          <div className="flex flex-wrap items-center gap-2">
+            {tags.map((one) => (
+              <span key={one} className="inline-flex items-center">
+                <Tag tone="safe" kind="plain">
+                  {visibleText(one)}
+                </Tag>
+                <IconButton
+                  size="small"
+                  label={`Remove the tag ${visibleText(one)}`}
+                  disabled={whyNot !== null}
+                  onClick={() => onSay({ verb: "untag", tag: one })}
+                >
+                  <X size={13} aria-hidden />
+                </IconButton>
+              </span>
+            ))}
+            <TextInput
+              {...ids}
+              className="max-w-44"
+              value={typed}
+              maxLength={32}
+              placeholder="best"
+              disabled={whyNot !== null}
+              onChange={(event) => setTyped(event.target.value)}
+            />
+            <Button type="submit" size="small" disabled={whyNot !== null} title={whyNot ?? undefined}>
+              Add tag
+            </Button>
+          </div>
+        )}
+      </Field>
+    </Form>
   );
 }
 

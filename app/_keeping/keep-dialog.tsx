@@ -1,8 +1,8 @@
 "use client";
 import { formatCount } from "#protocol/base/units.ts";
 import type { CheckpointRow } from "#protocol/wire/views.ts";
-import { Dialog } from "../_ui/dialog.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { Dialog } from "../_ui/layout/dialog.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { KeepControls } from "./keep-controls.tsx";
 
 /** Everything that can be said about keeping one checkpoint. */

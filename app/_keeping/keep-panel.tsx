@@ -1,7 +1,7 @@
 "use client";
 import type { CheckpointRow } from "#protocol/wire/views.ts";
-import { onDemand } from "../_ui/on-demand.tsx";
-import { Panel } from "../_ui/panel.tsx";
+import { onDemand } from "../_ui/loading/on-demand.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
 
 const KeepControls = onDemand(() => import("./keep-controls.tsx").then((module) => module.KeepControls));
 const TrashLine = onDemand(() => import("./trash-line.tsx").then((module) => module.TrashLine));

@@ -1,6 +1,6 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import type { KeepPolicy } from "#protocol/retention/keeping.ts";
-import { hub } from "../_hub/client.ts";
+import { hub } from "../_hub/queries/client.ts";
 
 /** Below "runs", so that whatever makes a run stale makes these stale too. */
 export const policyQuery = (run: string) =>

@@ -3,21 +3,22 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useDeferredValue, useState } from "react";
 import type { KeepPolicy, PolicyView, RunPolicyView } from "#protocol/retention/keeping.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { faultOf } from "../_hub/fault-of.ts";
-import { useAction } from "../_hub/use-action.ts";
-import { useTakeBack } from "../_hub/use-take-back.ts";
-import { Button } from "../_ui/button.tsx";
-import { FormEnd } from "../_ui/form-end.tsx";
-import { Dialog } from "../_ui/dialog.tsx";
-import { FilterWords } from "../_ui/filter-words.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
-import { say } from "../_ui/toast.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { hub } from "../_hub/queries/client.ts";
+import { Form, FormFault } from "../_forms/form.tsx";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { faultOf } from "../_hub/faults/fault-of.ts";
+import { useAction } from "../_hub/actions/use-action.ts";
+import { useTakeBack } from "../_hub/actions/use-take-back.ts";
+import { Button } from "../_ui/controls/button.tsx";
+import { FormEnd } from "../_forms/form-end.tsx";
+import { Dialog } from "../_ui/layout/dialog.tsx";
+import { FilterWords } from "../_ui/controls/filter-words.tsx";
+import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { previewQuery } from "./keeping-queries.ts";
 import { PolicyFields } from "./policy-fields.tsx";
-import { formOfPolicy, readPolicy, type PolicyForm } from "./policy-form.ts";
+import { errorsByPath, formOfPolicy, readPolicy, type PolicyForm } from "./policy-form.ts";
 import { PreviewTable, previewWords } from "./preview-table.tsx";
 
 const SCOPES = [
@@ -56,11 +57,11 @@ export function PolicyDialog({ run, view, onClose }: PolicyDialogProps) {
   };
   return (
     <Dialog open onClose={onClose} width="wide" title={`What is kept of ${visibleText(run)}`}>
-      <form
-        aria-label="Policy"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
+      <Form
+        label="Policy"
+        errors={read.ok ? {} : errorsByPath(read.errors)}
+        actions={[save]}
+        onSubmit={() => {
           if (!read.ok) return;
           save.run(read.policy, (saved) => done("The policy is saved. It is applied at the hub's next look.", saved));
         }}
@@ -77,13 +78,12 @@ export function PolicyDialog({ run, view, onClose }: PolicyDialogProps) {
         </p>
         <PolicyFields
           form={form}
-          errors={read.ok ? {} : read.errors}
           metrics={view.metrics.map(visibleText)}
           onChange={(part) => setForms({ ...forms, [scope]: { ...form, ...part } })}
         />
         {read.ok && <LivePreview run={of} shown={run} policy={read.policy} />}
-        {save.fault !== null && <FaultNote fault={save.fault} />}
-        <FormEnd word="Save policy" busyWord="Saving" busy={save.busy} disabled={!read.ok} onCancel={onClose}>
+        <FormFault />
+        <FormEnd word="Save policy" busyWord="Saving" busy={save.busy} onCancel={onClose}>
           {stored.policy !== null && (
             <Button
               look="quiet"
@@ -99,7 +99,7 @@ export function PolicyDialog({ run, view, onClose }: PolicyDialogProps) {
             </Button>
           )}
         </FormEnd>
-      </form>
+      </Form>
     </Dialog>
   );
 }

@@ -1,10 +1,10 @@
 "use client";
 import type { ReactNode } from "react";
-import { Field } from "../_ui/field.tsx";
-import { TextInput } from "../_ui/text-input.tsx";
-import { TextField } from "../_ui/text-field.tsx";
-import { Select } from "../_ui/select.tsx";
-import type { PolicyErrors, PolicyForm } from "./policy-form.ts";
+import { Field } from "../_forms/field.tsx";
+import { TextInput } from "../_ui/controls/text-input.tsx";
+import { TextField } from "../_forms/text-field.tsx";
+import { Select } from "../_ui/controls/select.tsx";
+import type { PolicyForm } from "./policy-form.ts";
 
 interface NumberInputProps {
   ids: object;
@@ -31,32 +31,31 @@ function NumberInput({ ids, value, onType, children }: NumberInputProps) {
 
 interface PolicyFieldsProps {
   form: PolicyForm;
-  errors: PolicyErrors;
   /** Names of metrics that the run's checkpoints carry. */
   metrics: readonly string[];
   onChange: (part: Partial<PolicyForm>) => void;
 }
 
 /** The rules of a policy. Any of them keeps a checkpoint; an empty one keeps nothing. */
-export function PolicyFields({ form, errors, metrics, onChange }: PolicyFieldsProps) {
+export function PolicyFields({ form, metrics, onChange }: PolicyFieldsProps) {
   const set = (field: keyof PolicyForm) => (value: string) => onChange({ [field]: value });
   return (
     <>
-      <Field label="The last" error={errors.last}>
+      <Field label="The last" path="last">
         {(ids) => (
           <NumberInput ids={ids} value={form.last} onType={set("last")}>
             checkpoints
           </NumberInput>
         )}
       </Field>
-      <Field label="One every" hint="The first of each stretch." error={errors.everySteps}>
+      <Field label="One every" hint="The first of each stretch." path="everySteps">
         {(ids) => (
           <NumberInput ids={ids} value={form.everySteps} onType={set("everySteps")}>
             steps
           </NumberInput>
         )}
       </Field>
-      <Field label="And one every" error={errors.every}>
+      <Field label="And one every" path="everyMs">
         {(ids) => (
           <NumberInput ids={ids} value={form.every} onType={set("every")}>
             <span className="w-28">
@@ -76,7 +75,7 @@ export function PolicyFields({ form, errors, metrics, onChange }: PolicyFieldsPr
       <Field
         label="The best"
         hint={metrics.length === 0 ? "No checkpoint carries a metric yet." : `Metrics here: ${metrics.join(", ")}`}
-        error={errors.bestCount ?? errors.metric}
+        path="best"
       >
         {(ids) => (
           <span className="flex flex-wrap items-center gap-2 text-soft">
@@ -113,13 +112,13 @@ export function PolicyFields({ form, errors, metrics, onChange }: PolicyFieldsPr
       <TextField
         label="At most"
         hint="Of these the oldest go until it fits. What is protected stays, also beyond it."
-        error={errors.mostBytes}
+        path="mostBytes"
         className="nums max-w-40"
         placeholder="500 GB"
         value={form.mostBytes}
         onChange={(value) => onChange({ mostBytes: value })}
       />
-      <Field label="Trash keeps" error={errors.trashDays}>
+      <Field label="Trash keeps" path="trashMs">
         {(ids) => (
           <NumberInput ids={ids} value={form.trashDays} onType={set("trashDays")}>
             days

@@ -108,3 +108,13 @@ const FIELDS: Readonly<Record<string, keyof PolicyForm>> = {
   mostBytes: "mostBytes",
   trashMs: "trashDays",
 };
+
+/** Returns errors by the paths of the fields, as the hub names them. */
+export const errorsByPath = (errors: PolicyErrors): Record<string, string | undefined> => ({
+  last: errors.last,
+  everySteps: errors.everySteps,
+  everyMs: errors.every,
+  best: errors.bestCount ?? errors.metric,
+  mostBytes: errors.mostBytes,
+  trashMs: errors.trashDays,
+});

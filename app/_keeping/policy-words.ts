@@ -1,7 +1,7 @@
 import type { KeepPolicy } from "#protocol/retention/keeping.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
-import { visibleText } from "../_ui/visible-text.ts";
-import { formatBytes } from "../_ui/sizes.ts";
+import { visibleText } from "../_ui/text/visible-text.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 /** A policy as one sentence. */
 export function policyWords(policy: KeepPolicy | null): string {

@@ -2,10 +2,10 @@
 import { reasonWords } from "#protocol/retention/decide-keeping.ts";
 import type { PreviewRow, RunPreview } from "#protocol/retention/keeping.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { Cell, Row, Table, type Column } from "../_ui/table.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
-import { formatBytes } from "../_ui/sizes.ts";
+import { Cell, Row, Table, type Column } from "../_ui/tables/table.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "step", head: "Step" },

@@ -3,11 +3,11 @@ import { Pin, StickyNote, Tags } from "lucide-react";
 import { useState, type KeyboardEvent } from "react";
 import { formatCount } from "#protocol/base/units.ts";
 import type { CheckpointRow } from "#protocol/wire/views.ts";
-import { useWhyNot } from "../_hub/person.tsx";
-import { IconButton } from "../_ui/button.tsx";
-import { onDemand } from "../_ui/on-demand.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { useWhyNot } from "../_hub/session/person.tsx";
+import { IconButton } from "../_ui/controls/button.tsx";
+import { onDemand } from "../_ui/loading/on-demand.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { useKeep, useKeeping } from "./use-keep.ts";
 
 const KeepDialog = onDemand(() => import("./keep-dialog.tsx").then((module) => module.KeepDialog));

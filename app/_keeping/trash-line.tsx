@@ -1,19 +1,19 @@
 "use client";
 import { useQueryClient } from "@tanstack/react-query";
 import { Undo2 } from "lucide-react";
-import { Link } from "../_ui/link.tsx";
+import { Link } from "../_ui/navigation/link.tsx";
 import type { TrashRow } from "#protocol/retention/keeping.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
-import { Age } from "../_hub/age.tsx";
-import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { useHubNow } from "../_hub/live.tsx";
-import { useWhyNot } from "../_hub/person.tsx";
-import { useAction } from "../_hub/use-action.ts";
-import { Button } from "../_ui/button.tsx";
-import { say } from "../_ui/toast.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
-import { formatBytes } from "../_ui/sizes.ts";
+import { Age } from "../_hub/live/age.tsx";
+import { hub } from "../_hub/queries/client.ts";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { useHubNow } from "../_hub/live/live.tsx";
+import { useWhyNot } from "../_hub/session/person.tsx";
+import { useAction } from "../_hub/actions/use-action.ts";
+import { Button } from "../_ui/controls/button.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 /** How long it can still be brought back. */
 export function leftWords(row: Pick<TrashRow, "until" | "isBeingDeleted">, now: number): string {

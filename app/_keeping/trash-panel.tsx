@@ -2,15 +2,15 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { formatCount } from "#protocol/base/units.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { faultOf } from "../_hub/fault-of.ts";
-import { useWhyNot } from "../_hub/person.tsx";
-import { Button } from "../_ui/button.tsx";
-import { onDemand } from "../_ui/on-demand.tsx";
-import { Panel } from "../_ui/panel.tsx";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { faultOf } from "../_hub/faults/fault-of.ts";
+import { useWhyNot } from "../_hub/session/person.tsx";
+import { Button } from "../_ui/controls/button.tsx";
+import { onDemand } from "../_ui/loading/on-demand.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
 import { trashQuery } from "./keeping-queries.ts";
 import { TrashLine } from "./trash-line.tsx";
-import { formatBytes } from "../_ui/sizes.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 const EmptyDialog = onDemand(() => import("./empty-dialog.tsx").then((module) => module.EmptyDialog));
 const FIRST_SHOWN = 20;

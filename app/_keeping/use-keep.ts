@@ -3,11 +3,11 @@ import { useMutation, useMutationState, useQueryClient } from "@tanstack/react-q
 import { sentenceOf } from "#protocol/faults/fault.ts";
 import type { CheckpointKeeping } from "#protocol/retention/keeping.ts";
 import type { CheckpointRow } from "#protocol/wire/views.ts";
-import { hub } from "../_hub/client.ts";
-import { faultOf } from "../_hub/fault-of.ts";
-import { checkpointQuery, runQuery } from "../_hub/queries.ts";
-import { say } from "../_ui/toast.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { hub } from "../_hub/queries/client.ts";
+import { faultOf } from "../_hub/faults/fault-of.ts";
+import { checkpointQuery, runQuery } from "../_hub/queries/queries.ts";
+import { say } from "../_ui/feedback/toast.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 /**
  * What a person says about one checkpoint. It is shown at once, laid over what the hub said last, until the hub has been

@@ -1,24 +1,24 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "../_ui/link.tsx";
+import { Link } from "../_ui/navigation/link.tsx";
 import type { LineageEpoch, LineageView } from "#protocol/checkpoint/lineage.ts";
 import { isHeard } from "#protocol/fleet/node-status.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
-import { useAddressWord } from "../_hub/address.ts";
-import { Age } from "../_hub/age.tsx";
-import { hub } from "../_hub/client.ts";
-import { useNode } from "../_hub/live.tsx";
-import { QueryFault } from "../_hub/query-fault.tsx";
-import { CountCell } from "../_ui/count-cell.tsx";
-import { FilterWords } from "../_ui/filter-words.tsx";
-import { MarkShape, Mark } from "../_ui/mark.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
-import { Cell, Row, Table, type Column } from "../_ui/table.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { useAddressWord } from "../_hub/address/address.ts";
+import { Age } from "../_hub/live/age.tsx";
+import { hub } from "../_hub/queries/client.ts";
+import { useNode } from "../_hub/live/live.tsx";
+import { QueryFault } from "../_hub/faults/query-fault.tsx";
+import { CountCell } from "../_ui/tables/count-cell.tsx";
+import { FilterWords } from "../_ui/controls/filter-words.tsx";
+import { MarkShape, Mark } from "../_ui/indicators/mark.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
+import { Cell, Row, Table, type Column } from "../_ui/tables/table.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { dotAt, edgePath, LANE, lineageGraph, ROW } from "./lineage-graph.ts";
-import { formatBytes } from "../_ui/sizes.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "epoch", head: "Epoch" },

@@ -1,22 +1,24 @@
 "use client";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { Link } from "../_ui/link.tsx";
+import { Link } from "../_ui/navigation/link.tsx";
 import { useState } from "react";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import type { LossRow } from "#protocol/history/losses.ts";
-import { ClockTime } from "../_hub/age.tsx";
-import { hub } from "../_hub/client.ts";
-import { useWhyNot } from "../_hub/person.tsx";
-import { QueryFault } from "../_hub/query-fault.tsx";
-import { Button } from "../_ui/button.tsx";
-import { MoreRow } from "../_ui/more-row.tsx";
-import { Empty, Panel } from "../_ui/panel.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
-import { Cell, Row, Table, type Column } from "../_ui/table.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { ClockTime } from "../_hub/live/age.tsx";
+import { hub } from "../_hub/queries/client.ts";
+import { useWhyNot } from "../_hub/session/person.tsx";
+import { QueryFault } from "../_hub/faults/query-fault.tsx";
+import { Button } from "../_ui/controls/button.tsx";
+import { MoreRow } from "../_ui/tables/more-row.tsx";
+import { Empty, Panel } from "../_ui/layout/panel.tsx";
+import { onDemand } from "../_ui/loading/on-demand.tsx";
+import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
+import { Cell, Row, Table, type Column } from "../_ui/tables/table.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { lossSentence, moneyWords } from "./loss-words.ts";
-import { PriceForm } from "./price-form.tsx";
 import { WeekBars } from "./week-bars.tsx";
+
+const PriceForm = onDemand(() => import("./price-form.tsx").then((module) => module.PriceForm));
 
 const PAGE = 50;
 const WEEKS = 12;

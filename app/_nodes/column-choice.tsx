@@ -1,5 +1,5 @@
 "use client";
-import { Button } from "../_ui/button.tsx";
+import { Button } from "../_ui/controls/button.tsx";
 import { columnsOf, NODE_COLUMNS, withColumn } from "./node-columns.ts";
 
 interface ColumnChoiceProps {

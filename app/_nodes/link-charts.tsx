@@ -1,14 +1,14 @@
 "use client";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { NodeRow, SamplePoint } from "#protocol/wire/views.ts";
-import { partProps, usePageTime } from "../_hub/chart-part.ts";
-import { useHubNow } from "../_hub/live.tsx";
-import { nodeSamplesQuery } from "../_hub/queries.ts";
-import { breakAfterMs, chartWindow } from "../_hub/ranges.ts";
-import { QueryFault } from "../_hub/query-fault.tsx";
-import { ChartLater } from "../_ui/chart-later.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { Skeleton } from "../_ui/skeleton.tsx";
+import { partProps, usePageTime } from "../_hub/charts/chart-part.ts";
+import { useHubNow } from "../_hub/live/live.tsx";
+import { nodeSamplesQuery } from "../_hub/queries/queries.ts";
+import { breakAfterMs, chartWindow } from "../_hub/charts/ranges.ts";
+import { QueryFault } from "../_hub/faults/query-fault.tsx";
+import { ChartLater } from "../_ui/charts/chart-later.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { Skeleton } from "../_ui/loading/skeleton.tsx";
 import { useTrail, type TrailPoint } from "./live-trail.ts";
 
 const HEIGHT = 112;

@@ -1,10 +1,10 @@
 "use client";
-import { useKeptText } from "../_hub/kept-text.ts";
-import { DropBox } from "../_ui/drop-box.tsx";
-import { FilterWords } from "../_ui/filter-words.tsx";
-import { onDemand } from "../_ui/on-demand.tsx";
-import { PlainSelect } from "../_ui/plain-select.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
+import { useKeptText } from "../_hub/preferences/kept-text.ts";
+import { DropBox } from "../_ui/controls/drop-box.tsx";
+import { FilterWords } from "../_ui/controls/filter-words.tsx";
+import { onDemand } from "../_ui/loading/on-demand.tsx";
+import { PlainSelect } from "../_ui/controls/plain-select.tsx";
+import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
 import { ORDER_CHOICES } from "./node-order.ts";
 
 const wait = () => <SkeletonRows rows={3} />;

@@ -2,14 +2,14 @@ import type { ReactNode } from "react";
 import { isHeard } from "#protocol/fleet/node-status.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import type { NodeRow } from "#protocol/wire/views.ts";
-import { useTimeWords } from "../_hub/live.tsx";
+import { useTimeWords } from "../_hub/live/live.tsx";
 import { backlogAge, nodeStateWords, tideOf, tideWords } from "../_hub/risk-words.ts";
-import { formatBytes } from "../_ui/sizes.ts";
-import { Sparkline } from "../_ui/sparkline.tsx";
-import { Cell, RowLink, TwoLines } from "../_ui/table.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { TideLine } from "../_ui/tide-line.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
+import { Sparkline } from "../_ui/charts/sparkline.tsx";
+import { Cell, RowLink, TwoLines } from "../_ui/tables/table.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { TideLine } from "../_ui/indicators/tide-line.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { nodeFactsLine } from "./node-filter.ts";
 
 /** What a cell needs beside the node: rates in the unit this browser chose. */

@@ -1,4 +1,4 @@
-import type { Column } from "../_ui/table.tsx";
+import type { Column } from "../_ui/tables/table.tsx";
 
 /** The columns of a list of nodes: which there are, which are shown unless somebody chose, and what was chosen as text. */
 

@@ -1,9 +1,9 @@
 "use client";
 import { Fragment, memo } from "react";
-import { useRate } from "../_hub/choices.ts";
-import { useNode } from "../_hub/live.tsx";
-import { Cell, Row, type Column } from "../_ui/table.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { useRate } from "../_hub/preferences/choices.ts";
+import { useNode } from "../_hub/live/live.tsx";
+import { Cell, Row, type Column } from "../_ui/tables/table.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { NODE_CELLS } from "./node-cells.tsx";
 
 export const NODE_ROW_HEIGHT = 51;

@@ -1,8 +1,8 @@
 "use client";
 import { useRef } from "react";
-import { useFrozenOrder } from "../_ui/freeze-order.ts";
-import { SpacerRow, Table, type Column, type TableSort } from "../_ui/table.tsx";
-import { useRowWindow } from "../_ui/window-rows.ts";
+import { useFrozenOrder } from "../_ui/tables/freeze-order.ts";
+import { SpacerRow, Table, type Column, type TableSort } from "../_ui/tables/table.tsx";
+import { useRowWindow } from "../_ui/tables/window-rows.ts";
 import { USUAL_COLUMNS } from "./node-columns.ts";
 import { NODE_ROW_HEIGHT, NodeRowView } from "./node-row.tsx";
 

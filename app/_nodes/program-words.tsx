@@ -4,14 +4,14 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import type { NodeWords } from "#protocol/fleet/node-words.ts";
 import { formatDuration } from "#protocol/base/units.ts";
-import { hub } from "../_hub/client.ts";
-import { useHubNow } from "../_hub/live.tsx";
-import { QueryFault } from "../_hub/query-fault.tsx";
-import { Copy } from "../_ui/copy.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { hub } from "../_hub/queries/client.ts";
+import { useHubNow } from "../_hub/live/live.tsx";
+import { QueryFault } from "../_hub/faults/query-fault.tsx";
+import { Copy } from "../_ui/controls/copy.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 /** Asked for so often while the page is looked at; the node reports at that pace then. */
 const EVERY_MS = 1_500;

@@ -1,13 +1,15 @@
 "use client";
 import { X } from "lucide-react";
 import { useState } from "react";
-import { useAddress, useAddressWords } from "../_hub/address.ts";
-import { changeKeptText, useKeptText } from "../_hub/kept-text.ts";
-import { Button, IconButton } from "../_ui/button.tsx";
-import { classNames } from "../_ui/class-names.ts";
-import { TextInput } from "../_ui/text-input.tsx";
-import { say } from "../_ui/toast.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { Form } from "../_forms/form.tsx";
+import { InlineField } from "../_forms/inline-field.tsx";
+import { useAddress, useAddressWords } from "../_hub/address/address.ts";
+import { changeKeptText, useKeptText } from "../_hub/preferences/kept-text.ts";
+import { Button, IconButton } from "../_ui/controls/button.tsx";
+import { classNames } from "../_ui/rendering/class-names.ts";
+import { TextInput } from "../_ui/controls/text-input.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { nameWrong, queryOf, readViews, withoutView, withView } from "./saved-views.ts";
 
 const NAME = "tidemark-node-views";
@@ -20,7 +22,6 @@ export function SavedFilters() {
   const goTo = useAddressWords();
   const views = readViews(text);
   const now = queryOf(params);
-  const wrong = name === "" ? null : nameWrong(name);
   return (
     <>
       {views.length === 0 ? (
@@ -59,30 +60,29 @@ export function SavedFilters() {
         </ul>
       )}
       {now !== "" && (
-        <form
-          aria-label="Save this filter"
+        <Form
+          label="Save this filter"
           className="flex items-start gap-2 border-t border-line pt-2"
-          onSubmit={(event) => {
-            event.preventDefault();
-            if (nameWrong(name) !== null) return;
+          errors={{ name: nameWrong(name) ?? undefined }}
+          actions={[]}
+          onSubmit={() => {
             keep(withView(views, { name, query: now }));
             setName("");
           }}
         >
-          <div className="min-w-0 flex-1">
-            <TextInput
-              aria-label="Name of this filter"
-              placeholder="A name for it"
-              value={name}
-              maxLength={60}
-              onChange={(event) => setName(event.target.value)}
-            />
-            {wrong !== null && <p className="pt-1 text-12 text-lost">{wrong}</p>}
-          </div>
-          <Button type="submit" disabled={nameWrong(name) !== null}>
-            Save
-          </Button>
-        </form>
+          <InlineField label="Name of this filter" path="name" required className="min-w-0 flex-1">
+            {(attributes) => (
+              <TextInput
+                {...attributes}
+                placeholder="A name for it"
+                value={name}
+                maxLength={60}
+                onChange={(event) => setName(event.target.value)}
+              />
+            )}
+          </InlineField>
+          <Button type="submit">Save</Button>
+        </Form>
       )}
       <p className="pt-2 text-12 text-faint">Kept in this browser. The address of the page hands one on.</p>
     </>

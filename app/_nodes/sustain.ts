@@ -1,7 +1,7 @@
 import { isHeard } from "#protocol/fleet/node-status.ts";
 import { formatDuration, formatRate, type RateUnit } from "#protocol/base/units.ts";
 import type { NodeRow } from "#protocol/wire/views.ts";
-import { formatBytes } from "../_ui/sizes.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 /**
  * Whether a node's uplink can keep up with how often it saves. The node says itself what it sustains, from its

@@ -1,7 +1,7 @@
 import { sentenceOf } from "#protocol/faults/fault.ts";
 import { orderWords } from "#protocol/wire/order-words.ts";
 import type { CommandRow } from "#protocol/wire/send-command.ts";
-import type { Tone } from "../_ui/mark.tsx";
+import type { Tone } from "../_ui/indicators/mark.tsx";
 
 /** A command as a person reads it. */
 

@@ -1,20 +1,20 @@
 "use client";
-import { Link } from "../_ui/link.tsx";
+import { Link } from "../_ui/navigation/link.tsx";
 import type { ReactNode } from "react";
 import { formatCount } from "#protocol/base/units.ts";
 import type { ProfileView } from "#protocol/wire/profile-views.ts";
 import type { FleetView, NodeRow } from "#protocol/wire/views.ts";
-import { EventsPanel } from "../_hub/events-panel.tsx";
-import { TransferLine } from "../_hub/transfer-line.tsx";
-import { useLiveTransfers } from "../_hub/live.tsx";
+import { EventsPanel } from "../_hub/events/events-panel.tsx";
+import { TransferLine } from "../_hub/transfers/transfer-line.tsx";
+import { useLiveTransfers } from "../_hub/live/live.tsx";
 import { NodeTable } from "../_nodes/node-table.tsx";
 import { useDialogs } from "../_shell/dialogs.tsx";
 import { PageHead } from "../_shell/page-head.tsx";
-import { Button, ButtonLink } from "../_ui/button.tsx";
-import { classNames } from "../_ui/class-names.ts";
-import { Mark, type Tone } from "../_ui/mark.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { Button, ButtonLink } from "../_ui/controls/button.tsx";
+import { classNames } from "../_ui/rendering/class-names.ts";
+import { Mark, type Tone } from "../_ui/indicators/mark.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 interface FirstStepsProps {
   fleet: FleetView;

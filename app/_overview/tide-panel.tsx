@@ -3,21 +3,21 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { isHeard, NODE_CONDITIONS, type NodeCondition } from "#protocol/fleet/node-status.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { ChartBody } from "../_hub/chart-body.tsx";
-import { partProps, usePageTime, windowWords } from "../_hub/chart-part.ts";
-import { useRate } from "../_hub/choices.ts";
-import { useFleet, useFleetSlowly, useHubNow, useNodes, useTimeWords } from "../_hub/live.tsx";
-import { fleetNewsQuery, fleetSamplesQuery } from "../_hub/queries.ts";
-import { chartWindow, RANGES } from "../_hub/ranges.ts";
+import { ChartBody } from "../_hub/charts/chart-body.tsx";
+import { partProps, usePageTime, windowWords } from "../_hub/charts/chart-part.ts";
+import { useRate } from "../_hub/preferences/choices.ts";
+import { useFleet, useFleetSlowly, useHubNow, useNodes, useTimeWords } from "../_hub/live/live.tsx";
+import { fleetNewsQuery, fleetSamplesQuery } from "../_hub/queries/queries.ts";
+import { chartWindow, RANGES } from "../_hub/charts/ranges.ts";
 import { backlogAge, CONDITION_WORDS } from "../_hub/risk-words.ts";
 import { countConditions } from "../_nodes/node-filter.ts";
-import { Mark } from "../_ui/mark.tsx";
-import { ChartLater } from "../_ui/chart-later.tsx";
-import { FilterWords } from "../_ui/filter-words.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
-import { formatBytes, sizeBase } from "../_ui/sizes.ts";
+import { Mark } from "../_ui/indicators/mark.tsx";
+import { ChartLater } from "../_ui/charts/chart-later.tsx";
+import { FilterWords } from "../_ui/controls/filter-words.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
+import { formatBytes, sizeBase } from "../_ui/text/sizes.ts";
 
 /** What was at risk and what was made safe over time, and five numbers of now. */
 export function TidePanel() {

@@ -1,10 +1,10 @@
 "use client";
-import { Link } from "../_ui/link.tsx";
+import { Link } from "../_ui/navigation/link.tsx";
 import { formatCount } from "#protocol/base/units.ts";
-import { useActiveCount } from "../_hub/live.tsx";
+import { useActiveCount } from "../_hub/live/live.tsx";
 import { NO_SEARCH, transferFilterOf } from "../_transfers/transfer-filter.ts";
 import { TransferList } from "../_transfers/transfer-list.tsx";
-import { Panel } from "../_ui/panel.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
 
 const SHOWN = 6;
 

@@ -1,8 +1,8 @@
 "use client";
-import { Link } from "../_ui/link.tsx";
+import { Link } from "../_ui/navigation/link.tsx";
 import { formatCount } from "#protocol/base/units.ts";
-import { classNames } from "../_ui/class-names.ts";
-import { Mark } from "../_ui/mark.tsx";
+import { classNames } from "../_ui/rendering/class-names.ts";
+import { Mark } from "../_ui/indicators/mark.tsx";
 import type { Trouble } from "./trouble.ts";
 
 const LOOK = {

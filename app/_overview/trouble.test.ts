@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { NO_RISK } from "#protocol/wire/risk.ts";
 import type { NodeRow, TransferRow } from "#protocol/wire/views.ts";
 import { nodeRow, nodeRunView } from "#protocol/testing/make-node-row.ts";
-import { transferRow } from "../_hub/make-transfer-row.ts";
+import { transferRow } from "../_hub/transfers/make-transfer-row.ts";
 import { byTrouble, countTroubles, failingNodes, rankNodes, troublesOf } from "./trouble.ts";
 
 type NodeParts = Partial<Pick<NodeRow, "state" | "work" | "risk" | "runs">>;

@@ -1,14 +1,14 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import type { CheckpointRow } from "#protocol/wire/views.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { faultOf } from "../_hub/fault-of.ts";
-import { checkpointQuery } from "../_hub/queries.ts";
-import { Skeleton } from "../_ui/skeleton.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { faultOf } from "../_hub/faults/fault-of.ts";
+import { checkpointQuery } from "../_hub/queries/queries.ts";
+import { Skeleton } from "../_ui/loading/skeleton.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { damagedFiles } from "../_verifying/damage-words.ts";
 import { PickList } from "./pick-list.tsx";
-import { formatBytes } from "../_ui/sizes.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 interface FileChoiceProps {
   checkpoint: CheckpointRow;

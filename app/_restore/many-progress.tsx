@@ -3,13 +3,13 @@ import { useQuery } from "@tanstack/react-query";
 import type { StartedRestore } from "#protocol/wire/restoring.ts";
 import type { CheckpointRow, RestorePlan } from "#protocol/wire/views.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { wordsOf } from "../_hub/fault-of.ts";
-import { useLiveTransfers } from "../_hub/live.tsx";
-import { checkpointQuery } from "../_hub/queries.ts";
-import { TransferLine } from "../_hub/transfer-line.tsx";
-import { isEnded } from "../_hub/transfer-words.ts";
-import { Banner } from "../_ui/banner.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { wordsOf } from "../_hub/faults/fault-of.ts";
+import { useLiveTransfers } from "../_hub/live/live.tsx";
+import { checkpointQuery } from "../_hub/queries/queries.ts";
+import { TransferLine } from "../_hub/transfers/transfer-line.tsx";
+import { isEnded } from "../_hub/transfers/transfer-words.ts";
+import { Banner } from "../_ui/feedback/banner.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 interface ManyProgressProps {
   restores: readonly StartedRestore[];

@@ -1,6 +1,6 @@
 "use client";
 import { useState, type ReactNode } from "react";
-import { SearchField } from "../_ui/search-field.tsx";
+import { SearchField } from "../_ui/controls/search-field.tsx";
 
 export interface Pickable {
   id: string;

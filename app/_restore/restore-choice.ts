@@ -2,6 +2,13 @@ import { compileTensorPattern } from "#protocol/checkpoint/tensor-pattern.ts";
 import { kindAt, nameOfPlace, type ShownPlace } from "#protocol/checkpoint/place.ts";
 import type { RestoreCandidate, RestorePlan } from "#protocol/wire/views.ts";
 
+/** What a restore dialog is opened for. */
+export interface RestoreRequest {
+  /** Null lets the person choose the run first. */
+  checkpointId: string | null;
+  nodeId: string | null;
+}
+
 /** What the person changed; null keeps what was suggested. */
 export interface RestoreChoice {
   nodeId: string | null;

@@ -1,128 +1,65 @@
 "use client";
-import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { formatCount } from "#protocol/base/units.ts";
-import type { RestoreCandidate } from "#protocol/wire/views.ts";
-import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { faultOf } from "../_hub/fault-of.ts";
-import { useLiveTransfer } from "../_hub/live.tsx";
-import { useWhyNot } from "../_hub/person.tsx";
-import { restorePlanQuery, runsQuery } from "../_hub/queries.ts";
-import { isEnded } from "../_hub/transfer-words.ts";
-import { newRequestId, useAction } from "../_hub/use-action.ts";
-import type { RestoreRequest } from "../_shell/dialogs.tsx";
-import { Button, Key } from "../_ui/button.tsx";
-import { Dialog } from "../_ui/dialog.tsx";
-import { Field } from "../_ui/field.tsx";
-import { Empty } from "../_ui/panel.tsx";
-import { Select } from "../_ui/select.tsx";
-import { Skeleton } from "../_ui/skeleton.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
-import { ManyProgress } from "./many-progress.tsx";
-import {
-  askedChoice,
-  chosenNodes,
-  nothingChosen,
-  pathWrong,
-  patternsOf,
-  patternsWrong,
-  planned,
-  usesOwnFolders,
-  type AskedChoice,
-  type RestoreChoice,
-} from "./restore-choice.ts";
+import type { RestoreCandidate, RestorePlan } from "#protocol/wire/views.ts";
+import { Form, FormFault } from "../_forms/form.tsx";
+import { newRequestId, useAction } from "../_hub/actions/use-action.ts";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { faultOf } from "../_hub/faults/fault-of.ts";
+import { hub } from "../_hub/queries/client.ts";
+import { useWhyNot } from "../_hub/session/person.tsx";
+import { Button, Key } from "../_ui/controls/button.tsx";
+import { Dialog } from "../_ui/layout/dialog.tsx";
+import { Skeleton } from "../_ui/loading/skeleton.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
+import { askedChoice, usesOwnFolders, type AskedChoice, type RestoreRequest } from "./restore-choice.ts";
 import { RestoreForm } from "./restore-form.tsx";
-import { RestoreProgress } from "./restore-progress.tsx";
+import { RunChoice } from "./run-choice.tsx";
+import { StartedRestore } from "./started-restore.tsx";
 import { TryIt } from "./try-it.tsx";
+import { useRestoreDraft } from "./use-restore-draft.ts";
 
 /** Restore, filled in on arrival: one Enter starts it. It goes on at the node; the page may be closed. */
 export function RestoreDialog({ request, onClose }: { request: RestoreRequest; onClose: () => void }) {
-  const [checkpointId, setCheckpointId] = useState(request.checkpointId);
-  const [choice, setChoice] = useState<RestoreChoice>(nothingChosen(request.nodeId));
-  const typed = useSettled(choice.tensors);
-  const patterns = patternsWrong(typed) === undefined ? patternsOf(typed) : null;
-  const plan = useQuery({
-    ...restorePlanQuery(checkpointId ?? "", {
-      nodeId: choice.nodeId,
-      choice: askedChoice({ files: planned(choice.files), patterns }),
-    }),
-    enabled: checkpointId !== null,
-    placeholderData: (old) => (old?.checkpoint.id === checkpointId ? old : undefined),
-  });
+  const draft = useRestoreDraft(request);
+  const { checkpointId, choice, plan, nodes, node, targetPath, patterns } = draft;
   const [requestId] = useState(newRequestId);
   const start = useAction((input: Omit<StartInput, "requestId">) => hub.restores.start.mutate({ requestId, ...input }));
   const whyNot = useWhyNot("operator");
   const started = start.result?.restores ?? [];
   const only = started.length === 1 ? started[0] : undefined;
-  const transferId = only?.transferId ?? null;
-  const transfer = useLiveTransfer(transferId);
-  const running = transfer === null || !isEnded(transfer.state);
-  const nodeId = choice.nodeId ?? plan.data?.suggestedNodeId ?? null;
-  const node = plan.data?.candidates.find((candidate) => candidate.nodeId === nodeId);
-  // What somebody has the cursor in is not exchanged under it when the plan of another node arrives.
-  const [held, setHeld] = useState<string | null>(null);
-  const targetPath = choice.targetPath ?? held ?? plan.data?.suggestedPath ?? "";
-  const wrongPath = plan.data === undefined ? undefined : pathWrong(targetPath);
-  const nodes = plan.data === undefined ? [] : chosenNodes(plan.data, nodeId, choice.also);
-  const isFit = nodes.length > 0 && nodes.every((one) => one.whyNot === null);
-  const areTensorsKnown =
-    choice.tensors === null ||
-    (typed === choice.tensors && patterns !== null && patterns.length > 0 && !plan.isPlaceholderData);
-  const isChosen = plan.data?.refusal === null && (choice.files === null || choice.files.length > 0) && areTensorsKnown;
-  const ready = checkpointId !== null && isFit && isChosen && wrongPath === undefined && whyNot === null;
-  // One Enter restores: the button takes the focus once, as soon as the plan says that it can be pressed.
-  const submit = useRef<HTMLButtonElement>(null);
-  const offered = useRef(false);
-  useEffect(() => {
-    if (!ready || offered.current) return;
-    offered.current = true;
-    submit.current?.focus();
-  }, [ready]);
-  const title =
-    plan.data === undefined
-      ? "Restore"
-      : plan.data.checkpoint.role === "final-model"
-        ? `Restore the final model of ${visibleText(plan.data.checkpoint.run)}`
-        : `Restore ${visibleText(plan.data.checkpoint.run)} step ${formatCount(plan.data.checkpoint.step)}`;
+  const ready = draft.isComplete && whyNot === null;
+  const submit = useFocusOnce(ready);
 
-  if (plan.data !== undefined && (started.length > 1 || transferId !== null)) {
-    const where = started.length > 1 ? "the nodes" : visibleText(node?.name ?? "the node");
+  if (plan.data !== undefined && (started.length > 1 || (only?.transferId ?? null) !== null))
     return (
-      <Dialog
-        open
+      <StartedRestore
+        title={titleOf(plan.data)}
+        plan={plan.data}
+        started={started}
+        nodeName={node?.name}
+        targetPath={targetPath}
         onClose={onClose}
-        title={title}
-        footer={
-          <>
-            <span className="min-w-0 flex-1 text-soft">
-              {(started.length > 1 || running) && `Runs on ${where}. You can close this page.`}
-            </span>
-            <Button onClick={onClose}>Close</Button>
-          </>
-        }
-      >
-        {transferId === null ? (
-          <ManyProgress restores={started} checkpoint={plan.data.checkpoint} queue={plan.data.queue} />
-        ) : (
-          <RestoreProgress
-            transferId={transferId}
-            checkpoint={plan.data.checkpoint}
-            nodeName={node?.name ?? "the node"}
-            targetPath={targetPath}
-            chosen={plan.data.chosen}
-          />
-        )}
-      </Dialog>
+      />
     );
-  }
 
-  const fault = start.fault ?? only?.fault ?? null;
+  // One node alone is refused by its own answer.
+  const refused = { fault: only?.fault ?? null, reset: start.reset };
+  const send = (): void => {
+    if (!ready || start.busy || checkpointId === null) return;
+    start.run({
+      checkpointId,
+      nodeIds: nodes.map((one) => one.nodeId),
+      ...(plan.data !== undefined && usesOwnFolders(choice, plan.data) ? {} : { targetPath }),
+      mayFallBack: choice.mayFallBack,
+      choice: askedChoice({ files: choice.files, patterns }),
+    });
+  };
   return (
     <Dialog
       open
       onClose={onClose}
-      title={title}
+      title={titleOf(plan.data)}
       footer={
         <>
           <span className="min-w-0 flex-1 basis-full text-soft sm:basis-auto">{whyNot ?? whereWords(nodes)}</span>
@@ -132,31 +69,15 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
         </>
       }
     >
-      <form
+      <Form
         id="restore"
-        aria-label="Restore"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (!ready || start.busy) return;
-          const { mayFallBack } = choice;
-          const nodeIds = nodes.map((one) => one.nodeId);
-          start.run({
-            checkpointId,
-            nodeIds,
-            ...(plan.data !== undefined && usesOwnFolders(choice, plan.data) ? {} : { targetPath }),
-            mayFallBack,
-            choice: askedChoice({ files: choice.files, patterns }),
-          });
-        }}
+        label="Restore"
+        errors={{ targetPath: draft.wrongPath }}
+        actions={[start, refused]}
+        onSubmit={send}
       >
         {request.checkpointId === null && (
-          <RunChoice
-            value={checkpointId}
-            onChange={(id) => {
-              setCheckpointId(id);
-              setChoice(nothingChosen(request.nodeId));
-            }}
-          />
+          <RunChoice value={checkpointId} onChange={(id) => draft.takeCheckpoint(id, request.nodeId)} />
         )}
         {plan.isError && plan.data === undefined ? (
           <FaultNote fault={faultOf(plan.error)} onRetry={() => void plan.refetch()} />
@@ -165,25 +86,17 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
         ) : (
           <RestoreForm
             plan={plan.data}
-            nodeId={nodeId}
+            nodeId={draft.nodeId}
             targetPath={targetPath}
-            pathWrong={wrongPath}
             choice={choice}
-            areTensorsKnown={areTensorsKnown}
-            onChange={setChoice}
-            onHold={setHeld}
-            onInstead={(id) => {
-              setCheckpointId(id);
-              setChoice(nothingChosen(choice.nodeId));
-            }}
+            areTensorsKnown={draft.areTensorsKnown}
+            onChange={draft.setChoice}
+            onHold={draft.setHeld}
+            onInstead={(id) => draft.takeCheckpoint(id, choice.nodeId)}
           />
         )}
-        {fault !== null && (
-          <div className="pt-3">
-            <FaultNote fault={fault} />
-          </div>
-        )}
-      </form>
+        <FormFault />
+      </Form>
       {checkpointId !== null && node !== undefined && nodes.length === 1 && (
         <TryIt
           key={`${checkpointId} ${node.nodeId} ${targetPath} ${choice.files?.join() ?? ""} ${choice.tensors ?? ""}`}
@@ -192,7 +105,7 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
           nodeName={node.name}
           targetPath={targetPath}
           choice={askedChoice({ files: choice.files, patterns })}
-          disabled={!ready}
+          disabled={!ready || draft.wrongPath !== undefined}
         />
       )}
     </Dialog>
@@ -208,16 +121,24 @@ interface StartInput {
   choice: AskedChoice;
 }
 
-const SETTLED_MS = 300;
-
-/** What was typed, once nobody types any more; what was not typed, at once. */
-function useSettled(typed: string | null): string | null {
-  const [settled, setSettled] = useState(typed);
+/** One Enter restores: the button takes the focus once, as soon as it can be pressed. */
+function useFocusOnce(ready: boolean) {
+  const button = useRef<HTMLButtonElement>(null);
+  const offered = useRef(false);
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(typed), SETTLED_MS);
-    return () => clearTimeout(timer);
-  }, [typed]);
-  return typed === null ? null : settled;
+    if (!ready || offered.current) return;
+    offered.current = true;
+    button.current?.focus();
+  }, [ready]);
+  return button;
+}
+
+function titleOf(plan: RestorePlan | undefined): string {
+  if (plan === undefined) return "Restore";
+  const { role, run, step } = plan.checkpoint;
+  return role === "final-model"
+    ? `Restore the final model of ${visibleText(run)}`
+    : `Restore ${visibleText(run)} step ${formatCount(step)}`;
 }
 
 function whereWords(nodes: readonly RestoreCandidate[]): string {
@@ -225,36 +146,6 @@ function whereWords(nodes: readonly RestoreCandidate[]): string {
   if (first === undefined) return "";
   const where = nodes.length === 1 ? visibleText(first.name) : `${formatCount(nodes.length)} nodes`;
   return `Runs on ${where}. You can close this page.`;
-}
-
-/** When it begins at a node: which run. The newest one that has a complete checkpoint comes first. */
-function RunChoice({ value, onChange }: { value: string | null; onChange: (checkpointId: string) => void }) {
-  const runs = useQuery(runsQuery());
-  if (runs.isError && runs.data === undefined)
-    return <FaultNote fault={faultOf(runs.error)} onRetry={() => void runs.refetch()} />;
-  if (runs.data === undefined) return <Skeleton className="h-9 w-full" />;
-  const complete = runs.data
-    .filter((run) => run.newestCheckpointId !== null)
-    .sort((a, b) => (b.newestAt ?? 0) - (a.newestAt ?? 0));
-  if (complete.length === 0) return <Empty title="Nothing to restore yet">No run has a complete checkpoint.</Empty>;
-  return (
-    <Field label="Run">
-      {(ids) => (
-        <Select
-          {...ids}
-          label="Run"
-          value={value}
-          placeholder="Choose a run"
-          onChange={onChange}
-          choices={complete.map((run) => ({
-            value: run.newestCheckpointId ?? "",
-            label: visibleText(run.name),
-            note: `step ${formatCount(run.newestStep ?? 0)}, newest complete`,
-          }))}
-        />
-      )}
-    </Field>
-  );
 }
 
 const PlanSkeleton = () => (

@@ -2,13 +2,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import type { CheckpointRow, RestorePlan } from "#protocol/wire/views.ts";
-import { checkpointQuery } from "../_hub/queries.ts";
-import { useLiveTransfer } from "../_hub/live.tsx";
-import { TransferLine } from "../_hub/transfer-line.tsx";
-import { Banner } from "../_ui/banner.tsx";
-import { Copy } from "../_ui/copy.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
-import { formatBytes } from "../_ui/sizes.ts";
+import { checkpointQuery } from "../_hub/queries/queries.ts";
+import { useLiveTransfer } from "../_hub/live/live.tsx";
+import { TransferLine } from "../_hub/transfers/transfer-line.tsx";
+import { Banner } from "../_ui/feedback/banner.tsx";
+import { Copy } from "../_ui/controls/copy.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 interface RestoreProgressProps {
   transferId: string;

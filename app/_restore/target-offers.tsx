@@ -1,9 +1,9 @@
 import { watchedAt, type InWatched } from "#protocol/wire/restore-places.ts";
 import type { RestorePlan } from "#protocol/wire/views.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
-import { Banner } from "../_ui/banner.tsx";
-import { FilterWords } from "../_ui/filter-words.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { Banner } from "../_ui/feedback/banner.tsx";
+import { FilterWords } from "../_ui/controls/filter-words.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 const PLACES = [
   { id: "apart", label: "Outside training folders" },

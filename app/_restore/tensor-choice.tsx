@@ -1,9 +1,9 @@
 "use client";
 import { formatCount } from "#protocol/base/units.ts";
 import type { RestorePlan } from "#protocol/wire/views.ts";
-import { Field } from "../_ui/field.tsx";
-import { TextArea } from "../_ui/text-input.tsx";
-import { formatBytes } from "../_ui/sizes.ts";
+import { Field } from "../_forms/field.tsx";
+import { TextArea } from "../_ui/controls/text-input.tsx";
+import { formatBytes } from "../_ui/text/sizes.ts";
 import { patternsOf, patternsWrong } from "./restore-choice.ts";
 
 interface TensorChoiceProps {

@@ -2,14 +2,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { formatCount } from "#protocol/base/units.ts";
-import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { faultOf } from "../_hub/fault-of.ts";
-import { newRequestId, useAction } from "../_hub/use-action.ts";
-import { Banner } from "../_ui/banner.tsx";
-import { Button } from "../_ui/button.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
-import { formatBytes } from "../_ui/sizes.ts";
+import { hub } from "../_hub/queries/client.ts";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { faultOf } from "../_hub/faults/fault-of.ts";
+import { newRequestId, useAction } from "../_hub/actions/use-action.ts";
+import { Banner } from "../_ui/feedback/banner.tsx";
+import { Button } from "../_ui/controls/button.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
+import { formatBytes } from "../_ui/text/sizes.ts";
 import type { AskedChoice } from "./restore-choice.ts";
 
 interface TryItProps {

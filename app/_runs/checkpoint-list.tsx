@@ -1,9 +1,9 @@
 import { formatCount } from "#protocol/base/units.ts";
 import type { CheckpointRow, EpochView } from "#protocol/wire/views.ts";
-import { Button } from "../_ui/button.tsx";
-import { MoreRow } from "../_ui/more-row.tsx";
-import { Empty } from "../_ui/panel.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
+import { Button } from "../_ui/controls/button.tsx";
+import { MoreRow } from "../_ui/tables/more-row.tsx";
+import { Empty } from "../_ui/layout/panel.tsx";
+import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
 import { CheckpointTable } from "./checkpoint-table.tsx";
 import type { StepRange } from "./step-range.ts";
 import type { useCheckpointPages } from "./use-checkpoint-pages.ts";

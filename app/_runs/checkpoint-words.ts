@@ -1,8 +1,8 @@
 import { isHeard, type NodeState } from "#protocol/fleet/node-status.ts";
 import { formatCount } from "#protocol/base/units.ts";
 import type { CheckpointRow } from "#protocol/wire/views.ts";
-import type { Tone } from "../_ui/mark.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import type { Tone } from "../_ui/indicators/mark.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 /** The state of a checkpoint in a word, with its shape. Only a complete one can be restored. */
 export function checkpointState(

@@ -1,7 +1,7 @@
 import { linesOf } from "#protocol/checkpoint/folder-lines.ts";
 import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import type { CheckpointRow } from "#protocol/wire/views.ts";
-import { visibleText } from "../_ui/visible-text.ts";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 /** The folders in which a run keeps its checkpoints, where there are several: the one that is trained now, then the earlier ones. */
 export function FolderLines({ checkpoints }: { checkpoints: readonly CheckpointRow[] }) {

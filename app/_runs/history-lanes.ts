@@ -1,6 +1,6 @@
 import { stepsOf, type RunTimeline, type TimelineLane } from "#protocol/checkpoint/run-timeline.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
-import type { Tone } from "../_ui/mark.tsx";
+import type { Tone } from "../_ui/indicators/mark.tsx";
 
 /**
  * All steps of a run as bars, one lane for each epoch, however many there are: a column shows the worst of the steps that

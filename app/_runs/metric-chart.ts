@@ -1,6 +1,6 @@
 import type { RunMetric } from "#protocol/checkpoint/run-metrics.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import type { Series } from "../_ui/chart-layout.ts";
+import type { Series } from "../_ui/charts/chart-layout.ts";
 import type { StepRange } from "./step-range.ts";
 
 /** What of metrics over steps is drawn. Pure. */

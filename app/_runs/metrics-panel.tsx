@@ -2,15 +2,15 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { MetricLine, RunMetric } from "#protocol/checkpoint/run-metrics.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { useAddressWord } from "../_hub/address.ts";
-import { ChartBody } from "../_hub/chart-body.tsx";
-import { runMetricsQuery } from "../_hub/queries.ts";
-import { Chart } from "../_ui/chart.tsx";
-import { useGo } from "../_ui/going.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { Select } from "../_ui/select.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { useAddressWord } from "../_hub/address/address.ts";
+import { ChartBody } from "../_hub/charts/chart-body.tsx";
+import { runMetricsQuery } from "../_hub/queries/queries.ts";
+import { Chart } from "../_ui/charts/chart.tsx";
+import { useGo } from "../_ui/navigation/going.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { Select } from "../_ui/controls/select.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { checkpointAt, chartOf, stepsShown } from "./metric-chart.ts";
 import type { StepRange } from "./step-range.ts";
 

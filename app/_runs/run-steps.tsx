@@ -1,6 +1,6 @@
 import type { CheckpointRow, RunView } from "#protocol/wire/views.ts";
-import { onDemand } from "../_ui/on-demand.tsx";
-import { Skeleton } from "../_ui/skeleton.tsx";
+import { onDemand } from "../_ui/loading/on-demand.tsx";
+import { Skeleton } from "../_ui/loading/skeleton.tsx";
 import { FolderLines } from "./folder-lines.tsx";
 import type { StepRange } from "./step-range.ts";
 import { StepTimeline } from "./step-timeline.tsx";

@@ -1,8 +1,8 @@
 "use client";
 import type { RunRow } from "#protocol/wire/views.ts";
-import { useNode } from "../_hub/live.tsx";
+import { useNode } from "../_hub/live/live.tsx";
 import { tideOf, tideWords } from "../_hub/risk-words.ts";
-import { TideLine } from "../_ui/tide-line.tsx";
+import { TideLine } from "../_ui/indicators/tide-line.tsx";
 
 interface RunTideProps {
   run: Pick<RunRow, "name" | "writerNodeId">;

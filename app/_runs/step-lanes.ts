@@ -1,5 +1,5 @@
 import type { CheckpointRow, EpochView } from "#protocol/wire/views.ts";
-import type { Tone } from "../_ui/mark.tsx";
+import type { Tone } from "../_ui/indicators/mark.tsx";
 
 /**
  * The steps of a run as lanes: one per epoch, oldest on top, each beginning under the step it went on from. What an

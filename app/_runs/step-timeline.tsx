@@ -1,11 +1,11 @@
 "use client";
-import { useGo } from "../_ui/going.tsx";
+import { useGo } from "../_ui/navigation/going.tsx";
 import { useRef } from "react";
 import { formatCount } from "#protocol/base/units.ts";
 import type { CheckpointRow, EpochView } from "#protocol/wire/views.ts";
-import { MarkShape } from "../_ui/mark.tsx";
-import { useWidth } from "../_ui/use-width.ts";
-import { visibleText } from "../_ui/visible-text.ts";
+import { MarkShape } from "../_ui/indicators/mark.tsx";
+import { useWidth } from "../_ui/rendering/use-width.ts";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { stepLanes, type StepLane } from "./step-lanes.ts";
 
 interface StepTimelineProps {

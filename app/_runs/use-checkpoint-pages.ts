@@ -2,7 +2,7 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import type { CheckpointState } from "#protocol/checkpoint/checkpoint.ts";
 import type { CheckpointRow, RunView } from "#protocol/wire/views.ts";
-import { hub } from "../_hub/client.ts";
+import { hub } from "../_hub/queries/client.ts";
 import type { StepRange } from "./step-range.ts";
 
 interface CheckpointPages {

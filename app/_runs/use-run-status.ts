@@ -1,7 +1,7 @@
 "use client";
 import type { NodeState } from "#protocol/fleet/node-status.ts";
 import type { RunRow } from "#protocol/wire/views.ts";
-import { useNode } from "../_hub/live.tsx";
+import { useNode } from "../_hub/live/live.tsx";
 
 /**
  * Returns the state of a run now, from the live row of its writer, which the pages of nodes show as well. The row of the run is

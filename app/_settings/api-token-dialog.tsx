@@ -2,17 +2,17 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Role } from "#protocol/wire/requests.ts";
-import { hub } from "../_hub/client.ts";
-import { Form, FormFault } from "../_hub/form.tsx";
-import { usePerson } from "../_hub/person.tsx";
-import { useAction } from "../_hub/use-action.ts";
-import { Button } from "../_ui/button.tsx";
-import { FormEnd } from "../_ui/form-end.tsx";
-import { CodeBlock } from "../_ui/code-block.tsx";
-import { Dialog } from "../_ui/dialog.tsx";
-import { Field } from "../_ui/field.tsx";
-import { TextField } from "../_ui/text-field.tsx";
-import { Select } from "../_ui/select.tsx";
+import { hub } from "../_hub/queries/client.ts";
+import { Form, FormFault } from "../_forms/form.tsx";
+import { usePerson } from "../_hub/session/person.tsx";
+import { useAction } from "../_hub/actions/use-action.ts";
+import { Button } from "../_ui/controls/button.tsx";
+import { FormEnd } from "../_forms/form-end.tsx";
+import { CodeBlock } from "../_ui/layout/code-block.tsx";
+import { Dialog } from "../_ui/layout/dialog.tsx";
+import { Field } from "../_forms/field.tsx";
+import { TextField } from "../_forms/text-field.tsx";
+import { Select } from "../_ui/controls/select.tsx";
 import { isRole, lastingChoices, rolesUpTo } from "./role-words.ts";
 
 const LASTING = lastingChoices([1, 7, 30, 90, 366]);

@@ -1,5 +1,5 @@
 import type { AuditRow } from "#protocol/fleet/people.ts";
-import { visibleText } from "../_ui/visible-text.ts";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 interface Choice {
   value: string;

@@ -2,18 +2,18 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import type { AuditRow } from "#protocol/fleet/people.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { useAddressWord, useAddressWords } from "../_hub/address.ts";
-import { hub } from "../_hub/client.ts";
-import { Listed } from "../_hub/listed.tsx";
-import { useHubNow } from "../_hub/live.tsx";
-import { SearchField } from "../_ui/search-field.tsx";
-import { Button } from "../_ui/button.tsx";
-import { Empty, Panel } from "../_ui/panel.tsx";
-import { Select } from "../_ui/select.tsx";
-import { Cell, Row, Table, TwoLines, type Column } from "../_ui/table.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { useAddressWord, useAddressWords } from "../_hub/address/address.ts";
+import { hub } from "../_hub/queries/client.ts";
+import { Listed } from "../_hub/queries/listed.tsx";
+import { useHubNow } from "../_hub/live/live.tsx";
+import { SearchField } from "../_ui/controls/search-field.tsx";
+import { Button } from "../_ui/controls/button.tsx";
+import { Empty, Panel } from "../_ui/layout/panel.tsx";
+import { Select } from "../_ui/controls/select.tsx";
+import { Cell, Row, Table, TwoLines, type Column } from "../_ui/tables/table.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import { actionsIn, actorsIn } from "./audit-choices.ts";
-import { momentOf } from "../_ui/times.ts";
+import { momentOf } from "../_ui/text/times.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "what", head: "What" },

@@ -9,11 +9,11 @@ import {
   useSizeUnit,
   useTheme,
   useTimeZone,
-} from "../_hub/choices.ts";
-import { useHubNow } from "../_hub/live.tsx";
-import { classNames } from "../_ui/class-names.ts";
-import { Panel } from "../_ui/panel.tsx";
-import { fullTime } from "../_ui/times.ts";
+} from "../_hub/preferences/choices.ts";
+import { useHubNow } from "../_hub/live/live.tsx";
+import { classNames } from "../_ui/rendering/class-names.ts";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { fullTime } from "../_ui/text/times.ts";
 import { SettingLine } from "./setting-line.tsx";
 
 /** How this browser shows things; kept in it, for nobody else. */

@@ -1,16 +1,16 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import type { HubSettingView } from "#protocol/fleet/hub-settings.ts";
-import { useAddressWord } from "../_hub/address.ts";
-import { faultOf } from "../_hub/fault-of.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { hubSettingsQuery } from "../_hub/queries.ts";
-import { SearchField } from "../_ui/search-field.tsx";
-import { Copy } from "../_ui/copy.tsx";
-import { Empty, Panel } from "../_ui/panel.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { shortText, visibleText } from "../_ui/visible-text.ts";
+import { useAddressWord } from "../_hub/address/address.ts";
+import { faultOf } from "../_hub/faults/fault-of.ts";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { hubSettingsQuery } from "../_hub/queries/queries.ts";
+import { SearchField } from "../_ui/controls/search-field.tsx";
+import { Copy } from "../_ui/controls/copy.tsx";
+import { Empty, Panel } from "../_ui/layout/panel.tsx";
+import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { shortText, visibleText } from "../_ui/text/visible-text.ts";
 
 const LONGEST = 80;
 

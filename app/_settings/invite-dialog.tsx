@@ -2,15 +2,15 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { email, type Role } from "#protocol/wire/requests.ts";
-import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { useAction } from "../_hub/use-action.ts";
-import { Button } from "../_ui/button.tsx";
-import { FormEnd } from "../_ui/form-end.tsx";
-import { Dialog } from "../_ui/dialog.tsx";
-import { Field } from "../_ui/field.tsx";
-import { TextField } from "../_ui/text-field.tsx";
-import { Select } from "../_ui/select.tsx";
+import { hub } from "../_hub/queries/client.ts";
+import { Form, FormFault } from "../_forms/form.tsx";
+import { useAction } from "../_hub/actions/use-action.ts";
+import { Button } from "../_ui/controls/button.tsx";
+import { FormEnd } from "../_forms/form-end.tsx";
+import { Dialog } from "../_ui/layout/dialog.tsx";
+import { Field } from "../_forms/field.tsx";
+import { TextField } from "../_forms/text-field.tsx";
+import { Select } from "../_ui/controls/select.tsx";
 import { LinkOnce } from "./link-once.tsx";
 import { isRole, lastingChoices, ROLE_CHOICES } from "./role-words.ts";
 
@@ -22,9 +22,9 @@ export function InviteDialog({ onClose }: { onClose: () => void }) {
   const [address, setAddress] = useState("");
   const [role, setRole] = useState<Role>("viewer");
   const [validMs, setValidMs] = useState("259200000");
-  const [wrong, setWrong] = useState<string | undefined>();
   const make = useAction((to: string) => hub.invitations.create.mutate({ email: to, role, validMs: Number(validMs) }));
   const made = make.result;
+  const read = email.safeParse(address.trim());
   if (made !== undefined)
     return (
       <Dialog
@@ -45,28 +45,24 @@ export function InviteDialog({ onClose }: { onClose: () => void }) {
     );
   return (
     <Dialog open onClose={onClose} title="Invite somebody" intro="Makes a link to pass on; the hub mails nothing.">
-      <form
-        aria-label="Invitation"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          const read = email.safeParse(address.trim());
-          setWrong(read.success ? undefined : "This does not look like an e-mail address.");
+      <Form
+        label="Invitation"
+        errors={{ email: read.success ? undefined : "This does not look like an e-mail address." }}
+        actions={[make]}
+        onSubmit={() => {
           if (read.success) make.run(read.data, () => void client.invalidateQueries({ queryKey: ["account"] }));
         }}
       >
         <TextField
           label="E-mail"
           hint="The name of the account."
-          error={wrong}
+          path="email"
+          required
           type="email"
           value={address}
           maxLength={254}
           placeholder="ada@example.com"
-          onChange={(value) => {
-            setAddress(value);
-            setWrong(undefined);
-          }}
+          onChange={setAddress}
         />
         <Field label="Role">
           {(ids) => (
@@ -84,13 +80,9 @@ export function InviteDialog({ onClose }: { onClose: () => void }) {
         <Field label="Good for">
           {(ids) => <Select {...ids} label="Good for" value={validMs} choices={LASTING} onChange={setValidMs} />}
         </Field>
-        {make.fault !== null && (
-          <div className="py-2">
-            <FaultNote fault={make.fault} />
-          </div>
-        )}
+        <FormFault />
         <FormEnd word="Make link" busyWord="Making" busy={make.busy} onCancel={onClose} />
-      </form>
+      </Form>
     </Dialog>
   );
 }

@@ -2,21 +2,21 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import type { TokenView } from "#protocol/wire/views.ts";
-import { hub } from "../_hub/client.ts";
-import { useHubNow } from "../_hub/live.tsx";
-import { useWhyNot } from "../_hub/person.tsx";
-import { tokensQuery } from "../_hub/queries.ts";
-import { useAction } from "../_hub/use-action.ts";
-import { QueryFault } from "../_hub/query-fault.tsx";
+import { hub } from "../_hub/queries/client.ts";
+import { useHubNow } from "../_hub/live/live.tsx";
+import { useWhyNot } from "../_hub/session/person.tsx";
+import { tokensQuery } from "../_hub/queries/queries.ts";
+import { useAction } from "../_hub/actions/use-action.ts";
+import { QueryFault } from "../_hub/faults/query-fault.tsx";
 import { useDialogs } from "../_shell/dialogs.tsx";
-import { Button } from "../_ui/button.tsx";
-import { Empty, Panel } from "../_ui/panel.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
-import { Cell, Row, Table, TwoLines, type Column } from "../_ui/table.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { say } from "../_ui/toast.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
-import { dayOf } from "../_ui/times.ts";
+import { Button } from "../_ui/controls/button.tsx";
+import { Empty, Panel } from "../_ui/layout/panel.tsx";
+import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
+import { Cell, Row, Table, TwoLines, type Column } from "../_ui/tables/table.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
+import { dayOf } from "../_ui/text/times.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "token", head: "Token" },

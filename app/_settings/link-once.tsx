@@ -1,7 +1,7 @@
 import type { CodeView } from "#protocol/fleet/people.ts";
 import { formatDuration } from "#protocol/base/units.ts";
-import { CodeBlock } from "../_ui/code-block.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
+import { CodeBlock } from "../_ui/layout/code-block.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 /** A link that the hub shows this once. */
 export function LinkOnce({ made }: { made: { view: CodeView; link: string } }) {

@@ -1,14 +1,14 @@
 "use client";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { sessionsQuery } from "../_hub/queries.ts";
-import { useAction } from "../_hub/use-action.ts";
-import { FormEnd } from "../_ui/form-end.tsx";
-import { Dialog } from "../_ui/dialog.tsx";
-import { TextField } from "../_ui/text-field.tsx";
-import { say } from "../_ui/toast.tsx";
+import { hub } from "../_hub/queries/client.ts";
+import { Form, FormFault } from "../_forms/form.tsx";
+import { sessionsQuery } from "../_hub/queries/queries.ts";
+import { useAction } from "../_hub/actions/use-action.ts";
+import { FormEnd } from "../_forms/form-end.tsx";
+import { Dialog } from "../_ui/layout/dialog.tsx";
+import { TextField } from "../_forms/text-field.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
 import { SHORTEST_PASSWORD } from "#protocol/base/password.ts";
 
 type Typed = Record<"old" | "password" | "again", string>;
@@ -30,7 +30,6 @@ const FIELDS = [
 export function PasswordDialog({ onClose }: { onClose: () => void }) {
   const client = useQueryClient();
   const [typed, setTyped] = useState<Typed>({ old: "", password: "", again: "" });
-  const [wrong, setWrong] = useState<Partial<Typed>>({});
   const change = useAction((input: { old: string; password: string }) => hub.auth.changePassword.mutate(input));
   return (
     <Dialog
@@ -40,43 +39,34 @@ export function PasswordDialog({ onClose }: { onClose: () => void }) {
       title="Change password"
       intro="It ends all your other sessions. API tokens stay."
     >
-      <form
-        aria-label="Change password"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          const found = wrongWith(typed);
-          setWrong(found);
-          if (Object.keys(found).length > 0) return;
+      <Form
+        label="Change password"
+        errors={wrongWith(typed)}
+        actions={[change]}
+        onSubmit={() =>
           change.run({ old: typed.old, password: typed.password }, () => {
             void client.invalidateQueries({ queryKey: sessionsQuery().queryKey });
             say("safe", "The password is changed.");
             onClose();
-          });
-        }}
+          })
+        }
       >
         {FIELDS.map(({ name, label, autoComplete }) => (
           <TextField
             key={name}
             label={label}
             hint={name === "password" ? `At least ${SHORTEST_PASSWORD} characters.` : undefined}
-            error={wrong[name]}
+            path={name}
+            required
             type="password"
             autoComplete={autoComplete}
             value={typed[name]}
-            onChange={(value) => {
-              setTyped((was) => ({ ...was, [name]: value }));
-              setWrong({});
-            }}
+            onChange={(value) => setTyped((was) => ({ ...was, [name]: value }))}
           />
         ))}
-        {change.fault !== null && (
-          <div className="py-2">
-            <FaultNote fault={change.fault} />
-          </div>
-        )}
+        <FormFault />
         <FormEnd word="Change password" busyWord="Changing" busy={change.busy} onCancel={onClose} />
-      </form>
+      </Form>
     </Dialog>
   );
 }

@@ -2,14 +2,14 @@
 import type { UserView } from "#protocol/fleet/people.ts";
 import type { Role } from "#protocol/wire/requests.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { Age } from "../_hub/age.tsx";
-import { usePerson } from "../_hub/person.tsx";
-import { Button } from "../_ui/button.tsx";
-import { Select } from "../_ui/select.tsx";
-import { Cell, Row, TwoLines } from "../_ui/table.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
-import { dayOf } from "../_ui/times.ts";
+import { Age } from "../_hub/live/age.tsx";
+import { usePerson } from "../_hub/session/person.tsx";
+import { Button } from "../_ui/controls/button.tsx";
+import { Select } from "../_ui/controls/select.tsx";
+import { Cell, Row, TwoLines } from "../_ui/tables/table.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
+import { dayOf } from "../_ui/text/times.ts";
 import { isRole, ROLE_CHOICES } from "./role-words.ts";
 
 const BARE_ROLES = ROLE_CHOICES.map(({ value, label }) => ({ value, label }));

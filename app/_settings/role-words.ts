@@ -1,5 +1,5 @@
 import type { Role } from "#protocol/wire/requests.ts";
-import { roleAllows } from "../_hub/person.tsx";
+import { roleAllows } from "../_hub/session/person.tsx";
 
 const ROLES: readonly Role[] = ["viewer", "operator", "admin"];
 const NOTES: Readonly<Record<Role, string>> = {

@@ -3,21 +3,21 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { SessionView } from "#protocol/fleet/people.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { Age } from "../_hub/age.tsx";
-import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { sessionsQuery } from "../_hub/queries.ts";
-import { useAction } from "../_hub/use-action.ts";
-import { Button } from "../_ui/button.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
-import { Cell, Row, Table, TwoLines, type Column } from "../_ui/table.tsx";
-import { Tag } from "../_ui/tag.tsx";
-import { say } from "../_ui/toast.tsx";
-import { visibleText } from "../_ui/visible-text.ts";
-import { ConfirmDialog } from "../_hub/confirm-dialog.tsx";
-import { QueryFault } from "../_hub/query-fault.tsx";
-import { dayOf } from "../_ui/times.ts";
+import { Age } from "../_hub/live/age.tsx";
+import { hub } from "../_hub/queries/client.ts";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { sessionsQuery } from "../_hub/queries/queries.ts";
+import { useAction } from "../_hub/actions/use-action.ts";
+import { Button } from "../_ui/controls/button.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
+import { Cell, Row, Table, TwoLines, type Column } from "../_ui/tables/table.tsx";
+import { Tag } from "../_ui/indicators/tag.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
+import { visibleText } from "../_ui/text/visible-text.ts";
+import { ConfirmDialog } from "../_hub/actions/confirm-dialog.tsx";
+import { QueryFault } from "../_hub/faults/query-fault.tsx";
+import { dayOf } from "../_ui/text/times.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "browser", head: "Session" },

@@ -1,9 +1,9 @@
 "use client";
 import { useEffect, useState } from "react";
 import type { EventRow } from "#protocol/wire/views.ts";
-import { liveStore } from "../_hub/live-store.ts";
-import { milestoneWords } from "../_hub/milestone-words.ts";
-import { visibleText } from "../_ui/visible-text.ts";
+import { liveStore } from "../_hub/live/live-store.ts";
+import { milestoneWords } from "../_hub/events/milestone-words.ts";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 const EVERY_MS = 5_000;
 

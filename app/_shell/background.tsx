@@ -1,8 +1,8 @@
 "use client";
 import { useEffect, useRef } from "react";
-import { ResumeUploads } from "../_browser-transfers/resume-uploads.tsx";
-import { useLiveState } from "../_hub/live.tsx";
-import { say } from "../_ui/toast.tsx";
+import { ResumeUploads } from "../_browser-transfers/uploads/resume-uploads.tsx";
+import { useLiveState } from "../_hub/live/live.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
 import { Announcer } from "./announcer.tsx";
 import { PlacesAhead } from "./places-ahead.tsx";
 

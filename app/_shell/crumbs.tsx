@@ -1,13 +1,13 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "../_ui/link.tsx";
+import { Link } from "../_ui/navigation/link.tsx";
 import { usePathname } from "next/navigation";
 import { stepWords } from "#protocol/checkpoint/step-words.ts";
-import { useNodeAt } from "../_hub/live.tsx";
+import { useNodeAt } from "../_hub/live/live.tsx";
 import { benchmarkQuery } from "../_benchmarks/bench-queries.ts";
-import { checkpointQuery, profilesQuery } from "../_hub/queries.ts";
-import { visibleText } from "../_ui/visible-text.ts";
-import { PLACES } from "./nav.tsx";
+import { checkpointQuery, profilesQuery } from "../_hub/queries/queries.ts";
+import { visibleText } from "../_ui/text/visible-text.ts";
+import { PLACES } from "./places.ts";
 
 /** Where you are: "Nodes / gpu-7". */
 export function Crumbs() {

@@ -1,15 +1,11 @@
 "use client";
 import { createContext, use, useState, type ReactNode } from "react";
-import { useNode } from "../_hub/live.tsx";
+import { useNode } from "../_hub/live/live.tsx";
 import type { OrderKind } from "../_orders/order-form.ts";
-import { onDemand } from "../_ui/on-demand.tsx";
+import type { RestoreRequest } from "../_restore/restore-choice.ts";
+import { onDemand } from "../_ui/loading/on-demand.tsx";
 
 /** The dialogs that can be opened from anywhere. They are loaded when first asked for. */
-export interface RestoreRequest {
-  /** Null lets the person choose the run first. */
-  checkpointId: string | null;
-  nodeId: string | null;
-}
 interface OrderRequest {
   nodeId: string;
   kind: OrderKind;

@@ -2,7 +2,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import type { FoundCheckpoint } from "#protocol/wire/checkpoint-pages.ts";
-import { hub } from "../_hub/client.ts";
+import { hub } from "../_hub/queries/client.ts";
 
 const SETTLE_MS = 120;
 const NONE: readonly FoundCheckpoint[] = [];

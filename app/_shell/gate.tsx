@@ -2,11 +2,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { usePathname, useRouter } from "next/navigation";
 import { useEffect, type ReactNode } from "react";
-import { faultOf } from "../_hub/fault-of.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { PersonProvider } from "../_hub/person.tsx";
-import { statusQuery } from "../_hub/queries.ts";
-import { useLiveLink } from "../_hub/use-live-link.ts";
+import { faultOf } from "../_hub/faults/fault-of.ts";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { PersonProvider } from "../_hub/session/person.tsx";
+import { statusQuery } from "../_hub/queries/queries.ts";
+import { useLiveLink } from "../_hub/live/use-live-link.ts";
 import { Shell, ShellSkeleton } from "./shell.tsx";
 
 /** Lets those in who are signed in and keeps the page's live link; the others go to the door. */

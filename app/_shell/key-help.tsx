@@ -1,6 +1,6 @@
 "use client";
-import { Key } from "../_ui/button.tsx";
-import { Dialog } from "../_ui/dialog.tsx";
+import { Key } from "../_ui/controls/button.tsx";
+import { Dialog } from "../_ui/layout/dialog.tsx";
 
 /** What `useKeys` acts on, in words. */
 const KEYS: readonly { keys: readonly string[]; does: string }[] = [

@@ -1,7 +1,7 @@
 "use client";
 import { formatDuration } from "#protocol/base/units.ts";
-import { useLiveness } from "../_hub/live.tsx";
-import { Mark } from "../_ui/mark.tsx";
+import { useLiveness } from "../_hub/live/live.tsx";
+import { Mark } from "../_ui/indicators/mark.tsx";
 
 /** How old the numbers are: "live, 0.4 s ago". */
 export function LivePill() {

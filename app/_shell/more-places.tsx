@@ -1,9 +1,9 @@
 "use client";
 import { usePathname } from "next/navigation";
-import { classNames } from "../_ui/class-names.ts";
-import { Dialog } from "../_ui/dialog.tsx";
-import { Link } from "../_ui/link.tsx";
-import { isAt, MORE } from "./nav.tsx";
+import { classNames } from "../_ui/rendering/class-names.ts";
+import { Dialog } from "../_ui/layout/dialog.tsx";
+import { Link } from "../_ui/navigation/link.tsx";
+import { isAt, MORE } from "./places.ts";
 
 /** The places that have no room at the bottom of narrow screens. */
 export function MorePlaces({ onClose }: { onClose: () => void }) {

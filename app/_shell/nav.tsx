@@ -1,65 +1,24 @@
 "use client";
-import {
-  Activity,
-  ArrowUpDown,
-  Bell,
-  Database,
-  Ellipsis,
-  Flag,
-  Lightbulb,
-  Gauge,
-  List,
-  Server,
-  SlidersHorizontal,
-  type LucideIcon,
-} from "lucide-react";
+import { Ellipsis } from "lucide-react";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "../_ui/link.tsx";
+import { Link } from "../_ui/navigation/link.tsx";
 import { usePathname } from "next/navigation";
 import { useState } from "react";
 import { formatCount } from "#protocol/base/units.ts";
-import { useMovingCount, useNodeCount } from "../_hub/live.tsx";
-import { activeAlertsQuery } from "../_hub/queries.ts";
-import { classNames } from "../_ui/class-names.ts";
-import { useGoingTo } from "../_ui/going.tsx";
-import { onDemand } from "../_ui/on-demand.tsx";
+import { useMovingCount, useNodeCount } from "../_hub/live/live.tsx";
+import { activeAlertsQuery } from "../_hub/queries/queries.ts";
+import { classNames } from "../_ui/rendering/class-names.ts";
+import { useGoingTo } from "../_ui/navigation/going.tsx";
+import { onDemand } from "../_ui/loading/on-demand.tsx";
+import { isAt, MORE, PLACES } from "./places.ts";
 
 const MorePlaces = onDemand(() => import("./more-places.tsx").then((module) => module.MorePlaces));
-
-export interface Place {
-  href: string;
-  label: string;
-  icon: LucideIcon;
-  /** Where it stands at the bottom of narrow screens: there is no room for all. */
-  narrow?: "more";
-}
-
-export const PLACES: readonly Place[] = [
-  { href: "/", label: "Overview", icon: Activity },
-  { href: "/nodes", label: "Nodes", icon: Server },
-  { href: "/runs", label: "Runs", icon: Flag },
-  { href: "/buckets", label: "Buckets", icon: Database },
-  { href: "/transfers", label: "Transfers", icon: ArrowUpDown },
-  { href: "/alerts", label: "Alerts", icon: Bell },
-  { href: "/advice", label: "Advice", icon: Lightbulb, narrow: "more" },
-  { href: "/benchmarks", label: "Benchmarks", icon: Gauge, narrow: "more" },
-  { href: "/events", label: "Events", icon: List, narrow: "more" },
-  { href: "/settings", label: "Settings", icon: SlidersHorizontal, narrow: "more" },
-];
-
-/** The places that have no room at the bottom of narrow screens. */
-export const MORE = PLACES.filter(({ narrow }) => narrow === "more");
 
 /** Where the page is, or where it goes: a press is answered before the other page has come. */
 function usePlace(): string {
   const path = usePathname();
   return useGoingTo()?.split(/[?#]/, 1)[0] ?? path;
 }
-
-export const isAt = (path: string, href: string): boolean =>
-  href === "/"
-    ? path === "/"
-    : path === href || path.startsWith(`${href}/`) || (href === "/runs" && path.startsWith("/checkpoints/"));
 
 /** How many there are now, behind a place's name. It draws by itself: most of what comes changes no count. */
 function Count({ href }: { href: string }) {

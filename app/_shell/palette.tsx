@@ -2,10 +2,11 @@
 import { Autocomplete } from "@base-ui/react/autocomplete";
 import { Dialog } from "@base-ui/react/dialog";
 import { useState } from "react";
-import { Key } from "../_ui/button.tsx";
-import { useReturnFocus } from "../_ui/return-focus.ts";
-import { visibleText } from "../_ui/visible-text.ts";
-import { usePaletteEntries, type Entry } from "./palette-entries.ts";
+import { Key } from "../_ui/controls/button.tsx";
+import { useReturnFocus } from "../_ui/layout/return-focus.ts";
+import { visibleText } from "../_ui/text/visible-text.ts";
+import { usePaletteEntries } from "./palette-entries.ts";
+import type { Entry } from "./palette-entry.ts";
 import { bestMatches } from "./palette-match.ts";
 
 const SHOWN = 40;

@@ -1,7 +1,7 @@
 "use client";
 import { useRouter } from "next/navigation";
 import { useEffect } from "react";
-import { PLACES } from "./nav.tsx";
+import { PLACES } from "./places.ts";
 
 /** Not while the page that was asked for is being drawn, and one at a time. */
 const AFTER_MS = 2_000;

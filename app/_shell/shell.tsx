@@ -1,17 +1,17 @@
 "use client";
 import { Search } from "lucide-react";
 import { Fragment, useState, type ReactNode } from "react";
-import { useSizeUnit, useTimeZone } from "../_hub/choices.ts";
-import { useLiveState } from "../_hub/live.tsx";
-import { Key } from "../_ui/button.tsx";
-import { GoingProvider, useGo, useGoingTo } from "../_ui/going.tsx";
-import { Skeleton, SkeletonRows } from "../_ui/skeleton.tsx";
+import { useSizeUnit, useTimeZone } from "../_hub/preferences/choices.ts";
+import { useLiveState } from "../_hub/live/live.tsx";
+import { Key } from "../_ui/controls/button.tsx";
+import { GoingProvider, useGo, useGoingTo } from "../_ui/navigation/going.tsx";
+import { Skeleton, SkeletonRows } from "../_ui/loading/skeleton.tsx";
 import { Crumbs } from "./crumbs.tsx";
 import { DialogsProvider } from "./dialogs.tsx";
 import { useKeys } from "./keys.ts";
 import { LivePill } from "./live-pill.tsx";
 import { BottomNav, SideNav } from "./nav.tsx";
-import { onDemand, onItsWay } from "../_ui/on-demand.tsx";
+import { onDemand, onItsWay } from "../_ui/loading/on-demand.tsx";
 
 // At once: it is shown when the hub is away.
 const SilentBanner = onItsWay(() => import("./silent-banner.tsx").then((module) => module.SilentBanner));

@@ -1,7 +1,7 @@
 "use client";
 import { formatDuration } from "#protocol/base/units.ts";
-import { useLiveness } from "../_hub/live.tsx";
-import { Banner } from "../_ui/banner.tsx";
+import { useLiveness } from "../_hub/live/live.tsx";
+import { Banner } from "../_ui/feedback/banner.tsx";
 
 /** How old the numbers are that the page still shows. */
 export function SilentBanner() {

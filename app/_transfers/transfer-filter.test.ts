@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { NodeState } from "#protocol/fleet/node-status.ts";
 import { TRANSFER_STATES } from "#protocol/wire/transfer-kinds.ts";
 import type { TransferRow } from "#protocol/wire/views.ts";
-import { transferRow } from "../_hub/make-transfer-row.ts";
+import { transferRow } from "../_hub/transfers/make-transfer-row.ts";
 import {
   countShown,
   fitsSearch,

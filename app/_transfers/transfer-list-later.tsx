@@ -1,6 +1,6 @@
 "use client";
-import { onItsWay } from "../_ui/on-demand.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
+import { onItsWay } from "../_ui/loading/on-demand.tsx";
+import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
 
 /** Transfers where something else comes first: they take their room and come after it. */
 export const TransferListLater = onItsWay(

@@ -2,11 +2,11 @@
 import { useState } from "react";
 import { formatCount } from "#protocol/base/units.ts";
 import type { TransferRow } from "#protocol/wire/views.ts";
-import { Listed } from "../_hub/listed.tsx";
-import { useHubNow, useLiveTransfers, useStateOfNode } from "../_hub/live.tsx";
-import { TransferLine } from "../_hub/transfer-line.tsx";
-import { isEnded } from "../_hub/transfer-words.ts";
-import { useFrozenOrder } from "../_ui/freeze-order.ts";
+import { Listed } from "../_hub/queries/listed.tsx";
+import { useHubNow, useLiveTransfers, useStateOfNode } from "../_hub/live/live.tsx";
+import { TransferLine } from "../_hub/transfers/transfer-line.tsx";
+import { isEnded } from "../_hub/transfers/transfer-words.ts";
+import { useFrozenOrder } from "../_ui/tables/freeze-order.ts";
 import { keepPlaces } from "./keep-places.ts";
 import { fitsSearch, isSearching, NOTHING, transfersShown } from "./transfer-filter.ts";
 import { useTransferPages, type TransfersAsked } from "./use-transfer-pages.ts";

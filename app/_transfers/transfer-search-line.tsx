@@ -1,9 +1,9 @@
 "use client";
-import { SearchField } from "../_ui/search-field.tsx";
-import { Button } from "../_ui/button.tsx";
-import { DayRange } from "../_ui/day-range.tsx";
-import { PlainSelect } from "../_ui/plain-select.tsx";
-import type { ChangeAs } from "../_hub/address-changes.ts";
+import { SearchField } from "../_ui/controls/search-field.tsx";
+import { Button } from "../_ui/controls/button.tsx";
+import { DayRange } from "../_ui/controls/day-range.tsx";
+import { PlainSelect } from "../_ui/controls/plain-select.tsx";
+import type { ChangeAs } from "../_hub/address/address-changes.ts";
 import { directionOf, isSearching, type TransferSearch } from "./transfer-filter.ts";
 
 const DIRECTIONS = [

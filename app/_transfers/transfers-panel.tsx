@@ -1,9 +1,9 @@
 "use client";
 import { useState, type ReactNode } from "react";
-import { useAddressWord } from "../_hub/address.ts";
-import { useLiveTransfers, useStateOfNode } from "../_hub/live.tsx";
-import { FilterWords } from "../_ui/filter-words.tsx";
-import { Panel } from "../_ui/panel.tsx";
+import { useAddressWord } from "../_hub/address/address.ts";
+import { useLiveTransfers, useStateOfNode } from "../_hub/live/live.tsx";
+import { FilterWords } from "../_ui/controls/filter-words.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
 import { countShown, fitsSearch, NO_SEARCH, TRANSFER_FILTERS, transferFilterOf } from "./transfer-filter.ts";
 import { TransferListLater } from "./transfer-list-later.tsx";
 import { TransferSearchLine } from "./transfer-search-line.tsx";

@@ -1,5 +1,5 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { hub } from "../_hub/client.ts";
+import { hub } from "../_hub/queries/client.ts";
 import { askedBy, type TransferFilter, type TransferSearch } from "./transfer-filter.ts";
 
 const PAGE = 30;

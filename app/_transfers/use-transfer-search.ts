@@ -1,6 +1,6 @@
 "use client";
-import type { ChangeAs } from "../_hub/address-changes.ts";
-import { useAddress } from "../_hub/address.ts";
+import type { ChangeAs } from "../_hub/address/address-changes.ts";
+import { useAddress } from "../_hub/address/address.ts";
 import { directionOf, type TransferSearch } from "./transfer-filter.ts";
 
 /** The words of the search in the address. `show` stays as it is. */

@@ -1,6 +1,6 @@
 import { formatCount } from "#protocol/base/units.ts";
 import type { CheckpointRow } from "#protocol/wire/views.ts";
-import { visibleText } from "../_ui/visible-text.ts";
+import { visibleText } from "../_ui/text/visible-text.ts";
 
 type Damage = NonNullable<CheckpointRow["damage"]>;
 

@@ -1,16 +1,16 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import { drillsQuery } from "../_hub/queries.ts";
-import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { useHubNow, useLiveTransfers } from "../_hub/live.tsx";
-import { useWhyNot } from "../_hub/person.tsx";
-import { TransferLine } from "../_hub/transfer-line.tsx";
-import { useAction } from "../_hub/use-action.ts";
-import { QueryFault } from "../_hub/query-fault.tsx";
-import { Panel } from "../_ui/panel.tsx";
-import { Select } from "../_ui/select.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
+import { drillsQuery } from "../_hub/queries/queries.ts";
+import { hub } from "../_hub/queries/client.ts";
+import { FaultNote } from "../_hub/faults/fault-note.tsx";
+import { useHubNow, useLiveTransfers } from "../_hub/live/live.tsx";
+import { useWhyNot } from "../_hub/session/person.tsx";
+import { TransferLine } from "../_hub/transfers/transfer-line.tsx";
+import { useAction } from "../_hub/actions/use-action.ts";
+import { QueryFault } from "../_hub/faults/query-fault.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
+import { Select } from "../_ui/controls/select.tsx";
+import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
 import { DRILL_CHOICES, nextWords, usualWords } from "./drill-words.ts";
 
 const USUAL = "usual";

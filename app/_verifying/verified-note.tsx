@@ -1,7 +1,7 @@
 "use client";
 import { formatDuration } from "#protocol/base/units.ts";
 import type { CheckpointRow } from "#protocol/wire/views.ts";
-import { useHubNow } from "../_hub/live.tsx";
+import { useHubNow } from "../_hub/live/live.tsx";
 
 /** `verified 3 h ago`, where every byte was read back and found right. */
 export function VerifiedNote({ row }: { row: Pick<CheckpointRow, "verifiedAt" | "damage"> }) {

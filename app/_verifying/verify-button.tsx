@@ -1,12 +1,12 @@
 "use client";
 import type { CheckpointView } from "#protocol/wire/views.ts";
-import { hub } from "../_hub/client.ts";
-import { faultOf, wordsOf } from "../_hub/fault-of.ts";
-import { useWhyNot } from "../_hub/person.tsx";
-import { isEnded } from "../_hub/transfer-words.ts";
-import { newRequestId, useAction } from "../_hub/use-action.ts";
-import { Button } from "../_ui/button.tsx";
-import { say } from "../_ui/toast.tsx";
+import { hub } from "../_hub/queries/client.ts";
+import { faultOf, wordsOf } from "../_hub/faults/fault-of.ts";
+import { useWhyNot } from "../_hub/session/person.tsx";
+import { isEnded } from "../_hub/transfers/transfer-words.ts";
+import { newRequestId, useAction } from "../_hub/actions/use-action.ts";
+import { Button } from "../_ui/controls/button.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
 
 /** Has a node read the checkpoint back. It goes on at the node; the page may be closed. */
 export function VerifyButton({ view }: { view: Pick<CheckpointView, "id" | "state" | "checks"> }) {

@@ -1,11 +1,11 @@
 "use client";
 import type { CheckpointView } from "#protocol/wire/views.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { Age } from "../_hub/age.tsx";
-import { useLiveTransfers } from "../_hub/live.tsx";
-import { TransferLine } from "../_hub/transfer-line.tsx";
-import { Banner } from "../_ui/banner.tsx";
-import { Panel } from "../_ui/panel.tsx";
+import { Age } from "../_hub/live/age.tsx";
+import { useLiveTransfers } from "../_hub/live/live.tsx";
+import { TransferLine } from "../_hub/transfers/transfer-line.tsx";
+import { Banner } from "../_ui/feedback/banner.tsx";
+import { Panel } from "../_ui/layout/panel.tsx";
 import { damageLines } from "./damage-words.ts";
 import { VerifiedNote } from "./verified-note.tsx";
 

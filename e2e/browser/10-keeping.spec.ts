@@ -70,8 +70,11 @@ test("checkpoints are pinned, tagged and noted, a policy shows what goes before 
   await expect(preview.getByRole("row").filter({ hasText: "pinned" })).toContainText("100");
   await expect(preview.getByRole("row").filter({ hasText: "tagged best" })).toContainText("300");
   await policy.getByLabel("At most").fill("a lot");
-  await expect(policy.getByText("a size like 500 GB")).toBeVisible();
+  await policy.getByRole("button", { name: "Save policy" }).click();
+  await expect(policy.getByText("a size like 500 GB")).toHaveCount(1);
+  await expect(policy.getByLabel("At most")).toBeFocused();
   await policy.getByLabel("At most").fill("");
+  await expect(policy.getByText("a size like 500 GB")).toHaveCount(0);
   expect(await seriousFaults(page)).toEqual([]);
   await page.setViewportSize({ width: 360, height: 800 });
   await page.emulateMedia({ colorScheme: "dark" });

@@ -197,7 +197,11 @@ test("a run that moved shows who wrote it, what the move cost, and who was refus
 
   await page.goto(`${stage.hub.url}/losses`);
   await page.getByRole("button", { name: "Set a price…" }).click();
+  await page.getByLabel("A node-hour of any run costs").fill("cheap");
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByText("A price is a number such as 0.25.")).toHaveCount(1);
   await page.getByLabel("A node-hour of any run costs").fill("3600");
+  await expect(page.getByText("A price is a number such as 0.25.")).toHaveCount(0);
   await page.getByRole("button", { name: "Save" }).click();
   await expect(page.getByRole("button", { name: "3600 USD per node-hour" })).toBeVisible();
   await expect(page.getByRole("table", { name: "Lost work" })).toContainText("USD");

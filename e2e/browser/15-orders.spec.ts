@@ -31,6 +31,8 @@ test("a node is paused, measured and limited from its page, two are resumed from
   await dialog.getByRole("button", { name: "Limit bandwidth" }).click();
   await expect(dialog).toContainText("Say a limit up, down, or both");
   await dialog.getByLabel("Up").fill("fast");
+  await expect(dialog).not.toContainText("Say a limit up, down, or both");
+  await dialog.getByLabel("Up").press("Enter");
   await expect(dialog).toContainText("a rate looks like 20Mbit");
   await dialog.getByLabel("Up").fill("80Mbit");
   await dialog.getByRole("button", { name: "Limit bandwidth" }).click();

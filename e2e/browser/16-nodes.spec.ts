@@ -60,7 +60,10 @@ test("columns are chosen, filters get names, nodes stand as tiles, and no row mo
   await expect(table.getByRole("link")).toHaveCount(1);
   await page.getByRole("button", { name: "Saved filters" }).click();
   const saved = page.getByRole("region", { name: "Saved filters" });
+  await saved.getByRole("button", { name: "Save", exact: true }).click();
+  await expect(saved.getByLabel("Name of this filter")).toHaveAccessibleDescription(/\S/);
   await saved.getByLabel("Name of this filter").fill("the mistral nodes");
+  await expect(saved.getByLabel("Name of this filter")).toHaveAccessibleDescription("");
   await saved.getByRole("button", { name: "Save", exact: true }).click();
   await expect(saved.getByRole("button", { name: "the mistral nodes", exact: true })).toBeVisible();
   expect(await seriousFaults(page)).toEqual([]);

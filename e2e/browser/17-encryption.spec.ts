@@ -36,6 +36,8 @@ test("encryption is switched on with its price understood, the key is exported, 
   // The key, once the password was right.
   await dialog.getByRole("button", { name: /^Export the key/ }).click();
   const password = dialog.getByLabel("Your password");
+  await dialog.getByRole("button", { name: "Show the key" }).click();
+  await expect(password).toHaveAccessibleDescription("Enter your password.");
   await password.fill("not my password");
   await dialog.getByRole("button", { name: "Show the key" }).click();
   await expect(dialog.getByText("The password is wrong.")).toBeVisible();
@@ -47,9 +49,12 @@ test("encryption is switched on with its price understood, the key is exported, 
   expect(await seriousFaults(page)).toEqual([]);
   expect(await overflow(page)).toBe(0);
   await dialog.getByText("Import an exported key").click();
-  await dialog.getByLabel("Exported key", { exact: true }).fill("not a key");
   await dialog.getByRole("button", { name: "Import key" }).click();
-  await expect(dialog.getByText(/an exported key begins with tidemark-key-1/)).toBeVisible();
+  await expect(dialog.getByText("Paste the exported key.")).toHaveCount(1);
+  await dialog.getByLabel("Exported key", { exact: true }).fill("not a key");
+  await expect(dialog.getByText("Paste the exported key.")).toHaveCount(0);
+  await dialog.getByRole("button", { name: "Import key" }).click();
+  await expect(dialog.getByText(/an exported key begins with tidemark-key-1/i)).toHaveCount(1);
   await page.keyboard.press("Escape");
   await expect(dialog).toBeHidden();
   await expect(page.getByText("encrypted, names too")).toBeVisible();

@@ -35,9 +35,12 @@ test("an admin allows engines at a bucket, two nodes compare them, and what they
   await expect(keys).toContainText(`key …${stage.store.accessKey.slice(-4)}`);
 
   await page.getByRole("button", { name: "New benchmark…" }).click();
+  await dialog.getByRole("button", { name: "Start" }).click();
   await expect(dialog).toContainText("Choose a bucket.");
+  await expect(dialog.getByRole("checkbox", { name: "stage bucket" })).toBeFocused();
   await dialog.getByLabel("Name").fill("Tidemark and the SDK");
   await dialog.getByRole("checkbox", { name: "stage bucket" }).check();
+  await expect(dialog).not.toContainText("Choose a bucket.");
   // Chosen is what can run; the others say what they need.
   await expect(dialog.getByRole("checkbox", { name: "AWS SDK (JavaScript)" })).toBeChecked();
   const rclone = dialog.getByRole("checkbox", { name: "rclone, tuned" });
@@ -45,6 +48,7 @@ test("an admin allows engines at a bucket, two nodes compare them, and what they
   await expect(rclone).toHaveAccessibleDescription("needs rclone on a node");
   await dialog.getByRole("checkbox", { name: "Tidemark, by itself" }).uncheck();
   await dialog.getByLabel("Size", { exact: true }).fill("fast");
+  await dialog.getByRole("button", { name: "Start" }).click();
   await expect(dialog.getByText("a size looks like")).toBeVisible();
   await dialog.getByLabel("Size", { exact: true }).fill("6MB");
   await dialog.getByLabel("Part size").fill("5MiB");

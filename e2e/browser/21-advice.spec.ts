@@ -82,7 +82,11 @@ test("thresholds are tried on the past, asked of every node, and advice is read,
 
   const far = advice.filter({ hasText: "gpu-7 is far from" });
   await far.getByRole("button", { name: "Put aside…" }).click();
+  await far.getByRole("button", { name: "Put aside", exact: true }).click();
+  await expect(far.getByText("Say why, for the others.")).toHaveCount(1);
+  await expect(far.getByLabel("Why")).toBeFocused();
   await far.getByLabel("Why").fill("rented for a week");
+  await expect(far.getByText("Say why, for the others.")).toHaveCount(0);
   expect(await seriousFaults(page)).toEqual([]);
   await far.getByRole("button", { name: "Put aside", exact: true }).click();
   await expect(advice).toHaveCount(1);

@@ -109,7 +109,11 @@ test("a large fleet streams: the page shows all of them, stays calm under the po
   await expect(page.getByRole("list", { name: "Steps by epoch, in words" })).toContainText("5,001 complete, 2 gaps");
   await page.screenshot({ path: "test-results/long-run.png" });
   const steps = page.getByRole("form", { name: "Steps shown" });
+  await steps.getByLabel("From step").fill("the first");
+  await page.keyboard.press("Enter");
+  await expect(steps.getByLabel("From step")).toHaveAccessibleDescription("A step is a whole number.");
   await steps.getByLabel("From step").fill("1000");
+  await expect(steps.getByLabel("From step")).toHaveAccessibleDescription("");
   await steps.getByLabel("To step").fill("1200");
   await page.keyboard.press("Enter");
   const checkpoints = page.getByRole("table", { name: "Checkpoints" });

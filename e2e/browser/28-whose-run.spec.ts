@@ -58,9 +58,11 @@ test("a node and the machines of a token write the runs that their patterns name
   const dialog = page.getByRole("dialog", { name: "Runs of gpu-1" });
   const field = dialog.getByLabel("May write");
   await field.fill("eval-*, [llama]");
+  await dialog.getByRole("button", { name: "Save" }).click();
   await expect(dialog.getByText(/letters, digits/)).toBeVisible();
-  await expect(dialog.getByRole("button", { name: "Save" })).toBeDisabled();
+  await expect(field).toBeFocused();
   await field.fill("eval-*, test-?");
+  await expect(dialog.getByText(/letters, digits/)).toHaveCount(0);
   await expectSound(page, "the dialog");
   await dialog.getByRole("button", { name: "Save" }).click();
   await expect(dialog).toBeHidden();
@@ -78,6 +80,11 @@ test("a node and the machines of a token write the runs that their patterns name
 
   await page.goto(`${stage.hub.url}/nodes?add`);
   await page.getByRole("button", { name: "Add node" }).first().click();
+  await page.getByLabel("Machines").fill("0");
+  await page.getByRole("button", { name: "Create token" }).click();
+  await expect(page.getByText("from 1 to 10,000 machines")).toHaveCount(1);
+  await page.getByLabel("Machines").fill("1");
+  await expect(page.getByText("from 1 to 10,000 machines")).toHaveCount(0);
   await page.getByLabel("Runs").fill("mistral-*");
   await page.getByRole("button", { name: "Create token" }).click();
   const madeOf = async () => (await stage.client.tokens.list.query()).find(({ runs }) => runs === "mistral-*");

@@ -64,6 +64,13 @@ test("a restore goes outside of training folders unless somebody chooses one, to
   await showAs(page, "wide");
   await dialog.getByRole("button", { name: "Outside training folders" }).click();
   await expect(dialog.getByRole("alert")).toHaveCount(0);
+  // A wrong path is said once, at its field, and forgotten with the next change.
+  await path.fill("step-200");
+  await path.press("Enter");
+  await expect(dialog.getByText("an absolute folder on the node")).toHaveCount(1);
+  await expect(path).toBeFocused();
+  await path.fill(join(own("gpu-1"), "llama", "step-200"));
+  await expect(dialog.getByText("an absolute folder on the node")).toHaveCount(0);
   await dialog.getByRole("button", { name: /^Restore/ }).click();
   await expect(dialog).toContainText("Restored and verified");
   expect(hashFolder(join(own("gpu-1"), "llama", "step-200"))).toEqual(hashFolder(written));

@@ -29,7 +29,7 @@ test("no page writes markup or code from text", () => {
 });
 
 test("sizes and times are said as this browser chose, on every page", () => {
-  expect(having(/\bformatBytes\b[^;]*from "#protocol\/base\/units/)).toEqual(["app/_ui/sizes.ts"]);
+  expect(having(/\bformatBytes\b[^;]*from "#protocol\/base\/units/)).toEqual(["app/_ui/text/sizes.ts"]);
   // Weeks of the ledger and days of usage are those of UTC, whoever looks.
   expect(having(/toLocale(Time|Date)String|Date\([^)]*\)\.toLocaleString/).toSorted()).toEqual([
     "app/_buckets/usage-words.ts",

@@ -49,7 +49,7 @@ export const root = {
     {
       situation: "A chart over the days on which clocks are put on and back",
       outcome: "Each day has one tick, at its midnight.",
-      test: "app/_ui/chart-scale.test.ts > %s: each day has one tick, at its midnight",
+      test: "app/_ui/charts/chart-scale.test.ts > %s: each day has one tick, at its midnight",
     },
     {
       situation: "The trash is emptied in a bucket that keeps versions, or has an object lock",

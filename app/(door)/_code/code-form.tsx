@@ -3,13 +3,14 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "next/navigation";
 import { useState, useSyncExternalStore } from "react";
 import type { CodeKind } from "#protocol/fleet/people.ts";
-import { hub } from "../../_hub/client.ts";
-import { FaultNote } from "../../_hub/fault-note.tsx";
-import { statusQuery } from "../../_hub/queries.ts";
-import { useAction } from "../../_hub/use-action.ts";
-import { Button } from "../../_ui/button.tsx";
-import { TextField } from "../../_ui/text-field.tsx";
-import { Panel } from "../../_ui/panel.tsx";
+import { hub } from "../../_hub/queries/client.ts";
+import { Form, FormFault } from "../../_forms/form.tsx";
+import { FaultNote } from "../../_hub/faults/fault-note.tsx";
+import { statusQuery } from "../../_hub/queries/queries.ts";
+import { useAction } from "../../_hub/actions/use-action.ts";
+import { Button } from "../../_ui/controls/button.tsx";
+import { TextField } from "../../_forms/text-field.tsx";
+import { Panel } from "../../_ui/layout/panel.tsx";
 import { SHORTEST_PASSWORD } from "#protocol/base/password.ts";
 
 const WORDS: Record<CodeKind, { title: string; about: string; button: string; busy: string }> = {
@@ -49,19 +50,13 @@ export function CodeForm({ kind }: { kind: CodeKind }) {
   /** Null until the page has looked: the server never sees what stands behind the `#`. */
   const code = useSyncExternalStore<string | null>(onHashChange, codeInHash, () => null);
   const [typed, setTyped] = useState({ password: "", again: "" });
-  const [wrong, setWrong] = useState<{ password?: string; again?: string }>({});
   const take = useAction((input: { code: string; password: string }) =>
     kind === "invitation" ? hub.auth.acceptInvitation.mutate(input) : hub.auth.resetPassword.mutate(input),
   );
   const words = WORDS[kind];
-  const set = (part: Partial<typeof typed>): void => {
-    setTyped((old) => ({ ...old, ...part }));
-    setWrong({});
-  };
+  const set = (part: Partial<typeof typed>): void => setTyped((old) => ({ ...old, ...part }));
   const submit = (): void => {
-    const found = wrongWith(typed);
-    setWrong(found);
-    if (Object.keys(found).length > 0 || code === null) return;
+    if (code === null) return;
     take.run({ code, password: typed.password }, (answer) => {
       client.setQueryData(statusQuery().queryKey, answer);
       router.replace("/");
@@ -77,19 +72,12 @@ export function CodeForm({ kind }: { kind: CodeKind }) {
         <FaultNote fault={{ code: "CODE_REFUSED", detail: "its end is missing: copy the whole link" }} />
       ) : (
         <Panel>
-          <form
-            aria-label={words.title}
-            noValidate
-            className="px-4 py-3"
-            onSubmit={(event) => {
-              event.preventDefault();
-              submit();
-            }}
-          >
+          <Form label={words.title} className="px-4 py-3" errors={wrongWith(typed)} actions={[take]} onSubmit={submit}>
             <TextField
               label="Password"
               hint={`At least ${SHORTEST_PASSWORD} characters.`}
-              error={wrong.password}
+              path="password"
+              required
               type="password"
               autoComplete="new-password"
               value={typed.password}
@@ -97,23 +85,20 @@ export function CodeForm({ kind }: { kind: CodeKind }) {
             />
             <TextField
               label="Once more"
-              error={wrong.again}
+              path="again"
+              required
               type="password"
               autoComplete="new-password"
               value={typed.again}
               onChange={(value) => set({ again: value })}
             />
-            {take.fault !== null && (
-              <div className="py-2">
-                <FaultNote fault={take.fault} />
-              </div>
-            )}
+            <FormFault />
             <div className="flex justify-end pt-2">
               <Button type="submit" look="main" disabled={take.busy || code === null}>
                 {take.busy ? words.busy : words.button}
               </Button>
             </div>
-          </form>
+          </Form>
         </Panel>
       )}
     </>

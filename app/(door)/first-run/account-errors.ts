@@ -1,19 +1,22 @@
-import { setupInput } from "#protocol/wire/requests.ts";
+import { SHORTEST_PASSWORD } from "#protocol/base/password.ts";
 
 export interface AccountDraft {
   code: string;
   email: string;
   password: string;
 }
-export type AccountErrors = { [Field in keyof AccountDraft]?: string | undefined };
+export type AccountErrors = { [Field in keyof AccountDraft]?: string };
 
-/** What the hub would say about each field, by the same rules, before it is asked; empty when it would take them. */
-export function accountErrors(draft: AccountDraft): AccountErrors {
-  const errors: AccountErrors = {};
-  for (const issue of setupInput.safeParse(draft).error?.issues ?? []) {
-    const field = issue.path[0];
-    if (field === "email" || field === "password") errors[field] ??= issue.message;
-    if (field === "code") errors.code ??= draft.code === "" ? "the code from the hub's console" : issue.message;
-  }
-  return errors;
+/**
+ * Returns what is plainly wrong with each field; empty when the hub is to be asked. The page loads no parser for it: the hub judges
+ * by the whole rules, and its answer stands at the same field.
+ */
+export function accountErrors({ code, email, password }: AccountDraft): AccountErrors {
+  return {
+    ...(code.trim() === "" ? { code: "The code from the hub's console." } : {}),
+    ...(/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(email.trim()) ? {} : { email: "This does not look like an e-mail address." }),
+    ...(password.length < SHORTEST_PASSWORD
+      ? { password: `A password has at least ${SHORTEST_PASSWORD} characters.` }
+      : {}),
+  };
 }

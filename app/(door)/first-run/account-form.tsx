@@ -1,52 +1,39 @@
 "use client";
 import { useState } from "react";
 import type { HubStatus } from "#protocol/wire/views.ts";
-import { hub } from "../../_hub/client.ts";
-import { FaultNote } from "../../_hub/fault-note.tsx";
-import { useAction } from "../../_hub/use-action.ts";
-import { Button } from "../../_ui/button.tsx";
-import { TextField } from "../../_ui/text-field.tsx";
-import type { AccountErrors } from "./account-errors.ts";
+import { hub } from "../../_hub/queries/client.ts";
+import { Form, FormFault } from "../../_forms/form.tsx";
+import { useAction } from "../../_hub/actions/use-action.ts";
+import { Button } from "../../_ui/controls/button.tsx";
+import { TextField } from "../../_forms/text-field.tsx";
+import { accountErrors } from "./account-errors.ts";
 import { SHORTEST_PASSWORD } from "#protocol/base/password.ts";
 
 /** The first account. Whoever can read the hub's console holds the code; nobody else can take the hub. */
 export function AccountForm({ onDone }: { onDone: (status: HubStatus) => void }) {
   const [typed, setTyped] = useState({ code: "", email: "", password: "" });
-  /** What is wrong with each field, once it was asked for. */
-  const [wrong, setWrong] = useState<AccountErrors>({});
   const setup = useAction((input: typeof typed) => hub.auth.setup.mutate(input));
-  const set = (part: Partial<typeof typed>): void => {
-    setTyped((old) => ({ ...old, ...part }));
-    setWrong((old) => ({ ...old, ...Object.fromEntries(Object.keys(part).map((field) => [field, undefined])) }));
-  };
-  const submit = async (): Promise<void> => {
-    const draft = { ...typed, code: typed.code.trim() };
-    // The rules come with the parser they are written in: only when there is something to check.
-    const { accountErrors } = await import("./account-errors.ts");
-    const errors = accountErrors(draft);
-    setWrong(errors);
-    if (Object.keys(errors).length === 0) setup.run(draft, onDone);
-  };
+  const set = (part: Partial<typeof typed>): void => setTyped((old) => ({ ...old, ...part }));
   return (
-    <form
-      aria-label="First account"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        void submit();
-      }}
+    <Form
+      label="First account"
+      errors={accountErrors(typed)}
+      actions={[setup]}
+      onSubmit={() => setup.run({ ...typed, code: typed.code.trim() }, onDone)}
     >
       <TextField
         label="Setup code"
         hint="The hub printed it on its console when it started; it is good for an hour. In a container, look at its log."
-        error={wrong.code}
+        path="code"
+        required
         kind="code"
         value={typed.code}
         onChange={(value) => set({ code: value })}
       />
       <TextField
         label="E-mail"
-        error={wrong.email}
+        path="email"
+        required
         type="email"
         autoComplete="username"
         value={typed.email}
@@ -55,22 +42,19 @@ export function AccountForm({ onDone }: { onDone: (status: HubStatus) => void })
       <TextField
         label="Password"
         hint={`At least ${SHORTEST_PASSWORD} characters.`}
-        error={wrong.password}
+        path="password"
+        required
         type="password"
         autoComplete="new-password"
         value={typed.password}
         onChange={(value) => set({ password: value })}
       />
-      {setup.fault !== null && (
-        <div className="py-2">
-          <FaultNote fault={setup.fault} />
-        </div>
-      )}
+      <FormFault />
       <div className="flex justify-end pt-2">
         <Button type="submit" look="main" disabled={setup.busy}>
           {setup.busy ? "Creating" : "Create account"}
         </Button>
       </div>
-    </form>
+    </Form>
   );
 }

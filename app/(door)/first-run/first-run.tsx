@@ -2,17 +2,17 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "next/navigation";
 import { useEffect, type ReactNode } from "react";
-import { FaultNote } from "../../_hub/fault-note.tsx";
-import { faultOf } from "../../_hub/fault-of.ts";
-import { PersonProvider } from "../../_hub/person.tsx";
-import { profilesQuery, statusQuery } from "../../_hub/queries.ts";
-import { useLiveLink } from "../../_hub/use-live-link.ts";
-import { ButtonLink } from "../../_ui/button.tsx";
-import { Panel } from "../../_ui/panel.tsx";
-import { Skeleton } from "../../_ui/skeleton.tsx";
+import { FaultNote } from "../../_hub/faults/fault-note.tsx";
+import { faultOf } from "../../_hub/faults/fault-of.ts";
+import { PersonProvider } from "../../_hub/session/person.tsx";
+import { profilesQuery, statusQuery } from "../../_hub/queries/queries.ts";
+import { useLiveLink } from "../../_hub/live/use-live-link.ts";
+import { ButtonLink } from "../../_ui/controls/button.tsx";
+import { Panel } from "../../_ui/layout/panel.tsx";
+import { Skeleton } from "../../_ui/loading/skeleton.tsx";
 import { AccountForm } from "./account-form.tsx";
 import { StepWords } from "./step-words.tsx";
-import { onDemand } from "../../_ui/on-demand.tsx";
+import { onDemand } from "../../_ui/loading/on-demand.tsx";
 
 const AddNodeForm = onDemand(() => import("../../_add-node/add-node-form.tsx").then((module) => module.AddNodeForm));
 const ProfileFormView = onDemand(() =>

@@ -1,5 +1,5 @@
-import { classNames } from "../../_ui/class-names.ts";
-import { Mark } from "../../_ui/mark.tsx";
+import { classNames } from "../../_ui/rendering/class-names.ts";
+import { Mark } from "../../_ui/indicators/mark.tsx";
 
 const STEPS = [
   { id: "account", label: "Account" },

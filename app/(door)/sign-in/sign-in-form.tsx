@@ -2,16 +2,16 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRouter, useSearchParams } from "next/navigation";
 import { useEffect, useRef, useState } from "react";
-import { hub } from "../../_hub/client.ts";
-import { FaultNote } from "../../_hub/fault-note.tsx";
-import { Form, FormFault } from "../../_hub/form.tsx";
-import { faultOf } from "../../_hub/fault-of.ts";
-import { safeNext } from "../../_hub/safe-next.ts";
-import { statusQuery } from "../../_hub/queries.ts";
-import { useAction } from "../../_hub/use-action.ts";
-import { Button } from "../../_ui/button.tsx";
-import { TextField } from "../../_ui/text-field.tsx";
-import { Panel } from "../../_ui/panel.tsx";
+import { hub } from "../../_hub/queries/client.ts";
+import { FaultNote } from "../../_hub/faults/fault-note.tsx";
+import { Form, FormFault } from "../../_forms/form.tsx";
+import { faultOf } from "../../_hub/faults/fault-of.ts";
+import { safeNext } from "../../_hub/session/safe-next.ts";
+import { statusQuery } from "../../_hub/queries/queries.ts";
+import { useAction } from "../../_hub/actions/use-action.ts";
+import { Button } from "../../_ui/controls/button.tsx";
+import { TextField } from "../../_forms/text-field.tsx";
+import { Panel } from "../../_ui/layout/panel.tsx";
 
 export function SignInForm() {
   const router = useRouter();

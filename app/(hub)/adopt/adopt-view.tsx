@@ -1,29 +1,41 @@
 "use client";
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { infiniteQueryOptions, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { formatCount } from "#protocol/base/units.ts";
 import { mergeRuns, VERDICT_FILTERS } from "../../_adopt/found-runs.ts";
-import { useAddressWord } from "../../_hub/address.ts";
-import { hub } from "../../_hub/client.ts";
-import { FaultNote } from "../../_hub/fault-note.tsx";
-import { faultOf } from "../../_hub/fault-of.ts";
-import { useWhyNot } from "../../_hub/person.tsx";
-import { profilesQuery } from "../../_hub/queries.ts";
-import { PlainSelect } from "../../_ui/plain-select.tsx";
+import { useAddressWord } from "../../_hub/address/address.ts";
+import { hub } from "../../_hub/queries/client.ts";
+import { FaultNote } from "../../_hub/faults/fault-note.tsx";
+import { faultOf } from "../../_hub/faults/fault-of.ts";
+import { useWhyNot } from "../../_hub/session/person.tsx";
+import { profilesQuery } from "../../_hub/queries/queries.ts";
+import { PlainSelect } from "../../_ui/controls/plain-select.tsx";
 import { Warnings } from "../../_inspect/warnings.tsx";
 import { PageHead } from "../../_shell/page-head.tsx";
-import { SearchField } from "../../_ui/search-field.tsx";
-import { Banner } from "../../_ui/banner.tsx";
-import { Button, ButtonLink } from "../../_ui/button.tsx";
-import { FilterWords } from "../../_ui/filter-words.tsx";
-import { Empty, Panel } from "../../_ui/panel.tsx";
-import { SkeletonRows } from "../../_ui/skeleton.tsx";
-import { onItsWay } from "../../_ui/on-demand.tsx";
-import { visibleText } from "../../_ui/visible-text.ts";
+import { SearchField } from "../../_ui/controls/search-field.tsx";
+import { Banner } from "../../_ui/feedback/banner.tsx";
+import { Button, ButtonLink } from "../../_ui/controls/button.tsx";
+import { FilterWords } from "../../_ui/controls/filter-words.tsx";
+import { Empty, Panel } from "../../_ui/layout/panel.tsx";
+import { SkeletonRows } from "../../_ui/loading/skeleton.tsx";
+import { onItsWay } from "../../_ui/loading/on-demand.tsx";
+import { visibleText } from "../../_ui/text/visible-text.ts";
 
 // Shown when the bucket has answered.
 const FoundRun = onItsWay(() => import("../../_adopt/found-run.tsx").then((module) => module.FoundRun));
 
 const first = (): string | null => null;
+
+/** Looks through what lies below a prefix, a page of objects at a time. */
+const foundQuery = ({ profileId, prefix }: { profileId: string; prefix: string }) =>
+  infiniteQueryOptions({
+    queryKey: ["checkpoints", "found", profileId, prefix],
+    queryFn: ({ pageParam, signal }) =>
+      hub.inspect.recognise.query({ profileId, prefix, cursor: pageParam }, { signal }),
+    initialPageParam: first(),
+    getNextPageParam: (page) => page.cursor,
+    retry: false,
+    refetchOnWindowFocus: false,
+  });
 
 /** Which checkpoints of other tools lie in a bucket, and making them Tidemark's to restore. */
 export function AdoptView() {
@@ -35,35 +47,18 @@ export function AdoptView() {
   const profile = profiles.data?.find(({ id }) => id === chosen) ?? profiles.data?.[0];
   const profileId = profile?.id ?? "";
   const found = useInfiniteQuery({
-    queryKey: ["checkpoints", "found", profileId, prefix],
-    queryFn: ({ pageParam, signal }) =>
-      hub.inspect.recognise.query({ profileId, prefix, cursor: pageParam }, { signal }),
-    initialPageParam: first(),
-    getNextPageParam: (page) => page.cursor,
+    ...foundQuery({ profileId, prefix }),
     enabled: profileId !== "" && whyNot === null,
-    retry: false,
-    refetchOnWindowFocus: false,
   });
   const pages = found.data?.pages ?? [];
   const runs = mergeRuns(pages);
   const steps = runs.flatMap((run) => run.steps);
   const adopted = Object.assign({}, ...pages.map((page) => page.adopted)) as Record<string, string>;
-  const sum = (key: "objects" | "others" | "own" | "omitted") => pages.reduce((total, page) => total + page[key], 0);
   const filter = VERDICT_FILTERS.find(({ id }) => id === show) ?? VERDICT_FILTERS[0];
   const shown = runs
     .map((run) => ({ ...run, steps: run.steps.filter(({ verdict }) => filter.id === "all" || verdict === filter.id) }))
     .filter((run) => run.steps.length > 0);
-  if (profiles.data?.length === 0)
-    return (
-      <>
-        <PageHead title="Found in the bucket" />
-        <Panel>
-          <Empty title="No bucket yet" action={<ButtonLink href="/buckets">Buckets</ButtonLink>}>
-            Add a bucket first; then what other tools left in it can be adopted.
-          </Empty>
-        </Panel>
-      </>
-    );
+  if (profiles.data?.length === 0) return <NoBucket />;
   return (
     <>
       <PageHead
@@ -104,13 +99,7 @@ export function AdoptView() {
               count: one.id === "all" ? steps.length : steps.filter(({ verdict }) => verdict === one.id).length,
             }))}
           />
-          {found.data !== undefined && (
-            <span className="nums ml-auto text-12 text-faint">
-              {formatCount(sum("objects"))} objects looked at, {formatCount(sum("own"))} of them Tidemark's,{" "}
-              {formatCount(sum("others"))} no checkpoint's
-              {sum("omitted") > 0 && `, ${formatCount(sum("omitted"))} checkpoints left out`}
-            </span>
-          )}
+          {found.data !== undefined && <LookedAt pages={pages} />}
         </div>
         <div className="px-4 empty:hidden">
           <Warnings warnings={pages.flatMap(({ warnings }) => warnings)} />
@@ -148,6 +137,33 @@ export function AdoptView() {
           </Button>
         </div>
       )}
+    </>
+  );
+}
+
+type Counts = Record<"objects" | "others" | "own" | "omitted", number>;
+
+/** Says how many objects were looked at, and whose they are. */
+function LookedAt({ pages }: { pages: readonly Counts[] }) {
+  const sum = (key: keyof Counts): number => pages.reduce((total, page) => total + page[key], 0);
+  return (
+    <span className="nums ml-auto text-12 text-faint">
+      {formatCount(sum("objects"))} objects looked at, {formatCount(sum("own"))} of them Tidemark's,{" "}
+      {formatCount(sum("others"))} no checkpoint's
+      {sum("omitted") > 0 && `, ${formatCount(sum("omitted"))} checkpoints left out`}
+    </span>
+  );
+}
+
+function NoBucket() {
+  return (
+    <>
+      <PageHead title="Found in the bucket" />
+      <Panel>
+        <Empty title="No bucket yet" action={<ButtonLink href="/buckets">Buckets</ButtonLink>}>
+          Add a bucket first; then what other tools left in it can be adopted.
+        </Empty>
+      </Panel>
     </>
   );
 }

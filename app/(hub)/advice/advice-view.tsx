@@ -1,9 +1,9 @@
 "use client";
 import { AdvicePanel } from "../../_advice/advice-panel.tsx";
-import { useAddressWord } from "../../_hub/address.ts";
+import { useAddressWord } from "../../_hub/address/address.ts";
 import { PageHead } from "../../_shell/page-head.tsx";
-import { onDemand } from "../../_ui/on-demand.tsx";
-import { Tabs } from "../../_ui/tabs.tsx";
+import { onDemand } from "../../_ui/loading/on-demand.tsx";
+import { Tabs } from "../../_ui/layout/tabs.tsx";
 
 const ThresholdsPanel = onDemand(() =>
   import("../../_advice/thresholds-panel.tsx").then((module) => module.ThresholdsPanel),

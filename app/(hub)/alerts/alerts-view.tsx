@@ -2,14 +2,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { formatCount } from "#protocol/base/units.ts";
 import { FiringPanel } from "../../_alerts/firing-panel.tsx";
-import { useAddressWord } from "../../_hub/address.ts";
-import { hub } from "../../_hub/client.ts";
-import { useWhyNot } from "../../_hub/person.tsx";
-import { activeAlertsQuery, alertChannelsQuery, alertRulesQuery } from "../../_hub/queries.ts";
+import { useAddressWord } from "../../_hub/address/address.ts";
+import { hub } from "../../_hub/queries/client.ts";
+import { useWhyNot } from "../../_hub/session/person.tsx";
+import { activeAlertsQuery, alertChannelsQuery, alertRulesQuery } from "../../_hub/queries/queries.ts";
 import { PageHead } from "../../_shell/page-head.tsx";
-import { Button, ButtonLink } from "../../_ui/button.tsx";
-import { onDemand } from "../../_ui/on-demand.tsx";
-import { Tabs } from "../../_ui/tabs.tsx";
+import { Button, ButtonLink } from "../../_ui/controls/button.tsx";
+import { onDemand } from "../../_ui/loading/on-demand.tsx";
+import { Tabs } from "../../_ui/layout/tabs.tsx";
 
 const ChannelsPanel = onDemand(() => import("../../_alerts/channels-panel.tsx").then((module) => module.ChannelsPanel));
 const HistoryPanel = onDemand(() => import("../../_alerts/history-panel.tsx").then((module) => module.HistoryPanel));

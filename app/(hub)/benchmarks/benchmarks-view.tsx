@@ -4,10 +4,10 @@ import { useState } from "react";
 import { BenchList } from "../../_benchmarks/bench-list.tsx";
 import { benchmarksQuery } from "../../_benchmarks/bench-queries.ts";
 import { KeysPanel } from "../../_benchmarks/keys-panel.tsx";
-import { useWhyNot } from "../../_hub/person.tsx";
+import { useWhyNot } from "../../_hub/session/person.tsx";
 import { PageHead } from "../../_shell/page-head.tsx";
-import { Button } from "../../_ui/button.tsx";
-import { onDemand } from "../../_ui/on-demand.tsx";
+import { Button } from "../../_ui/controls/button.tsx";
+import { onDemand } from "../../_ui/loading/on-demand.tsx";
 
 const StartDialog = onDemand(() => import("../../_benchmarks/start-dialog.tsx").then((module) => module.StartDialog));
 

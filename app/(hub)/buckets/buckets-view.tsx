@@ -1,18 +1,18 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import { formatCount } from "#protocol/base/units.ts";
-import { useAddressWord } from "../../_hub/address.ts";
-import { FaultNote } from "../../_hub/fault-note.tsx";
-import { faultOf } from "../../_hub/fault-of.ts";
-import { useWhyNot } from "../../_hub/person.tsx";
-import { profilesQuery } from "../../_hub/queries.ts";
+import { useAddressWord } from "../../_hub/address/address.ts";
+import { FaultNote } from "../../_hub/faults/fault-note.tsx";
+import { faultOf } from "../../_hub/faults/fault-of.ts";
+import { useWhyNot } from "../../_hub/session/person.tsx";
+import { profilesQuery } from "../../_hub/queries/queries.ts";
 import { PageHead } from "../../_shell/page-head.tsx";
-import { Button } from "../../_ui/button.tsx";
-import { Empty, Panel } from "../../_ui/panel.tsx";
-import { SkeletonRows } from "../../_ui/skeleton.tsx";
+import { Button } from "../../_ui/controls/button.tsx";
+import { Empty, Panel } from "../../_ui/layout/panel.tsx";
+import { SkeletonRows } from "../../_ui/loading/skeleton.tsx";
 import { BucketCard } from "./bucket-card.tsx";
-import { onDemand } from "../../_ui/on-demand.tsx";
-import { formatBytes } from "../../_ui/sizes.ts";
+import { onDemand } from "../../_ui/loading/on-demand.tsx";
+import { formatBytes } from "../../_ui/text/sizes.ts";
 
 const ProfileDialog = onDemand(() => import("./profile-dialog.tsx").then((module) => module.ProfileDialog));
 const CorsDialog = onDemand(() => import("../../_buckets/cors-dialog.tsx").then((module) => module.CorsDialog));

@@ -1,9 +1,9 @@
 "use client";
 import type { ProfileView } from "#protocol/wire/profile-views.ts";
 import { ProfileFormView } from "../../_buckets/profile-form.tsx";
-import { Dialog } from "../../_ui/dialog.tsx";
-import { say } from "../../_ui/toast.tsx";
-import { visibleText } from "../../_ui/visible-text.ts";
+import { Dialog } from "../../_ui/layout/dialog.tsx";
+import { say } from "../../_ui/feedback/toast.tsx";
+import { visibleText } from "../../_ui/text/visible-text.ts";
 
 export function ProfileDialog({ edited, onClose }: { edited: ProfileView | null; onClose: () => void }) {
   return (

@@ -2,10 +2,10 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { formatCount } from "#protocol/base/units.ts";
 import type { ProfileView } from "#protocol/wire/profile-views.ts";
-import { hub } from "../../_hub/client.ts";
-import { ConfirmDialog, REMOVE_WORDS } from "../../_hub/confirm-dialog.tsx";
-import { say } from "../../_ui/toast.tsx";
-import { visibleText } from "../../_ui/visible-text.ts";
+import { hub } from "../../_hub/queries/client.ts";
+import { ConfirmDialog, REMOVE_WORDS } from "../../_hub/actions/confirm-dialog.tsx";
+import { say } from "../../_ui/feedback/toast.tsx";
+import { visibleText } from "../../_ui/text/visible-text.ts";
 
 export function RemoveDialog({ view, onClose }: { view: ProfileView; onClose: () => void }) {
   const client = useQueryClient();

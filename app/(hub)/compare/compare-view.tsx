@@ -1,23 +1,23 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "../../_ui/link.tsx";
+import { Link } from "../../_ui/navigation/link.tsx";
 import { useSearchParams } from "next/navigation";
 import { formatCount } from "#protocol/base/units.ts";
 import type { CheckpointView } from "#protocol/wire/views.ts";
-import { useAddressWords } from "../../_hub/address.ts";
-import { FaultNote } from "../../_hub/fault-note.tsx";
-import { faultOf, notThere } from "../../_hub/fault-of.ts";
-import { checkpointQuery } from "../../_hub/queries.ts";
-import { useTitle } from "../../_hub/title.ts";
+import { useAddressWords } from "../../_hub/address/address.ts";
+import { FaultNote } from "../../_hub/faults/fault-note.tsx";
+import { faultOf, notThere } from "../../_hub/faults/fault-of.ts";
+import { checkpointQuery } from "../../_hub/queries/queries.ts";
+import { useTitle } from "../../_hub/address/title.ts";
 import { ComparedPanel } from "../../_inspect/compared-panel.tsx";
 import { compareQuery, stepsQuery } from "../../_inspect/queries.ts";
 import { StepChoice } from "../../_inspect/step-choice.tsx";
 import { PageHead } from "../../_shell/page-head.tsx";
-import { Button, ButtonLink } from "../../_ui/button.tsx";
-import { Empty, Panel } from "../../_ui/panel.tsx";
-import { SkeletonRows } from "../../_ui/skeleton.tsx";
-import { visibleText } from "../../_ui/visible-text.ts";
-import { formatBytes } from "../../_ui/sizes.ts";
+import { Button, ButtonLink } from "../../_ui/controls/button.tsx";
+import { Empty, Panel } from "../../_ui/layout/panel.tsx";
+import { SkeletonRows } from "../../_ui/loading/skeleton.tsx";
+import { visibleText } from "../../_ui/text/visible-text.ts";
+import { formatBytes } from "../../_ui/text/sizes.ts";
 
 const nameOf = ({ run, step }: Pick<CheckpointView, "run" | "step">): string =>
   `${visibleText(run)} step ${formatCount(step)}`;

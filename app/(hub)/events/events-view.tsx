@@ -4,15 +4,15 @@ import type { EventRow } from "#protocol/wire/views.ts";
 import { EventEntry } from "../../_events/event-entry.tsx";
 import { EVENT_KINDS, EVENT_LABELS } from "../../_events/event-kinds.ts";
 import { useFoundEvents } from "../../_events/use-found-events.ts";
-import { useAddressWord, useAddressWords } from "../../_hub/address.ts";
-import { Listed } from "../../_hub/listed.tsx";
+import { useAddressWord, useAddressWords } from "../../_hub/address/address.ts";
+import { Listed } from "../../_hub/queries/listed.tsx";
 import { PageHead } from "../../_shell/page-head.tsx";
-import { SearchField } from "../../_ui/search-field.tsx";
-import { Button } from "../../_ui/button.tsx";
-import { DayRange } from "../../_ui/day-range.tsx";
-import { Empty, Panel } from "../../_ui/panel.tsx";
-import { PlainSelect } from "../../_ui/plain-select.tsx";
-import { longDay } from "../../_ui/times.ts";
+import { SearchField } from "../../_ui/controls/search-field.tsx";
+import { Button } from "../../_ui/controls/button.tsx";
+import { DayRange } from "../../_ui/controls/day-range.tsx";
+import { Empty, Panel } from "../../_ui/layout/panel.tsx";
+import { PlainSelect } from "../../_ui/controls/plain-select.tsx";
+import { longDay } from "../../_ui/text/times.ts";
 
 const KIND_CHOICES = [
   { value: "any", label: "All kinds" },

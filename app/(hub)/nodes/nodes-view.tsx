@@ -3,22 +3,22 @@ import { isHeard } from "#protocol/fleet/node-status.ts";
 import { useDeferredValue, useState } from "react";
 import { formatCount } from "#protocol/base/units.ts";
 import type { NodeRow } from "#protocol/wire/views.ts";
-import { useAddressWord } from "../../_hub/address.ts";
-import { useNodes } from "../../_hub/live.tsx";
+import { useAddressWord } from "../../_hub/address/address.ts";
+import { useNodes } from "../../_hub/live/live.tsx";
 import { matchesWords, NODE_FILTERS, parseNodeFilter, passesFilter } from "../../_nodes/node-filter.ts";
 import { nextOrder, nodeOrderOf, SORTABLE } from "../../_nodes/node-order.ts";
 import { createSorter } from "../../_nodes/sort-again.ts";
 import { ListTools, useNodeColumns } from "../../_nodes/list-tools.tsx";
 import { columnsOf } from "../../_nodes/node-columns.ts";
-import { Button } from "../../_ui/button.tsx";
-import { FilterWords } from "../../_ui/filter-words.tsx";
-import { Empty, Panel } from "../../_ui/panel.tsx";
+import { Button } from "../../_ui/controls/button.tsx";
+import { FilterWords } from "../../_ui/controls/filter-words.tsx";
+import { Empty, Panel } from "../../_ui/layout/panel.tsx";
 import { PageHead } from "../../_shell/page-head.tsx";
-import { SearchField } from "../../_ui/search-field.tsx";
-import { SkeletonRows } from "../../_ui/skeleton.tsx";
+import { SearchField } from "../../_ui/controls/search-field.tsx";
+import { SkeletonRows } from "../../_ui/loading/skeleton.tsx";
 import { useDialogs } from "../../_shell/dialogs.tsx";
-import { useWhyNot } from "../../_hub/person.tsx";
-import { onDemand } from "../../_ui/on-demand.tsx";
+import { useWhyNot } from "../../_hub/session/person.tsx";
+import { onDemand } from "../../_ui/loading/on-demand.tsx";
 
 // Either of the two is loaded.
 const NodeTable = onDemand(
@@ -54,7 +54,6 @@ export function NodesView() {
   ).map((node) => node.id);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [ordering, setOrdering] = useState(false);
-  const mayNotOrder = useWhyNot("operator");
   // What is not on the page any more is not chosen: an order reaches what the person sees, or could scroll to.
   const meant = ids.filter((id) => chosen.has(id));
   const choose = (id: string): void => {
@@ -96,56 +95,27 @@ export function NodesView() {
           <ListTools view={view} onView={setView} sort={sortWord} onSort={setSort} />
         </div>
         {meant.length > 0 && (
-          <div className="sticky top-0 z-20 flex flex-wrap items-center gap-2 border-b border-line bg-sunk px-4 py-2">
-            <output className="nums font-mid">{formatCount(meant.length)} chosen</output>
-            <span className="flex-1" />
-            {meant.length < ids.length && (
-              <Button size="small" look="quiet" onClick={() => setChosen(new Set(ids))}>
-                Choose all {formatCount(ids.length)}
-              </Button>
-            )}
-            <Button size="small" look="quiet" onClick={() => setChosen(new Set())}>
-              Choose none
-            </Button>
-            <Button
-              size="small"
-              disabled={mayNotOrder !== null}
-              title={mayNotOrder ?? undefined}
-              onClick={() => setOrdering(true)}
-            >
-              Order…
-            </Button>
-          </div>
+          <ChosenBar
+            chosen={meant.length}
+            all={ids.length}
+            onAll={() => setChosen(new Set(ids))}
+            onNone={() => setChosen(new Set())}
+            onOrder={() => setOrdering(true)}
+          />
         )}
         {nodes === null ? (
           <SkeletonRows rows={8} label="Loading nodes" />
         ) : all.length === 0 ? (
-          <Empty
-            title="No node yet"
-            action={
-              <Button look="main" onClick={dialogs.addNode}>
-                Add node
-              </Button>
-            }
-          >
-            A node is a machine that runs the Tidemark worker. Add one and its checkpoints are kept safe from then on.
-          </Empty>
+          <NoNodes onAdd={dialogs.addNode} />
         ) : ids.length === 0 ? (
-          <Empty
-            title="No node matches"
-            action={
-              <Button
-                onClick={() => {
-                  if (typed !== "") setTyped("");
-                  else setShow("all");
-                }}
-              >
-                {typed === "" ? "Show all nodes" : "Clear the filter"}
-              </Button>
-            }
-          >
-            {formatCount(all.length)} nodes are known; none fits this filter.
-          </Empty>
+          <NoMatch
+            known={all.length}
+            isTyped={typed !== ""}
+            onClear={() => {
+              if (typed !== "") setTyped("");
+              else setShow("all");
+            }}
+          />
         ) : view === "tiles" ? (
           <NodeTiles ids={ids} label="Nodes" asked={sortWord} choice={{ chosen, onChoose: choose }} />
         ) : (
@@ -173,5 +143,62 @@ export function NodesView() {
         />
       )}
     </>
+  );
+}
+
+interface ChosenBarProps {
+  /** How many nodes are chosen, and how many the list has. */
+  chosen: number;
+  all: number;
+  onAll: () => void;
+  onNone: () => void;
+  onOrder: () => void;
+}
+
+/** Says how many nodes are chosen, and what can be done with them. */
+function ChosenBar({ chosen, all, onAll, onNone, onOrder }: ChosenBarProps) {
+  const mayNotOrder = useWhyNot("operator");
+  return (
+    <div className="sticky top-0 z-20 flex flex-wrap items-center gap-2 border-b border-line bg-sunk px-4 py-2">
+      <output className="nums font-mid">{formatCount(chosen)} chosen</output>
+      <span className="flex-1" />
+      {chosen < all && (
+        <Button size="small" look="quiet" onClick={onAll}>
+          Choose all {formatCount(all)}
+        </Button>
+      )}
+      <Button size="small" look="quiet" onClick={onNone}>
+        Choose none
+      </Button>
+      <Button size="small" disabled={mayNotOrder !== null} title={mayNotOrder ?? undefined} onClick={onOrder}>
+        Order…
+      </Button>
+    </div>
+  );
+}
+
+function NoNodes({ onAdd }: { onAdd: () => void }) {
+  return (
+    <Empty
+      title="No node yet"
+      action={
+        <Button look="main" onClick={onAdd}>
+          Add node
+        </Button>
+      }
+    >
+      A node is a machine that runs the Tidemark worker. Add one and its checkpoints are kept safe from then on.
+    </Empty>
+  );
+}
+
+function NoMatch({ known, isTyped, onClear }: { known: number; isTyped: boolean; onClear: () => void }) {
+  return (
+    <Empty
+      title="No node matches"
+      action={<Button onClick={onClear}>{isTyped ? "Clear the filter" : "Show all nodes"}</Button>}
+    >
+      {formatCount(known)} nodes are known; none fits this filter.
+    </Empty>
   );
 }

@@ -2,21 +2,21 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "next/navigation";
 import { useEffect, useState } from "react";
-import { useAddressWord, useAddressWords } from "../../_hub/address.ts";
-import { FaultNote } from "../../_hub/fault-note.tsx";
-import { roleAllows, usePerson } from "../../_hub/person.tsx";
-import { sessionsQuery, statusQuery } from "../../_hub/queries.ts";
-import { signOut } from "../../_hub/sign-out.ts";
-import { useAction } from "../../_hub/use-action.ts";
+import { useAddressWord, useAddressWords } from "../../_hub/address/address.ts";
+import { FaultNote } from "../../_hub/faults/fault-note.tsx";
+import { roleAllows, usePerson } from "../../_hub/session/person.tsx";
+import { sessionsQuery, statusQuery } from "../../_hub/queries/queries.ts";
+import { signOut } from "../../_hub/session/sign-out.ts";
+import { useAction } from "../../_hub/actions/use-action.ts";
 import { BrowserPanel } from "../../_settings/browser-panel.tsx";
 import { SessionsPanel } from "../../_settings/sessions-panel.tsx";
 import { PageHead } from "../../_shell/page-head.tsx";
-import { Button } from "../../_ui/button.tsx";
-import { onDemand } from "../../_ui/on-demand.tsx";
+import { Button } from "../../_ui/controls/button.tsx";
+import { onDemand } from "../../_ui/loading/on-demand.tsx";
 import { SettingLine } from "../../_settings/setting-line.tsx";
-import { Panel } from "../../_ui/panel.tsx";
-import { Tabs } from "../../_ui/tabs.tsx";
-import { visibleText } from "../../_ui/visible-text.ts";
+import { Panel } from "../../_ui/layout/panel.tsx";
+import { Tabs } from "../../_ui/layout/tabs.tsx";
+import { visibleText } from "../../_ui/text/visible-text.ts";
 
 const ApiTokensPanel = onDemand(() =>
   import("../../_settings/api-tokens-panel.tsx").then((module) => module.ApiTokensPanel),

@@ -1,12 +1,12 @@
 "use client";
 import { formatCount } from "#protocol/base/units.ts";
-import { useRate } from "../../_hub/choices.ts";
-import { useFleet } from "../../_hub/live.tsx";
+import { useRate } from "../../_hub/preferences/choices.ts";
+import { useFleet } from "../../_hub/live/live.tsx";
 import { PageHead } from "../../_shell/page-head.tsx";
-import { onItsWay } from "../../_ui/on-demand.tsx";
+import { onItsWay } from "../../_ui/loading/on-demand.tsx";
 import { TransfersPanel } from "../../_transfers/transfers-panel.tsx";
 
-const JobsPanel = onItsWay(() => import("../../_browse/jobs-panel.tsx").then((module) => module.JobsPanel));
+const JobsPanel = onItsWay(() => import("../../_browse/jobs/jobs-panel.tsx").then((module) => module.JobsPanel));
 
 const ThisBrowserPanel = onItsWay(() =>
   import("../../_browser-transfers/this-browser-panel.tsx").then((module) => module.ThisBrowserPanel),

@@ -3,40 +3,48 @@ import { usePrefetchQuery, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { formatCount } from "#protocol/base/units.ts";
 import type { ProfileView } from "#protocol/wire/profile-views.ts";
-import { UploadButton } from "../../../_browser-transfers/upload-button.tsx";
-import { useWhyNot } from "../../../_hub/person.tsx";
-import { FaultNote } from "../../../_hub/fault-note.tsx";
-import { faultOf } from "../../../_hub/fault-of.ts";
-import { profilesQuery, usageQuery } from "../../../_hub/queries.ts";
-import { useTitle } from "../../../_hub/title.ts";
+import { UploadButton } from "../../../_browser-transfers/uploads/upload-button.tsx";
+import { useWhyNot } from "../../../_hub/session/person.tsx";
+import { FaultNote } from "../../../_hub/faults/fault-note.tsx";
+import { faultOf } from "../../../_hub/faults/fault-of.ts";
+import { profilesQuery, usageQuery } from "../../../_hub/queries/queries.ts";
+import { useTitle } from "../../../_hub/address/title.ts";
 import { BrowseTools } from "../../../_browse/browse-tools.tsx";
-import type { BucketRow } from "../../../_browse/folder.ts";
+import type { BucketRow } from "../../../_browse/folder/folder-pages.ts";
 import { PlacePath } from "../../../_browse/place-path.tsx";
-import { NOTHING_CHOSEN, wantedOf } from "../../../_browse/selection.ts";
+import { NOTHING_CHOSEN } from "../../../_browse/selection/selection.ts";
 import { folderAbove, usePlace } from "../../../_browse/use-place.ts";
-import { useFolder } from "../../../_browse/use-folder.ts";
+import { useFolder } from "../../../_browse/folder/use-folder.ts";
 import { PageHead } from "../../../_shell/page-head.tsx";
-import { Button, ButtonLink } from "../../../_ui/button.tsx";
-import { onDemand, onItsWay } from "../../../_ui/on-demand.tsx";
-import { Panel } from "../../../_ui/panel.tsx";
-import { Skeleton } from "../../../_ui/skeleton.tsx";
-import { visibleText } from "../../../_ui/visible-text.ts";
-import { formatBytes } from "../../../_ui/sizes.ts";
+import { Button, ButtonLink } from "../../../_ui/controls/button.tsx";
+import { onDemand, onItsWay } from "../../../_ui/loading/on-demand.tsx";
+import { Panel } from "../../../_ui/layout/panel.tsx";
+import { Skeleton } from "../../../_ui/loading/skeleton.tsx";
+import { visibleText } from "../../../_ui/text/visible-text.ts";
+import { formatBytes } from "../../../_ui/text/sizes.ts";
 
-const FolderList = onItsWay(() => import("../../../_browse/folder-list.tsx").then((module) => module.FolderList));
-const SelectionBar = onDemand(() => import("../../../_browse/selection-bar.tsx").then((module) => module.SelectionBar));
-const DetailPanel = onDemand(() => import("../../../_browse/detail-panel.tsx").then((module) => module.DetailPanel));
+const FolderList = onItsWay(() =>
+  import("../../../_browse/folder/folder-list.tsx").then((module) => module.FolderList),
+);
+const SelectionBar = onDemand(() =>
+  import("../../../_browse/selection/selection-bar.tsx").then((module) => module.SelectionBar),
+);
+const DetailPanel = onDemand(() =>
+  import("../../../_browse/detail/detail-panel.tsx").then((module) => module.DetailPanel),
+);
 const OrphansPanel = onDemand(() => import("../../../_browse/orphans-panel.tsx").then((module) => module.OrphansPanel));
 const VersionsList = onDemand(() => import("../../../_browse/versions-list.tsx").then((module) => module.VersionsList));
-const JobsPanel = onItsWay(() => import("../../../_browse/jobs-panel.tsx").then((module) => module.JobsPanel));
-const SumUp = onDemand(() => import("../../../_browse/sum-up.tsx").then((module) => module.SumUp));
-const SearchList = onDemand(() => import("../../../_browse/search-list.tsx").then((module) => module.SearchList));
+const JobsPanel = onItsWay(() => import("../../../_browse/jobs/jobs-panel.tsx").then((module) => module.JobsPanel));
+const SumUp = onDemand(() => import("../../../_browse/search/sum-up.tsx").then((module) => module.SumUp));
+const SearchList = onDemand(() =>
+  import("../../../_browse/search/search-list.tsx").then((module) => module.SearchList),
+);
 const UsagePanel = onItsWay(() => import("../../../_buckets/usage-panel.tsx").then((module) => module.UsagePanel));
 const SelectionActions = onDemand(() =>
-  import("../../../_browse/selection-actions.tsx").then((module) => module.SelectionActions),
+  import("../../../_browse/selection/selection-actions.tsx").then((module) => module.SelectionActions),
 );
-const DownloadDialog = onDemand(() =>
-  import("../../../_browser-transfers/download-dialog.tsx").then((module) => module.DownloadDialog),
+const FolderDownload = onDemand(() =>
+  import("../../../_browse/selection/folder-download.tsx").then((module) => module.FolderDownload),
 );
 
 /** One bucket from the inside. */
@@ -82,28 +90,12 @@ function BucketBody({ view }: { view: ProfileView }) {
   const isThere = place.show !== "objects" || state.count > 0 || state.isComplete || state.fault !== null;
   const { profile } = view;
   const [isDownloading, setDownloading] = useState(false);
-  const whyNotDownload = useWhyNot("operator");
   // Ticks that are not shown are not meant.
   const isTicked = place.show === "objects" && selection.chosen.size > 0;
   const lists = { place, selection, onSelect: select, onOpen: open, onUp: up };
   return (
     <>
-      <PageHead
-        title={visibleText(profile.name)}
-        about={
-          <span className="nums">
-            {formatBytes(view.storedBytes)} in {formatCount(view.checkpoints)} complete{" "}
-            {view.checkpoints === 1 ? "checkpoint" : "checkpoints"}
-            {profile.prefix !== "" && (
-              <>
-                {" "}
-                below <span className="font-mono text-12">{visibleText(profile.prefix)}</span>
-              </>
-            )}
-          </span>
-        }
-        actions={<ButtonLink href="/buckets">All buckets</ButtonLink>}
-      />
+      <BucketHead view={view} />
       <PlacePath bucket={profile.bucket} folder={place.folder} href={folderHref} />
       <div
         className={
@@ -117,39 +109,17 @@ function BucketBody({ view }: { view: ProfileView }) {
         )}
         <Panel label="Folder">
           <BrowseTools place={place} go={go}>
-            {place.show === "objects" && place.words === "" && (
-              <Button
-                size="small"
-                disabled={state.count === 0}
-                title="Everything that this list has or will have, folders with all that is below"
-                onClick={() => select({ chosen: new Map([[prefix, null]]), anchor: 0 })}
-              >
-                Choose all
-              </Button>
-            )}
-            <UploadButton profileId={view.id} prefix={place.folder} label="Upload to this folder" />
-            <Button
-              size="small"
-              aria-label={isTicked ? "Download what is chosen…" : "Download this folder…"}
-              whyNot={whyNotDownload}
-              onClick={() => setDownloading(true)}
-            >
-              Download…
-            </Button>
-            <Button
-              size="small"
-              aria-pressed={place.sizes === "shown"}
-              title="Counts each folder on the screen by listing all that is below it"
-              onClick={() => go({ sizes: place.sizes === "shown" ? "" : "shown" }, "step")}
-            >
-              Folder sizes
-            </Button>
-            <Button size="small" onClick={() => setSumming(place.folder)}>
-              Sum up
-            </Button>
-            <Button size="small" onClick={() => setTurn(turn + 1)}>
-              List again
-            </Button>
+            <FolderTools
+              view={view}
+              place={place}
+              go={go}
+              count={state.count}
+              isTicked={isTicked}
+              onAll={() => select({ chosen: new Map([[prefix, null]]), anchor: 0 })}
+              onDownload={() => setDownloading(true)}
+              onSumUp={() => setSumming(place.folder)}
+              onList={() => setTurn(turn + 1)}
+            />
           </BrowseTools>
           {summing === place.folder && (
             <SumUp profileId={view.id} folder={place.folder} onClose={() => setSumming(null)} />
@@ -190,15 +160,90 @@ function BucketBody({ view }: { view: ProfileView }) {
         </>
       )}
       {isDownloading && (
-        <DownloadDialog
-          wanted={
-            isTicked
-              ? wantedOf(selection, { profileId: view.id, from: place.folder })
-              : { kind: "prefix", profileId: view.id, prefix }
-          }
+        <FolderDownload
+          profileId={view.id}
+          place={place}
+          selection={isTicked ? selection : null}
           onClose={() => setDownloading(false)}
         />
       )}
+    </>
+  );
+}
+
+function BucketHead({ view }: { view: ProfileView }) {
+  const { profile } = view;
+  return (
+    <PageHead
+      title={visibleText(profile.name)}
+      about={
+        <span className="nums">
+          {formatBytes(view.storedBytes)} in {formatCount(view.checkpoints)} complete{" "}
+          {view.checkpoints === 1 ? "checkpoint" : "checkpoints"}
+          {profile.prefix !== "" && (
+            <>
+              {" "}
+              below <span className="font-mono text-12">{visibleText(profile.prefix)}</span>
+            </>
+          )}
+        </span>
+      }
+      actions={<ButtonLink href="/buckets">All buckets</ButtonLink>}
+    />
+  );
+}
+
+interface FolderToolsProps extends Pick<ReturnType<typeof usePlace>, "place" | "go"> {
+  view: ProfileView;
+  /** Rows whose place is known. */
+  count: number;
+  /** Some rows are ticked, and shown. */
+  isTicked: boolean;
+  onAll: () => void;
+  onDownload: () => void;
+  onSumUp: () => void;
+  onList: () => void;
+}
+
+/** What can be done with the folder that is shown. */
+function FolderTools(props: FolderToolsProps) {
+  const { view, place, go, count, isTicked, onAll, onDownload, onSumUp, onList } = props;
+  const whyNotDownload = useWhyNot("operator");
+  return (
+    <>
+      {place.show === "objects" && place.words === "" && (
+        <Button
+          size="small"
+          disabled={count === 0}
+          title="Everything that this list has or will have, folders with all that is below"
+          onClick={onAll}
+        >
+          Choose all
+        </Button>
+      )}
+      <UploadButton profileId={view.id} prefix={place.folder} label="Upload to this folder" />
+      <Button
+        size="small"
+        aria-label={isTicked ? "Download what is chosen…" : "Download this folder…"}
+        whyNot={whyNotDownload}
+        onClick={onDownload}
+      >
+        Download…
+      </Button>
+      <Button
+        size="small"
+        aria-pressed={place.sizes === "shown"}
+        title="Counts each folder on the screen by listing all that is below it"
+        onClick={() => go({ sizes: place.sizes === "shown" ? "" : "shown" }, "step")}
+      >
+        Folder sizes
+      </Button>
+      <Button size="small" onClick={onSumUp}>
+        Sum up
+      </Button>
+      <Button size="small" onClick={onList}>
+        List again
+      </Button>
     </>
   );
 }

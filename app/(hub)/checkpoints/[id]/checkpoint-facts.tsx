@@ -1,16 +1,16 @@
 "use client";
-import { Link } from "../../../_ui/link.tsx";
+import { Link } from "../../../_ui/navigation/link.tsx";
 import type { ReactNode } from "react";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import type { CheckpointView } from "#protocol/wire/views.ts";
 import { SummedWords } from "../../../_adopt/summed-words.tsx";
-import { Age } from "../../../_hub/age.tsx";
+import { Age } from "../../../_hub/live/age.tsx";
 import { metricWords, pieceWord } from "../../../_runs/checkpoint-words.ts";
-import { Copy } from "../../../_ui/copy.tsx";
-import { Panel } from "../../../_ui/panel.tsx";
-import { onDemand } from "../../../_ui/on-demand.tsx";
-import { visibleText } from "../../../_ui/visible-text.ts";
-import { fullTime } from "../../../_ui/times.ts";
+import { Copy } from "../../../_ui/controls/copy.tsx";
+import { Panel } from "../../../_ui/layout/panel.tsx";
+import { onDemand } from "../../../_ui/loading/on-demand.tsx";
+import { visibleText } from "../../../_ui/text/visible-text.ts";
+import { fullTime } from "../../../_ui/text/times.ts";
 
 const AdoptionActions = onDemand(() =>
   import("../../../_adopt/adoption-actions.tsx").then((part) => part.AdoptionActions),

@@ -1,10 +1,10 @@
 "use client";
 import { usePathname, useSearchParams } from "next/navigation";
 import type { CheckpointView } from "#protocol/wire/views.ts";
-import { useAddressWord } from "../../../_hub/address.ts";
+import { useAddressWord } from "../../../_hub/address/address.ts";
 import { FileList } from "../../../_inspect/file-list.tsx";
-import { FilterWords } from "../../../_ui/filter-words.tsx";
-import { onDemand } from "../../../_ui/on-demand.tsx";
+import { FilterWords } from "../../../_ui/controls/filter-words.tsx";
+import { onDemand } from "../../../_ui/loading/on-demand.tsx";
 
 const CheckpointInside = onDemand(() =>
   import("../../../_inspect/checkpoint-inside.tsx").then((part) => part.CheckpointInside),

@@ -1,33 +1,35 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "../../../_ui/link.tsx";
+import { Link } from "../../../_ui/navigation/link.tsx";
 import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import { formatCount } from "#protocol/base/units.ts";
 import type { CheckpointView } from "#protocol/wire/views.ts";
-import { PageFault } from "../../../_hub/page-fault.tsx";
-import { DownloadButton } from "../../../_browser-transfers/download-button.tsx";
-import { Age } from "../../../_hub/age.tsx";
-import { useLiveTransfers, useNode } from "../../../_hub/live.tsx";
-import { useWhyNot } from "../../../_hub/person.tsx";
-import { checkpointQuery } from "../../../_hub/queries.ts";
-import { useTitle } from "../../../_hub/title.ts";
+import { PageFault } from "../../../_hub/faults/page-fault.tsx";
+import { DownloadButton } from "../../../_browser-transfers/downloads/download-button.tsx";
+import { Age } from "../../../_hub/live/age.tsx";
+import { useLiveTransfers, useNode } from "../../../_hub/live/live.tsx";
+import { useWhyNot } from "../../../_hub/session/person.tsx";
+import { checkpointQuery } from "../../../_hub/queries/queries.ts";
+import { useTitle } from "../../../_hub/address/title.ts";
 import { KeepPanel } from "../../../_keeping/keep-panel.tsx";
 import { checkpointNote, checkpointState } from "../../../_runs/checkpoint-words.ts";
 import { useDialogs } from "../../../_shell/dialogs.tsx";
 import { PageHead } from "../../../_shell/page-head.tsx";
-import { Button, ButtonLink } from "../../../_ui/button.tsx";
-import { onDemand, onItsWay } from "../../../_ui/on-demand.tsx";
-import { Panel } from "../../../_ui/panel.tsx";
-import { Skeleton, SkeletonRows } from "../../../_ui/skeleton.tsx";
-import { Tag } from "../../../_ui/tag.tsx";
-import { visibleText } from "../../../_ui/visible-text.ts";
+import { Button, ButtonLink } from "../../../_ui/controls/button.tsx";
+import { onDemand, onItsWay } from "../../../_ui/loading/on-demand.tsx";
+import { Panel } from "../../../_ui/layout/panel.tsx";
+import { Skeleton, SkeletonRows } from "../../../_ui/loading/skeleton.tsx";
+import { Tag } from "../../../_ui/indicators/tag.tsx";
+import { visibleText } from "../../../_ui/text/visible-text.ts";
 import { VerifyButton } from "../../../_verifying/verify-button.tsx";
-import { formatBytes } from "../../../_ui/sizes.ts";
+import { formatBytes } from "../../../_ui/text/sizes.ts";
 import { CheckpointFacts } from "./checkpoint-facts.tsx";
 
 const VerifyPanel = onItsWay(() => import("../../../_verifying/verify-panel.tsx").then((module) => module.VerifyPanel));
 const CopiesPanel = onItsWay(() => import("../../../_homes/copies-panel.tsx").then((module) => module.CopiesPanel));
-const TransferLine = onDemand(() => import("../../../_hub/transfer-line.tsx").then((module) => module.TransferLine));
+const TransferLine = onDemand(() =>
+  import("../../../_hub/transfers/transfer-line.tsx").then((module) => module.TransferLine),
+);
 const CheckpointParts = onItsWay(
   () => import("./checkpoint-parts.tsx").then((module) => module.CheckpointParts),
   () => (

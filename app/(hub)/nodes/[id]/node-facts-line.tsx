@@ -1,11 +1,11 @@
 "use client";
-import { Link } from "../../../_ui/link.tsx";
+import { Link } from "../../../_ui/navigation/link.tsx";
 import { Fragment, type ReactNode } from "react";
 import type { NodeRow } from "#protocol/wire/views.ts";
-import { Age } from "../../../_hub/age.tsx";
+import { Age } from "../../../_hub/live/age.tsx";
 import { gpuOf, systemOf } from "../../../_nodes/node-filter.ts";
-import { shortText, visibleText } from "../../../_ui/visible-text.ts";
-import { formatBytes } from "../../../_ui/sizes.ts";
+import { shortText, visibleText } from "../../../_ui/text/visible-text.ts";
+import { formatBytes } from "../../../_ui/text/sizes.ts";
 
 /**
  * What is known about the machine, in one line, all of it the machine's own word; and under it what changes by itself, where

@@ -2,15 +2,15 @@
 import { useQuery } from "@tanstack/react-query";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import type { NodeLine, NodeRow, NodeRunView } from "#protocol/wire/views.ts";
-import { hub } from "../../../_hub/client.ts";
-import { useHubNow } from "../../../_hub/live.tsx";
+import { hub } from "../../../_hub/queries/client.ts";
+import { useHubNow } from "../../../_hub/live/live.tsx";
 import { backlogAge, tideOf, tideWords, runStateWords } from "../../../_hub/risk-words.ts";
-import { Panel } from "../../../_ui/panel.tsx";
-import { Cell, Row, RowLink, Table, TwoLines, type Column } from "../../../_ui/table.tsx";
-import { Tag } from "../../../_ui/tag.tsx";
-import { TideLine } from "../../../_ui/tide-line.tsx";
-import { visibleText } from "../../../_ui/visible-text.ts";
-import { formatBytes } from "../../../_ui/sizes.ts";
+import { Panel } from "../../../_ui/layout/panel.tsx";
+import { Cell, Row, RowLink, Table, TwoLines, type Column } from "../../../_ui/tables/table.tsx";
+import { Tag } from "../../../_ui/indicators/tag.tsx";
+import { TideLine } from "../../../_ui/indicators/tide-line.tsx";
+import { visibleText } from "../../../_ui/text/visible-text.ts";
+import { formatBytes } from "../../../_ui/text/sizes.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "run", head: "Run" },

@@ -1,14 +1,14 @@
 "use client";
 import type { NodeRow } from "#protocol/wire/views.ts";
-import { hub } from "../../../_hub/client.ts";
-import { FaultNote } from "../../../_hub/fault-note.tsx";
-import { useAction } from "../../../_hub/use-action.ts";
-import { Banner } from "../../../_ui/banner.tsx";
-import { Button } from "../../../_ui/button.tsx";
-import { Dialog } from "../../../_ui/dialog.tsx";
-import { say } from "../../../_ui/toast.tsx";
-import { visibleText } from "../../../_ui/visible-text.ts";
-import { formatBytes } from "../../../_ui/sizes.ts";
+import { hub } from "../../../_hub/queries/client.ts";
+import { FaultNote } from "../../../_hub/faults/fault-note.tsx";
+import { useAction } from "../../../_hub/actions/use-action.ts";
+import { Banner } from "../../../_ui/feedback/banner.tsx";
+import { Button } from "../../../_ui/controls/button.tsx";
+import { Dialog } from "../../../_ui/layout/dialog.tsx";
+import { say } from "../../../_ui/feedback/toast.tsx";
+import { visibleText } from "../../../_ui/text/visible-text.ts";
+import { formatBytes } from "../../../_ui/text/sizes.ts";
 
 export function RevokeDialog({ node, onClose }: { node: NodeRow; onClose: () => void }) {
   const name = visibleText(node.name);

@@ -3,16 +3,16 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { formatCount } from "#protocol/base/units.ts";
 import type { RunView } from "#protocol/wire/views.ts";
-import { Age } from "../../../_hub/age.tsx";
-import { hub } from "../../../_hub/client.ts";
-import { FaultNote } from "../../../_hub/fault-note.tsx";
-import { useWhyNot } from "../../../_hub/person.tsx";
-import { useAction } from "../../../_hub/use-action.ts";
-import { Banner } from "../../../_ui/banner.tsx";
-import { Button } from "../../../_ui/button.tsx";
-import { Dialog } from "../../../_ui/dialog.tsx";
-import { say } from "../../../_ui/toast.tsx";
-import { visibleText } from "../../../_ui/visible-text.ts";
+import { Age } from "../../../_hub/live/age.tsx";
+import { hub } from "../../../_hub/queries/client.ts";
+import { FaultNote } from "../../../_hub/faults/fault-note.tsx";
+import { useWhyNot } from "../../../_hub/session/person.tsx";
+import { useAction } from "../../../_hub/actions/use-action.ts";
+import { Banner } from "../../../_ui/feedback/banner.tsx";
+import { Button } from "../../../_ui/controls/button.tsx";
+import { Dialog } from "../../../_ui/layout/dialog.tsx";
+import { say } from "../../../_ui/feedback/toast.tsx";
+import { visibleText } from "../../../_ui/text/visible-text.ts";
 
 type Asked = RunView["askedBy"][number];
 

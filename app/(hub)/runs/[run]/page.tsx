@@ -1,5 +1,5 @@
 import type { Metadata } from "next";
-import { visibleText } from "../../../_ui/visible-text.ts";
+import { visibleText } from "../../../_ui/text/visible-text.ts";
 import { RunPageView } from "./run-view.tsx";
 
 interface Params {

@@ -1,17 +1,17 @@
 "use client";
 import { usePrefetchQuery, useQuery } from "@tanstack/react-query";
-import { Link } from "../../../_ui/link.tsx";
+import { Link } from "../../../_ui/navigation/link.tsx";
 
 import { isHeard, type NodeState } from "#protocol/fleet/node-status.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import type { RunView } from "#protocol/wire/views.ts";
-import { PageFault } from "../../../_hub/page-fault.tsx";
-import { useAddressWord } from "../../../_hub/address.ts";
-import { Age } from "../../../_hub/age.tsx";
-import { EventsPanelLater } from "../../../_hub/events-panel-later.tsx";
-import { useEvents } from "../../../_hub/use-events.ts";
-import { useWhyNot } from "../../../_hub/person.tsx";
-import { drillsQuery, homesQuery, runQuery } from "../../../_hub/queries.ts";
+import { PageFault } from "../../../_hub/faults/page-fault.tsx";
+import { useAddressWord } from "../../../_hub/address/address.ts";
+import { Age } from "../../../_hub/live/age.tsx";
+import { EventsPanelLater } from "../../../_hub/events/events-panel-later.tsx";
+import { useEvents } from "../../../_hub/events/use-events.ts";
+import { useWhyNot } from "../../../_hub/session/person.tsx";
+import { drillsQuery, homesQuery, runQuery } from "../../../_hub/queries/queries.ts";
 import { policyQuery, trashQuery } from "../../../_keeping/keeping-queries.ts";
 import { runStateWords } from "../../../_hub/risk-words.ts";
 import { useRunStatus } from "../../../_runs/use-run-status.ts";
@@ -19,15 +19,15 @@ import { countCheckpoints, useCheckpointPages, type CheckpointFilter } from "../
 import { readRange, type StepRange } from "../../../_runs/step-range.ts";
 import { useDialogs } from "../../../_shell/dialogs.tsx";
 import { PageHead } from "../../../_shell/page-head.tsx";
-import { Button, ButtonLink } from "../../../_ui/button.tsx";
-import { Copy } from "../../../_ui/copy.tsx";
-import { FilterWords } from "../../../_ui/filter-words.tsx";
-import { onDemand, onItsWay } from "../../../_ui/on-demand.tsx";
-import { Panel } from "../../../_ui/panel.tsx";
-import { Skeleton, SkeletonRows } from "../../../_ui/skeleton.tsx";
-import { Tag } from "../../../_ui/tag.tsx";
-import { visibleText } from "../../../_ui/visible-text.ts";
-import { formatBytes } from "../../../_ui/sizes.ts";
+import { Button, ButtonLink } from "../../../_ui/controls/button.tsx";
+import { Copy } from "../../../_ui/controls/copy.tsx";
+import { FilterWords } from "../../../_ui/controls/filter-words.tsx";
+import { onDemand, onItsWay } from "../../../_ui/loading/on-demand.tsx";
+import { Panel } from "../../../_ui/layout/panel.tsx";
+import { Skeleton, SkeletonRows } from "../../../_ui/loading/skeleton.tsx";
+import { Tag } from "../../../_ui/indicators/tag.tsx";
+import { visibleText } from "../../../_ui/text/visible-text.ts";
+import { formatBytes } from "../../../_ui/text/sizes.ts";
 
 const RunTide = onItsWay(() => import("../../../_runs/run-tide.tsx").then((part) => part.RunTide));
 const RunSteps = onItsWay(

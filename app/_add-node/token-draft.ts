@@ -1,0 +1,21 @@
+export const HOUR_MS = 3_600_000;
+
+/** What a person typed for a join token, and for the lines to paste with it. */
+export interface TokenDraft {
+  profileId: string | null;
+  uses: string;
+  validMs: string;
+  /** Patterns of the runs that its nodes may write; empty: those they name, and new ones. */
+  mayWrite: string;
+  run: string;
+  watchFolder: string;
+}
+
+export const FIRST_DRAFT: TokenDraft = {
+  profileId: null,
+  uses: "1",
+  validMs: String(24 * HOUR_MS),
+  mayWrite: "",
+  run: "my-run",
+  watchFolder: "/checkpoints",
+};

@@ -1,0 +1,38 @@
+import { Link } from "../../_ui/navigation/link.tsx";
+import type { Protection } from "#protocol/buckets/bucket.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import { visibleText } from "../../_ui/text/visible-text.ts";
+
+/** Whose an object is, and where it can be removed. */
+export function ProtectedWords({ protection }: { protection: Protection }) {
+  const { why, checkpointId, run, step } = protection;
+  if (checkpointId !== null && run !== null && step !== null) {
+    return (
+      <>
+        {why === "manifest" ? "It is the manifest of " : "It belongs to "}
+        <Link href={`/checkpoints/${encodeURIComponent(checkpointId)}`} className="text-ink underline">
+          {visibleText(run)} step {formatCount(step)}
+        </Link>
+        ; remove the checkpoint there.
+      </>
+    );
+  }
+  switch (why) {
+    case "claim":
+      return <>It says which node writes a run, and stays.</>;
+    case "keeping":
+      return <>It says that a checkpoint is pinned, tagged, noted or in the trash, and stays.</>;
+    case "leftover":
+      return (
+        <>
+          It lies among the data of runs and no checkpoint names it; the upkeep of the hub removes it when it is sure.
+        </>
+      );
+    case "manifest":
+      return <>It lies among the manifests of checkpoints, and stays.</>;
+    case "checkpoint":
+      return <>The manifest of a checkpoint names it.</>;
+    case "tidemark":
+      return <>It is Tidemark&rsquo;s own.</>;
+  }
+}

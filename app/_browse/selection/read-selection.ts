@@ -1,0 +1,57 @@
+import type { Wanted } from "../../_browser-transfers/downloads/list-wanted.ts";
+import { folderAbove, type Place } from "../use-place.ts";
+import type { Selection } from "./selection.ts";
+
+export interface Chosen {
+  objects: number;
+  bytes: number;
+  folders: number;
+}
+
+export function countChosen({ chosen }: Selection): Chosen {
+  const sum: Chosen = { objects: 0, bytes: 0, folders: 0 };
+  for (const sizeBytes of chosen.values()) {
+    if (sizeBytes === null) sum.folders++;
+    else {
+      sum.objects++;
+      sum.bytes += sizeBytes;
+    }
+  }
+  return sum;
+}
+
+/** Links are made one by one, and somebody has to hand each of them on. */
+export const MOST_SHARED = 20;
+
+export function chosenKeys({ chosen }: Selection): { keys: string[]; prefixes: string[] } {
+  const [keys, prefixes]: [string[], string[]] = [[], []];
+  for (const [key, sizeBytes] of chosen) (sizeBytes === null ? prefixes : keys).push(key);
+  return { keys, prefixes };
+}
+
+/** A download of exactly what is chosen: one object as it is, everything else as one archive. */
+export function wantedOf(selection: Selection, at: { profileId: string; from: string }): Wanted {
+  const { keys, prefixes } = chosenKeys(selection);
+  const [only] = keys;
+  if (only !== undefined && keys.length === 1 && prefixes.length === 0)
+    return { kind: "object", profileId: at.profileId, key: only };
+  return { kind: "chosen", ...at, keys, prefixes };
+}
+
+/** Why no links can be made for what is chosen; null when they can. */
+export function whyNotShare(selection: Selection): string | null {
+  const { keys, prefixes } = chosenKeys(selection);
+  if (prefixes.length > 0) return "A link is for one object: leave the folders out";
+  return keys.length > MOST_SHARED ? `At most ${MOST_SHARED} objects get links at once` : null;
+}
+
+/** Where the versions of what is chosen are listed; null unless it is one thing. */
+export function versionsPlace({ chosen }: Selection): Partial<Place> | null {
+  const [only, ...others] = chosen;
+  if (only === undefined || others.length > 0) return null;
+  const [key, sizeBytes] = only;
+  const home = { words: "", key: "", show: "versions" } as const;
+  if (sizeBytes === null && key.endsWith("/")) return { ...home, folder: key, filter: "" };
+  const folder = folderAbove(key) ?? "";
+  return { ...home, folder, filter: key.slice(folder.length) };
+}

@@ -1,0 +1,30 @@
+"use client";
+import { useMutation } from "@tanstack/react-query";
+import type { FaultData } from "#protocol/faults/fault.ts";
+import { faultOf } from "../faults/fault-of.ts";
+
+/** One thing a person does at the hub: runs it, says whether it is under way, keeps the fault until the next try. */
+export interface Action<Input, Result> {
+  run: (input: Input, onDone?: (result: Result) => void) => void;
+  busy: boolean;
+  fault: FaultData | null;
+  result: Result | undefined;
+  reset: () => void;
+}
+
+export function useAction<Input, Result>(call: (input: Input) => Promise<Result>): Action<Input, Result> {
+  const mutation = useMutation({ mutationFn: call });
+  return {
+    run: (input, onDone) => mutation.mutate(input, { onSuccess: (result) => onDone?.(result) }),
+    busy: mutation.isPending,
+    fault: mutation.isError ? faultOf(mutation.error) : null,
+    result: mutation.data,
+    reset: mutation.reset,
+  };
+}
+
+/** A new id for a request that may be repeated: also where randomUUID is missing (plain http). */
+export function newRequestId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,51 @@
+import { hear, newestOf, send, startEcho, type Echo } from "../../_ui/controls/own-echo.ts";
+
+/**
+ * All changes of the view's state in the address. Each is made to the newest address, also when the page has not been drawn with it
+ * yet: two filters that are changed one right after the other both stay.
+ */
+
+/** `step`: Back returns to what was before, as after a click; `same`: what is typed letter by letter. */
+export type ChangeAs = "step" | "same";
+
+/** The browser's address, its path and its query without the question mark. */
+export interface BrowserAddress {
+  read: () => { path: string; query: string };
+  write: (address: string, as: ChangeAs) => void;
+}
+
+export interface AddressChanges {
+  /** Changes the words of the page at `path`; nothing where the browser is elsewhere by now. */
+  change: (path: string, edit: (words: URLSearchParams) => void, as: ChangeAs) => void;
+  /** Takes in with what the page has been drawn. */
+  show: (path: string, query: string) => void;
+  /** Back or Forward: what was asked for before is over. */
+  forget: () => void;
+}
+
+export function createAddressChanges(browser: BrowserAddress): AddressChanges {
+  let waiting: { path: string; echo: Echo } | null = null;
+  const newest = (path: string, query: string): Echo =>
+    waiting?.path === path ? waiting.echo : startEcho(new URLSearchParams(query).toString());
+  return {
+    change: (path, edit, as) => {
+      const here = browser.read();
+      if (here.path !== path) return;
+      const echo = newest(path, here.query);
+      const words = new URLSearchParams(newestOf(echo));
+      edit(words);
+      const query = words.toString();
+      if (query === newestOf(echo)) return;
+      waiting = { path, echo: send(echo, query) };
+      browser.write(query === "" ? path : `${path}?${query}`, as);
+    },
+    show: (path, query) => {
+      if (waiting === null) return;
+      const { echo } = hear(waiting.echo, query);
+      waiting = waiting.path === path && echo.sent.length > 0 ? { path, echo } : null;
+    },
+    forget: () => {
+      waiting = null;
+    },
+  };
+}

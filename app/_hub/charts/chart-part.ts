@@ -1,0 +1,63 @@
+"use client";
+import type { ChartPart } from "../../_ui/charts/chart-zoom.ts";
+import { clockTime } from "../../_ui/text/times.ts";
+import { useAddressWord } from "../address/address.ts";
+import { RANGES, rangeOf, type ChartWindow, type Range } from "./ranges.ts";
+
+/**
+ * The time that all charts of a page show: a range up to now, or a part of it that was dragged over, which stands still. Both stand
+ * in the address.
+ */
+interface PageTime {
+  range: Range;
+  setRange: (id: string) => void;
+  part: ChartPart | null;
+  setPart: (part: ChartPart | null) => void;
+  /** So many minutes of samples are asked for: of a part the fewest that reach it, as they have more points. */
+  minutes: number;
+}
+
+const WORD = /^(\w{2,3})\.(\d{12,14})-(\d{12,14})$/;
+
+/** Reads `1h.1790000000000-1790000600000`: a part of that range. Null for what is none, and where another range is chosen. */
+export function readPart(word: string, range: Range): ChartPart | null {
+  const [, id, from, to] = WORD.exec(word) ?? [];
+  return id === range.id && Number(from) < Number(to) ? { from: Number(from), to: Number(to) } : null;
+}
+
+/** The shortest range that reaches back to `from`, the chosen one at most. */
+export const reachingRange = (range: Range, from: number, now: number): Range =>
+  RANGES.find(({ minutes }) => minutes <= range.minutes && now - minutes * 60_000 <= from) ?? range;
+
+/** `now` is the hub's time, 0 until it is known. */
+export function usePageTime(now: number): PageTime {
+  const [word, setRange] = useAddressWord("range", "1h");
+  const [partWord, setPartWord] = useAddressWord("part", "");
+  const range = rangeOf(word);
+  const part = readPart(partWord, range);
+  return {
+    range,
+    setRange,
+    part,
+    setPart: (to) => setPartWord(to === null ? "" : `${range.id}.${Math.round(to.from)}-${Math.round(to.to)}`),
+    minutes: part === null || now === 0 ? range.minutes : reachingRange(range, part.from, now).minutes,
+  };
+}
+
+/** The time that is shown, in words: "last hour", "since 10:24", "10:24 to 10:31". */
+export function windowWords({
+  range,
+  part,
+  since,
+}: Pick<PageTime, "range" | "part"> & Pick<ChartWindow, "since">): string {
+  if (part !== null) return `${clockTime(part.from)} to ${clockTime(part.to)}`;
+  return since === null ? `last ${range.words}` : `since ${clockTime(since)}`;
+}
+
+/** What a chart is given of it. */
+export const partProps = ({ part, setPart }: PageTime, whole: ChartWindow) => ({
+  from: part?.from ?? whole.from,
+  to: part?.to ?? whole.to,
+  whole: part === null ? null : { from: whole.from, to: whole.to },
+  onPart: setPart,
+});

@@ -1,0 +1,159 @@
+import { changeNode } from "#protocol/fleet/node-changes.ts";
+import type { LiveMessage, NodeRow } from "#protocol/wire/views.ts";
+import { Turns } from "../../_ui/rendering/turns.ts";
+import { EMPTY_LIVE, mergeLive, type ListMessage, type LiveState } from "./live-merge.ts";
+
+/** `connecting`: nothing has come yet; `live`: messages come; `lost`: the stream broke and is being made again. */
+export type LinkState = "connecting" | "live" | "lost";
+
+/** What the link itself knows: its state, when the last message came, and how far the hub's clock is ahead. */
+export interface LinkView {
+  link: LinkState;
+  lastMessageAt: number | null;
+  hubAheadMs: number;
+}
+
+/**
+ * Lists of nodes, what is counted in them and their order follow so often at most. A row follows at once: of a large fleet
+ * changes come in several messages a second, and putting thousands in order again for each would be felt.
+ */
+const LISTS_EVERY_MS = 800;
+/** What a node does several messages tell: a list waits for the others. */
+const LISTS_AFTER_MS = 150;
+
+type NodeChanges = Extract<LiveMessage, { type: "node-changes" }>;
+
+function tell(listeners: ReadonlySet<() => void>): void {
+  for (const listener of listeners) listener();
+}
+
+/** Holds the live state of one page. The link writes, hooks read. */
+export class LiveStore {
+  readonly #turns: Turns;
+  #state: LiveState = EMPTY_LIVE;
+  /** The nodes as told last; those of the state are as they were when the lists followed. */
+  #rows: Map<string, NodeRow> | null = null;
+  #listedAt = -Infinity;
+  /** Have come and are not in the state yet, by the turn that brings them there. */
+  #waiting = new Map<string, ListMessage[]>();
+  #later: ReturnType<typeof setTimeout> | undefined;
+  #link: LinkView = { link: "connecting", lastMessageAt: null, hubAheadMs: 0 };
+  readonly #listeners = new Set<() => void>();
+  readonly #rowListeners = new Set<() => void>();
+
+  /** Each of lists, rows, transfers and the rest is drawn in a frame of its own. */
+  constructor(turns: Turns) {
+    this.#turns = turns;
+  }
+
+  readonly state = (): LiveState => this.#state;
+  readonly node = (id: string): NodeRow | null => this.#rows?.get(id) ?? null;
+  /** All that has come, in lists or not: what a tab that joins is told. */
+  readonly latest = (): LiveState => ({
+    ...[...this.#waiting.values()].flat().reduce(mergeLive, this.#state),
+    nodes: this.#rows,
+  });
+  readonly link = (): LinkView => this.#link;
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+  /** For those that look at `node` alone. */
+  readonly subscribeToRows = (listener: () => void): (() => void) => {
+    this.#rowListeners.add(listener);
+    return () => this.#rowListeners.delete(listener);
+  };
+
+  apply(message: LiveMessage, nowMs: number): void {
+    const hubAt = message.type === "beat" ? message.at : message.type === "fleet" ? message.fleet.at : null;
+    this.#link = {
+      link: "live",
+      lastMessageAt: nowMs,
+      hubAheadMs: hubAt === null ? this.#link.hubAheadMs : hubAt - nowMs,
+    };
+    switch (message.type) {
+      case "node-changes":
+        this.#change(message, nowMs);
+        return;
+      case "nodes":
+        this.#state = mergeLive(this.#state, message);
+        this.#rows = new Map(this.#state.nodes);
+        this.#listed(nowMs);
+        this.#turns.take("all", () => this.#tell());
+        return;
+      case "transfers":
+        // What came before it is of the past.
+        if (message.whole) this.#waiting.delete("transfers");
+        this.#wait("transfers", message);
+        return;
+      case "fleet":
+      case "events":
+        this.#wait("fleet", message);
+        return;
+      case "stale":
+      case "beat":
+    }
+  }
+
+  #wait(turn: string, message: ListMessage): void {
+    const waiting = this.#waiting.get(turn);
+    if (waiting === undefined) this.#waiting.set(turn, [message]);
+    else waiting.push(message);
+    this.#turns.take(turn, () => {
+      this.#state = (this.#waiting.get(turn) ?? []).reduce(mergeLive, this.#state);
+      this.#waiting.delete(turn);
+      tell(this.#listeners);
+    });
+  }
+
+  /** Changes of nodes that were never told say nothing. */
+  #change({ joined, changed }: NodeChanges, nowMs: number): void {
+    const rows = this.#rows;
+    if (rows === null) return;
+    for (const row of joined) rows.set(row.id, row);
+    for (const change of changed) {
+      const before = rows.get(change.id);
+      if (before !== undefined) rows.set(change.id, changeNode(before, change));
+    }
+    this.#turns.take("rows", () => tell(this.#rowListeners));
+    const restMs = Math.min(LISTS_EVERY_MS, Math.max(LISTS_AFTER_MS, this.#listedAt + LISTS_EVERY_MS - nowMs));
+    this.#later ??= setTimeout(() => {
+      this.#listed(nowMs + restMs);
+      this.#turns.take("lists", () => {
+        this.#state = { ...this.#state, nodes: this.#rows === null ? null : new Map(this.#rows) };
+        tell(this.#listeners);
+      });
+    }, restMs);
+  }
+
+  #listed(nowMs: number): void {
+    this.#listedAt = nowMs;
+    clearTimeout(this.#later);
+    this.#later = undefined;
+  }
+
+  setLink(link: LinkState): void {
+    if (this.#link.link === link) return;
+    this.#link = { ...this.#link, link };
+    this.#tell();
+  }
+
+  clear(): void {
+    this.#state = EMPTY_LIVE;
+    this.#rows = null;
+    this.#waiting.clear();
+    this.#listed(-Infinity);
+    this.#link = { link: "connecting", lastMessageAt: null, hubAheadMs: 0 };
+    this.#tell();
+  }
+
+  #tell(): void {
+    tell(this.#rowListeners);
+    tell(this.#listeners);
+  }
+}
+
+/** All that draws again and again takes its turn with the others. */
+export const liveTurns = new Turns();
+export const liveStore = new LiveStore(liveTurns);

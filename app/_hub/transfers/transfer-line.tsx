@@ -1,0 +1,151 @@
+"use client";
+import { Link } from "../../_ui/navigation/link.tsx";
+import { transferPhaseOf } from "#protocol/fleet/node-status.ts";
+import type { TransferRow } from "#protocol/wire/views.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import { Button } from "../../_ui/controls/button.tsx";
+import { Mark, type Tone } from "../../_ui/indicators/mark.tsx";
+import { PieceMap } from "../../_ui/indicators/piece-map.tsx";
+import { say } from "../../_ui/feedback/toast.tsx";
+import { shortText, visibleText } from "../../_ui/text/visible-text.ts";
+import { hub } from "../queries/client.ts";
+import { useRateUnit } from "../preferences/choices.ts";
+import { FaultDetails } from "../faults/fault-note.tsx";
+import { faultOf, wordsOf } from "../faults/fault-of.ts";
+import { useNode } from "../live/live.tsx";
+import { useWhyNot } from "../session/person.tsx";
+import { actionsFor, factsOf, paceOf, placeOf, toneOf, type TransferAction } from "./transfer-words.ts";
+import { newRequestId } from "../actions/use-action.ts";
+import { useWish, WISH_WORDS, wishes, wishNote, type Wish } from "./wishes.ts";
+
+const WORD: Record<TransferAction, string> = { pause: "Pause", cancel: "Cancel", resume: "Resume", retry: "Retry" };
+
+const WISH_TONES: Record<TransferAction, Tone> = { pause: "risk", cancel: "quiet", resume: "moving", retry: "moving" };
+
+interface TransferLineProps {
+  row: TransferRow;
+  /** Whether the node's name is part of the sentence: not on the node's own page. */
+  subject?: "with-node" | "without-node";
+  /** Told when a person asks something of it. */
+  onAct?: () => void;
+}
+
+/** One transfer as a sentence with its piece map, what is wrong with it, and what can be done. */
+export function TransferLine({ row, subject = "with-node", onAct }: TransferLineProps) {
+  const unit = useRateUnit();
+  const { verb, place, file } = placeOf(row);
+  const node = useNode(row.nodeId);
+  // Its last word is not the present any more: no frozen speed.
+  const phase = transferPhaseOf(row.state, node?.state ?? null);
+  const unheard = phase === "unheard";
+  const wish = useWish(row);
+  const pending = wish === null || wish.phase === "late" ? null : wish;
+  const note = wish === null || node === null ? null : wishNote(wish, node);
+  const words = row.fault === null ? null : wordsOf(row.fault);
+  const ended = row.state === "done" || row.state === "cancelled" || row.state === "superseded";
+  return (
+    <li className="flex gap-2.5 px-4 py-3" aria-label={`${verb} of ${row.run} step ${row.step} on ${row.nodeName}`}>
+      <Mark
+        tone={pending === null ? (unheard ? "risk" : toneOf(row)) : WISH_TONES[pending.action]}
+        className="mt-[5px]"
+        label={pending === null ? (unheard ? phase : row.state) : WISH_WORDS[pending.action]}
+      />
+      <div className="min-w-0 flex-1">
+        <div className="flex flex-wrap items-baseline gap-x-4">
+          <div className="min-w-0 flex-1 basis-72">
+            {row.direction !== "upload" && <span className="text-soft">{verb} </span>}
+            {subject === "with-node" && row.direction === "upload" && (
+              <>
+                <Link href={`/nodes/${encodeURIComponent(row.nodeId)}`} className="font-mid hover:underline">
+                  {visibleText(row.nodeName)}
+                </Link>{" "}
+              </>
+            )}
+            <Link href={`/runs/${encodeURIComponent(row.run)}`} className="hover:underline">
+              {visibleText(row.run)}
+            </Link>{" "}
+            <Link
+              href={`/checkpoints/${encodeURIComponent(row.checkpointId)}`}
+              className="nums font-mid hover:underline"
+            >
+              step {formatCount(row.step)}
+            </Link>
+            <span className="text-faint"> → </span>
+            {row.direction !== "upload" && subject === "with-node" && (
+              <>
+                <Link href={`/nodes/${encodeURIComponent(row.nodeId)}`} className="font-mid hover:underline">
+                  {visibleText(row.nodeName)}
+                </Link>{" "}
+              </>
+            )}
+            <span className="font-mono text-12">{place}</span>
+            {file !== null && <span className="nums text-soft">, {file}</span>}
+          </div>
+          <span className="nums dim-when-stale whitespace-nowrap text-soft">
+            {pending === null
+              ? unheard
+                ? `node ${node?.state ?? "unheard"}`
+                : paceOf(row, unit)
+              : WISH_WORDS[pending.action]}
+          </span>
+        </div>
+        {!ended && row.pieces !== "" && (
+          <div className="dim-when-stale pt-1.5">
+            <PieceMap pieces={row.pieces} />
+          </div>
+        )}
+        <div className="flex flex-wrap items-center gap-x-3 gap-y-1 pt-1">
+          <span className="nums min-w-0 flex-1 basis-64 text-12 text-faint">
+            {factsOf(row, unit)}
+            {row.state === "running" && row.currentPath !== null && (
+              <>
+                {" · "}
+                <span className="font-mono">{shortText(row.currentPath, 48)}</span>
+              </>
+            )}
+          </span>
+          <TransferActions row={row} pending={pending} onAct={onAct} />
+        </div>
+        {note !== null && <p className="pt-1 text-12 text-soft">{visibleText(note)}</p>}
+        {words !== null && row.fault !== null && (
+          <div className="pt-1 text-12 text-soft">
+            {visibleText(words.says)} {words.next}
+            <FaultDetails fault={row.fault} />
+          </div>
+        )}
+      </div>
+    </li>
+  );
+}
+
+interface TransferActionsProps {
+  row: TransferRow;
+  /** What was asked for and is on its way: nothing else is asked meanwhile, except that it ends. */
+  pending: Wish | null;
+  onAct: (() => void) | undefined;
+}
+
+function TransferActions({ row, pending, onAct }: TransferActionsProps) {
+  const whyNot = useWhyNot("operator");
+  const act = (action: TransferAction): void => {
+    const tell = () => hub.transfers.act.mutate({ requestId: newRequestId(), transferId: row.id, action });
+    onAct?.();
+    wishes.make(row.id, action, tell).catch((error: unknown) => say("lost", wordsOf(faultOf(error)).says));
+  };
+  return (
+    <span className="flex gap-1.5">
+      {actionsFor(row).map((action) => (
+        <Button
+          key={action}
+          size="small"
+          disabled={whyNot !== null || (pending !== null && (action !== "cancel" || pending.action === "cancel"))}
+          title={whyNot ?? undefined}
+          aria-label={`${WORD[action]} ${row.run} step ${row.step}`}
+          onClick={() => act(action)}
+        >
+          {WORD[action]}
+        </Button>
+      ))}
+    </span>
+  );
+}

@@ -1,0 +1,138 @@
+import type { TransferRow } from "#protocol/wire/views.ts";
+import { formatCount, formatDuration, formatEta, formatRate, type RateUnit } from "#protocol/base/units.ts";
+import type { Tone } from "../../_ui/indicators/mark.tsx";
+import { shortText, visibleText } from "../../_ui/text/visible-text.ts";
+import { formatBytes } from "../../_ui/text/sizes.ts";
+
+/** A transfer is a sentence. The pieces here are put together by the transfer line; the words are tested on their own. */
+
+export type TransferState = TransferRow["state"];
+
+/** As protocol/wire/transfer.ts: one of these will not move by itself any more. */
+export const isEnded = (state: TransferState): boolean =>
+  state === "done" || state === "failed" || state === "cancelled" || state === "superseded";
+
+export function toneOf(row: Pick<TransferRow, "state" | "stalledMs">): Tone {
+  switch (row.state) {
+    case "done":
+      return "safe";
+    case "running":
+      return row.stalledMs === null ? "moving" : "risk";
+    case "failed":
+      return "lost";
+    case "waiting":
+    case "paused":
+      return "risk";
+    case "cancelled":
+    case "superseded":
+      return "quiet";
+  }
+}
+
+/** What it does, in a word; `restore drill` is restored for practice and removed. */
+const VERBS: Record<TransferRow["direction"], string> = {
+  upload: "upload",
+  download: "restore",
+  verify: "verify",
+  drill: "restore drill",
+  copy: "copy",
+};
+
+/** Where to, and how far: the part after the step's name. */
+export function placeOf(row: TransferRow): { arrow: "→" | "←"; verb: string; place: string; file: string | null } {
+  const file =
+    row.state === "running" && row.filesTotal > 1
+      ? `file ${formatCount(Math.min(row.filesTotal, row.filesDone + 1))} of ${formatCount(row.filesTotal)}`
+      : null;
+  return {
+    arrow: "→",
+    verb: VERBS[row.direction],
+    place: shortText(row.place, 72),
+    file,
+  };
+}
+
+/** The right end of the sentence: rate and time left, or why there is none. */
+export function paceOf(row: TransferRow, unit: RateUnit): string {
+  switch (row.state) {
+    case "running":
+      if (row.stalledMs !== null) return `stalled ${formatDuration(row.stalledMs)}`;
+      if (row.bytesPerSecond === 0 && row.etaMs === null) return "starting";
+      return [formatRate(row.bytesPerSecond, unit), formatEta(row.etaMs) ?? "time left not known yet"].join(" · ");
+    case "waiting":
+      return "waiting";
+    case "paused":
+      return "paused";
+    case "done":
+      return row.startedAt === null || row.endedAt === null
+        ? "done"
+        : `took ${formatDuration(row.endedAt - row.startedAt)}`;
+    case "failed":
+      return "failed";
+    case "cancelled":
+      return "cancelled";
+    case "superseded":
+      return "replaced by a newer step";
+  }
+}
+
+const STARTED_BY: Record<TransferRow["startedBy"], string> = {
+  queue: "started by the queue",
+  operator: "started by an operator",
+  start: "started with the node",
+};
+
+/** The quiet second line: how much, over how many connections, how often again, started by whom. */
+export function factsOf(row: TransferRow, unit: RateUnit): string {
+  const amount =
+    row.state === "done"
+      ? formatBytes(row.bytesTotal)
+      : `${formatBytes(row.bytesDone)} of ${formatBytes(row.bytesTotal)}`;
+  const files = row.filesTotal === 1 ? "1 file" : `${formatCount(row.filesTotal)} files`;
+  return [
+    amount,
+    files,
+    ...(row.state === "running" ? [`${row.connections} connection${row.connections === 1 ? "" : "s"}`] : []),
+    ...(row.state === "done" && row.averageBytesPerSecond > 0
+      ? [`${formatRate(row.averageBytesPerSecond, unit)} on average`]
+      : []),
+    ...(row.retries > 0 ? [`${row.retries} ${row.retries === 1 ? "retry" : "retries"}`] : []),
+    row.direction === "drill" ? "started by its schedule" : STARTED_BY[row.startedBy],
+  ].join(" · ");
+}
+
+/** The whole sentence in words, as the command line says it: for labels and for copying. */
+export function transferSentence(row: TransferRow, unit: RateUnit): string {
+  const { place, file } = placeOf(row);
+  const from = row.direction === "upload" ? `${row.nodeName} → ${place}` : `${row.bucket} → ${row.nodeName}:${place}`;
+  return visibleText(
+    [
+      `${row.run} step ${formatCount(row.step)}: ${from}`,
+      ...(file === null ? [] : [file]),
+      factsOf(row, unit),
+      paceOf(row, unit),
+    ].join(", "),
+  );
+}
+
+export type TransferAction = "cancel" | "pause" | "resume" | "retry";
+
+/**
+ * What a person may do with it now. A finished restore is done again from its checkpoint. What a failed upload captured takes
+ * room on its node until it is cancelled; nothing is left of anything else that failed.
+ */
+export function actionsFor({ state, direction }: Pick<TransferRow, "state" | "direction">): readonly TransferAction[] {
+  switch (state) {
+    case "waiting":
+    case "running":
+      return ["pause", "cancel"];
+    case "paused":
+      return ["resume", "cancel"];
+    case "failed":
+      return direction === "upload" ? ["retry", "cancel"] : ["retry"];
+    case "done":
+    case "cancelled":
+    case "superseded":
+      return [];
+  }
+}

@@ -1,0 +1,143 @@
+"use client";
+import { ChartLine, Table2 } from "lucide-react";
+import { useId, useLayoutEffect, useRef, useState } from "react";
+import { Button, IconButton } from "../controls/button.tsx";
+import { useChartHand } from "./chart-hand.ts";
+import { layOutChart, type Axis, type Series } from "./chart-layout.ts";
+import { ChartReadout, placeWords } from "./chart-readout.tsx";
+import { CHART_HEIGHT, nearestIndex } from "./chart-scale.ts";
+import { ChartTable } from "./chart-table.tsx";
+import type { ChartPart } from "./chart-zoom.ts";
+import { useCrosshair } from "./crosshair.ts";
+import { drawChart } from "./draw-chart.ts";
+import type { ChartMarker } from "./place-markers.ts";
+import { clockTime } from "../text/times.ts";
+import { useColours } from "./use-colours.ts";
+import { useWidth } from "../rendering/use-width.ts";
+
+export interface ChartProps {
+  label: string;
+  /** Absent: the axis shows time. */
+  axis?: Axis;
+  times: readonly number[];
+  series: readonly Series[];
+  from: number;
+  to: number;
+  markers?: readonly ChartMarker[];
+  height?: number;
+  /** A line breaks where nothing was measured for so long; without it, where the points stand unusually far apart. */
+  breakAfterMs?: number;
+  /** Shows a part, which stands in `from` and `to` then; null shows all again. Absent: the chart always shows all. */
+  onPart?: (part: ChartPart | null) => void;
+  /** All that can be shown, while a part is; null while all is. */
+  whole?: ChartPart | null;
+  /** Opens what stands at an index. */
+  onOpen?: (index: number) => void;
+}
+
+/**
+ * Lines over time or steps, with a crosshair that all charts of a page share, for pointer and arrow keys; or the same numbers as a
+ * table. A drag shows a part; with the focus, + and - show less and more, 0 or Escape all, Enter opens.
+ */
+export function Chart({ height = CHART_HEIGHT, ...props }: ChartProps) {
+  const [isTable, setTable] = useState(false);
+  const colours = useColours();
+  return (
+    <div className="relative min-w-0">
+      {isTable ? <ChartTable {...props} /> : <ChartLines key={colours} {...props} height={height} />}
+      <div className="absolute -right-1 -bottom-1 z-[2]">
+        <IconButton
+          label={isTable ? "Show as lines" : "Show as a table"}
+          aria-description={props.label}
+          size="small"
+          onClick={() => setTable(!isTable)}
+        >
+          {isTable ? (
+            <ChartLine size={14} strokeWidth={1.6} aria-hidden />
+          ) : (
+            <Table2 size={14} strokeWidth={1.6} aria-hidden />
+          )}
+        </IconButton>
+      </div>
+    </div>
+  );
+}
+
+function valueWords({ axis = "time", series, times }: ChartProps, index: number): string {
+  const at = times[index];
+  if (at === undefined) return "no samples yet";
+  const values = series.flatMap((one) => {
+    const value = one.values[index] ?? null;
+    return value === null ? [] : [`${one.label} ${one.format(value)}`];
+  });
+  return [axis === "time" ? clockTime(at) : placeWords(axis, at), ...values].join(", ");
+}
+
+/** Markers so near to the crosshair, in pixels, are told with it. */
+const NEAR = 6;
+const NO_MARKERS: readonly ChartMarker[] = [];
+
+function ChartLines(props: ChartProps & { height: number }) {
+  const { label, axis = "time", times, series, from, to, markers = NO_MARKERS, height, breakAfterMs } = props;
+  const frame = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const width = useWidth(frame);
+  const layout = layOutChart({ axis, times, series, from, to, width, height, breakAfterMs });
+  const crosshair = useCrosshair(axis);
+  const index = crosshair === null || crosshair < from || crosshair > to ? -1 : nearestIndex(times, crosshair);
+  const at = times[index];
+  const shown = markers.filter((marker) => marker.at >= from && marker.at <= to);
+  const hand = useChartHand({ ...props, axis, layout, index });
+  const { chosen } = hand;
+  const does = useId();
+
+  useLayoutEffect(() => {
+    if (canvas.current === null || width === 0) return;
+    const cursor = at === undefined ? null : { at, index };
+    drawChart(canvas.current, { layout, series, markers: shown, cursor, chosen });
+  }, [layout, series, shown, index, at, width, chosen]);
+
+  return (
+    <div ref={frame} className="relative">
+      <input
+        type="range"
+        aria-label={label}
+        aria-valuetext={valueWords(props, index === -1 ? times.length - 1 : index)}
+        aria-describedby={hand.does === "" ? undefined : does}
+        min={0}
+        max={Math.max(0, times.length - 1)}
+        value={index === -1 ? Math.max(0, times.length - 1) : index}
+        {...hand.on}
+        className="peer absolute inset-0 z-[1] size-full cursor-crosshair touch-pan-y opacity-0"
+      />
+      {hand.does !== "" && (
+        <span id={does} hidden>
+          {hand.does}
+        </span>
+      )}
+      <canvas
+        ref={canvas}
+        aria-hidden
+        style={{ height }}
+        className="block w-full rounded-1 outline-offset-2 outline-accent peer-focus-visible:outline-2"
+      />
+      {at !== undefined && (
+        <ChartReadout
+          axis={axis}
+          series={series}
+          index={index}
+          at={at}
+          markers={shown.filter((marker) => Math.abs(layout.x(marker.at) - layout.x(at)) <= NEAR)}
+          side={layout.x(at) > width / 2 ? "left" : "right"}
+        />
+      )}
+      {props.whole != null && (
+        <span className="absolute top-0 left-1 z-[2]">
+          <Button size="small" onClick={() => props.onPart?.(null)}>
+            Show all
+          </Button>
+        </span>
+      )}
+    </div>
+  );
+}
