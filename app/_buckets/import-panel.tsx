@@ -1,11 +1,6 @@
 "use client";
 import { useState } from "react";
-import {
-  MOST_IMPORT_CHARACTERS,
-  type ImportedDraft,
-  type ImportView,
-  type LintFinding,
-} from "#protocol/wire/profiles.ts";
+import { MOST_IMPORT_CHARACTERS, type LintFinding } from "#protocol/wire/profiles.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { useAction } from "../_hub/use-action.ts";
@@ -14,6 +9,7 @@ import { Field } from "../_ui/field.tsx";
 import { TextArea } from "../_ui/text-input.tsx";
 import { Mark, type Tone } from "../_ui/mark.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
+import type { ImportedDraft, ImportView } from "#protocol/wire/profile-views.ts";
 
 interface ImportPanelProps {
   onChoose: (draft: ImportedDraft, key: { handle: string; index: number } | null) => void;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { NodeState } from "#protocol/fleet/node-status.ts";
+import type { NodeState } from "#protocol/wire/node-state.ts";
 import { TRANSFER_STATES } from "#protocol/wire/transfer-kinds.ts";
 import type { TransferRow } from "#protocol/wire/views.ts";
 import { transferRow } from "../_hub/make-transfer-row.ts";

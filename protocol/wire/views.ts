@@ -12,7 +12,7 @@ import type { PresetView } from "./profile-views.ts";
 import type { WatchedFolder } from "./reports.ts";
 import type { Role } from "./requests.ts";
 import type { RestoreCost, RestoreQueue } from "./restoring.ts";
-import type { NodeState } from "../fleet/node-status.ts";
+import type { NodeState } from "./node-state.ts";
 import type { Risk, WorkState } from "./risk.ts";
 import type { TransferDirection, TransferState } from "./transfer.ts";
 

@@ -1,8 +1,9 @@
 import type { NodeMessage } from "#protocol/wire/commands.ts";
 import type { NodeFacts } from "#protocol/wire/hello.ts";
 import { FLEET } from "#protocol/base/names.ts";
-import { isExpected, nodeStateOf, type NodeState, type Presence } from "#protocol/fleet/node-status.ts";
+import { isExpected, nodeStateOf, type Presence } from "#protocol/fleet/node-status.ts";
 import type { ProgressReport } from "#protocol/wire/reports.ts";
+import type { NodeState } from "#protocol/wire/node-state.ts";
 import { riskOf, type Risk } from "#protocol/wire/risk.ts";
 import type { ShownRow } from "./shown-row.ts";
 import { createSignal, type Signal } from "./signal.ts";

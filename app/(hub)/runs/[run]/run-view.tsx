@@ -2,7 +2,7 @@
 import { usePrefetchQuery, useQuery } from "@tanstack/react-query";
 import { Link } from "../../../_ui/link.tsx";
 
-import { isHeard, type NodeState } from "#protocol/fleet/node-status.ts";
+import { isHeard } from "#protocol/fleet/node-status.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import type { RunView } from "#protocol/wire/views.ts";
 import { PageFault } from "../../../_hub/page-fault.tsx";
@@ -28,6 +28,7 @@ import { Skeleton, SkeletonRows } from "../../../_ui/skeleton.tsx";
 import { Tag } from "../../../_ui/tag.tsx";
 import { visibleText } from "../../../_ui/visible-text.ts";
 import { formatBytes } from "../../../_ui/sizes.ts";
+import type { NodeState } from "#protocol/wire/node-state.ts";
 
 const RunTide = onItsWay(() => import("../../../_runs/run-tide.tsx").then((part) => part.RunTide));
 const RunSteps = onItsWay(
