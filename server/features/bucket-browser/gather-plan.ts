@@ -15,7 +15,7 @@ import { DELETE_BATCH, keepsVersions } from "#storage/s3/delete-many.ts";
 import { findVersions } from "#storage/s3/versions.ts";
 import { PRICES } from "#storage/providers/provider-prices.ts";
 import type { Hub } from "#server/core/api/hub.ts";
-import type { OpenStore } from "#server/core/profiles/open-store.ts";
+import type { OpenStore } from "#server/core/api/ports/stores.ts";
 import type { JobProgress } from "#server/core/live/job-board.ts";
 import { loadGuard, type Guard } from "./protect.ts";
 

@@ -7,7 +7,7 @@ import type { CaptureAnnouncement } from "#protocol/wire/reports.ts";
 import { listObjects } from "#storage/s3/listing.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { createPauses } from "#server/platform/pauses.ts";
-import type { OpenStore } from "#server/core/profiles/open-store.ts";
+import type { OpenStore } from "../../api/ports/stores.ts";
 import { wantedObjects } from "./check-extents.ts";
 
 /** What must be true of a manifest before the hub puts its name to it. */
