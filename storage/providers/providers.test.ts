@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { storeTraits } from "#protocol/wire/operations.ts";
-import { PROVIDERS } from "#protocol/base/provider.ts";
+import { PROVIDERS } from "#protocol/base/provider-names.ts";
 import { profileDraft } from "#protocol/wire/requests.ts";
 import { PRESETS, presetViews, traitsFound, traitsOf } from "./providers.ts";
 
