@@ -1,10 +1,9 @@
 "use client";
 import { useEffect, useState, useSyncExternalStore } from "react";
 import { transferPhaseOf } from "#protocol/fleet/node-status.ts";
-import type { EventRow, FleetView, NodeRow, TransferRow } from "#protocol/wire/views.ts";
+import type { EventRow, FleetView, NodeRow, TransferRow, NodeState } from "#protocol/wire/views.ts";
 import { EMPTY_LIVE, type LiveState } from "./live-merge.ts";
 import { liveStore, liveTurns, type LinkView } from "./live-store.ts";
-import type { NodeState } from "#protocol/wire/node-state.ts";
 
 /** Hooks over the live state. Each gives a value whose identity changes only when it changed: only those who use it draw again. */
 

@@ -1,12 +1,17 @@
-import { isHeard, nodeConditionOf, runConditionOf, wouldLose, type NodeCondition } from "#protocol/fleet/node-status.ts";
+import {
+  isHeard,
+  nodeConditionOf,
+  runConditionOf,
+  wouldLose,
+  type NodeCondition,
+} from "#protocol/fleet/node-status.ts";
 import type { Risk, WorkState } from "#protocol/wire/risk.ts";
-import type { FleetView, NodeRow } from "#protocol/wire/views.ts";
+import type { FleetView, NodeRow, NodeState } from "#protocol/wire/views.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import { compareNames } from "./compare-names.ts";
 import type { Tone } from "../_ui/mark.tsx";
 import type { Tide } from "../_ui/tide-shares.ts";
 import { formatBytes } from "../_ui/sizes.ts";
-import type { NodeState } from "#protocol/wire/node-state.ts";
 
 /** What is at risk, in sentences. Bytes: captured and not safe. Time: training that would have to be repeated. */
 

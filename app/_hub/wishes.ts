@@ -1,9 +1,8 @@
 "use client";
 import { isHeard } from "#protocol/fleet/node-status.ts";
 import { useEffect, useSyncExternalStore } from "react";
-import type { TransferRow } from "#protocol/wire/views.ts";
+import type { TransferRow, NodeState } from "#protocol/wire/views.ts";
 import { isEnded, type TransferAction, type TransferState } from "./transfer-words.ts";
-import type { NodeState } from "#protocol/wire/node-state.ts";
 
 /**
  * What a person asked of a transfer, from the click until it is so. It is shown at once; the hub's word about the transfer

@@ -1,9 +1,8 @@
 import { isHeard } from "#protocol/fleet/node-status.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import type { CheckpointRow } from "#protocol/wire/views.ts";
+import type { CheckpointRow, NodeState } from "#protocol/wire/views.ts";
 import type { Tone } from "../_ui/mark.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
-import type { NodeState } from "#protocol/wire/node-state.ts";
 
 /** The state of a checkpoint in a word, with its shape. Only a complete one can be restored. */
 export function checkpointState(

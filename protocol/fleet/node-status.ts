@@ -1,7 +1,7 @@
 import { silentAfterMs, unconfirmedAfterMs } from "./report-cadence.ts";
 import { workStateOf, type Risk, type WorkState } from "../wire/risk.ts";
 import type { RunBacklog } from "../wire/reports.ts";
-import type { NodeState } from "../wire/node-state.ts";
+import type { NodeState } from "../wire/views.ts";
 import type { TransferState } from "../wire/transfer.ts";
 
 /**

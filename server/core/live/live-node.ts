@@ -6,8 +6,7 @@ import type { ProgressReport } from "#protocol/wire/reports.ts";
 import { riskOf, type Risk } from "#protocol/wire/risk.ts";
 import { createSignal, type Signal } from "./signal.ts";
 import type { NodeParts } from "#protocol/fleet/node-changes.ts";
-import type { NodeRow } from "#protocol/wire/views.ts";
-import type { NodeState } from "#protocol/wire/node-state.ts";
+import type { NodeRow, NodeState } from "#protocol/wire/views.ts";
 
 /** One open stream to a node: what waits to be sent, and the bell that says so. */
 export interface Mailbox {

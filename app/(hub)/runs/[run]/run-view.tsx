@@ -4,7 +4,7 @@ import { Link } from "../../../_ui/link.tsx";
 
 import { isHeard } from "#protocol/fleet/node-status.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
-import type { RunView } from "#protocol/wire/views.ts";
+import type { RunView, NodeState } from "#protocol/wire/views.ts";
 import { PageFault } from "../../../_hub/page-fault.tsx";
 import { useAddressWord } from "../../../_hub/address.ts";
 import { Age } from "../../../_hub/age.tsx";
@@ -28,7 +28,6 @@ import { Skeleton, SkeletonRows } from "../../../_ui/skeleton.tsx";
 import { Tag } from "../../../_ui/tag.tsx";
 import { visibleText } from "../../../_ui/visible-text.ts";
 import { formatBytes } from "../../../_ui/sizes.ts";
-import type { NodeState } from "#protocol/wire/node-state.ts";
 
 const RunTide = onItsWay(() => import("../../../_runs/run-tide.tsx").then((part) => part.RunTide));
 const RunSteps = onItsWay(

@@ -2,7 +2,7 @@ import { createPickleBytes, RAN_OUT } from "./pickle-bytes.ts";
 import { OPCODES, type PickleMachine } from "./pickle-opcodes.ts";
 import { createPickleStack } from "./pickle-stack.ts";
 import type { PickleValue } from "./pickle-value.ts";
-import { tooMuch } from "./source.ts";
+import { tooMuch } from "../source.ts";
 
 /**
  * A pickle is a program for a small machine. This one only takes notes: it builds lists, dictionaries, numbers and texts,

@@ -1,7 +1,7 @@
 import type { PickleBytesReader } from "./pickle-bytes.ts";
 import type { PickleStack } from "./pickle-stack.ts";
 import type { PickleValue } from "./pickle-value.ts";
-import { malformed } from "./source.ts";
+import { malformed } from "../source.ts";
 
 /** What each opcode of a pickle does, by groups. Source: the opcodes of Python's pickletools. */
 export interface PickleMachine {

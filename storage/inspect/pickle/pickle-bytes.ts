@@ -1,4 +1,4 @@
-import { malformed } from "./source.ts";
+import { malformed } from "../source.ts";
 
 /** Reads the arguments of opcodes from the bytes of a pickle, one after the other. Every read is within the bytes and bounded. */
 export interface PickleBytesReader {

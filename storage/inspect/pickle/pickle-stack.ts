@@ -1,5 +1,5 @@
 import type { PickleValue } from "./pickle-value.ts";
-import { malformed, tooMuch } from "./source.ts";
+import { malformed, tooMuch } from "../source.ts";
 
 /** The stack and the memo of the machine that a pickle is written for, with a limit on how many values they are given. */
 export interface PickleStack {
