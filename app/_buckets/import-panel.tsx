@@ -1,11 +1,7 @@
 "use client";
 import { useState } from "react";
-import {
-  MOST_IMPORT_CHARACTERS,
-  type ImportedDraft,
-  type ImportView,
-  type LintFinding,
-} from "#protocol/wire/profiles.ts";
+import { MOST_IMPORT_CHARACTERS, type LintFinding } from "#protocol/wire/profiles.ts";
+import type { ImportedDraft, ImportView } from "#protocol/wire/profile-views.ts";
 import { hub } from "../_hub/queries/client.ts";
 import { FaultNote } from "../_hub/faults/fault-note.tsx";
 import { useAction } from "../_hub/actions/use-action.ts";

@@ -1,6 +1,6 @@
 import { DEFAULT_PACKING, MOST_PACKED_FILE_BYTES, type Packing } from "#protocol/checkpoint/packing.ts";
 import { NO_TUNING, type Tuning } from "#protocol/wire/tuning.ts";
-import { profileAbout, type ImportedDraft, type ImportedKey, type ProfileAbout } from "#protocol/wire/profiles.ts";
+import { profileAbout, type ImportedKey, type ProfileAbout } from "#protocol/wire/profiles.ts";
 import type { Provider } from "#protocol/base/provider.ts";
 import {
   credentialDraft,
@@ -10,7 +10,7 @@ import {
   type KeySource,
   type ProfileDraft,
 } from "#protocol/wire/requests.ts";
-import type { PresetView, ProfileView } from "#protocol/wire/profile-views.ts";
+import type { PresetView, ProfileView, ImportedDraft } from "#protocol/wire/profile-views.ts";
 import { fillEndpoint, openPlaces } from "./endpoint-template.ts";
 
 /** The form of a bucket profile as it is typed; turned into what the hub takes, or into what is wrong with each field. */

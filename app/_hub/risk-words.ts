@@ -4,10 +4,9 @@ import {
   runConditionOf,
   wouldLose,
   type NodeCondition,
-  type NodeState,
 } from "#protocol/fleet/node-status.ts";
 import type { Risk, WorkState } from "#protocol/wire/risk.ts";
-import type { FleetView, NodeRow } from "#protocol/wire/views.ts";
+import type { FleetView, NodeRow, NodeState } from "#protocol/wire/views.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import { compareNames } from "./compare-names.ts";
 import type { Tone } from "../_ui/indicators/mark.tsx";

@@ -1,6 +1,6 @@
-import { isHeard, type NodeState } from "#protocol/fleet/node-status.ts";
+import { isHeard } from "#protocol/fleet/node-status.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import type { CheckpointRow } from "#protocol/wire/views.ts";
+import type { CheckpointRow, NodeState } from "#protocol/wire/views.ts";
 import type { Tone } from "../_ui/indicators/mark.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";
 

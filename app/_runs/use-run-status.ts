@@ -1,6 +1,5 @@
 "use client";
-import type { NodeState } from "#protocol/fleet/node-status.ts";
-import type { RunRow } from "#protocol/wire/views.ts";
+import type { RunRow, NodeState } from "#protocol/wire/views.ts";
 import { useNode } from "../_hub/live/live.tsx";
 
 /**

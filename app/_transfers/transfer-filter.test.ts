@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
-import type { NodeState } from "#protocol/fleet/node-status.ts";
 import { TRANSFER_STATES } from "#protocol/wire/transfer-kinds.ts";
-import type { TransferRow } from "#protocol/wire/views.ts";
+import type { TransferRow, NodeState } from "#protocol/wire/views.ts";
 import { transferRow } from "../_hub/transfers/make-transfer-row.ts";
 import {
   countShown,

@@ -1,7 +1,7 @@
-import { transferPhaseOf, type NodeState, type TransferPhase } from "#protocol/fleet/node-status.ts";
+import { transferPhaseOf, type TransferPhase } from "#protocol/fleet/node-status.ts";
 import type { TransferDirection } from "#protocol/wire/transfer.ts";
 import { TRANSFER_DIRECTIONS, TRANSFER_STATES } from "#protocol/wire/transfer-kinds.ts";
-import type { TransferRow } from "#protocol/wire/views.ts";
+import type { TransferRow, NodeState } from "#protocol/wire/views.ts";
 import { holdsWords, spanOfDays } from "../_hub/address/word-filter.ts";
 
 /** The states of a transfer list, as words in the address. */

@@ -1,5 +1,5 @@
 import type { Page } from "@playwright/test";
-import type { NodeState } from "#protocol/fleet/node-status.ts";
+import type { NodeState } from "#protocol/wire/views.ts";
 import { waitComplete } from "../stage/wait-complete.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { writeCheckpoint } from "../stage/write-checkpoint.ts";

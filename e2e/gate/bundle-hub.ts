@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
+import { pathToFileURL } from "node:url";
 import { build, type Plugin } from "esbuild";
 import { ROOT } from "./run-step.ts";
 
@@ -14,7 +15,7 @@ const PROGRAMS = {
   main: "server/main.ts",
   "signer/main": "server/signer/main.ts",
   "http/main": "server/http/main.ts",
-  "core/history/reader/main": "server/core/history/reader/main.ts",
+  "http/history-thread": "server/http/history-thread.ts",
   "features/maintenance/command-line/main": "server/features/maintenance/command-line/main.ts",
   "inspect/thread": "storage/inspect/inspector-thread.ts",
   "inputs/thread": "server/core/api/input-thread.ts",
@@ -31,8 +32,11 @@ const PLACES: Readonly<Record<string, readonly (readonly [source: string, bundle
     ['"http/main.ts"', '"http/main.js"'],
   ],
   "server/http/main.ts": [['join(import.meta.dirname, "../..")', JSON.stringify(ROOT)]],
-  "server/core/history/reader/open-reader.ts": [
-    ['new URL("./main.ts", import.meta.url)', JSON.stringify(join(OUT, "core/history/reader/main.js"))],
+  "server/http/open-hub.ts": [
+    [
+      'new URL("./history-thread.ts", import.meta.url)',
+      `new URL(${JSON.stringify(pathToFileURL(join(OUT, "http/history-thread.js")).href)})`,
+    ],
   ],
   "storage/inspect/inspector.ts": [
     ['new URL("./inspector-thread.ts", import.meta.url)', JSON.stringify(join(OUT, "inspect/thread.js"))],

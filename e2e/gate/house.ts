@@ -110,7 +110,7 @@ function readKinds(root: string, about: { glob: string; list: RegExp; kind: RegE
   return kinds;
 }
 
-const PROVIDERS = { glob: "protocol/**/provider.ts", list: /PROVIDERS = \[[^\]]*\]/, kind: /"([a-z0-9]+)"/g };
+const PROVIDERS = { glob: "protocol/**/provider-names.ts", list: /PROVIDERS = \[[^\]]*\]/, kind: /"([a-z0-9]+)"/g };
 const COMMANDS = { glob: "protocol/**/orders.ts", list: /nodeOrders = [^]*/, kind: /z\.literal\("(\w+)"\)/g };
 
 export interface House {

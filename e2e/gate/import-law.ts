@@ -44,7 +44,9 @@ export const LAW: Readonly<Record<string, Law>> = {
 export const BROWSER_SAFE: ReadonlySet<string> = new Set([
   "storage/s3/copy-forms.ts",
   "storage/providers/providers.ts",
-  "storage/providers/provider-prices.ts",
+  "storage/providers/services.ts",
+  "storage/providers/own-servers.ts",
+  "storage/providers/provider-entry.ts",
   "storage/s3/plan.ts",
   "storage/checksums/combine-crc32.ts",
   "storage/answers/check-range.ts",

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PROVIDERS } from "#protocol/base/provider.ts";
+import { PROVIDERS } from "#protocol/base/provider-names.ts";
 import { checkStore } from "#storage/profile-test/check-store.ts";
 import { createControlClient } from "#storage/s3/client.ts";
 import { createDirectSource } from "#storage/signing/direct-source.ts";

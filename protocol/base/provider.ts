@@ -1,21 +1,6 @@
 import * as z from "zod";
+import { PROVIDERS } from "./provider-names.ts";
 
-/** The services that are known by name; `other`: any that speaks S3. What each of them is like is in `storage/providers/providers`. */
-export const PROVIDERS = [
-  "aws",
-  "r2",
-  "b2",
-  "storj",
-  "wasabi",
-  "gcs",
-  "spaces",
-  "minio",
-  "ceph",
-  "seaweedfs",
-  "garage",
-  "tigris",
-  "scaleway",
-  "other",
-] as const;
+/** One of the services that are known by name. What each of them is like is in `storage/providers`. */
 export const provider = z.enum(PROVIDERS);
 export type Provider = z.infer<typeof provider>;

@@ -1,5 +1,4 @@
 import * as z from "zod";
-import type { Extent } from "./checkpoint.ts";
 import { filePath, type FilePath } from "../base/names.ts";
 
 /**
@@ -46,7 +45,8 @@ interface Lying<Sum extends string | null> {
   offset: number;
   length: number;
   crc32: Sum;
-  stored?: Extent["stored"];
+  /** What lies there in place of the bytes themselves. */
+  stored?: { length: number; crc32: string } | undefined;
 }
 
 /** The bytes of an extent as they lie in the object: `offset` and how many, and their CRC32, where it is known. */

@@ -1,5 +1,4 @@
 import { Fault } from "../faults/fault.ts";
-import type { RankOf } from "../wire/restoring.ts";
 
 /**
  * Which files of a checkpoint one rank loads, by names that say whose they are: DeepSpeed's ZeRO partitions, random states
@@ -23,7 +22,7 @@ const ownerOf = (path: string): number | null => {
 };
 
 /** @throws Fault BAD_INPUT where the names do not tell, and when there are shards of more ranks than `of` */
-export function filesOfRank<P extends string>(paths: readonly P[], { rank, of }: RankOf): P[] {
+export function filesOfRank<P extends string>(paths: readonly P[], { rank, of }: { rank: number; of: number }): P[] {
   const unclear = paths.find((path) => SHARED_BETWEEN.some((pattern) => pattern.test(path)));
   if (unclear !== undefined) {
     const detail = "ranks read each other's shards in this layout; restore all files";

@@ -10,7 +10,6 @@ import {
   transferPhaseOf,
   workOf,
   type NodeCondition,
-  type NodeState,
   type Presence,
   type RunCondition,
 } from "./node-status.ts";
@@ -18,6 +17,7 @@ import type { RunBacklog } from "../wire/reports.ts";
 import { NO_RISK, type WorkState } from "../wire/risk.ts";
 import { makeRunBacklog } from "../testing/make-run-backlog.ts";
 import { TRANSFER_STATES } from "../wire/transfer-kinds.ts";
+import type { NodeState } from "../wire/views.ts";
 
 const WORKS: readonly WorkState[] = ["safe", "moving", "risk", "lost"];
 

@@ -1,6 +1,7 @@
 import { silentAfterMs, unconfirmedAfterMs } from "./report-cadence.ts";
 import { workStateOf, type Risk, type WorkState } from "../wire/risk.ts";
 import type { RunBacklog } from "../wire/reports.ts";
+import type { NodeState } from "../wire/views.ts";
 import type { TransferState } from "../wire/transfer.ts";
 
 /**
@@ -11,12 +12,7 @@ import type { TransferState } from "../wire/transfer.ts";
 /** Whether a node reports in time. */
 export type Presence = "heard" | "unconfirmed" | "silent";
 
-export const NODE_STATES = ["online", "unconfirmed", "silent", "offline", "revoked"] as const;
-/**
- * `online`: heard within its report cadence; `unconfirmed`: a report is overdue; `silent`: nothing for 30 s or longer;
- * `offline`: said goodbye; `revoked`.
- */
-export type NodeState = (typeof NODE_STATES)[number];
+export const NODE_STATES: readonly NodeState[] = ["online", "unconfirmed", "silent", "offline", "revoked"];
 
 interface NodeTraits {
   /** Its figures are the present: rates, transfers, CPU. */

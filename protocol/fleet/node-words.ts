@@ -1,4 +1,4 @@
-import type { NodeState } from "./node-status.ts";
+import type { NodeState } from "../wire/views.ts";
 
 /** What the program beside a worker said last. The text is a stranger's. */
 export interface NodeWords {

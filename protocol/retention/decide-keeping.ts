@@ -1,5 +1,5 @@
 import { byNewest, type CheckpointState } from "../checkpoint/checkpoint.ts";
-import { NO_RULES, type KeepPolicy, type PreviewRow } from "./keeping.ts";
+import { NO_RULES, type KeepPolicy, type KeepReason, type PreviewRow } from "./keeping.ts";
 import { formatBytes, formatDuration } from "../base/units.ts";
 
 /**
@@ -38,29 +38,6 @@ export interface KeepHistory {
   /** Epochs in which training began anew. Left out: none. */
   fresh?: readonly number[];
 }
-
-export type KeepReason =
-  | {
-      kind:
-        | "newest"
-        | "whole"
-        | "only"
-        | "newest-there"
-        | "line"
-        | "pinned"
-        | "verified"
-        | "restoring"
-        | "uploading"
-        | "parent";
-    }
-  | { kind: "tagged"; tags: readonly string[] }
-  | { kind: "brought-back" | "no-rule" | "room" }
-  | { kind: "last"; count: number }
-  | { kind: "steps"; every: number }
-  | { kind: "time"; everyMs: number }
-  | { kind: "best"; rank: number; metric: string }
-  | { kind: "unneeded" }
-  | { kind: "bytes"; mostBytes: number };
 
 /** A reason in words, to stand after "kept: " or "goes: ". Tags and metrics are text from strangers. */
 export function reasonWords(reason: KeepReason): string {

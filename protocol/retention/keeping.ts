@@ -2,7 +2,6 @@ import * as z from "zod";
 import { byteCount, instant, rowVersion } from "../base/bounded.ts";
 import { id, runName } from "../base/names.ts";
 import { MOST_NOTE_LETTERS, TAG, TAG_WORDS } from "./keep-limits.ts";
-import type { KeepReason } from "./decide-keeping.ts";
 import type { FaultData } from "../faults/fault.ts";
 
 /**
@@ -147,6 +146,30 @@ export interface RunPolicyView {
   /** Names of metrics that complete checkpoints of the run carry. */
   metrics: string[];
 }
+
+/** Why a checkpoint stays or goes. */
+export type KeepReason =
+  | {
+      kind:
+        | "newest"
+        | "whole"
+        | "only"
+        | "newest-there"
+        | "line"
+        | "pinned"
+        | "verified"
+        | "restoring"
+        | "uploading"
+        | "parent";
+    }
+  | { kind: "tagged"; tags: readonly string[] }
+  | { kind: "brought-back" | "no-rule" | "room" }
+  | { kind: "last"; count: number }
+  | { kind: "steps"; every: number }
+  | { kind: "time"; everyMs: number }
+  | { kind: "best"; rank: number; metric: string }
+  | { kind: "unneeded" }
+  | { kind: "bytes"; mostBytes: number };
 
 export interface PreviewRow {
   id: string;

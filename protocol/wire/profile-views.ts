@@ -1,7 +1,7 @@
 import type { FaultData } from "../faults/fault.ts";
 import type { Packing } from "../checkpoint/packing.ts";
 import type { Tuning } from "./tuning.ts";
-import type { FoundTraits, ProfileAbout, ProviderPrices } from "./profiles.ts";
+import type { FoundTraits, LintFinding, ProfileAbout, ProviderPrices } from "./profiles.ts";
 import type { Sealing } from "../checkpoint/sealing.ts";
 import type { Provider } from "../base/provider.ts";
 import type { KeyBy, ProfileDraft } from "./requests.ts";
@@ -82,4 +82,37 @@ export interface ProfileView {
   checkpoints: number;
   /** Bytes of complete checkpoints. */
   storedBytes: number;
+}
+
+/** What was found of one store. Null: the text does not say. */
+export interface ImportedDraft {
+  /** The section or the variables it comes from. */
+  from: string;
+  profile: { [K in keyof Omit<ProfileDraft, "provider" | "prefix" | "addressing">]: ProfileDraft[K] | null } & Pick<
+    ProfileDraft,
+    "provider" | "prefix" | "addressing"
+  >;
+  /** Last characters of the access key id; null when no whole key was found. */
+  accessKeyHint: string | null;
+  /** Why it cannot be used as it is. */
+  problems: string[];
+}
+
+export interface ImportView {
+  /** Names the keys for `create` and `test` until `expiresAt`; null when there is none. */
+  handle: string | null;
+  expiresAt: number | null;
+  kind:
+    | "rclone.conf"
+    | "AWS files"
+    | "s3cmd's file"
+    | "key file"
+    | "environment"
+    | "rclone command"
+    | "mixed"
+    | "nothing";
+  drafts: ImportedDraft[];
+  findings: LintFinding[];
+  /** What was read and left aside, and why. */
+  ignored: string[];
 }

@@ -4,7 +4,6 @@ import { id } from "../base/names.ts";
 import { storeChecksum } from "./store-checksum.ts";
 import { packing } from "../checkpoint/packing.ts";
 import { tuning } from "./tuning.ts";
-import type { ProfileDraft } from "./requests.ts";
 
 /** What a bucket profile carries besides its address and its key, and what is read, planned and written for one. */
 
@@ -58,20 +57,6 @@ export const readImportInput = z.object({
   text: z.string().min(1, "paste the text first").max(MOST_IMPORT_CHARACTERS, "this is longer than any such file"),
 });
 
-/** What was found of one store. Null: the text does not say. */
-export interface ImportedDraft {
-  /** The section or the variables it comes from. */
-  from: string;
-  profile: { [K in keyof Omit<ProfileDraft, "provider" | "prefix" | "addressing">]: ProfileDraft[K] | null } & Pick<
-    ProfileDraft,
-    "provider" | "prefix" | "addressing"
-  >;
-  /** Last characters of the access key id; null when no whole key was found. */
-  accessKeyHint: string | null;
-  /** Why it cannot be used as it is. */
-  problems: string[];
-}
-
 /** One thing about a command or a configuration of rclone that is often got wrong. */
 export interface LintFinding {
   /** Where: the flag or option as it was written. */
@@ -80,25 +65,6 @@ export interface LintFinding {
   /** What to write instead. */
   use: string;
   weight: "wrong" | "doubtful" | "note";
-}
-
-export interface ImportView {
-  /** Names the keys for `create` and `test` until `expiresAt`; null when there is none. */
-  handle: string | null;
-  expiresAt: number | null;
-  kind:
-    | "rclone.conf"
-    | "AWS files"
-    | "s3cmd's file"
-    | "key file"
-    | "environment"
-    | "rclone command"
-    | "mixed"
-    | "nothing";
-  drafts: ImportedDraft[];
-  findings: LintFinding[];
-  /** What was read and left aside, and why. */
-  ignored: string[];
 }
 
 /** One rule, in S3's terms. */

@@ -12,7 +12,6 @@ import type { PresetView } from "./profile-views.ts";
 import type { WatchedFolder } from "./reports.ts";
 import type { Role } from "./requests.ts";
 import type { RestoreCost, RestoreQueue } from "./restoring.ts";
-import type { NodeState } from "../fleet/node-status.ts";
 import type { Risk, WorkState } from "./risk.ts";
 import type { TransferDirection, TransferState } from "./transfer.ts";
 
@@ -49,6 +48,12 @@ export interface TokenView {
   expiresAt: number;
   revokedAt: number | null;
 }
+
+/**
+ * `online`: heard within its report cadence; `unconfirmed`: a report is overdue; `silent`: nothing for 30 s or longer;
+ * `offline`: said goodbye; `revoked`.
+ */
+export type NodeState = "online" | "unconfirmed" | "silent" | "offline" | "revoked";
 
 export interface NodeRunView {
   run: string;

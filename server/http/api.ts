@@ -5,7 +5,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { FAULTS } from "#protocol/faults/fault-table.ts";
 import type { Hub } from "../core/api/hub.ts";
 import { hubRouter } from "../router.ts";
-import { faultDataOf, type Context, type Meta } from "../core/api/trpc.ts";
+import type { Context, Meta } from "../core/api/trpc.ts";
 import { API_PATH } from "../platform/api-path.ts";
 import { createContext } from "./create-context.ts";
 import { LARGE_INPUTS } from "../core/api/large-inputs.ts";
@@ -14,6 +14,7 @@ import { refuseLongBody } from "./refuse-long-body.ts";
 import { createQueryWay } from "./query-way.ts";
 import { createShortStream } from "./node-fast-path-stream.ts";
 import { createShortWay } from "./node-fast-path.ts";
+import { faultDataOf } from "#server/core/api/trpc-error.ts";
 
 /** The API under /api/trpc. A body is read only after its sender was let in, and only up to a limit. */
 

@@ -8,7 +8,8 @@ import type { HubSettings } from "../platform/env.ts";
 import type { Hub } from "../core/api/hub.ts";
 import { readNodeCredential } from "../core/nodes/read-credential.ts";
 import { hashOf } from "../platform/random-id.ts";
-import type { Caller, Context } from "../core/api/trpc.ts";
+import type { Context } from "../core/api/trpc.ts";
+import type { Caller } from "#server/core/api/caller.ts";
 
 /** Who calls, from where, and whether a change may come from there. Nothing is decided here: the guard does that. */
 

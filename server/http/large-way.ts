@@ -1,12 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { Hub } from "../core/api/hub.ts";
-import { trpcError, type Caller } from "../core/api/trpc.ts";
+import { trpcError } from "#server/core/api/trpc-error.ts";
 import { API_PATH } from "../platform/api-path.ts";
 import { createContext } from "./create-context.ts";
 import type { InputReader } from "../core/api/input-reader.ts";
 import { LARGE_INPUTS, PARSED_HERE_BYTES } from "../core/api/large-inputs.ts";
 import { answerMutation, type Refused } from "./node-fast-path.ts";
+import type { Caller } from "#server/core/api/caller.ts";
 
 /** Answers calls whose bodies are too large to be parsed here: a thread does that, after their senders were let in. */
 

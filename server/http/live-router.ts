@@ -2,7 +2,7 @@ import * as z from "zod";
 import { listMinutes } from "../core/history/list-minutes.ts";
 import { router, viewer } from "../core/api/trpc.ts";
 import { minutes } from "../core/live/minutes.ts";
-import { watch } from "../core/live/watch.ts";
+import { watch } from "./watch.ts";
 
 export const liveRouter = router({
   watch: viewer.subscription(({ ctx, signal }) => watch(ctx, signal ?? ctx.hub.closing)),

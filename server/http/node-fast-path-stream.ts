@@ -3,9 +3,10 @@ import { callTRPCProcedure, getTRPCErrorFromUnknown, getTRPCErrorShape } from "@
 import { FAULTS } from "#protocol/faults/fault-table.ts";
 import type { Hub } from "../core/api/hub.ts";
 import { hubRouter } from "../router.ts";
-import { faultDataOf, SSE } from "../core/api/trpc.ts";
+import { SSE } from "../core/api/trpc.ts";
 import { createContext } from "./create-context.ts";
 import type { Refused } from "./node-fast-path.ts";
+import { faultDataOf } from "#server/core/api/trpc-error.ts";
 
 /**
  * The stream that every node holds, as the server-sent events that tRPC's client reads (`connected`, data, `ping`,

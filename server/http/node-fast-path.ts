@@ -3,8 +3,9 @@ import { callTRPCProcedure, getTRPCErrorFromUnknown, getTRPCErrorShape, TRPCErro
 import { FAULTS } from "#protocol/faults/fault-table.ts";
 import type { Hub } from "../core/api/hub.ts";
 import { hubRouter } from "../router.ts";
-import { faultDataOf, type Context } from "../core/api/trpc.ts";
+import type { Context } from "../core/api/trpc.ts";
 import { createContext } from "./create-context.ts";
+import { faultDataOf } from "#server/core/api/trpc-error.ts";
 
 /**
  * What nodes say all the time, without what only browsers need. A fleet of ten thousand says two thousand things a second:

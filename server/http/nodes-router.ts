@@ -32,6 +32,8 @@ import { listKept } from "../core/runs/list-kept.ts";
 import { openPieces } from "../core/checkpoints/open-pieces.ts";
 import { readCheckpoint } from "../core/checkpoints/read-checkpoint.ts";
 import { sign } from "../core/checkpoints/sign.ts";
+import { fallBack } from "../features/restores/fall-back.ts";
+import { recordFindings } from "../features/verification/record-findings.ts";
 import { mayReallocate } from "../features/reallocation/may-reallocate.ts";
 import { probeTarget } from "../features/reallocation/probe-target.ts";
 import { recordProbe } from "../features/reallocation/record-probe.ts";
@@ -50,11 +52,15 @@ import { listNodes, readNode } from "../core/nodes/list.ts";
 import { readLines } from "../core/checkpoints/read-lines.ts";
 import { readWords } from "../core/nodes/read-words.ts";
 import { record } from "../core/transfers/record.ts";
+import type { OnTransferEnded } from "../core/transfers/record-scope.ts";
 import { revokeNode } from "../core/nodes/revoke.ts";
 import { askOne, rotate } from "../core/nodes/rotate.ts";
 import { setNodeRuns } from "../core/nodes/set-runs.ts";
 import { streamToNode } from "../core/nodes/stream.ts";
 import { createToken, listTokens, revokeToken } from "../core/nodes/tokens.ts";
+
+/** What features do when a transfer has ended: a fallback looks at what the findings before it have recorded. */
+const ON_TRANSFER_ENDED: readonly OnTransferEnded[] = [recordFindings, fallBack];
 
 const signInput = z.object({
   operations: z.array(operation).min(1).max(SIGN_BATCH),
@@ -90,7 +96,7 @@ export const nodeRouter = router({
     .input(z.object({ bootId: id }))
     .subscription(({ ctx, signal }) => streamToNode(ctx, signal ?? ctx.hub.closing)),
   progress: node.input(progressReport).mutation(({ ctx, input }) => acceptReport(ctx, input)),
-  record: node.input(recordInput).mutation(({ ctx, input }) => record(ctx, input)),
+  record: node.input(recordInput).mutation(({ ctx, input }) => record(ctx, input, ON_TRANSFER_ENDED)),
   claimEpoch: node.input(claimEpochInput).mutation(({ ctx, input }) => claimEpoch(ctx, input)),
   announce: node.input(captureAnnouncement).mutation(({ ctx, input }) => announce(ctx, input)),
   sign: node.input(signInput).mutation(({ ctx, input }) => sign(ctx, input)),

@@ -10,12 +10,12 @@ import { createFirstAccount } from "../core/accounts/auth/create-first-account.t
 import { createJobBoard } from "../core/live/job-board.ts";
 import { startBucketJobs } from "../features/bucket-browser/run-jobs.ts";
 import { createSetupCode } from "../core/accounts/auth/setup-code.ts";
-import { createThrottle } from "../core/accounts/auth/throttle.ts";
+import { createThrottle } from "#server/platform/throttle.ts";
 import { addDuration } from "#protocol/base/exposition.ts";
 import { createCounters } from "../platform/counters.ts";
 import { createFairQueue } from "../platform/fair-queue.ts";
 import type { HubSettings } from "../platform/env.ts";
-import { createKeyUses } from "../core/events/key-uses.ts";
+import { createKeyUses } from "#server/core/api/key-uses.ts";
 import { startKeepingHistory } from "../core/history/keep-history.ts";
 import { openHistory } from "../core/history/open-history.ts";
 import type { Hub } from "../core/api/hub.ts";
@@ -128,7 +128,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
     inputs: createInputReader(),
     counters,
     loop: createLoopWatch({ counters, log }),
-    history: await openHistory(db, `file:${file}`),
+    history: await openHistory(db, { url: `file:${file}`, thread: new URL("./history-thread.ts", import.meta.url) }),
     startedAt: now(),
     closing: closing.signal,
   };

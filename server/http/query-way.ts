@@ -4,7 +4,7 @@ import { FAULTS } from "#protocol/faults/fault-table.ts";
 import type { Hub } from "../core/api/hub.ts";
 import { createPauses } from "../platform/pauses.ts";
 import { hubRouter } from "../router.ts";
-import { faultDataOf } from "../core/api/trpc.ts";
+import { faultDataOf } from "#server/core/api/trpc-error.ts";
 import { API_PATH } from "../platform/api-path.ts";
 import { createContext } from "./create-context.ts";
 import { jsonPieces } from "../platform/json-pieces.ts";

@@ -3,7 +3,7 @@ import { getTRPCErrorShape } from "@trpc/server";
 import { Fault } from "#protocol/faults/fault.ts";
 import { FAULTS } from "#protocol/faults/fault-table.ts";
 import { hubRouter } from "../router.ts";
-import { trpcError } from "../core/api/trpc.ts";
+import { trpcError } from "#server/core/api/trpc-error.ts";
 
 /** What is on its way when the answer leaves is read for so long and thrown away: a connection that is cut loses the answer. */
 const LINGER_MS = 2_000;

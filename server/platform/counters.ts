@@ -1,6 +1,11 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { createDurations, type Durations } from "#protocol/base/exposition.ts";
-import type { DatabaseRoom } from "./watch-database.ts";
+
+/** The hub's data folder as it was last looked at; null before that. */
+export interface DatabaseRoom {
+  logBytes: number;
+  freeBytes: number;
+}
 
 /** Counts since the hub started, by label. What is counted in a transaction that fails after it is counted all the same. */
 export interface Counters {

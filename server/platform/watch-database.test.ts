@@ -2,7 +2,8 @@ import { rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { folderForTests } from "#storage/testing/spawn-store.ts";
-import { createDatabaseWatch, type DatabaseRoom } from "./watch-database.ts";
+import { createDatabaseWatch } from "./watch-database.ts";
+import type { DatabaseRoom } from "./counters.ts";
 
 let folder: string;
 beforeAll(async () => {

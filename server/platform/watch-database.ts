@@ -3,17 +3,12 @@ import { join } from "node:path";
 import { formatBytes } from "#protocol/base/units.ts";
 import type { Counters } from "./counters.ts";
 import type { Log } from "./log.ts";
+import type { DatabaseRoom } from "./counters.ts";
 
 /** A log of this length was not folded in for long: somebody reads the database in one transaction that does not end. */
 const LONG_LOG_BYTES = 256 * 1024 ** 2;
 /** Below this a hub of many nodes has hours. */
 const LITTLE_ROOM_BYTES = 512 * 1024 ** 2;
-
-/** The hub's data folder as it was last looked at; null before that. */
-export interface DatabaseRoom {
-  logBytes: number;
-  freeBytes: number;
-}
 
 interface Watched {
   dataFolder: string;

@@ -15,8 +15,9 @@ import { createLog } from "../platform/log.ts";
 import type { Reach } from "../platform/reach.ts";
 import { hashOf, newId } from "../platform/random-id.ts";
 import { hubRouter } from "../router.ts";
-import type { Caller, Context, SessionCaller } from "../core/api/trpc.ts";
+import type { Context } from "../core/api/trpc.ts";
 import { openHub } from "../http/open-hub.ts";
+import type { Caller, SessionCaller } from "#server/core/api/caller.ts";
 
 /** For tests: a hub in a folder of its own, with its keeper in this process and a clock that can be moved. */
 

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import { PROVIDERS } from "#protocol/base/provider.ts";
+import { PROVIDERS } from "#protocol/base/provider-names.ts";
 import { corsPastes, sayByHand } from "./cors-by-hand.ts";
 import { ruleFor } from "./cors-rules.ts";
 

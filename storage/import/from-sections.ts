@@ -1,23 +1,15 @@
 import type { Provider } from "#protocol/base/provider.ts";
+import { PROVIDER_ENTRIES } from "../providers/providers.ts";
 import { emptyStore, type ReadStore } from "./read-store.ts";
 import { remoteOf } from "./read-command.ts";
 import type { Section } from "./read-text.ts";
 
 /** Stores out of the sections of rclone.conf (https://rclone.org/s3/) and of the AWS files. Pure. */
 
-/** rclone's names. What is not here is told by its host, or is "other". */
-const RCLONE_PROVIDERS: Readonly<Record<string, Provider>> = {
-  aws: "aws",
-  cloudflare: "r2",
-  wasabi: "wasabi",
-  gcs: "gcs",
-  digitalocean: "spaces",
-  minio: "minio",
-  ceph: "ceph",
-  seaweedfs: "seaweedfs",
-  storj: "storj",
-  scaleway: "scaleway",
-};
+/** By rclone's names. What is not here is told by its host, or is "other". */
+const RCLONE_PROVIDERS: ReadonlyMap<string, Provider> = new Map(
+  PROVIDER_ENTRIES.flatMap(([provider, { rclone }]) => (rclone === null ? [] : [[rclone, provider]])),
+);
 
 export interface RcloneRemote {
   name: string;
@@ -38,7 +30,7 @@ const isOn = (value: string | null): boolean => value !== null && /^(1|true|yes|
 
 function s3Remote(section: Section): ReadStore {
   const named = textOf(section, "provider")?.toLowerCase() ?? "";
-  const provider = Object.hasOwn(RCLONE_PROVIDERS, named) ? (RCLONE_PROVIDERS[named] ?? null) : null;
+  const provider = RCLONE_PROVIDERS.get(named) ?? null;
   const style = textOf(section, "force_path_style");
   const problems: string[] = [];
   if (isOn(textOf(section, "env_auth"))) {

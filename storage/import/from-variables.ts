@@ -1,4 +1,5 @@
 import type { Provider } from "#protocol/base/provider.ts";
+import { PROVIDER_ENTRIES } from "../providers/providers.ts";
 import { emptyStore, type ReadStore } from "./read-store.ts";
 import type { Section } from "./read-text.ts";
 
@@ -12,15 +13,9 @@ interface Family {
 
 const FAMILIES: readonly Family[] = [
   { prefixes: ["AWS"], provider: null },
-  { prefixes: ["R2", "CLOUDFLARE_R2", "CF_R2", "CLOUDFLARE", "CF"], provider: "r2" },
-  { prefixes: ["B2", "BACKBLAZE", "BACKBLAZE_B2"], provider: "b2" },
-  { prefixes: ["STORJ"], provider: "storj" },
-  { prefixes: ["WASABI"], provider: "wasabi" },
-  { prefixes: ["SPACES", "DO_SPACES", "DIGITALOCEAN_SPACES"], provider: "spaces" },
-  { prefixes: ["TIGRIS"], provider: "tigris" },
-  { prefixes: ["SCW", "SCALEWAY"], provider: "scaleway" },
-  { prefixes: ["GCS", "GOOGLE"], provider: "gcs" },
-  { prefixes: ["MINIO"], provider: "minio" },
+  ...PROVIDER_ENTRIES.flatMap(([provider, { variables }]) =>
+    variables.length === 0 ? [] : [{ prefixes: variables, provider }],
+  ),
   { prefixes: ["S3"], provider: null },
 ];
 

@@ -1,4 +1,4 @@
-import type { ImportedDraft } from "#protocol/wire/profiles.ts";
+import type { ImportedDraft } from "#protocol/wire/profile-views.ts";
 import type { Provider } from "#protocol/base/provider.ts";
 import { credentialDraft, profileDraft, type CredentialDraft } from "#protocol/wire/requests.ts";
 import { providerOfHost, regionOfHost, styleAt } from "../providers/provider-hosts.ts";

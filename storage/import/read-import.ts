@@ -1,4 +1,4 @@
-import { MOST_IMPORT_CHARACTERS, type ImportView, type LintFinding } from "#protocol/wire/profiles.ts";
+import { MOST_IMPORT_CHARACTERS, type LintFinding } from "#protocol/wire/profiles.ts";
 import type { Provider } from "#protocol/base/provider.ts";
 import { readAws, readRclone, type RcloneRemote } from "./from-sections.ts";
 import { isS3cmd, readKeyFile, readS3cmd } from "./from-key-files.ts";
@@ -8,6 +8,7 @@ import { makeDraft, type MadeDraft } from "./make-draft.ts";
 import { emptyStore, type ReadStore } from "./read-store.ts";
 import { readCommand, remoteOf, type RcloneCommand } from "./read-command.ts";
 import { takeApart, type Section } from "./read-text.ts";
+import type { ImportView } from "#protocol/wire/profile-views.ts";
 
 /**
  * From a pasted text to drafts of profiles: rclone.conf, the AWS files, s3cmd's, variables, commands of rclone, or several of them

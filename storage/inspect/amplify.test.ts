@@ -2,7 +2,7 @@ import { deflateRawSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { INSPECT_LIMITS } from "#protocol/checkpoint/inspect-limits.ts";
 import { inspectFile } from "./inspect-file.ts";
-import { readPickle } from "./read-pickle.ts";
+import { readPickle } from "./pickle/read-pickle.ts";
 import { emptyFound } from "./found.ts";
 import { collectTensors } from "./torch-values.ts";
 import { boundSource, sourceOfBytes } from "./source.ts";

@@ -1,8 +1,9 @@
 import { bytesOf } from "./dtypes.ts";
 import { addMetadata, addTensor, elementsOf, type Found, warn } from "./found.ts";
-import { type PickleValue, readPickle } from "./read-pickle.ts";
+import { readPickle } from "./pickle/read-pickle.ts";
 import { type BoundedSource, malformed } from "./source.ts";
 import { calleeOf, isCall, itemsOf, pairsOf, shapeOf, torchDtypeOf } from "./torch-values.ts";
+import type { PickleValue } from "./pickle/pickle-value.ts";
 
 /**
  * `.metadata` of PyTorch's distributed checkpoints: a pickle of dataclasses that say of every tensor its dtype, size and

@@ -1,11 +1,12 @@
 import { crc32 } from "node:zlib";
 import { bytesOf, dtypeOfStorage } from "./dtypes.ts";
 import { addMetadata, type Found, warn } from "./found.ts";
-import { type PickleValue, readPickle } from "./read-pickle.ts";
+import { readPickle } from "./pickle/read-pickle.ts";
 import type { ZipEntry } from "./read-zip.ts";
 import { readEntryStart } from "./read-zip.ts";
 import { type BoundedSource, malformed, tooMuch, wholeNumber } from "./source.ts";
 import { collectTensors, describeTop, itemsOf, type StoredBytes } from "./torch-values.ts";
+import type { PickleValue } from "./pickle/pickle-value.ts";
 
 /** What `torch.save` writes: since 1.6 a zip file with `data.pkl` in it, before that pickles one after another. */
 

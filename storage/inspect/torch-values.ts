@@ -1,7 +1,7 @@
 import { INSPECT_LIMITS } from "#protocol/checkpoint/inspect-limits.ts";
 import { bytesOf, dtypeOfStorage, dtypeOfTorch } from "./dtypes.ts";
 import { addMetadata, addTensor, elementsOf, type Found, warn } from "./found.ts";
-import type { PickleCall, PickleValue } from "./read-pickle.ts";
+import type { PickleCall, PickleValue } from "./pickle/pickle-value.ts";
 import { malformed, tooMuch, wholeNumber } from "./source.ts";
 
 /**

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { PROVIDERS, type Provider } from "#protocol/base/provider.ts";
+import type { Provider } from "#protocol/base/provider.ts";
 import { endpointInRegion, providerOfHost, regionOfHost } from "./provider-hosts.ts";
 import { PRESETS } from "./providers.ts";
+import { PROVIDERS } from "#protocol/base/provider-names.ts";
 
 describe("a host", () => {
   test.each<[string, Provider, string]>([

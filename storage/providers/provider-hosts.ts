@@ -1,4 +1,6 @@
 import type { Provider } from "#protocol/base/provider.ts";
+import type { HostRule } from "./provider-entry.ts";
+import { PROVIDER_ENTRIES } from "./providers.ts";
 
 /**
  * Which provider an address belongs to, and where its regions live. Only names that a provider owns are recognised: a
@@ -6,66 +8,13 @@ import type { Provider } from "#protocol/base/provider.ts";
  * not recognised is "other", whose traits the node finds out by itself.
  */
 
-interface HostRule {
+interface OwnedRule extends HostRule {
   provider: Provider;
-  /** On the lower-case host name without its port. A group `region` is the region; `rest` is kept when it changes. */
-  pattern: RegExp;
-  /** The region where the name has none; null: ask elsewhere. */
-  region: string | null;
-  /** The same service in another region. */
-  at?: (region: string, groups: Readonly<Record<string, string | undefined>>) => string;
 }
 
-const RULES: readonly HostRule[] = [
-  {
-    provider: "aws",
-    pattern:
-      /^(?:[a-z0-9.-]+\.)?s3(?<flavour>\.dualstack|-fips)?[.-](?<region>[a-z]{2}(?:-[a-z]+){1,3}-\d)\.amazonaws\.com(?<china>\.cn)?$/,
-    region: null,
-    at: (region, { flavour = "", china = "" }) => `s3${flavour}.${region}.amazonaws.com${china}`,
-  },
-  {
-    provider: "aws",
-    pattern: /^(?:[a-z0-9.-]+\.)?s3(?:-accelerate)?\.amazonaws\.com$/,
-    region: "us-east-1",
-    at: (region) => `s3.${region}.amazonaws.com`,
-  },
-  { provider: "r2", pattern: /^(?:[a-z0-9-]+\.)+r2\.cloudflarestorage\.com$/, region: "auto" },
-  {
-    provider: "b2",
-    pattern: /^(?:[a-z0-9.-]+\.)?s3\.(?<region>[a-z]{2}-[a-z]+-\d{3})\.backblazeb2\.com$/,
-    region: null,
-    at: (region) => `s3.${region}.backblazeb2.com`,
-  },
-  { provider: "storj", pattern: /^gateway(?:\.[a-z0-9]+)?\.storjshare\.io$/, region: "us-east-1" },
-  {
-    provider: "wasabi",
-    pattern: /^(?:[a-z0-9.-]+\.)?s3\.(?<region>[a-z]{2}-[a-z]+-\d)\.wasabisys\.com$/,
-    region: null,
-    at: (region) => `s3.${region}.wasabisys.com`,
-  },
-  {
-    provider: "wasabi",
-    pattern: /^s3\.wasabisys\.com$/,
-    region: "us-east-1",
-    at: (region) => `s3.${region}.wasabisys.com`,
-  },
-  { provider: "gcs", pattern: /^(?:[a-z0-9._-]+\.)?storage\.googleapis\.com$/, region: "auto" },
-  {
-    provider: "spaces",
-    pattern: /^(?:[a-z0-9.-]+\.)?(?<region>[a-z]{3}\d)\.digitaloceanspaces\.com$/,
-    region: null,
-    at: (region) => `${region}.digitaloceanspaces.com`,
-  },
-  { provider: "tigris", pattern: /^(?:fly\.storage\.tigris\.dev|t3\.storage\.dev)$/, region: "auto" },
-  {
-    provider: "scaleway",
-    pattern: /^(?:[a-z0-9.-]+\.)?s3\.(?<region>[a-z]{2}-[a-z]{3})\.scw\.cloud$/,
-    region: null,
-    at: (region) => `s3.${region}.scw.cloud`,
-  },
-  { provider: "minio", pattern: /^play\.min\.io$/, region: "us-east-1" },
-];
+const RULES: readonly OwnedRule[] = PROVIDER_ENTRIES.flatMap(([provider, { hosts }]) =>
+  hosts.map((rule) => ({ provider, ...rule })),
+);
 
 const hostNameOf = (endpointOrHost: string): string => {
   const text = endpointOrHost.trim().toLowerCase();
@@ -73,7 +22,7 @@ const hostNameOf = (endpointOrHost: string): string => {
   return URL.canParse(url) ? new URL(url).hostname : "";
 };
 
-function find(endpointOrHost: string): { rule: HostRule; groups: Record<string, string | undefined> } | null {
+function find(endpointOrHost: string): { rule: OwnedRule; groups: Record<string, string | undefined> } | null {
   const host = hostNameOf(endpointOrHost);
   for (const rule of RULES) {
     const match = rule.pattern.exec(host);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { storeTraits } from "#protocol/wire/operations.ts";
-import { PROVIDERS } from "#protocol/base/provider.ts";
+import { PROVIDERS } from "#protocol/base/provider-names.ts";
 import { profileDraft } from "#protocol/wire/requests.ts";
-import { PRESETS, presetViews, traitsFound, traitsOf } from "./providers.ts";
+import { PRESETS, presetViews, PROVIDER_ENTRIES, traitsFound, traitsOf } from "./providers.ts";
 
 describe("presets", () => {
   test.each(PROVIDERS)("of %s make a profile the hub accepts once the blanks are filled", (provider) => {
@@ -94,5 +94,32 @@ describe("what a provider publishes", () => {
     if (egress === "none") expect(prices).toMatchObject({ egressPerGb: 0, freeEgressPerStored: 0 });
     if (egress === "fair-use") expect(prices?.freeEgressPerStored).toBeGreaterThanOrEqual(1);
     if (egress === "metered") expect(prices?.egressPerGb).toBeGreaterThan(0);
+  });
+});
+
+describe("entries", () => {
+  test("give a name of rclone or of variables to one provider only", () => {
+    const rclone = PROVIDER_ENTRIES.flatMap(([, entry]) => entry.rclone ?? []);
+    const variables = PROVIDER_ENTRIES.flatMap(([, entry]) => entry.variables);
+    expect(rclone.length).toBeGreaterThan(0);
+    expect(new Set(rclone).size).toBe(rclone.length);
+    expect(variables.length).toBeGreaterThan(0);
+    expect(new Set(variables).size).toBe(variables.length);
+  });
+
+  test("leave traits, hosts and names of other tools out of what pages are sent", () => {
+    const [view] = presetViews();
+    expect(Object.keys(view ?? {}).toSorted()).toEqual([
+      "addressing",
+      "defaultRegion",
+      "egress",
+      "endpointTemplate",
+      "label",
+      "note",
+      "prices",
+      "provider",
+      "regionHint",
+      "temporaryKeys",
+    ]);
   });
 });

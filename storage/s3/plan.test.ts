@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { StoreTraits } from "#protocol/wire/operations.ts";
-import { PROVIDERS } from "#protocol/base/provider.ts";
+import { PROVIDERS } from "#protocol/base/provider-names.ts";
 import { NO_TUNING, tuned } from "#protocol/wire/tuning.ts";
 import { pieceCountFor, pieceOfPart, planParts } from "./plan.ts";
 import { traitsOf } from "../providers/providers.ts";

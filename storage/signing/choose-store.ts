@@ -1,8 +1,9 @@
 import { Fault } from "#protocol/faults/fault.ts";
-import { provider as providerName, PROVIDERS, type Provider } from "#protocol/base/provider.ts";
+import { provider as providerName, type Provider } from "#protocol/base/provider.ts";
 import { providerOfHost, regionOfHost, styleAt } from "../providers/provider-hosts.ts";
 import { PRESETS } from "../providers/providers.ts";
 import type { StoreAccess } from "./signing.ts";
+import { PROVIDERS } from "#protocol/base/provider-names.ts";
 
 /** What a person said of a store; null where nothing was said. */
 export interface StoreHints {

@@ -1,3 +1,4 @@
+import { PROVIDERS } from "#protocol/base/provider-names.ts";
 import { KEYED, STANDALONE, STORE, WITH_KEYS, WORKING } from "./command-groups.ts";
 import type { CommandName } from "./commands.ts";
 import { IDENTITY_FLAGS } from "./identity-flags.ts";
@@ -265,24 +266,7 @@ export const FLAGS = {
     commands: WITH_KEYS,
     value: "NAME",
     default: "auto",
-    // As in protocol/wire/requests.ts, which a start does not need; a test compares them.
-    words: [
-      "auto",
-      "aws",
-      "r2",
-      "b2",
-      "storj",
-      "wasabi",
-      "gcs",
-      "spaces",
-      "minio",
-      "ceph",
-      "seaweedfs",
-      "garage",
-      "tigris",
-      "scaleway",
-      "other",
-    ],
+    words: ["auto", ...PROVIDERS],
     says: "Kind of store (aws, r2, b2, storj, minio, ...): sets part sizes and quirks. auto: by its address; of an address nobody knows, what it takes is found out.",
   },
   recursive: {

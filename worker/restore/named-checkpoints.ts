@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import * as z from "zod";
-import type { PickleValue } from "#storage/inspect/read-pickle.ts";
+import type { PickleValue } from "#storage/inspect/pickle/pickle-value.ts";
 import { isCall, pairsOf } from "#storage/inspect/torch-values.ts";
 import { readTrainerState } from "../capture/detection/read-global-step.ts";
 import { readPickleOf } from "../capture/detection/read-pickle-of.ts";

@@ -1,7 +1,7 @@
 "use client";
 import { useEffect, useState, useSyncExternalStore } from "react";
-import { transferPhaseOf, type NodeState } from "#protocol/fleet/node-status.ts";
-import type { EventRow, FleetView, NodeRow, TransferRow } from "#protocol/wire/views.ts";
+import { transferPhaseOf } from "#protocol/fleet/node-status.ts";
+import type { EventRow, FleetView, NodeRow, TransferRow, NodeState } from "#protocol/wire/views.ts";
 import { EMPTY_LIVE, type LiveState } from "./live-merge.ts";
 import { liveStore, liveTurns, type LinkView } from "./live-store.ts";
 

@@ -1,7 +1,7 @@
 "use client";
-import { isHeard, type NodeState } from "#protocol/fleet/node-status.ts";
+import { isHeard } from "#protocol/fleet/node-status.ts";
 import { useEffect, useSyncExternalStore } from "react";
-import type { TransferRow } from "#protocol/wire/views.ts";
+import type { TransferRow, NodeState } from "#protocol/wire/views.ts";
 import { isEnded, type TransferAction, type TransferState } from "./transfer-words.ts";
 
 /**

@@ -1,7 +1,6 @@
 import type { Database, Transaction } from "#prisma/open.ts";
 import type { ActorKind } from "#protocol/fleet/people.ts";
-import type { Hub } from "./hub.ts";
-import type { Caller } from "./trpc.ts";
+import type { Caller } from "./caller.ts";
 
 /**
  * Who did what to the hub, kept apart from the events people read every day. A row carries the id of the account or node
@@ -42,7 +41,7 @@ interface AuditEntry {
 /** The hub itself, or `{ db: tx, now }` in the transaction of the change. */
 interface Place {
   db: Pick<Database, "audit"> | Pick<Transaction, "audit">;
-  now: Hub["now"];
+  now: () => number;
 }
 
 export async function audit({ db, now }: Place, caller: Caller, entry: AuditEntry): Promise<void> {

@@ -1,28 +1,31 @@
 import type { Database } from "#prisma/open.ts";
-import type { SetupCode } from "../accounts/auth/setup-code.ts";
-import type { AlertMemory } from "#server/features/alerts/alert-memory.ts";
+import type { SetupCode } from "./ports/setup-code.ts";
+import type { AlertMemory } from "./ports/alert-memory.ts";
 import type { JobBoard } from "../live/job-board.ts";
-import type { Throttle } from "../accounts/auth/throttle.ts";
+import type { Throttle } from "#server/platform/throttle.ts";
 import type { Counters } from "#server/platform/counters.ts";
 import type { HubSettings } from "#server/platform/env.ts";
 import type { FairQueue } from "#server/platform/fair-queue.ts";
-import type { KeyUses } from "../events/key-uses.ts";
+import type { KeyUses } from "./key-uses.ts";
 import type { Inspector } from "#storage/inspect/inspector.ts";
-import type { Inspections } from "../checkpoints/inspections.ts";
-import type { History } from "../history/open-history.ts";
+import type { Inspections } from "./ports/inspections.ts";
+import type { History } from "./ports/history.ts";
 import type { InputReader } from "./input-reader.ts";
 import type { Keeper } from "#server/signer/messages.ts";
 import type { KeyedLock } from "#server/platform/keyed-lock.ts";
 import type { Live } from "../live/live.ts";
 import type { Log } from "#server/platform/log.ts";
 import type { LoopWatch } from "#server/platform/loop-watch.ts";
-import type { Imports } from "../profiles/imports.ts";
-import type { Stores } from "../profiles/open-store.ts";
-import type { Workloads } from "../nodes/workloads/verify-salad.ts";
+import type { Imports } from "./ports/imports.ts";
+import type { Stores } from "./ports/stores.ts";
+import type { Workloads } from "./ports/workloads.ts";
 import type { Reach } from "#server/platform/reach.ts";
-import type { UpkeepState } from "#server/features/maintenance/start-janitor.ts";
+import type { UpkeepState } from "./ports/upkeep-state.ts";
 
-/** What every verb of the hub works with. */
+/**
+ * Everything that the verbs of the hub work with. Its members are interfaces of `platform`, of the memory in `live`, and ports
+ * (`ports/`), which other rooms and features implement; `http/open-hub` composes them. So nothing here imports a room that imports it.
+ */
 export interface Hub {
   readonly settings: HubSettings;
   readonly db: Database;

@@ -3,7 +3,7 @@ import { TRPCError } from "@trpc/server";
 import { Fault } from "#protocol/faults/fault.ts";
 import { createFairQueue, type QueueLimits } from "#server/platform/fair-queue.ts";
 import { noteParsed } from "./parsed-elsewhere.ts";
-import { trpcError } from "./trpc.ts";
+import { trpcError } from "./trpc-error.ts";
 import type { FromInputThread, ToInputThread } from "./input-messages.ts";
 import { putBack } from "#server/platform/take-apart.ts";
 

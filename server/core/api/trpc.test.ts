@@ -11,7 +11,8 @@ import {
 } from "#server/testing/open-test-hub.ts";
 import { hubRouter } from "#server/router.ts";
 import { ROLES, type Role } from "#protocol/wire/requests.ts";
-import type { Caller, Meta, Who } from "./trpc.ts";
+import type { Meta, Who } from "./trpc.ts";
+import type { Caller } from "./caller.ts";
 
 /** Who may call what, written down a second time: a changed declaration has to be changed here on purpose. */
 const EXPECTED: Record<Who, string[]> = {

@@ -1,11 +1,11 @@
-import { initTRPC, TRPCError } from "@trpc/server";
-import { ZodError } from "zod";
-import { Fault, isFault, sentenceOf, type FaultData } from "#protocol/faults/fault.ts";
+import { initTRPC } from "@trpc/server";
+import { Fault, isFault, sentenceOf } from "#protocol/faults/fault.ts";
 import { FAULTS } from "#protocol/faults/fault-table.ts";
 import { isDiskFull } from "#prisma/is-disk-full.ts";
 import { hasRole, type Role } from "#protocol/wire/requests.ts";
-import type { Person } from "#protocol/wire/views.ts";
 import type { Hub } from "./hub.ts";
+import type { Caller } from "./caller.ts";
+import { faultDataOf, trpcError } from "./trpc-error.ts";
 
 /**
  * The one place where a call is allowed or refused. Every procedure says in its `meta` who may call it; the guard below
@@ -19,18 +19,6 @@ export interface Meta {
   /** API tokens are refused: it is about a session, or it opens another way in. */
   needsSession?: true;
 }
-
-export type Caller =
-  | { kind: "nobody" }
-  /** `address` is where the call came from, for the audit; none where no call did. */
-  | { kind: "person"; person: Person; sessionHash: string; address?: string }
-  /** A program of a person: `person.role` is the lesser of the token's role and its owner's. */
-  | { kind: "token"; person: Person; tokenId: string; tokenName: string; address?: string }
-  /** `credentialHash` is null where a test made the caller. */
-  | { kind: "node"; nodeId: string; name: string; profileId: string; credentialHash?: string };
-export type SessionCaller = Extract<Caller, { kind: "person" }>;
-export type PersonCaller = SessionCaller | Extract<Caller, { kind: "token" }>;
-export type NodeCaller = Extract<Caller, { kind: "node" }>;
 
 export interface Context {
   hub: Hub;
@@ -66,59 +54,6 @@ const t = initTRPC
       };
     },
   });
-
-/** The Fault inside an error that left a procedure. What is not one is INTERNAL and says nothing of its cause. */
-export function faultDataOf(error: TRPCError): FaultData {
-  if (isFault(error.cause)) return error.cause.toData();
-  if (error.cause instanceof ZodError) {
-    const issue = error.cause.issues[0];
-    const subject = issue?.path.map(String).join(".") ?? "";
-    return {
-      code: "BAD_INPUT",
-      ...(subject === "" ? {} : { subject: subject.slice(0, 256) }),
-      ...(issue === undefined ? {} : { detail: issue.message.slice(0, 1024) }),
-    };
-  }
-  switch (error.code) {
-    case "NOT_FOUND":
-    case "METHOD_NOT_SUPPORTED":
-      return { code: "NOT_FOUND", detail: "there is no such procedure" };
-    case "PAYLOAD_TOO_LARGE":
-      return { code: "TOO_LARGE" };
-    case "PARSE_ERROR":
-    case "BAD_REQUEST":
-    case "UNSUPPORTED_MEDIA_TYPE":
-      return { code: "BAD_INPUT" };
-    case "SERVICE_UNAVAILABLE":
-      return { code: "SHUTTING_DOWN" };
-    case "CLIENT_CLOSED_REQUEST":
-      return { code: "CANCELLED" };
-    default:
-      return { code: "INTERNAL" };
-  }
-}
-
-const TRPC_CODES: Record<number, TRPCError["code"]> = {
-  400: "BAD_REQUEST",
-  401: "UNAUTHORIZED",
-  403: "FORBIDDEN",
-  404: "NOT_FOUND",
-  409: "CONFLICT",
-  412: "PRECONDITION_FAILED",
-  413: "PAYLOAD_TOO_LARGE",
-  422: "UNPROCESSABLE_CONTENT",
-  426: "PRECONDITION_FAILED",
-  429: "TOO_MANY_REQUESTS",
-  499: "CLIENT_CLOSED_REQUEST",
-  501: "NOT_IMPLEMENTED",
-  502: "BAD_GATEWAY",
-  503: "SERVICE_UNAVAILABLE",
-  504: "GATEWAY_TIMEOUT",
-};
-
-/** A Fault as tRPC wants it thrown. */
-export const trpcError = (fault: Fault): TRPCError =>
-  new TRPCError({ code: TRPC_CODES[FAULTS[fault.code].http] ?? "INTERNAL_SERVER_ERROR", cause: fault });
 
 /** @throws Fault NOT_SIGNED_IN, NODE_UNKNOWN, ROLE_REQUIRED, PERSON_REQUIRED, or the reason the credentials were refused for. */
 function allow(meta: Meta | undefined, context: Pick<Context, "caller" | "refusal">): void {

@@ -4,10 +4,11 @@ import { Fault } from "#protocol/faults/fault.ts";
 import type { CaptureAnnouncement } from "#protocol/wire/reports.ts";
 import { emit } from "../events/record-event.ts";
 import { hearCaller } from "../nodes/hear-caller.ts";
-import type { Context, NodeCaller } from "../api/trpc.ts";
+import type { Context } from "../api/trpc.ts";
 import { requireSealed } from "./check-sealed.ts";
 import { requireHome } from "../profiles/homes-of.ts";
 import { requireWriter } from "../runs/require-writer.ts";
+import type { NodeCaller } from "../api/caller.ts";
 
 /**
  * A capture exists and is about to be uploaded under a new attempt: from now on the node may be signed for that attempt,

@@ -9,7 +9,7 @@ import type { Hub } from "../api/hub.ts";
 import type { LiveNode } from "../live/live-node.ts";
 import { hearCaller } from "../nodes/hear-caller.ts";
 import { storedTextOf } from "../api/parsed-elsewhere.ts";
-import type { Context, NodeCaller } from "../api/trpc.ts";
+import type { Context } from "../api/trpc.ts";
 import { announcedIn, checkAnnounced, checkObjects, type Parent } from "./manifest/check-manifest.ts";
 import { placeToStore } from "../runs/place-of-row.ts";
 import { joinAfter, pieceToStore } from "./join-step.ts";
@@ -18,6 +18,7 @@ import { requireWriter } from "../runs/require-writer.ts";
 import { checkSealed } from "./check-sealed.ts";
 import { weighObjects } from "./manifest/weigh-objects.ts";
 import { writeManifest } from "./manifest/write-manifest.ts";
+import type { NodeCaller } from "../api/caller.ts";
 
 /**
  * The moment a checkpoint becomes safe. The node submits what it uploaded; the hub believes none of it: it compares every

@@ -5,10 +5,11 @@ import type { confirmCompleteInput } from "#protocol/wire/hello.ts";
 import { attemptPrefix, parseDataKey } from "#protocol/checkpoint/keys.ts";
 import type { Hub } from "../api/hub.ts";
 import { liveNodeOf } from "../nodes/live-node-of.ts";
-import type { Context, NodeCaller } from "../api/trpc.ts";
+import type { Context } from "../api/trpc.ts";
 import { mayRead } from "../runs/assigned.ts";
 import { compareObjects } from "./manifest/check-manifest.ts";
 import { parseStored } from "./manifest/stored-manifest.ts";
+import type { NodeCaller } from "../api/caller.ts";
 
 /**
  * Returns which of these checkpoints are complete in their bucket now: recorded as such, not known to be damaged, and every object

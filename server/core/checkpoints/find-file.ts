@@ -11,7 +11,7 @@ import { unframe } from "#storage/encryption/unframe.ts";
 import { unlockManifest } from "./key-of-checkpoint.ts";
 import { readStored } from "./manifest/stored-manifest.ts";
 import type { Hub } from "../api/hub.ts";
-import type { OpenStore } from "../profiles/open-store.ts";
+import type { OpenStore } from "../api/ports/stores.ts";
 import { hashOf } from "#server/platform/random-id.ts";
 
 /** Files as the hub looks inside them: by ranged reads whose every request the keeper signs, of one version each. */

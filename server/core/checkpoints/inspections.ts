@@ -1,14 +1,5 @@
 import type { FileInspection } from "#protocol/checkpoint/inspect.ts";
-
-/**
- * What was found inside files, by the version of the object: an ETag never gets other bytes, so nothing here goes stale.
- * Bounded by an estimate of its size; what was not asked for the longest goes first. Looking inside takes memory of its
- * own, so only so many files are looked at together.
- */
-export interface Inspections {
-  /** `look` runs only when `version` is not known. Null: the version cannot be told, so nothing is kept. */
-  of(version: string | null, look: () => Promise<FileInspection>): Promise<FileInspection>;
-}
+import type { Inspections } from "../api/ports/inspections.ts";
 
 const MOST_BYTES = 48 * 1024 * 1024;
 const MOST_AT_A_TIME = 3;

@@ -1,9 +1,10 @@
 import type * as z from "zod";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { OpenPieces, openPiecesInput } from "#protocol/wire/hello.ts";
-import type { Context, NodeCaller } from "../api/trpc.ts";
+import type { Context } from "../api/trpc.ts";
 import { isWriter } from "../runs/is-writer.ts";
 import { readOpenPieces } from "./join-step.ts";
+import type { NodeCaller } from "../api/caller.ts";
 
 /**
  * Returns the steps of a run that several nodes write of which not all pieces are there, for one of these nodes.

@@ -7,10 +7,11 @@ import type { Hub } from "../api/hub.ts";
 import { liveNodeOf } from "../nodes/live-node-of.ts";
 import { createPauses } from "#server/platform/pauses.ts";
 import { hashOf } from "#server/platform/random-id.ts";
-import type { Context, NodeCaller } from "../api/trpc.ts";
+import type { Context } from "../api/trpc.ts";
 import { refuseArchived } from "./refuse-archived.ts";
 import { hasOpenCommand, mayRead, READING_KINDS } from "../runs/assigned.ts";
 import { parseStored, readStored } from "./manifest/stored-manifest.ts";
+import type { NodeCaller } from "../api/caller.ts";
 
 interface Text {
   text: string | null;

@@ -3,7 +3,7 @@ import { listObjects, type ListedObject } from "#storage/s3/listing.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { archivedFault, findArchived } from "./external/assert-readable.ts";
 import type { Hub } from "../api/hub.ts";
-import type { OpenStore } from "../profiles/open-store.ts";
+import type { OpenStore } from "../api/ports/stores.ts";
 
 /**
  * A rule of a bucket may have moved objects to an archive, where nobody can read them before somebody has them brought back. A restore

@@ -2,17 +2,18 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { parseDataKey, parseProbeKey, type DataKey } from "#protocol/checkpoint/keys.ts";
 import type { Operation, SignedRequest } from "#protocol/wire/operations.ts";
 import type { Checkpoint, CheckpointCopy } from "#prisma/client/client.ts";
-import type { KeyUse } from "../events/key-uses.ts";
+import type { KeyUse } from "../api/key-uses.ts";
 import { adoptedAround } from "./external/adopted-around.ts";
 import { requireHome, WITHOUT_MANIFEST } from "../profiles/homes-of.ts";
 import type { Hub } from "../api/hub.ts";
 import type { LiveNode } from "../live/live-node.ts";
 import { liveNodeOf } from "../nodes/live-node-of.ts";
-import type { Context, NodeCaller } from "../api/trpc.ts";
+import type { Context } from "../api/trpc.ts";
 import { mayRead } from "../runs/assigned.ts";
 import { namedKeys } from "./manifest/named-keys.ts";
 import { requireStillPlain } from "./check-sealed.ts";
 import { requireWriter } from "../runs/require-writer.ts";
+import type { NodeCaller } from "../api/caller.ts";
 
 /**
  * The fence. A node gets signatures for what it writes under an attempt it announced, while it is the writer and the

@@ -11,9 +11,9 @@ import type { Hub } from "../api/hub.ts";
 import { recordTakeover } from "../runs/record-loss.ts";
 import type { LiveNode } from "../live/live-node.ts";
 import { hearCaller } from "../nodes/hear-caller.ts";
-import type { OpenStore } from "../profiles/open-store.ts";
+import type { OpenStore } from "../api/ports/stores.ts";
 import type { GroupClaim } from "#protocol/checkpoint/pieces.ts";
-import type { Context, NodeCaller } from "../api/trpc.ts";
+import type { Context } from "../api/trpc.ts";
 import { requireJoinable } from "../runs/require-joinable.ts";
 import { homesOf } from "../profiles/homes-of.ts";
 import { abandonNewer } from "../runs/abandon-newer.ts";
@@ -27,6 +27,7 @@ import { showHistory } from "../record/show-history.ts";
 import { currentEpoch, doubtfulAfter, newestComplete, newestOfStep } from "../runs/newest.ts";
 import { placeIn } from "../runs/place-of-row.ts";
 import { requireWriter } from "../runs/require-writer.ts";
+import type { NodeCaller } from "../api/caller.ts";
 
 /**
  * Who may write a run. The node of the latest epoch goes on with it; any other node opens the next one, which starts from

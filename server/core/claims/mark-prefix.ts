@@ -12,7 +12,7 @@ import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { formatDuration } from "#protocol/base/units.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
 import { getObjectText, putObjectText } from "#storage/s3/objects.ts";
-import type { OpenStore } from "../profiles/open-store.ts";
+import type { OpenStore } from "../api/ports/stores.ts";
 
 /** What a hub writes so that no node goes on alone beside it: a mark for the prefix, and the lease of each run that it takes over. */
 

@@ -1,7 +1,7 @@
 import { lowerMedianOf } from "#protocol/base/robust.ts";
 import type { Hub } from "../api/hub.ts";
 import { stateOf, type LiveNode } from "../live/live-node.ts";
-import type { Way } from "./rate-memory.ts";
+import type { Way } from "../api/ports/history.ts";
 
 export interface ExpectedRate {
   bytesPerSecond: number;

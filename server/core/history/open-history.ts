@@ -1,22 +1,13 @@
-import type { RegionRule } from "#protocol/history/history.ts";
 import type { Database } from "#prisma/open.ts";
-import { openReader, type HistoryReader } from "./reader/open-reader.ts";
-import { openPlaces, type Places } from "./places.ts";
-import { loadRates, type RateMemory } from "./rate-memory.ts";
+import { openReader } from "./reader/open-reader.ts";
+import { openPlaces } from "./places.ts";
+import { loadRates } from "./rate-memory.ts";
 import { readRules } from "./regions.ts";
+import type { History } from "../api/ports/history.ts";
 
-/** What the hub keeps in memory of its history. */
-export interface History {
-  readonly places: Places;
-  readonly reader: HistoryReader;
-  readonly rates: RateMemory;
-  /** The operator's word on where nodes are. */
-  rules: readonly RegionRule[];
-}
-
-/** `url`: of the database. */
-export async function openHistory(db: Database, url: string): Promise<History> {
+/** `url`: of the database. `thread`: the program of the thread that reads history. */
+export async function openHistory(db: Database, { url, thread }: { url: string; thread: URL }): Promise<History> {
   const places = await openPlaces(db);
   const rates = await loadRates(db, places);
-  return { places, rates, reader: openReader(url), rules: await readRules(db) };
+  return { places, rates, reader: openReader(url, thread), rules: await readRules(db) };
 }

@@ -3,35 +3,9 @@ import { OWN_ENGINE } from "#protocol/wire/measured.ts";
 import type { RegionRule } from "#protocol/history/history.ts";
 import type { LiveNode } from "../live/live-node.ts";
 import { regionOf } from "./region-of.ts";
+import type { Place, Numbered, Places } from "../api/ports/history.ts";
 
 /** Numbers of nodes and ids of series: made once, the same for ever. What is remembered here was committed. */
-
-/** A node, where it is, where its bytes go, and what moves them. */
-export interface Place {
-  nodeId: string;
-  profileId: string;
-  provider: string;
-  bucketRegion: string;
-  nodeRegion: string;
-  engine: string;
-}
-export interface Numbered {
-  node: number;
-  seriesId: number;
-  wholeId: number;
-}
-
-export interface Places {
-  /** Reads numbers that were made since. Nodes by their numbers are for those who called it. */
-  refresh(): Promise<void>;
-  nodeIdOf(number: number): string | null;
-  numberOf(nodeId: string): number | null;
-  known(place: Place): Numbered | null;
-  /** Of a series of a node that was there at the start. */
-  profileOf(seriesId: number): string | null;
-  /** Remembers what is committed. */
-  keep(place: Place, numbered: Numbered): void;
-}
 
 const nameOf = (place: Place): string =>
   [place.nodeId, place.profileId, place.provider, place.bucketRegion, place.nodeRegion, place.engine].join(" ");

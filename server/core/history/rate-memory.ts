@@ -1,21 +1,6 @@
-import type { LinkDirection } from "#protocol/wire/transfer.ts";
 import type { Database } from "#prisma/open.ts";
-import type { Places } from "./places.ts";
-
-/** What the last transfers and the last probe of each node and bucket reached, so that nobody has to read history for it. */
-export interface RateMemory {
-  /** Effective rates of the last transfers, oldest first. */
-  transfers(about: Way): readonly number[];
-  probe(about: Way): number | null;
-  addTransfer(about: Way, bytesPerSecond: number): void;
-  setProbe(about: Way, bytesPerSecond: number): void;
-}
-
-export interface Way {
-  nodeId: string;
-  profileId: string;
-  direction: LinkDirection;
-}
+import type { Places } from "../api/ports/history.ts";
+import type { RateMemory, Way } from "../api/ports/history.ts";
 
 const TRANSFERS_REMEMBERED = 5;
 const READ_AT_START = 20_000;

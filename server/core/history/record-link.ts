@@ -5,7 +5,8 @@ import { linkDirectionOf } from "#protocol/wire/transfer.ts";
 import type { Transaction } from "#prisma/open.ts";
 import type { Hub } from "../api/hub.ts";
 import type { LiveNode } from "../live/live-node.ts";
-import { numberPlace, placeOf, type Numbered } from "./places.ts";
+import { numberPlace, placeOf } from "./places.ts";
+import type { Numbered } from "../api/ports/history.ts";
 
 /** Writes what a probe or a transfer found out about a link, in the transaction that records it. */
 

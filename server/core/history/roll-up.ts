@@ -1,5 +1,5 @@
 import type { Hub } from "../api/hub.ts";
-import type { RolledShelf } from "./reader/messages.ts";
+import type { RolledShelf } from "../api/ports/history-questions.ts";
 import { DAY_MS, HOUR_MS, HOURS_A_DAY, LEVELS, MINUTE_MS, type Level } from "./stretch.ts";
 
 /**

@@ -6,9 +6,10 @@ import { risksOf, take, type LiveNode, type Meter } from "../live/live-node.ts";
 import type { Transaction } from "#prisma/open.ts";
 import { countMinute } from "./reader/count-values.ts";
 import { NO_BUCKET, packMinute, unpackMinute, type MinuteEntry } from "#protocol/history/minute-bytes.ts";
-import { numberPlace, placeOf, type Numbered, type Place } from "./places.ts";
+import { numberPlace, placeOf } from "./places.ts";
 import { cellFor, packRoll, type Cells } from "#protocol/history/roll-bytes.ts";
 import { LEVELS, MINUTE_MS, shelfOf, WHOLE_SHELF } from "./stretch.ts";
+import type { Numbered, Place } from "../api/ports/history.ts";
 
 /**
  * Writes down the minute that ends: each node that was heard in it, the fleet added up, and the histograms of all nodes

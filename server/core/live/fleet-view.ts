@@ -2,14 +2,20 @@ import { isExpected, isHeard } from "#protocol/fleet/node-status.ts";
 import { addRisks, NO_RISK } from "#protocol/wire/risk.ts";
 import type { FleetView, NodeRow } from "#protocol/wire/views.ts";
 import { mapInSlices } from "#server/platform/pauses.ts";
-import type { Live } from "./live.ts";
-import { nodeRowOf } from "./node-row.ts";
+import type { LiveNode } from "./live-node.ts";
+import { nodeRowOf, type WriterLookup } from "./node-row.ts";
+
+/** What of the memory of the fleet the view is made from. */
+interface FleetMemory extends WriterLookup {
+  readonly nodes: ReadonlyMap<string, LiveNode>;
+  readonly totals: Pick<FleetView, "doneLastDay" | "failedLastDay" | "checkpointsComplete">;
+}
 
 /**
  * The fleet in one look. Revoked nodes do not count. Of a node that the hub does not count on any more, a run that another node has taken over
  * since is history, not risk. Ten thousand nodes are read in slices.
  */
-export async function fleetViewOf(live: Live, now: number): Promise<FleetView> {
+export async function fleetViewOf(live: FleetMemory, now: number): Promise<FleetView> {
   const nodes = [...live.nodes.values()].filter(({ revokedAt }) => revokedAt === null);
   const rows: NodeRow[] = await mapInSlices(nodes, (node) => nodeRowOf(live, node, now));
   const byWork = { safe: 0, moving: 0, risk: 0, lost: 0 };

@@ -1,11 +1,12 @@
 import type { NodeMessage } from "#protocol/wire/commands.ts";
 import type { NodeFacts } from "#protocol/wire/hello.ts";
 import { FLEET } from "#protocol/base/names.ts";
-import { isExpected, nodeStateOf, type NodeState, type Presence } from "#protocol/fleet/node-status.ts";
+import { isExpected, nodeStateOf, type Presence } from "#protocol/fleet/node-status.ts";
 import type { ProgressReport } from "#protocol/wire/reports.ts";
 import { riskOf, type Risk } from "#protocol/wire/risk.ts";
-import type { ShownRow } from "./shown-row.ts";
 import { createSignal, type Signal } from "./signal.ts";
+import type { NodeParts } from "#protocol/fleet/node-changes.ts";
+import type { NodeRow, NodeState } from "#protocol/wire/views.ts";
 
 /** One open stream to a node: what waits to be sent, and the bell that says so. */
 export interface Mailbox {
@@ -70,6 +71,17 @@ export interface LiveNode {
   dirty: boolean;
   /** When it was last written down. */
   writtenAt: number;
+}
+
+/**
+ * What all who watch see of a node: its row, made once for each of its revisions, and since which revision each part of the
+ * row is what it is. A stream tells only what is newer than it has told: of a node that reports, a tenth of its row.
+ */
+export interface ShownRow {
+  row: NodeRow;
+  parts: NodeParts;
+  revision: number;
+  since: ReadonlyMap<keyof NodeParts, number>;
 }
 
 const newMeter = (): Meter => ({ sum: 0, count: 0 });

@@ -16,7 +16,7 @@ import {
 } from "#server/testing/open-test-hub.ts";
 import { writeMinute } from "../history/write-minute.ts";
 import { hashOf, newId } from "#server/platform/random-id.ts";
-import type { Caller } from "../api/trpc.ts";
+import type { Caller } from "../api/caller.ts";
 import { noticeSilence, rollHistory } from "#server/http/tick.ts";
 
 let test: TestHub;

@@ -1,16 +1,20 @@
 import { isHeard, transferPhaseOf, workOf } from "#protocol/fleet/node-status.ts";
 import { addRisks, type Risk, type WorkState } from "#protocol/wire/risk.ts";
 import type { NodeRow, NodeRunView } from "#protocol/wire/views.ts";
-import type { Live } from "./live.ts";
 import { gpuOf, HISTORY_POINTS, risksOf, riskTimeOf, stateOf, type LiveNode } from "./live-node.ts";
 
 const WORK_ORDER: readonly WorkState[] = ["safe", "moving", "risk", "lost"];
+
+/** Tells whether a node may be the writer of a run. */
+export interface WriterLookup {
+  mayWriteNow(run: string, nodeId: string): boolean;
+}
 
 /** The worst of some work states. */
 const worstOf = (states: readonly WorkState[]): WorkState =>
   WORK_ORDER[Math.max(0, ...states.map((state) => WORK_ORDER.indexOf(state)))] ?? "safe";
 
-function runViewsOf(live: Live, node: LiveNode, now: number): NodeRunView[] {
+function runViewsOf(writers: WriterLookup, node: LiveNode, now: number): NodeRunView[] {
   const risks = risksOf(node, now);
   const state = stateOf(node);
   return (node.report?.runs ?? []).map((run, index) => {
@@ -18,7 +22,7 @@ function runViewsOf(live: Live, node: LiveNode, now: number): NodeRunView[] {
     return {
       run: run.run,
       writerEpoch: run.writerEpoch,
-      isWriter: live.mayWriteNow(run.run, node.id),
+      isWriter: writers.mayWriteNow(run.run, node.id),
       localStep: run.localStep,
       localAt: run.localAt,
       safeStep: run.safeStep,
@@ -36,8 +40,8 @@ function runViewsOf(live: Live, node: LiveNode, now: number): NodeRunView[] {
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
 /** What people see of a node at `now`. */
-export function nodeRowOf(live: Live, node: LiveNode, now: number): NodeRow {
-  const runs = runViewsOf(live, node, now);
+export function nodeRowOf(writers: WriterLookup, node: LiveNode, now: number): NodeRow {
+  const runs = runViewsOf(writers, node, now);
   const { report } = node;
   const state = stateOf(node);
   const isNow = isHeard(state);

@@ -1,26 +1,15 @@
 import { isDeepStrictEqual } from "node:util";
 import { partsOf, type NodeParts } from "#protocol/fleet/node-changes.ts";
-import type { NodeChange, NodeRow } from "#protocol/wire/views.ts";
-import type { Live } from "./live.ts";
+import type { NodeChange } from "#protocol/wire/views.ts";
 import type { LiveNode } from "./live-node.ts";
-import { nodeRowOf } from "./node-row.ts";
-
-/**
- * What all who watch see of a node: its row, made once for each of its revisions, and since which revision each part of the
- * row is what it is. A stream tells only what is newer than it has told: of a node that reports, a tenth of its row.
- */
-export interface ShownRow {
-  row: NodeRow;
-  parts: NodeParts;
-  revision: number;
-  since: ReadonlyMap<keyof NodeParts, number>;
-}
+import { nodeRowOf, type WriterLookup } from "./node-row.ts";
+import type { ShownRow } from "./live-node.ts";
 
 /** As of the node's last revision, not of `now`: streams that began at different times hold the same row. */
-export function shownRowOf(live: Live, node: LiveNode, now: number): ShownRow {
+export function shownRowOf(writers: WriterLookup, node: LiveNode, now: number): ShownRow {
   const { shown: before, revision } = node;
   if (before !== null && before.revision === revision) return before;
-  const row = nodeRowOf(live, node, now);
+  const row = nodeRowOf(writers, node, now);
   const parts = partsOf(row);
   const sinceOf = (key: keyof NodeParts): number =>
     before !== null && isDeepStrictEqual(before.parts[key], parts[key])

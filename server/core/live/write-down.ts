@@ -1,7 +1,7 @@
 import { isEnded } from "#protocol/wire/transfer.ts";
 import type { TransferRow } from "#protocol/wire/views.ts";
-import type { Transaction } from "#prisma/open.ts";
-import type { Hub } from "../api/hub.ts";
+import type { Database, Transaction } from "#prisma/open.ts";
+import type { Live } from "./live.ts";
 import type { LiveNode } from "./live-node.ts";
 
 /**
@@ -64,8 +64,15 @@ async function writeTransfers(tx: Transaction, rows: readonly TransferRow[]): Pr
   }
 }
 
+interface WrittenFrom {
+  db: Database;
+  live: Live;
+  /** Epoch milliseconds. */
+  now: () => number;
+}
+
 /** Writes last words and reports of nodes, and progress of transfers that go on; `everything` at the end of the hub. */
-export async function writeDown(hub: Pick<Hub, "db" | "live" | "now">, extent: "due" | "everything"): Promise<void> {
+export async function writeDown(hub: WrittenFrom, extent: "due" | "everything"): Promise<void> {
   const now = hub.now();
   const all = hub.live.nodes.values();
   const nodes = extent === "everything" ? [...all].filter((node) => node.dirty) : dueOf(all, now);
@@ -90,7 +97,7 @@ export async function writeDown(hub: Pick<Hub, "db" | "live" | "now">, extent: "
 }
 
 /** Writes transfers whose state has changed, at once: lists are asked for by state. */
-export async function writeMoves(hub: Pick<Hub, "db" | "live">, rows: readonly TransferRow[]): Promise<void> {
+export async function writeMoves(hub: Pick<WrittenFrom, "db">, rows: readonly TransferRow[]): Promise<void> {
   if (rows.length === 0) return;
   await hub.db.$transaction((tx) => writeTransfers(tx, rows));
 }

@@ -4,6 +4,12 @@ import { expectedRate } from "../history/expected-rate.ts";
 import type { Hub } from "../api/hub.ts";
 import { stateOf, type LiveNode } from "../live/live-node.ts";
 
+/** Room that writing a checkpoint needs beyond the files themselves. */
+const HEADROOM = 1.05;
+
+/** Returns the free bytes that a node must have for a checkpoint of `sizeBytes`. */
+export const neededBytes = (sizeBytes: number): number => Math.ceil(sizeBytes * HEADROOM);
+
 /** Nodes that something moves on, or will as soon as it may. */
 function busyNodes(hub: Hub): ReadonlySet<string> {
   const busy = new Set<string>();

@@ -1,5 +1,6 @@
-import type { Context, NodeCaller } from "../api/trpc.ts";
+import type { Context } from "../api/trpc.ts";
 import { liveNodeOf } from "./live-node-of.ts";
+import type { NodeCaller } from "../api/caller.ts";
 
 /** The worker stops on purpose: the node is offline, not silent. */
 export async function goodbye({ hub, caller }: Context & { caller: NodeCaller }): Promise<{ ok: true }> {

@@ -1,7 +1,8 @@
 import type { LiveNode } from "../live/live-node.ts";
-import type { Context, NodeCaller } from "../api/trpc.ts";
+import type { Context } from "../api/trpc.ts";
 import { hearFrom } from "./hear-from.ts";
 import { liveNodeOf } from "./live-node-of.ts";
+import type { NodeCaller } from "../api/caller.ts";
 
 /** The node that calls: that it does is a sign of life. @throws Fault NODE_UNKNOWN, NODE_REVOKED */
 export async function hearCaller({ hub, caller }: Pick<Context, "hub"> & { caller: NodeCaller }): Promise<LiveNode> {

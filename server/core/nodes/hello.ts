@@ -15,8 +15,9 @@ import { draftOf, trustOf } from "../profiles/open-store.ts";
 import { nodeSealingInRun, nodeSealingOf } from "../profiles/seal-keys.ts";
 import { packingOf, tuningOf } from "../profiles/profile-view.ts";
 import { traitsFound } from "#storage/providers/providers.ts";
-import type { Context, NodeCaller } from "../api/trpc.ts";
+import type { Context } from "../api/trpc.ts";
 import { hearCaller } from "./hear-caller.ts";
+import type { NodeCaller } from "../api/caller.ts";
 
 /** Where the bytes of a profile go, as its nodes are told; `run`: the bytes of that run. */
 export async function nodeStoreOf(hub: Hub, profileId: string, run?: string): Promise<NodeStore | null> {

@@ -3,7 +3,7 @@ import type { Node } from "#prisma/client/client.ts";
 import { audit } from "../api/audit.ts";
 import type { Hub } from "../api/hub.ts";
 import { hashOf } from "#server/platform/random-id.ts";
-import type { NodeCaller } from "../api/trpc.ts";
+import type { NodeCaller } from "../api/caller.ts";
 
 /** Only the credential with the hash `good` is good from now on; streams that were opened with the old one end. */
 export function endOld(hub: Pick<Hub, "live">, nodeId: string, good: string): void {

@@ -3,10 +3,11 @@ import { Fault } from "#protocol/faults/fault.ts";
 import type { RotateAnswer, rotateInput } from "#protocol/wire/hello.ts";
 import { audit } from "../api/audit.ts";
 import type { Hub } from "../api/hub.ts";
-import type { Context, NodeCaller } from "../api/trpc.ts";
+import type { Context } from "../api/trpc.ts";
 import type { LiveNode } from "../live/live-node.ts";
 import { liveNodeOf } from "./live-node-of.ts";
 import { endOld } from "./read-credential.ts";
+import type { NodeCaller } from "../api/caller.ts";
 
 /**
  * A node's credential is replaced when a person asks for it or when it is old. The node makes the new one, has it on its

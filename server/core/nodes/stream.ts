@@ -2,10 +2,12 @@ import { command, type Command, type NodeMessage } from "#protocol/wire/commands
 import { Fault } from "#protocol/faults/fault.ts";
 import type { Hub } from "../api/hub.ts";
 import { createMailbox, type LiveNode, type Mailbox } from "../live/live-node.ts";
-import { trpcError, type Context, type NodeCaller } from "../api/trpc.ts";
+import type { Context } from "../api/trpc.ts";
 import { hearFrom } from "./hear-from.ts";
 import { liveNodeOf } from "./live-node-of.ts";
 import { isRotationDue } from "./rotate.ts";
+import { trpcError } from "../api/trpc-error.ts";
+import type { NodeCaller } from "../api/caller.ts";
 
 /**
  * The hub's word to a node: settings, then every command that has not ended (again at each reconnection: the node keeps

@@ -19,8 +19,9 @@ import { askPreflight } from "#storage/cors/preflight.ts";
 import { audit } from "../api/audit.ts";
 import type { Hub } from "../api/hub.ts";
 import type { Context } from "../api/trpc.ts";
-import { draftOf, type OpenStore } from "./open-store.ts";
+import { draftOf } from "./open-store.ts";
 import { lookupFor, refuseEndpoint } from "#server/platform/reach.ts";
+import type { OpenStore } from "../api/ports/stores.ts";
 
 /**
  * The rule that lets the pages of this hub talk to a bucket. First shown as what would change, then written, read back

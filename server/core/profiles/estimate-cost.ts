@@ -1,7 +1,7 @@
 import { priceOverride } from "#protocol/wire/profiles.ts";
 import { provider } from "#protocol/base/provider.ts";
 import type { RestoreCost } from "#protocol/wire/restoring.ts";
-import { PRICES } from "#storage/providers/provider-prices.ts";
+import { PRESETS } from "#storage/providers/providers.ts";
 import type { Profile } from "#prisma/client/client.ts";
 
 const GB = 1e9;
@@ -14,7 +14,7 @@ export function estimateCost(
   profile: Pick<Profile, "provider" | "prices">,
   { bytes, reads }: { bytes: number; reads: number },
 ): RestoreCost | null {
-  const listed = PRICES[provider.catch("other").parse(profile.provider)];
+  const listed = PRESETS[provider.catch("other").parse(profile.provider)].prices;
   const own = profile.prices === null ? null : priceOverride.parse(JSON.parse(profile.prices));
   const perGb = own?.egressPerGb ?? listed?.egressPerGb ?? null;
   const per1000 = own?.per1000Requests ?? listed?.readsPer1000 ?? null;

@@ -1,9 +1,9 @@
 import { Fault } from "#protocol/faults/fault.ts";
-import type { ImportedKey } from "#protocol/wire/profiles.ts";
 import type { CredentialDraft } from "#protocol/wire/requests.ts";
 import type { Keeper } from "#server/signer/messages.ts";
 import { newId } from "#server/platform/random-id.ts";
 import { secretPlace } from "#server/signer/secret-place.ts";
+import type { SealedKey, Imports } from "../api/ports/imports.ts";
 
 /**
  * Keys of pasted texts between their reading and the profile they become. Each is sealed at once for the id that its
@@ -14,28 +14,10 @@ import { secretPlace } from "#server/signer/secret-place.ts";
 const HELD_MS = 15 * 60_000;
 const MOST_HELD = 32;
 
-/** A key that only the keeper can read, and the row it is sealed for. */
-export interface SealedKey {
-  rowId: string;
-  sealed: string;
-  /** Of the master key it is sealed with. */
-  keyVersion: number;
-  accessKeyHint: string;
-}
-
 interface Held {
   personId: string;
   expiresAt: number;
   keys: (SealedKey | null)[];
-}
-
-export interface Imports {
-  /** Keeps the keys (null: none was found) for this person. */
-  hold(personId: string, keys: readonly (CredentialDraft | null)[]): Promise<{ handle: string; expiresAt: number }>;
-  /** @throws Fault NOT_FOUND when it is over, used, another person's, or never was */
-  find(personId: string, key: ImportedKey): SealedKey;
-  /** After a profile was made of it: its id is taken. */
-  spend(key: ImportedKey): void;
 }
 
 export function createImports(keeper: Keeper, now: () => number): Imports {

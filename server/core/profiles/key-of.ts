@@ -1,7 +1,8 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import type { KeySource } from "#protocol/wire/requests.ts";
 import type { Context } from "../api/trpc.ts";
-import { sealKey, type SealedKey } from "./imports.ts";
+import { sealKey } from "./imports.ts";
+import type { SealedKey } from "../api/ports/imports.ts";
 
 /** Imported keys belong to the person who pasted them. @throws Fault NOT_SIGNED_IN */
 export function personIdOf({ caller }: Pick<Context, "caller">): string {

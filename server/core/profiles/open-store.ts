@@ -1,7 +1,6 @@
 import type { LookupFunction } from "node:net";
 import type { S3Client } from "@aws-sdk/client-s3";
 import { Fault } from "#protocol/faults/fault.ts";
-import type { Operation, SignedRequest } from "#protocol/wire/operations.ts";
 import type { FoundTraits } from "#protocol/wire/profiles.ts";
 import { provider } from "#protocol/base/provider.ts";
 import type { ProfileDraft } from "#protocol/wire/requests.ts";
@@ -11,40 +10,14 @@ import { traitsFound } from "#storage/providers/providers.ts";
 import { DEFAULT_LIFETIME_MS, type StoreAccess } from "#storage/signing/signing.ts";
 import type { Database } from "#prisma/open.ts";
 import type { Profile, ProfileSecret } from "#prisma/client/client.ts";
-import type { KeyUses } from "../events/key-uses.ts";
+import type { KeyUses } from "../api/key-uses.ts";
 import { countUp, type Counters } from "#server/platform/counters.ts";
 import type { Keeper } from "#server/signer/messages.ts";
 import { foundOf } from "./found-of.ts";
 import { secretPlace } from "#server/signer/secret-place.ts";
 import { lookupFor, type Reach } from "#server/platform/reach.ts";
 import { keyByOf, sealedNow, type SealedNow } from "./session-keys.ts";
-
-/**
- * A store as the hub reaches it. Control calls go to the profile's own endpoint; what is signed for a node carries the
- * endpoint nodes use. Every signature is made by the keeper from the sealed key: nothing here ever holds a key.
- */
-export interface OpenStore {
-  readonly profileId: string;
-  readonly profileName: string;
-  readonly prefix: string;
-  readonly access: StoreAccess;
-  readonly client: S3Client;
-  /** Signs for a node. */
-  signForNode(operations: readonly Operation[]): Promise<SignedRequest[]>;
-  /** Signs for a page, at the endpoint browsers use. Writes are conditional where the store honours that, except to `replace`. */
-  signForBrowser(
-    operations: readonly Operation[],
-    terms: { lifetimeMs: number; ifThere?: "keep" | "replace" },
-  ): Promise<SignedRequest[]>;
-}
-
-export interface Stores {
-  /** @throws Fault NOT_FOUND, ENDPOINT_REFUSED */
-  open(profileId: string): Promise<OpenStore>;
-  /** After a profile changed or went away. */
-  forget(profileId: string): void;
-  close(): void;
-}
+import type { OpenStore, Stores } from "../api/ports/stores.ts";
 
 type Endpoints = Pick<
   ProfileDraft,

@@ -1,4 +1,4 @@
-import type { ImportView } from "#protocol/wire/profiles.ts";
+import type { ImportView } from "#protocol/wire/profile-views.ts";
 import { readImport } from "#storage/import/read-import.ts";
 import { audit } from "../api/audit.ts";
 import type { Context } from "../api/trpc.ts";

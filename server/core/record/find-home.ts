@@ -5,7 +5,7 @@ import type { RunName } from "#protocol/base/names.ts";
 import { getObjectText } from "#storage/s3/objects.ts";
 import type { Database } from "#prisma/open.ts";
 import { homesOf } from "../profiles/homes-of.ts";
-import type { OpenStore } from "../profiles/open-store.ts";
+import type { OpenStore } from "../api/ports/stores.ts";
 
 const MOST_CLAIM_BYTES = 64 * 1024;
 /** The latest claims are in every home that could be reached. */

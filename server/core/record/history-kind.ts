@@ -1,7 +1,7 @@
 import type { Database } from "#prisma/open.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { RunName } from "#protocol/base/names.ts";
-import type { OpenStore } from "../profiles/open-store.ts";
+import type { OpenStore } from "../api/ports/stores.ts";
 
 /** One kind of object in a bucket that tells of the past of a run. */
 

@@ -3,7 +3,7 @@ import type { HistoryFound } from "#protocol/wire/upkeep.ts";
 import { listObjects } from "#storage/s3/listing.ts";
 import type { Database } from "#prisma/open.ts";
 import type { KeyedLock } from "#server/platform/keyed-lock.ts";
-import type { OpenStore, Stores } from "../profiles/open-store.ts";
+import type { OpenStore, Stores } from "../api/ports/stores.ts";
 import { HISTORY_KINDS, nothingFound, readRun, refuse } from "./read-run.ts";
 
 export interface HistoryReader {

@@ -5,7 +5,7 @@ import { listObjects, type ListedObject } from "#storage/s3/listing.ts";
 import { getObjectText } from "#storage/s3/objects.ts";
 import type { Database } from "#prisma/open.ts";
 import { abandonAgain } from "../runs/abandon-newer.ts";
-import type { OpenStore } from "../profiles/open-store.ts";
+import type { OpenStore } from "../api/ports/stores.ts";
 import type { HistoryKind, HistoryScope } from "./history-kind.ts";
 import { isHomeOf } from "../profiles/homes-of.ts";
 import { becomesHome } from "./find-home.ts";

@@ -3,7 +3,7 @@ import { OWN_FOLDERS, PROBES, attemptPrefix, parseDataKey, type DataKey } from "
 import type { KeptReason, Leftovers } from "#protocol/wire/upkeep.ts";
 import { listObjects, listUploads } from "#storage/s3/listing.ts";
 import type { Database } from "#prisma/open.ts";
-import type { OpenStore } from "../profiles/open-store.ts";
+import type { OpenStore } from "../api/ports/stores.ts";
 import { isOldProbe, whyKept, type RunFacts } from "./classify-orphan.ts";
 
 /**

@@ -6,7 +6,7 @@ import { listObjects } from "#storage/s3/listing.ts";
 import { getObjectText } from "#storage/s3/objects.ts";
 import { keepFolder } from "#protocol/checkpoint/keys.ts";
 import type { Database } from "#prisma/open.ts";
-import type { OpenStore } from "../profiles/open-store.ts";
+import type { OpenStore } from "../api/ports/stores.ts";
 import { hashOf } from "#server/platform/random-id.ts";
 import { takeRecord } from "./take-record.ts";
 

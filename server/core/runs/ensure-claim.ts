@@ -4,7 +4,7 @@ import { isFault } from "#protocol/faults/fault.ts";
 import { nodeName, type RunName } from "#protocol/base/names.ts";
 import { putObjectText } from "#storage/s3/objects.ts";
 import type { Hub } from "../api/hub.ts";
-import type { OpenStore } from "../profiles/open-store.ts";
+import type { OpenStore } from "../api/ports/stores.ts";
 
 /**
  * Writes the claim of an epoch into a home that lacks it: the bucket was away when it was claimed, or became a home later. A hub

@@ -3,10 +3,11 @@ import { Fault } from "#protocol/faults/fault.ts";
 import type { findCheckpointInput, FoundCheckpoint } from "#protocol/wire/hello.ts";
 import { runName } from "#protocol/base/names.ts";
 import type { Database } from "#prisma/open.ts";
-import type { Context, NodeCaller } from "../api/trpc.ts";
+import type { Context } from "../api/trpc.ts";
 import { placeIn } from "./place-of-row.ts";
 import { isWriter } from "./is-writer.ts";
 import { newestBefore, newestComplete, newestOfName, newestOfRole, newestOfStep } from "./newest.ts";
+import type { NodeCaller } from "../api/caller.ts";
 
 function findWanted(db: Database, { run, step, before, role, name }: z.infer<typeof findCheckpointInput>) {
   if (name !== undefined) return newestOfName(db, run, name);

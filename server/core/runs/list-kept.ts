@@ -3,10 +3,11 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { MOST_KEPT, type KeptCheckpoint, type listKeptInput } from "#protocol/wire/hello.ts";
 import { runName } from "#protocol/base/names.ts";
 import type { Epoch } from "#prisma/client/client.ts";
-import type { Context, NodeCaller } from "../api/trpc.ts";
+import type { Context } from "../api/trpc.ts";
 import { isWriter } from "./is-writer.ts";
 import { NEWEST, RESUMABLE } from "./newest.ts";
 import { placeIn } from "./place-of-row.ts";
+import type { NodeCaller } from "../api/caller.ts";
 
 /**
  * Returns what a run that the node writes has in the bucket of the line it goes on with, newest first, 200 at most: the

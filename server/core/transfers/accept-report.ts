@@ -10,9 +10,10 @@ import { writeMoves } from "../live/write-down.ts";
 import { isHomeOf } from "../profiles/homes-of.ts";
 import { noteAway } from "../runs/note-away.ts";
 import { hearCaller } from "../nodes/hear-caller.ts";
-import type { Context, NodeCaller } from "../api/trpc.ts";
+import type { Context } from "../api/trpc.ts";
 import { placeOf } from "./place-of.ts";
 import { transferRowOf, withProgress } from "../live/transfer-row.ts";
+import type { NodeCaller } from "../api/caller.ts";
 
 /** What moves more slowly than this says nothing about a link: it was waiting for something else. */
 const SLOWEST_MEASURE = 10_000;

@@ -5,7 +5,7 @@ import type { NodeEvent } from "#protocol/wire/reports.ts";
 import { isEnded, type TransferState } from "#protocol/wire/transfer.ts";
 import { countUp } from "#server/platform/counters.ts";
 import { recordEvent } from "../events/record-event.ts";
-import type { RecordScope } from "./record.ts";
+import type { RecordScope } from "./record-scope.ts";
 import { transferRowOf } from "../live/transfer-row.ts";
 
 type Ended = Extract<NodeEvent, { type: "command-ended" }>;

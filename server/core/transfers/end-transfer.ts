@@ -1,6 +1,5 @@
 import { sentenceOf, type FaultData } from "#protocol/faults/fault.ts";
 import { mayBecome, type CheckpointState } from "#protocol/checkpoint/checkpoint.ts";
-import type { NodeEvent } from "#protocol/wire/reports.ts";
 import { isEnded, type TransferState } from "#protocol/wire/transfer.ts";
 import { formatBytes, formatDuration } from "#protocol/base/units.ts";
 import type { EventKind } from "#protocol/base/event-kinds.ts";
@@ -11,24 +10,20 @@ import { countUp } from "#server/platform/counters.ts";
 import { recordEvent } from "../events/record-event.ts";
 import { isHomeOf } from "../profiles/homes-of.ts";
 import { recordTransferLink } from "../history/record-link.ts";
-import type { RecordScope } from "./record.ts";
-import { fallBack } from "#server/features/restores/fall-back.ts";
-import { recordFindings } from "#server/features/verification/record-findings.ts";
+import type { OnTransferEnded, RecordScope, TransferEnded } from "./record-scope.ts";
 import { placeOf } from "./place-of.ts";
 import { transferRowOf } from "../live/transfer-row.ts";
-
-type Ended = Extract<NodeEvent, { type: "transfer-ended" }>;
 
 const storedText = (fault: FaultData | null): string | null => (fault === null ? null : JSON.stringify(fault));
 
 /** What the end of an upload makes of its checkpoint, when it did not make it safe. */
-const CHECKPOINT_AFTER: Partial<Record<Ended["state"], CheckpointState>> = {
+const CHECKPOINT_AFTER: Partial<Record<TransferEnded["state"], CheckpointState>> = {
   failed: "torn",
   cancelled: "torn",
   superseded: "superseded",
 };
 
-async function settleCheckpoint({ tx, node }: RecordScope, event: Ended): Promise<void> {
+async function settleCheckpoint({ tx, node }: RecordScope, event: TransferEnded): Promise<void> {
   const next = CHECKPOINT_AFTER[event.state];
   if (event.direction !== "upload" || next === undefined) return;
   const checkpoint = await tx.checkpoint.findUnique({ where: { id: event.checkpointId } });
@@ -38,7 +33,7 @@ async function settleCheckpoint({ tx, node }: RecordScope, event: Ended): Promis
 }
 
 /** The line people read about it, or null when the end is told elsewhere (a safe checkpoint) or is nobody's news. */
-function newsOf(event: Ended): { kind: EventKind; work: WorkState; text: string } | null {
+function newsOf(event: TransferEnded): { kind: EventKind; work: WorkState; text: string } | null {
   const what = `step ${event.step} of ${event.run}`;
   const why = event.fault === null ? "" : `: ${sentenceOf(event.fault)}`;
   if (event.direction === "upload") {
@@ -62,7 +57,7 @@ function newsOf(event: Ended): { kind: EventKind; work: WorkState; text: string 
 }
 
 /** What reading one back found; damage is told by itself. */
-function checkNewsOf(event: Ended): ReturnType<typeof newsOf> {
+function checkNewsOf(event: TransferEnded): ReturnType<typeof newsOf> {
   const what = `step ${event.step} of ${event.run}`;
   if (event.damage !== undefined) return null;
   const amount = event.bytes === 0 ? "" : ` (${formatBytes(event.bytes)})`;
@@ -80,14 +75,14 @@ function checkNewsOf(event: Ended): ReturnType<typeof newsOf> {
 }
 
 /** A node that was killed before it could forget an end says it again, under another number. */
-const isSameEnd = (before: Transfer, event: Ended): boolean =>
+const isSameEnd = (before: Transfer, event: TransferEnded): boolean =>
   before.state === event.state &&
   before.retries === event.retries &&
   Number(before.sentBytes) === event.sentBytes &&
   before.fault === storedText(event.fault);
 
 /** A node tries what its store refused again and again: only the first failure of a transfer and a new reason are news. */
-async function wasTold(tx: Transaction, event: Ended, nodeId: string): Promise<boolean> {
+async function wasTold(tx: Transaction, event: TransferEnded, nodeId: string): Promise<boolean> {
   if (event.direction !== "upload" || event.state !== "failed" || event.fault === null) return false;
   const { run, fault } = event;
   const last = await tx.event.findFirst({
@@ -101,13 +96,20 @@ async function wasTold(tx: Transaction, event: Ended, nodeId: string): Promise<b
 }
 
 /** The home that a node says was at the other end; null where it says none, or one that the run does not have. */
-async function homeElsewhere(tx: Transaction, { profileId, run }: Ended) {
+async function homeElsewhere(tx: Transaction, { profileId, run }: TransferEnded) {
   if (profileId === undefined || !(await isHomeOf(tx, run, profileId))) return null;
   return tx.profile.findUnique({ where: { id: profileId } });
 }
 
-/** Records the end of a transfer. One that ended before stays as it was; an id that belongs to another node is passed over. */
-export async function endTransfer(scope: RecordScope, event: Ended): Promise<void> {
+/**
+ * Records the end of a transfer and calls `followers`. One that ended before stays as it was; an id that belongs to another node is
+ * passed over.
+ */
+export async function endTransfer(
+  scope: RecordScope,
+  event: TransferEnded,
+  followers: readonly OnTransferEnded[],
+): Promise<void> {
   const { tx, hub, node, recorded } = scope;
   const now = hub.now();
   const before = await tx.transfer.findUnique({ where: { id: event.transferId } });
@@ -168,8 +170,7 @@ export async function endTransfer(scope: RecordScope, event: Ended): Promise<voi
     },
   });
   await settleCheckpoint(scope, event);
-  await recordFindings(scope, event, checkpoint);
-  await fallBack(scope, event, checkpoint);
+  for (const follow of followers) await follow(scope, event, checkpoint);
   if (!isRepeated) {
     const { uploads, restores, checks, transferBytes } = hub.counters;
     const counts = { upload: uploads, copy: uploads, download: restores, verify: checks, drill: checks }[

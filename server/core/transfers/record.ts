@@ -1,36 +1,19 @@
 import type * as z from "zod";
 import type { NodeEvent, recordInput } from "#protocol/wire/reports.ts";
 import { formatDuration } from "#protocol/base/units.ts";
-import type { EventRow, TransferRow } from "#protocol/wire/views.ts";
-import type { Transaction } from "#prisma/open.ts";
 import { recordEvent } from "../events/record-event.ts";
-import type { Hub } from "../api/hub.ts";
 import { recordInterruption } from "../runs/record-loss.ts";
-import type { LiveNode } from "../live/live-node.ts";
 import { acceptCommand, endCommand } from "./end-command.ts";
 import { endTransfer } from "./end-transfer.ts";
-import type { Context, NodeCaller } from "../api/trpc.ts";
+import type { Context } from "../api/trpc.ts";
 import { hearCaller } from "../nodes/hear-caller.ts";
+import type { NodeCaller } from "../api/caller.ts";
+import type { OnTransferEnded, Recorded, RecordScope } from "./record-scope.ts";
 
 /**
  * Takes a node's durable events: each once, in the order of their numbers, however often they arrive. They, what follows
  * from them, and the highest number taken are written in one transaction; only then the node hears that it may forget.
  */
-
-/** What a batch changed, to be shown after the transaction. */
-interface Recorded {
-  events: EventRow[];
-  transfers: { row: TransferRow; endedAtNode: number | null }[];
-  /** Some command is in another state. */
-  commands: boolean;
-}
-
-export interface RecordScope {
-  tx: Transaction;
-  hub: Hub;
-  node: LiveNode;
-  recorded: Recorded;
-}
 
 /**
  * Whether a node may say something of a run: it wrote the run at some time, or nobody has yet. What a node says of the runs of
@@ -46,10 +29,10 @@ async function isOfWriter(
   return false;
 }
 
-async function take(scope: RecordScope, event: NodeEvent): Promise<void> {
+async function take(scope: RecordScope, event: NodeEvent, onTransferEnded: readonly OnTransferEnded[]): Promise<void> {
   switch (event.type) {
     case "transfer-ended":
-      return endTransfer(scope, event);
+      return endTransfer(scope, event, onTransferEnded);
     case "command-accepted":
       return acceptCommand(scope, event);
     case "command-ended":
@@ -77,10 +60,11 @@ async function take(scope: RecordScope, event: NodeEvent): Promise<void> {
   }
 }
 
-/** @throws Fault NODE_UNKNOWN, NODE_REVOKED */
+/** `onTransferEnded`: what features do at the end of a transfer. @throws Fault NODE_UNKNOWN, NODE_REVOKED */
 export async function record(
   { hub, caller }: Context & { caller: NodeCaller },
   input: z.infer<typeof recordInput>,
+  onTransferEnded: readonly OnTransferEnded[],
 ): Promise<{ acceptedThrough: number }> {
   const node = await hearCaller({ hub, caller });
   const recorded: Recorded = { events: [], transfers: [], commands: false };
@@ -89,7 +73,7 @@ export async function record(
     let through = acceptedSeq;
     for (const event of input.events.toSorted((a, b) => a.seq - b.seq)) {
       if (event.seq <= through) continue;
-      await take({ tx, hub, node, recorded }, event);
+      await take({ tx, hub, node, recorded }, event, onTransferEnded);
       through = event.seq;
     }
     if (through > acceptedSeq) await tx.node.update({ where: { id: node.id }, data: { acceptedSeq: through } });

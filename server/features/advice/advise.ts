@@ -1,4 +1,4 @@
-import type { Finding, RateSpread } from "#protocol/alerts/advice.ts";
+import type { Finding } from "#protocol/alerts/advice.ts";
 import type { SqlClient } from "#prisma/connection.ts";
 import type { SeriesTable } from "#server/core/history/reader/read-rows.ts";
 import { findAsymmetric } from "./find-asymmetric.ts";
@@ -11,16 +11,7 @@ import type { LinkRow } from "./link-row.ts";
 import { readBenchRows } from "./read-bench-rows.ts";
 import { readLinkRows } from "./read-link-rows.ts";
 import { spreadRates } from "./spread-rates.ts";
-
-/** What the thread that reads history makes of it: only what was found leaves it. */
-export interface Advised {
-  findings: Finding[];
-  up: RateSpread;
-  down: RateSpread;
-  rows: number;
-  benchRows: number;
-  oneIn: number;
-}
+import type { Advised } from "#server/core/api/ports/history-questions.ts";
 
 /** Lines held in memory at a time: fifteen of each of ten thousand nodes, some 250 MB while they are looked at. */
 const MOST_ROWS = 150_000;

@@ -2,7 +2,8 @@ import type * as z from "zod";
 import type { bringAdviceBackInput, dismissInput } from "#protocol/alerts/advice.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { audit } from "#server/core/api/audit.ts";
-import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 const DAY_MS = 86_400_000;
 

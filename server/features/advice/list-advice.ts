@@ -5,7 +5,7 @@ import type { Hub } from "#server/core/api/hub.ts";
 import type { LiveNode } from "#server/core/live/live-node.ts";
 import { nodeRowOf } from "#server/core/live/node-row.ts";
 import { mapInSlices } from "#server/platform/pauses.ts";
-import type { Advised } from "./advise.ts";
+import type { Advised } from "#server/core/api/ports/history-questions.ts";
 import { findIntervals, type WrittenRun } from "./find-intervals.ts";
 
 /** What is looked at: long enough for a past to compare with, short enough to be about the fleet of now. */

@@ -3,8 +3,9 @@ import type { takeAdviceInput } from "#protocol/alerts/advice.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { formatBytes } from "#protocol/base/units.ts";
 import { audit } from "#server/core/api/audit.ts";
-import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { listAdvice } from "./list-advice.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /**
  * Sets the part size or the connections of a profile to what a piece of advice says. Nodes hear of it at their next connection.

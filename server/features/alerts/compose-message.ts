@@ -4,7 +4,7 @@ import type { AlertMessage } from "#protocol/alerts/alert-views.ts";
 import { continueWords } from "#protocol/checkpoint/continue-words.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import type { Hub } from "#server/core/api/hub.ts";
-import type { LiveRule, OpenAlert } from "./alert-memory.ts";
+import type { LiveRule, OpenAlert } from "#server/core/api/ports/alert-memory.ts";
 
 /** Named in a message; the page has the rest. */
 const NAMED = 10;

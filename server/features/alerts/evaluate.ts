@@ -1,10 +1,11 @@
 import type { Hub } from "#server/core/api/hub.ts";
 import { newId } from "#server/platform/random-id.ts";
-import { openKeyOf, type LiveRule, type OpenAlert } from "./alert-memory.ts";
+import { openKeyOf } from "./alert-memory.ts";
 import { findLive, LIVE_KINDS, type Finding } from "./find-live.ts";
 import { findStored } from "./find-stored.ts";
 import { settle } from "./settle.ts";
 import { tell } from "./tell.ts";
+import type { LiveRule, OpenAlert } from "#server/core/api/ports/alert-memory.ts";
 
 /** All that changes rules and alerts goes one after the other. */
 export const ALERTS_LOCK = "alerts";

@@ -4,7 +4,8 @@ import { fitsNode, fitsPattern } from "#protocol/base/scope.ts";
 import { formatBytes, formatDuration } from "#protocol/base/units.ts";
 import { risksOf, stateOf, type LiveNode } from "#server/core/live/live-node.ts";
 import type { Live } from "#server/core/live/live.ts";
-import { openKeyOf, type AlertMemory, type LiveRule } from "./alert-memory.ts";
+import { openKeyOf } from "./alert-memory.ts";
+import type { AlertMemory, LiveRule } from "#server/core/api/ports/alert-memory.ts";
 
 /**
  * What is true of the fleet now, by each rule that can be answered from memory: one look at every node, a few comparisons

@@ -10,7 +10,7 @@ import { newestComplete } from "#server/core/runs/newest.ts";
 import { storedFault } from "#server/core/events/event-row.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { stateOf } from "#server/core/live/live-node.ts";
-import type { LiveRule } from "./alert-memory.ts";
+import type { LiveRule } from "#server/core/api/ports/alert-memory.ts";
 import type { Finding } from "./find-live.ts";
 
 /** What is true by rules that only the database can answer: one question with an index for each. */

@@ -12,10 +12,11 @@ import { audit } from "#server/core/api/audit.ts";
 import { emit } from "#server/core/events/record-event.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { pageOf, rowAt } from "#server/platform/newest-first.ts";
-import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
-import type { OpenAlert } from "./alert-memory.ts";
+import type { Context } from "#server/core/api/trpc.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 import { pathOf } from "./compose-message.ts";
 import { ALERTS_LOCK } from "./evaluate.ts";
+import type { OpenAlert } from "#server/core/api/ports/alert-memory.ts";
 
 type StoredAlert = Alert & { rule: Pick<AlertRule, "name" | "kind" | "mutedUntil"> };
 

@@ -7,10 +7,12 @@ import { audit } from "#server/core/api/audit.ts";
 import { emit } from "#server/core/events/record-event.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { newId } from "#server/platform/random-id.ts";
-import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
-import { liveRuleOf, type LiveRule } from "./alert-memory.ts";
+import type { Context } from "#server/core/api/trpc.ts";
+import { liveRuleOf } from "./alert-memory.ts";
 import { columnsOf, defaultChannels } from "./default-rules.ts";
 import { ALERTS_LOCK, resolveAlerts } from "./evaluate.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
+import type { LiveRule } from "#server/core/api/ports/alert-memory.ts";
 
 /** The rules as people see and change them. Every change is in the database first and then in memory, one after the other. */
 

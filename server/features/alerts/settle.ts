@@ -1,6 +1,7 @@
 import { alertAfter } from "#protocol/alerts/alerts.ts";
-import { openKeyOf, type AlertMemory, type LiveRule } from "./alert-memory.ts";
+import { openKeyOf } from "./alert-memory.ts";
 import type { Finding } from "./find-live.ts";
+import type { AlertMemory, LiveRule } from "#server/core/api/ports/alert-memory.ts";
 
 /** What has to become of the alerts of one rule. Moves `pending` and `clearing` of the memory. */
 export function settle(

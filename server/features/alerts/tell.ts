@@ -3,7 +3,7 @@ import { GROUP_EVERY_MS, GROUP_WAIT_MS, rankOf } from "#protocol/alerts/alert-wo
 import type { AlertMessage } from "#protocol/alerts/alert-views.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { newId } from "#server/platform/random-id.ts";
-import type { LiveRule, OpenAlert } from "./alert-memory.ts";
+import type { LiveRule, OpenAlert } from "#server/core/api/ports/alert-memory.ts";
 import { composeMessage } from "./compose-message.ts";
 
 /**

@@ -2,9 +2,10 @@ import { shuffle } from "#protocol/benchmarks/plan-cases.ts";
 import { randomFrom } from "#protocol/base/random-from.ts";
 import type { StartBench } from "#protocol/benchmarks/plan-input.ts";
 import { audit } from "#server/core/api/audit.ts";
-import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { chooseTargets, requireEngines } from "./plan.ts";
 import { writeDown } from "./write-down.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /**
  * Writes a benchmark down, with one turn for each link in an order that the seed decides; the clock of the hub lets them go.

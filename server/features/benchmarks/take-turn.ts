@@ -12,10 +12,11 @@ import type { Hub } from "#server/core/api/hub.ts";
 import { liveNodeOf } from "#server/core/nodes/live-node-of.ts";
 import { foundOf } from "#server/core/profiles/found-of.ts";
 import { accessOf, draftOf } from "#server/core/profiles/open-store.ts";
-import type { Context, NodeCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { openBenchKey, type BenchKey } from "./bench-key.ts";
 import { makeTemporaryKey } from "./make-temporary-key.ts";
 import { enginesFor } from "./plan.ts";
+import type { NodeCaller } from "#server/core/api/caller.ts";
 
 /**
  * What a node asks while it has its turn. The fence of a turn: it is this node's, it runs, and every key lies in a folder

@@ -4,11 +4,12 @@ import { Fault, isFault, toFault } from "#protocol/faults/fault.ts";
 import { completeUpload, listParts, statObject } from "#storage/s3/multipart.ts";
 import type { ListedPart } from "#storage/s3/answers.ts";
 import type { Hub } from "#server/core/api/hub.ts";
-import type { OpenStore } from "#server/core/profiles/open-store.ts";
-import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import type { OpenStore } from "#server/core/api/ports/stores.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { inTurn } from "./in-turn.ts";
 import { ownObject } from "./list-parts.ts";
 import { findOwn, openOwn, type OwnUpload } from "./own-upload.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /**
  * Completes uploads. The store's own list of parts is compared with the plan and with the checksums the page read; then

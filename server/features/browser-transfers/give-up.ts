@@ -1,9 +1,10 @@
 import { isFault } from "#protocol/faults/fault.ts";
 import { abortUpload } from "#storage/s3/objects.ts";
 import { audit } from "#server/core/api/audit.ts";
-import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { inTurn } from "./in-turn.ts";
 import { findOwn } from "./own-upload.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /**
  * Takes the caller's own uploads back: what was sent of them is removed from the store. One that is done stays, one that

@@ -5,8 +5,9 @@ import { hasRole } from "#protocol/wire/requests.ts";
 import { listPage } from "#storage/s3/browse.ts";
 import { openCursor, sealCursor } from "#server/core/profiles/seal-cursor.ts";
 import type { Hub } from "#server/core/api/hub.ts";
-import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { manifestOfCheckpoint } from "./may-read.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 const PAGE = 1000;
 

@@ -1,5 +1,6 @@
 import type { OpenUpload } from "#protocol/buckets/browser-transfers.ts";
-import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 const MOST = 500;
 

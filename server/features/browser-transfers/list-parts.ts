@@ -1,8 +1,9 @@
 import type { UploadedPart, UploadParts } from "#protocol/buckets/browser-transfers.ts";
 import { listParts, statObject } from "#storage/s3/multipart.ts";
-import type { OpenStore } from "#server/core/profiles/open-store.ts";
-import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import type { OpenStore } from "#server/core/api/ports/stores.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { openOwn, type OwnUpload } from "./own-upload.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /** What lies at the key is this upload's own object: it has its nonce and its size. */
 export async function ownObject(store: OpenStore, upload: OwnUpload): Promise<{ etag: string } | null> {

@@ -2,11 +2,12 @@ import type * as z from "zod";
 import type { KnownSum, lookAtInput, LookedAt } from "#protocol/buckets/browser-transfers.ts";
 import { storedBytes } from "#protocol/checkpoint/packing.ts";
 import { statObject } from "#storage/s3/multipart.ts";
-import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { inTurn } from "./in-turn.ts";
 import { requireMayRead } from "./may-read.ts";
 import { checksumFor } from "./own-upload.ts";
 import { factsOf } from "./start.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /**
  * What lies at these keys and what its bytes must sum to; keys of nothing are left out.

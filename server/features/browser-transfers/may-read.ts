@@ -5,8 +5,8 @@ import { hasRole } from "#protocol/wire/requests.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { readStored } from "#server/core/checkpoints/manifest/stored-manifest.ts";
 import type { Hub } from "#server/core/api/hub.ts";
-import type { OpenStore } from "#server/core/profiles/open-store.ts";
-import type { PersonCaller } from "#server/core/api/trpc.ts";
+import type { OpenStore } from "#server/core/api/ports/stores.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /**
  * Whoever may see checkpoints may download them: every object that the manifest of a complete one names. Any other object

@@ -2,8 +2,8 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { planParts, type PlannedPart } from "#storage/s3/plan.ts";
 import type { BrowserUpload } from "#prisma/client/client.ts";
 import type { Hub } from "#server/core/api/hub.ts";
-import type { OpenStore } from "#server/core/profiles/open-store.ts";
-import type { PersonCaller } from "#server/core/api/trpc.ts";
+import type { OpenStore } from "#server/core/api/ports/stores.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /**
  * An upload belongs to the person who began it. Anybody else is told that it does not exist, so that ids say nothing.

@@ -2,8 +2,9 @@ import type * as z from "zod";
 import type { signPartsInput } from "#protocol/buckets/browser-transfers.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { Operation, SignedRequest } from "#protocol/wire/operations.ts";
-import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { openOwn } from "./own-upload.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /** Long enough to wait in a browser's queue and begin; a request that began goes on after it. */
 export const SIGNED_FOR_MS = 600_000;

@@ -1,9 +1,10 @@
 import type * as z from "zod";
 import type { ReadSignature, signReadsInput } from "#protocol/buckets/browser-transfers.ts";
 import type { Operation } from "#protocol/wire/operations.ts";
-import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { requireMayRead } from "./may-read.ts";
 import { SIGNED_FOR_MS } from "./sign-parts.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /**
  * One signed GET per object, pinned to its ETag. The range is sent and not signed, so that one signature reads the object

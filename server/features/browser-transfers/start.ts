@@ -8,11 +8,12 @@ import { abortUpload } from "#storage/s3/objects.ts";
 import { planParts } from "#storage/s3/plan.ts";
 import { audit } from "#server/core/api/audit.ts";
 import type { Hub } from "#server/core/api/hub.ts";
-import type { OpenStore } from "#server/core/profiles/open-store.ts";
-import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import type { OpenStore } from "#server/core/api/ports/stores.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { inTurn } from "./in-turn.ts";
 import { checksumFor, ownUploadOf } from "./own-upload.ts";
 import { sweepUploads } from "./sweep.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /**
  * Begins uploads of a person's browser. A key below what Tidemark keeps itself is refused, whichever profile keeps it:

@@ -1,6 +1,6 @@
 import { abortUpload } from "#storage/s3/objects.ts";
 import type { Hub } from "#server/core/api/hub.ts";
-import type { OpenStore } from "#server/core/profiles/open-store.ts";
+import type { OpenStore } from "#server/core/api/ports/stores.ts";
 
 /** A browser that has not come back for so long will not; what it sent costs money. */
 const GIVEN_UP_AFTER_MS = 7 * 86_400_000;

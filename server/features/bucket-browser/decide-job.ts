@@ -18,9 +18,10 @@ import { actorOf, audit } from "#server/core/api/audit.ts";
 import { emit } from "#server/core/events/record-event.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { newId } from "#server/platform/random-id.ts";
-import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { requireMayDelete } from "#server/core/retention/may-delete.ts";
 import { jobViewOf } from "./job-row.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /**
  * What people decide about jobs. Copying and bringing back add and take nothing away; moving and deleting do, so they take an

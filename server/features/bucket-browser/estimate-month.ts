@@ -1,7 +1,7 @@
 import { priceOverride } from "#protocol/wire/profiles.ts";
 import { provider } from "#protocol/base/provider.ts";
 import type { BucketUsage } from "#protocol/buckets/bucket-usage.ts";
-import { PRICES } from "#storage/providers/provider-prices.ts";
+import { PRESETS } from "#storage/providers/providers.ts";
 import type { Profile } from "#prisma/client/client.ts";
 
 const GB = 1e9;
@@ -20,7 +20,7 @@ interface Month {
  * for storage.
  */
 export function estimateMonth(profile: Pick<Profile, "provider" | "prices">, month: Month): BucketUsage["cost"] {
-  const listed = PRICES[provider.catch("other").parse(profile.provider)];
+  const listed = PRESETS[provider.catch("other").parse(profile.provider)].prices;
   const own = profile.prices === null ? null : priceOverride.parse(JSON.parse(profile.prices));
   const perGbMonth = own?.storagePerGbMonth ?? listed?.storagePerGbMonth ?? null;
   if (perGbMonth === null) return null;

@@ -13,9 +13,9 @@ import { describeObject, listPage } from "#storage/s3/browse.ts";
 import { copyRequests } from "#storage/s3/copy-within.ts";
 import { DELETE_BATCH, keepsVersions } from "#storage/s3/delete-many.ts";
 import { findVersions } from "#storage/s3/versions.ts";
-import { PRICES } from "#storage/providers/provider-prices.ts";
+import { PRESETS } from "#storage/providers/providers.ts";
 import type { Hub } from "#server/core/api/hub.ts";
-import type { OpenStore } from "#server/core/profiles/open-store.ts";
+import type { OpenStore } from "#server/core/api/ports/stores.ts";
 import type { JobProgress } from "#server/core/live/job-board.ts";
 import { loadGuard, type Guard } from "./protect.ts";
 
@@ -228,7 +228,7 @@ async function costOf(
   { writes, reads }: { writes: number; reads: number },
 ): Promise<BucketPlan["cost"]> {
   const row = await hub.db.profile.findUnique({ where: { id: profileId }, select: { provider: true, prices: true } });
-  const listed = PRICES[provider.catch("other").parse(row?.provider)];
+  const listed = PRESETS[provider.catch("other").parse(row?.provider)].prices;
   const own = row?.prices == null ? null : priceOverride.parse(JSON.parse(row.prices)).per1000Requests;
   if (own !== null) return { amount: ((writes + reads) / 1000) * own, currency: listed?.currency ?? "USD" };
   if (listed === null) return null;

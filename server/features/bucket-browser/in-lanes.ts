@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { PlanBucketJob } from "#protocol/buckets/bucket-jobs.ts";
 import { Fault, toFault } from "#protocol/faults/fault.ts";
 import type { Hub } from "#server/core/api/hub.ts";
-import type { OpenStore } from "#server/core/profiles/open-store.ts";
+import type { OpenStore } from "#server/core/api/ports/stores.ts";
 import type { PlannedObject } from "./gather-plan.ts";
 import type { JobProgress } from "#server/core/live/job-board.ts";
 

@@ -12,10 +12,11 @@ import { uploadsPage } from "#storage/s3/browse.ts";
 import { abortUpload, uploadedBytes } from "#storage/s3/objects.ts";
 import { audit } from "#server/core/api/audit.ts";
 import type { Hub } from "#server/core/api/hub.ts";
-import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { requireMayDelete } from "#server/core/retention/may-delete.ts";
 import { loadGuard } from "./protect.ts";
 import { openCursor, sealCursor } from "#server/core/profiles/seal-cursor.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /** Multipart uploads that nobody completed: they hold parts, cost money, and no listing of objects shows them. */
 

@@ -4,7 +4,7 @@ import { isFault } from "#protocol/faults/fault.ts";
 import { OWN_FOLDERS, ownFolderOf, parseDataKey, type OwnFolder } from "#protocol/checkpoint/keys.ts";
 import type { Database } from "#prisma/open.ts";
 import { parseStored } from "#server/core/checkpoints/manifest/stored-manifest.ts";
-import type { OpenStore } from "#server/core/profiles/open-store.ts";
+import type { OpenStore } from "#server/core/api/ports/stores.ts";
 
 /**
  * What in a bucket is Tidemark's own: data of checkpoints, manifests, claims and what it keeps for itself, below the prefix of

@@ -2,7 +2,8 @@ import type * as z from "zod";
 import { MOST_SHARE_MS, type shareInput, type ShareLink } from "#protocol/buckets/bucket.ts";
 import { headObject } from "#storage/s3/objects.ts";
 import { audit } from "#server/core/api/audit.ts";
-import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /**
  * A link that lets whoever has it read one object until it is over. It cannot be taken back, so it stands in the record before

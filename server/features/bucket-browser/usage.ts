@@ -8,7 +8,7 @@ import {
 import { Fault } from "#protocol/faults/fault.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { estimateMonth } from "./estimate-month.ts";
-import type { TransferSums } from "#server/core/history/reader/sum-transfers.ts";
+import type { TransferSums } from "#server/core/api/ports/history-questions.ts";
 
 const DAY_MS = 86_400_000;
 const DAYS = 30;

@@ -11,7 +11,8 @@ import { emit, recordEvent } from "#server/core/events/record-event.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { stateOf, type LiveNode } from "#server/core/live/live-node.ts";
 import { newId } from "#server/platform/random-id.ts";
-import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 type Input = z.infer<typeof sendCommandInput>;
 

@@ -6,7 +6,8 @@ import { hashTerms, passwordFits } from "#server/core/accounts/auth/password.ts"
 import { audit } from "#server/core/api/audit.ts";
 import { emit, recordEvent } from "#server/core/events/record-event.ts";
 import { sealKeyPlace } from "#server/signer/secret-place.ts";
-import type { Context, SessionCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
+import type { SessionCaller } from "#server/core/api/caller.ts";
 
 /**
  * The private half of a wrapping key as a text, for an admin who gives the password once more: a session left open is not

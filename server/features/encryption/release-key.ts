@@ -10,8 +10,9 @@ import { parseStored } from "#server/core/checkpoints/manifest/stored-manifest.t
 import { audit } from "#server/core/api/audit.ts";
 import { profilesFor } from "#server/core/profiles/homes-of.ts";
 import { liveNodeOf } from "#server/core/nodes/live-node-of.ts";
-import type { Context, NodeCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { keyOfCheckpoint } from "#server/core/checkpoints/key-of-checkpoint.ts";
+import type { NodeCaller } from "#server/core/api/caller.ts";
 
 /**
  * Keys leave the hub for restores that it assigned, and for nothing else. Being able to read the bytes is not enough: the writer of

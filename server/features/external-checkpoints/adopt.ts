@@ -12,7 +12,7 @@ import { writeManifest } from "#server/core/checkpoints/manifest/write-manifest.
 import { audit } from "#server/core/api/audit.ts";
 import { emit } from "#server/core/events/record-event.ts";
 import type { Hub } from "#server/core/api/hub.ts";
-import type { OpenStore } from "#server/core/profiles/open-store.ts";
+import type { OpenStore } from "#server/core/api/ports/stores.ts";
 import { hashOf, newId } from "#server/platform/random-id.ts";
 import type { Context } from "#server/core/api/trpc.ts";
 import { openDoubt } from "#server/core/retention/may-delete.ts";

@@ -10,7 +10,7 @@ import {
   type Unreadable,
 } from "#server/core/profiles/count-unreadable.ts";
 import type { Hub } from "#server/core/api/hub.ts";
-import type { OpenStore } from "#server/core/profiles/open-store.ts";
+import type { OpenStore } from "#server/core/api/ports/stores.ts";
 
 const MOST_LISTED = 200_000;
 

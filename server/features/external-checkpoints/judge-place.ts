@@ -4,7 +4,7 @@ import type { ListedObject } from "#storage/s3/listing.ts";
 import { createRecogniser } from "#storage/detect/recognise.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { readWanted } from "#server/core/checkpoints/external/recognise-bucket.ts";
-import type { OpenStore } from "#server/core/profiles/open-store.ts";
+import type { OpenStore } from "#server/core/api/ports/stores.ts";
 
 /**
  * What is thought of a checkpoint by its objects as they are now.

@@ -3,7 +3,7 @@ import { ADOPTED_EPOCH, adoptedManifest, type AdoptedManifest, type adoptInput }
 import { Fault } from "#protocol/faults/fault.ts";
 import type { RecognisedStep } from "#protocol/recognition/recognise.ts";
 import type { ListedObject } from "#storage/s3/listing.ts";
-import type { OpenStore } from "#server/core/profiles/open-store.ts";
+import type { OpenStore } from "#server/core/api/ports/stores.ts";
 
 /** Pieces that are summed, fetched again and compared by themselves. */
 const PIECE_BYTES = 64 * 1024 * 1024;

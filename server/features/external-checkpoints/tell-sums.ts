@@ -6,7 +6,8 @@ import { parseStored } from "#server/core/checkpoints/manifest/stored-manifest.t
 import { audit } from "#server/core/api/audit.ts";
 import { emit } from "#server/core/events/record-event.ts";
 import { liveNodeOf } from "#server/core/nodes/live-node-of.ts";
-import type { Context, NodeCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
+import type { NodeCaller } from "#server/core/api/caller.ts";
 
 /**
  * A node that restored an adopted checkpoint tells what it read. The first word on a file counts, and restores after it are

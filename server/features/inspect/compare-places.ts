@@ -7,7 +7,7 @@ import type { Hub } from "#server/core/api/hub.ts";
 import { createPauses } from "#server/platform/pauses.ts";
 import { compareFiles } from "./compare-files.ts";
 import { inspectAt, inspectManifestFile, openCheckpoint } from "#server/core/checkpoints/find-file.ts";
-import { inspectFiles } from "./inspect-files.ts";
+import { inspectFiles } from "#server/core/checkpoints/inspect-files.ts";
 
 /**
  * Two checkpoints, or two files, tensor by tensor. What could not be looked at is named in the warnings, so that nothing is

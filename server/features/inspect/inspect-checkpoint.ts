@@ -3,7 +3,7 @@ import { visibleStart } from "#protocol/base/visible-text.ts";
 import { sumUp } from "#storage/inspect/summarise.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { openCheckpoint } from "#server/core/checkpoints/find-file.ts";
-import { inspectFiles, type InspectedFile } from "./inspect-files.ts";
+import { inspectFiles, type InspectedFile } from "#server/core/checkpoints/inspect-files.ts";
 
 const MOST_TENSORS = 200_000;
 

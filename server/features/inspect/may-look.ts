@@ -1,7 +1,7 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import type { Comparable } from "#protocol/checkpoint/inspect.ts";
 import { hasRole } from "#protocol/wire/requests.ts";
-import type { PersonCaller } from "#server/core/api/trpc.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /**
  * Whoever may see checkpoints may look inside them. Any other object of a bucket may be anything, so that takes an operator.

@@ -1,11 +1,12 @@
 import { comparable, compareInput, inspectCheckpointInput, inspectFileInput } from "#protocol/checkpoint/inspect.ts";
 import { recogniseInput } from "#protocol/recognition/recognise.ts";
-import { operator, router, viewer, type Context, type PersonCaller } from "#server/core/api/trpc.ts";
+import { operator, router, viewer, type Context } from "#server/core/api/trpc.ts";
 import { comparePlaces, readCurve } from "./compare-places.ts";
 import { inspectAt } from "#server/core/checkpoints/find-file.ts";
 import { inspectCheckpoint } from "./inspect-checkpoint.ts";
 import { requireMayLook } from "./may-look.ts";
 import { recogniseBucket } from "#server/core/checkpoints/external/recognise-bucket.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /**
  * Looks when it is the turn of the account: whoever asks a hundred times, with whatever number of tokens, delays nobody else.

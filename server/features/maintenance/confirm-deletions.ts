@@ -3,9 +3,10 @@ import type { UpkeepView } from "#protocol/wire/upkeep.ts";
 import type { EventRow } from "#protocol/wire/views.ts";
 import type { Database } from "#prisma/open.ts";
 import { emit, recordEvent } from "#server/core/events/record-event.ts";
-import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { openDoubt } from "#server/core/retention/may-delete.ts";
 import { upkeepStatus } from "./status.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /**
  * A person says that the record is whole again: from now on deletions are allowed. Null when nothing was in doubt.

@@ -6,7 +6,7 @@ import { abortUpload, deleteObject, uploadedBytes } from "#storage/s3/objects.ts
 import type { Database } from "#prisma/open.ts";
 import { emit, recordEvent } from "#server/core/events/record-event.ts";
 import type { Hub } from "#server/core/api/hub.ts";
-import type { OpenStore } from "#server/core/profiles/open-store.ts";
+import type { OpenStore } from "#server/core/api/ports/stores.ts";
 import {
   dataKeyUnder,
   findLeftovers,

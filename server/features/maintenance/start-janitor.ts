@@ -1,17 +1,12 @@
-import { Fault, toFault, type FaultData } from "#protocol/faults/fault.ts";
+import { Fault, toFault } from "#protocol/faults/fault.ts";
 import type { UpkeepView } from "#protocol/wire/upkeep.ts";
 import type { Hub } from "#server/core/api/hub.ts";
-import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { runJanitor } from "./janitor.ts";
 import { requireMayDelete } from "#server/core/retention/may-delete.ts";
 import { upkeepStatus } from "./status.ts";
-
-/** What goes on now; in memory only. */
-export interface UpkeepState {
-  isJanitorRunning: boolean;
-  /** How the last look of this hub failed; null when it did not. */
-  janitorFault: FaultData | null;
-}
+import type { PersonCaller } from "#server/core/api/caller.ts";
+import type { UpkeepState } from "#server/core/api/ports/upkeep-state.ts";
 
 export const createUpkeepState = (): UpkeepState => ({ isJanitorRunning: false, janitorFault: null });
 

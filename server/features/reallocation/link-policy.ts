@@ -6,7 +6,8 @@ import { formatRate } from "#protocol/base/units.ts";
 import type { LinkPolicy } from "#prisma/client/client.ts";
 import { audit } from "#server/core/api/audit.ts";
 import type { Hub } from "#server/core/api/hub.ts";
-import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /** The one row. */
 const ID = 1;

@@ -6,8 +6,9 @@ import type { Hub } from "#server/core/api/hub.ts";
 import type { LiveNode } from "#server/core/live/live-node.ts";
 import { liveNodeOf } from "#server/core/nodes/live-node-of.ts";
 import type { Transaction } from "#prisma/open.ts";
-import type { Context, NodeCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { machineOf } from "./machine-memory.ts";
+import type { NodeCaller } from "#server/core/api/caller.ts";
 
 /** All of the fleet ask one after the other, or two would both take the last of the budget. */
 const LOCK = "governor";

@@ -2,9 +2,10 @@ import type * as z from "zod";
 import type { ProbeTarget, probeTargetInput } from "#protocol/links/probe.ts";
 import { nodeStoreOf } from "#server/core/nodes/hello.ts";
 import { liveNodeOf } from "#server/core/nodes/live-node-of.ts";
-import type { Context, NodeCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { thresholdsForNodes } from "./link-policy.ts";
 import { machineMemory, machineOf } from "./machine-memory.ts";
+import type { NodeCaller } from "#server/core/api/caller.ts";
 
 /** Where a node measures its link, and what is known of the machine it says it is on. @throws Fault NODE_UNKNOWN, NODE_REVOKED */
 export async function probeTarget(

@@ -5,7 +5,8 @@ import { emit, recordEvent } from "#server/core/events/record-event.ts";
 import { recordProbeLink } from "#server/core/history/record-link.ts";
 import { liveNodeOf } from "#server/core/nodes/live-node-of.ts";
 import { machineOf } from "./machine-memory.ts";
-import type { Context, NodeCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
+import type { NodeCaller } from "#server/core/api/caller.ts";
 
 /** No question of the governor goes further back. */
 const KEEP_MS = 30 * 86_400_000;

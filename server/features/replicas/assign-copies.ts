@@ -6,9 +6,8 @@ import { doubtfulAfter, newestComplete } from "#server/core/runs/newest.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { stateOf } from "#server/core/live/live-node.ts";
 import { newId } from "#server/platform/random-id.ts";
-import { neededBytes } from "../restores/plan.ts";
-import { askCheck } from "../verification/ask-check.ts";
-import { idleNodes } from "#server/core/nodes/choose-node.ts";
+import { askCheck } from "#server/core/transfers/ask-check.ts";
+import { idleNodes, neededBytes } from "#server/core/nodes/choose-node.ts";
 import { homesOf, profilesFor } from "#server/core/profiles/homes-of.ts";
 import { awayFor } from "#server/core/runs/note-away.ts";
 

@@ -7,9 +7,10 @@ import { mayRead } from "#server/core/runs/assigned.ts";
 import { emit } from "#server/core/events/record-event.ts";
 import { stateOf } from "#server/core/live/live-node.ts";
 import { hearCaller } from "#server/core/nodes/hear-caller.ts";
-import type { Context, NodeCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { sealingOf } from "#server/core/profiles/seal-keys.ts";
 import { homesOf } from "#server/core/profiles/homes-of.ts";
+import type { NodeCaller } from "#server/core/api/caller.ts";
 
 /**
  * A node is about to copy a complete checkpoint to another home of its run: from now on it may be signed for that attempt in

@@ -10,9 +10,10 @@ import type { Hub } from "#server/core/api/hub.ts";
 import type { LiveNode } from "#server/core/live/live-node.ts";
 import { hearCaller } from "#server/core/nodes/hear-caller.ts";
 import { storedTextOf } from "#server/core/api/parsed-elsewhere.ts";
-import type { Context, NodeCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { ensureClaim } from "#server/core/runs/ensure-claim.ts";
 import { oweWords, payWords } from "#server/core/retention/write-retention-records.ts";
+import type { NodeCaller } from "#server/core/api/caller.ts";
 
 /**
  * A copy becomes complete as a checkpoint does: the hub believes nothing, compares every object with the bucket, writes the

@@ -7,11 +7,12 @@ import type { Profile } from "#prisma/client/client.ts";
 import { audit } from "#server/core/api/audit.ts";
 import { emit, recordEvent } from "#server/core/events/record-event.ts";
 import type { Hub } from "#server/core/api/hub.ts";
-import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { ensureClaim } from "#server/core/runs/ensure-claim.ts";
 import { homesOf } from "#server/core/profiles/homes-of.ts";
 import { readHomes } from "./read-homes.ts";
 import { refuseHomesOfPieces } from "#server/core/runs/require-joinable.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /** Two profiles of one place would be two names for one copy. @throws Fault CONFLICT */
 function refuseSamePlace(profiles: readonly Profile[]): void {

@@ -2,9 +2,10 @@ import type * as z from "zod";
 import type { RunHomes, runHomesInput } from "#protocol/wire/homes.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { nodeStoreOf } from "#server/core/nodes/hello.ts";
-import type { Context, NodeCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { homesOf } from "#server/core/profiles/homes-of.ts";
 import { byFitness, ratesTo } from "#server/core/runs/offer-copies.ts";
+import type { NodeCaller } from "#server/core/api/caller.ts";
 
 /**
  * The homes of a run as a node of one of them is told: nearest first, by its own history with each bucket. The node itself may

@@ -2,19 +2,16 @@ import { basename, dirname, join } from "node:path/posix";
 import { command } from "#protocol/wire/commands.ts";
 import { damageWords } from "#protocol/checkpoint/damage.ts";
 import { nameOfPlace, placeOf } from "#protocol/checkpoint/place.ts";
-import type { NodeEvent } from "#protocol/wire/reports.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { announcedIn } from "#server/core/checkpoints/manifest/check-manifest.ts";
 import { completeBefore } from "#server/core/runs/newest.ts";
 import { placeOfRow } from "#server/core/runs/place-of-row.ts";
 import { profilesFor } from "#server/core/profiles/homes-of.ts";
 import { recordEvent } from "#server/core/events/record-event.ts";
-import type { RecordScope } from "#server/core/transfers/record.ts";
+import type { RecordScope, TransferEnded } from "#server/core/transfers/record-scope.ts";
 import { transferRowOf } from "#server/core/live/transfer-row.ts";
 import { queueRestore } from "./queue-restore.ts";
 import { readChoice } from "./read-choice.ts";
-
-type Ended = Extract<NodeEvent, { type: "transfer-ended" }>;
 
 type Placed = Pick<Checkpoint, "step" | "role" | "place"> & { files: readonly { path: string }[] };
 
@@ -34,7 +31,7 @@ export function pathForOther(path: string, { from, to }: { from: Placed; to: Pla
  * When a restore failed because its checkpoint is damaged, and whoever asked allowed it, the complete one before it is
  * restored in its place: the same node, the same files, once per failure. The reason is one line of history.
  */
-export async function fallBack(scope: RecordScope, event: Ended, checkpoint: Checkpoint | null): Promise<void> {
+export async function fallBack(scope: RecordScope, event: TransferEnded, checkpoint: Checkpoint | null): Promise<void> {
   const { tx, hub, node, recorded } = scope;
   const { damage } = event;
   if (event.direction !== "download" || event.state !== "failed" || damage === undefined || checkpoint === null) return;

@@ -16,6 +16,7 @@ import { expectedOfNeighbours, expectedRate } from "#server/core/history/expecte
 import { completeCopies, profilesFor, type Lying } from "#server/core/profiles/homes-of.ts";
 import { bestFor } from "#server/core/runs/offer-copies.ts";
 import type { Hub } from "#server/core/api/hub.ts";
+import { neededBytes } from "#server/core/nodes/choose-node.ts";
 import { gpuOf, stateOf, type LiveNode } from "#server/core/live/live-node.ts";
 import { bytesMoving, checkpointRowOf } from "#server/core/checkpoints/checkpoint-row.ts";
 import { announcedIn } from "#server/core/checkpoints/manifest/check-manifest.ts";
@@ -30,12 +31,6 @@ import { chooseParts, type ChosenParts } from "./choose-tensors.ts";
 import { readChoice } from "./read-choice.ts";
 import { refuseDamaged } from "#server/core/checkpoints/refuse-damaged.ts";
 import { movingRestores } from "./release-restores.ts";
-
-/** Room a restore needs beyond the files themselves. */
-const HEADROOM = 1.05;
-
-/** Free bytes a node must have for a checkpoint of `sizeBytes`. */
-export const neededBytes = (sizeBytes: number): number => Math.ceil(sizeBytes * HEADROOM);
 
 function whyNot(node: LiveNode, checkpoint: { sizeBytes: number; profileIds: ReadonlySet<string> }): string | null {
   const state = stateOf(node);

@@ -8,9 +8,10 @@ import { countUp } from "#server/platform/counters.ts";
 import { profilesFor } from "#server/core/profiles/homes-of.ts";
 import { stateOf } from "#server/core/live/live-node.ts";
 import { newId } from "#server/platform/random-id.ts";
-import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { audit } from "#server/core/api/audit.ts";
 import { readWanted, requireNode } from "./start-restores.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /** Whoever asked waits for the answer. */
 const VALID_MS = 60_000;

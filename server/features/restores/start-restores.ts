@@ -13,7 +13,7 @@ import { stateOf, type LiveNode } from "#server/core/live/live-node.ts";
 import { transferRowOf } from "#server/core/live/transfer-row.ts";
 import type { Context } from "#server/core/api/trpc.ts";
 import { chooseParts, type ChosenParts } from "./choose-tensors.ts";
-import { neededBytes } from "./plan.ts";
+import { neededBytes } from "#server/core/nodes/choose-node.ts";
 import { defaultTarget } from "./node-places.ts";
 import { queueRestore } from "./queue-restore.ts";
 import { refuseLocked } from "#server/core/checkpoints/refuse-locked.ts";

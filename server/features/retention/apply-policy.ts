@@ -3,11 +3,12 @@ import { Fault, toFault } from "#protocol/faults/fault.ts";
 import type { AppliedView, KeepPolicy } from "#protocol/retention/keeping.ts";
 import { audit } from "#server/core/api/audit.ts";
 import type { Hub } from "#server/core/api/hub.ts";
-import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { mayDelete, requireMayDelete } from "#server/core/retention/may-delete.ts";
 import { previewRun, runsOfDefault } from "./preview.ts";
 import { EVERY_RUN, parsePolicy, policyFor } from "./stored-policy.ts";
 import { moveToTrash } from "./trash.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /**
  * Moves to the trash what a policy does not keep. Each checkpoint is judged again when its turn comes. While a part of the

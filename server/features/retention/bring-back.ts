@@ -4,9 +4,10 @@ import type { Checkpoint } from "#prisma/client/client.ts";
 import { audit } from "#server/core/api/audit.ts";
 import { emit, recordEvent } from "#server/core/events/record-event.ts";
 import type { Hub } from "#server/core/api/hub.ts";
-import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { holding, nameOf, withCheckpoint, writeWord } from "./write-retention-record.ts";
 import { countComplete } from "./trash.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /** The manifest goes first when a checkpoint is deleted: while it is there, all is. @throws Fault CONFLICT, those of the store */
 async function requireManifest(hub: Hub, checkpoint: Checkpoint): Promise<void> {

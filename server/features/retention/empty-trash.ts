@@ -5,13 +5,14 @@ import type { Checkpoint, KeepRecord } from "#prisma/client/client.ts";
 import { audit } from "#server/core/api/audit.ts";
 import { completeCopies } from "#server/core/profiles/homes-of.ts";
 import type { Hub } from "#server/core/api/hub.ts";
-import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { OLD_ENOUGH_MS } from "#server/core/retention/classify-orphan.ts";
 import { mayDelete, requireMayDelete } from "#server/core/retention/may-delete.ts";
 import { findRead } from "#server/core/retention/find-read.ts";
 import { holding, nameOf, withCheckpoint } from "./write-retention-record.ts";
 import { readRecords } from "#server/core/retention/read-record.ts";
 import { removeCheckpoint } from "./remove-checkpoint.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /**
  * The trash is emptied by the hub alone, in two steps. First it is decided, under the lock of the run, and written down:

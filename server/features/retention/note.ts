@@ -1,7 +1,8 @@
 import type { CheckpointKeeping } from "#protocol/retention/keeping.ts";
-import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { holding, sayWord } from "./write-retention-record.ts";
 import { keepingOf } from "#server/core/retention/find-keeping.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /** Free text, in the place of what was noted before; an empty one takes it away. @throws Fault those of `sayWord` */
 export const note = (

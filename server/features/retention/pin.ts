@@ -1,6 +1,7 @@
 import type { CheckpointKeeping } from "#protocol/retention/keeping.ts";
-import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { holding, sayWord } from "./write-retention-record.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /** No policy and no person moves it to the trash until it is unpinned. @throws Fault those of `sayWord` */
 export const pin = (call: Context & { caller: PersonCaller }, { id }: { id: string }): Promise<CheckpointKeeping> =>

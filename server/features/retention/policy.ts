@@ -5,8 +5,9 @@ import type { KeepPolicy, PolicyView, RunPolicyView } from "#protocol/retention/
 import type { KeepPolicy as PolicyRow } from "#prisma/client/client.ts";
 import { audit } from "#server/core/api/audit.ts";
 import type { Hub } from "#server/core/api/hub.ts";
-import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { EVERY_RUN, parsePolicy } from "./stored-policy.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 const viewOf = (run: string | null, row: PolicyRow | null): PolicyView => ({
   run,

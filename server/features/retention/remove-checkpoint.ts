@@ -9,7 +9,7 @@ import { isAdoptedRow } from "#server/core/runs/is-adopted.ts";
 import { emit, recordEvent } from "#server/core/events/record-event.ts";
 import { WITHOUT_MANIFEST } from "#server/core/profiles/homes-of.ts";
 import type { Hub } from "#server/core/api/hub.ts";
-import type { OpenStore } from "#server/core/profiles/open-store.ts";
+import type { OpenStore } from "#server/core/api/ports/stores.ts";
 import { dataKeyUnder, foreignPrefixes } from "#server/core/retention/find-orphans.ts";
 import { requireMayDelete } from "#server/core/retention/may-delete.ts";
 

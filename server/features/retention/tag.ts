@@ -1,6 +1,7 @@
 import type { CheckpointKeeping } from "#protocol/retention/keeping.ts";
-import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { nameOf, sayWord } from "./write-retention-record.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 type Call = Context & { caller: PersonCaller };
 

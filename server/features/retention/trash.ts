@@ -8,11 +8,12 @@ import { audit } from "#server/core/api/audit.ts";
 import { emit, recordEvent } from "#server/core/events/record-event.ts";
 import { completeCopies } from "#server/core/profiles/homes-of.ts";
 import type { Hub } from "#server/core/api/hub.ts";
-import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { findCheckpointRow, nameOf, withCheckpoint, writeWord } from "./write-retention-record.ts";
 import { readHistory } from "./read-history.ts";
 import { readRecords } from "#server/core/retention/read-record.ts";
 import { policyFor } from "./stored-policy.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 export interface TrashWish {
   id: string;

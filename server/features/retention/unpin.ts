@@ -1,6 +1,7 @@
 import type { CheckpointKeeping } from "#protocol/retention/keeping.ts";
-import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { holding, sayWord } from "./write-retention-record.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /** Takes every pin away, also those that are objects nobody could read. @throws Fault those of `sayWord` */
 export const unpin = (call: Context & { caller: PersonCaller }, { id }: { id: string }): Promise<CheckpointKeeping> =>

@@ -11,7 +11,7 @@ import { completeCopies } from "#server/core/profiles/homes-of.ts";
 import { oweWords } from "#server/core/retention/write-retention-records.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { newId } from "#server/platform/random-id.ts";
-import type { PersonCaller } from "#server/core/api/trpc.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 import { keepingOf } from "#server/core/retention/find-keeping.ts";
 import { takeRecord } from "#server/core/retention/take-record.ts";
 

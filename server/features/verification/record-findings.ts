@@ -1,14 +1,11 @@
 import { damageWords, type DamageReport } from "#protocol/checkpoint/damage.ts";
-import type { NodeEvent } from "#protocol/wire/reports.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { mayRead } from "#server/core/runs/assigned.ts";
 import { profilesFor } from "#server/core/profiles/homes-of.ts";
 import { promoteSound } from "#server/core/runs/promote-sound.ts";
 import { recordEvent } from "#server/core/events/record-event.ts";
-import type { RecordScope } from "#server/core/transfers/record.ts";
+import type { RecordScope, TransferEnded } from "#server/core/transfers/record-scope.ts";
 import { queueFinding, type CopyRead } from "./queue-finding.ts";
-
-type Ended = Extract<NodeEvent, { type: "transfer-ended" }>;
 
 /**
  * What the end of a transfer says of its checkpoint: that every byte of it was read and right (a verification, a drill, a
@@ -16,7 +13,11 @@ type Ended = Extract<NodeEvent, { type: "transfer-ended" }>;
  * that writes the run, counts. Whole again is what was read whole: that clears the damage. It is said of the copy that was read;
  * a damaged one that is the first gives its place to a sound one.
  */
-export async function recordFindings(scope: RecordScope, event: Ended, checkpoint: Checkpoint | null): Promise<void> {
+export async function recordFindings(
+  scope: RecordScope,
+  event: TransferEnded,
+  checkpoint: Checkpoint | null,
+): Promise<void> {
   const { tx, node } = scope;
   if (event.direction === "upload" || event.direction === "copy") return;
   if (checkpoint === null || checkpoint.state !== "complete") return;
@@ -63,7 +64,11 @@ async function noteSound(scope: RecordScope, checkpoint: Checkpoint, profileId: 
   await note(scope, copy, { checkpoint, data: { verifiedAt: at, damagedAt: null, damage: null } });
 }
 
-async function noteDamage(scope: RecordScope, event: Ended, { checkpoint, profileId, damage }: At): Promise<void> {
+async function noteDamage(
+  scope: RecordScope,
+  event: TransferEnded,
+  { checkpoint, profileId, damage }: At,
+): Promise<void> {
   const { tx, hub, node, recorded } = scope;
   const copy = await copyIn(scope, checkpoint, profileId);
   if (copy === null) return;

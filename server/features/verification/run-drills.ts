@@ -4,11 +4,10 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { newestComplete } from "#server/core/runs/newest.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { stateOf } from "#server/core/live/live-node.ts";
-import { neededBytes } from "../restores/plan.ts";
 import { newId } from "#server/platform/random-id.ts";
 import { transferRowOf } from "#server/core/live/transfer-row.ts";
-import { askCheck } from "./ask-check.ts";
-import { idleNodes } from "#server/core/nodes/choose-node.ts";
+import { askCheck } from "#server/core/transfers/ask-check.ts";
+import { idleNodes, neededBytes } from "#server/core/nodes/choose-node.ts";
 import { dueAt, lastDrills, ruleOf } from "./drill-schedule.ts";
 
 /**

@@ -3,9 +3,10 @@ import { Fault } from "#protocol/faults/fault.ts";
 import type { verifyInput } from "#protocol/wire/verifying.ts";
 import { audit } from "#server/core/api/audit.ts";
 import { completeCopies, profilesFor } from "#server/core/profiles/homes-of.ts";
-import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
-import { askCheck } from "./ask-check.ts";
+import type { Context } from "#server/core/api/trpc.ts";
+import { askCheck } from "#server/core/transfers/ask-check.ts";
 import { anyNode } from "#server/core/nodes/choose-node.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /** A node that is away for longer has other things to do when it comes back. */
 const VALID_MS = 86_400_000;

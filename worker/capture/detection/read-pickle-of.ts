@@ -1,8 +1,9 @@
 import { open, stat, type FileHandle } from "node:fs/promises";
-import { readPickle, type PickleValue } from "#storage/inspect/read-pickle.ts";
+import { readPickle } from "#storage/inspect/pickle/read-pickle.ts";
 import { findDataPickle } from "#storage/inspect/read-torch.ts";
 import { readEntryStart, readZipDirectory } from "#storage/inspect/read-zip.ts";
 import { boundSource, type BoundedSource } from "#storage/inspect/source.ts";
+import type { PickleValue } from "#storage/inspect/pickle/pickle-value.ts";
 
 /** A description of tensors that is larger is not read: it would hold up the worker's thread. */
 const MOST_PICKLE_BYTES = 2 * 1024 * 1024;

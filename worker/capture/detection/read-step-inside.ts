@@ -1,5 +1,5 @@
 import { step as stepSchema } from "#protocol/base/names.ts";
-import type { PickleValue } from "#storage/inspect/read-pickle.ts";
+import type { PickleValue } from "#storage/inspect/pickle/pickle-value.ts";
 import { pairsOf } from "#storage/inspect/torch-values.ts";
 import { FINAL } from "./file-sets.ts";
 import { readPickleOf } from "./read-pickle-of.ts";

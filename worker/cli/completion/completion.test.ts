@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { PROVIDERS } from "#protocol/base/provider.ts";
+import { PROVIDERS } from "#protocol/base/provider-names.ts";
 import { COMMANDS, isCommand } from "#worker/command-line/commands.ts";
 import { FLAGS, flagsOf } from "#worker/command-line/flags.ts";
 import { completionScript } from "./completion.ts";

@@ -2,9 +2,9 @@
 import { usePrefetchQuery, useQuery } from "@tanstack/react-query";
 import { Link } from "../../../_ui/navigation/link.tsx";
 
-import { isHeard, type NodeState } from "#protocol/fleet/node-status.ts";
+import { isHeard } from "#protocol/fleet/node-status.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
-import type { RunView } from "#protocol/wire/views.ts";
+import type { RunView, NodeState } from "#protocol/wire/views.ts";
 import { PageFault } from "../../../_hub/faults/page-fault.tsx";
 import { useAddressWord } from "../../../_hub/address/address.ts";
 import { Age } from "../../../_hub/live/age.tsx";

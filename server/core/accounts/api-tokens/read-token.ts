@@ -3,7 +3,7 @@ import { hasRole, role } from "#protocol/wire/requests.ts";
 import type { ApiToken, User } from "#prisma/client/client.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { hashOf } from "#server/platform/random-id.ts";
-import type { PersonCaller } from "#server/core/api/trpc.ts";
+import type { PersonCaller } from "../../api/caller.ts";
 
 /** How stale the record of the last use may be. */
 const USED_STEP_MS = 60_000;

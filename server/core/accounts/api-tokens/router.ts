@@ -6,14 +6,8 @@ import type { ApiToken, User } from "#prisma/client/client.ts";
 import { audit } from "#server/core/api/audit.ts";
 import { emit } from "#server/core/events/record-event.ts";
 import { hashOf, newId, newSecret } from "#server/platform/random-id.ts";
-import {
-  router,
-  viewer,
-  viewerHere,
-  type Context,
-  type PersonCaller,
-  type SessionCaller,
-} from "#server/core/api/trpc.ts";
+import { router, viewer, viewerHere, type Context } from "#server/core/api/trpc.ts";
+import type { PersonCaller, SessionCaller } from "../../api/caller.ts";
 
 /** API tokens: made by people for their programs, shown once, kept as a hash. A token makes no other token. */
 

@@ -2,9 +2,10 @@ import type * as z from "zod";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { changePasswordInput } from "#protocol/fleet/people.ts";
 import { audit } from "#server/core/api/audit.ts";
-import type { Context, SessionCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { countGuess, forgetGuesses } from "./count-guess.ts";
 import { hashPassword, hashTerms, passwordFits } from "./password.ts";
+import type { SessionCaller } from "../../api/caller.ts";
 
 /**
  * Gives the caller's own account another password and ends all its other sessions. Guessing the old one in a browser that

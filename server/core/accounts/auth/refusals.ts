@@ -2,7 +2,7 @@ import { audit } from "#server/core/api/audit.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { countUp } from "#server/platform/counters.ts";
 import { hashOf } from "#server/platform/random-id.ts";
-import type { Caller } from "#server/core/api/trpc.ts";
+import type { Caller } from "../../api/caller.ts";
 
 /**
  * Who was not let in: failed sign-ins and credentials that open nothing. Each is counted and logged with its network; the

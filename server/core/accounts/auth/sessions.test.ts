@@ -9,8 +9,9 @@ import {
   TEST_PASSWORD,
   type TestHub,
 } from "#server/testing/open-test-hub.ts";
-import type { Caller, Context } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { readSession } from "./session.ts";
+import type { Caller } from "../../api/caller.ts";
 
 let test: TestHub;
 beforeEach(async () => {

@@ -1,10 +1,11 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import type { SessionView } from "#protocol/fleet/people.ts";
 import { audit } from "#server/core/api/audit.ts";
-import { router, viewerHere, type Context, type SessionCaller } from "#server/core/api/trpc.ts";
+import { router, viewerHere, type Context } from "#server/core/api/trpc.ts";
 import { byId } from "#protocol/wire/requests.ts";
 import { ofUserInput } from "#protocol/fleet/people.ts";
 import { listSessions } from "./session.ts";
+import type { SessionCaller } from "../../api/caller.ts";
 
 type Asked = Context & { caller: SessionCaller };
 

@@ -1,19 +1,11 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import { hashOf } from "#server/platform/random-id.ts";
+import type { SetupCode } from "../../api/ports/setup-code.ts";
 
 /**
  * The code that makes the first account possible: whoever can read the hub's console owns the hub. It is random
  * (160 bits), lives for an hour, and a new one is printed when somebody asks after that.
  */
-
-export interface SetupCode {
-  /** Prints a code unless one is still good. Called at start and whenever somebody looks at the first-run page. */
-  offer(): void;
-  /** True for the code printed last, while it is good. Case and dashes do not matter. */
-  fits(code: string): boolean;
-  /** No code is good any more. */
-  close(): void;
-}
 
 const LIFETIME_MS = 3_600_000;
 const ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";

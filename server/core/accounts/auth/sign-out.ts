@@ -1,6 +1,7 @@
-import type { Context, SessionCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { audit } from "#server/core/api/audit.ts";
 import { clearedCookie, endSession } from "./session.ts";
+import type { SessionCaller } from "../../api/caller.ts";
 
 /** Ends the session of the caller; its open streams end within a second. */
 export async function signOut(context: Context & { caller: SessionCaller }): Promise<{ ok: true }> {

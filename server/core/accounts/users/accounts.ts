@@ -6,7 +6,8 @@ import type { User } from "#prisma/client/client.ts";
 import { audit } from "#server/core/api/audit.ts";
 import { emit } from "#server/core/events/record-event.ts";
 import type { Hub } from "#server/core/api/hub.ts";
-import type { Context, PersonCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
+import type { PersonCaller } from "../../api/caller.ts";
 
 /**
  * The accounts of this hub. Of those that can sign in, one is always an admin: every change that could take the last one

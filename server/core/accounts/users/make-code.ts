@@ -6,8 +6,9 @@ import { audit } from "#server/core/api/audit.ts";
 import { emit } from "#server/core/events/record-event.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { hashOf, newId, newSecret } from "#server/platform/random-id.ts";
-import type { Context, PersonCaller, SessionCaller } from "#server/core/api/trpc.ts";
+import type { Context } from "#server/core/api/trpc.ts";
 import { codeViewOf, linkOf } from "./codes.ts";
+import type { PersonCaller, SessionCaller } from "../../api/caller.ts";
 
 export interface MadeCode {
   view: CodeView;

@@ -3,7 +3,7 @@ import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { describeObject } from "#storage/s3/browse.ts";
 import type { ListedObject } from "#storage/s3/listing.ts";
 import { isArchive } from "#storage/answers/storage-class.ts";
-import type { OpenStore } from "#server/core/profiles/open-store.ts";
+import type { OpenStore } from "../../api/ports/stores.ts";
 
 /** Asked at a time. */
 const WIDTH = 8;

@@ -12,7 +12,7 @@ import {
   type Unreadable,
 } from "#server/core/profiles/count-unreadable.ts";
 import type { Hub } from "#server/core/api/hub.ts";
-import type { OpenStore } from "#server/core/profiles/open-store.ts";
+import type { OpenStore } from "../../api/ports/stores.ts";
 import { inspectObject } from "../find-file.ts";
 
 /** A checkpoint is never cut in two by the end of a page, as long as it has no more objects than this. */

@@ -1,7 +1,7 @@
 import type { AdoptedManifest } from "#protocol/checkpoint/adopted.ts";
 import type { Transaction } from "#prisma/open.ts";
 import { weighObjects } from "../manifest/weigh-objects.ts";
-import type { OpenStore } from "#server/core/profiles/open-store.ts";
+import type { OpenStore } from "../../api/ports/stores.ts";
 import { ensureForeignNode } from "#server/core/live/foreign-node.ts";
 
 interface Adopted {

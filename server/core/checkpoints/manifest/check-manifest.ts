@@ -8,7 +8,7 @@ import { assertAllListed, takeListed, wantedObjects } from "#storage/manifest/wa
 import { listObjects } from "#storage/s3/listing.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { createPauses } from "#server/platform/pauses.ts";
-import type { OpenStore } from "#server/core/profiles/open-store.ts";
+import type { OpenStore } from "../../api/ports/stores.ts";
 
 /** What must be true of a manifest before the hub puts its name to it. */
 

@@ -1,6 +1,6 @@
 import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import { manifestKey } from "#protocol/checkpoint/keys.ts";
-import type { OpenStore } from "#server/core/profiles/open-store.ts";
+import type { OpenStore } from "../../api/ports/stores.ts";
 import { writeOnce } from "./write-once.ts";
 
 /**

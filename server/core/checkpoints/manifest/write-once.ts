@@ -1,6 +1,6 @@
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { getObjectText, putObjectText } from "#storage/s3/objects.ts";
-import type { OpenStore } from "#server/core/profiles/open-store.ts";
+import type { OpenStore } from "../../api/ports/stores.ts";
 
 const MOST_MANIFEST_BYTES = 64 * 1024 * 1024;
 

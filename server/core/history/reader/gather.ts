@@ -1,7 +1,7 @@
 import { mergeInto } from "#protocol/history/histogram.ts";
 import type { SqlClient } from "#prisma/connection.ts";
 import { countMinute, countRecord } from "./count-values.ts";
-import type { RolledShelf } from "./messages.ts";
+import type { RolledShelf } from "../../api/ports/history-questions.ts";
 import { lastShelf, readMinutes, readRecords, readRolls, type SeriesTable } from "./read-rows.ts";
 import { cellFor, kindOfKey, packRoll, readRoll, seriesOfKey, type Cells } from "#protocol/history/roll-bytes.ts";
 import { LEVELS, MINUTE_MS, shelfOf, WHOLE_SHELF } from "../stretch.ts";

@@ -1,35 +1,26 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { Fault } from "#protocol/faults/fault.ts";
-import type { Answers, Question, Reply } from "./messages.ts";
-
-/** The thread that reads history, as the hub sees it. It starts with the first question, if not before. */
-export interface HistoryReader {
-  /** @throws Fault INTERNAL when it could not be read, SHUTTING_DOWN */
-  ask<T extends Question>(question: T): Promise<Answers[T["op"]]>;
-  /** Starts the thread before anybody waits for it. */
-  start(): void;
-  /** Waits for what was asked. */
-  close(): Promise<void>;
-}
+import type { Reply } from "../../api/ports/history-questions.ts";
+import type { HistoryReader } from "../../api/ports/history.ts";
 
 interface Waiting {
   resolve: (answer: never) => void;
   reject: (fault: Fault) => void;
 }
 
-/** `url`: of the database. */
-export function openReader(url: string): HistoryReader {
+/** `url`: of the database. `thread`: the program of the thread, which `http` composes. */
+export function openReader(url: string, thread: URL): HistoryReader {
   const waiting = new Map<number, Waiting>();
   let lastId = 0;
-  let thread: Worker | null = null;
+  let running: Worker | null = null;
   let isClosed = false;
   const failAll = (cause: unknown) => {
     for (const { reject } of waiting.values()) reject(new Fault("INTERNAL", { op: "read history", cause }));
     waiting.clear();
   };
   const launch = (): Worker => {
-    const made = new Worker(new URL("./main.ts", import.meta.url), { workerData: url, name: "history" });
+    const made = new Worker(thread, { workerData: url, name: "history" });
     made.unref();
     made.on("message", (reply: Reply) => {
       const call = waiting.get(reply.id);
@@ -40,16 +31,16 @@ export function openReader(url: string): HistoryReader {
     });
     made.on("error", failAll);
     made.on("exit", () => {
-      if (thread === made) thread = null;
+      if (running === made) running = null;
       failAll(new Error("the thread has ended"));
     });
     return made;
   };
   return {
-    start: () => void (thread ??= launch()),
+    start: () => void (running ??= launch()),
     ask: (question) => {
       if (isClosed) return Promise.reject(new Fault("SHUTTING_DOWN"));
-      const asked = (thread ??= launch());
+      const asked = (running ??= launch());
       asked.ref();
       const id = ++lastId;
       return new Promise((resolve, reject) => {
@@ -59,7 +50,7 @@ export function openReader(url: string): HistoryReader {
     },
     close: async () => {
       isClosed = true;
-      const ending = thread;
+      const ending = running;
       if (ending === null) return;
       const ended = once(ending, "exit");
       ending.ref();

@@ -10,7 +10,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { PRESETS } from "#storage/providers/providers.ts";
 import { provider } from "#protocol/base/provider.ts";
 import type { Hub } from "#server/core/api/hub.ts";
-import type { GroupRow, Scope } from "./messages.ts";
+import type { GroupRow, Scope } from "../../api/ports/history-questions.ts";
 import { kindOf } from "#protocol/history/roll-bytes.ts";
 import { markOf } from "../roll-up.ts";
 import { STRETCH_MS } from "../stretch.ts";

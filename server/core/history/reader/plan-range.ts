@@ -1,4 +1,5 @@
 import { HOUR_MS, HOURS_A_DAY } from "../stretch.ts";
+import type { Kept } from "../../api/ports/history-questions.ts";
 
 /** Which rows answer for a range: whole days where there are any, hours at both ends, and what no row holds yet. Pure. */
 export interface RangePlan {
@@ -10,14 +11,6 @@ export interface RangePlan {
   hours: readonly (readonly [number, number])[];
   /** Epoch ms; null when everything lies in rows. */
   tail: readonly [number, number] | null;
-}
-
-export interface Kept {
-  /** Up to where (exclusive) there are rows of hours and of days. */
-  hourThrough: number;
-  dayThrough: number;
-  /** Hours before this one are not kept any more. */
-  oldestHour: number;
 }
 
 export function planRange(range: { from: number; to: number }, kept: Kept): RangePlan {

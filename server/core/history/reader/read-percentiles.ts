@@ -2,7 +2,7 @@ import { clearHistogram, summarise } from "#protocol/history/histogram.ts";
 import type { Grouping } from "#protocol/history/history.ts";
 import type { SqlClient } from "#prisma/connection.ts";
 import { countMinute, countRecord, type Target } from "./count-values.ts";
-import type { Answers, GroupRow, PointRow, Scope } from "./messages.ts";
+import type { Answers, GroupRow, PointRow, Scope } from "../../api/ports/history-questions.ts";
 import { planRange } from "./plan-range.ts";
 import { lastShelf, readMinutes, readRecords, readRolls, type SeriesRow, type SeriesTable } from "./read-rows.ts";
 import { createCell, measureOf, readRoll, type Cell } from "#protocol/history/roll-bytes.ts";

@@ -1,15 +1,6 @@
 import type { SqlClient } from "#prisma/connection.ts";
 import { numberIn, textIn } from "./read-cell.ts";
-
-/**
- * What the transfers of a bucket's nodes moved, added up by the thread that reads history: a large fleet ends fifty thousand of them in
- * a month, and one sum over them holds whoever asks for a tenth of a second.
- */
-export interface TransferSums {
-  /** Uploads by the day on which they ended, in days since 1970. */
-  days: { day: number; bytes: number }[];
-  moved: { direction: string; bytes: number }[];
-}
+import type { TransferSums } from "../../api/ports/history-questions.ts";
 
 const DAY_MS = 86_400_000;
 const OF_PROFILE = `"nodeId" IN (SELECT "id" FROM "Node" WHERE "profileId" = ?)`;

@@ -5,6 +5,7 @@ import type { HubSettings } from "#server/platform/env.ts";
 import type { Reach } from "#server/platform/reach.ts";
 import { guardedFetch } from "./guarded-fetch.ts";
 import type { SaladSettings } from "#server/platform/settings/read-salad-settings.ts";
+import type { Workloads } from "../../api/ports/workloads.ts";
 
 /**
  * Who a container on SaladCloud is, by the word of the platform: a JWT of the instance metadata service, good for five
@@ -13,22 +14,6 @@ import type { SaladSettings } from "#server/platform/settings/read-salad-setting
  * Every customer of the platform gets such tokens, so a good signature alone lets nobody in: the organization and the
  * workload have to be among those that the hub was told.
  */
-
-export interface Workload {
-  organizationId: string;
-  workloadId: string;
-  machineId: string;
-}
-
-export interface Workloads {
-  /** Name of the bucket profile that its nodes get; null: the only one there is. */
-  readonly profileName: string | null;
-  readonly fleet: string;
-  /** Patterns of the runs that its nodes may write; null: those they name when they enrol, and new ones. */
-  readonly runs: string | null;
-  /** @throws Fault WORKLOAD_REFUSED, WORKLOAD_KEYS_AWAY */
-  verify(jwt: string): Promise<Workload>;
-}
 
 const CLOCK_TOLERANCE_S = 60;
 /** The platform's are good for five minutes. */

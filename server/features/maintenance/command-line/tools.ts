@@ -4,14 +4,15 @@ import { lockFolder } from "#prisma/lock-folder.ts";
 import { openBeside, openDatabase, type Database } from "#prisma/open.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { checkMasterKey } from "#server/signer/check-master-key.ts";
-import { createKeyUses } from "#server/core/events/key-uses.ts";
+import { createKeyUses } from "#server/core/api/key-uses.ts";
 import { createKeeper } from "#server/signer/answer.ts";
 import type { Keeper } from "#server/signer/messages.ts";
 import { createKeyedLock, type KeyedLock } from "#server/platform/keyed-lock.ts";
 import { Live } from "#server/core/live/live.ts";
-import { createStores, type Stores } from "#server/core/profiles/open-store.ts";
+import { createStores } from "#server/core/profiles/open-store.ts";
 import type { Reach } from "#server/platform/reach.ts";
 import { DATABASE } from "../back-up.ts";
+import type { Stores } from "#server/core/api/ports/stores.ts";
 
 /**
  * What a command of the hub's own works with: the database, and the buckets through a keeper in this process. A command

@@ -1,8 +1,6 @@
 import type { Summary } from "#protocol/history/histogram.ts";
 import type { Grouping, Measure, PercentilesInput } from "#protocol/history/history.ts";
-import type { Advised } from "#server/features/advice/advise.ts";
-import type { TransferSums } from "./sum-transfers.ts";
-import type { Kept } from "./plan-range.ts";
+import type { Finding, RateSpread } from "#protocol/alerts/advice.ts";
 
 /** What the hub asks of the thread that reads history, and what that answers. The thread changes nothing. */
 
@@ -51,3 +49,31 @@ export interface Answers {
 }
 
 export type Reply = { id: number; answer: Answers[keyof Answers] } | { id: number; error: string };
+
+export interface Kept {
+  /** Up to where (exclusive) there are rows of hours and of days. */
+  hourThrough: number;
+  dayThrough: number;
+  /** Hours before this one are not kept any more. */
+  oldestHour: number;
+}
+
+/**
+ * What the transfers of a bucket's nodes moved, added up by the thread that reads history: a large fleet ends fifty thousand of them in
+ * a month, and one sum over them holds whoever asks for a tenth of a second.
+ */
+export interface TransferSums {
+  /** Uploads by the day on which they ended, in days since 1970. */
+  days: { day: number; bytes: number }[];
+  moved: { direction: string; bytes: number }[];
+}
+
+/** What the thread that reads history makes of it: only what was found leaves it. */
+export interface Advised {
+  findings: Finding[];
+  up: RateSpread;
+  down: RateSpread;
+  rows: number;
+  benchRows: number;
+  oneIn: number;
+}

@@ -1,6 +1,6 @@
 import type { Database } from "#prisma/open.ts";
-import type { Caller } from "../api/trpc.ts";
-import { actorOf } from "../api/audit.ts";
+import type { Caller } from "./caller.ts";
+import { actorOf } from "./audit.ts";
 
 /**
  * Every use of a bucket key stands in the record of who did what. A node has thousands of parts signed, so uses are

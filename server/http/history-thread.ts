@@ -2,11 +2,11 @@ import { parentPort, workerData } from "node:worker_threads";
 import { connect } from "#prisma/connection.ts";
 import { lowerThread } from "#storage/checksums/lower-thread.ts";
 import { advise } from "#server/features/advice/advise.ts";
-import { sumTransfers } from "./sum-transfers.ts";
-import { condense, gather } from "./gather.ts";
-import type { Answers, Question, Reply } from "./messages.ts";
-import { readPercentiles, readSeries } from "./read-percentiles.ts";
-import { createSeriesTable } from "./read-rows.ts";
+import { sumTransfers } from "#server/core/history/reader/sum-transfers.ts";
+import { condense, gather } from "#server/core/history/reader/gather.ts";
+import type { Answers, Question, Reply } from "#server/core/api/ports/history-questions.ts";
+import { readPercentiles, readSeries } from "#server/core/history/reader/read-percentiles.ts";
+import { createSeriesTable } from "#server/core/history/reader/read-rows.ts";
 
 /**
  * The thread that reads history: long reads must not hold up what nodes and people ask meanwhile. It has a connection of its

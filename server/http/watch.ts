@@ -2,12 +2,14 @@ import { setImmediate } from "node:timers/promises";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { isEnded } from "#protocol/wire/transfer.ts";
 import type { LiveMessage } from "#protocol/wire/views.ts";
-import { isTokenGood } from "../accounts/api-tokens/read-token.ts";
-import { readSession } from "../accounts/auth/session.ts";
-import type { Hub } from "../api/hub.ts";
-import { trpcError, type Context, type PersonCaller } from "../api/trpc.ts";
-import type { LiveNode } from "./live-node.ts";
-import { changesOf, shownRowOf, type ShownRow } from "./shown-row.ts";
+import { isTokenGood } from "#server/core/accounts/api-tokens/read-token.ts";
+import { readSession } from "#server/core/accounts/auth/session.ts";
+import type { Hub } from "#server/core/api/hub.ts";
+import type { Context } from "#server/core/api/trpc.ts";
+import type { LiveNode, ShownRow } from "#server/core/live/live-node.ts";
+import { changesOf, shownRowOf } from "#server/core/live/shown-row.ts";
+import { trpcError } from "#server/core/api/trpc-error.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /**
  * The one stream of a browser: the whole fleet first, then what changed, at most once per second each. When the hub ends
