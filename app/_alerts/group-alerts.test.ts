@@ -16,6 +16,7 @@ const row = (id: string, ruleId: string, changes: Partial<AlertRow> = {}): Alert
   since: 0,
   firedAt: 0,
   resolvedAt: null,
+  advice: null,
   acknowledgedAt: null,
   acknowledgedBy: null,
   toldAt: null,

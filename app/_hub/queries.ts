@@ -48,6 +48,14 @@ export const homesQuery = (run: string) =>
 export const nodeQuery = (id: string) =>
   queryOptions({ queryKey: ["node", id], queryFn: () => hub.nodes.get.query({ id }) });
 
+/** Its key begins with "runs": a checkpoint that changes makes a page ask again. Reports of the node do not. */
+export const continueQuery = (nodeId: string) =>
+  queryOptions({
+    queryKey: ["runs", "continue", nodeId],
+    queryFn: () => hub.nodes.continueFrom.query({ id: nodeId }),
+    refetchInterval: 10_000,
+  });
+
 /** Charts are asked for again every 10 s while they are looked at. */
 export const fleetSamplesQuery = (minutes: number) =>
   queryOptions({

@@ -195,6 +195,11 @@ export const MOST_CONFIRMED = 8;
 /** Asks whether checkpoints are complete in their bucket now, before copies of them are removed. */
 export const confirmCompleteInput = z.object({ checkpointIds: z.array(id).min(1).max(MOST_CONFIRMED) });
 
+/** Most runs that one call of `restorePoints` asks about. */
+export const MOST_POINTS = 16;
+/** Asks what the runs that the node writes can be continued from, by the hub's record. */
+export const restorePointsInput = z.object({ runs: z.array(runName).max(MOST_POINTS) });
+
 /** Most checkpoints that `listKept` answers with. */
 export const MOST_KEPT = 200;
 export const listKeptInput = z.object({ run: runName });

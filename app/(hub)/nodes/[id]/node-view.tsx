@@ -9,7 +9,6 @@ import { EventsPanelLater } from "../../../_hub/events-panel-later.tsx";
 import { useHubNow, useNodeAt } from "../../../_hub/live.tsx";
 import { useWhyNot } from "../../../_hub/person.tsx";
 import { nodeQuery } from "../../../_hub/queries.ts";
-import { continueAdvice } from "../../../_hub/continue-advice.ts";
 import { nodeHeadline, nodeStateWords, unsafeWords } from "../../../_hub/risk-words.ts";
 import { useTitle } from "../../../_hub/title.ts";
 import { useDialogs } from "../../../_shell/dialogs.tsx";
@@ -21,6 +20,7 @@ import { Panel } from "../../../_ui/panel.tsx";
 import { Skeleton, SkeletonRows } from "../../../_ui/skeleton.tsx";
 import { Tag } from "../../../_ui/tag.tsx";
 import { visibleText } from "../../../_ui/visible-text.ts";
+import { ContinueAdvice } from "./continue-advice.tsx";
 import { NodeFactsLine } from "./node-facts-line.tsx";
 import { onDemand, onItsWay } from "../../../_ui/on-demand.tsx";
 
@@ -173,12 +173,12 @@ function NodeBody({ node }: { node: NodeRow }) {
       )}
       {node.state === "silent" && (
         <Banner tone="lost" speech="quiet" title="This node is silent: it may be gone, or cut off.">
-          {continueAdvice(node)} If it is only cut off, it goes on by itself and catches up.
+          <ContinueAdvice nodeId={node.id} /> If it is only cut off, it goes on by itself and catches up.
         </Banner>
       )}
       {nodeConditionOf(node) === "stranded" && (
         <Banner tone="lost" speech="quiet" title="This node stopped with work that is not safe.">
-          {continueAdvice(node)}
+          <ContinueAdvice nodeId={node.id} />
         </Banner>
       )}
       {warning !== null && (
