@@ -44,8 +44,7 @@ export async function showStatus({ config, terminal, signal, home }: Verb): Prom
     running: false,
     pending: waiting.length,
     bytes,
-    continueFrom: advice.runs,
-    continueBy: advice.by,
+    ...(advice.runs.length > 0 && { continueFrom: advice.runs, continueBy: advice.by }),
     aside,
   });
   return NOBODY_RUNS;
