@@ -45,7 +45,7 @@ export function DismissForm({ adviceKey, onDone, onCancel }: DismissFormProps) {
         </div>
         <FilterWords label="For how long" words={TIMES} value={time} onChange={setTime} />
         <Button type="submit" size="small" disabled={reason.trim() === "" || dismiss.busy}>
-          {dismiss.busy ? "Putting aside" : "Put aside"}
+          {dismiss.busy ? "Dismissing" : "Dismiss"}
         </Button>
         <Button look="quiet" size="small" onClick={onCancel}>
           Cancel

@@ -61,11 +61,11 @@ export function RuleDialog({ edited, channels, onClose }: RuleDialogProps) {
           })
         }
       >
-        <Field label="Looks for">
+        <Field label="Condition">
           {(ids) => (
             <Select
               {...ids}
-              label="Looks for"
+              label="Condition"
               value={form.kind}
               disabled={edited !== null}
               choices={KINDS}
@@ -157,7 +157,7 @@ export function RuleDialog({ edited, channels, onClose }: RuleDialogProps) {
         </fieldset>
         <Field
           label="Quiet hours"
-          hint="In them only critical alerts are sent; the others follow when they end, if they still fire."
+          hint="Only critical alerts are sent; others wait until quiet hours end."
           path="rule.quiet"
         >
           {(ids) => (

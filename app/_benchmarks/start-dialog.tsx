@@ -112,7 +112,7 @@ export function StartDialog({ onClose }: { onClose: () => void }) {
         />
         <TextField
           label="Sample"
-          hint="At most so many of them, drawn by chance."
+          hint="At most so many of them, chosen at random."
           error={problems.sample}
           inputMode="numeric"
           className="nums max-w-28"

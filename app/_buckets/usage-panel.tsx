@@ -20,7 +20,7 @@ import { formatBytes } from "../_ui/sizes.ts";
 export function UsagePanel({ profileId }: { profileId: string }) {
   const usage = useQuery(usageQuery(profileId));
   return (
-    <Panel label="Usage and cost" title="Usage and cost" note="Of checkpoints, as their manifests say; no listing.">
+    <Panel label="Usage and cost" title="Usage and cost" note="From manifests; excludes other objects.">
       {usage.data !== undefined ? (
         <UsageBody usage={usage.data} />
       ) : usage.isError ? (
@@ -58,9 +58,7 @@ function UsageBody({ usage }: { usage: BucketUsage }) {
         </dl>
         <UsageDays days={days} />
         {cost === null ? (
-          <p className="text-soft">
-            Nobody publishes prices for this store. Say yours under Edit, and what a month costs is estimated here.
-          </p>
+          <p className="text-soft">No public prices; enter yours under Edit.</p>
         ) : (
           <div>
             <dl className="grid grid-cols-[1fr_auto] gap-y-1 [&>dd]:pl-6">

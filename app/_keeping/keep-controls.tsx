@@ -87,7 +87,7 @@ function TagField({ tags, whyNot, onSay }: PartProps & { tags: readonly string[]
   const tag = typed.trim();
   const error = asked && !TAG.test(tag) ? TAG_WORDS : undefined;
   return (
-    <Field label="Tags" hint="One checkpoint of a run has a tag: set again, it moves here." error={error}>
+    <Field label="Tags" hint="Each tag marks one checkpoint per run; reusing it moves it." error={error}>
       {(ids) => (
         <form
           className="flex flex-wrap items-center gap-2"

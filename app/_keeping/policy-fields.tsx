@@ -49,7 +49,7 @@ export function PolicyFields({ form, errors, metrics, onChange }: PolicyFieldsPr
           </NumberInput>
         )}
       </Field>
-      <Field label="One every" hint="The first of each stretch." error={errors.everySteps}>
+      <Field label="One every" hint="Keeps the first in each interval." error={errors.everySteps}>
         {(ids) => (
           <NumberInput ids={ids} value={form.everySteps} onType={set("everySteps")}>
             steps
@@ -112,7 +112,7 @@ export function PolicyFields({ form, errors, metrics, onChange }: PolicyFieldsPr
       </Field>
       <TextField
         label="At most"
-        hint="Of these the oldest go until it fits. What is protected stays, also beyond it."
+        hint="The oldest go first. Protected checkpoints may exceed this limit."
         error={errors.mostBytes}
         className="nums max-w-40"
         placeholder="500 GB"

@@ -40,7 +40,7 @@ export function PreviewTable({ preview }: { preview: RunPreview }) {
               {formatCount(row.step)} <span className="text-12 text-faint max-sm:hidden">epoch {row.writerEpoch}</span>
             </Cell>
             <Cell>
-              <Tag tone={row.fate === "goes" ? "risk" : "safe"}>{row.fate}</Tag>
+              <Tag tone={row.fate === "goes" ? "risk" : "safe"}>{row.fate === "goes" ? "Trash" : "Keep"}</Tag>
             </Cell>
             <Cell className="[overflow-wrap:anywhere] text-soft">{whyOf(row)}</Cell>
             <Cell align="right">{formatBytes(row.sizeBytes)}</Cell>

@@ -99,7 +99,7 @@ export function RestoreForm({
             : fitting === 0
               ? "No node can take it now; the list says why."
               : fitting > 1
-                ? `${formatCount(fitting)} nodes fit`
+                ? `${formatCount(fitting)} nodes have enough space`
                 : undefined
         }
       >
@@ -139,7 +139,7 @@ export function RestoreForm({
                 if (!event.target.checked) onChange((old) => ({ ...old, also: [] }));
               }}
             />
-            to more nodes
+            Restore to several nodes
           </label>
           {choice.also.length > 0 && (
             <span className="nums ml-auto text-soft">{formatCount(choice.also.length + 1)} nodes</span>
@@ -220,7 +220,7 @@ export function RestoreForm({
               checked={choice.mayFallBack}
               onChange={(event) => onChange((old) => ({ ...old, mayFallBack: event.target.checked }))}
             />
-            when it turns out damaged, take the complete step before it
+            If damaged, use the previous complete step
           </label>
         </Line>
       )}
@@ -311,7 +311,7 @@ function Checks({ plan, node, also }: ChecksProps) {
           },
         ]),
     node.etaMs === null || node.bytesPerSecond === null
-      ? { tone: "unknown", text: "no download was measured on this node yet" }
+      ? { tone: "unknown", text: "Download speed unknown" }
       : { tone: "ok", text: `about ${formatDuration(node.etaMs)} at this node's ${rate(node.bytesPerSecond)}` },
     {
       tone: plan.egress === "metered" ? "unknown" : "ok",

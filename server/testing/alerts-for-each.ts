@@ -83,7 +83,7 @@ export async function addCompleteCheckpoint(of: { run: string; nodeId: string; s
       run,
       step: BigInt(step),
       writerEpoch: 1,
-      attempt: "00000001",
+      attempt: String(step).padStart(8, "0"),
       nodeId,
       profileId,
       bucket: "checkpoints",

@@ -113,7 +113,7 @@ export function NodesView() {
               title={mayNotOrder ?? undefined}
               onClick={() => setOrdering(true)}
             >
-              Order…
+              Send command…
             </Button>
           </div>
         )}

@@ -4,6 +4,7 @@ import { runName } from "#protocol/base/names.ts";
 import { ADOPTED_EPOCH } from "#protocol/checkpoint/adopted.ts";
 import { doubtOfPiece } from "#protocol/checkpoint/pieces.ts";
 import type { RunBacklog } from "#protocol/wire/reports.ts";
+import { countQueries } from "#server/testing/count-queries.ts";
 import { addTestWriter, callAs, report, type TestNode } from "#server/testing/open-test-hub.ts";
 import { claim, node, other, pairForEach, test } from "#server/testing/pair-for-each.ts";
 import { announce, makeSafe, manifestOf, run, upload } from "#server/testing/stage-checkpoint.ts";
@@ -119,15 +120,9 @@ it("names three of the runs that the node writes, and reads of many nodes in one
   }
   await say(names.map((name, index) => ({ run: name, localAt: index })));
   await say([{ run: runName.parse("taken") }], other);
-  const asked: string[] = [];
-  const db = new Proxy(test.hub.db, {
-    get: (target, name) => {
-      asked.push(String(name));
-      return Reflect.get(target, name);
-    },
-  });
-  const found = await adviseContinue({ db, live: test.hub.live }, { nodeIds: [node.nodeId, other.nodeId, "nobody"] });
-  expect(asked).toEqual(["$queryRaw"]);
+  const counted = countQueries(test.hub);
+  const found = await adviseContinue(counted.hub, { nodeIds: [node.nodeId, other.nodeId, "nobody"] });
+  expect(counted.asked()).toEqual(["raw.$queryRaw"]);
   expect(found.get(node.nodeId)?.runs.map((one) => one.run)).toEqual(["d", "c", "b"]);
   expect(found.get(node.nodeId)?.text).toMatch(/^d .* c .* b .* And 1 more run\.$/);
   expect(found.get(other.nodeId)?.runs.map((one) => one.run)).toEqual(["taken"]);

@@ -145,10 +145,10 @@ function BucketBody({ view }: { view: ProfileView }) {
               Folder sizes
             </Button>
             <Button size="small" onClick={() => setSumming(place.folder)}>
-              Sum up
+              Calculate size
             </Button>
             <Button size="small" onClick={() => setTurn(turn + 1)}>
-              List again
+              Refresh
             </Button>
           </BrowseTools>
           {summing === place.folder && (

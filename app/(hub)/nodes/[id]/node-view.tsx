@@ -27,8 +27,8 @@ import { onDemand, onItsWay } from "../../../_ui/on-demand.tsx";
 const CommandsPanel = onDemand(
   () => import("../../../_orders/commands-panel.tsx").then((module) => module.CommandsPanel),
   () => (
-    <Panel title="Orders" label="Orders">
-      <SkeletonRows rows={2} label="Loading orders" />
+    <Panel title="Commands" label="Commands">
+      <SkeletonRows rows={2} label="Loading commands" />
     </Panel>
   ),
 );
@@ -145,7 +145,7 @@ function NodeBody({ node }: { node: NodeRow }) {
                 title={mayNotRestore ?? undefined}
                 onClick={() => setOrdering(true)}
               >
-                Order…
+                Send command…
               </Button>
             )}
             <Button
