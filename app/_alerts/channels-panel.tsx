@@ -22,7 +22,7 @@ interface ChannelsPanelProps {
   onRemove: (id: string) => void;
 }
 
-/** Where alerts go. */
+/** Lists the channels that alerts are sent to. */
 export function ChannelsPanel({ channels, add, onEdit, onRemove }: ChannelsPanelProps) {
   return (
     <Panel label="Channels">

@@ -5,7 +5,7 @@ import { hub } from "./client.ts";
 
 export const statusQuery = () => queryOptions({ queryKey: ["account"], queryFn: () => hub.auth.status.query() });
 export const profilesQuery = () => queryOptions({ queryKey: ["profiles"], queryFn: () => hub.profiles.list.query() });
-/** Added up at the hub: not with every checkpoint, but each minute while it is looked at. */
+/** Is fetched once a minute, not at each checkpoint, because the hub adds up all rows for it. */
 export const usageQuery = (profileId: string) =>
   queryOptions({
     queryKey: ["usage", profileId],

@@ -130,7 +130,7 @@ export type HelloAnswer =
     }
   | { accepted: false; reason: "worker-too-old" | "worker-too-new"; hubProtocol: number };
 
-/** Where a person has a run start: a step, or its beginning. */
+/** The start of a run that a person chose (`--from`): a step, or the beginning. */
 export const claimFrom = z.union([step, z.literal("beginning")]);
 export type ClaimFrom = z.infer<typeof claimFrom>;
 
