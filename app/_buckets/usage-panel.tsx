@@ -26,7 +26,7 @@ export function UsagePanel({ profileId }: { profileId: string }) {
       ) : usage.isError ? (
         <QueryFault query={usage} />
       ) : (
-        <SkeletonRows rows={3} label="Adding up what lies here" />
+        <SkeletonRows rows={3} label="Adding up checkpoints" />
       )}
     </Panel>
   );
@@ -104,7 +104,7 @@ const COLUMNS = [
 
 function RunsTable({ usage }: { usage: BucketUsage }) {
   const { runs, others, stored } = usage;
-  if (runs.length === 0) return <p className="px-4 py-6 text-soft">No checkpoint lies here yet.</p>;
+  if (runs.length === 0) return <p className="px-4 py-6 text-soft">No checkpoints yet.</p>;
   return (
     <>
       <Table label="Usage by run" columns={COLUMNS}>

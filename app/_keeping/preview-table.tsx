@@ -9,7 +9,7 @@ import { formatBytes } from "../_ui/sizes.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "step", head: "Step" },
-  { key: "fate", head: "", label: "What becomes of it" },
+  { key: "fate", head: "", label: "Outcome" },
   { key: "why", head: "Because" },
   { key: "size", head: "Size", align: "right" },
 ];

@@ -184,7 +184,7 @@ test("copies, moves and deletions show their effect first, and run on the hub", 
   await page.getByRole("button", { name: "Choose all", exact: true }).click();
   await chosen.getByRole("button", { name: "Delete…" }).click();
   await page.getByRole("button", { name: "Show what would happen" }).click();
-  await expect(effect).toContainText("what is deleted is gone");
+  await expect(effect).toContainText("a deletion cannot be undone");
   await page.getByRole("button", { name: "Delete 3 objects" }).click();
   await expect(work).toContainText("Delete 3 objects from b/");
   await expect(work.getByRole("img", { name: "done" })).toHaveCount(2);
