@@ -1,13 +1,9 @@
-import { join } from "node:path";
 import type { Page } from "@playwright/test";
-import { openMailReceiver } from "#storage/testing/open-mail-receiver.ts";
 import type { NodeState } from "#protocol/fleet/node-status.ts";
-import { runOnce } from "../stage/run-once.ts";
-import { testedWorker } from "../stage/start-worker.ts";
 import { waitComplete } from "../stage/wait-complete.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { writeCheckpoint } from "../stage/write-checkpoint.ts";
-import { expect, expectSound, openSignedIn, showAs, test } from "./story.ts";
+import { expect, expectSound, openSignedIn, test } from "./story.ts";
 
 /** A worker stops without a word: every page says the same of it, at each stage, and so does the API. */
 
@@ -138,57 +134,4 @@ test("a node that stops is unconfirmed, then silent, then heard again, on every 
     moves: "now",
   });
   expect(await stateIs("online")).toBe(true);
-});
-
-test("after the newest checkpoint went to the trash, page, message and command line advise the one before it", async ({
-  page,
-  stage,
-}) => {
-  const mail = await openMailReceiver();
-  const { client } = stage;
-  const secret = { host: mail.host, port: mail.port, tls: "none", from: "tidemark@example.com", to: "ops@example.com" };
-  const { id: channelId } = await client.alerts.channels.create.mutate({
-    channel: { name: "night shift", kind: "email", perMinute: 60 },
-    secret,
-  });
-  const condition = { kind: "silent", longerThanMs: 30_000 } as const;
-  await client.alerts.rules.create.mutate({
-    rule: { name: "a node is gone", condition, severity: "critical", channelIds: [channelId] },
-  });
-  const worker = await stage.startNode({ name: "gpu-1", run: "llama" });
-  for (const step of [50, 100]) {
-    const folder = stage.folderOf("gpu-1");
-    writeCheckpoint({ folder, step, modelBytes: 4096, optimizerBytes: 0, loss: 1 });
-    await waitComplete(stage, "llama", { step });
-  }
-  const nodes = () => client.nodes.list.query();
-  await waitUntil("the node reports step 100 as safe", async () =>
-    (await nodes()).some(({ runs }) => runs.some(({ safeStep }) => safeStep === 100)),
-  );
-  const { newestCheckpointId } = await client.runs.get.query({ run: "llama" });
-  await client.checkpoints.trash.mutate({ id: newestCheckpointId ?? "" });
-  process.kill(-worker.pid, "SIGKILL");
-
-  const advice = "llama can go on from step 50 on another node.";
-  await openSignedIn(page, stage);
-  await page.goto(`${stage.hub.url}/nodes/gpu-1`);
-  const main = page.getByRole("main");
-  await expect(main).toContainText(advice);
-  await expect(main.getByRole("row").filter({ hasText: "llama" }).first()).toContainText("step 50");
-  for (const look of ["wide", "narrow"] as const) {
-    await showAs(page, look);
-    await expectSound(page);
-  }
-  await page.goto(`${stage.hub.url}/runs/llama`);
-  await expect(main).toContainText(/newest safe step 50/);
-
-  // No worker runs any more: the command asks the hub as the node, which does not make it heard.
-  const state = join(stage.dir, "nodes", "gpu-1", "state");
-  const { stdout } = await runOnce(testedWorker(), ["status", "--state", state]);
-  expect(stdout).toContain(advice);
-  await expect.poll(() => mail.got.map(({ text }) => text).join(), { timeout: 180_000 }).toContain(advice);
-  await page.goto(`${stage.hub.url}/alerts`);
-  await expect(page.getByRole("listitem").filter({ hasText: "gpu-1" })).toContainText(advice);
-  await expectSound(page);
-  await mail.close();
 });
