@@ -12,7 +12,7 @@ test("a node is paused, measured and limited from its page, two are resumed from
   await page.goto(`${stage.hub.url}/nodes`);
   await page.getByRole("link", { name: "gpu-1" }).click();
   const orders = page.getByRole("region", { name: "Commands" });
-  await expect(orders.getByText("Nobody has asked this node")).toBeVisible();
+  await expect(orders.getByText("No commands sent.")).toBeVisible();
 
   await page.getByRole("button", { name: "Send command…" }).click();
   const dialog = page.getByRole("dialog");
