@@ -39,7 +39,7 @@ export function AdviceItem({ advice, place }: { advice: Advice; place: "fleet" |
               <p className="text-soft">{adviceTodo(advice.kind)}</p>
             ) : (
               <p className="text-soft">
-                Put aside by {visibleText(dismissal.by)}: {visibleText(dismissal.reason)}
+                Dismissed by {visibleText(dismissal.by)}: {visibleText(dismissal.reason)}
                 {dismissal.until === null ? ", for good." : `, until ${shortDay(dismissal.until)}.`}
               </p>
             )}
@@ -78,7 +78,7 @@ export function AdviceItem({ advice, place }: { advice: Advice; place: "fleet" |
                 title={whyNot ?? undefined}
                 onClick={() => setDismissing(true)}
               >
-                Put aside…
+                Dismiss…
               </Button>
             )
           ) : (

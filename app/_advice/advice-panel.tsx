@@ -63,8 +63,8 @@ export function AdvicePanel() {
       <TimesPanel answer={data} />
       {aside.length > 0 && (
         <details className="rounded-2 border border-line bg-panel">
-          <summary className="nums px-4 py-2.5 text-soft hover:text-ink">{formatCount(aside.length)} put aside</summary>
-          <ul aria-label="Put aside" className="border-t border-line">
+          <summary className="nums px-4 py-2.5 text-soft hover:text-ink">{formatCount(aside.length)} dismissed</summary>
+          <ul aria-label="Dismissed" className="border-t border-line">
             {aside.map((one) => (
               <AdviceItem key={one.key} advice={one} place="fleet" />
             ))}

@@ -86,7 +86,7 @@ export function factWords({ value, as }: AdviceFact, rate: (bytesPerSecond: numb
 
 /** `from 23 values of one node, 8 of them of benchmarks; nothing is said below 5`. */
 export const sampleWords = (sample: Pick<Advice, "samples" | "nodes" | "least" | "ofBenchmarks">): string =>
-  `from ${valueWords(sample)}; nothing is said below ${formatCount(sample.least)}`;
+  `from ${valueWords(sample)}; needs at least ${formatCount(sample.least)}`;
 
 /** `23 values of one node, 8 of them of benchmarks`. */
 export function valueWords({

@@ -28,7 +28,7 @@ export function DismissForm({ adviceKey, onDone, onCancel }: DismissFormProps) {
   const dismiss = useAction(() => hub.advice.dismiss.mutate({ key: adviceKey, reason: reason.trim(), forDays }));
   return (
     <Form
-      label="Put aside"
+      label="Dismiss"
       className="mt-2 flex flex-col gap-2"
       errors={{ reason: reason.trim() === "" ? "Say why, for the others." : undefined }}
       actions={[dismiss]}
@@ -48,7 +48,7 @@ export function DismissForm({ adviceKey, onDone, onCancel }: DismissFormProps) {
         </InlineField>
         <FilterWords label="For how long" words={TIMES} value={time} onChange={setTime} />
         <Button type="submit" size="small" disabled={dismiss.busy}>
-          {dismiss.busy ? "Putting aside" : "Put aside"}
+          {dismiss.busy ? "Dismissing" : "Dismiss"}
         </Button>
         <Button look="quiet" size="small" onClick={onCancel}>
           Cancel

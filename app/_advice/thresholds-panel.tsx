@@ -144,8 +144,8 @@ function Simulator({ answer }: { answer: StartsAnswer }) {
       {starts.length === 0 ? (
         <Panel>
           <Empty title="Nothing was measured yet">
-            A node measures its link at its start where a threshold is asked for, and when it is ordered to (Nodes,
-            Order, Measure). What it finds stands here.
+            A node measures its link at its start where a threshold is asked for, and when it is ordered to (Nodes, Send
+            command, Measure). What it finds stands here.
           </Empty>
         </Panel>
       ) : (

@@ -78,9 +78,7 @@ function TimesRow({ label, spread, sizeBytes }: { label: string; spread: RateSpr
         {times === null ? <span className="text-faint">–</span> : formatDuration(times.p90)}
       </Cell>
       <Cell from="sm" align="right" className="text-soft">
-        {times === null
-          ? `${nodes}: nothing is said below ${formatCount(Math.max(5, spread.least))}`
-          : valueWords(spread)}
+        {times === null ? `${nodes}; needs at least ${formatCount(Math.max(5, spread.least))}` : valueWords(spread)}
       </Cell>
     </Row>
   );

@@ -29,6 +29,9 @@ export function AlertList({ rows, onAcknowledge, whyNot = null, busy = false }: 
             <Link href={row.path} data-row-link className="[overflow-wrap:anywhere] hover:underline">
               {row.nodeName !== null && <b className="font-mid">{visibleText(row.nodeName)}</b>} {visibleText(row.text)}
             </Link>
+            {row.advice !== null && (
+              <p className="text-13 text-soft [overflow-wrap:anywhere]">{visibleText(row.advice)}</p>
+            )}
             <div className="nums text-12 text-faint">
               {visibleText(row.ruleName)}, began <Age at={row.since} />
               {row.resolvedAt !== null && <>, over after {formatDuration(row.resolvedAt - row.firedAt)}</>}

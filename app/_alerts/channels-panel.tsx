@@ -3,7 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import type { ChannelView } from "#protocol/alerts/alert-views.ts";
 import { CHANNEL_KINDS } from "#protocol/alerts/channel-kinds.ts";
-import { formatCount, formatDuration } from "#protocol/base/units.ts";
+import { formatCount } from "#protocol/base/units.ts";
 import { RowButtons } from "./row-buttons.tsx";
 import { Age } from "../_hub/live/age.tsx";
 import { hub } from "../_hub/queries/client.ts";
@@ -22,7 +22,7 @@ interface ChannelsPanelProps {
   onRemove: (id: string) => void;
 }
 
-/** Where alerts go. */
+/** Lists the channels that alerts are sent to. */
 export function ChannelsPanel({ channels, add, onEdit, onRemove }: ChannelsPanelProps) {
   return (
     <Panel label="Channels">
@@ -81,7 +81,7 @@ function ChannelLine({
                 off
               </Tag>
             )}
-            {test.result?.ok === true && <Tag tone="safe">arrived in {formatDuration(test.result.tookMs)}</Tag>}
+            {test.result?.ok === true && <Tag tone="safe">Delivered</Tag>}
           </div>
           <div className="nums text-12 text-faint">
             <span className="font-mono">{visibleText(hint)}</span>, at most {channel.perMinute} a minute

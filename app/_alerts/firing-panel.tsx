@@ -68,7 +68,7 @@ export function FiringPanel({ rules, channels }: FiringPanelProps) {
           </div>
         )}
         {rows.length === 0 ? (
-          <Empty title="Nothing fires">All that the rules look for is as it should be.</Empty>
+          <Empty title="No active alerts">All rules are OK.</Empty>
         ) : (
           <FiringGroups
             rows={rows}

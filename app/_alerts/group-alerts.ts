@@ -32,7 +32,7 @@ export function tellingWords({ rows, rule, told, now }: Telling): string {
       ? `the next message, ${GROUP_EVERY_MS / 60_000} min after the last`
       : `others, ${GROUP_WAIT_MS / 1_000} s`;
   return [
-    ...(sent > 0 ? [`${sent} told to ${to}`] : []),
+    ...(sent > 0 ? [`${sent} sent to ${to}`] : []),
     ...(waiting > 0 ? [`${waiting} ${waiting === 1 ? "waits" : "wait"} for ${wait}`] : []),
     ...(sent + waiting === 0 ? ["acknowledged before it was sent"] : []),
   ].join(", ");

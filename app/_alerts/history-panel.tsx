@@ -22,7 +22,7 @@ export function HistoryPanel() {
         query={query}
         rows={rows}
         loading={{ label: "Loading the history", rows: 6 }}
-        empty={<Empty title="Nothing is over yet">Alerts that fired and ended stay here for 90 days.</Empty>}
+        empty={<Empty title="No past alerts">Alerts that ended stay here for 90 days.</Empty>}
       >
         {(alerts) => <AlertList rows={alerts} />}
       </Listed>

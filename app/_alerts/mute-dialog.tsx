@@ -43,7 +43,7 @@ export function MuteDialog({ rule, onClose }: MuteDialogProps) {
       open
       onClose={onClose}
       title={`Mute ${what}`}
-      intro="Nothing is sent until then; alerts go on being shown here. What still fires afterwards is sent."
+      intro="Nothing is sent until then; alerts are still shown here. Alerts that still fire afterwards are sent."
     >
       <Form
         label="Mute"

@@ -23,11 +23,11 @@ interface RuleFieldsProps {
 export function ConditionFields({ form, isNew, onChange }: RuleFieldsProps & { isNew: boolean }) {
   return (
     <>
-      <Field label="Looks for">
+      <Field label="Condition">
         {(ids) => (
           <Select
             {...ids}
-            label="Looks for"
+            label="Condition"
             value={form.kind}
             disabled={!isNew}
             choices={KINDS}
@@ -144,7 +144,7 @@ export function QuietHoursField({ form, onChange }: RuleFieldsProps) {
   return (
     <Field
       label="Quiet hours"
-      hint="In them only critical alerts are sent; the others follow when they end, if they still fire."
+      hint="Only critical alerts are sent; others wait until quiet hours end."
       path="rule.quiet"
     >
       {(ids) => (

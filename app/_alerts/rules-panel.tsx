@@ -52,7 +52,7 @@ export function RulesPanel({ channels, onEdit, onRemove, onMute }: RulesPanelPro
           <SkeletonRows rows={6} label="Loading rules" />
         )
       ) : query.data.length === 0 ? (
-        <Empty title="No rule">Nobody is told of anything. Add a rule to be.</Empty>
+        <Empty title="No rule">Add a rule to get notified.</Empty>
       ) : (
         <ul className="divide-y divide-line">
           {query.data.map((view) => (
@@ -102,7 +102,7 @@ function RuleLine({ view, channels, onEdit, onRemove, onMute }: RulesPanelProps 
           </span>
         </div>
         <div className="nums text-12 text-faint">
-          {told.length === 0 ? "shown here only" : `told to ${told.map(visibleText).join(", ")}`}
+          {told.length === 0 ? "shown here only" : `notifies ${told.map(visibleText).join(", ")}`}
           {rule.quiet !== null && `, quiet from ${rule.quiet.from} to ${rule.quiet.to} (${rule.quiet.timeZone})`}
           {isMute && mutedUntil !== null && (
             <>

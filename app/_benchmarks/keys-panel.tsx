@@ -24,7 +24,7 @@ export function KeysPanel() {
   const whyNot = useWhyNot("admin");
   const [chosen, setChosen] = useState<BenchKeyView | null>(null);
   return (
-    <Panel title="Benchmark keys" note="for engines that cannot do with signatures" label="Benchmark keys">
+    <Panel title="Benchmark keys" note="for engines that can't use presigned URLs" label="Benchmark keys">
       {query.data === undefined && query.isError ? (
         <QueryFault query={query} />
       ) : query.data === undefined ? (

@@ -61,7 +61,7 @@ export function NodeFields({ form, onChange }: StartFieldsProps) {
       />
       <TextField
         label="Sample"
-        hint="At most so many of them, drawn by chance."
+        hint="At most so many of them, chosen at random."
         path="sample"
         inputMode="numeric"
         className="nums max-w-28"

@@ -99,7 +99,7 @@ export function VersionsList({
         loading={{ label: "Loading versions", rows: 6 }}
         empty={
           pages[0]?.isSupported === false ? (
-            <Empty title="This store keeps no versions">It does not know what it is asked for.</Empty>
+            <Empty title="This store keeps no versions">It does not support the request.</Empty>
           ) : (
             <Empty title="Nothing is in this folder" />
           )

@@ -34,7 +34,7 @@ export function ThisBrowserPanel() {
         <SkeletonRows rows={1} label="Looking for uploads of this browser" />
       ) : batches.length + downloads.length === 0 ? (
         <p className="px-4 py-6 text-soft">
-          This browser moves nothing. Files go straight between it and the bucket, in parts that outlive a reload.
+          No transfers in this browser. Files go straight between it and the bucket, in parts that outlive a reload.
         </p>
       ) : (
         <ul className="divide-y divide-line">

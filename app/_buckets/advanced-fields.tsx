@@ -81,7 +81,7 @@ export function AdvancedFields({ form, errors, set }: AdvancedFieldsProps) {
         placeholder="any key that an authority has signed"
         onChange={(value) => set({ trustPin: value })}
       />
-      <Field label="Addressing" hint="Where the bucket's name stands in a request.">
+      <Field label="Addressing" hint="Place of the bucket's name in a request: path or host.">
         {(ids) => (
           <Select
             {...ids}
@@ -103,7 +103,7 @@ export function AdvancedFields({ form, errors, set }: AdvancedFieldsProps) {
         value={form.packBelow}
         onChange={(value) => set({ packBelow: value })}
       />
-      <Field label="Packed files are" hint="Weights, and what is compressed already, stay as they are in any case.">
+      <Field label="Packed files are" hint="Weights and compressed files are never compressed.">
         {(ids) => (
           <Select
             {...ids}

@@ -21,10 +21,7 @@ export function KeyWayFields(props: {
   const choices = WAYS.filter(({ value }) => value !== "r2" || form.provider === "r2" || form.keyWay === "r2");
   return (
     <>
-      <Field
-        label="The key"
-        hint="With a role the stored key opens nothing by itself, and what signs ends within the hour."
-      >
+      <Field label="The key" hint="With a role the stored key only gets temporary keys, which end within an hour.">
         {(ids) => (
           <Select
             {...ids}

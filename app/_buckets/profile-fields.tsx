@@ -87,7 +87,7 @@ export function ProfileFields({ form, errors, presets, edited, onChange }: Profi
       />
       <TextField
         label="Prefix"
-        hint="Optional folder in the bucket. Everything Tidemark writes lies under it."
+        hint="Optional folder in the bucket. Tidemark writes only below it."
         path="prefix"
         kind="code"
         value={form.prefix}

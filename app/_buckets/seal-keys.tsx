@@ -34,7 +34,7 @@ export function SealKeys({ profileId, keys, onChanged }: SealKeysProps) {
         <Button
           size="small"
           disabled={renew.busy || whyNot !== null}
-          title={whyNot ?? "For what is saved from now on; the keys before stay for what they opened"}
+          title={whyNot ?? "For new checkpoints; earlier ones keep their keys"}
           onClick={() => renew.run(undefined, onChanged)}
         >
           Make a new key
@@ -110,7 +110,7 @@ function Export({ profileId, keyId, onChanged }: { profileId: string; keyId: str
         label="Your password"
         path="password"
         required
-        hint="Asked once more, and written into the record of who did what."
+        hint="Confirms that it is you. The audit records the action."
       >
         {(ids) => (
           <TextInput

@@ -20,13 +20,13 @@ import { formatBytes } from "../_ui/text/sizes.ts";
 export function UsagePanel({ profileId }: { profileId: string }) {
   const usage = useQuery(usageQuery(profileId));
   return (
-    <Panel label="Usage and cost" title="Usage and cost" note="Of checkpoints, as their manifests say; no listing.">
+    <Panel label="Usage and cost" title="Usage and cost" note="From manifests; excludes other objects.">
       {usage.data !== undefined ? (
         <UsageBody usage={usage.data} />
       ) : usage.isError ? (
         <QueryFault query={usage} />
       ) : (
-        <SkeletonRows rows={3} label="Adding up what lies here" />
+        <SkeletonRows rows={3} label="Adding up checkpoints" />
       )}
     </Panel>
   );
@@ -58,9 +58,7 @@ function UsageBody({ usage }: { usage: BucketUsage }) {
         </dl>
         <UsageDays days={days} />
         {cost === null ? (
-          <p className="text-soft">
-            Nobody publishes prices for this store. Say yours under Edit, and what a month costs is estimated here.
-          </p>
+          <p className="text-soft">No public prices; enter yours under Edit.</p>
         ) : (
           <div>
             <dl className="grid grid-cols-[1fr_auto] gap-y-1 [&>dd]:pl-6">
@@ -106,7 +104,7 @@ const COLUMNS = [
 
 function RunsTable({ usage }: { usage: BucketUsage }) {
   const { runs, others, stored } = usage;
-  if (runs.length === 0) return <p className="px-4 py-6 text-soft">No checkpoint lies here yet.</p>;
+  if (runs.length === 0) return <p className="px-4 py-6 text-soft">No checkpoints yet.</p>;
   return (
     <>
       <Table label="Usage by run" columns={COLUMNS}>

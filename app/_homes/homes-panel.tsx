@@ -26,13 +26,16 @@ export function HomesPanel({ run }: { run: string }) {
   const homes = useQuery(homesQuery(run));
   const view = homes.data;
   return (
-    <Panel title="Homes" note={view === undefined ? undefined : <span className="nums">{behindWords(view)}</span>}>
+    <Panel
+      title="Storage locations"
+      note={view === undefined ? undefined : <span className="nums">{behindWords(view)}</span>}
+    >
       {view !== undefined ? (
         <Homes view={view} onChanged={() => void homes.refetch()} />
       ) : homes.isError ? (
         <QueryFault query={homes} />
       ) : (
-        <SkeletonRows rows={2} label="Loading homes" />
+        <SkeletonRows rows={2} label="Loading storage locations" />
       )}
     </Panel>
   );
@@ -54,7 +57,7 @@ function Homes({ view, onChanged }: { view: RunHomesView; onChanged: () => void 
           <FaultNote fault={set.fault} />
         </div>
       )}
-      <ol aria-label="Homes in their order" className="divide-y divide-line">
+      <ol aria-label="Storage locations in their order" className="divide-y divide-line">
         {homes.map((home, index) => (
           <li key={home.profileId} className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2.5">
             <HomeWords home={home} />
@@ -76,7 +79,7 @@ function Homes({ view, onChanged }: { view: RunHomesView; onChanged: () => void 
                 <ArrowDown size={14} aria-hidden />
               </IconButton>
               <IconButton
-                label={`Remove ${visibleText(home.name)} from the homes`}
+                label={`Remove ${visibleText(home.name)} from the storage locations`}
                 size="small"
                 disabled={isStill || homes.length === 1}
                 onClick={() => set.run({ profileIds: ids.filter((id) => id !== home.profileId), copies })}
@@ -91,7 +94,7 @@ function Homes({ view, onChanged }: { view: RunHomesView; onChanged: () => void 
         {homes.length > 1 && (
           <div className="w-56 max-w-full">
             <Select
-              label="In how many homes a checkpoint is to lie"
+              label="Copies of each checkpoint"
               value={copies === null ? ALL : String(copies)}
               disabled={isStill}
               onChange={(value) => set.run({ profileIds: ids, copies: value === ALL ? null : Number(value) })}
@@ -102,9 +105,9 @@ function Homes({ view, onChanged }: { view: RunHomesView; onChanged: () => void 
         {others.length > 0 && homes.length < MOST_HOMES && (
           <div className="w-56 max-w-full">
             <Select
-              label="Add a home"
+              label="Add a storage location"
               value={null}
-              placeholder="Add a home"
+              placeholder="Add a storage location"
               disabled={isStill}
               onChange={(id) => set.run({ profileIds: [...ids, id], copies })}
               choices={others.map(({ profileId, name, bucket }) => ({
@@ -117,10 +120,10 @@ function Homes({ view, onChanged }: { view: RunHomesView; onChanged: () => void 
         )}
         <p className="max-w-[72ch] flex-1 basis-64 text-12 text-soft">
           {homes.length > 1
-            ? "A node saves to the home that it reaches fastest and copies to the others when it has nothing else to send. A restore reads the fastest copy that is whole."
+            ? "A node saves to the location that it reaches fastest and copies to the others when idle. A restore reads the fastest whole copy."
             : others.length > 0
-              ? "With a second home a bucket that is down does not stop saving."
-              : "Add another bucket profile to give the run a second home."}
+              ? "With a second location, saving goes on while one bucket is down."
+              : "Add another bucket profile to give the run a second storage location."}
           {homes.length > 1 && homes.some(({ sealing }) => sealing !== "off") && ` ${sealedWords(homes)}`}
         </p>
       </div>

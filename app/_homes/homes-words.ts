@@ -11,10 +11,10 @@ export function behindWords({ homes, behind }: Pick<RunHomesView, "homes" | "beh
 }
 
 export const copiesChoices = (homes: number): { value: string; label: string }[] => [
-  { value: "all", label: "Each checkpoint in all homes" },
+  { value: "all", label: "Each checkpoint in all locations" },
   ...Array.from({ length: homes - 1 }, (_, index) => ({
     value: String(index + 1),
-    label: index === 0 ? "In the nearest home alone" : `In the nearest ${index + 1} homes`,
+    label: index === 0 ? "In the nearest location alone" : `In the nearest ${index + 1} locations`,
   })),
 ];
 

@@ -98,5 +98,5 @@ export function countChanges(rows: readonly ChangeRow[]): Record<ChangeKind | "a
 export function changeSentence(data: PlacesCompared, subject: ChangeSubject): string {
   const { same, unknown } = subject === "files" && data.files !== null ? data.files : data;
   const known = `${formatCount(same)} the same`;
-  return unknown === 0 ? known : `${known}, ${formatCount(unknown)} whose bytes no checksum tells of`;
+  return unknown === 0 ? known : `${known}, ${formatCount(unknown)} unknown (no checksum)`;
 }

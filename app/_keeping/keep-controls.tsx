@@ -95,7 +95,7 @@ function TagField({ tags, whyNot, onSay }: PartProps & { tags: readonly string[]
         setTyped("");
       }}
     >
-      <Field label="Tags" path="tag" hint="One checkpoint of a run has a tag: set again, it moves here.">
+      <Field label="Tags" path="tag" hint="Each tag marks one checkpoint per run; reusing it moves it.">
         {(ids) => (
           <div className="flex flex-wrap items-center gap-2">
             {tags.map((one) => (

@@ -22,7 +22,7 @@ export function KeepPanel({ row }: { row: CheckpointRow }) {
   if (row.state !== "complete") return null;
   // As high as what comes into it, so that nothing below moves.
   return (
-    <Panel title="Keeping">
+    <Panel title="Retention">
       <div className="min-h-[302px] px-4 py-1.5 sm:min-h-[237px]">
         <KeepControls row={row} />
       </div>

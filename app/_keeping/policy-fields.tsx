@@ -48,7 +48,7 @@ export function PolicyFields({ form, metrics, onChange }: PolicyFieldsProps) {
           </NumberInput>
         )}
       </Field>
-      <Field label="One every" hint="The first of each stretch." path="everySteps">
+      <Field label="One every" hint="Keeps the first in each interval." path="everySteps">
         {(ids) => (
           <NumberInput ids={ids} value={form.everySteps} onType={set("everySteps")}>
             steps
@@ -111,7 +111,7 @@ export function PolicyFields({ form, metrics, onChange }: PolicyFieldsProps) {
       </Field>
       <TextField
         label="At most"
-        hint="Of these the oldest go until it fits. What is protected stays, also beyond it."
+        hint="The oldest go first. Protected checkpoints may exceed this limit."
         path="mostBytes"
         className="nums max-w-40"
         placeholder="500 GB"

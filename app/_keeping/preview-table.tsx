@@ -9,7 +9,7 @@ import { formatBytes } from "../_ui/text/sizes.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "step", head: "Step" },
-  { key: "fate", head: "", label: "What becomes of it" },
+  { key: "fate", head: "", label: "Outcome" },
   { key: "why", head: "Because" },
   { key: "size", head: "Size", align: "right" },
 ];
@@ -40,7 +40,7 @@ export function PreviewTable({ preview }: { preview: RunPreview }) {
               {formatCount(row.step)} <span className="text-12 text-faint max-sm:hidden">epoch {row.writerEpoch}</span>
             </Cell>
             <Cell>
-              <Tag tone={row.fate === "goes" ? "risk" : "safe"}>{row.fate}</Tag>
+              <Tag tone={row.fate === "goes" ? "risk" : "safe"}>{row.fate === "goes" ? "Trash" : "Keep"}</Tag>
             </Cell>
             <Cell className="[overflow-wrap:anywhere] text-soft">{whyOf(row)}</Cell>
             <Cell align="right">{formatBytes(row.sizeBytes)}</Cell>

@@ -84,7 +84,7 @@ export function matchesNothing(filter: NodeFilter): string {
     case "all":
       return "No node is active.";
     case "risk":
-      return "No node is behind, and none is away with work that is not safe.";
+      return "No node is falling behind, and none is offline with unsaved work.";
     case "moving":
       return "No node is uploading now.";
     case "unconfirmed":

@@ -62,8 +62,8 @@ function AgeTag({ words, now }: { words: NodeWords; now: number }) {
 
 function whyNothing({ state }: NodeWords): string {
   return isHeard(state)
-    ? "Nothing to show. What a program says comes from nodes that run it with “tidemark run” and without a terminal of its own."
-    : "The node does not answer, so nothing of its program can be shown. If it ended, its last words stand in the events.";
+    ? "No output. Only programs that a node runs with “tidemark run”, without a terminal of their own, are shown here."
+    : "The node does not answer, so the output of its program cannot be shown. If it ended, its final output is in Events.";
 }
 
 /** Follows the end, until somebody scrolls up to read. */

@@ -28,12 +28,12 @@ export function CommandsPanel({ nodeId }: { nodeId: string }) {
   });
   const rows = query.data?.pages.flatMap((page) => page.rows) ?? null;
   return (
-    <Panel title="Orders" label="Orders">
+    <Panel title="Commands" label="Commands">
       <Listed
         query={query}
         rows={rows}
-        loading={{ label: "Loading orders", rows: 2 }}
-        empty={<p className="px-4 py-6 text-soft">Nobody has asked this node for anything yet.</p>}
+        loading={{ label: "Loading commands", rows: 2 }}
+        empty={<p className="px-4 py-6 text-soft">No commands sent.</p>}
       >
         {(commands) => (
           <ul className="divide-y divide-line">

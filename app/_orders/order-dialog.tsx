@@ -58,13 +58,13 @@ export function OrderDialog({ nodes, kind, onClose }: OrderDialogProps) {
     <Dialog
       open
       onClose={onClose}
-      title={`Order for ${whom}`}
+      title={`Send command to ${whom}`}
       intro={choice?.about}
       footer={
         <>
           <span className="text-12 text-faint">
             {away > 0 &&
-              `${away === nodes.length ? (away === 1 ? "It is" : "All are") : `${formatCount(away)} are`} not online: an order waits an hour for its node.`}
+              `${away === nodes.length ? (away === 1 ? "It is" : "All are") : `${formatCount(away)} are`} not online: a command waits an hour for its node.`}
           </span>
           <span className="flex-1" />
           <Button onClick={onClose}>{choice?.kind === "cancel-uploads" ? "Keep them" : "Cancel"}</Button>
@@ -81,7 +81,7 @@ export function OrderDialog({ nodes, kind, onClose }: OrderDialogProps) {
         actions={[send]}
         onSubmit={press}
       >
-        <Field label="Order">
+        <Field label="Command">
           {(ids) => (
             <Select
               {...ids}

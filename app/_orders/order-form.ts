@@ -50,7 +50,7 @@ export const ORDERS: readonly OrderChoice[] = [
   {
     kind: "flush",
     title: "Upload now",
-    about: "Takes what is finished at this moment and ends when it is safe.",
+    about: "Captures what is finished now and ends when it is safe.",
     fields: ["run"],
     effect: "soft",
   },
@@ -86,7 +86,8 @@ export const ORDERS: readonly OrderChoice[] = [
   {
     kind: "stop",
     title: "Stop the worker",
-    about: "A program that runs in it is asked to end. What is not safe when the grace is over stays behind.",
+    about:
+      "Asks the program of the worker to end. Checkpoints that are not safe after the grace time stay on the node.",
     fields: ["grace"],
     effect: "hard",
   },

@@ -149,7 +149,7 @@ function NodesPanel({ ranks }: { ranks: NodeRanks }) {
   return (
     <Panel
       title="Nodes"
-      note="failing and slow first"
+      note="Worst first"
       side={
         <FilterWords
           label="Show"
@@ -165,7 +165,7 @@ function NodesPanel({ ranks }: { ranks: NodeRanks }) {
       {ids.length === 0 ? (
         <p className="px-4 py-6 text-soft">{matchesNothing(filter)}</p>
       ) : (
-        <NodeTable ids={ids} most={NODES_SHOWN} label="Nodes, failing and slow first" />
+        <NodeTable ids={ids} most={NODES_SHOWN} label="Nodes, worst first" />
       )}
       {ids.length > NODES_SHOWN && (
         <p className="border-t border-line px-4 py-2.5 text-soft">

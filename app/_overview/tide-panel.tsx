@@ -110,7 +110,7 @@ function Stats() {
         value={formatBytes(fleet.risk.bytes)}
         about={`not safe yet, ${formatCount(fleet.risk.files)} ${fleet.risk.files === 1 ? "file" : "files"}`}
       />
-      <Stat value={oldest} about="the oldest of it waits" />
+      <Stat value={oldest} about="oldest waiting" />
       <Stat
         value={rate(fleet.upBytesPerSecond)}
         of="up"

@@ -42,7 +42,7 @@ test("each node is told once, as the worst that it is, and the worst comes first
     "1 slow",
     "3 failed",
   ]);
-  expect(found[0]?.words).toBe("node is away with work that is not safe, 14 min of training");
+  expect(found[0]?.words).toBe("node offline with unsaved work, 14 min of training");
 });
 
 test("a transfer that waits with a fault counts as failing, one that waits its turn does not", () => {

@@ -87,7 +87,7 @@ export function troublesOf({ failedLastDay, nodes: found, isMoving, alerts }: Kn
       id: "lost",
       tone: "lost",
       count: found.lost,
-      words: `${many(found.lost, "node is", "nodes are")} away with work that is not safe${lostMs < 1000 ? "" : `, ${formatDuration(lostMs)} of training`}`,
+      words: `${many(found.lost, "node", "nodes")} offline with unsaved work${lostMs < 1000 ? "" : `, ${formatDuration(lostMs)} of training`}`,
       href: "/nodes?show=risk",
     },
     {
@@ -123,14 +123,14 @@ export function troublesOf({ failedLastDay, nodes: found, isMoving, alerts }: Kn
       id: "risk",
       tone: "risk",
       count: found.risk,
-      words: many(found.risk, "node falls behind", "nodes fall behind"),
+      words: many(found.risk, "node falling behind", "nodes falling behind"),
       href: "/nodes?show=risk",
     },
     {
       id: "slow",
       tone: "risk",
       count: found.slow,
-      words: many(found.slow, "uplink is too slow for its run", "uplinks are too slow for their runs"),
+      words: many(found.slow, "uplink can't keep up", "uplinks can't keep up"),
       href: "/nodes?sort=up",
     },
     {

@@ -63,7 +63,7 @@ export function NodeChoice({ plan, nodeId, choice, onChange }: NodeChoiceProps) 
                 if (!event.target.checked) onChange((old) => ({ ...old, also: [] }));
               }}
             />
-            to more nodes
+            Restore to several nodes
           </label>
           {choice.also.length > 0 && (
             <span className="nums ml-auto text-soft">{formatCount(choice.also.length + 1)} nodes</span>
@@ -91,7 +91,7 @@ function fitWords({ candidates }: RestorePlan): string | undefined {
   if (candidates.length === 0) return "No node is known. Add one first.";
   const fitting = candidates.filter(({ whyNot }) => whyNot === null).length;
   if (fitting === 0) return "No node can take it now; the list says why.";
-  return fitting > 1 ? `${formatCount(fitting)} nodes fit` : undefined;
+  return fitting > 1 ? `${formatCount(fitting)} nodes have enough space` : undefined;
 }
 
 /** A node is idle only where it neither moves anything nor watches a run. */

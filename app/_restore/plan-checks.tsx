@@ -49,7 +49,7 @@ export function PlanChecks({ plan, node, also }: PlanChecksProps) {
           },
         ]),
     node.etaMs === null || node.bytesPerSecond === null
-      ? { tone: "unknown", text: "no download was measured on this node yet" }
+      ? { tone: "unknown", text: "Download speed unknown" }
       : { tone: "ok", text: `about ${formatDuration(node.etaMs)} at this node's ${rate(node.bytesPerSecond)}` },
     {
       tone: plan.egress === "metered" ? "unknown" : "ok",

@@ -91,7 +91,7 @@ export function RestoreForm({
               checked={choice.mayFallBack}
               onChange={(event) => onChange((old) => ({ ...old, mayFallBack: event.target.checked }))}
             />
-            when it turns out damaged, take the complete step before it
+            If damaged, use the previous complete step
           </label>
         </FormLine>
       )}

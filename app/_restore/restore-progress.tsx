@@ -26,7 +26,7 @@ export function RestoreProgress({ transferId, checkpoint, nodeName, targetPath, 
   if (row === null)
     return (
       <Banner tone="moving" title={`Waiting for ${visibleText(nodeName)} to take it.`}>
-        The order is stored at the hub; the node gets it as soon as it answers.
+        The command is stored at the hub; the node gets it as soon as it answers.
       </Banner>
     );
   if (row.state === "done") {
@@ -37,7 +37,7 @@ export function RestoreProgress({ transferId, checkpoint, nodeName, targetPath, 
         title={`Restored and verified: ${chosenWords(chosen)}${tookMs === null ? "" : ` in ${formatDuration(tookMs)}`}.`}
         action={<Copy text={targetPath} label="Copy the path" />}
       >
-        It lies on {visibleText(nodeName)} at <span className="font-mono text-12">{visibleText(targetPath)}</span>.
+        Saved on {visibleText(nodeName)} at <span className="font-mono text-12">{visibleText(targetPath)}</span>.
       </Banner>
     );
   }

@@ -46,7 +46,7 @@ export function TryIt({ checkpointId, nodeId, nodeName, targetPath, choice, disa
           disabled={disabled || preview.busy || (asked !== null && preview.fault === null && !isOver)}
           onClick={() => preview.run(newRequestId())}
         >
-          Try it without writing
+          Dry run
         </Button>
       </div>
       {preview.fault !== null && <FaultNote fault={preview.fault} />}

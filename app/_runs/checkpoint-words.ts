@@ -27,7 +27,7 @@ export function checkpointState(
       return { tone: "moving", text: `uploading ${percent} %` };
     }
     case "torn":
-      return { tone: "risk", text: "torn" };
+      return { tone: "risk", text: "incomplete" };
     case "superseded":
       return { tone: "quiet", text: "replaced" };
     case "trashed":

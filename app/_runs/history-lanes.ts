@@ -107,7 +107,7 @@ export function historyLanes({ timeline, width, most }: Input): RunHistory {
 const WORDS: Readonly<Record<Bar["tone"], string>> = {
   safe: "complete",
   moving: "uploading",
-  risk: "torn",
+  risk: "incomplete",
   lost: "lost",
 };
 

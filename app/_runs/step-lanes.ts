@@ -101,7 +101,7 @@ function markOf(
     case "uploading":
     case "torn":
       if (fate === "lost") return { tone: "lost", word: "lost" };
-      if (state === "torn") return { tone: "risk", word: "torn" };
+      if (state === "torn") return { tone: "risk", word: "incomplete" };
       return fate === "heard" ? { tone: "moving", word: "uploading" } : { tone: "risk", word: "not confirmed" };
   }
 }

@@ -14,7 +14,7 @@ export function LinkOnce({ made }: { made: { view: CodeView; link: string } }) {
         for {lasts}, and {kind === "reset" ? "sets another password" : "opens the account"} for whoever has it.
       </p>
       <CodeBlock text={made.link} label={kind === "reset" ? "reset link" : "invitation link"} />
-      <p className="text-12 text-faint">It is shown only here. Lost? Make another: this one is over then.</p>
+      <p className="text-12 text-faint">It is shown only here. Lost? Make another: the old link stops working.</p>
     </div>
   );
 }

@@ -4,7 +4,7 @@ import { roleAllows } from "../_hub/session/person.tsx";
 const ROLES: readonly Role[] = ["viewer", "operator", "admin"];
 const NOTES: Readonly<Record<Role, string>> = {
   viewer: "sees everything, changes nothing",
-  operator: "also restores, sends orders and makes join tokens",
+  operator: "also restores, sends commands and makes join tokens",
   admin: "also changes buckets, rules and accounts",
 };
 

@@ -66,7 +66,7 @@ export function SessionsPanel() {
               onEnd={() =>
                 end.run(session.id, () => {
                   refresh();
-                  say("quiet", "The session is over.");
+                  say("quiet", "Session ended.");
                 })
               }
             />

@@ -20,7 +20,7 @@ const KEYS: readonly { keys: readonly string[]; does: string }[] = [
 
 export function KeyHelp({ onClose }: { onClose: () => void }) {
   return (
-    <Dialog open onClose={onClose} title="Keys" width="narrow">
+    <Dialog open onClose={onClose} title="Shortcuts" width="narrow">
       <dl className="divide-y divide-line">
         {KEYS.map((entry) => (
           <div key={entry.does} className="flex items-center gap-3 py-2">

@@ -19,13 +19,7 @@ export function VerifyPanel({ view }: { view: CheckpointView }) {
     <Panel
       title="Verified"
       note={
-        damage !== null ? (
-          "damage was found"
-        ) : view.verifiedAt === null ? (
-          "not since it was written"
-        ) : (
-          <VerifiedNote row={view} />
-        )
+        damage !== null ? "damage was found" : view.verifiedAt === null ? "Never verified" : <VerifiedNote row={view} />
       }
     >
       {damage !== null && (
@@ -44,8 +38,7 @@ export function VerifyPanel({ view }: { view: CheckpointView }) {
       {checks.length === 0 ? (
         damage === null && (
           <p className="max-w-[72ch] px-4 py-3 text-soft">
-            A node reads every byte back and compares it with the manifest. Nothing is written, and whatever else moves
-            goes first.
+            A node reads every byte back and compares it with the manifest. Nothing is written. Runs at low priority.
           </p>
         )
       ) : (

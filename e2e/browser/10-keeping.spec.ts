@@ -111,13 +111,13 @@ test("checkpoints are pinned, tagged and noted, a policy shows what goes before 
   await page.getByRole("link", { name: "step 400" }).first().click();
   await expect(page.getByRole("heading", { name: "In the trash" })).toBeVisible();
   await page.getByRole("button", { name: "Bring step 400 back" }).click();
-  await expect(page.getByRole("heading", { name: "Keeping" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Retention" })).toBeVisible();
   expect(await seriousFaults(page)).toEqual([]);
   // A press too many is taken back.
   await page.getByRole("button", { name: "Move to trash" }).click();
   await expect(page.getByRole("heading", { name: "In the trash" })).toBeVisible();
   await page.getByRole("button", { name: "Undo" }).click();
-  await expect(page.getByRole("heading", { name: "Keeping" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Retention" })).toBeVisible();
   await page.getByRole("button", { name: "Pin", exact: true }).click();
   await expect(page.getByRole("button", { name: "Unpin" })).toBeVisible();
   await expect.poll(async () => (await complete()).find(({ step }) => step === 400)?.keeping.isPinned).toBe(true);

@@ -33,7 +33,7 @@ test("verify, a damaged object found and shown, one file to another path, all fi
   await page.goto(`${stage.hub.url}/checkpoints/${newest?.id}`);
 
   // Every byte is right.
-  await expect(page.getByText("not since it was written")).toBeVisible();
+  await expect(page.getByText("Never verified")).toBeVisible();
   await page.getByRole("button", { name: "Verify" }).click();
   await expect(page.getByText(/verified (now|\d)/).first()).toBeVisible();
   expect(await seriousFaults(page)).toEqual([]);
@@ -72,7 +72,7 @@ test("verify, a damaged object found and shown, one file to another path, all fi
   await dialog.getByRole("checkbox", { name: new RegExp(other) }).check();
   await dialog.getByLabel("Path").fill(part);
   await expect(dialog).toContainText("1 file");
-  await dialog.getByRole("button", { name: "Try it without writing" }).click();
+  await dialog.getByRole("button", { name: "Dry run" }).click();
   await expect(dialog).toContainText("It would be restored.");
   await page.screenshot({ path: "test-results/restore-part.png" });
   await dialog.getByRole("button", { name: /^Restore/ }).click();
@@ -122,7 +122,7 @@ test("verify, a damaged object found and shown, one file to another path, all fi
   const target = join(stage.dir, "whole", "checkpoint-500");
   await dialog.getByRole("combobox", { name: "To" }).click();
   await page.getByRole("option", { name: /gpu-2/ }).click();
-  await dialog.getByRole("checkbox", { name: "to more nodes" }).check();
+  await dialog.getByRole("checkbox", { name: "Restore to several nodes" }).check();
   await dialog.getByRole("checkbox", { name: /gpu-3/ }).check();
   await expect(dialog).toContainText("2 nodes");
   await dialog.getByLabel("Path").fill(target);

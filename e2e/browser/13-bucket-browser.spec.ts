@@ -45,7 +45,7 @@ test("twelve thousand keys scroll with a screenful of rows, from the keyboard to
   await expect(page).toHaveURL(/in=bulk%2F/);
   await expect(page.getByRole("button", { name: "0000000.bin", exact: true }).last()).toBeVisible();
   await expect(grid(page)).toBeFocused();
-  const all = page.getByText(`${KEYS.toLocaleString("en-US")} rows, all of it`);
+  const all = page.getByText(`${KEYS.toLocaleString("en-US")} items`);
   let most = 0;
   await expect
     .poll(async () => {
@@ -68,7 +68,7 @@ test("twelve thousand keys scroll with a screenful of rows, from the keyboard to
 
   await page.keyboard.press("/");
   await page.keyboard.type("001199");
-  await expect(page.getByText("10 rows, all of it")).toBeVisible();
+  await expect(page.getByText("10 items")).toBeVisible();
   await expect(page.getByText("0011990.bin", { exact: true })).toBeVisible();
   expect(await seriousFaults(page)).toEqual([]);
 });
@@ -120,7 +120,7 @@ test("names that are not UTF-8 have no row, and are counted and named on every l
     await page.goto(`${stage.hub.url}/buckets/${profileId}?in=u/`);
     await expect(page.getByText("fine", { exact: true })).toBeVisible();
     await expect(said).toHaveCount(1);
-    await page.getByRole("button", { name: "Sum up" }).click();
+    await page.getByRole("button", { name: "Calculate size" }).click();
     await expect(page.getByText(/1 objects, 1 B in all/)).toContainText("1 name is not valid UTF-8");
     await page.getByRole("button", { name: "Close", exact: true }).click();
     await page.getByLabel("Search all names below this folder").fill("fine");
@@ -145,7 +145,7 @@ test("hostile names are shown as what they are, wide and narrow", async ({ page,
     await page.emulateMedia({ colorScheme: theme });
     await page.setViewportSize({ width, height: 900 });
     await openBucket(page, stage, "?in=odd/");
-    await expect(page.getByText("4 rows, all of it")).toBeVisible();
+    await expect(page.getByText("4 items")).toBeVisible();
     await expect(page.getByRole("button", { name: "\\u{202e}txt.exe", exact: true })).toBeVisible();
     expect(await overflow(page)).toBeLessThanOrEqual(0);
     await page.getByRole("button", { name: "<img src=x onerror=alert(1)>.html", exact: true }).click();
@@ -180,15 +180,15 @@ test("copies, moves and deletions show their effect first, and run on the hub", 
   await expect(work.getByRole("img", { name: "done" })).toBeVisible();
 
   await openBucket(page, stage, "?in=b/");
-  await expect(page.getByText("3 rows, all of it")).toBeVisible();
+  await expect(page.getByText("3 items")).toBeVisible();
   await page.getByRole("button", { name: "Choose all", exact: true }).click();
   await chosen.getByRole("button", { name: "Delete…" }).click();
   await page.getByRole("button", { name: "Show what would happen" }).click();
-  await expect(effect).toContainText("what is deleted is gone");
+  await expect(effect).toContainText("a deletion cannot be undone");
   await page.getByRole("button", { name: "Delete 3 objects" }).click();
   await expect(work).toContainText("Delete 3 objects from b/");
   await expect(work.getByRole("img", { name: "done" })).toHaveCount(2);
-  await page.getByRole("button", { name: "List again" }).click();
+  await page.getByRole("button", { name: "Refresh" }).click();
   await expect(page.getByText("Nothing is in this folder")).toBeVisible();
   expect(await seriousFaults(page)).toEqual([]);
   await page.goto(`${stage.hub.url}/transfers`);

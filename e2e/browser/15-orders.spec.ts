@@ -11,12 +11,12 @@ test("a node is paused, measured and limited from its page, two are resumed from
   await openSignedIn(page, stage);
   await page.goto(`${stage.hub.url}/nodes`);
   await page.getByRole("link", { name: "gpu-1" }).click();
-  const orders = page.getByRole("region", { name: "Orders" });
-  await expect(orders.getByText("Nobody has asked this node")).toBeVisible();
+  const orders = page.getByRole("region", { name: "Commands" });
+  await expect(orders.getByText("No commands sent.")).toBeVisible();
 
-  await page.getByRole("button", { name: "Order…" }).click();
+  await page.getByRole("button", { name: "Send command…" }).click();
   const dialog = page.getByRole("dialog");
-  await expect(dialog).toContainText("Order for gpu-1");
+  await expect(dialog).toContainText("Send command to gpu-1");
   await dialog.getByText("The same from a script").click();
   await expect(dialog.getByLabel("command line", { exact: true })).toContainText('"kind":"hold"');
   expect(await seriousFaults(page)).toEqual([]);
@@ -25,8 +25,8 @@ test("a node is paused, measured and limited from its page, two are resumed from
   const hold = orders.getByRole("listitem").filter({ hasText: "Hold everything" });
   await expect(hold).toContainText("done");
 
-  await page.getByRole("button", { name: "Order…" }).click();
-  await dialog.getByRole("combobox", { name: "Order" }).click();
+  await page.getByRole("button", { name: "Send command…" }).click();
+  await dialog.getByRole("combobox", { name: "Command" }).click();
   await page.getByRole("option", { name: "Limit bandwidth" }).click();
   await dialog.getByRole("button", { name: "Limit bandwidth" }).click();
   await expect(dialog).toContainText("Say a limit up, down, or both");
@@ -39,8 +39,8 @@ test("a node is paused, measured and limited from its page, two are resumed from
   await expect(dialog).toBeHidden();
   await expect(orders.getByRole("listitem").filter({ hasText: "Limit up to 80.0 Mbps" })).toContainText("done");
 
-  await page.getByRole("button", { name: "Order…" }).click();
-  await dialog.getByRole("combobox", { name: "Order" }).click();
+  await page.getByRole("button", { name: "Send command…" }).click();
+  await dialog.getByRole("combobox", { name: "Command" }).click();
   await page.getByRole("option", { name: "Measure the link" }).click();
   await dialog.getByRole("button", { name: "Measure the link" }).click();
   await expect(orders.getByRole("listitem").filter({ hasText: "Measure the link" })).toContainText("done");
@@ -65,9 +65,9 @@ test("a node is paused, measured and limited from its page, two are resumed from
   await page.getByRole("checkbox", { name: "Choose gpu-1" }).check();
   await page.getByRole("button", { name: "Choose all 2" }).click();
   await expect(page.getByText("2 chosen")).toBeVisible();
-  await page.getByRole("button", { name: "Order…" }).click();
-  await expect(dialog).toContainText("Order for 2 nodes");
-  await dialog.getByRole("combobox", { name: "Order" }).click();
+  await page.getByRole("button", { name: "Send command…" }).click();
+  await expect(dialog).toContainText("Send command to 2 nodes");
+  await dialog.getByRole("combobox", { name: "Command" }).click();
   await page.getByRole("option", { name: "Resume" }).click();
   await dialog.getByRole("button", { name: "Resume" }).click();
   await expect(dialog).toBeHidden();
@@ -80,6 +80,6 @@ test("a node is paused, measured and limited from its page, two are resumed from
   await showAs(page, "narrow");
   await expectSound(page);
   await page.getByRole("link", { name: "gpu-1" }).click();
-  await expect(page.getByRole("region", { name: "Orders" })).toBeVisible();
+  await expect(page.getByRole("region", { name: "Commands" })).toBeVisible();
   expect(await overflow(page)).toBe(0);
 });

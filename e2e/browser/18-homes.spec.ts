@@ -28,9 +28,9 @@ test("a second home, copies with their states, and a bucket that goes down", asy
 
   // The run gets a second home.
   await page.goto(`${stage.hub.url}/runs/llama`);
-  const homes = page.getByRole("list", { name: "Homes in their order" });
+  const homes = page.getByRole("list", { name: "Storage locations in their order" });
   await expect(homes.getByRole("listitem")).toHaveCount(1);
-  await page.getByRole("combobox", { name: "Add a home" }).click();
+  await page.getByRole("combobox", { name: "Add a storage location" }).click();
   await page.getByRole("option", { name: /far bucket/ }).click();
   await expect(homes.getByRole("listitem")).toHaveCount(2);
   await expect(page.getByText("1 checkpoint lacks a copy, the newest among them")).toBeVisible();

@@ -166,7 +166,7 @@ test("a bucket says what lies in it by run, how it grew and what a month of that
   await expect(panel.getByRole("list", { name: "Growth by day" }).getByRole("listitem").last()).toContainText(
     "24.0 MiB of 1 checkpoint still there",
   );
-  await expect(panel).toContainText("Nobody publishes prices for this store.");
+  await expect(panel).toContainText("No public prices");
   expect(await seriousFaults(page)).toEqual([]);
 
   await page.goto(`${stage.hub.url}/buckets`);

@@ -67,7 +67,7 @@ test("thresholds are tried on the past, asked of every node, and advice is read,
   await page.getByRole("link", { name: "Advice" }).first().click();
   const advice = page.getByRole("list", { name: "Advice" }).getByRole("listitem");
   await expect(advice.filter({ hasText: "gpu-4 is throttled going up" })).toContainText(
-    "first seconds 80.0 Mbps · last quarter 16.0 Mbps · transfers that show it 100 % · from 6 values of one node; nothing is said below 5",
+    "first seconds 80.0 Mbps · last quarter 16.0 Mbps · transfers that show it 100 % · from 6 values of one node; needs at least 5",
   );
   await expect(advice.filter({ hasText: "gpu-7 is far from" })).toContainText("230 ms");
   await expect(advice).toHaveCount(2);
@@ -81,17 +81,17 @@ test("thresholds are tried on the past, asked of every node, and advice is read,
   expect(await seriousFaults(page)).toEqual([]);
 
   const far = advice.filter({ hasText: "gpu-7 is far from" });
-  await far.getByRole("button", { name: "Put aside…" }).click();
-  await far.getByRole("button", { name: "Put aside", exact: true }).click();
+  await far.getByRole("button", { name: "Dismiss…" }).click();
+  await far.getByRole("button", { name: "Dismiss", exact: true }).click();
   await expect(far.getByText("Say why, for the others.")).toHaveCount(1);
   await expect(far.getByLabel("Why")).toBeFocused();
   await far.getByLabel("Why").fill("rented for a week");
   await expect(far.getByText("Say why, for the others.")).toHaveCount(0);
   expect(await seriousFaults(page)).toEqual([]);
-  await far.getByRole("button", { name: "Put aside", exact: true }).click();
+  await far.getByRole("button", { name: "Dismiss", exact: true }).click();
   await expect(advice).toHaveCount(1);
-  await page.getByText("1 put aside").click();
-  const aside = page.getByRole("list", { name: "Put aside" });
+  await page.getByText("1 dismissed").click();
+  const aside = page.getByRole("list", { name: "Dismissed" });
   await expect(aside).toContainText("rented for a week");
   await aside.getByRole("button", { name: "Bring back" }).click();
   await expect(advice).toHaveCount(2);

@@ -55,7 +55,7 @@ test("signs in, finds the run, and restores its checkpoint without a pointer", a
 
   // All keys are listed; what is over the page keeps the focus and gives it back.
   await page.keyboard.press("?");
-  const keys = page.getByRole("dialog", { name: "Keys" });
+  const keys = page.getByRole("dialog", { name: "Shortcuts" });
   await expect(keys).toContainText("next and previous row");
   for (let stop = 0; stop < 6; stop++) {
     await page.keyboard.press("Tab");

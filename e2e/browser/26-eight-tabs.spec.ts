@@ -41,7 +41,7 @@ test("eight tabs work at once on one stream, and the other seven go on when the 
   await stage.startNode({ name: "gpu-2", run: "llama" });
   for (const tab of nodesListed) await expect(row(tab, "gpu-2")).toBeVisible();
   for (const tab of tabs.filter((_, at) => PAGES[at] === "/")) {
-    const failingFirst = tab.getByRole("table", { name: "Nodes, failing and slow first" });
+    const failingFirst = tab.getByRole("table", { name: "Nodes, worst first" });
     await expect(failingFirst.getByRole("link", { name: "gpu-2" })).toBeVisible();
   }
 

@@ -79,7 +79,7 @@ test("a restore goes outside of training folders unless somebody chooses one, to
   // Several nodes: each into its own folder.
   await open();
   await choose(/gpu-1/);
-  await dialog.getByRole("checkbox", { name: "to more nodes" }).check();
+  await dialog.getByRole("checkbox", { name: "Restore to several nodes" }).check();
   await dialog.getByRole("checkbox", { name: /gpu-2/ }).check();
   await expect(dialog).toContainText("Each node uses its own folder for restores");
   await dialog.getByRole("button", { name: /^Restore/ }).click();

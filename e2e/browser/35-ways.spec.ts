@@ -171,7 +171,7 @@ test("focus returns to what opened a dialog, or to what is left of it, never to 
   };
   const button = (name: string | RegExp) => page.getByRole("main").getByRole("button", { name });
   await reopened("/nodes", button("Add node"));
-  await reopened(`/nodes/${checkpoint.nodeId}`, button("Order…"));
+  await reopened(`/nodes/${checkpoint.nodeId}`, button("Send command…"));
   await reopened(`/nodes/${checkpoint.nodeId}`, button("Runs…"));
   await reopened(`/nodes/${checkpoint.nodeId}`, button("Revoke…"));
   await reopened(`/nodes/${checkpoint.nodeId}`, button("Restore here"));

@@ -1,9 +1,10 @@
 import type { Counts } from "./count.ts";
 import { showHouse } from "./house.ts";
 import { runStep, type Step, tell } from "./run-step.ts";
+import { showSample } from "./sample.ts";
 import { vitestStep } from "./vitest-step.ts";
 
-/** `npm run check`: format, lint with types and the import law, types, dead code, unit tests. `--house` prints numbers instead, see `house.ts`. */
+/** `npm run check`: format, lint with types and the import law, types, dead code, unit tests. `--house` prints numbers instead, see `house.ts`, `--sample` comments, see `sample.ts`. */
 
 const { read, ...unit } = vitestStep("unit");
 
@@ -37,6 +38,7 @@ export async function check(): Promise<Counts> {
 }
 
 if (import.meta.main && process.argv.includes("--house")) process.exitCode = showHouse(process.argv) ? 0 : 1;
+else if (import.meta.main && process.argv.includes("--sample")) process.exitCode = showSample(process.argv) ? 0 : 1;
 else if (import.meta.main) {
   const total = await check();
   console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);

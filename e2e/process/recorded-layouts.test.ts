@@ -1,7 +1,8 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { type Case, RECORDED } from "../prove/frameworks/cases.ts";
+import type { Case } from "../prove/frameworks/case.ts";
+import { RECORDED } from "../prove/frameworks/cases.ts";
 import { readFolder } from "../prove/frameworks/folders.ts";
 import { judgeRestored } from "../prove/frameworks/judge.ts";
 import { waitUntilSafe } from "../prove/frameworks/wait-until-safe.ts";

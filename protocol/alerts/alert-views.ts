@@ -43,6 +43,8 @@ export interface AlertRow {
   run: string | null;
   /** The rest of the sentence after the subject's name. A stranger's words may be in it. */
   text: string;
+  /** From where the runs of a silent node go on, by the hub's record; null of other kinds, and of what is over. */
+  advice: string | null;
   /** Page of the subject, from the root of the hub. */
   path: string;
   since: number;

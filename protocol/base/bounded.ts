@@ -1,8 +1,8 @@
 import * as z from "zod";
 
 /**
- * Schemas with an end, for what strangers send. A procedure reads nothing of any size: arrays and texts carry `max`, records
- * are made by `recordOf`, numbers are one of those here. A test walks the router and fails on a schema without bounds.
+ * Bounded schemas for input from strangers. Arrays and texts carry `max`, records are made by `recordOf`, numbers are one of
+ * those here. A test walks the router and fails on a schema without bounds.
  */
 
 /** Most bytes that a file, a checkpoint or a disk can have (1 PiB); 8,000 of them still add up in 64 bits. */

@@ -1,4 +1,4 @@
-/** What a line of the hub's history is about. */
+/** Kinds of events in the hub's history. */
 export type EventKind =
   | "node-joined"
   | "node-silent"

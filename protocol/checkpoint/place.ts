@@ -75,8 +75,8 @@ interface Placed {
 }
 
 /**
- * Returns where a checkpoint is put below a watched folder. One of another tool: under its own name. One from before places
- * were kept: a file whose name has its step by that name, all others as `checkpoint-STEP`. A final model: `final-model`.
+ * Returns the path of a checkpoint below a watched folder. A checkpoint of another tool keeps its own name. One without a stored
+ * place keeps its name when that is a single file with the step in its name, else it is `checkpoint-STEP`. A final model is `final-model`.
  */
 export function placeOf({ step, role, files, origin }: Placed, place: ShownPlace | null | undefined): ShownPlace {
   if (role === "final-model") return { path: filePath.parse("final-model"), kind: "folder" };

@@ -51,7 +51,7 @@ export const HUB_FAULTS = {
   }),
   ENDPOINT_REFUSED: row("never", 400, {
     exit: 4,
-    says: "It leads to an address where no store may be.",
+    says: "Blocked address (link-local or metadata).",
     next: "Use the store's public address, or have the hub's operator allow this one (TIDEMARK_ALLOW_ENDPOINTS).",
   }),
   BACKUP_DAMAGED: row("never", 422, {
@@ -72,7 +72,7 @@ export const HUB_FAULTS = {
   CHECKPOINT_KEPT: row("never", 409, {
     exit: 4,
     says: "This checkpoint stays.",
-    next: "Take away what keeps it first: a pin, a tag, a restore that is under way.",
+    next: "Remove its pin or tag first, or wait for the restore that reads it.",
   }),
   CHECKPOINT_TRASHED: row("never", 409, {
     exit: 4,

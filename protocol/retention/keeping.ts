@@ -21,7 +21,7 @@ const noteText = z
   .string()
   .max(MOST_NOTE_LETTERS, `a note has at most ${MOST_NOTE_LETTERS} letters`)
   .refine((text) => text.isWellFormed(), "it is not valid Unicode")
-  // A database may end a text at the first NUL.
+  // Control characters are refused: a database may end a text at its first NUL.
   .refine((text) => !/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/.test(text), "it has control characters");
 
 export const keepRecord = z.object({

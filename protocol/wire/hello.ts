@@ -130,7 +130,7 @@ export type HelloAnswer =
     }
   | { accepted: false; reason: "worker-too-old" | "worker-too-new"; hubProtocol: number };
 
-/** Where a person has a run start: a step, or its beginning. */
+/** The start of a run that a person chose (`--from`): a step, or the beginning. */
 export const claimFrom = z.union([step, z.literal("beginning")]);
 export type ClaimFrom = z.infer<typeof claimFrom>;
 
@@ -194,6 +194,11 @@ export const findCheckpointInput = z.object({
 export const MOST_CONFIRMED = 8;
 /** Asks whether checkpoints are complete in their bucket now, before copies of them are removed. */
 export const confirmCompleteInput = z.object({ checkpointIds: z.array(id).min(1).max(MOST_CONFIRMED) });
+
+/** Most runs that one call of `restorePoints` asks about. */
+export const MOST_POINTS = 16;
+/** Asks what the runs that the node writes can be continued from, by the hub's record. */
+export const restorePointsInput = z.object({ runs: z.array(runName).max(MOST_POINTS) });
 
 /** Most checkpoints that `listKept` answers with. */
 export const MOST_KEPT = 200;

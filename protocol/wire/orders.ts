@@ -101,13 +101,13 @@ export const nodeOrders = {
   flush: z.object({ kind: z.literal("flush"), run: anyRun, timeoutMs: graceMs.nullable().default(null) }),
   /** Uploads that failed for good wait again. */
   retryUploads: z.object({ kind: z.literal("retry-uploads"), run: anyRun }),
-  /** What is not safe yet never will be: captures that wait, move, are held or failed are let go. Later ones are not concerned. */
+  /** Drops all captures that are not safe yet: waiting, uploading, paused or failed. Later captures are not affected. */
   cancelUploads: z.object({ kind: z.literal("cancel-uploads"), run: anyRun }),
   /** Measures the link to the store and records it. */
   probe: z.object({ kind: z.literal("probe") }),
-  /** Makes safe what there is, and takes no more until it is released; also over a restart. */
+  /** Uploads what is captured and captures no more until it is released, also after a restart. */
   drain: z.object({ kind: z.literal("drain") }),
-  /** A program that runs in the worker is asked to end; what is not safe after the grace stays behind. */
+  /** Asks the program that the worker runs to end. Checkpoints that are not safe after the grace time stay on the node. */
   stop: z.object({ kind: z.literal("stop"), graceMs: graceMs.default(60_000) }),
   /** Gives the machine back to its platform, when the governor of the hub agrees; uploads within the grace before. */
   reallocate: z.object({

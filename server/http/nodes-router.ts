@@ -8,6 +8,7 @@ import {
   helloInput,
   listKeptInput,
   openPiecesInput,
+  restorePointsInput,
   rotateInput,
 } from "#protocol/wire/hello.ts";
 import { beginCopyInput, commitCopyInput, runHomesInput } from "#protocol/wire/homes.ts";
@@ -27,6 +28,7 @@ import { announce } from "../core/checkpoints/announce.ts";
 import { claimEpoch } from "../core/claims/claim-epoch.ts";
 import { commit } from "../core/checkpoints/commit.ts";
 import { confirmComplete } from "../core/checkpoints/confirm-complete.ts";
+import { continueNode, tellRestorePoints } from "../core/runs/advise-continue.ts";
 import { findCheckpoint } from "../core/runs/find.ts";
 import { listKept } from "../core/runs/list-kept.ts";
 import { openPieces } from "../core/checkpoints/open-pieces.ts";
@@ -73,6 +75,7 @@ export const nodesRouter = router({
   list: viewer.query(({ ctx }) => listNodes(ctx.hub)),
   get: viewer.input(byIdOrName).query(({ ctx, input }) => readNode(ctx.hub, input.id)),
   lines: viewer.input(byId).query(({ ctx, input }) => readLines(ctx.hub, input.id)),
+  continueFrom: viewer.input(byIdOrName).query(({ ctx, input }) => continueNode(ctx.hub, input.id)),
   words: viewer.input(byId).query(({ ctx, input }) => readWords(ctx.hub, input.id)),
   samples: viewer
     .input(z.object({ id, minutes }))
@@ -112,6 +115,7 @@ export const nodeRouter = router({
   findCheckpoint: node.input(findCheckpointInput).query(({ ctx, input }) => findCheckpoint(ctx, input)),
   confirmComplete: node.input(confirmCompleteInput).query(({ ctx, input }) => confirmComplete(ctx, input)),
   listKept: node.input(listKeptInput).query(({ ctx, input }) => listKept(ctx, input)),
+  restorePoints: node.input(restorePointsInput).query(({ ctx, input }) => tellRestorePoints(ctx, input)),
   openPieces: node.input(openPiecesInput).query(({ ctx, input }) => openPieces(ctx, input)),
   probeTarget: node.input(probeTargetInput).query(({ ctx, input }) => probeTarget(ctx, input)),
   probed: node.input(probeReport).mutation(({ ctx, input }) => recordProbe(ctx, input)),

@@ -2,21 +2,21 @@ import { countUp, type Counters } from "./counters.ts";
 import type { Log } from "./log.ts";
 
 /**
- * Notices when the event loop stands still, and which procedures were at work: everybody waits for whoever holds it. A timer
- * that comes late tells for how long; the procedures that were open meanwhile tell by whom.
+ * Detects stalls of the event loop, and which procedures were running then. The delay of a timer measures a stall; the procedures
+ * that were open meanwhile are its possible causes.
  */
 export interface LoopWatch {
   /** Notes that a procedure is at work. Returns what notes its end. */
   enter(procedure: string): () => void;
   /** The longest stall since the hub started, ms. */
   readonly longestMs: number;
-  /** The longest of them in which this thread worked; in the others the machine had no time for it. */
+  /** Longest stall in which this thread was running; during the others the machine did not schedule it. */
   readonly longestBusyMs: number;
   stop(): void;
 }
 
 const LOOK_EVERY_MS = 50;
-/** A stall that is named; shorter ones are in the percentiles of the delay. */
+/** Shortest stall that is logged by name; shorter ones are in the percentiles of the delay. */
 const STALL_MS = 200;
 const NAMED = 5;
 

@@ -70,7 +70,7 @@ function credentialOf(read: ReadStore, problems: string[]): CredentialDraft | nu
   return parsed.data;
 }
 
-/** Pure. */
+/** Makes the draft of a bucket profile from the settings that were found. Pure. */
 export function makeDraft(read: ReadStore): MadeDraft {
   const problems = [...read.problems];
   const { shape } = profileDraft;

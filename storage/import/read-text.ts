@@ -46,7 +46,7 @@ const OPTION = /^([A-Za-z][A-Za-z0-9_-]{0,64})\s*=(.*)$/;
 // Tabs are spaces here; all other characters without a shape of their own have no place in such a file.
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}]/u;
 
-/** Without the quotes around it, and without a comment behind it; null when the quotes do not close. */
+/** Returns a value without its quotes and without a trailing comment; null when a quote is not closed. */
 function bareValue(text: string): string | null {
   const value = text.trim();
   const quote = value[0];

@@ -76,7 +76,7 @@ function variable(env: ProxySettings["env"], name: string): { text: string; sour
 }
 
 /**
- * Reads what was set once; null when no proxy is, so that nothing is asked for each connection.
+ * Reads the proxy settings once, so that no connection pays for it; null when no proxy is set.
  * @throws Fault BAD_INPUT naming the flag or variable that cannot be read
  */
 export function readProxies({ given, noProxy, env }: ProxySettings): ProxyFor | null {

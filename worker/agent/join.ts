@@ -2,9 +2,10 @@ import { randomUUID } from "node:crypto";
 import { isFault } from "#protocol/faults/fault.ts";
 import { PROTOCOL_VERSION } from "#protocol/base/version.ts";
 import type { NodeFacts } from "#protocol/wire/hello.ts";
-import type { AgentCommand } from "./agent.ts";
 import type { AgentParts } from "./agent-assemble.ts";
 import type { AgentOptions } from "./agent-options.ts";
+import type { Config, PlatformFacts } from "../command-line/config.ts";
+import type { Terminal } from "../command-line/terminal.ts";
 import type { Narrator } from "./console-reporter.ts";
 import { systemClock } from "../base/clock.ts";
 import { createImds } from "../host/imds.ts";
@@ -21,6 +22,14 @@ export interface Joined extends Pick<AgentParts, "hub" | "credential" | "createS
   leave(): Promise<void>;
 }
 
+/** As much of the command as joining needs. */
+interface Joining {
+  config: Config;
+  terminal: Terminal;
+  signal: AbortSignal;
+  platform: Pick<PlatformFacts, "imdsUrl">;
+}
+
 interface JoinParts {
   options: AgentOptions;
   state: string;
@@ -29,10 +38,10 @@ interface JoinParts {
 }
 
 /** Faults: those of `enrol` and of `openStandalone`. */
-export const join = (command: AgentCommand, parts: JoinParts): Promise<Joined> =>
+export const join = (command: Joining, parts: JoinParts): Promise<Joined> =>
   parts.options.to === null ? joinHub(command, parts) : joinBucket(command, { ...parts, to: parts.options.to });
 
-async function joinHub(command: AgentCommand, { options, state, facts, narrator }: JoinParts): Promise<Joined> {
+async function joinHub(command: Joining, { options, state, facts, narrator }: JoinParts): Promise<Joined> {
   const lifetime = new AbortController();
   const held: Held = { credential: await readCredential(state) };
   if (held.credential !== null && held.credential.hub !== options.hub) {
@@ -81,7 +90,7 @@ async function isKnown(hub: Hub, facts: NodeFacts): Promise<boolean> {
 }
 
 async function joinBucket(
-  { config, terminal, signal }: AgentCommand,
+  { config, terminal, signal }: Joining,
   { options, state, to }: JoinParts & { to: string },
 ): Promise<Joined> {
   const lifetime = new AbortController();

@@ -1,7 +1,8 @@
 import { EXIT_CODES } from "#protocol/faults/exit-codes.ts";
 import { PRODUCT_VERSION } from "#protocol/base/version.ts";
 import { COMMANDS, commandSpec, isCommand, type CommandName } from "../command-line/commands.ts";
-import { flagsOf, variablesOf, type FlagSpec } from "../command-line/flags.ts";
+import { flagsOf, variablesOf } from "../command-line/flags.ts";
+import type { FlagSpec } from "../command-line/flag-spec.ts";
 
 const indent = (left: string, right: string, width: number) =>
   left.length > width ? `  ${left}\n  ${"".padEnd(width)}  ${right}` : `  ${left.padEnd(width)}  ${right}`;

@@ -1,4 +1,4 @@
-import type { FlagSpec } from "./flags.ts";
+import type { FlagSpec } from "./flag-spec.ts";
 
 /** Flags of what watches folders: when a checkpoint is taken, and how much of the disk captures may hold. */
 export const CAPTURE_FLAGS = {

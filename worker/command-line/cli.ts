@@ -1,6 +1,7 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import { COMMANDS, commandSpec, isCommand, type CommandName } from "./commands.ts";
-import { FLAGS, flagsOf, type FlagName, type FlagSpec } from "./flags.ts";
+import { FLAGS, flagsOf, type FlagName } from "./flags.ts";
+import type { FlagSpec } from "./flag-spec.ts";
 import { closest } from "./suggest.ts";
 
 /** A command line, taken apart. Values are still text; `config.ts` reads them. */

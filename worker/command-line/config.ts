@@ -5,7 +5,8 @@ import { parseDuration, parseRate, parseSize } from "#protocol/wire/read-units.t
 import type { NetworkSettings } from "#storage/network/network.ts";
 import type { Rule } from "./cli.ts";
 import type { CommandName } from "./commands.ts";
-import { envName, flagEntries, FLAGS, flagsOf, variablesOf, type FlagName, type FlagSpec } from "./flags.ts";
+import { envName, flagEntries, FLAGS, flagsOf, variablesOf, type FlagName } from "./flags.ts";
+import type { FlagSpec } from "./flag-spec.ts";
 import { unknownVariablesWarning } from "./unknown-variables.ts";
 import { readKeyFacts, type KeyFacts, type KeysFrom } from "./key-facts.ts";
 import { closest } from "./suggest.ts";

@@ -1,4 +1,4 @@
-import type { FlagSpec } from "./flags.ts";
+import type { FlagSpec } from "./flag-spec.ts";
 
 /** The rows of the one table of flags that are about who this node is. */
 export const IDENTITY_FLAGS = {

@@ -8,7 +8,7 @@ export interface KeyFacts {
   credentialsFile: string | null;
   /** The environment names one of these files: somebody means it. */
   areFilesNamed: boolean;
-  /** Looked for in this order. */
+  /** Sources of a key, in the order in which they are tried. */
   rcloneFiles: readonly string[];
   /** `RCLONE_CONFIG_NAME_OPTION`: remotes without a file. */
   rcloneVariables: ReadonlyMap<string, string>;

@@ -1,5 +1,5 @@
 import { WITH_KEYS } from "./command-groups.ts";
-import type { FlagSpec } from "./flags.ts";
+import type { FlagSpec } from "./flag-spec.ts";
 
 /** The rows of the one table of flags that are about where keys and addresses come from. */
 export const KEY_FLAGS = {

@@ -1,4 +1,4 @@
-import type { FlagSpec } from "./flags.ts";
+import type { FlagSpec } from "./flag-spec.ts";
 
 /** The rows of the one table of flags that set the limits of a machine. */
 export const LIMIT_FLAGS = {

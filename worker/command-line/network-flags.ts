@@ -1,5 +1,5 @@
 import { KEYED, WORKING } from "./command-groups.ts";
-import type { FlagSpec } from "./flags.ts";
+import type { FlagSpec } from "./flag-spec.ts";
 
 /** They open connections. */
 const CONNECTING = [...WORKING, "save", ...KEYED, "runs"] as const;

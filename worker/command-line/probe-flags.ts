@@ -1,4 +1,4 @@
-import type { FlagSpec } from "./flags.ts";
+import type { FlagSpec } from "./flag-spec.ts";
 
 /** They measure the link to the store. */
 const PROBING = ["probe", "agent", "run"] as const;

@@ -1,4 +1,4 @@
-import type { FlagSpec } from "./flags.ts";
+import type { FlagSpec } from "./flag-spec.ts";
 
 /** The rows of the one table of flags that are about restoring, and about what of the disk may be reached. */
 export const RESTORE_FLAGS = {

@@ -1,4 +1,4 @@
-import type { FlagSpec } from "./flags.ts";
+import type { FlagSpec } from "./flag-spec.ts";
 
 /** Flags of `tidemark run`: where the program starts, and whether it is started again. */
 export const RUN_FLAGS = {

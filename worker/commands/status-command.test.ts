@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
 import { makeRunBacklog } from "#protocol/testing/make-run-backlog.ts";
 import type { LocalRun, LocalStatus } from "#protocol/local-api/local.ts";
-import { runName } from "#protocol/base/names.ts";
 import { riskOf } from "#protocol/wire/risk.ts";
-import { continueSentences, sentencesOf } from "./status-command.ts";
+import { sentencesOf } from "./status-command.ts";
 
 const MIN = 60_000;
 const NOW = 60 * MIN;
@@ -44,20 +43,6 @@ test("of checkpoints in several folders it is said which line is trained now", (
     "llama is trained in lightning_logs/version_1/checkpoints (step 20); earlier lines: the watched folder (step 300).",
   );
   expect(sentencesOf({ ...status, lines: lines.slice(0, 1) })).toHaveLength(2);
-});
-
-test("without a worker the newest step that became safe is said, though its capture has left the queue", () => {
-  const waiting = { run: runName.parse("llama"), state: "waiting" as const, sizeBytes: 1024 ** 3, role: undefined };
-  const captures = [
-    { ...waiting, step: 1_300, capturedAt: 1 },
-    { ...waiting, step: 1_400, capturedAt: 2 },
-    { ...waiting, step: 9_999, capturedAt: 3, role: "final-model" as const },
-  ];
-  const safe = new Map([["llama", { step: 1_200, at: 0, sizeBytes: 1, epoch: 1 }]]);
-  expect(continueSentences(captures, safe)).toEqual([
-    "llama can go on from step 1,200 on another node. Step 1,400 (2.0 GiB not safe) is only on the disk of this node: start its worker again, and it uploads what it captured.",
-  ]);
-  expect(continueSentences(captures, new Map())[0]).toContain("llama has no safe checkpoint");
 });
 
 test("what was moved aside is listed with its size and its place, escaped", () => {

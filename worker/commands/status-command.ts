@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import * as z from "zod";
-import { continueWords } from "#protocol/checkpoint/continue-words.ts";
 import { isFault } from "#protocol/faults/fault.ts";
 import type { FolderLine } from "#protocol/checkpoint/folder-lines.ts";
 import type { LocalAside, LocalRun, LocalStatus } from "#protocol/local-api/local.ts";
@@ -9,10 +8,9 @@ import { formatBytes, formatCount, formatDuration, formatRate } from "#protocol/
 import { stateFolder } from "../host/state-folder.ts";
 import { listAllAside } from "../restore/placement/set-aside.ts";
 import { isUnsafe } from "../upload/backlog.ts";
-import type { Capture } from "../capture/capture.ts";
-import type { SafePoint } from "../capture/ledger-books.ts";
 import { readLedger } from "../capture/ledger.ts";
 import { shownName, type Verb } from "../command-line/verb.ts";
+import { adviseHere } from "./advise-here.ts";
 import { askLocal } from "../local-api/ask-local.ts";
 
 /** The worker's own words; it is of the same version, or one that only added fields. */
@@ -40,40 +38,16 @@ export async function showStatus({ config, terminal, signal, home }: Verb): Prom
     waiting.length === 0
       ? "nothing waits in its queue"
       : `${formatCount(waiting.length)} checkpoints, ${formatBytes(bytes)}, wait in its queue and go on at the next start`;
-  terminal.result(
-    [`No worker runs on ${state}; ${queue}.`, ...continueSentences(captures, safe), ...asideSentences(aside)].join(
-      "\n",
-    ),
-    {
-      type: "status",
-      running: false,
-      pending: waiting.length,
-      bytes,
-      aside,
-    },
-  );
-  return NOBODY_RUNS;
-}
-
-type Waiting = Pick<Capture, "run" | "step" | "state" | "sizeBytes" | "capturedAt" | "role">;
-
-/** Of each run that has work in the queue: from where it goes on, and what only this disk has. */
-export function continueSentences(captures: readonly Waiting[], safe: ReadonlyMap<string, SafePoint>): string[] {
-  // No program goes on from a final model.
-  const waiting = captures.filter((one) => isUnsafe(one) && one.role === undefined);
-  return [...Map.groupBy(waiting, ({ run }) => run)].map(([run, mine]) => {
-    const bytes = mine.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-    const last = mine.reduce((newest, one) => (one.capturedAt > newest.capturedAt ? one : newest));
-    return continueWords(
-      {
-        run: shownName(run),
-        safeStep: safe.get(run)?.step ?? null,
-        localStep: last.step,
-        unsafe: { checkpoints: mine.length, bytes },
-      },
-      "this node",
-    );
+  const advice = await adviseHere({ config, home, signal }, { captures, safe });
+  terminal.result([`No worker runs on ${state}; ${queue}.`, ...advice.sentences, ...asideSentences(aside)].join("\n"), {
+    type: "status",
+    running: false,
+    pending: waiting.length,
+    bytes,
+    ...(advice.runs.length > 0 && { continueFrom: advice.runs, continueBy: advice.by }),
+    aside,
   });
+  return NOBODY_RUNS;
 }
 
 /** A worker that works alone has the place it writes to in place of a hub. */

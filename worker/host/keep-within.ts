@@ -10,12 +10,12 @@ const LOOK_MS = 50;
 const MARGIN_BYTES = { usual: 16e6, lasting: 26e6 };
 /** How often is looked while little is taken, by what runs for days: every wake-up counts where nothing else happens for hours. */
 const SELDOM_MS = 100;
-/** What is in use of the program comes back at once; what is not comes back seldom. Far away it is done because what follows may come in a rush. */
+/** Intervals between returns of program pages to the system; pages in use are loaded again at once. Far from the limit it is done too, because usage may rise fast. */
 const GIVE_BACK_MS = { near: 500, far: 10_000 };
-/** To clean up takes at most one part of this many of the time. */
+/** Cleaning up takes at most one part in this many of the time. */
 const REST = 4;
 
-/** Below this share of what is allowed nothing is near, and who rests may rest. */
+/** Share of the allowed memory below which the check may pause: usage is far from the limit. */
 const FAR_SHARE = 0.6;
 
 /** So that a test can be the memory. */

@@ -52,7 +52,7 @@ export interface LocalParts {
   signal: AbortSignal;
 }
 
-/** `sun_path` of Linux, less its closing zero. */
+/** Longest path of a unix socket: `sun_path` of Linux without its terminating zero. */
 const MOST_SOCKET_PATH_BYTES = 107;
 const MOST_BODY_BYTES = 64 * 1024;
 

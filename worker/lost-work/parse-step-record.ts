@@ -48,7 +48,7 @@ export function readHeader(bytes: Buffer, run: string): string | null {
   return isOurs ? header.toString("hex", 8, 24) : null;
 }
 
-/** What was written last; null when nothing was, or nothing that can be believed. */
+/** Returns the last step that was written; null when no slot is valid. */
 export function parseStepRecord(bytes: Buffer, run: string): StepRecord | null {
   const id = readHeader(bytes, run);
   if (id === null) return null;

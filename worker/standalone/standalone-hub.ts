@@ -226,6 +226,7 @@ function callsOfFleet({ calls, claims, store, node }: StandaloneParts) {
   return {
     enrol: { mutate: needsHub("enrol") },
     rotate: { mutate: needsHub("rotate") },
+    restorePoints: { query: needsHub("restorePoints") },
     progress: { mutate: async () => ({ settings: { reportEveryMs: REPORT_EVERY_MS } }) },
     homes: { query: async ({ run }: { run: string }) => ({ run: runName.parse(run), copies: 1, homes: [] }) },
     beginCopy: { mutate: async () => ({ isWanted: false }) },

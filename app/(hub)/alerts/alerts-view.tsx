@@ -48,11 +48,11 @@ export function AlertsView() {
   return (
     <>
       <PageHead
-        title={active === undefined ? "Alerts" : count === 0 ? "Nothing needs you" : headline(count)}
+        title={active === undefined ? "Alerts" : count === 0 ? "No active alerts" : headline(count)}
         about={
           channels.length === 0
-            ? "Nobody is told outside this page until a channel is added."
-            : "The hub looks at the whole fleet every few seconds, and tells the channels that a rule names."
+            ? "Add a channel to get notified outside this page."
+            : "The hub checks the whole fleet every few seconds and notifies the channels of each rule."
         }
         actions={
           <>
@@ -124,4 +124,4 @@ export function AlertsView() {
   );
 }
 
-const headline = (count: number): string => `${formatCount(count)} ${count === 1 ? "alert fires" : "alerts fire"}`;
+const headline = (count: number): string => `${formatCount(count)} ${count === 1 ? "alert firing" : "alerts firing"}`;

@@ -70,7 +70,7 @@ export function EventsView() {
           loading={{ label: "Loading events", rows: 10 }}
           empty={
             <Empty
-              title={isFiltered ? "No event fits" : "Nothing has happened yet"}
+              title={isFiltered ? "No event fits" : "No events yet"}
               action={isFiltered ? <Button onClick={() => clear({})}>Show all events</Button> : undefined}
             >
               {isFiltered

@@ -171,7 +171,7 @@ function ChosenBar({ chosen, all, onAll, onNone, onOrder }: ChosenBarProps) {
         Choose none
       </Button>
       <Button size="small" disabled={mayNotOrder !== null} title={mayNotOrder ?? undefined} onClick={onOrder}>
-        Order…
+        Send command…
       </Button>
     </div>
   );

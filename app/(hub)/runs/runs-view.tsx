@@ -170,7 +170,7 @@ function RunRowView({ run }: { run: RunRow }) {
           size="small"
           aria-label={`Restore ${run.name}`}
           disabled={run.newestCheckpointId === null || whyNot !== null}
-          title={whyNot ?? (run.newestCheckpointId === null ? "It has no complete checkpoint yet." : undefined)}
+          title={whyNot ?? (run.newestCheckpointId === null ? "No complete checkpoint yet." : undefined)}
           onClick={() => dialogs.restore({ checkpointId: run.newestCheckpointId, nodeId: null })}
         >
           Restore

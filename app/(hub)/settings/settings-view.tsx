@@ -112,7 +112,7 @@ function OwnSettings() {
             <SettingLine name="Tidemark" about="Apache-2.0">
               <span className="nums mr-auto">version {visibleText(status.data?.version ?? "")}</span>
             </SettingLine>
-            <SettingLine name="Keys" about="Everything can be reached from the keyboard.">
+            <SettingLine name="Shortcuts" about="Everything can be reached from the keyboard.">
               <span className="mr-auto text-soft">Press ? on any page.</span>
             </SettingLine>
           </Panel>

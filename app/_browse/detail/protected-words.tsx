@@ -29,7 +29,7 @@ export function ProtectedWords({ protection }: { protection: Protection }) {
         </>
       );
     case "manifest":
-      return <>It lies among the manifests of checkpoints, and stays.</>;
+      return <>It is below the prefix of manifests and is kept.</>;
     case "checkpoint":
       return <>The manifest of a checkpoint names it.</>;
     case "tidemark":

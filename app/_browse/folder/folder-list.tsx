@@ -124,10 +124,10 @@ interface FolderFootProps {
 
 function FolderFoot({ state, order, sort }: FolderFootProps) {
   const { count, isComplete, isLoading, objects, bytes } = state;
-  const rows = `${formatCount(count)} ${count === 1 ? "row" : "rows"}`;
+  const rows = `${formatCount(count)} ${count === 1 ? "item" : "items"}`;
   return (
     <output className="nums block border-t border-line px-4 py-2 text-12 text-faint">
-      {isComplete ? `${rows}, all of it` : `${rows} so far, more follows as you go down`}
+      {isComplete ? rows : `${rows} so far, more follows as you go down`}
       {objects > 0 && ` · ${formatBytes(bytes)} in ${formatCount(objects)} objects`}
       {isLoading && " · loading"}
       {order === "sorted" && !isComplete && ` · by ${sort} among what is loaded, not of the whole folder`}

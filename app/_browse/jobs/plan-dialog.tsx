@@ -29,11 +29,10 @@ interface PlanDialogProps {
 }
 
 const INTRO: Readonly<Record<BucketAction, string>> = {
-  copy: "First what would happen; it happens when you have confirmed it. What is there already is never written over.",
-  move: "First what would happen; it happens when you have confirmed it. What is there already is never written over.",
+  copy: "Nothing changes before you confirm. What is there already is never written over.",
+  move: "Nothing changes before you confirm. What is there already is never written over.",
   delete: "First what would go; it goes when you have confirmed it.",
-  revive:
-    "First what would happen; it happens when you have confirmed it. What a key has now stays, as an old version of it.",
+  revive: "Nothing changes before you confirm. The present object stays as an older version.",
 };
 
 /** What would happen, and then whether it shall. Nothing is touched before the second button. */
@@ -167,7 +166,7 @@ function Effect({ plan, action }: { plan: BucketPlan; action: BucketAction }) {
           (keepsVersions === true
             ? "The bucket keeps versions: what goes stays as an old version, and is paid for."
             : keepsVersions === false
-              ? "The bucket keeps no versions: what is deleted is gone."
+              ? "The bucket keeps no versions: a deletion cannot be undone."
               : "Whether the bucket keeps versions, the store does not say.")}
         {samePlace > 0 && ` ${countOf(samePlace)} ${samePlace === 1 ? "is" : "are"} there already.`}
       </p>

@@ -147,7 +147,7 @@ export function UploadDialog({ profileId, prefix, onClose }: UploadDialogProps) 
           Replace objects that are there already
         </label>
         <p className="text-12 text-faint">
-          Otherwise what is there stays: the same bytes are skipped, others are said to be in the way.
+          Otherwise existing objects stay: identical ones are skipped, conflicts are reported.
         </p>
       </Form>
     </Dialog>

@@ -17,9 +17,9 @@ export interface BrowserAddress {
 export interface AddressChanges {
   /** Changes the words of the page at `path`; nothing where the browser is elsewhere by now. */
   change: (path: string, edit: (words: URLSearchParams) => void, as: ChangeAs) => void;
-  /** Takes in with what the page has been drawn. */
+  /** Notes the address with which the page was drawn. */
   show: (path: string, query: string) => void;
-  /** Back or Forward: what was asked for before is over. */
+  /** Drops the pending changes: Back or Forward went to another address. */
   forget: () => void;
 }
 

@@ -13,7 +13,7 @@ export function EventsPanel({ nodeId, run }: { nodeId: string | null; run: strin
         query={query}
         rows={rows}
         loading={{ label: "Loading events", rows: 4 }}
-        empty={<p className="px-4 py-6 text-soft">Nothing has happened yet.</p>}
+        empty={<p className="px-4 py-6 text-soft">No events yet.</p>}
       >
         {(events) => (
           <ul className="divide-y divide-line">

@@ -5,7 +5,7 @@ import { hub } from "./client.ts";
 
 export const statusQuery = () => queryOptions({ queryKey: ["account"], queryFn: () => hub.auth.status.query() });
 export const profilesQuery = () => queryOptions({ queryKey: ["profiles"], queryFn: () => hub.profiles.list.query() });
-/** Added up at the hub: not with every checkpoint, but each minute while it is looked at. */
+/** Is fetched once a minute, not at each checkpoint, because the hub adds up all rows for it. */
 export const usageQuery = (profileId: string) =>
   queryOptions({
     queryKey: ["usage", profileId],
@@ -47,6 +47,14 @@ export const homesQuery = (run: string) =>
   });
 export const nodeQuery = (id: string) =>
   queryOptions({ queryKey: ["node", id], queryFn: () => hub.nodes.get.query({ id }) });
+
+/** Its key begins with "runs": a checkpoint that changes makes a page ask again. Reports of the node do not. */
+export const continueQuery = (nodeId: string) =>
+  queryOptions({
+    queryKey: ["runs", "continue", nodeId],
+    queryFn: () => hub.nodes.continueFrom.query({ id: nodeId }),
+    refetchInterval: 10_000,
+  });
 
 /** Charts are asked for again every 10 s while they are looked at. */
 export const fleetSamplesQuery = (minutes: number) =>

@@ -25,7 +25,7 @@ const row = (over: Partial<TransferRow>) =>
 
 test("a running upload says from where to where, how far, how fast and how long", () => {
   expect(transferSentence(row({}), "bits")).toBe(
-    "llama step 4,500: gpu-7 → training-eu/runs/llama, file 2 of 7, 5.2 GiB of 18.2 GiB · 7 files · 10 connections · started by the queue, 37.8 Mbps · about 51 min left",
+    "llama step 4,500: gpu-7 → training-eu/runs/llama, file 2 of 7, 5.2 GiB of 18.2 GiB · 7 files · 10 connections · automatic, 37.8 Mbps · about 51 min left",
   );
 });
 

@@ -77,7 +77,7 @@ export function paceOf(row: TransferRow, unit: RateUnit): string {
 }
 
 const STARTED_BY: Record<TransferRow["startedBy"], string> = {
-  queue: "started by the queue",
+  queue: "automatic",
   operator: "started by an operator",
   start: "started with the node",
 };

@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { waitUntil } from "../../stage/wait-until.ts";
-import type { Case } from "./cases.ts";
+import type { Case } from "./case.ts";
 import { CACHE, HERE } from "./environment.ts";
 import { type Folder, readFolder } from "./folders.ts";
 import type { Training } from "./judge.ts";

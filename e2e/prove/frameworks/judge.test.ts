@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Case } from "./cases.ts";
+import type { Case } from "./case.ts";
 import type { Entry, Folder } from "./folders.ts";
 import { findDifference, judgeEnd, judgeRestored } from "./judge.ts";
 

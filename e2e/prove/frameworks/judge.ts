@@ -1,4 +1,4 @@
-import type { Case } from "./cases.ts";
+import type { Case } from "./case.ts";
 import type { Folder } from "./folders.ts";
 
 /** Compares trainings and folders, in sentences. Pure. */

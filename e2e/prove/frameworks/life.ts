@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { waitUntil } from "../../stage/wait-until.ts";
-import type { Case } from "./cases.ts";
+import type { Case } from "./case.ts";
 import { CACHE, HERE, PYTHON, PYTHON_ENV } from "./environment.ts";
 
 /** One start of a training program: how it is called, and what it writes about itself outside the watched folder. */

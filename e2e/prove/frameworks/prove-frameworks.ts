@@ -1,7 +1,8 @@
 import { HUB_BUNDLE } from "../../gate/bundle-hub.ts";
 import { openStage } from "../../stage/open-stage.ts";
 import { prepareHub } from "../../stage/prepare-hub.ts";
-import { type Case, CASES } from "./cases.ts";
+import type { Case } from "./case.ts";
+import { CASES } from "./cases.ts";
 import { trainWithout } from "./control.ts";
 import { prepareEnvironment } from "./environment.ts";
 import { trainThrough } from "./through-tidemark.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Stage } from "../../stage/open-stage.ts";
 import type { RunningProcess } from "../../stage/start-process.ts";
 import { waitUntil } from "../../stage/wait-until.ts";
-import type { Case } from "./cases.ts";
+import type { Case } from "./case.ts";
 import { type Control, joinLives } from "./control.ts";
 import { type Folder, readFolder } from "./folders.ts";
 import { findDifference, judgeEnd, judgeRestored } from "./judge.ts";

@@ -1,7 +1,7 @@
 import { runName } from "#protocol/base/names.ts";
 import type { Stage } from "../../stage/open-stage.ts";
 import { waitUntil } from "../../stage/wait-until.ts";
-import type { Case } from "./cases.ts";
+import type { Case } from "./case.ts";
 import { type Folder, readFolder } from "./folders.ts";
 
 /** When a node may be killed: the hub calls safe what the program wrote last. The run has the name of the case. */

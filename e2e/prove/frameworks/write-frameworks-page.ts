@@ -2,7 +2,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { ROOT } from "../../stage/start-process.ts";
-import { type Case, CASES } from "./cases.ts";
+import type { Case } from "./case.ts";
+import { CASES } from "./cases.ts";
 import { HERE, versionOf } from "./environment.ts";
 
 /**

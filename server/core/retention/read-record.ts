@@ -78,7 +78,7 @@ export async function takeUnread({ db, run, now }: Reading, at: { key: string; c
 export const isKnownRecord = async (db: Pick<Database, "keepRecord">, key: string): Promise<boolean> =>
   (await db.keepRecord.count({ where: { key, kind: { not: "unread" } } })) > 0;
 
-/** What an object itself can be blamed for. */
+/** Faults of the object itself, not of the way to it: reading it again would not help. */
 const OWN_FAULTS: ReadonlySet<string> = new Set(["BAD_INPUT", "TOO_LARGE"]);
 
 /** Reads the words about one checkpoint that the database lacks. @throws Fault those of the store */

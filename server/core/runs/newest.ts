@@ -1,5 +1,6 @@
 import type { CheckpointRole } from "#protocol/checkpoint/checkpoint.ts";
-import type { Checkpoint } from "#prisma/client/client.ts";
+import type { RestorePoint } from "#protocol/checkpoint/continue-words.ts";
+import { Prisma, type Checkpoint } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
 import { nameOfPlace } from "#protocol/checkpoint/place.ts";
 import { placeOfRow } from "./place-of-row.ts";
@@ -27,17 +28,18 @@ async function newestOf(tx: Pick<Transaction, "checkpoint">, which: { run: strin
  */
 export const newestComplete = (tx: Pick<Transaction, "checkpoint">, run: string) => newestOf(tx, { run });
 
-/** The same of every run that has one, in two questions however many there are. */
-export async function newestOfEach(db: Pick<Transaction, "checkpoint" | "$queryRaw">) {
-  const found = await db.$queryRaw<{ id: string | null }[]>`
-    SELECT COALESCE(
+/** The newest complete checkpoint of the run of row `r`, as `newestComplete` finds it. */
+const NEWEST_OF_ROW = Prisma.sql`COALESCE(
       (SELECT c."id" FROM "Checkpoint" c WHERE c."run" = r."name" AND c."state" = 'complete' AND c."damagedAt" IS NULL
           AND c."role" IS NULL AND c."abandonedAt" IS NULL AND c."doubt" IS NULL
         ORDER BY c."writerEpoch" DESC, c."step" DESC, c."committedAt" DESC LIMIT 1),
       (SELECT c."id" FROM "Checkpoint" c WHERE c."run" = r."name" AND c."state" = 'complete'
           AND c."role" IS NULL AND c."abandonedAt" IS NULL AND c."doubt" IS NULL
-        ORDER BY c."writerEpoch" DESC, c."step" DESC, c."committedAt" DESC LIMIT 1)) AS "id"
-    FROM "Run" r`;
+        ORDER BY c."writerEpoch" DESC, c."step" DESC, c."committedAt" DESC LIMIT 1))`;
+
+/** The same of every run that has one, in two questions however many there are. */
+export async function newestOfEach(db: Pick<Transaction, "checkpoint" | "$queryRaw">) {
+  const found = await db.$queryRaw<{ id: string | null }[]>`SELECT ${NEWEST_OF_ROW} AS "id" FROM "Run" r`;
   const ids = found.flatMap(({ id }) => id ?? []);
   const rows: Pick<Checkpoint, "id" | "run" | "step" | "capturedAt">[] = [];
   for (let from = 0; from < ids.length; from += MOST_ASKED) {
@@ -47,6 +49,39 @@ export async function newestOfEach(db: Pick<Transaction, "checkpoint" | "$queryR
     );
   }
   return new Map(rows.map((row) => [row.run, row]));
+}
+
+interface PointRow {
+  run: string;
+  step: bigint | null;
+  isDamaged: bigint | null;
+  trashedStep: bigint | null;
+}
+
+/** Returns what each of these runs can be continued from, in one question; a run that the record does not know has no entry. */
+export async function readRestorePoints(
+  db: Pick<Transaction, "$queryRaw">,
+  runs: readonly string[],
+): Promise<Map<string, RestorePoint>> {
+  if (runs.length === 0) return new Map();
+  const rows = await db.$queryRaw<PointRow[]>`
+    SELECT r."name" AS "run", n."step" AS "step", n."damagedAt" IS NOT NULL AS "isDamaged",
+      CASE WHEN n."id" IS NULL THEN
+        (SELECT t."step" FROM "Checkpoint" t WHERE t."run" = r."name" AND t."state" = 'trashed'
+            AND t."role" IS NULL AND t."abandonedAt" IS NULL AND t."doubt" IS NULL
+          ORDER BY t."writerEpoch" DESC, t."step" DESC LIMIT 1) END AS "trashedStep"
+    FROM "Run" r LEFT JOIN "Checkpoint" n ON n."id" = ${NEWEST_OF_ROW}
+    WHERE r."name" IN (SELECT value FROM json_each(${JSON.stringify(runs)}))`;
+  return new Map(
+    rows.map(({ run, step, isDamaged, trashedStep }) => [
+      run,
+      {
+        run,
+        newest: step === null ? null : { step: Number(step), isDamaged: Number(isDamaged) === 1 },
+        trashedStep: trashedStep === null ? null : Number(trashedStep),
+      },
+    ]),
+  );
 }
 
 /** The piece of one node is nothing that a program could go on from, whoever says so. */

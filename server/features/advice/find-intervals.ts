@@ -43,7 +43,7 @@ export function findIntervals(runs: readonly WrittenRun[]): Finding<string>[] {
           { label: "a checkpoint every", value: intervalMs, as: "duration" },
           { label: "each of", value: checkpointBytes, as: "bytes" },
           { label: "goes up, usually, at", value: rate, as: "rate" },
-          { label: "could be carried away every", value: Math.ceil(needed / STEP_MS) * STEP_MS, as: "duration" },
+          { label: "link sustains one every", value: Math.ceil(needed / STEP_MS) * STEP_MS, as: "duration" },
           { label: "waits now", value: waitingBytes, as: "bytes" },
           ...(growth > 0 ? [{ label: "the wait grows by", value: growth, as: "rate" as const }] : []),
         ],

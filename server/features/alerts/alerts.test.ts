@@ -1,106 +1,29 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { GROUP_EVERY_MS, GROUP_WAIT_MS } from "#protocol/alerts/alert-words.ts";
-import { ALERT_SETTLE_MS, isQuiet } from "#protocol/alerts/alerts.ts";
-import { makeRunBacklog } from "#protocol/testing/make-run-backlog.ts";
+import { describe, expect, it } from "vitest";
 import { noteRefusal } from "#server/core/accounts/auth/refusals.ts";
 import { runName } from "#protocol/base/names.ts";
-import { ENDED_UNSAFE, type RunBacklog } from "#protocol/wire/reports.ts";
-import {
-  addTestNode,
-  addTestProfile,
-  addTestWriter,
-  callAs,
-  openTestHub,
-  report,
-  type TestHub,
-  type TestNode,
-} from "#server/testing/open-test-hub.ts";
+import { ENDED_UNSAFE } from "#protocol/wire/reports.ts";
+import { addTestNode, addTestWriter, callAs, openTestHub } from "#server/testing/open-test-hub.ts";
 import { noticeSilence } from "#server/http/tick.ts";
+import {
+  active,
+  addCompleteCheckpoint,
+  addRule,
+  admin,
+  alertsForEach,
+  history,
+  look,
+  MINUTE_MS,
+  profileId,
+  receiver,
+  run,
+  say,
+  silence,
+  test,
+} from "#server/testing/alerts-for-each.ts";
 import { deliverDue } from "./deliver.ts";
-import { newId } from "#server/platform/random-id.ts";
 import { evaluate } from "./evaluate.ts";
-import { openReceiver, type Receiver } from "#server/testing/open-receiver.ts";
 
-const MINUTE_MS = 60_000;
-let test: TestHub;
-let receiver: Receiver;
-let profileId: string;
-let channelId: string;
-beforeEach(async () => {
-  receiver = await openReceiver();
-  test = await openTestHub();
-  profileId = await addTestProfile(test.hub, "http://127.0.0.1:9");
-  for (const { id } of await admin().rules.list()) await admin().rules.remove({ id });
-  const secret = { url: `${receiver.url}/hook`, key: "a-signing-key-of-some-length" };
-  channelId = (await admin().channels.create({ channel: { name: "hook", kind: "webhook", perMinute: 60 }, secret })).id;
-});
-afterEach(async () => {
-  await test.close();
-  await receiver.close();
-});
-
-const admin = () => callAs(test.hub, "admin").alerts;
-const addRule = async (condition: object, changes: object = {}): Promise<string> => {
-  const rule = { name: "the rule", condition, channelIds: [channelId], ...changes };
-  return (
-    await admin().rules.create({ rule: rule as Parameters<ReturnType<typeof admin>["rules"]["create"]>[0]["rule"] })
-  ).id;
-};
-const active = async () => (await admin().active({})).rows;
-const history = async () => (await admin().history({})).rows;
-/** Looks now, and again when what was found has settled. */
-async function look(): Promise<void> {
-  await noticeSilence(test.hub);
-  await evaluate(test.hub);
-  test.advance(ALERT_SETTLE_MS);
-  await evaluate(test.hub);
-}
-/** Everything that the channel was told so far. */
-async function told(): Promise<{ kind: string; title: string; count: number; lines: string[] }[]> {
-  await evaluate(test.hub);
-  await deliverDue(test.hub);
-  return receiver.got.map(
-    ({ body }) => JSON.parse(body) as { kind: string; title: string; count: number; lines: string[] },
-  );
-}
-const say = (node: TestNode, changes: object = {}) =>
-  callAs(test.hub, node.caller).node.progress({ ...report(test.hub), ...changes });
-const run = (changes: Partial<RunBacklog> = {}): RunBacklog => {
-  const now = test.hub.now();
-  const safe = { safeStep: 5, safeAt: now, safeBytes: 10, localStep: 5, localAt: now, startedAt: now };
-  return makeRunBacklog({ ...safe, ...changes });
-};
-const silence = async (count = 1): Promise<TestNode[]> => {
-  const nodes = [];
-  for (let at = 1; at <= count; at++) nodes.push(await addTestNode(test.hub, profileId, `gpu-${at}`));
-  for (const node of nodes) await say(node);
-  test.advance(6 * MINUTE_MS);
-  return nodes;
-};
-
-async function addCompleteCheckpoint(run: string, nodeId: string): Promise<void> {
-  const at = new Date(test.hub.now());
-  await test.hub.db.checkpoint.create({
-    data: {
-      id: newId(),
-      run,
-      step: 5n,
-      writerEpoch: 1,
-      attempt: "00000001",
-      nodeId,
-      profileId,
-      bucket: "checkpoints",
-      prefix: "",
-      state: "complete",
-      metrics: "{}",
-      fileCount: 1,
-      sizeBytes: 10n,
-      capturedAt: at,
-      announcedAt: at,
-      committedAt: at,
-    },
-  });
-}
+alertsForEach();
 
 describe("what fires", () => {
   it("a silent node, until it speaks again", async () => {
@@ -170,7 +93,7 @@ describe("what fires", () => {
       },
     ]);
     test.advance(MINUTE_MS);
-    await addCompleteCheckpoint("llama", node.nodeId);
+    await addCompleteCheckpoint({ run: "llama", nodeId: node.nodeId, step: 5 });
     await look();
     expect(await active()).toEqual([]);
   });
@@ -283,7 +206,8 @@ describe("what fires", () => {
     await admin().rules.remove({ id });
     await look();
     expect(await active()).toEqual([]);
-    expect(await told()).toEqual([]);
+    await deliverDue(test.hub);
+    expect(receiver.got).toEqual([]);
   });
 });
 
@@ -295,129 +219,6 @@ it("what fires is listed the gravest first, then the newest", async () => {
   await look();
   expect((await active()).map(({ severity }) => severity)).toEqual(["critical", "warning"]);
   expect((await admin().active({ limit: 1 })).rows.map(({ severity }) => severity)).toEqual(["critical"]);
-});
-
-describe("what is told", () => {
-  const firing = async (count = 1, changes: object = {}) => {
-    const id = await addRule({ kind: "silent", longerThanMs: 5 * MINUTE_MS }, changes);
-    const nodes = await silence(count);
-    await look();
-    return { id, nodes };
-  };
-
-  it("one message for a fleet that falls silent, which names some and counts the rest", async () => {
-    await firing(13);
-    expect(await told()).toEqual([]);
-    test.advance(GROUP_WAIT_MS);
-    const messages = await told();
-    expect(messages).toMatchObject([{ kind: "firing", title: "13 nodes are silent.", count: 13 }]);
-    expect(messages[0]?.lines).toHaveLength(11);
-    expect(messages[0]?.lines.at(-1)).toBe("and 3 more");
-  });
-
-  it("once, however often it is looked at and whatever restarts", async () => {
-    await firing();
-    test.advance(GROUP_WAIT_MS);
-    expect(await told()).toHaveLength(1);
-    await test.restart();
-    for (let times = 0; times < 3; times++) await look();
-    test.advance(GROUP_EVERY_MS);
-    await look();
-    expect(await told()).toHaveLength(1);
-    expect(await active()).toHaveLength(1);
-  });
-
-  it("its end as well, to whoever was told that it fires", async () => {
-    const { nodes } = await firing();
-    test.advance(GROUP_WAIT_MS);
-    await told();
-    test.advance(GROUP_EVERY_MS);
-    for (const node of nodes) await say(node);
-    await look();
-    expect((await told()).map(({ kind }) => kind)).toEqual(["firing", "resolved"]);
-  });
-
-  it("how many of the rule still fire, when some of them are over", async () => {
-    const { nodes } = await firing(2);
-    test.advance(GROUP_WAIT_MS);
-    await told();
-    const [first, second] = nodes;
-    for (const node of [first, second]) {
-      test.advance(GROUP_EVERY_MS);
-      if (node !== undefined) await say(node);
-      if (node === second && first !== undefined) await say(first);
-      await look();
-      await told();
-    }
-    const messages = receiver.got.map(({ body }) => JSON.parse(body) as { kind: string; remaining: number });
-    expect(messages.map(({ kind, remaining }) => [kind, remaining])).toEqual([
-      ["firing", 2],
-      ["resolved", 1],
-      ["resolved", 0],
-    ]);
-  });
-
-  it("what comes within minutes of a message goes together", async () => {
-    await firing();
-    test.advance(GROUP_WAIT_MS);
-    await told();
-    for (const name of ["late-1", "late-2"]) await say(await addTestNode(test.hub, profileId, name));
-    test.advance(GROUP_EVERY_MS + MINUTE_MS);
-    await look();
-    test.advance(GROUP_WAIT_MS);
-    expect((await told()).map(({ count }) => count)).toEqual([1, 2]);
-  });
-
-  it("not what was acknowledged before it went out", async () => {
-    await firing();
-    const ids = (await active()).map(({ id }) => id);
-    expect(await callAs(test.hub, "operator").alerts.acknowledge({ alertIds: ids })).toEqual({ acknowledged: 1 });
-    test.advance(GROUP_WAIT_MS);
-    expect(await told()).toEqual([]);
-    expect(await active()).toMatchObject([{ acknowledgedBy: "operator@example.com" }]);
-  });
-
-  it("not what was acknowledged with a thousand others", async () => {
-    await firing();
-    const [id = ""] = (await active()).map((one) => one.id);
-    const alertIds = [...Array.from({ length: 999 }, (_, index) => `nobody-has-${index}`), id];
-    expect(await callAs(test.hub, "operator").alerts.acknowledge({ alertIds })).toEqual({ acknowledged: 1 });
-  });
-
-  it("not while it is muted, and afterwards what still fires", async () => {
-    const { id } = await firing();
-    await callAs(test.hub, "operator").alerts.mute({ ruleId: id, forMs: 60 * MINUTE_MS });
-    test.advance(59 * MINUTE_MS);
-    expect(await told()).toEqual([]);
-    test.advance(2 * MINUTE_MS);
-    expect(await told()).toHaveLength(1);
-  });
-
-  it("not in quiet hours unless it is critical", async () => {
-    const clock = (at: number) => new Date(at).toISOString().slice(11, 16);
-    const quiet = { timeZone: "UTC", from: clock(test.hub.now()), to: clock(test.hub.now() + 120 * MINUTE_MS) };
-    await firing(1, { quiet, severity: "warning" });
-    test.advance(GROUP_WAIT_MS);
-    expect(await told()).toEqual([]);
-    await addRule({ kind: "silent", longerThanMs: 5 * MINUTE_MS }, { quiet, severity: "critical", name: "loud" });
-    await look();
-    test.advance(GROUP_WAIT_MS);
-    expect(await told()).toMatchObject([{ kind: "firing", rule: "loud" }]);
-    test.advance(121 * MINUTE_MS);
-    expect(await told()).toHaveLength(2);
-  });
-});
-
-it("quiet hours are those of the wall clock there, also over midnight and when clocks change", () => {
-  const quiet = { timeZone: "Europe/Berlin", from: "22:00", to: "07:00" };
-  const at = (text: string) => isQuiet(quiet, Date.parse(text));
-  expect(at("2026-01-15T21:30:00Z")).toBe(true);
-  expect(at("2026-01-15T20:59:00Z")).toBe(false);
-  expect(at("2026-01-15T05:59:00Z")).toBe(true);
-  expect(at("2026-01-15T06:00:00Z")).toBe(false);
-  expect(at("2026-07-15T20:30:00Z")).toBe(true);
-  expect(at("2026-07-15T05:30:00Z")).toBe(false);
-  expect(isQuiet(null, 0)).toBe(false);
 });
 
 it("a hub has sensible rules from the start, and one that was removed does not come back", async () => {

@@ -1,7 +1,6 @@
 import { ALERT_WORDS } from "#protocol/alerts/alert-words.ts";
 import type { AlertKind } from "#protocol/alerts/alerts.ts";
 import type { AlertMessage } from "#protocol/alerts/alert-views.ts";
-import { continueWords } from "#protocol/checkpoint/continue-words.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import type { LiveRule, OpenAlert } from "#server/core/api/ports/alert-memory.ts";
@@ -9,8 +8,8 @@ import type { LiveRule, OpenAlert } from "#server/core/api/ports/alert-memory.ts
 /** Named in a message; the page has the rest. */
 const NAMED = 10;
 const MOST_LINE = 300;
-/** Of one node, whose advice a message gives. */
-const MOST_RUNS = 3;
+/** Three sentences or more, see `adviceOf`. */
+const MOST_TODO = 1_500;
 
 const OF_RUNS: ReadonlySet<AlertKind> = new Set([
   "no-checkpoint",
@@ -39,29 +38,19 @@ export function linkTo({ settings }: Pick<Hub, "settings">, path: string): strin
 }
 
 /** Control characters and line breaks would let a name write lines of its own. */
-export const oneLine = (text: string): string =>
-  text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, " ").slice(0, MOST_LINE);
+export const oneLine = (text: string, most = MOST_LINE): string =>
+  text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, " ").slice(0, most);
 
 const sentenceOfAlert = ({ nodeName, text }: Pick<OpenAlert, "nodeName" | "text">): string =>
   oneLine(nodeName === null ? text : `${nodeName} ${text}`);
 
 const clock = (at: number): string => `${new Date(at).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 
-/** What to do about one silent node: from where its runs go on, as far as they have anything safe. */
-function todoOf(hub: Pick<Hub, "live">, { kind, nodeId }: OpenAlert): string {
-  const node = nodeId === null ? undefined : hub.live.nodes.get(nodeId);
-  if (kind !== "silent" || node === undefined) return ALERT_WORDS[kind].todo;
-  const advice = (node.report?.runs ?? [])
-    .filter(({ run }) => hub.live.mayWriteNow(run, node.id))
-    .slice(0, MOST_RUNS)
-    .map(({ run, safeStep, localStep, unsafeCheckpoints, unsafeBytes }) =>
-      continueWords(
-        { run, safeStep, localStep, unsafe: { checkpoints: unsafeCheckpoints, bytes: unsafeBytes } },
-        node.name,
-      ),
-    );
-  return ["See whether the machine still runs.", ...advice.map(oneLine)].join(" ");
-}
+/** Returns what to do about one alert; of a silent node with the advice for its runs. */
+const todoOf = ({ kind }: OpenAlert, advice: string | null): string =>
+  kind === "silent" && advice !== null
+    ? ["See whether the machine still runs.", ...(advice === "" ? [] : [oneLine(advice, MOST_TODO)])].join(" ")
+    : ALERT_WORDS[kind].todo;
 
 interface Telling {
   kind: "firing" | "resolved";
@@ -69,12 +58,14 @@ interface Telling {
   alerts: readonly OpenAlert[];
   /** Alerts of the rule that were told and still fire. */
   remaining: number;
+  /** For the runs of the one node, by the hub's record; null where there is no such advice. */
+  advice: string | null;
 }
 
 /** What a message says: what, since when, what to do, and where to look. */
 export function composeMessage(
-  hub: Pick<Hub, "settings" | "now" | "live">,
-  { kind, rule, alerts, remaining }: Telling,
+  hub: Pick<Hub, "settings" | "now">,
+  { kind, rule, alerts, remaining, advice }: Telling,
 ): AlertMessage {
   const now = hub.now();
   const words = ALERT_WORDS[rule.condition.kind];
@@ -102,7 +93,7 @@ export function composeMessage(
       kind === "resolved" && remaining === 0
         ? "Nothing is left to do."
         : isOne && kind === "firing"
-          ? todoOf(hub, first)
+          ? todoOf(first, advice)
           : words.todo,
     link: linkTo(hub, isOne ? pathOf(first) : "/alerts"),
     at: now,

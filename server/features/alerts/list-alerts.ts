@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import { SEVERITIES } from "#protocol/alerts/alert-words.ts";
+import type { ContinueAdvice } from "#protocol/checkpoint/continue-words.ts";
 import {
   severity,
   type acknowledgeInput,
@@ -11,6 +12,7 @@ import type { Alert, AlertRule } from "#prisma/client/client.ts";
 import { audit } from "#server/core/api/audit.ts";
 import { emit } from "#server/core/events/record-event.ts";
 import type { Hub } from "#server/core/api/hub.ts";
+import { adviseContinue } from "#server/core/runs/advise-continue.ts";
 import { pageOf, rowAt } from "#server/platform/newest-first.ts";
 import type { Context } from "#server/core/api/trpc.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
@@ -20,7 +22,13 @@ import type { OpenAlert } from "#server/core/api/ports/alert-memory.ts";
 
 type StoredAlert = Alert & { rule: Pick<AlertRule, "name" | "kind" | "mutedUntil"> };
 
-function alertRowOf(row: StoredAlert, live?: OpenAlert): AlertRow {
+/** What is told of a row as long as it fires. */
+interface Firing {
+  live: OpenAlert | undefined;
+  advice: string | null;
+}
+
+function alertRowOf(row: StoredAlert, firing?: Firing): AlertRow {
   const { id, ruleId, nodeId, nodeName, run, acknowledgedBy, rule } = row;
   const kind = rule.kind as AlertRow["kind"];
   return {
@@ -33,7 +41,8 @@ function alertRowOf(row: StoredAlert, live?: OpenAlert): AlertRow {
     nodeName,
     run,
     // While it fires it says how things are now.
-    text: live?.text ?? row.text,
+    text: firing?.live?.text ?? row.text,
+    advice: firing?.advice ?? null,
     path: pathOf({ kind, nodeId, run }),
     since: row.since.getTime(),
     firedAt: row.firedAt.getTime(),
@@ -44,6 +53,9 @@ function alertRowOf(row: StoredAlert, live?: OpenAlert): AlertRow {
     mutedUntil: rule.mutedUntil?.getTime() ?? null,
   };
 }
+
+const textOrNull = (advice: ContinueAdvice | undefined): string | null =>
+  advice === undefined || advice.text === "" ? null : advice.text;
 
 /** A statement takes 999 values. */
 const MOST_ASKED = 500;
@@ -66,7 +78,14 @@ export async function activeAlerts(
     });
     rows.push(...found);
   }
-  const shown = rows.map((row) => alertRowOf(row, hub.alerts.open.get(row.openKey ?? "")));
+  const silent = rows.flatMap(({ rule, nodeId }) => (rule.kind === "silent" && nodeId !== null ? [nodeId] : []));
+  const advice = await adviseContinue(hub, { nodeIds: [...new Set(silent)] });
+  const shown = rows.map((row) =>
+    alertRowOf(row, {
+      live: hub.alerts.open.get(row.openKey ?? ""),
+      advice: row.rule.kind === "silent" ? textOrNull(advice.get(row.nodeId ?? "")) : null,
+    }),
+  );
   return { rows: shown, total: hub.alerts.open.size };
 }
 

@@ -2,6 +2,7 @@ import { isQuiet } from "#protocol/alerts/alerts.ts";
 import { GROUP_EVERY_MS, GROUP_WAIT_MS, rankOf } from "#protocol/alerts/alert-words.ts";
 import type { AlertMessage } from "#protocol/alerts/alert-views.ts";
 import type { Hub } from "#server/core/api/hub.ts";
+import { adviseContinue } from "#server/core/runs/advise-continue.ts";
 import { newId } from "#server/platform/random-id.ts";
 import type { LiveRule, OpenAlert } from "#server/core/api/ports/alert-memory.ts";
 import { composeMessage } from "./compose-message.ts";
@@ -70,9 +71,11 @@ async function tellRule(hub: Hub, { ruleId, rule, to, fresh, ended }: News): Pro
   const remaining = [...hub.alerts.open.values()].filter(
     (alert) => alert.ruleId === ruleId && (alert.isTold || (tellsFresh && !alert.isAcknowledged)),
   ).length;
+  const about = { rule, remaining };
+  const advice = tellsFresh ? await adviceFor(hub, fresh) : null;
   const messages = [
-    ...(tellsFresh ? [composeMessage(hub, { kind: "firing", rule, alerts: fresh, remaining })] : []),
-    ...(tellsEnd ? [composeMessage(hub, { kind: "resolved", rule, alerts: ended, remaining })] : []),
+    ...(tellsFresh ? [composeMessage(hub, { ...about, kind: "firing", alerts: fresh, advice })] : []),
+    ...(tellsEnd ? [composeMessage(hub, { ...about, kind: "resolved", alerts: ended, advice: null })] : []),
   ];
   if (messages.length === 0) return 0;
   const at = new Date(now);
@@ -98,6 +101,13 @@ async function tellRule(hub: Hub, { ruleId, rule, to, fresh, ended }: News): Pro
   if (tellsFresh) for (const alert of fresh) alert.isTold = true;
   if (tellsEnd) hub.alerts.ended = hub.alerts.ended.filter((alert) => alert.ruleId !== ruleId);
   return messages.length;
+}
+
+/** Returns the advice for a message about one silent node; null for other messages, which cost no question to the database. */
+async function adviceFor(hub: Hub, alerts: readonly OpenAlert[]): Promise<string | null> {
+  const [first] = alerts;
+  if (alerts.length !== 1 || first?.kind !== "silent" || first.nodeId === null) return null;
+  return (await adviseContinue(hub, { nodeIds: [first.nodeId] })).get(first.nodeId)?.text ?? null;
 }
 
 async function forgetEnds(hub: Hub, ruleId: string, ended: readonly OpenAlert[]): Promise<void> {

@@ -56,7 +56,7 @@ export async function benchTurn(context: NodeContext, { turnId }: { turnId: stri
   const planned = planCases({ engines, directions, rounds, seed: (Number(seed) + turn.position) >>> 0 });
   const cases = planned.filter(({ engine, direction, round }) => !names.has(`${engine} ${direction} ${round}`));
   const folder = benchFolder(turn.prefix, turn.id);
-  // Whoever does with signatures is lent nothing.
+  // An engine that uses presigned URLs needs no key.
   const isLent = key !== null && cases.some(({ engine }) => engineSpec(engine).needsKeys);
   if (isLent) {
     const { profileId, profileName } = turn;

@@ -1,6 +1,7 @@
 import type { Completable, CompletableFlag } from "./completable.ts";
 import { COMMANDS, commandSpec, isCommand } from "#worker/command-line/commands.ts";
-import { flagsOf, type FlagSpec } from "#worker/command-line/flags.ts";
+import { flagsOf } from "#worker/command-line/flags.ts";
+import type { FlagSpec } from "#worker/command-line/flag-spec.ts";
 import { closest } from "#worker/command-line/suggest.ts";
 import { usage } from "#worker/command-line/verb.ts";
 import { writeBash } from "./write-bash.ts";

@@ -11,10 +11,10 @@ export interface FlightMemory {
   readonly bestRate: number;
 }
 
-/** From so many siblings on there is something to compare with. */
+/** Fewest finished requests that a comparison of latencies needs. */
 const LEAST_LANDED = 3;
 const MOST_REMEMBERED = 32;
-/** "Of late" is this long. */
+/** Window of the recent rate. */
 const RATE_MS = 1_500;
 
 export function createFlightMemory(meter: Pick<Meter, "totalBytes">): FlightMemory {

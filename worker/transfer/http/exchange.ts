@@ -107,12 +107,12 @@ export interface Sink {
   readonly into?: Buffer;
 }
 
-/** Whom a fault is about. */
+/** Operation and subject that a fault names. */
 export type About = Pick<Exchange, "op" | "subject">;
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
-/** The wire's own business. */
+/** Headers that only the client itself sets. */
 const OURS: ReadonlySet<string> = new Set(["host", "content-length", "connection", "transfer-encoding", "expect"]);
 
 /** Length of a body in bytes; null without one. */

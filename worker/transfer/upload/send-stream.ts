@@ -92,7 +92,7 @@ export async function sendStream(engine: Engine, stream: StreamToSend): Promise<
         await sendWhole(engine, job, { source, wasTried: false });
         return part.length;
       }
-      // The next one counts already, however long it will be: this one is not all of the object.
+      // Another part follows, so this one is not the whole object, and counts as a part whatever its size.
       if (!filled.isLast) parts.push({ ...part, partNumber: part.partNumber + 1, offset: part.offset + part.length });
       const sending = send(filled).catch(fail);
       underWay.add(sending);

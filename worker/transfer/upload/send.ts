@@ -103,7 +103,7 @@ export async function sendWhole(
 }
 
 async function sendParts(engine: Engine, job: SendJob, source: SendSource): Promise<string> {
-  // Complete does not wait until the last parts are written down: an upload that is complete needs none of them.
+  // Completion does not wait for the journal of the last parts: a completed upload never resumes from it.
   let forgot: unknown = null;
   let remembered: Promise<void> = Promise.resolve();
   const remember = (part: Promise<void>) => {

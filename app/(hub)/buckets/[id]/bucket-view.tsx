@@ -239,10 +239,10 @@ function FolderTools(props: FolderToolsProps) {
         Folder sizes
       </Button>
       <Button size="small" onClick={onSumUp}>
-        Sum up
+        Calculate size
       </Button>
       <Button size="small" onClick={onList}>
-        List again
+        Refresh
       </Button>
     </>
   );

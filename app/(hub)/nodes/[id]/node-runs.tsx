@@ -1,9 +1,11 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
+import type { ContinueFrom } from "#protocol/checkpoint/continue-words.ts";
 import type { NodeLine, NodeRow, NodeRunView } from "#protocol/wire/views.ts";
 import { hub } from "../../../_hub/queries/client.ts";
 import { useHubNow } from "../../../_hub/live/live.tsx";
+import { continueQuery } from "../../../_hub/queries/queries.ts";
 import { backlogAge, tideOf, tideWords, runStateWords } from "../../../_hub/risk-words.ts";
 import { Panel } from "../../../_ui/layout/panel.tsx";
 import { Cell, Row, RowLink, Table, TwoLines, type Column } from "../../../_ui/tables/table.tsx";
@@ -30,6 +32,7 @@ export function NodeRuns({ node }: { node: NodeRow }) {
     refetchInterval: 30_000,
     enabled: node.runs.length > 0,
   });
+  const recorded = useQuery({ ...continueQuery(node.id), enabled: node.runs.length > 0 });
   return (
     <Panel title="Runs">
       {node.runs.length === 0 ? (
@@ -43,6 +46,7 @@ export function NodeRuns({ node }: { node: NodeRow }) {
               key={run.run}
               run={run}
               state={node.state}
+              newest={recorded.data?.runs.find((one) => one.run === run.run)?.newest}
               line={lines.data?.find((line) => line.run === run.run)}
             />
           ))}
@@ -61,13 +65,16 @@ function lineWords(line: NodeLine | undefined): string {
 interface NodeRunRowProps {
   run: NodeRunView;
   line: NodeLine | undefined;
+  /** By the hub's record; undefined: not read, or another node writes the run. */
+  newest: ContinueFrom["newest"] | undefined;
   /** State of the node. */
   state: NodeRow["state"];
 }
 
-function NodeRunRow({ run, line, state: writerState }: NodeRunRowProps) {
+function NodeRunRow({ run, line, newest, state: writerState }: NodeRunRowProps) {
   const now = useHubNow(1000);
   const tide = tideOf(run, writerState);
+  const safeStep = newest === undefined ? run.safeStep : (newest?.step ?? null);
   const age = backlogAge(run.risk, now);
   const where = (run.writerEpoch === null ? "no epoch yet" : `epoch ${run.writerEpoch}`) + lineWords(line);
   const state = run.isWriter
@@ -87,8 +94,9 @@ function NodeRunRow({ run, line, state: writerState }: NodeRunRowProps) {
         </div>
       </Cell>
       <Cell from="md" align="right">
-        {run.safeStep === null ? <span className="text-faint">none</span> : `step ${formatCount(run.safeStep)}`}
-        {run.safeAt !== null && now > 0 && (
+        {safeStep === null ? <span className="text-faint">none</span> : `step ${formatCount(safeStep)}`}
+        {newest?.isDamaged === true && <div className="text-12 text-risk">damaged</div>}
+        {run.safeAt !== null && safeStep === run.safeStep && now > 0 && (
           <div className="text-12 text-faint">{formatDuration(now - run.safeAt)} old</div>
         )}
       </Cell>

@@ -9,7 +9,6 @@ import { EventsPanelLater } from "../../../_hub/events/events-panel-later.tsx";
 import { useHubNow, useNodeAt } from "../../../_hub/live/live.tsx";
 import { useWhyNot } from "../../../_hub/session/person.tsx";
 import { nodeQuery } from "../../../_hub/queries/queries.ts";
-import { continueAdvice } from "../../../_hub/continue-advice.ts";
 import { nodeHeadline, nodeStateWords, unsafeWords } from "../../../_hub/risk-words.ts";
 import { useTitle } from "../../../_hub/address/title.ts";
 import { useDialogs } from "../../../_shell/dialogs.tsx";
@@ -21,14 +20,15 @@ import { Panel } from "../../../_ui/layout/panel.tsx";
 import { Skeleton, SkeletonRows } from "../../../_ui/loading/skeleton.tsx";
 import { Tag } from "../../../_ui/indicators/tag.tsx";
 import { visibleText } from "../../../_ui/text/visible-text.ts";
+import { ContinueAdvice } from "./continue-advice.tsx";
 import { NodeFactsLine } from "./node-facts-line.tsx";
 import { onDemand, onItsWay } from "../../../_ui/loading/on-demand.tsx";
 
 const CommandsPanel = onDemand(
   () => import("../../../_orders/commands-panel.tsx").then((module) => module.CommandsPanel),
   () => (
-    <Panel title="Orders" label="Orders">
-      <SkeletonRows rows={2} label="Loading orders" />
+    <Panel title="Commands" label="Commands">
+      <SkeletonRows rows={2} label="Loading commands" />
     </Panel>
   ),
 );
@@ -145,7 +145,7 @@ function NodeBody({ node }: { node: NodeRow }) {
                 title={mayNotRestore ?? undefined}
                 onClick={() => setOrdering(true)}
               >
-                Order…
+                Send command…
               </Button>
             )}
             <Button
@@ -173,12 +173,12 @@ function NodeBody({ node }: { node: NodeRow }) {
       )}
       {node.state === "silent" && (
         <Banner tone="lost" speech="quiet" title="This node is silent: it may be gone, or cut off.">
-          {continueAdvice(node)} If it is only cut off, it goes on by itself and catches up.
+          <ContinueAdvice nodeId={node.id} /> If it is only cut off, it goes on by itself and catches up.
         </Banner>
       )}
       {nodeConditionOf(node) === "stranded" && (
         <Banner tone="lost" speech="quiet" title="This node stopped with work that is not safe.">
-          {continueAdvice(node)}
+          <ContinueAdvice nodeId={node.id} />
         </Banner>
       )}
       {warning !== null && (

@@ -78,7 +78,7 @@ const FILTERS: readonly ({ id: string; label: string } & CheckpointFilter)[] = [
   { id: "pinned", label: "Pinned", ...ALL, kept: "pinned" },
   { id: "tagged", label: "Tagged", ...ALL, kept: "tagged" },
   { id: "uploading", label: "Uploading", states: ["uploading"], kept: null },
-  { id: "torn", label: "Torn", states: ["torn"], kept: null },
+  { id: "torn", label: "Incomplete", states: ["torn"], kept: null },
   { id: "replaced", label: "Replaced", states: ["superseded"], kept: null },
 ];
 
@@ -112,7 +112,7 @@ function RunBody({ run }: { run: RunView }) {
             <Button
               look="main"
               disabled={run.newestCheckpointId === null || whyNot !== null}
-              title={whyNot ?? (run.newestCheckpointId === null ? "It has no complete checkpoint yet." : undefined)}
+              title={whyNot ?? (run.newestCheckpointId === null ? "No complete checkpoint yet." : undefined)}
               onClick={() => dialogs.restore({ checkpointId: run.newestCheckpointId, nodeId: null })}
             >
               Restore
@@ -128,14 +128,14 @@ function RunBody({ run }: { run: RunView }) {
           <span className="flex flex-wrap gap-2">
             <Tag tone="safe">complete</Tag>
             <Tag tone="moving">uploading</Tag>
-            <Tag tone="risk">torn</Tag>
+            <Tag tone="risk">incomplete</Tag>
             <Tag tone="lost">lost</Tag>
           </span>
         }
       >
         <div className="px-4 py-3">
           {whole === 0 ? (
-            <p className="text-soft">No checkpoint was captured yet.</p>
+            <p className="text-soft">No checkpoint yet.</p>
           ) : (
             <RunSteps
               run={run}
@@ -198,7 +198,7 @@ function RunFacts({ run, writerState }: { run: RunView; writerState: NodeState |
   return (
     <span className="nums">
       {run.writerNodeName === null || run.writerNodeId === null ? (
-        "nobody writes it now"
+        "no node writes it"
       ) : (
         <>
           {writerState !== null && isHeard(writerState) ? "written by" : "last written by"}{" "}

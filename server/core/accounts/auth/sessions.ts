@@ -22,7 +22,7 @@ async function list(context: Asked, input: { userId: string | null }): Promise<S
   return listSessions(hub, userId, caller.sessionHash);
 }
 
-/** One that is over already has ended as asked. Its open streams end within a second. @throws Fault ROLE_REQUIRED */
+/** Ends a session; one that does not exist counts as ended. Its open streams end within a second. @throws Fault ROLE_REQUIRED */
 async function end(context: Asked, input: { id: string }): Promise<{ ok: true }> {
   const { hub } = context;
   const row = await hub.db.session.findUnique({ where: { id: input.id }, include: { user: true } });

@@ -1,0 +1,102 @@
+import {
+  adviceOf,
+  continueFrom,
+  inNamingOrder,
+  MOST_NAMED,
+  type ContinueFrom,
+  type DiskPoint,
+  type RestorePoint,
+} from "#protocol/checkpoint/continue-words.ts";
+import { runName } from "#protocol/base/names.ts";
+import { MOST_POINTS } from "#protocol/wire/hello.ts";
+import type { Capture } from "../capture/capture.ts";
+import type { SafePoint } from "../capture/ledger-books.ts";
+import { shownName, type Verb } from "../command-line/verb.ts";
+import { joinHub } from "../hub-link/joined-hub.ts";
+import { isUnsafe } from "../upload/backlog.ts";
+
+/** `tidemark status` without a worker must not wait for a hub that hangs. */
+const HUB_MS = 3_000;
+
+type Waiting = Pick<Capture, "run" | "step" | "state" | "sizeBytes" | "capturedAt" | "role">;
+
+/** What the ledger of this node has. */
+interface Books {
+  captures: readonly Waiting[];
+  safe: ReadonlyMap<string, SafePoint>;
+}
+
+/** What the runs of this node can be continued from, and who says so. */
+export interface AdviceHere {
+  runs: ContinueFrom[];
+  /** `node`: no hub answered, and the node does not know what became of its checkpoints. */
+  by: "hub" | "node";
+  sentences: string[];
+}
+
+/** Returns what the ledger knows of each run, in naming order. */
+function diskPointsOf({ captures, safe }: Books): DiskPoint[] {
+  // No program goes on from a final model.
+  const waiting = Map.groupBy(
+    captures.filter((one) => isUnsafe(one) && one.role === undefined),
+    ({ run }): string => run,
+  );
+  const names = new Set<string>([...waiting.keys(), ...safe.keys()]);
+  return inNamingOrder(
+    [...names].map((run) => {
+      const mine = waiting.get(run) ?? [];
+      const known = safe.get(run);
+      const last = mine.reduce<Waiting | null>(
+        (newest, one) => (newest === null || one.capturedAt > newest.capturedAt ? one : newest),
+        null,
+      );
+      return {
+        run,
+        safeStep: known?.step ?? null,
+        localStep: last?.step ?? known?.step ?? null,
+        localAt: last?.capturedAt ?? known?.at ?? null,
+        unsafe: { checkpoints: mine.length, bytes: mine.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) },
+      };
+    }),
+  );
+}
+
+/** Says what the runs of this node can be continued from. `points`: the hub's record; null: it did not answer. */
+export function adviceHere(books: Books, points: readonly RestorePoint[] | null): AdviceHere {
+  const disks = diskPointsOf(books);
+  const own = ({ run, safeStep }: DiskPoint): RestorePoint => ({
+    run,
+    newest: safeStep === null ? null : { step: safeStep, isDamaged: false },
+    trashedStep: null,
+  });
+  const known = disks.flatMap((disk) => {
+    const point = points === null ? own(disk) : points.find(({ run }) => run === disk.run);
+    return point === undefined ? [] : [continueFrom(disk, point)];
+  });
+  const shown = known.slice(0, MOST_POINTS).map((one) => ({ ...one, run: shownName(one.run) }));
+  const { text } = adviceOf(shown, { node: "this node", total: known.length });
+  const lead = points === null && known.length > 0 ? "The hub did not answer; by the record of this node: " : "";
+  return {
+    runs: known.slice(0, MOST_NAMED),
+    by: points === null ? "node" : "hub",
+    sentences: text === "" ? [] : [`${lead}${text}`],
+  };
+}
+
+/** Asks the hub's record, or falls back to the node's ledger where no hub answers in three seconds. */
+export async function adviseHere(verb: Pick<Verb, "config" | "home" | "signal">, books: Books): Promise<AdviceHere> {
+  const runs = diskPointsOf(books)
+    .slice(0, MOST_POINTS)
+    .flatMap(({ run }) => runName.safeParse(run).data ?? []);
+  if (runs.length === 0) return adviceHere(books, []);
+  const signal = AbortSignal.any([verb.signal, AbortSignal.timeout(HUB_MS)]);
+  try {
+    const { hub } = await joinHub(verb, { command: "status", otherwise: "join one first", signal });
+    const points = await hub.ask("restorePoints", (client, limit) =>
+      client.node.restorePoints.query({ runs }, { signal: limit }),
+    );
+    return adviceHere(books, points);
+  } catch {
+    return adviceHere(books, null);
+  }
+}
