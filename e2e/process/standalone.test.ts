@@ -236,7 +236,7 @@ describe("a hub later", () => {
       const { checkpoints } = await stage.client.runs.get.query({ run: runName.parse("grows") });
       return checkpoints.filter(({ state }) => state === "complete").map(({ step }) => step);
     };
-    expect((await complete()).toSorted()).toEqual([1, 2]);
+    expect((await complete()).toSorted((a, b) => a - b)).toEqual([1, 2]);
     write(stage.folderOf("member"), 3);
     const again = await stage.startNode({
       name: "member",
@@ -245,7 +245,7 @@ describe("a hub later", () => {
       program: [process.execPath, "-e", TELL],
     });
     expect(await again.exited).toMatchObject({ code: 0 });
-    expect((await complete()).toSorted()).toEqual([1, 2, 3]);
+    expect((await complete()).toSorted((a, b) => a - b)).toEqual([1, 2, 3]);
 
     const refused = await start(alone, { ...at, name: "stray", program: TELL });
     expect(await refused.exited).toMatchObject({ code: 4 });

@@ -177,7 +177,7 @@ test("what a program called its checkpoint finds it", async () => {
   storeCheckpoint(bucket, {
     epoch: 1,
     step: 5,
-    place: { path: filePath.parse("logs/epoch=1.ckpt"), kind: "file" } as Manifest["place"],
+    place: { path: filePath.parse("logs/epoch=1.ckpt"), kind: "file" },
   });
   storeCheckpoint(bucket, { epoch: 1, step: 6 });
   const choosing = await one.choose();

@@ -43,13 +43,14 @@ const sha256Of = (text: string): string => createHash("sha256").update(text).dig
 const needsHub = (op: string) => (): Promise<never> =>
   Promise.reject(new Fault("BAD_INPUT", { op, detail: "only a hub does that; this node works alone, with --to" }));
 
-/** Leaves out what is undefined, as what crosses a network does: the types of a hub's answers say so. */
-const answered = <Answer>(value: object): Answer => JSON.parse(JSON.stringify(value)) as Answer;
 type AnswerOf<Name extends keyof HubClient["node"]> = HubClient["node"][Name] extends
   | { mutate: (...args: never[]) => Promise<infer Answer> }
   | { query: (...args: never[]) => Promise<infer Answer> }
   ? Answer
   : never;
+/** Leaves out what is undefined, as what crosses a network does: the types of a hub's answers say so. */
+const answered = <Name extends keyof HubClient["node"]>(_call: Name, value: object): AnswerOf<Name> =>
+  JSON.parse(JSON.stringify(value)) as AnswerOf<Name>;
 
 /** Calls are turned into one Fault each, as those to a hub are. */
 export function createStandaloneHub(parts: StandaloneParts): Hub {
@@ -109,7 +110,7 @@ function nodeCalls(parts: StandaloneParts) {
   return {
     hello: {
       mutate: async () =>
-        answered<AnswerOf<"hello">>({
+        answered("hello", {
           accepted: true,
           nodeId: node.id,
           name: node.name,
@@ -128,7 +129,7 @@ function nodeCalls(parts: StandaloneParts) {
         }
         const name = runName.parse(run);
         const choosing = await choosingOf(name);
-        return answered<AnswerOf<"claimEpoch">>(await claimRun(claims, { run: name, from, isLine, choosing }));
+        return answered("claimEpoch", await claimRun(claims, { run: name, from, isLine, choosing }));
       },
     },
     announce: {
@@ -158,7 +159,7 @@ function nodeCalls(parts: StandaloneParts) {
         const name = runName.parse(run);
         const chosen = await chooseWanted(await choosingOf(name), wish);
         if (chosen === null) return null;
-        return answered<AnswerOf<"findCheckpoint">>({
+        return answered("findCheckpoint", {
           ...foundOf(name, chosen),
           ...(wish.before !== undefined && { isBefore: true }),
           ...(wish.role !== undefined && { role: wish.role }),
@@ -170,7 +171,7 @@ function nodeCalls(parts: StandaloneParts) {
         const listed = await records.find(checkpointId);
         if (listed === null) throw new Fault("NOT_FOUND", { op: "readCheckpoint", subject: checkpointId });
         const { manifest, text } = await records.manifest(listed);
-        return answered<AnswerOf<"readCheckpoint">>({ manifest, sha256: sha256Of(text), copies: [] });
+        return answered("readCheckpoint", { manifest, sha256: sha256Of(text), copies: [] });
       },
     },
     confirmComplete: {
@@ -205,7 +206,10 @@ function nodeCalls(parts: StandaloneParts) {
           const isWhole = manifest.role === undefined && (isAdopted(manifest) || manifest.doubt === undefined);
           if (isWhole) kept[index] = { ...foundOf(name, { listed, manifest }), sizeBytes: manifest.sizeBytes };
         });
-        return answered<AnswerOf<"listKept">>(kept.filter((one) => one !== undefined));
+        return answered(
+          "listKept",
+          kept.filter((one) => one !== undefined),
+        );
       },
     },
     record: {
@@ -236,7 +240,7 @@ function callsOfFleet({ calls, claims, store, node }: StandaloneParts) {
     releaseKey: { mutate: needsHub("releaseKey") },
     probeTarget: {
       query: async () =>
-        answered<AnswerOf<"probeTarget">>({
+        answered("probeTarget", {
           nodeId: node.id,
           store,
           machine: null,
