@@ -237,6 +237,22 @@ function timesOf(command: CommandName, config: Config): { workMs: number; graceM
 /** The place that it writes to stands in --to, and its operands are of something else. */
 const isStandalone = (command: CommandName): boolean => command === "runs" || STANDALONE.some((one) => one === command);
 
+/** Reads the settings, with those of the store that operands or --to mean by the files of other tools. @throws Fault BAD_INPUT */
+function resolveStore(invocation: Invocation): { config: Config; operands: readonly string[] } {
+  const { command, operands, flags } = invocation;
+  const plain = resolveConfig({ env: process.env, ...invocation });
+  if (isStandalone(command)) {
+    const named = nameStandaloneStore(plain, command);
+    if (named === null) return { config: plain, operands };
+    const { to, layers, keysFrom } = named;
+    const placed = new Map([...flags, ["to", [to]] as const]);
+    return { config: resolveConfig({ env: process.env, ...invocation, flags: placed, layers, keysFrom }), operands };
+  }
+  const named = nameStore(plain, invocation);
+  if (named === null) return { config: plain, operands };
+  return { config: resolveConfig({ env: process.env, ...invocation, ...named }), operands: named.operands };
+}
+
 /** Runs a command that a signal may end: 130 or 143 then, whatever it was about to say. */
 async function runStoppable(
   invocation: Invocation & { env?: Environment },
@@ -244,10 +260,7 @@ async function runStoppable(
   work: (verb: Verb & { stopping: AbortSignal }) => Promise<number>,
 ): Promise<number> {
   const { command } = invocation;
-  const plain = resolveConfig({ env: process.env, ...invocation });
-  const named = isStandalone(command) ? nameStandaloneStore(plain, command) : nameStore(plain, invocation);
-  const config = named === null ? plain : resolveConfig({ env: process.env, ...invocation, ...named });
-  const operands = named === null || isStandalone(command) ? invocation.operands : named.operands;
+  const { config, operands } = resolveStore(invocation);
   setNetwork(readNetwork(networkSettings(process.env, config)));
   if (config.isOn("unsteady-times")) fileTimes.expectWobble();
   const { signal, stopping, stoppedBy } = listenForSignals(terminal, timesOf(command, config));

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -137,6 +137,17 @@ describe("alone", () => {
     await owner.stop();
     expect(await stepsIn(alone, "leased")).toEqual([["two", 5, 1]]);
     await setClock(alone.store, 0);
+  });
+
+  test("the place may be a remote of rclone", async () => {
+    const { bucket, endpoint, accessKey, secretKey } = alone.store;
+    const file = join(alone.dir, "rclone.conf");
+    const lines = ["[lab]", "type = s3", "provider = Minio", `endpoint = ${endpoint}`];
+    writeFileSync(file, [...lines, `access_key_id = ${accessKey}`, `secret_access_key = ${secretKey}`].join("\n"));
+    const listed = await runOnce(testedWorker(), ["runs", "--to", `rclone:lab:${bucket}/ckpts`], {
+      env: { RCLONE_CONFIG: file, TIDEMARK_STATE: join(alone.dir, "state") },
+    });
+    expect(listed).toMatchObject({ code: 0, stdout: expect.stringContaining("llama: step 10") as string });
   });
 
   test("one checkpoint is saved by hand without a worker and without a hub", async () => {

@@ -69,7 +69,11 @@ function readGroup(rank: number | null, of: number | null): GroupMember | null {
 
 /** @throws Fault BAD_INPUT, HUB_PLAIN_HTTP */
 function readHub(config: Config): Pick<AgentOptions, "hub" | "to"> {
-  const [to, hub] = [config.text("to"), config.text("hub")];
+  const isTyped = (name: "to" | "hub") =>
+    config.settings.some((one) => one.name === name && one.source === `--${name}`);
+  // What was typed counts more than the variable of the other one.
+  const to = isTyped("hub") && !isTyped("to") ? null : config.text("to");
+  const hub = isTyped("to") && !isTyped("hub") ? null : config.text("hub");
   if (to === null) {
     if (hub === null) throw usage("--to", "it says where checkpoints go: --to s3://bucket/prefix, or --hub URL");
     return { hub: readHubAddress(hub, { allowHttp: config.isOn("allow-http") ? "yes" : "loopback-only" }), to };

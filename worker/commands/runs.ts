@@ -4,13 +4,13 @@ import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { runName, type RunName } from "#protocol/base/names.ts";
 import { formatBytes, formatCount, formatDuration } from "#protocol/base/units.ts";
 import { shownName, usage, type Verb } from "../command-line/verb.ts";
+import { newestOf } from "../standalone/choose-checkpoint.ts";
 import type { BucketCalls } from "../standalone/bucket-calls.ts";
 import { openBucket, readTo, type OpenBucket } from "../standalone/open-standalone.ts";
-import { readManifestName, type ListedCheckpoint } from "../standalone/run-record.ts";
 
 interface ShownRun {
   run: RunName;
-  /** Of complete checkpoints; null without any. */
+  /** That the run goes on from; null without one. */
   newestStep: number | null;
   checkpoints: number;
   /** Of the newest checkpoint. */
@@ -23,7 +23,7 @@ interface ShownRun {
 const LANES = 8;
 
 /**
- * `tidemark runs --to s3://bucket/prefix`: what a bucket holds, without a hub. Two listings, and two small objects for each run.
+ * `tidemark runs --to s3://bucket/prefix`: what a bucket holds, without a hub. Three listings and a few small objects for each run.
  * Faults: BAD_INPUT, those of the store.
  */
 export async function showRuns({ config, terminal, signal }: Verb): Promise<number> {
@@ -45,32 +45,25 @@ export async function showRuns({ config, terminal, signal }: Verb): Promise<numb
 }
 
 async function readRuns({ calls, records }: OpenBucket, prefix: string): Promise<ShownRun[]> {
-  const folder = `${prefix}${OWN_FOLDERS.manifests}`;
-  const newest = new Map<RunName, { listed: ListedCheckpoint; checkpoints: number }>();
-  for await (const { key, modifiedAtMs } of calls.list(folder)) {
-    const [name = "", ...rest] = key.slice(folder.length).split("/");
-    const run = runName.safeParse(name);
-    const read = readManifestName(rest.join("/"));
-    if (!run.success || read === null) continue;
-    const listed = { ...read, key, committedAt: modifiedAtMs ?? 0 };
-    const known = newest.get(run.data);
-    // The names of keys sort by epoch and step.
-    const isNewer = known === undefined || key > known.listed.key;
-    newest.set(run.data, { listed: isNewer ? listed : known.listed, checkpoints: (known?.checkpoints ?? 0) + 1 });
-  }
+  const names = await calls.folders(`${prefix}${OWN_FOLDERS.manifests}`);
   const shown: ShownRun[] = [];
-  await forEachOf([...newest], LANES, async ([run, { listed, checkpoints }]) => {
-    const { manifest } = await records.manifest(listed);
-    const lease = await readWriter(calls, { prefix, run });
-    shown.push({
-      run,
-      newestStep: listed.step,
-      checkpoints,
-      sizeBytes: manifest.sizeBytes,
-      committedAt: listed.committedAt,
-      writer: lease === null ? null : { name: lease.node.name, isActive: lease.until > calls.now() },
-    });
-  });
+  await forEachOf(
+    names.flatMap((name) => runName.safeParse(name).data ?? []),
+    LANES,
+    async (run) => {
+      const record = await records.read(run);
+      const newest = await newestOf({ records, record, damaged: new Set() });
+      const lease = await readWriter(calls, { prefix, run });
+      shown.push({
+        run,
+        newestStep: newest?.listed.step ?? null,
+        checkpoints: record.checkpoints.length,
+        sizeBytes: newest?.manifest.sizeBytes ?? null,
+        committedAt: newest?.listed.committedAt ?? null,
+        writer: lease === null ? null : { name: lease.node.name, isActive: lease.until > calls.now() },
+      });
+    },
+  );
   return shown.toSorted((a, b) => (b.committedAt ?? 0) - (a.committedAt ?? 0));
 }
 
@@ -93,5 +86,6 @@ function lineOf({ run, newestStep, checkpoints, sizeBytes, committedAt, writer }
         ? `; ${shownName(writer.name)} writes it`
         : `; last written by ${shownName(writer.name)}`;
   const count = `${formatCount(checkpoints)} checkpoint${checkpoints === 1 ? "" : "s"}`;
-  return `${shownName(run)}: step ${formatCount(newestStep ?? 0)}${size}${age}; ${count}${who}`;
+  const newest = newestStep === null ? "nothing to go on from" : `step ${formatCount(newestStep)}${size}${age}`;
+  return `${shownName(run)}: ${newest}; ${count}${who}`;
 }

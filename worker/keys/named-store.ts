@@ -68,18 +68,14 @@ function withReadable(facts: KeyFacts): KeyFacts {
 }
 
 /**
- * The same for a command whose place stands in --to.
+ * The same for a command whose place stands in --to; `to` is that place as an address of the store.
  * @returns null where nothing is to be added to the settings. @throws Fault BAD_INPUT
  */
-export function nameStandaloneStore(config: Config, command: string): NamedStore | null {
+export function nameStandaloneStore(config: Config, command: string): (NamedStore & { to: string }) | null {
   const to = config.text("to");
   if (to === null) return null;
   const named = nameStore(config, { command, operands: [to] });
-  const [place] = named?.operands ?? [];
-  if (named === null || place === undefined || place === to) return named;
-  const above = new Map(named.layers.above);
-  above.set("to", { values: [place], source: to });
-  return { ...named, layers: { ...named.layers, above } };
+  return named === null ? null : { ...named, to: named.operands[0] ?? to };
 }
 
 function hasProfile(facts: KeyFacts, named: { name: string; source: string }): boolean {

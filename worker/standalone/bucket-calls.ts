@@ -4,22 +4,35 @@ import { quoteEtag } from "#storage/answers/check-range.ts";
 import { faultOfAnswer, type HttpAnswer } from "#storage/answers/faults.ts";
 import { listPages, type ListedObject } from "../object-copy/listing/list-objects.ts";
 import { askStore } from "../object-copy/requests/ask-store.ts";
+import { findObject } from "../object-copy/requests/head.ts";
+import { readPieces } from "../object-copy/requests/read-range.ts";
 import type { Bench } from "../store-session/store-session.ts";
 
 /** Small objects of a bucket (claims, leases, manifests), read and written in one piece with keys that are here. */
 export interface BucketCalls {
-  /** Returns the object's text and its ETag with quotes; null where there is none. Faults: those of the store, CANCELLED. */
-  read(key: string): Promise<{ text: string; etag: string } | null>;
+  /** Returns an object; null where there is none. Faults: BAD_INPUT when it is no text, those of the store, CANCELLED. */
+  read(key: string): Promise<StoredText | null>;
   /**
-   * Writes under a condition; returns the new ETag, or null when the condition did not hold. Faults: those of the store, CANCELLED.
+   * Writes under a condition; returns the new ETag, or null when the condition did not hold. A write whose answer was lost is
+   * recognised by its text, which therefore has to be new each time. Faults: those of the store, CANCELLED.
    */
   write(key: string, text: string, condition?: WriteCondition): Promise<string | null>;
   /** Faults: those of the store, CANCELLED. */
   list(prefix: string): AsyncGenerator<ListedObject>;
+  /** Returns the names of the folders right below a prefix. Faults: those of the store, CANCELLED. */
+  folders(prefix: string): Promise<string[]>;
   /** An object that is not there is what was wanted. Faults: those of the store, CANCELLED. */
   remove(key: string): Promise<void>;
-  /** Epoch ms by the store's clock, as its answers tell it. */
+  /** Epoch ms by the store's clock: the last `Date` it gave, and what has passed since by a clock that only goes up. */
   now(): number;
+}
+
+export interface StoredText {
+  text: string;
+  /** With quotes. */
+  etag: string;
+  /** Epoch ms by the store's clock; null where it does not say. */
+  modifiedAtMs: number | null;
 }
 
 /** `absent`: only where nothing lies. An ETag: only over that version. */
@@ -27,6 +40,8 @@ export type WriteCondition = { kind: "absent" } | { kind: "version"; etag: strin
 
 /** More than the largest manifest. */
 const MOST_BYTES = 64 * 1024 * 1024;
+/** An answer that is held in memory is cut off above 8 MiB; what may be larger is read in ranges. */
+const LARGE_BYTES = 4 * 1024 * 1024;
 
 const isMissing = (error: unknown): boolean =>
   isFault(error) && (error.code === "NO_SUCH_KEY" || error.code === "NOT_FOUND");
@@ -36,55 +51,98 @@ const headersOf = (condition: WriteCondition | undefined): Record<string, string
   return condition.kind === "absent" ? { "if-none-match": "*" } : { "if-match": condition.etag };
 };
 
-function readText(answer: HttpAnswer, key: string): { text: string; etag: string } {
-  const op = "GetObject";
-  if (answer.status !== 200) throw faultOfAnswer({ op, subject: key, answer });
-  const { etag } = answer.headers;
-  if (etag === undefined) throw new Fault("UNEXPECTED_ANSWER", { op, subject: key, detail: "it has no ETag" });
+const instantOf = (text: string | undefined): number | null => {
+  const at = Date.parse(text ?? "");
+  return Number.isNaN(at) ? null : at;
+};
+
+function textOf(body: Buffer, key: string): string {
   try {
-    return { text: new TextDecoder("utf-8", { fatal: true }).decode(answer.body), etag: quoteEtag(etag) };
+    return new TextDecoder("utf-8", { fatal: true }).decode(body);
   } catch {
-    throw new Fault("BAD_INPUT", { op, subject: key, detail: "it is no text" });
+    throw new Fault("BAD_INPUT", { op: "GetObject", subject: key, detail: "it is no text" });
   }
 }
 
+function etagOf(answer: HttpAnswer, at: { op: string; key: string }): string {
+  const { etag } = answer.headers;
+  if (etag !== undefined) return quoteEtag(etag);
+  throw new Fault("UNEXPECTED_ANSWER", { op: at.op, subject: at.key, detail: "it has no ETag" });
+}
+
 export function createBucketCalls(bench: Bench, signal: AbortSignal): BucketCalls {
+  let clock: { storeMs: number; seenMs: number } | null = null;
+  const learnTime = ({ headers }: HttpAnswer) => {
+    const storeMs = instantOf(headers["date"]);
+    if (storeMs !== null) clock = { storeMs, seenMs: performance.now() };
+  };
+  /** Null when it is too large for one answer. */
+  const readSmall = (key: string): Promise<StoredText | null> =>
+    askStore(bench, { op: "GetObject", method: "GET", at: { key }, headers: RANGE, signal }, (answer) => {
+      learnTime(answer);
+      const op = "GetObject";
+      const isEmpty = answer.status === 416;
+      if (answer.status !== 200 && answer.status !== 206 && !isEmpty) throw faultOfAnswer({ op, subject: key, answer });
+      if (isEmpty || answer.body.length >= LARGE_BYTES) return null;
+      const modifiedAtMs = instantOf(answer.headers["last-modified"]);
+      return { text: textOf(answer.body, key), etag: etagOf(answer, { op, key }), modifiedAtMs };
+    });
+  const readLarge = async (key: string): Promise<StoredText | null> => {
+    const head = await findObject(bench, { key, signal });
+    if (head === null) return null;
+    const { sizeBytes: length, etag, modifiedAtMs } = head;
+    if (length > MOST_BYTES) throw new Fault("TOO_LARGE", { op: "GetObject", subject: key });
+    const pieces: Buffer[] = [];
+    const about = { key, etag, offset: 0, length, signal, ahead: 1 };
+    for await (const piece of readPieces(bench, about)) pieces.push(Buffer.from(piece));
+    return { text: textOf(Buffer.concat(pieces), key), etag, modifiedAtMs };
+  };
+  const read = async (key: string): Promise<StoredText | null> => {
+    try {
+      return (await readSmall(key)) ?? (await readLarge(key));
+    } catch (error) {
+      if (isMissing(error)) return null;
+      throw error;
+    }
+  };
+  const put = async (key: string, text: string, condition: WriteCondition | undefined): Promise<string | null> => {
+    const op = "PutObject";
+    const body = Buffer.from(text);
+    if (body.length > MOST_BYTES) throw new Fault("TOO_LARGE", { op, subject: key });
+    const headers = {
+      "content-length": String(body.length),
+      "content-md5": createHash("md5").update(body).digest("base64"),
+      ...headersOf(condition),
+    };
+    try {
+      return await askStore(bench, { op, method: "PUT", at: { key }, headers, body, signal }, (answer) => {
+        learnTime(answer);
+        if (answer.status !== 200) throw faultOfAnswer({ op, subject: key, answer });
+        return etagOf(answer, { op, key });
+      });
+    } catch (error) {
+      const isOther = isFault(error) && error.code === "ALREADY_EXISTS";
+      if (isOther || (condition?.kind === "version" && isMissing(error))) return null;
+      throw error;
+    }
+  };
   return {
-    now: bench.now,
-    read: async (key) => {
-      try {
-        return await askStore(bench, { op: "GetObject", method: "GET", at: { key }, signal }, (answer) =>
-          readText(answer, key),
-        );
-      } catch (error) {
-        if (isMissing(error)) return null;
-        throw error;
-      }
-    },
+    read,
+    now: () => (clock === null ? bench.now() : clock.storeMs + (performance.now() - clock.seenMs)),
     write: async (key, text, condition) => {
-      const op = "PutObject";
-      const body = Buffer.from(text);
-      if (body.length > MOST_BYTES) throw new Fault("TOO_LARGE", { op, subject: key });
-      const headers = {
-        "content-length": String(body.length),
-        "content-md5": createHash("md5").update(body).digest("base64"),
-        ...headersOf(condition),
-      };
-      try {
-        return await askStore(bench, { op, method: "PUT", at: { key }, headers, body, signal }, (answer) => {
-          if (answer.status !== 200) throw faultOfAnswer({ op, subject: key, answer });
-          const { etag } = answer.headers;
-          if (etag === undefined) throw new Fault("UNEXPECTED_ANSWER", { op, subject: key, detail: "it has no ETag" });
-          return quoteEtag(etag);
-        });
-      } catch (error) {
-        const isOther = isFault(error) && error.code === "ALREADY_EXISTS";
-        if (isOther || (condition?.kind === "version" && isMissing(error))) return null;
-        throw error;
-      }
+      const etag = await put(key, text, condition);
+      if (etag !== null || condition === undefined) return etag;
+      // The answer to a first try may have been lost, and the second met what the first had written.
+      const there = await read(key);
+      return there?.text === text ? there.etag : null;
     },
     list: async function* (prefix) {
       for await (const { objects } of listPages(bench, { prefix, signal })) yield* objects;
+    },
+    folders: async (prefix) => {
+      const found: string[] = [];
+      for await (const page of listPages(bench, { prefix, delimiter: "/", signal })) found.push(...page.folders);
+      return found.map((folder) => folder.slice(prefix.length).replace(/\/$/, ""));
     },
     remove: async (key) => {
       const op = "DeleteObject";
@@ -95,3 +153,5 @@ export function createBucketCalls(bench: Bench, signal: AbortSignal): BucketCall
     },
   };
 }
+
+const RANGE = { range: `bytes=0-${LARGE_BYTES - 1}` };

@@ -14,7 +14,7 @@ export interface Chosen {
   manifest: StoredManifest;
 }
 
-interface Choosing {
+export interface Choosing {
   records: RunRecords;
   record: RunRecord;
   /** Found to be damaged by this node: passed over while there is another. */

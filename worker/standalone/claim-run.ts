@@ -1,27 +1,33 @@
-import { Fault } from "#protocol/faults/fault.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { epochClaimKey } from "#protocol/checkpoint/keys.ts";
 import type { EpochClaim } from "#protocol/checkpoint/checkpoint.ts";
+import { LEASE_MS } from "#protocol/checkpoint/writer-lease.ts";
 import type { ClaimAnswer, ClaimFrom } from "#protocol/wire/hello.ts";
 import type { NodeName, RunName } from "#protocol/base/names.ts";
 import type { BucketCalls } from "./bucket-calls.ts";
-import { doubtfulAfter, foundOf, newestOf, newestOfStep, type Chosen } from "./choose-checkpoint.ts";
+import { doubtfulAfter, foundOf, newestOf, newestOfStep, type Choosing, type Chosen } from "./choose-checkpoint.ts";
 import { takeLease, type Lease, type LeaseParts } from "./writer-lease.ts";
 
 /** The runs that this node writes, with the lease of each. */
 export interface RunClaims {
   parts: Omit<LeaseParts, "run">;
-  leases: Map<RunName, { lease: Lease; epoch: number }>;
+  leases: Map<RunName, { lease: Lease; epoch: number | null }>;
+  /** Runs `work` when nothing else claims the run. */
+  inTurn<T>(run: RunName, work: () => Promise<T>): Promise<T>;
   /** @throws Fault EPOCH_OVER when another node was seen to write the run */
   requireWriter(run: RunName, epoch: number): void;
-  /** Renews the lease of a run. @throws Fault EPOCH_OVER, those of the store */
-  renew(run: RunName, epoch: number): Promise<void>;
+  /**
+   * Renews the lease of a run where that was last done more than `olderMs` ago, and so finds out whether somebody has taken it.
+   * @throws Fault EPOCH_OVER, those of the store
+   */
+  confirm(run: RunName, epoch: number, olderMs: number): Promise<void>;
   /** Renews all leases. Those that another writer has taken are known as lost afterwards. No faults. */
   renewAll(): Promise<void>;
   giveBack(): Promise<void>;
 }
 
-const overOf = (run: string): Fault =>
-  new Fault("EPOCH_OVER", { op: "writer", subject: run, detail: "this node has claimed a later epoch" });
+/** Nobody takes a lease before `LEASE_MS`; what was renewed less than this ago needs no new look. */
+export const SURE_MS = LEASE_MS / 2;
 
 export function createRunClaims(parts: {
   calls: BucketCalls;
@@ -30,21 +36,32 @@ export function createRunClaims(parts: {
   isConditional: boolean;
 }): RunClaims {
   const leases: RunClaims["leases"] = new Map();
+  const turns = new Map<RunName, Promise<unknown>>();
   const requireWriter = (run: RunName, epoch: number) => {
     const held = leases.get(run);
     if (held?.lease.lost != null) throw held.lease.lost;
-    if (held === undefined || held.epoch !== epoch) throw overOf(run);
+    if (held !== undefined && held.epoch === epoch) return;
+    const detail = "this node has claimed another epoch";
+    throw new Fault("EPOCH_OVER", { op: "writer", subject: run, detail });
   };
   return {
     parts,
     leases,
+    inTurn: (run, work) => {
+      const done = (turns.get(run) ?? Promise.resolve()).then(work);
+      turns.set(
+        run,
+        done.catch(() => undefined),
+      );
+      return done;
+    },
     requireWriter,
-    renew: async (run, epoch) => {
+    confirm: async (run, epoch, olderMs) => {
       requireWriter(run, epoch);
-      await leases.get(run)?.lease.renew();
+      await leases.get(run)?.lease.renew(olderMs);
     },
     renewAll: async () => {
-      await Promise.allSettled([...leases.values()].map(({ lease }) => lease.renew()));
+      await Promise.allSettled([...leases.values()].map(({ lease }) => lease.renew(0)));
     },
     giveBack: async () => {
       await Promise.all([...leases.values()].map(({ lease }) => lease.giveBack()));
@@ -57,16 +74,20 @@ const MOST_TRIES = 20;
 /** Writes the claim of an epoch unless somebody has. Returns whether it is ours. Faults: those of the store. */
 async function writeClaim({ calls, prefix, isConditional }: RunClaims["parts"], claim: EpochClaim): Promise<boolean> {
   const key = epochClaimKey(prefix, claim);
-  if (!isConditional && (await calls.read(key)) !== null) return false;
-  const condition = isConditional ? ({ kind: "absent" } as const) : undefined;
-  return (await calls.write(key, JSON.stringify(claim), condition)) !== null;
+  const text = JSON.stringify(claim);
+  if (isConditional) return (await calls.write(key, text, { kind: "absent" })) !== null;
+  if ((await calls.read(key)) !== null) return false;
+  await calls.write(key, text);
+  // Another may have written it in the same moment; the later one stands.
+  return (await calls.read(key))?.text === text;
 }
 
 interface Wish {
   run: RunName;
   from: ClaimFrom | undefined;
   isLine: true | undefined;
-  choosing: Parameters<typeof newestOf>[0];
+  /** Reads what the bucket says of the run now. */
+  read(): Promise<Choosing>;
 }
 
 type Parent = EpochClaim["parent"];
@@ -75,32 +96,74 @@ const parentOf = (chosen: Chosen | null): Parent =>
 
 /**
  * Claims a run as a hub would: the node of the latest epoch goes on with it; any other opens the next one, which starts from the
- * newest complete checkpoint. `from`: where a person has it start. `isLine`: the program began anew.
+ * newest complete checkpoint. The lease comes first, so that nothing is written any more while the bucket is read.
+ * `from`: where a person has it start. `isLine`: the program began anew.
  * @throws Fault RUN_IN_USE, NOT_FOUND (no complete checkpoint of that step), CONFLICT, those of the store
  */
-export async function claimRun(claims: RunClaims, wish: Wish): Promise<ClaimAnswer> {
-  const { run, from, isLine, choosing } = wish;
-  const { claims: known } = choosing.record;
+export function claimRun(claims: RunClaims, wish: Wish): Promise<ClaimAnswer> {
+  return claims.inTurn(wish.run, async () => {
+    const held = await hold(claims, wish.run);
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const choosing = await wish.read();
+      const { claim, newest, said } = await decide(claims, wish, choosing);
+      if (claim === null) continue;
+      await held.setEpoch(claim.epoch);
+      claims.leases.set(wish.run, { lease: held, epoch: claim.epoch });
+      return { ...(await answerOf(wish.run, choosing, { claim, newest })), ...said };
+    }
+    const detail = "other nodes claim it at the same time";
+    throw new Fault("CONFLICT", { op: "claimEpoch", subject: wish.run, detail });
+  });
+}
+
+/** Goes on with the lease that is held, or takes it. @throws Fault RUN_IN_USE, those of the store */
+async function hold(claims: RunClaims, run: RunName): Promise<Lease> {
+  const held = claims.leases.get(run);
+  if (held !== undefined) {
+    try {
+      await held.lease.renew(SURE_MS);
+      return held.lease;
+    } catch (error) {
+      // Whoever took it may have ended meanwhile.
+      if (!isFault(error) || error.code !== "EPOCH_OVER") throw error;
+    }
+  }
+  const lease = await takeLease({ ...claims.parts, run });
+  claims.leases.set(run, { lease, epoch: null });
+  return lease;
+}
+
+interface Decided {
+  /** Null: somebody else has written the claim of that number. */
+  claim: EpochClaim | null;
+  newest: Chosen | null;
+  said: Pick<ClaimAnswer, "from">;
+}
+
+async function decide(claims: RunClaims, wish: Wish, choosing: Choosing): Promise<Decided> {
+  const { from, isLine } = wish;
+  const { claims: known, highestEpoch } = choosing.record;
   const last = known.at(-1) ?? null;
-  const isOwn = last !== null && last.node.id === claims.parts.node.id && last.groupOf === undefined;
   const newest = await newestOf(choosing);
-  if (isLine === true) return open(claims, { wish, start: null, newest, isChosen: false });
+  const open = async (start: Chosen | null, isChosen: boolean) =>
+    openEpoch(claims, { run: wish.run, epoch: highestEpoch + 1, start, isChosen });
+  if (isLine === true) return { claim: await open(null, false), newest, said: {} };
   if (from !== undefined) {
     const startedAt = known.findLast(({ isChosen }) => isChosen === true);
     const before = startedAt === undefined ? undefined : (startedAt.parent?.step ?? "beginning");
     if (before !== from) {
-      const start = from === "beginning" ? null : await requireStep(wish, from);
-      return { ...(await open(claims, { wish, start, newest: start, isChosen: true })), from: { isNew: true } };
+      const start = from === "beginning" ? null : await requireStep(wish.run, choosing, from);
+      return { claim: await open(start, true), newest: start, said: { from: { isNew: true } } };
     }
   }
   const said = from === undefined ? {} : { from: { isNew: false } };
-  if (!isOwn) return { ...(await open(claims, { wish, start: newest, newest, isChosen: false })), ...said };
-  await hold(claims, run, last.epoch);
-  return { ...(await answerOf(wish, last, newest)), ...said };
+  const isOwn = last !== null && last.node.id === claims.parts.node.id && last.groupOf === undefined;
+  if (isOwn && last.epoch >= highestEpoch) return { claim: last, newest, said };
+  return { claim: await open(newest, false), newest, said };
 }
 
 /** @throws Fault NOT_FOUND */
-async function requireStep({ run, choosing }: Wish, step: number): Promise<Chosen> {
+async function requireStep(run: RunName, choosing: Choosing, step: number): Promise<Chosen> {
   const chosen = await newestOfStep(choosing, step);
   if (chosen !== null) return chosen;
   const steps = [...new Set(choosing.record.checkpoints.map((one) => one.step))].slice(0, 8).join(", ");
@@ -109,45 +172,29 @@ async function requireStep({ run, choosing }: Wish, step: number): Promise<Chose
   throw new Fault("NOT_FOUND", { op: "claimEpoch", subject: run, detail });
 }
 
-/** Takes the lease, or goes on with the one that is held. @throws Fault RUN_IN_USE, EPOCH_OVER, those of the store */
-async function hold(claims: RunClaims, run: RunName, epoch: number): Promise<void> {
-  const held = claims.leases.get(run);
-  if (held !== undefined && held.lease.lost === null) await held.lease.setEpoch(epoch);
-  const lease =
-    held !== undefined && held.lease.lost === null ? held.lease : await takeLease({ ...claims.parts, run }, epoch);
-  claims.leases.set(run, { lease, epoch });
+async function openEpoch(
+  { parts }: RunClaims,
+  at: { run: RunName; epoch: number; start: Chosen | null; isChosen: boolean },
+): Promise<EpochClaim | null> {
+  const { run, epoch, start, isChosen } = at;
+  const claim: EpochClaim = {
+    format: "tidemark.epoch",
+    version: 1,
+    run,
+    epoch,
+    parent: parentOf(start),
+    node: parts.node,
+    claimedAt: Math.round(parts.calls.now()),
+    ...(isChosen && { isChosen: true }),
+  };
+  return (await writeClaim(parts, claim)) ? claim : null;
 }
 
-/** Opens the next epoch. The lease comes first: two nodes that begin at the same time do not both open one. */
-async function open(
-  claims: RunClaims,
-  at: { wish: Wish; start: Chosen | null; newest: Chosen | null; isChosen: boolean },
+async function answerOf(
+  run: RunName,
+  choosing: Choosing,
+  { claim, newest }: { claim: EpochClaim; newest: Chosen | null },
 ): Promise<ClaimAnswer> {
-  const { wish, start, newest, isChosen } = at;
-  const { run, choosing } = wish;
-  const { parts } = claims;
-  const { calls, node } = parts;
-  const first = (choosing.record.claims.at(-1)?.epoch ?? 0) + 1;
-  // Manifests of epochs whose claims are gone (a hub could not write them) count too.
-  const above = choosing.record.checkpoints.reduce((most, one) => Math.max(most, one.writerEpoch + 1), first);
-  for (let epoch = above; epoch < above + MOST_TRIES; epoch++) {
-    await hold(claims, run, epoch);
-    const claim: EpochClaim = {
-      format: "tidemark.epoch",
-      version: 1,
-      run,
-      epoch,
-      parent: parentOf(start),
-      node,
-      claimedAt: calls.now(),
-      ...(isChosen && { isChosen: true }),
-    };
-    if (await writeClaim(parts, claim)) return answerOf(wish, claim, newest);
-  }
-  throw new Fault("CONFLICT", { op: "claimEpoch", subject: run, detail: "other nodes claim it at the same time" });
-}
-
-async function answerOf({ run, choosing }: Wish, claim: EpochClaim, newest: Chosen | null): Promise<ClaimAnswer> {
   const doubtful = await doubtfulAfter(choosing, newest);
   const why = doubtful !== null && "doubt" in doubtful.manifest ? (doubtful.manifest.doubt ?? "") : "";
   return {

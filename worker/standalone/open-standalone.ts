@@ -16,6 +16,7 @@ import type { Config } from "../command-line/config.ts";
 import { usage } from "../command-line/verb.ts";
 import { readStateFile, writeStateFile } from "../host/state-file.ts";
 import type { Hub } from "../hub-link/hub.ts";
+import { readCredential } from "../hub-link/node-credential.ts";
 import { openKeys } from "../keys/open-keys.ts";
 import { readAccess } from "../store-session/store-session.ts";
 import { createEngine } from "../transfer/engine.ts";
@@ -46,6 +47,7 @@ const kept = z.object({
 });
 
 const RENEW_MS = LEASE_MS / 3;
+const CALL_MS = 30_000;
 /** Enough for claims and listings. */
 const CONNECTIONS = 4;
 const MEMORY_BYTES = 8 * 1024 * 1024;
@@ -61,6 +63,8 @@ export interface OpenBucket {
   calls: BucketCalls;
   records: RunRecords;
   access: StoreAccess;
+  /** Signatures by the clock and in the region that the store's answers told. */
+  source: DirectSource;
   createSource(): DirectSource;
   close(): Promise<void>;
 }
@@ -83,7 +87,8 @@ export async function openBucket(
     memoryBytes: MEMORY_BYTES,
     limitBytesPerSecond: 0,
     signerNow: source.now,
-    retrier: createRetrier(systemClock, config.durationMs("retry-for")),
+    // As with a hub that is away, whoever asks decides whether to wait.
+    retrier: createRetrier(systemClock, CALL_MS),
     idleMs: config.durationMs("stall-after"),
   });
   try {
@@ -103,7 +108,8 @@ export async function openBucket(
     aheadMs: source.aheadMs,
   };
   const calls = createBucketCalls(bench, at.signal);
-  return { calls, records: createRunRecords(calls, at.prefix), access, createSource, close: engine.close };
+  const records = createRunRecords(calls, at.prefix);
+  return { calls, records, access, source, createSource, close: engine.close };
 }
 
 /** @throws Fault PREFIX_OF_HUB, those of the store */
@@ -135,8 +141,10 @@ export async function openStandalone(
   const shown = `s3://${bucket}${prefix === "" ? "" : `/${prefix.replace(/\/$/, "")}`}`;
   const path = join(about.state, "standalone.json");
   const before = await readStateFile(path, kept);
-  const node = { id: before?.nodeId ?? randomUUID(), name: nodeName.parse(about.name) };
-  const { calls, records, access, createSource, close } = await openBucket(config, { bucket, prefix, signal });
+  // A node whose hub is gone goes on as the writer that the hub knew.
+  const nodeId = before?.nodeId ?? (await readCredential(about.state))?.nodeId ?? randomUUID();
+  const node = { id: nodeId, name: nodeName.parse(about.name) };
+  const { calls, records, access, source, createSource, close } = await openBucket(config, { bucket, prefix, signal });
   try {
     await assertNoHub(calls, { prefix, shown });
     const known = `${access.endpoint} ${bucket}`;
@@ -158,8 +166,10 @@ export async function openStandalone(
       packing: DEFAULT_PACKING,
     };
     const claims = createRunClaims({ calls, prefix, node, isConditional });
-    const source = createSource();
-    const hub = createStandaloneHub({ calls, records, claims, source, store, node, signal });
+    const assertFree = () => assertNoHub(calls, { prefix, shown });
+    const damaged = new Set<string>();
+    const parts = { calls, records, damaged, claims, source, store, node, assertNoHub: assertFree, signal };
+    const hub = createStandaloneHub(parts);
     const renewing = keepRenewing(claims);
     return {
       hub,

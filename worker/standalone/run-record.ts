@@ -1,6 +1,6 @@
 import { ADOPTED_EPOCH, storedManifest, type StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import { byNewest, epochClaim, type EpochClaim } from "#protocol/checkpoint/checkpoint.ts";
-import { Fault } from "#protocol/faults/fault.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { id, type RunName } from "#protocol/base/names.ts";
 import { OWN_FOLDERS } from "#protocol/checkpoint/keys.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
@@ -12,6 +12,8 @@ export interface RunRecord {
   claims: readonly EpochClaim[];
   /** Newest first. */
   checkpoints: readonly ListedCheckpoint[];
+  /** That any claim or manifest names, also one that cannot be read; 0 without any. */
+  highestEpoch: number;
 }
 
 /** As much of a checkpoint as its manifest's key and the listing say. */
@@ -30,7 +32,7 @@ const RECORD_NAME = /^([^/]+)\/(.+)-(trash|end)\.json$/;
 const LANES = 8;
 
 /** Reads a key below `manifests/RUN/`; null where it is none of a manifest. */
-export function readManifestName(name: string): Pick<ListedCheckpoint, "checkpointId" | "writerEpoch" | "step"> | null {
+function readManifestName(name: string): Pick<ListedCheckpoint, "checkpointId" | "writerEpoch" | "step"> | null {
   const match = MANIFEST_NAME.exec(name);
   const checkpointId = id.safeParse(match?.[3]);
   if (match === null || !checkpointId.success) return null;
@@ -60,13 +62,16 @@ export interface RunRecords {
 }
 
 const MOST_MANIFESTS = 64;
+/** A manifest with more is fetched each time: 64 of them would fill the memory of a node. */
+const MOST_KEPT_CHARACTERS = 128 * 1024;
 
 export function createRunRecords(calls: BucketCalls, prefix: string): RunRecords {
   const claims = new Map<string, EpochClaim>();
   const manifests = new Map<string, { manifest: StoredManifest; text: string }>();
   const seen = new Map<string, ListedCheckpoint>();
 
-  const readClaims = async (run: RunName): Promise<EpochClaim[]> => {
+  /** A claim that cannot be read keeps its number, and nobody from the others. */
+  const readClaims = async (run: RunName): Promise<{ claims: EpochClaim[]; highest: number }> => {
     const folder = `${prefix}${OWN_FOLDERS.claims}${run}/`;
     const keys: string[] = [];
     for await (const { key } of calls.list(folder)) if (CLAIM_NAME.test(key.slice(folder.length))) keys.push(key);
@@ -74,13 +79,16 @@ export function createRunRecords(calls: BucketCalls, prefix: string): RunRecords
       keys.filter((key) => !claims.has(key)),
       LANES,
       async (key) => {
-        const found = await calls.read(key);
+        const found = await readText(calls, key);
         const read = found === null ? null : epochClaim.safeParse(parseJson(found.text));
         if (read?.success === true && read.data.run === run) claims.set(key, read.data);
-        else throw new Fault("BAD_INPUT", { op: "claimEpoch", subject: key, detail: "it is no claim of this run" });
       },
     );
-    return keys.flatMap((key) => claims.get(key) ?? []).toSorted((a, b) => a.epoch - b.epoch);
+    const highest = keys.reduce(
+      (most, key) => Math.max(most, Number(CLAIM_NAME.exec(key.slice(folder.length))?.[1])),
+      0,
+    );
+    return { claims: keys.flatMap((key) => claims.get(key) ?? []).toSorted((a, b) => a.epoch - b.epoch), highest };
   };
 
   const listManifests = async (folder: string): Promise<ListedCheckpoint[]> => {
@@ -106,19 +114,23 @@ export function createRunRecords(calls: BucketCalls, prefix: string): RunRecords
       for (const one of newest) {
         if (!once.has(one.checkpointId) && !trashed.has(one.checkpointId)) once.set(one.checkpointId, one);
       }
-      return { claims: found, checkpoints: [...once.values()] };
+      const highestEpoch = listed.reduce((most, { writerEpoch }) => Math.max(most, writerEpoch), found.highest);
+      return { claims: found.claims, checkpoints: [...once.values()], highestEpoch };
     },
     manifest: async ({ key }) => {
       const known = manifests.get(key);
       if (known !== undefined) return known;
-      const found = await calls.read(key);
+      const found = await readText(calls, key);
       const read = found === null ? null : storedManifest.safeParse(parseJson(found.text));
       if (found === null || read === null || !read.success) {
         const detail =
-          found === null ? "its manifest is gone" : (read?.error?.issues[0]?.message ?? "it is no manifest");
+          found === null
+            ? "its manifest is gone, or is no text"
+            : (read?.error?.issues[0]?.message ?? "it is no manifest");
         throw new Fault("CHECKPOINT_INCOMPLETE", { op: "readCheckpoint", subject: key, detail });
       }
       const answer = { manifest: read.data, text: found.text };
+      if (found.text.length > MOST_KEPT_CHARACTERS) return answer;
       const [oldest] = manifests.keys();
       if (manifests.size >= MOST_MANIFESTS && oldest !== undefined) manifests.delete(oldest);
       manifests.set(key, answer);
@@ -129,6 +141,16 @@ export function createRunRecords(calls: BucketCalls, prefix: string): RunRecords
       return seen.get(checkpointId) ?? null;
     },
   };
+}
+
+/** Null also for what is no text, or more than any manifest. Faults: those of the store. */
+async function readText(calls: BucketCalls, key: string): Promise<{ text: string } | null> {
+  try {
+    return await calls.read(key);
+  } catch (error) {
+    if (isFault(error) && (error.code === "BAD_INPUT" || error.code === "TOO_LARGE")) return null;
+    throw error;
+  }
 }
 
 function parseJson(text: string): unknown {

@@ -1,33 +1,25 @@
-import { createHash } from "node:crypto";
 import { manifest as manifestSchema, type Manifest } from "#protocol/checkpoint/checkpoint.ts";
-import { isDamage } from "#protocol/checkpoint/damage.ts";
-import { attemptPrefix, manifestKey, parseDataKey } from "#protocol/checkpoint/keys.ts";
-import { isAdopted, type StoredManifest } from "#protocol/checkpoint/adopted.ts";
-import { Fault, isFault, toFault } from "#protocol/faults/fault.ts";
-import { HUB_FEATURES, MOST_KEPT, type KeptCheckpoint, type NodeStore } from "#protocol/wire/hello.ts";
+import { manifestKey } from "#protocol/checkpoint/keys.ts";
+import { Fault, toFault } from "#protocol/faults/fault.ts";
+import { HUB_FEATURES } from "#protocol/wire/hello.ts";
 import { runName, type NodeName, type RunName } from "#protocol/base/names.ts";
-import { nodeEvent } from "#protocol/wire/reports.ts";
 import { NO_THRESHOLDS } from "#protocol/links/probe.ts";
-import { assertAllListed, takeListed, wantedObjects } from "#storage/manifest/wanted-objects.ts";
 import type { RequestSource } from "#storage/signing/signing.ts";
-import { forEachOf } from "#protocol/base/for-each-of.ts";
 import type { Hub, HubClient } from "../hub-link/hub.ts";
-import type { BucketCalls } from "./bucket-calls.ts";
-import { chooseWanted, foundOf } from "./choose-checkpoint.ts";
-import { claimRun, type RunClaims } from "./claim-run.ts";
-import { lineOf, type RunRecords } from "./run-record.ts";
+import { claimRun, SURE_MS, type RunClaims } from "./claim-run.ts";
+import { answered } from "./hub-answers.ts";
+import { assertStored, choosingOf, readingCalls, sha256Of, type Reading } from "./reading-calls.ts";
 
 /**
  * Stands in the place of a hub over one bucket: a node that works alone asks it what it would ask a hub. Claims, keys, packs and
  * manifests lie in the bucket as a hub writes them, so a hub that is set up later finds them as its own.
  */
-export interface StandaloneParts {
-  calls: BucketCalls;
-  records: RunRecords;
+export interface StandaloneParts extends Reading {
   claims: RunClaims;
   source: RequestSource;
-  store: NodeStore;
   node: { id: string; name: NodeName };
+  /** @throws Fault PREFIX_OF_HUB: a hub keeps checkpoints under this prefix by now */
+  assertNoHub(): Promise<void>;
   signal: AbortSignal;
 }
 
@@ -35,27 +27,24 @@ export interface StandaloneParts {
 const REPORT_EVERY_MS = 5_000;
 /** Pieces of several nodes are joined by a hub alone. */
 const FEATURES = HUB_FEATURES.filter((feature) => feature !== "pieces");
-const LANES = 8;
-
-const sha256Of = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 /** @throws Fault BAD_INPUT */
 const needsHub = (op: string) => (): Promise<never> =>
   Promise.reject(new Fault("BAD_INPUT", { op, detail: "only a hub does that; this node works alone, with --to" }));
 
-type AnswerOf<Name extends keyof HubClient["node"]> = HubClient["node"][Name] extends
-  | { mutate: (...args: never[]) => Promise<infer Answer> }
-  | { query: (...args: never[]) => Promise<infer Answer> }
-  ? Answer
-  : never;
-/** Leaves out what is undefined, as what crosses a network does: the types of a hub's answers say so. */
-const answered = <Name extends keyof HubClient["node"]>(_call: Name, value: object): AnswerOf<Name> =>
-  JSON.parse(JSON.stringify(value)) as AnswerOf<Name>;
+/** What cannot be answered without the bucket: only these show whether it can be reached. */
+const ASKS_BUCKET: ReadonlySet<string> = new Set([
+  "claimEpoch",
+  "commit",
+  "findCheckpoint",
+  "readCheckpoint",
+  "listKept",
+]);
 
 /** Calls are turned into one Fault each, as those to a hub are. */
 export function createStandaloneHub(parts: StandaloneParts): Hub {
-  const client: HubClient = { node: { ...nodeCalls(parts), ...callsOfFleet(parts) } };
-  let isUp = false;
+  const client: HubClient = { node: { ...writingCalls(parts), ...readingCalls(parts), ...callsOfFleet(parts) } };
+  let isUp = true;
   return {
     // Nobody ever says anything: it stays open until the node ends.
     openStream: (_input, told) => {
@@ -68,28 +57,16 @@ export function createStandaloneHub(parts: StandaloneParts): Hub {
     ask: async (op, work) => {
       try {
         const result = await work(client, parts.signal);
-        isUp = true;
+        if (ASKS_BUCKET.has(op)) isUp = true;
         return result;
       } catch (error) {
         if (parts.signal.aborted) throw new Fault("CANCELLED", { op });
         const fault = toFault(error, { op });
-        isUp = fault.code !== "LINK_DOWN";
+        if (ASKS_BUCKET.has(op)) isUp = fault.retry !== "backoff";
         throw fault;
       }
     },
   };
-}
-
-/** Every named object is listed with its size and, where they can be compared, its ETag. Faults: those of `takeListed`, the store. */
-async function assertStored({ calls, store }: StandaloneParts, manifest: StoredManifest): Promise<void> {
-  const wanted = await wantedObjects(manifest, { isDue: () => false, take: () => Promise.resolve() });
-  const prefixes = isAdopted(manifest)
-    ? [manifest.origin.place]
-    : [...new Set([...wanted.keys()].map((key) => attemptPrefix(store.prefix, parseDataKey(store.prefix, key))))];
-  for (const prefix of prefixes) {
-    for await (const found of calls.list(prefix)) takeListed(wanted, found, { hasStableEtags: store.traits.trustEtag });
-  }
-  assertAllListed(wanted);
 }
 
 /** Writes the manifest where nothing lies yet, or the same, and reads it back. Faults: CONFLICT, CHECKSUM_MISMATCH, those of the store. */
@@ -102,11 +79,10 @@ async function writeManifest({ calls, store }: StandaloneParts, manifest: Manife
   if (written?.text !== text) throw new Fault(isNew ? "CHECKSUM_MISMATCH" : "CONFLICT", { op: "commit", subject: key });
 }
 
-/** What a node asks about its own runs and checkpoints. */
-function nodeCalls(parts: StandaloneParts) {
-  const { calls, records, claims, source, store, node } = parts;
-  const damaged = new Set<string>();
-  const choosingOf = async (run: RunName) => ({ records, record: await records.read(run), damaged });
+/** What a node asks to write its runs. */
+function writingCalls(parts: StandaloneParts) {
+  const { calls, claims, source, store, node } = parts;
+  const read = (run: RunName) => choosingOf(parts, run);
   return {
     hello: {
       mutate: async () =>
@@ -128,8 +104,9 @@ function nodeCalls(parts: StandaloneParts) {
           throw new Fault("BAD_INPUT", { op: "claimEpoch", subject: run, detail });
         }
         const name = runName.parse(run);
-        const choosing = await choosingOf(name);
-        return answered("claimEpoch", await claimRun(claims, { run: name, from, isLine, choosing }));
+        await parts.assertNoHub();
+        const wish = { run: name, from, isLine, read: () => read(name) };
+        return answered("claimEpoch", await claimRun(claims, wish));
       },
     },
     announce: {
@@ -148,78 +125,12 @@ function nodeCalls(parts: StandaloneParts) {
         const manifest = manifestSchema.parse(input.manifest);
         const text = JSON.stringify(manifest);
         await assertStored(parts, manifest);
-        // As late as can be: whoever took over meanwhile has its own epoch, and this node stops.
-        await claims.renew(manifest.run, manifest.writerEpoch);
+        const { run, writerEpoch } = manifest;
+        await claims.confirm(run, writerEpoch, 0);
         await writeManifest(parts, manifest, text);
+        // The store may have taken it long after it was sent.
+        await claims.confirm(run, writerEpoch, SURE_MS);
         return { sha256: sha256Of(text) };
-      },
-    },
-    findCheckpoint: {
-      query: async ({ run, ...wish }: Parameters<HubClient["node"]["findCheckpoint"]["query"]>[0]) => {
-        const name = runName.parse(run);
-        const chosen = await chooseWanted(await choosingOf(name), wish);
-        if (chosen === null) return null;
-        return answered("findCheckpoint", {
-          ...foundOf(name, chosen),
-          ...(wish.before !== undefined && { isBefore: true }),
-          ...(wish.role !== undefined && { role: wish.role }),
-        });
-      },
-    },
-    readCheckpoint: {
-      query: async ({ checkpointId }: { checkpointId: string }) => {
-        const listed = await records.find(checkpointId);
-        if (listed === null) throw new Fault("NOT_FOUND", { op: "readCheckpoint", subject: checkpointId });
-        const { manifest, text } = await records.manifest(listed);
-        return answered("readCheckpoint", { manifest, sha256: sha256Of(text), copies: [] });
-      },
-    },
-    confirmComplete: {
-      query: async ({ checkpointIds }: { checkpointIds: readonly string[] }) => {
-        const complete: string[] = [];
-        for (const id of new Set(checkpointIds)) {
-          const isThere = async () => {
-            const listed = damaged.has(id) ? null : await records.find(id);
-            if (listed === null) return false;
-            await assertStored(parts, (await records.manifest(listed)).manifest);
-            return true;
-          };
-          const is = await isThere().catch((error: unknown) => {
-            if (isFault(error)) return false;
-            throw error;
-          });
-          if (is) complete.push(id);
-        }
-        return { complete };
-      },
-    },
-    listKept: {
-      query: async ({ run }: { run: string }) => {
-        const name = runName.parse(run);
-        const { record } = await choosingOf(name);
-        const line = lineOf(record)
-          .filter(({ checkpointId }) => !damaged.has(checkpointId))
-          .slice(0, MOST_KEPT);
-        const kept: (KeptCheckpoint | undefined)[] = [];
-        await forEachOf([...line.entries()], LANES, async ([index, listed]) => {
-          const { manifest } = await records.manifest(listed);
-          const isWhole = manifest.role === undefined && (isAdopted(manifest) || manifest.doubt === undefined);
-          if (isWhole) kept[index] = { ...foundOf(name, { listed, manifest }), sizeBytes: manifest.sizeBytes };
-        });
-        return answered(
-          "listKept",
-          kept.filter((one) => one !== undefined),
-        );
-      },
-    },
-    record: {
-      mutate: async ({ events }: Parameters<HubClient["node"]["record"]["mutate"]>[0]) => {
-        for (const event of events.map((one) => nodeEvent.parse(one))) {
-          if (event.type !== "transfer-ended" || event.direction !== "download") continue;
-          if (event.damage !== undefined || (event.fault !== null && isDamage(event.fault.code)))
-            damaged.add(event.checkpointId);
-        }
-        return { acceptedThrough: events.at(-1)?.seq ?? 0 };
       },
     },
   };

@@ -8,13 +8,16 @@ import type { BucketCalls } from "./bucket-calls.ts";
 
 /** The right to write a run, held by this node in its bucket. */
 export interface Lease {
-  /** Whether another writer was seen since; then nothing is written any more. */
+  /** Set once another writer was seen; then nothing is written any more. */
   readonly lost: Fault | null;
   /** The epoch that the lease says. @throws Fault EPOCH_OVER when another writer has it, those of the store */
   setEpoch(epoch: number): Promise<void>;
-  /** Writes the lease again for another `LEASE_MS`. @throws Fault EPOCH_OVER when another writer has it, those of the store */
-  renew(): Promise<void>;
-  /** Lets the next writer begin at once. No faults. */
+  /**
+   * Writes the lease again where it was last written more than `olderMs` ago: until `LEASE_MS` nobody takes it.
+   * @throws Fault EPOCH_OVER when another writer has it, those of the store
+   */
+  renew(olderMs: number): Promise<void>;
+  /** Lets the next writer begin at once, and is not renewed any more. No faults. */
   giveBack(): Promise<void>;
 }
 
@@ -27,17 +30,16 @@ export interface LeaseParts {
   isConditional: boolean;
 }
 
-interface Held {
-  lease: WriterLease;
+interface Found {
+  /** Null: what lies there is no lease. */
+  lease: WriterLease | null;
   etag: string;
+  /** How long its writer may still write, by the store's clock alone; 0: nobody does. */
+  leftMs: number;
 }
 
-/** Returns what lies there; null where nothing does, or what is no lease. Faults: those of the store. */
-async function readLease({
-  calls,
-  prefix,
-  run,
-}: LeaseParts): Promise<{ lease: WriterLease | null; etag: string } | null> {
+/** Returns what lies there; null where nothing does. Faults: those of the store. */
+async function readLease({ calls, prefix, run }: LeaseParts): Promise<Found | null> {
   const found = await calls.read(writerLeaseKey(prefix, run));
   if (found === null) return null;
   let lease: WriterLease | null = null;
@@ -46,21 +48,20 @@ async function readLease({
   } catch {
     // Whatever it is, it is nobody's lease, and is written over.
   }
-  return { lease, etag: found.etag };
+  // When it was written the store says; a writer whose clock is wrong does not hold a run for longer.
+  const writtenAt = found.modifiedAtMs ?? lease?.renewedAt ?? 0;
+  const isGivenBack = lease === null || lease.by === "hub" || lease.until <= lease.renewedAt;
+  const leftMs = isGivenBack ? 0 : Math.max(0, Math.min(LEASE_MS, writtenAt + LEASE_MS - calls.now()));
+  return { lease, etag: found.etag, leftMs };
 }
 
-const overBy = (run: string, lease: WriterLease | null): Fault => {
-  const who = lease === null ? "somebody" : lease.by === "hub" ? "a hub" : visibleText(lease.node.name);
-  return new Fault("EPOCH_OVER", { op: "writer", subject: run, detail: `${who} writes it now` });
-};
+const writerOf = (lease: WriterLease | null): string =>
+  lease === null ? "somebody" : lease.by === "hub" ? "a hub" : visibleText(lease.node.name);
 
 /** @throws Fault RUN_IN_USE: another node wrote it less than `LEASE_MS` ago */
-function assertFree(lease: WriterLease | null, { run, node, calls }: LeaseParts): void {
-  if (lease === null || lease.node.id === node.id) return;
-  const leftMs = lease.until - calls.now();
-  if (leftMs <= 0) return;
-  const who = lease.by === "hub" ? "a hub" : visibleText(lease.node.name);
-  const detail = `${who} writes it; its lease ends in ${formatDuration(leftMs)} unless it is renewed`;
+function assertFree(found: Found | null, { run, node }: LeaseParts): void {
+  if (found === null || found.leftMs <= 0 || found.lease?.node.id === node.id) return;
+  const detail = `${writerOf(found.lease)} writes it; its lease ends in ${formatDuration(found.leftMs)} unless it is renewed`;
   throw new Fault("RUN_IN_USE", { op: "claimEpoch", subject: run, detail });
 }
 
@@ -68,48 +69,54 @@ function assertFree(lease: WriterLease | null, { run, node, calls }: LeaseParts)
  * Takes the lease of a run: where there is none, where the one that lies there has ended, or where it is this node's own.
  * @throws Fault RUN_IN_USE, those of the store
  */
-export async function takeLease(parts: LeaseParts, epoch: number): Promise<Lease> {
+export async function takeLease(parts: LeaseParts): Promise<Lease> {
   const { calls, prefix, run, node, isConditional } = parts;
   const key = writerLeaseKey(prefix, run);
-  const textOf = (lease: WriterLease) => JSON.stringify(lease);
-  const leaseFor = (wanted: number, until: number): WriterLease => ({
-    format: "tidemark.writer",
-    version: 1,
-    run,
-    epoch: wanted,
-    node,
-    by: "node",
-    renewedAt: calls.now(),
-    until,
-    nonce: randomUUID(),
-  });
-  const write = async (lease: WriterLease, over: string | null): Promise<Held | null> => {
+  const leaseFor = (epoch: number, isOver: boolean): WriterLease => {
+    const now = Math.round(calls.now());
+    const until = isOver ? now : now + LEASE_MS;
+    return {
+      format: "tidemark.writer",
+      version: 1,
+      run,
+      epoch,
+      node,
+      by: "node",
+      renewedAt: now,
+      until,
+      nonce: randomUUID(),
+    };
+  };
+  const write = async (lease: WriterLease, over: string | null) => {
     const condition = over === null ? ({ kind: "absent" } as const) : ({ kind: "version", etag: over } as const);
-    const etag = await calls.write(key, textOf(lease), isConditional ? condition : undefined);
-    return etag === null ? null : { lease, etag };
+    const startedMs = performance.now();
+    const etag = await calls.write(key, JSON.stringify(lease), isConditional ? condition : undefined);
+    return etag === null ? null : { lease, etag, startedMs };
   };
   const before = await readLease(parts);
-  assertFree(before?.lease ?? null, parts);
-  const taken = await write(leaseFor(epoch, calls.now() + LEASE_MS), before?.etag ?? null);
+  assertFree(before, parts);
+  const taken = await write(leaseFor(before?.lease?.epoch ?? 1, false), before?.etag ?? null);
   // Somebody was faster by a moment.
   if (taken === null) {
-    const other = await readLease(parts);
-    assertFree(other?.lease ?? null, parts);
+    assertFree(await readLease(parts), parts);
     throw new Fault("RUN_IN_USE", { op: "claimEpoch", subject: run, detail: "another node takes it at the same time" });
   }
   let held = taken;
   let lost: Fault | null = null;
+  let isOver = false;
   /** One write after the other: each is conditional on the one before. */
   let queue: Promise<unknown> = Promise.resolve();
-  const lose = (by: WriterLease | null): Fault => (lost ??= overBy(run, by));
-  const rewrite = async (wanted: number, until: () => number): Promise<void> => {
+  let renewing: Promise<void> | null = null;
+  const lose = (by: WriterLease | null): Fault =>
+    (lost ??= new Fault("EPOCH_OVER", { op: "writer", subject: run, detail: `${writerOf(by)} writes it now` }));
+  const rewrite = async (epoch: number): Promise<void> => {
     if (lost !== null) throw lost;
     if (!isConditional) {
-      const now = await readLease(parts);
-      if (now?.lease != null && now.lease.node.id !== node.id && now.lease.epoch > held.lease.epoch)
-        throw lose(now.lease);
+      const there = (await readLease(parts))?.lease ?? null;
+      const isOthers = there !== null && there.node.id !== node.id && there.epoch >= held.lease.epoch;
+      if (isOthers) throw lose(there);
     }
-    const next = await write(leaseFor(wanted, until()), held.etag);
+    const next = await write(leaseFor(epoch, isOver), held.etag);
     if (next === null) throw lose((await readLease(parts))?.lease ?? null);
     held = next;
   };
@@ -118,13 +125,23 @@ export async function takeLease(parts: LeaseParts, epoch: number): Promise<Lease
     queue = done.catch(() => undefined);
     return done;
   };
-  const forLong = () => calls.now() + LEASE_MS;
   return {
     get lost() {
       return lost;
     },
-    setEpoch: (wanted) => inTurn(() => rewrite(wanted, forLong)),
-    renew: () => inTurn(() => rewrite(held.lease.epoch, forLong)),
-    giveBack: () => inTurn(() => rewrite(held.lease.epoch, calls.now)).catch(() => undefined),
+    setEpoch: (epoch) => inTurn(() => rewrite(epoch)),
+    renew: (olderMs) => {
+      if (lost !== null) return Promise.reject(lost);
+      if (isOver || performance.now() - held.startedMs < olderMs) return Promise.resolve();
+      // While the link is down one waits, not one for each time that it was due.
+      renewing ??= inTurn(() => rewrite(held.lease.epoch)).finally(() => {
+        renewing = null;
+      });
+      return renewing;
+    },
+    giveBack: () => {
+      isOver = true;
+      return inTurn(() => rewrite(held.lease.epoch)).catch(() => undefined);
+    },
   };
 }

@@ -132,18 +132,32 @@ async function writeToHomes(stores: readonly OpenStore[], claim: EpochClaim): Pr
   return written;
 }
 
-/** @throws Fault RUN_IN_USE while a node that has no hub writes the run. A home that is away stands in nobody's way. */
-async function shutOutStandalone(hub: Hub, stores: readonly OpenStore[], claim: EpochClaim): Promise<void> {
+/**
+ * Returns the homes that a node without a hub has written to: they have to be read again. A home that is away stands in nobody's way.
+ * @throws Fault RUN_IN_USE while such a node writes the run
+ */
+async function shutOutStandalone(hub: Hub, stores: readonly OpenStore[], claim: EpochClaim): Promise<OpenStore[]> {
   const now = hub.now();
+  const written: OpenStore[] = [];
   for (const store of stores) {
     try {
-      await takeFromStandalone(store, claim, now);
-      await markPrefix(store, { url: hub.settings.publicUrl?.href ?? null, now });
+      // First the mark: no node begins to work alone there from now on.
+      await markPrefix(hub, store);
+      if (await takeFromStandalone(store, claim, now)) written.push(store);
     } catch (error) {
-      if (!isFault(error) || error.code === "RUN_IN_USE") throw error;
+      if (!isFault(error)) throw error;
+      if (error.code !== "RUN_IN_USE") continue;
+      // What it still writes is read at the next claim.
+      await hub.db.run.updateMany({ where: { name: claim.run }, data: { highestSeen: null } });
+      throw error;
     }
   }
+  return written;
 }
+
+const unlessFault = (error: unknown): void => {
+  if (!isFault(error)) throw error;
+};
 
 /** Writes the claim of this number. Returns the homes that have one of somebody else; none: it is ours. */
 async function claimInBucket({ hub, run, node, parent, isChosen, group }: Claim, epoch: number): Promise<OpenStore[]> {
@@ -161,7 +175,8 @@ async function claimInBucket({ hub, run, node, parent, isChosen, group }: Claim,
     claimedAt: hub.now(),
     ...(isChosen && { isChosen: true }),
   };
-  await shutOutStandalone(hub, stores, claimed);
+  const elsewhere = await shutOutStandalone(hub, stores, claimed);
+  if (elsewhere.length > 0) return elsewhere;
   const written = await writeToHomes(stores, claimed);
   return written.flatMap(({ store, isOurs }) => (isOurs ? [] : [store]));
 }
@@ -236,6 +251,8 @@ export async function claimEpoch(
       await requireSameWay({ hub, run, node });
       if (group !== undefined) return claimTogether({ hub, run, node }, { highestSeen, group, from });
       await requireFree({ hub, run, node }, await currentEpoch(hub.db, run));
+      // Also where the node goes on in its epoch: an earlier version of the hub left no mark. That it cannot be written bars nobody.
+      await markPrefix(hub, await hub.stores.open(node.profileId)).catch(unlessFault);
       if (isLine) return claimLine({ hub, run, node }, highestSeen);
       if (from === undefined) return withDoubtful(hub, run, await claimNewest({ hub, run, node }, highestSeen));
       const chosen = await chooseStart(hub.db, run, from);

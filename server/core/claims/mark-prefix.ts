@@ -12,6 +12,7 @@ import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { formatDuration } from "#protocol/base/units.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
 import { getObjectText, putObjectText } from "#storage/s3/objects.ts";
+import type { Hub } from "../api/hub.ts";
 import type { OpenStore } from "../api/ports/stores.ts";
 
 /** What a hub writes so that no node goes on alone beside it: a mark for the prefix, and the lease of each run that it takes over. */
@@ -20,9 +21,18 @@ const MOST_LEASE_BYTES = 64 * 1024;
 
 type Marked = Pick<OpenStore, "client" | "access" | "prefix">;
 
-/** Marks the prefix as kept by a hub, unless it is. @throws Fault those of the store */
-export async function markPrefix(store: Marked, { url, now }: { url: string | null; now: number }): Promise<void> {
+/** What each hub of this process has marked, so that it asks each bucket once. */
+const marked = new WeakMap<object, Set<string>>();
+
+/** Marks the prefix as kept by this hub, unless it is or this process has. @throws Fault those of the store */
+export async function markPrefix(hub: Pick<Hub, "db" | "settings" | "now">, store: Marked): Promise<void> {
   const { client, access, prefix } = store;
+  const known = marked.get(hub.db) ?? new Set();
+  marked.set(hub.db, known);
+  const place = `${access.endpoint} ${access.bucket} ${prefix}`;
+  if (known.has(place)) return;
+  const url = hub.settings.publicUrl?.href ?? null;
+  const now = hub.now();
   const mark: HubMark = { format: "tidemark.hub", version: 1, url, markedAt: now };
   const once = access.traits.conditionalWrites ? { ifNoneMatch: "*" as const } : {};
   try {
@@ -35,6 +45,7 @@ export async function markPrefix(store: Marked, { url, now }: { url: string | nu
   } catch (error) {
     if (!isFault(error) || error.code !== "ALREADY_EXISTS") throw error;
   }
+  known.add(place);
 }
 
 /** Returns the lease of a node that wrote the run without a hub; null where none did. */
@@ -49,16 +60,32 @@ async function readLease({ client, access, prefix }: Marked, run: EpochClaim["ru
   }
 }
 
+/** When a lease was seen first, by a clock that only goes up. */
+const seen = new Map<string, number>();
+const MOST_SEEN = 1_000;
+
+/** How long the writer of a lease may still write: nobody's clock but the hub's own counts. */
+function leftOf(lease: WriterLease): number {
+  if (lease.by === "hub" || lease.until <= lease.renewedAt) return 0;
+  const now = performance.now();
+  const since = seen.get(lease.nonce) ?? now;
+  const [oldest] = seen.keys();
+  if (seen.size >= MOST_SEEN && oldest !== undefined) seen.delete(oldest);
+  seen.set(lease.nonce, since);
+  return Math.max(0, since + LEASE_MS - now);
+}
+
 /**
- * Takes the run from a node that wrote it without a hub: its next commit is refused by its own look at the lease.
+ * Takes the run from a node that wrote it without a hub: its next commit is refused by its own look at the lease. Returns whether
+ * it wrote since a hub did, so that the bucket has to be read again.
  * @throws Fault RUN_IN_USE while that node holds its lease, those of the store
  */
-export async function takeFromStandalone(store: Marked, claim: EpochClaim, now: number): Promise<void> {
+export async function takeFromStandalone(store: Marked, claim: EpochClaim, now: number): Promise<boolean> {
   const { run, epoch, node } = claim;
   const lease = await readLease(store, run);
-  if (lease === null) return;
-  const leftMs = Math.min(lease.until - now, LEASE_MS);
-  if (lease.by === "node" && leftMs > 0 && lease.node.id !== node.id) {
+  if (lease === null) return false;
+  const leftMs = lease.node.id === node.id ? 0 : leftOf(lease);
+  if (leftMs > 0) {
     const detail = `${visibleText(lease.node.name)} writes it without a hub (--to); its lease ends in ${formatDuration(leftMs)} unless it is renewed`;
     throw new Fault("RUN_IN_USE", { op: "claimEpoch", subject: run, detail });
   }
@@ -66,4 +93,5 @@ export async function takeFromStandalone(store: Marked, claim: EpochClaim, now: 
   const { client, access, prefix } = store;
   const key = writerLeaseKey(prefix, run);
   await putObjectText(client, { bucket: access.bucket, key, text: JSON.stringify(taken) });
+  return lease.by === "node";
 }

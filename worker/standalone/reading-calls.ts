@@ -1,0 +1,135 @@
+import { createHash } from "node:crypto";
+import { isAdopted, type StoredManifest } from "#protocol/checkpoint/adopted.ts";
+import { isDamage } from "#protocol/checkpoint/damage.ts";
+import { attemptPrefix, parseDataKey } from "#protocol/checkpoint/keys.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import { forEachOf } from "#protocol/base/for-each-of.ts";
+import { runName, type RunName } from "#protocol/base/names.ts";
+import { MOST_KEPT, type KeptCheckpoint, type NodeStore } from "#protocol/wire/hello.ts";
+import { nodeEvent } from "#protocol/wire/reports.ts";
+import { assertAllListed, takeListed, wantedObjects } from "#storage/manifest/wanted-objects.ts";
+import type { HubClient } from "../hub-link/hub.ts";
+import type { BucketCalls } from "./bucket-calls.ts";
+import { chooseWanted, foundOf, type Choosing } from "./choose-checkpoint.ts";
+import { answered } from "./hub-answers.ts";
+import { lineOf, type ListedCheckpoint, type RunRecords } from "./run-record.ts";
+
+export interface Reading {
+  calls: BucketCalls;
+  records: RunRecords;
+  store: NodeStore;
+  /** Checkpoints of which this node found that they are not what was committed. */
+  damaged: Set<string>;
+}
+
+const LANES = 8;
+
+export const sha256Of = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+/** Returns what the bucket says of a run now. Faults: those of the store. */
+export const choosingOf = async ({ records, damaged }: Reading, run: RunName): Promise<Choosing> => ({
+  records,
+  record: await records.read(run),
+  damaged,
+});
+
+/** Every named object is listed with its size and, where they can be compared, its ETag. Faults: those of `takeListed`, the store. */
+export async function assertStored({ calls, store }: Reading, manifest: StoredManifest): Promise<void> {
+  const wanted = await wantedObjects(manifest, { isDue: () => false, take: () => Promise.resolve() });
+  const prefixes = isAdopted(manifest)
+    ? [manifest.origin.place]
+    : [...new Set([...wanted.keys()].map((key) => attemptPrefix(store.prefix, parseDataKey(store.prefix, key))))];
+  for (const prefix of prefixes) {
+    for await (const found of calls.list(prefix)) takeListed(wanted, found, { hasStableEtags: store.traits.trustEtag });
+  }
+  assertAllListed(wanted);
+}
+
+/** What a node asks about checkpoints, and what it tells of them. */
+export function readingCalls(parts: Reading) {
+  const { records, damaged } = parts;
+  /** Null: its manifest is gone, or cannot be read. */
+  const readable = async (listed: ListedCheckpoint): Promise<StoredManifest | null> => {
+    try {
+      return (await records.manifest(listed)).manifest;
+    } catch (error) {
+      if (isFault(error) && error.code === "CHECKPOINT_INCOMPLETE") return null;
+      throw error;
+    }
+  };
+  return {
+    findCheckpoint: {
+      query: async ({ run, ...wish }: Parameters<HubClient["node"]["findCheckpoint"]["query"]>[0]) => {
+        const name = runName.parse(run);
+        const chosen = await chooseWanted(await choosingOf(parts, name), wish);
+        if (chosen === null) return null;
+        return answered("findCheckpoint", {
+          ...foundOf(name, chosen),
+          ...(wish.before !== undefined && { isBefore: true }),
+          ...(wish.role !== undefined && { role: wish.role }),
+        });
+      },
+    },
+    readCheckpoint: {
+      query: async ({ checkpointId }: { checkpointId: string }) => {
+        const listed = await records.find(checkpointId);
+        if (listed === null) throw new Fault("NOT_FOUND", { op: "readCheckpoint", subject: checkpointId });
+        const { manifest, text } = await records.manifest(listed);
+        return answered("readCheckpoint", { manifest, sha256: sha256Of(text), copies: [] });
+      },
+    },
+    confirmComplete: {
+      query: async ({ checkpointIds }: { checkpointIds: readonly string[] }) => {
+        const complete: string[] = [];
+        for (const id of new Set(checkpointIds)) {
+          const isThere = async () => {
+            const known = damaged.has(id) ? null : await records.find(id);
+            if (known === null) return false;
+            const { manifest } = await records.manifest(known);
+            // As the bucket is now: it may lie in a hub's trash, or be gone.
+            const { checkpoints } = await records.read(manifest.run);
+            if (!checkpoints.some(({ checkpointId }) => checkpointId === id)) return false;
+            await assertStored(parts, manifest);
+            return true;
+          };
+          const is = await isThere().catch((error: unknown) => {
+            if (isFault(error)) return false;
+            throw error;
+          });
+          if (is) complete.push(id);
+        }
+        return { complete };
+      },
+    },
+    listKept: {
+      query: async ({ run }: { run: string }) => {
+        const name = runName.parse(run);
+        const { record } = await choosingOf(parts, name);
+        const line = lineOf(record)
+          .filter(({ checkpointId }) => !damaged.has(checkpointId))
+          .slice(0, MOST_KEPT);
+        const kept: (KeptCheckpoint | undefined)[] = [];
+        await forEachOf([...line.entries()], LANES, async ([index, listed]) => {
+          const manifest = await readable(listed);
+          if (manifest === null || manifest.role !== undefined) return;
+          if (!isAdopted(manifest) && manifest.doubt !== undefined) return;
+          kept[index] = { ...foundOf(name, { listed, manifest }), sizeBytes: manifest.sizeBytes };
+        });
+        return answered(
+          "listKept",
+          kept.filter((one) => one !== undefined),
+        );
+      },
+    },
+    record: {
+      mutate: async ({ events }: Parameters<HubClient["node"]["record"]["mutate"]>[0]) => {
+        for (const event of events.map((one) => nodeEvent.parse(one))) {
+          if (event.type !== "transfer-ended" || event.direction !== "download") continue;
+          if (event.damage !== undefined || (event.fault !== null && isDamage(event.fault.code)))
+            damaged.add(event.checkpointId);
+        }
+        return { acceptedThrough: events.at(-1)?.seq ?? 0 };
+      },
+    },
+  };
+}
