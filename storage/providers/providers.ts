@@ -1,6 +1,6 @@
 import type { StoreTraits } from "#protocol/wire/operations.ts";
 import type { FoundTraits } from "#protocol/wire/profiles.ts";
-import { provider as providerName, type Provider } from "#protocol/base/provider.ts";
+import type { Provider } from "#protocol/base/provider.ts";
 import { PROVIDERS } from "#protocol/base/provider-names.ts";
 import type { TemporaryPlace } from "#protocol/benchmarks/bench-key.ts";
 import type { PresetView } from "#protocol/wire/profile-views.ts";
@@ -12,9 +12,7 @@ import { SERVICES } from "./services.ts";
 export const PRESETS: ProviderEntries<Provider> = { ...SERVICES, ...OWN_SERVERS };
 
 /** The entries with their names, in the order of the table. */
-export const PROVIDER_ENTRIES: readonly (readonly [Provider, ProviderEntry])[] = Object.entries(PRESETS).map(
-  ([name, entry]) => [providerName.parse(name), entry],
-);
+export const PROVIDER_ENTRIES = Object.entries(PRESETS) as readonly (readonly [Provider, ProviderEntry])[];
 
 /** Where a store gives out temporary keys: of its provider, or at its own endpoint; null: nowhere that is known. */
 export function temporaryPlaceOf(profile: {

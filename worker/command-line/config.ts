@@ -4,9 +4,8 @@ import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { parseDuration, parseRate, parseSize } from "#protocol/wire/read-units.ts";
 import type { NetworkSettings } from "#storage/network/network.ts";
 import type { Rule } from "./cli.ts";
-import { STANDALONE, WITH_KEYS } from "./command-groups.ts";
 import type { CommandName } from "./commands.ts";
-import { envName, flagEntries, FLAGS, flagsOf, variablesOf, type FlagName } from "./flags.ts";
+import { envName, flagEntries, FLAGS, flagsRead, variablesOf, type FlagName } from "./flags.ts";
 import type { FlagSpec } from "./flag-spec.ts";
 import { unknownVariablesWarning } from "./unknown-variables.ts";
 import { readKeyFacts, type KeyFacts, type KeysFrom } from "./key-facts.ts";
@@ -66,15 +65,6 @@ export interface LayerEntry {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Keys are read with `--to` alone: a node with a hub does not end because of variables that its program uses. */
-function settingsOf(
-  command: CommandName,
-  { flags, env }: { flags: ReadonlyMap<FlagName, string[]>; env: Environment },
-): ReturnType<typeof flagsOf> {
-  const isAlone = STANDALONE.every((one) => one !== command) || flags.has("to") || (env[envName("to")] ?? "") !== "";
-  return flagsOf(command).filter(([name, { commands }]) => isAlone || flags.has(name) || commands !== WITH_KEYS);
-}
-
 /** @throws Fault BAD_INPUT naming the flag or variable whose value cannot be read. */
 export function resolveConfig(input: {
   command: CommandName;
@@ -84,7 +74,7 @@ export function resolveConfig(input: {
   layers?: Layers;
   keysFrom?: KeysFrom | null;
 }): Config {
-  const settings = settingsOf(input.command, input).map(([name, spec]) => resolveOne({ name, spec }, input));
+  const settings = flagsRead(input.command, input).map(([name, spec]) => resolveOne({ name, spec }, input));
   const byName = new Map(settings.map((setting) => [setting.name, setting]));
   const text = (name: FlagName) => byName.get(name)?.values[0] ?? null;
   const reading = <T>(name: FlagName, read: (value: string) => T): T | null => {

@@ -339,3 +339,15 @@ export const variablesOf = (name: string, spec: FlagSpec): readonly string[] =>
   spec.onlyFlag === true ? [] : [envName(name), ...(spec.alsoEnv ?? [])];
 export const flagsOf = (command: CommandName): [FlagName, FlagSpec][] =>
   flagEntries.filter(([, spec]) => spec.commands.includes(command));
+
+/**
+ * Returns the flags whose values count. Keys are read with `--to` alone: a node with a hub does not end because of variables that
+ * its program uses.
+ */
+export function flagsRead(
+  command: CommandName,
+  { flags, env }: { flags: ReadonlyMap<FlagName, string[]>; env: Readonly<Record<string, string | undefined>> },
+): [FlagName, FlagSpec][] {
+  const isAlone = STANDALONE.every((one) => one !== command) || flags.has("to") || (env[envName("to")] ?? "") !== "";
+  return flagsOf(command).filter(([name, { commands }]) => isAlone || flags.has(name) || commands !== WITH_KEYS);
+}
