@@ -11,7 +11,7 @@ import { ROOT } from "../stage/start-process.ts";
 
 const HUB = "https://hub.example.com";
 const ROWS: readonly (readonly [line: string, says: string])[] = [
-  ["agent", "--hub https://hub.example.com"],
+  ["agent", "--to s3://bucket/prefix, or --hub URL"],
   ["agent --hub nonsense", "an address looks like https://hub.example.com"],
   ["agent --hub http://hub.example.com", "--allow-http"],
   [`agent --hub ${HUB} /checkpoints`, "agent takes flags only"],
@@ -33,7 +33,9 @@ const ROWS: readonly (readonly [line: string, says: string])[] = [
   ["save . --step many", "a whole number"],
   ["save . --priority urgent", "low, normal or high"],
   ["save . --run a/b", "--run"],
-  ["save .", "--hub says where to save to"],
+  ["save .", "--hub or --to says where to save to"],
+  ["runs", "--to s3://bucket/prefix"],
+  ["runs --to /somewhere", "s3://bucket/prefix"],
   ["restore", "tidemark restore RUN[@STEP|@final] DIR"],
   ["restore llama@last x", "it is no run, or no run@step"],
   ["restore llama x --only [a", "a [ is never closed"],

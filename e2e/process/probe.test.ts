@@ -120,7 +120,9 @@ test("on a node that has joined, `tidemark probe` measures through the hub and l
     AWS_SECRET_ACCESS_KEY: stage.store.secretKey,
     TIDEMARK_ENDPOINT: stage.store.endpoint,
   };
-  const left = await runOnce(testedWorker(), ["ls", "-r", `s3://${stage.store.bucket}/_tidemark/`], { env: keys });
+  const left = await runOnce(testedWorker(), ["ls", "-r", `s3://${stage.store.bucket}/_tidemark/probe/`], {
+    env: keys,
+  });
   expect(left.stdout).toBe("");
 });
 

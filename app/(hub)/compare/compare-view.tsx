@@ -9,15 +9,24 @@ import { FaultNote } from "../../_hub/faults/fault-note.tsx";
 import { faultOf, notThere } from "../../_hub/faults/fault-of.ts";
 import { checkpointQuery } from "../../_hub/queries/queries.ts";
 import { useTitle } from "../../_hub/address/title.ts";
-import { ComparedPanel } from "../../_inspect/compared-panel.tsx";
 import { compareQuery, stepsQuery } from "../../_inspect/queries.ts";
 import { StepChoice } from "../../_inspect/step-choice.tsx";
 import { PageHead } from "../../_shell/page-head.tsx";
 import { Button, ButtonLink } from "../../_ui/controls/button.tsx";
 import { Empty, Panel } from "../../_ui/layout/panel.tsx";
+import { onItsWay } from "../../_ui/loading/on-demand.tsx";
 import { SkeletonRows } from "../../_ui/loading/skeleton.tsx";
 import { visibleText } from "../../_ui/text/visible-text.ts";
 import { formatBytes } from "../../_ui/text/sizes.ts";
+
+const ComparedPanel = onItsWay(
+  () => import("../../_inspect/compared-panel.tsx").then((module) => module.ComparedPanel),
+  () => (
+    <Panel label="Result">
+      <SkeletonRows rows={6} label="Looking into both" />
+    </Panel>
+  ),
+);
 
 const nameOf = ({ run, step }: Pick<CheckpointView, "run" | "step">): string =>
   `${visibleText(run)} step ${formatCount(step)}`;
