@@ -1,6 +1,6 @@
 export const HOUR_MS = 3_600_000;
 
-/** What a person typed for a join token, and for the lines to paste with it. */
+/** Input of the join token form, and of the commands to paste with the token. */
 export interface TokenDraft {
   profileId: string | null;
   uses: string;

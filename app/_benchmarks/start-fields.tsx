@@ -76,7 +76,7 @@ export function NodeFields({ form, onChange }: StartFieldsProps) {
 interface TargetFieldsProps extends StartFieldsProps {
   profiles: readonly ProfileView[];
   engines: readonly EngineName[];
-  /** What the chosen nodes lack for each engine; undefined until the hub has said it. */
+  /** Missing parts of each engine on the chosen nodes; undefined until the hub has answered. */
   needs: readonly EngineNeeds[] | undefined;
 }
 

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { useFormField } from "./use-form-field.ts";
 
 interface InlineFieldProps {
-  /** What the control is called to those who do not see where it stands. */
+  /** Name of the control for screen readers. */
   label: string;
   /** Where its value stands in the call that the form makes. */
   path: string;

@@ -1,7 +1,7 @@
 import type { SentCommand } from "#protocol/wire/send-command.ts";
 import { formatCount } from "#protocol/base/units.ts";
 
-/** What became of it, in a sentence: how many hear of it now, how many later, how many never. */
+/** Returns the result as a sentence: how many nodes get the command now, how many later, how many never. */
 export function sentWords(sent: readonly SentCommand[]): { tone: "safe" | "risk"; text: string } {
   const refused = sent.filter(({ fault }) => fault !== null).length;
   const now = sent.filter(({ fault, isConnected }) => fault === null && isConnected).length;

@@ -55,7 +55,7 @@ export function PlanChecks({ plan, node, also }: PlanChecksProps) {
       tone: plan.egress === "metered" ? "unknown" : "ok",
       text: `${formatBytes(plan.chosen.bytes * all.length)} in ${countWords(plan.requests * all.length, "read")}, ${cost === null ? EGRESS[plan.egress] : `${cost} by the price list${freeWords(plan.cost)}`}`,
     },
-    // What a node wrote itself it runs anyway.
+    // A node runs its own pickle files in any case.
     ...(plan.pickles === 0 || all.every(({ nodeId }) => nodeId === plan.checkpoint.nodeId)
       ? []
       : [

@@ -2,7 +2,7 @@ import { compileTensorPattern } from "#protocol/checkpoint/tensor-pattern.ts";
 import { kindAt, nameOfPlace, type ShownPlace } from "#protocol/checkpoint/place.ts";
 import type { RestoreCandidate, RestorePlan } from "#protocol/wire/views.ts";
 
-/** What a restore dialog is opened for. */
+/** The checkpoint and target that a restore dialog opens with. */
 export interface RestoreRequest {
   /** Null lets the person choose the run first. */
   checkpointId: string | null;

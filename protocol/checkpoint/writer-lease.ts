@@ -3,10 +3,10 @@ import { id, nodeName, runName, writerEpoch, type RunName } from "../base/names.
 import { OWN_FOLDERS } from "./keys.ts";
 
 /**
- * Who may write a run without a hub: one object for each run, taken and renewed by conditional writes, valid by the store's clock.
+ * Says who may write a run without a hub: one object for each run, taken and renewed by conditional writes, valid by the store's clock.
  * A hub that takes a run over writes it too (`by: "hub"`), so that a node which goes on alone is shut out.
  */
-export const writerLease = z.object({
+const writerLease = z.object({
   format: z.literal("tidemark.writer"),
   version: z.literal(1),
   run: runName,
@@ -22,6 +22,9 @@ export const writerLease = z.object({
 });
 export type WriterLease = z.infer<typeof writerLease>;
 
+/** Reads the text of an object; null where it is no lease. */
+export const readLeaseText = (text: string): WriterLease | null => readAs(writerLease, text);
+
 /** How long a writer that was not heard may still write. */
 export const LEASE_MS = 60_000;
 
@@ -31,7 +34,7 @@ export const writerLeaseKey = (prefix: string, run: RunName): string =>
 /**
  * The mark of a hub that keeps checkpoints under a prefix. No node writes there without it.
  */
-export const hubMark = z.object({
+const hubMark = z.object({
   format: z.literal("tidemark.hub"),
   version: z.literal(1),
   /** Where people find it; null where the hub was told none. */
@@ -39,5 +42,16 @@ export const hubMark = z.object({
   markedAt: z.number().int(),
 });
 export type HubMark = z.infer<typeof hubMark>;
+
+/** Reads the text of an object; null where it is no mark. */
+export const readMarkText = (text: string): HubMark | null => readAs(hubMark, text);
+
+function readAs<T>(schema: z.ZodType<T>, text: string): T | null {
+  try {
+    return schema.safeParse(JSON.parse(text)).data ?? null;
+  } catch {
+    return null;
+  }
+}
 
 export const hubMarkKey = (prefix: string): string => `${prefix}${OWN_FOLDERS.own}hub.json`;

@@ -2,7 +2,7 @@ import type { StoredExtent, StoredManifest } from "#protocol/checkpoint/adopted.
 import { Fault } from "#protocol/faults/fault.ts";
 import { storedBytes } from "#protocol/checkpoint/packing.ts";
 
-/** What an object that a manifest names has to be. */
+/** Size and ETag that an object has to have, as a manifest names it. */
 interface WantedObject {
   sizeBytes: number;
   etag: string;

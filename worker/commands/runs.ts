@@ -1,19 +1,18 @@
 import { OWN_FOLDERS } from "#protocol/checkpoint/keys.ts";
-import { writerLease, writerLeaseKey, type WriterLease } from "#protocol/checkpoint/writer-lease.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { runName, type RunName } from "#protocol/base/names.ts";
 import { formatBytes, formatCount, formatDuration } from "#protocol/base/units.ts";
 import { shownName, usage, type Verb } from "../command-line/verb.ts";
 import { newestOf } from "../standalone/choose-checkpoint.ts";
-import type { BucketCalls } from "../standalone/bucket-calls.ts";
+import { readLease } from "../standalone/writer-lease.ts";
 import { openBucket, readTo, type OpenBucket } from "../standalone/open-standalone.ts";
 
 interface ShownRun {
   run: RunName;
-  /** That the run goes on from; null without one. */
+  /** The step that the run goes on from; null without one. */
   newestStep: number | null;
   checkpoints: number;
-  /** Of the newest checkpoint. */
+  /** Size of the newest checkpoint. */
   sizeBytes: number | null;
   /** Epoch ms by the store's clock. */
   committedAt: number | null;
@@ -53,27 +52,19 @@ async function readRuns({ calls, records }: OpenBucket, prefix: string): Promise
     async (run) => {
       const record = await records.read(run);
       const newest = await newestOf({ records, record, damaged: new Set() });
-      const lease = await readWriter(calls, { prefix, run });
+      const found = await readLease({ calls, prefix, run });
+      const lease = found?.lease ?? null;
       shown.push({
         run,
         newestStep: newest?.listed.step ?? null,
         checkpoints: record.checkpoints.length,
         sizeBytes: newest?.manifest.sizeBytes ?? null,
         committedAt: newest?.listed.committedAt ?? null,
-        writer: lease === null ? null : { name: lease.node.name, isActive: lease.until > calls.now() },
+        writer: lease === null ? null : { name: lease.node.name, isActive: (found?.leftMs ?? 0) > 0 },
       });
     },
   );
   return shown.toSorted((a, b) => (b.committedAt ?? 0) - (a.committedAt ?? 0));
-}
-
-async function readWriter(calls: BucketCalls, at: { prefix: string; run: RunName }): Promise<WriterLease | null> {
-  const found = await calls.read(writerLeaseKey(at.prefix, at.run));
-  try {
-    return found === null ? null : (writerLease.safeParse(JSON.parse(found.text)).data ?? null);
-  } catch {
-    return null;
-  }
 }
 
 function lineOf({ run, newestStep, checkpoints, sizeBytes, committedAt, writer }: ShownRun, now: number): string {

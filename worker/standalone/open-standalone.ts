@@ -3,11 +3,10 @@ import { join } from "node:path";
 import * as z from "zod";
 import { Fault } from "#protocol/faults/fault.ts";
 import { DEFAULT_PACKING } from "#protocol/checkpoint/packing.ts";
-import { hubMark, hubMarkKey, LEASE_MS } from "#protocol/checkpoint/writer-lease.ts";
+import { hubMarkKey, LEASE_MS, readMarkText } from "#protocol/checkpoint/writer-lease.ts";
 import { id, nodeName, type NodeName } from "#protocol/base/names.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
 import type { NodeStore } from "#protocol/wire/hello.ts";
-import { chooseStore } from "#storage/signing/choose-store.ts";
 import { createDirectSource, type DirectSource } from "#storage/signing/direct-source.ts";
 import type { StoreAccess } from "#storage/signing/signing.ts";
 import { systemClock } from "../base/clock.ts";
@@ -42,7 +41,7 @@ export interface Standalone {
 
 const kept = z.object({
   nodeId: id,
-  /** Of the stores that were asked whether they keep to conditional writes. */
+  /** The answers of the stores that were asked whether they keep to conditional writes. */
   conditional: z.record(z.string().max(2048), z.boolean()),
 });
 
@@ -117,12 +116,8 @@ async function assertNoHub(calls: BucketCalls, place: { prefix: string; shown: s
   const key = hubMarkKey(place.prefix);
   const found = await calls.read(key);
   if (found === null) return;
-  let url: string | null = null;
-  try {
-    url = hubMark.safeParse(JSON.parse(found.text)).data?.url ?? null;
-  } catch {
-    // What it says does not matter: somebody marked the prefix.
-  }
+  // Whatever it says, somebody marked the prefix.
+  const url = readMarkText(found.text)?.url ?? null;
   const where = url === null ? "" : `it is at ${visibleText(url)}; `;
   const detail = `${where}where it is gone for good, remove its mark (tidemark rm ${place.shown}/_tidemark/hub.json) and start again`;
   throw new Fault("PREFIX_OF_HUB", { op: "--to", subject: place.shown, detail });
@@ -150,18 +145,13 @@ export async function openStandalone(
     const known = `${access.endpoint} ${bucket}`;
     const isConditional = before?.conditional[known] ?? (await detectConditions(calls, prefix));
     await writeStateFile(path, { nodeId: node.id, conditional: { ...before?.conditional, [known]: isConditional } });
-    const { traits } = chooseStore({
-      provider: config.text("provider"),
-      endpoint: config.text("endpoint"),
-      region: config.text("region"),
-    });
     const store: NodeStore = {
       profileId: PROFILE_ID,
       profileName: shown,
       bucket,
       endpoint: access.endpoint,
       prefix,
-      traits: { ...traits, conditionalWrites: isConditional },
+      traits: { ...access.traits, conditionalWrites: isConditional },
       ...(access.trust !== undefined && { trust: access.trust }),
       packing: DEFAULT_PACKING,
     };

@@ -45,7 +45,7 @@ export async function assertStored({ calls, store }: Reading, manifest: StoredMa
   assertAllListed(wanted);
 }
 
-/** What a node asks about checkpoints, and what it tells of them. */
+/** Answers what a node asks about checkpoints, and takes what it tells of them. */
 export function readingCalls(parts: Reading) {
   const { records, damaged } = parts;
   /** Null: its manifest is gone, or cannot be read. */

@@ -6,13 +6,13 @@ import { OWN_FOLDERS } from "#protocol/checkpoint/keys.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
 import type { BucketCalls } from "./bucket-calls.ts";
 
-/** What a bucket says of one run: who wrote it, and which checkpoints are complete. A checkpoint is complete when its manifest lies there. */
+/** The record of one run in its bucket: who wrote it, and which checkpoints are complete. A checkpoint is complete when its manifest lies there. */
 export interface RunRecord {
   /** By epoch, oldest first. */
   claims: readonly EpochClaim[];
   /** Newest first. */
   checkpoints: readonly ListedCheckpoint[];
-  /** That any claim or manifest names, also one that cannot be read; 0 without any. */
+  /** The highest epoch that any claim or manifest names, also one that cannot be read; 0 without any. */
   highestEpoch: number;
 }
 

@@ -32,7 +32,7 @@ const FEATURES = HUB_FEATURES.filter((feature) => feature !== "pieces");
 const needsHub = (op: string) => (): Promise<never> =>
   Promise.reject(new Fault("BAD_INPUT", { op, detail: "only a hub does that; this node works alone, with --to" }));
 
-/** What cannot be answered without the bucket: only these show whether it can be reached. */
+/** Calls that cannot be answered without the bucket: only these show whether it can be reached. */
 const ASKS_BUCKET: ReadonlySet<string> = new Set([
   "claimEpoch",
   "commit",
@@ -79,7 +79,7 @@ async function writeManifest({ calls, store }: StandaloneParts, manifest: Manife
   if (written?.text !== text) throw new Fault(isNew ? "CHECKSUM_MISMATCH" : "CONFLICT", { op: "commit", subject: key });
 }
 
-/** What a node asks to write its runs. */
+/** Answers what a node asks to write its runs. */
 function writingCalls(parts: StandaloneParts) {
   const { calls, claims, source, store, node } = parts;
   const read = (run: RunName) => choosingOf(parts, run);
@@ -136,7 +136,7 @@ function writingCalls(parts: StandaloneParts) {
   };
 }
 
-/** What a node asks because there are others, and what only a hub can do. */
+/** Answers what a node asks because there are others, and refuses what only a hub can do. */
 function callsOfFleet({ calls, claims, store, node }: StandaloneParts) {
   return {
     enrol: { mutate: needsHub("enrol") },

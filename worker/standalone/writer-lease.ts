@@ -3,7 +3,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import type { NodeName, RunName } from "#protocol/base/names.ts";
 import { formatDuration } from "#protocol/base/units.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
-import { LEASE_MS, writerLease, writerLeaseKey, type WriterLease } from "#protocol/checkpoint/writer-lease.ts";
+import { LEASE_MS, readLeaseText, writerLeaseKey, type WriterLease } from "#protocol/checkpoint/writer-lease.ts";
 import type { BucketCalls } from "./bucket-calls.ts";
 
 /** The right to write a run, held by this node in its bucket. */
@@ -39,15 +39,15 @@ interface Found {
 }
 
 /** Returns what lies there; null where nothing does. Faults: those of the store. */
-async function readLease({ calls, prefix, run }: LeaseParts): Promise<Found | null> {
+export async function readLease({
+  calls,
+  prefix,
+  run,
+}: Pick<LeaseParts, "calls" | "prefix" | "run">): Promise<Found | null> {
   const found = await calls.read(writerLeaseKey(prefix, run));
   if (found === null) return null;
-  let lease: WriterLease | null = null;
-  try {
-    lease = writerLease.safeParse(JSON.parse(found.text)).data ?? null;
-  } catch {
-    // Whatever it is, it is nobody's lease, and is written over.
-  }
+  // What is no lease is nobody's, and is written over.
+  const lease = readLeaseText(found.text);
   // When it was written the store says; a writer whose clock is wrong does not hold a run for longer.
   const writtenAt = found.modifiedAtMs ?? lease?.renewedAt ?? 0;
   const isGivenBack = lease === null || lease.by === "hub" || lease.until <= lease.renewedAt;

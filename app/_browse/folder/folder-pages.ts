@@ -10,7 +10,7 @@ export type BucketRow = ({ kind: "object" } & BucketObject) | { kind: "folder"; 
 /** Where a page is asked for. */
 export interface PageStart {
   cursor: string | null;
-  /** What it comes after, for when its cursor is over. */
+  /** Position behind the last row of the page before, for when the cursor has expired. */
   after: string | null;
 }
 

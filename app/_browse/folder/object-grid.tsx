@@ -20,7 +20,7 @@ interface ObjectGridProps extends RowHandling {
   rowAt: (index: number) => BucketRow | null;
   /** Rows on the screen: those that are missing are fetched. */
   onLook: (first: number, end: number) => void;
-  /** What every key begins with; left out of the names. */
+  /** Prefix of every key, which the names do not repeat. */
   prefix: string;
   /** The object that is shown beside the list. */
   openKey: string;

@@ -6,7 +6,7 @@ import type { BucketRow } from "./folder-pages.ts";
 import { ROW_HEIGHT, scrollTo } from "./tall-rows.ts";
 import type { ScrollWindow } from "./use-scroll-window.ts";
 
-/** What a list of rows is told to do with them. */
+/** Actions that a list carries out on its rows. */
 export interface RowHandling {
   selection: Selection;
   onSelect: (selection: Selection) => void;

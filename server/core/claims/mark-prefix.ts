@@ -3,7 +3,7 @@ import type { EpochClaim } from "#protocol/checkpoint/checkpoint.ts";
 import {
   hubMarkKey,
   LEASE_MS,
-  writerLease,
+  readLeaseText,
   writerLeaseKey,
   type HubMark,
   type WriterLease,
@@ -15,13 +15,13 @@ import { getObjectText, putObjectText } from "#storage/s3/objects.ts";
 import type { Hub } from "../api/hub.ts";
 import type { OpenStore } from "../api/ports/stores.ts";
 
-/** What a hub writes so that no node goes on alone beside it: a mark for the prefix, and the lease of each run that it takes over. */
+/** Writes what keeps nodes from going on alone beside a hub: a mark for the prefix, and the lease of each run that it takes over. */
 
 const MOST_LEASE_BYTES = 64 * 1024;
 
 type Marked = Pick<OpenStore, "client" | "access" | "prefix">;
 
-/** What each hub of this process has marked, so that it asks each bucket once. */
+/** Keeps what each hub of this process has marked, so that it asks each bucket once. */
 const marked = new WeakMap<object, Set<string>>();
 
 /** Marks the prefix as kept by this hub, unless it is or this process has. @throws Fault those of the store */
@@ -52,9 +52,8 @@ export async function markPrefix(hub: Pick<Hub, "db" | "settings" | "now">, stor
 async function readLease({ client, access, prefix }: Marked, run: EpochClaim["run"]): Promise<WriterLease | null> {
   try {
     const at = { bucket: access.bucket, key: writerLeaseKey(prefix, run), maxBytes: MOST_LEASE_BYTES };
-    return writerLease.safeParse(JSON.parse((await getObjectText(client, at)).text)).data ?? null;
+    return readLeaseText((await getObjectText(client, at)).text);
   } catch (error) {
-    if (error instanceof SyntaxError) return null;
     if (isFault(error) && (error.code === "NO_SUCH_KEY" || error.code === "NOT_FOUND")) return null;
     throw error;
   }

@@ -205,7 +205,7 @@ interface FolderToolsProps extends Pick<ReturnType<typeof usePlace>, "place" | "
   onList: () => void;
 }
 
-/** What can be done with the folder that is shown. */
+/** Shows the actions on the folder that is open. */
 function FolderTools(props: FolderToolsProps) {
   const { view, place, go, count, isTicked, onAll, onDownload, onSumUp, onList } = props;
   const whyNotDownload = useWhyNot("operator");
