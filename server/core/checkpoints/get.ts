@@ -2,6 +2,7 @@ import { MOST_METRICS } from "#protocol/base/bounded.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { attemptPrefix } from "#protocol/checkpoint/keys.ts";
 import { attemptId, runName } from "#protocol/base/names.ts";
+import type { Transaction } from "#prisma/open.ts";
 import type { CheckpointView } from "#protocol/wire/views.ts";
 import { adoptionView } from "./external/adoption-view.ts";
 import { copiesOf } from "../runs/copies-of.ts";
@@ -17,31 +18,39 @@ const FILES_LISTED = 1_000;
 const RESTORES_LISTED = 50;
 const CHECKS_LISTED = 10;
 
-/**
- * One checkpoint with its files (the first 1,000) and its restores.
- * @throws Fault NOT_FOUND
- */
-export async function getCheckpoint(hub: Hub, id: string): Promise<CheckpointView> {
-  const row = await hub.db.checkpoint.findUnique({
+/** Reads the rows of a checkpoint in one transaction, so that they agree. */
+async function readCheckpointRows(tx: Transaction, id: string) {
+  const row = await tx.checkpoint.findUnique({
     where: { id },
     include: { node: { select: { name: true } }, adoption: true },
   });
   if (row === null) throw new Fault("NOT_FOUND", { subject: "this checkpoint" });
-  const newest = await newestComplete(hub.db, row.run);
-  const epoch = await hub.db.epoch.findUnique({ where: { run_epoch: { run: row.run, epoch: row.writerEpoch } } });
-  const keeping = await findKeeping(hub.db, { checkpointId: id });
-  const restores = await hub.db.transfer.findMany({
+  const newest = await newestComplete(tx, row.run);
+  const epoch = await tx.epoch.findUnique({ where: { run_epoch: { run: row.run, epoch: row.writerEpoch } } });
+  const keeping = await findKeeping(tx, { checkpointId: id });
+  const restores = await tx.transfer.findMany({
     where: { checkpointId: id, direction: "download" },
     include: { node: { select: { name: true } } },
     orderBy: { createdAt: "desc" },
     take: RESTORES_LISTED,
   });
-  const checks = await hub.db.transfer.findMany({
+  const checks = await tx.transfer.findMany({
     where: { checkpointId: id, direction: { in: ["verify", "drill"] } },
     include: { node: { select: { name: true } } },
     orderBy: { createdAt: "desc" },
     take: CHECKS_LISTED,
   });
+  return { row, newest, epoch, keeping, restores, checks };
+}
+
+/**
+ * One checkpoint with its files (the first 1,000) and its restores.
+ * @throws Fault NOT_FOUND
+ */
+export async function getCheckpoint(hub: Hub, id: string): Promise<CheckpointView> {
+  const { row, newest, epoch, keeping, restores, checks } = await hub.db.$transaction((tx) =>
+    readCheckpointRows(tx, id),
+  );
   const files = await filesOf(hub, row);
   const at = { run: runName.parse(row.run), epoch: row.writerEpoch, attempt: attemptId.parse(row.attempt) };
   return {

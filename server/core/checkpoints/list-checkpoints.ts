@@ -18,41 +18,44 @@ export async function listCheckpoints(
   hub: Pick<Hub, "db" | "live">,
   { run, states, kept, steps = null, cursor, limit }: Asked,
 ): Promise<CheckpointPage> {
-  if ((await hub.db.run.count({ where: { name: run } })) === 0) throw new Fault("NOT_FOUND", { subject: run });
-  const after = cursor === null ? null : await hub.db.checkpoint.findUnique({ where: { id: cursor } });
-  if (cursor !== null && after?.run !== run) throw new Fault("NOT_FOUND", { subject: "the page before" });
-  const keeping = await findKeeping(hub.db, { run });
-  const byHand = [...keeping]
-    .filter(([, { isPinned, tags }]) => (kept === "pinned" ? isPinned : tags.length > 0))
-    .map(([id]) => id);
-  const found = await hub.db.checkpoint.findMany({
-    where: {
-      run,
-      ...(kept === null ? {} : { id: { in: byHand } }),
-      // Pieces that were joined are part of another row.
-      state: states.length === 0 ? { not: "joined" } : { in: states },
-      ...(steps === null ? {} : { step: { gte: BigInt(steps.from), lte: BigInt(steps.to) } }),
-      ...(after === null
-        ? {}
-        : {
-            OR: [
-              { writerEpoch: { lt: after.writerEpoch } },
-              { writerEpoch: after.writerEpoch, step: { lt: after.step } },
-              { writerEpoch: after.writerEpoch, step: after.step, announcedAt: { lt: after.announcedAt } },
-              {
-                writerEpoch: after.writerEpoch,
-                step: after.step,
-                announcedAt: after.announcedAt,
-                id: { lt: after.id },
-              },
-            ],
-          }),
-    },
-    include: { node: { select: { name: true } } },
-    orderBy: [{ writerEpoch: "desc" }, { step: "desc" }, { announcedAt: "desc" }, { id: "desc" }],
-    take: limit + 1,
+  // One transaction: what is the newest is told of the rows that are shown with it.
+  const { found, newest, keeping } = await hub.db.$transaction(async (tx) => {
+    if ((await tx.run.count({ where: { name: run } })) === 0) throw new Fault("NOT_FOUND", { subject: run });
+    const after = cursor === null ? null : await tx.checkpoint.findUnique({ where: { id: cursor } });
+    if (cursor !== null && after?.run !== run) throw new Fault("NOT_FOUND", { subject: "the page before" });
+    const keeping = await findKeeping(tx, { run });
+    const byHand = [...keeping]
+      .filter(([, { isPinned, tags }]) => (kept === "pinned" ? isPinned : tags.length > 0))
+      .map(([id]) => id);
+    const found = await tx.checkpoint.findMany({
+      where: {
+        run,
+        ...(kept === null ? {} : { id: { in: byHand } }),
+        // Pieces that were joined are part of another row.
+        state: states.length === 0 ? { not: "joined" } : { in: states },
+        ...(steps === null ? {} : { step: { gte: BigInt(steps.from), lte: BigInt(steps.to) } }),
+        ...(after === null
+          ? {}
+          : {
+              OR: [
+                { writerEpoch: { lt: after.writerEpoch } },
+                { writerEpoch: after.writerEpoch, step: { lt: after.step } },
+                { writerEpoch: after.writerEpoch, step: after.step, announcedAt: { lt: after.announcedAt } },
+                {
+                  writerEpoch: after.writerEpoch,
+                  step: after.step,
+                  announcedAt: after.announcedAt,
+                  id: { lt: after.id },
+                },
+              ],
+            }),
+      },
+      include: { node: { select: { name: true } } },
+      orderBy: [{ writerEpoch: "desc" }, { step: "desc" }, { announcedAt: "desc" }, { id: "desc" }],
+      take: limit + 1,
+    });
+    return { found, newest: await newestComplete(tx, run), keeping };
   });
-  const newest = await newestComplete(hub.db, run);
   const context = { newestId: newest?.id ?? null, moving: bytesMoving(hub.live), keeping };
   const rows = found.slice(0, limit).map((row) => checkpointRowOf(row, context));
   return { rows, nextCursor: found.length > limit ? (rows.at(-1)?.id ?? null) : null };

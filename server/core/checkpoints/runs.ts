@@ -5,6 +5,7 @@ import type { CheckpointKeeping } from "#protocol/retention/keeping.ts";
 import { NO_RISK } from "#protocol/wire/risk.ts";
 import type { EpochView, NodeRunView, RunRow, RunView } from "#protocol/wire/views.ts";
 import type { Checkpoint, Profile, Run } from "#prisma/client/client.ts";
+import type { Transaction } from "#prisma/open.ts";
 import type { Hub } from "../api/hub.ts";
 import { stateOf } from "../live/live-node.ts";
 import { nodeRowOf } from "../live/node-row.ts";
@@ -28,8 +29,8 @@ type StateSums = Record<CheckpointState, { count: number; bytes: number }>;
 const NO_SUMS = Object.fromEntries(CHECKPOINT_STATES.map((state) => [state, { count: 0, bytes: 0 }])) as StateSums;
 
 /** By run, how many checkpoints are in each state, and their bytes, added up by the database. `run` left out: of every run. */
-async function stateSums(hub: Pick<Hub, "db">, run?: string): Promise<Map<string, StateSums>> {
-  const rows = await hub.db.checkpoint.groupBy({
+async function stateSums(db: Pick<Transaction, "checkpoint">, run?: string): Promise<Map<string, StateSums>> {
+  const rows = await db.checkpoint.groupBy({
     by: ["run", "state"],
     where: run === undefined ? {} : { run },
     _count: { id: true },
@@ -83,7 +84,7 @@ export async function listRuns(hub: Hub): Promise<RunRow[]> {
   const { db } = hub;
   const runs = await db.run.findMany({ include: { profile: true }, orderBy: { createdAt: "desc" } });
   const newest = await newestOfEach(db);
-  const sums = await stateSums(hub);
+  const sums = await stateSums(db);
   return runs.map((run) => {
     const writer = hub.live.writers.get(run.name);
     return runRowOf(hub, run, {
@@ -120,26 +121,36 @@ async function askedBy(hub: Hub, run: string): Promise<RunView["askedBy"]> {
   return [...found.values()];
 }
 
-/** @throws Fault NOT_FOUND */
-export async function getRun(hub: Hub, name: string): Promise<RunView> {
-  const run = await hub.db.run.findUnique({ where: { name }, include: { profile: true } });
+/**
+ * Reads what the database knows of a run in one transaction: a checkpoint that becomes complete meanwhile is in all of it or in
+ * none of it.
+ * @throws Fault NOT_FOUND
+ */
+async function readRun(tx: Transaction, name: string) {
+  const run = await tx.run.findUnique({ where: { name }, include: { profile: true } });
   if (run === null) throw new Fault("NOT_FOUND", { subject: name });
-  const sums = (await stateSums(hub, name)).get(name) ?? NO_SUMS;
-  const facts = { epoch: await currentEpoch(hub.db, name), newest: await newestComplete(hub.db, name), sums };
-  const row = runRowOf(hub, run, facts);
-  const epochs = await hub.db.epoch.findMany({
+  const sums = (await stateSums(tx, name)).get(name) ?? NO_SUMS;
+  const facts = { epoch: await currentEpoch(tx, name), newest: await newestComplete(tx, name), sums };
+  const epochs = await tx.epoch.findMany({
     where: { run: name },
     include: { node: { select: { name: true } } },
     orderBy: { epoch: "desc" },
   });
-  const checkpoints = await hub.db.checkpoint.findMany({
+  const checkpoints = await tx.checkpoint.findMany({
     // Pieces that were joined are part of another row.
     where: { run: name, state: { not: "joined" } },
     include: { node: { select: { name: true } } },
     orderBy: [{ writerEpoch: "desc" }, { step: "desc" }, { announcedAt: "desc" }, { id: "desc" }],
     take: CHECKPOINTS_AT_FIRST,
   });
-  const keeping = await findKeeping(hub.db, { run: name });
+  return { run, facts, epochs, checkpoints, keeping: await findKeeping(tx, { run: name }) };
+}
+
+/** @throws Fault NOT_FOUND */
+export async function getRun(hub: Hub, name: string): Promise<RunView> {
+  const { run, facts, epochs, checkpoints, keeping } = await hub.db.$transaction((tx) => readRun(tx, name));
+  const { sums } = facts;
+  const row = runRowOf(hub, run, facts);
   const handed = run.handedToId === null ? null : (hub.live.nodes.get(run.handedToId) ?? null);
   const context = { newestId: row.newestCheckpointId, moving: bytesMoving(hub.live), keeping };
   return {
