@@ -168,6 +168,12 @@ async function run(invocation: Invocation): Promise<number> {
         const { saveCheckpoint } = await import("./commands/save-command.ts");
         return saveCheckpoint({ ...verb, goodbyeMs: goodbyeWithin(GRACE_MS), platform: platformFacts(process.env) });
       });
+    case "restore":
+      return runStoppable(invocation, terminal, async (verb) => {
+        const { restoreRun } = await import("./commands/restore-command.ts");
+        const platform = platformFacts(process.env);
+        return withinMemory(verb.config, () => restoreRun({ ...verb, goodbyeMs: goodbyeWithin(GRACE_MS), platform }));
+      });
     case "bench":
       return runStoppable(invocation, terminal, async (verb) => {
         const { benchEngines } = await import("./commands/bench-engines.ts");
@@ -186,7 +192,6 @@ async function run(invocation: Invocation): Promise<number> {
 
 const VERBS = {
   runs: async () => (await import("./commands/runs.ts")).showRuns,
-  restore: async () => (await import("./commands/restore-command.ts")).restoreRun,
   pause: async () => (await import("./commands/steer-command.ts")).steerUploads("pause"),
   resume: async () => (await import("./commands/steer-command.ts")).steerUploads("resume"),
   retry: async () => (await import("./commands/steer-command.ts")).steerUploads("retry"),

@@ -1,70 +1,19 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runName } from "#protocol/base/names.ts";
 import { keysInEnv } from "../stage/keys-in-env.ts";
+import { closeAlone, folderOf, openAlone, startAlone, type Alone } from "../stage/open-alone.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { addProfile, addToken } from "../stage/provision.ts";
 import { runOnce } from "../stage/run-once.ts";
-import { type RunningStore, startStore } from "../stage/start-store.ts";
-import { startWorker, testedWorker } from "../stage/start-worker.ts";
+import { testedWorker } from "../stage/start-worker.ts";
 import { readLog, setClock } from "../stage/store-control.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { hashFolder, writeCheckpoint } from "../stage/write-checkpoint.ts";
 import type { RunningProcess } from "../stage/start-process.ts";
 
 /** `--to`: one node and a bucket, without a hub; and a hub later that finds all of it. */
-
-interface Alone {
-  dir: string;
-  store: RunningStore;
-  started: RunningProcess[];
-}
-
-async function openAlone(flags: string[] = []): Promise<Alone> {
-  const dir = mkdtempSync(join(tmpdir(), "tidemark-alone-"));
-  const store = await startStore({ dataDir: join(dir, "store"), control: "alone-control-token", flags });
-  return { dir, store, started: [] };
-}
-
-async function closeAlone({ dir, store, started }: Alone): Promise<void> {
-  await Promise.all(started.map((one) => one.stop()));
-  await store.stop();
-  rmSync(dir, { recursive: true, force: true });
-}
-
-interface Node {
-  name: string;
-  run: string;
-  prefix: string;
-  program?: string;
-  flags?: string[];
-  store?: RunningStore;
-}
-
-const folderOf = ({ dir }: Alone, name: string): string => {
-  const folder = join(dir, "nodes", name, "checkpoints");
-  mkdirSync(folder, { recursive: true });
-  return folder;
-};
-
-/** Starts `tidemark run` (with a script for node) or `tidemark agent` without a hub. */
-async function start(alone: Alone, node: Node): Promise<RunningProcess> {
-  const { name, run, prefix, program, flags = [] } = node;
-  const worker = await startWorker({
-    hubUrl: null,
-    stateDir: join(alone.dir, "nodes", name, "state"),
-    name,
-    run,
-    watch: folderOf(alone, name),
-    flags: ["--to", `s3://${alone.store.bucket}/${prefix}`, "--settle", "200ms", ...flags],
-    ...(program !== undefined && { program: [process.execPath, "-e", program] }),
-    env: keysInEnv(alone.store),
-  });
-  alone.started.push(worker);
-  return worker;
-}
 
 const said = (worker: { lines: readonly string[] }): string => worker.lines.join("\n");
 const write = (folder: string, step: number): string =>
@@ -97,24 +46,24 @@ describe("alone", () => {
     let first: RunningProcess | null = null;
     for (const step of [10, 20]) {
       write(before, step);
-      first = await start(alone, { ...at, name: "first", program: TELL });
+      first = await startAlone(alone, { ...at, name: "first", program: TELL });
       expect(await first.exited).toMatchObject({ code: 0 });
     }
     if (first === null) throw new Error("nothing was started");
     expect(said(first)).toContain(`alone: checkpoints go to s3://${alone.store.bucket}/ckpts`);
     expect(await stepsIn(alone, "ckpts")).toEqual([["llama", 20, 2]]);
 
-    const second = await start(alone, { ...at, name: "second", program: TELL });
+    const second = await startAlone(alone, { ...at, name: "second", program: TELL });
     expect(await second.exited).toMatchObject({ code: 0 });
     const after = folderOf(alone, "second");
     expect(said(second)).toContain(`from 20 at ${join(after, "checkpoint-20")}`);
     expect(hashFolder(join(after, "checkpoint-20"))).toEqual(hashFolder(join(before, "checkpoint-20")));
 
-    const chosen = await start(alone, { ...at, name: "third", program: TELL, flags: ["--from", "10"] });
+    const chosen = await startAlone(alone, { ...at, name: "third", program: TELL, flags: ["--from", "10"] });
     expect(await chosen.exited).toMatchObject({ code: 0 });
     expect(said(chosen)).toContain("from 10 at ");
     // What a person went back behind is not the newest any more.
-    const fourth = await start(alone, { ...at, name: "fourth", program: TELL });
+    const fourth = await startAlone(alone, { ...at, name: "fourth", program: TELL });
     expect(await fourth.exited).toMatchObject({ code: 0 });
     expect(said(fourth)).toContain("from 10 at ");
   });
@@ -122,10 +71,10 @@ describe("alone", () => {
   test("a second writer is told who writes, takes over when the lease has ended, and shuts the first out", async () => {
     const at = { run: "two", prefix: "leased" };
     const own = folderOf(alone, "owner");
-    const owner = await start(alone, { ...at, name: "owner" });
+    const owner = await startAlone(alone, { ...at, name: "owner" });
     write(own, 5);
     await waitUntil("step 5 is complete", async () => (await stepsIn(alone, "leased")).length === 1);
-    const heir = await start(alone, { ...at, name: "heir", program: TELL });
+    const heir = await startAlone(alone, { ...at, name: "heir", program: TELL });
     await waitUntil("it is told who writes", () => said(heir).includes("owner writes it"));
     process.kill(owner.pid, "SIGSTOP");
     await setClock(alone.store, 120_000);
@@ -164,7 +113,7 @@ describe("alone", () => {
     const at = { run: "torn", prefix: "torn" };
     for (const step of [1, 2]) {
       write(folderOf(alone, "whole"), step);
-      const first = await start(alone, { ...at, name: "whole", program: TELL });
+      const first = await startAlone(alone, { ...at, name: "whole", program: TELL });
       expect(await first.exited).toMatchObject({ code: 0 });
     }
     const data = (await readLog(alone.store)).filter(({ key }) => key.startsWith("torn/runs/"));
@@ -173,7 +122,7 @@ describe("alone", () => {
     const place = `s3://${alone.store.bucket}/${last ?? ""}`;
     const removed = await runOnce(testedWorker(), ["rm", place], { env: keysInEnv(alone.store) });
     expect(removed).toMatchObject({ code: 0 });
-    const next = await start(alone, { ...at, name: "next", program: TELL });
+    const next = await startAlone(alone, { ...at, name: "next", program: TELL });
     expect(await next.exited).toMatchObject({ code: 0 });
     expect(said(next)).toContain("from 1 at ");
     expect(readdirSync(folderOf(alone, "next")).filter((name) => !name.startsWith("."))).toHaveLength(1);
@@ -202,10 +151,10 @@ test("without conditional writes it says so, and the later writer's epoch counts
   try {
     const at = { run: "loose", prefix: "loose" };
     write(folderOf(alone, "one"), 3);
-    const first = await start(alone, { ...at, name: "one", program: TELL });
+    const first = await startAlone(alone, { ...at, name: "one", program: TELL });
     expect(await first.exited).toMatchObject({ code: 0 });
     expect(said(first)).toContain("does not keep to conditional writes");
-    const second = await start(alone, { ...at, name: "other", program: TELL });
+    const second = await startAlone(alone, { ...at, name: "other", program: TELL });
     expect(await second.exited).toMatchObject({ code: 0 });
     expect(said(second)).toContain("from 3 at ");
   } finally {
@@ -229,7 +178,7 @@ describe("a hub later", () => {
     const at = { run: "grows", prefix: "mine" };
     for (const step of [1, 2]) {
       write(folderOf(alone, "pioneer"), step);
-      const pioneer = await start(alone, { ...at, name: "pioneer", program: TELL });
+      const pioneer = await startAlone(alone, { ...at, name: "pioneer", program: TELL });
       expect(await pioneer.exited).toMatchObject({ code: 0 });
     }
 
@@ -258,14 +207,14 @@ describe("a hub later", () => {
     expect(await again.exited).toMatchObject({ code: 0 });
     expect((await complete()).toSorted((a, b) => a - b)).toEqual([1, 2, 3]);
 
-    const refused = await start(alone, { ...at, name: "stray", program: TELL });
+    const refused = await startAlone(alone, { ...at, name: "stray", program: TELL });
     expect(await refused.exited).toMatchObject({ code: 4 });
     expect(said(refused)).toContain("A hub keeps checkpoints under this prefix");
     const mark = `s3://${stage.store.bucket}/mine/_tidemark/hub.json`;
     expect(said(refused)).toContain(`tidemark rm ${mark}`);
     const removed = await runOnce(testedWorker(), ["rm", mark], { env: keysInEnv(stage.store) });
     expect(removed).toMatchObject({ code: 0 });
-    const last = await start(alone, { ...at, name: "stray", program: TELL });
+    const last = await startAlone(alone, { ...at, name: "stray", program: TELL });
     expect(await last.exited).toMatchObject({ code: 0 });
     expect(said(last)).toContain("from 3 at ");
     expect(hashFolder(join(folderOf(alone, "stray"), "checkpoint-3"))).toEqual(

@@ -39,6 +39,10 @@ export interface AgentCommand {
   /** Longest time for the last words to the hub. */
   goodbyeMs: number;
   platform: PlatformFacts;
+  /** Folder of the state, where it is not the one of the settings. It exists. */
+  state?: string;
+  /** Reads the bucket of `--to` and writes nothing there. */
+  readsOnly?: true;
   /** Runs are put in place, by what goes on beside the worker, before anything of them is captured. */
   preparesRuns?: boolean;
   /** Where a program that runs as another user reaches this worker. */
@@ -57,7 +61,7 @@ export interface Place {
 export async function runAgent(command: AgentCommand, beside: Beside = untilAsked): Promise<void> {
   const { config, terminal } = command;
   const options = readAgentOptions(config);
-  const state = await stateOfWorker(command);
+  const state = command.state ?? (await stateOfWorker(command));
   const facts = await readFacts({ labels: config.list("label"), ...command.platform });
   const unlock = await lockFolder(state);
   const narrator = createNarrator(terminal);

@@ -14,7 +14,7 @@ import { createHubSource } from "../hub-link/hub-source.ts";
 import { connectHub, type Hub } from "../hub-link/hub.ts";
 import { readCredential, type Held } from "../hub-link/node-credential.ts";
 import { rotateCredential, takeOther } from "../hub-link/rotate-credential.ts";
-import { openStandalone } from "../standalone/open-standalone.ts";
+import { openStandalone, type Standalone } from "../standalone/open-standalone.ts";
 
 /** Whom a worker asks: its hub, or over a bucket alone what stands in its place. Nothing else in the worker knows which. */
 export interface Joined extends Pick<AgentParts, "hub" | "credential" | "createSource" | "rotate" | "secret"> {
@@ -28,6 +28,7 @@ interface Joining {
   terminal: Terminal;
   signal: AbortSignal;
   platform: Pick<PlatformFacts, "imdsUrl">;
+  readsOnly?: true;
 }
 
 interface JoinParts {
@@ -90,27 +91,17 @@ async function isKnown(hub: Hub, facts: NodeFacts): Promise<boolean> {
 }
 
 async function joinBucket(
-  { config, terminal, signal }: Joining,
+  { config, terminal, signal, readsOnly }: Joining,
   { options, state, to }: JoinParts & { to: string },
 ): Promise<Joined> {
   const lifetime = new AbortController();
   // Only at the start: what is said last is said after the signal of the command.
   const end = () => lifetime.abort();
   signal.addEventListener("abort", end, { once: true });
-  const about = { to, name: options.name, state, signal: lifetime.signal };
+  const about = { to, name: options.name, state, signal: lifetime.signal, ...(readsOnly === true && { readsOnly }) };
   const standalone = await openStandalone(config, about).finally(() => signal.removeEventListener("abort", end));
-  const { hub, node, place, isConditional } = standalone;
-  terminal.say(`This is ${node.name}, alone: checkpoints go to ${place} with the keys of this machine.`, {
-    type: "alone",
-    node: node.name,
-    place,
-    isConditional,
-  });
-  if (!isConditional) {
-    const sentence =
-      "This store does not keep to conditional writes: two nodes that write one run at the same time are told apart afterwards, by their epochs; nothing is overwritten.";
-    terminal.say(sentence, { type: "note", sentence });
-  }
+  const { hub, node, place } = standalone;
+  if (readsOnly !== true) sayAlone(terminal, standalone);
   return {
     hub,
     credential: { hub: place, credential: "", ...node },
@@ -122,4 +113,18 @@ async function joinBucket(
       await standalone.close();
     },
   };
+}
+
+function sayAlone(terminal: Terminal, { node, place, isConditional }: Standalone): void {
+  terminal.say(`This is ${node.name}, alone: checkpoints go to ${place} with the keys of this machine.`, {
+    type: "alone",
+    node: node.name,
+    place,
+    isConditional,
+  });
+  if (!isConditional) {
+    const sentence =
+      "This store does not keep to conditional writes: two nodes that write one run at the same time are told apart afterwards, by their epochs; nothing is overwritten.";
+    terminal.say(sentence, { type: "note", sentence });
+  }
 }

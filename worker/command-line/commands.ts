@@ -30,9 +30,9 @@ export const COMMANDS = {
     more: "The worker of this machine does it when one runs; otherwise this command does it alone, with --hub and --token, or with --to. Ends when it is safe, with 0; with --no-wait when it is captured, after which the program may go on and overwrite it.",
   },
   restore: {
-    usage: "tidemark restore RUN[@STEP|@final] DIR",
+    usage: "tidemark restore RUN[@STEP|@final] DIR [--to s3://BUCKET/PREFIX]",
     says: "Put the newest complete checkpoint of a run (or that of one step, or its final model) at DIR, verified, all of it or nothing.",
-    more: "Asks the worker of this machine, which restores the runs that it writes. A folder that is there stays until the new one is whole, and is kept beside it when it is not in the bucket byte for byte. When the newest checkpoint turns out damaged the one before it is taken, and that is said.",
+    more: "Asks the worker of this machine, which restores the runs that it writes. With --to it reads the bucket itself, also one that a hub keeps: no worker, no hub, and nothing in the bucket changes. A folder that is there stays until the new one is whole, and is kept beside it when it is not in the bucket byte for byte. When the newest checkpoint turns out damaged the one before it is taken, and that is said.",
   },
   runs: {
     usage: "tidemark runs --to s3://BUCKET/PREFIX",
@@ -41,10 +41,10 @@ export const COMMANDS = {
     more: "It reads the bucket with keys as cp finds them; no hub and no worker is asked.",
   },
   status: {
-    usage: "tidemark status",
+    usage: "tidemark status [--to s3://BUCKET/PREFIX]",
     most: 0,
     says: "Show what is not safe yet on this machine, how long that will take, and whether the uplink keeps up.",
-    more: "Without a worker it shows the queue that waits in the state folder, and ends with 3.",
+    more: "Without a worker it shows the queue that waits in the state folder and, with --to, the runs of the bucket, and ends with 3.",
   },
   pause: {
     usage: "tidemark pause [RUN[@STEP]]",

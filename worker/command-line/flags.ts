@@ -22,7 +22,7 @@ const COPYING = ["cp", "sync"] as const;
 /** They speak to the worker of this machine. */
 const ASKING = ["save", "restore", "status", "pause", "resume", "retry", "cancel"] as const;
 const MOVING = [...WORKING, ...COPYING] as const;
-const READING = [...MOVING, "check", "cat"] as const;
+const READING = [...MOVING, "check", "cat", "restore"] as const;
 const FILTERED = [...COPYING, "check", "ls", "rm"] as const;
 
 export const FLAGS = {
@@ -31,7 +31,7 @@ export const FLAGS = {
     kind: "text",
     commands: [...STANDALONE, "runs"],
     value: "PLACE",
-    says: "Without a hub: the bucket and prefix that checkpoints go to, s3://bucket/prefix or rclone:REMOTE:bucket/prefix, with keys as cp finds them.",
+    says: "Without a hub: the bucket and prefix where checkpoints lie, s3://bucket/prefix or rclone:REMOTE:bucket/prefix, with keys as cp finds them.",
   },
   token: {
     kind: "secret",
@@ -170,14 +170,14 @@ export const FLAGS = {
   },
   "retry-for": {
     kind: "duration",
-    commands: [...WORKING, "save", ...STORE, "bench", "runs"],
+    commands: [...STANDALONE, ...STORE, "bench", "runs"],
     value: "TIME",
     default: "15m",
     says: "Give up when nothing moved for this long (the agent queues it again).",
   },
   "stall-after": {
     kind: "duration",
-    commands: [...WORKING, "save", ...STORE, "probe", "bench", "runs"],
+    commands: [...STANDALONE, ...STORE, "probe", "bench", "runs"],
     value: "TIME",
     default: "15s",
     notZero: "a time above 0, or every connection would be given up at once",

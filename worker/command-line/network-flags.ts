@@ -1,8 +1,8 @@
-import { KEYED, WORKING } from "./command-groups.ts";
+import { KEYED, STANDALONE } from "./command-groups.ts";
 import type { FlagSpec } from "./flag-spec.ts";
 
 /** They open connections. */
-const CONNECTING = [...WORKING, "save", ...KEYED, "runs"] as const;
+const CONNECTING = [...STANDALONE, ...KEYED, "runs"] as const;
 
 /** The rows of the one table of flags that are about proxies and authorities. */
 export const NETWORK_FLAGS = {

@@ -7,12 +7,15 @@ import {
   type DiskPoint,
   type RestorePoint,
 } from "#protocol/checkpoint/continue-words.ts";
-import { runName } from "#protocol/base/names.ts";
+import { runName, type RunName } from "#protocol/base/names.ts";
 import { MOST_POINTS } from "#protocol/wire/hello.ts";
 import type { Capture } from "../capture/capture.ts";
 import type { SafePoint } from "../capture/ledger-books.ts";
 import { shownName, type Verb } from "../command-line/verb.ts";
+import type { Config } from "../command-line/config.ts";
 import { joinHub } from "../hub-link/joined-hub.ts";
+import { openBucket, readTo } from "../standalone/open-standalone.ts";
+import { readPoints } from "../standalone/reading-calls.ts";
 import { isUnsafe } from "../upload/backlog.ts";
 
 /** `tidemark status` without a worker must not wait for a hub that hangs. */
@@ -29,8 +32,8 @@ interface Books {
 /** What the runs of this node can be continued from, and who says so. */
 export interface AdviceHere {
   runs: ContinueFrom[];
-  /** `node`: no hub answered, and the node does not know what became of its checkpoints. */
-  by: "hub" | "node";
+  /** `node`: neither hub nor bucket answered, and the node does not know what became of its checkpoints. */
+  by: "hub" | "bucket" | "node";
   sentences: string[];
 }
 
@@ -61,8 +64,12 @@ function diskPointsOf({ captures, safe }: Books): DiskPoint[] {
   );
 }
 
-/** Says what the runs of this node can be continued from. `points`: the hub's record; null: it did not answer. */
-export function adviceHere(books: Books, points: readonly RestorePoint[] | null): AdviceHere {
+/** Says what the runs of this node can be continued from. `points`: the record of the hub or of the bucket; null: it did not answer. */
+export function adviceHere(
+  books: Books,
+  points: readonly RestorePoint[] | null,
+  asked: "hub" | "bucket" = "hub",
+): AdviceHere {
   const disks = diskPointsOf(books);
   const own = ({ run, safeStep }: DiskPoint): RestorePoint => ({
     run,
@@ -75,21 +82,23 @@ export function adviceHere(books: Books, points: readonly RestorePoint[] | null)
   });
   const shown = known.slice(0, MOST_POINTS).map((one) => ({ ...one, run: shownName(one.run) }));
   const { text } = adviceOf(shown, { node: "this node", total: known.length });
-  const lead = points === null && known.length > 0 ? "The hub did not answer; by the record of this node: " : "";
+  const lead = points === null && known.length > 0 ? `The ${asked} did not answer; by the record of this node: ` : "";
   return {
     runs: known.slice(0, MOST_NAMED),
-    by: points === null ? "node" : "hub",
+    by: points === null ? "node" : asked,
     sentences: text === "" ? [] : [`${lead}${text}`],
   };
 }
 
-/** Asks the hub's record, or falls back to the node's ledger where no hub answers in three seconds. */
+/** Asks the record of the hub, or of the bucket of `--to`; falls back to the node's ledger where none answers in three seconds. */
 export async function adviseHere(verb: Pick<Verb, "config" | "home" | "signal">, books: Books): Promise<AdviceHere> {
   const runs = diskPointsOf(books)
     .slice(0, MOST_POINTS)
     .flatMap(({ run }) => runName.safeParse(run).data ?? []);
   if (runs.length === 0) return adviceHere(books, []);
   const signal = AbortSignal.any([verb.signal, AbortSignal.timeout(HUB_MS)]);
+  const to = verb.config.text("to");
+  if (to !== null) return adviceHere(books, await pointsInBucket(verb.config, { to, runs, signal }), "bucket");
   try {
     const { hub } = await joinHub(verb, { command: "status", otherwise: "join one first", signal });
     const points = await hub.ask("restorePoints", (client, limit) =>
@@ -98,5 +107,22 @@ export async function adviseHere(verb: Pick<Verb, "config" | "home" | "signal">,
     return adviceHere(books, points);
   } catch {
     return adviceHere(books, null);
+  }
+}
+
+/** Null: the bucket did not answer. */
+async function pointsInBucket(
+  config: Config,
+  about: { to: string; runs: readonly RunName[]; signal: AbortSignal },
+): Promise<RestorePoint[] | null> {
+  try {
+    const opened = await openBucket(config, { ...readTo(about.to), signal: about.signal });
+    try {
+      return await readPoints(opened, about.runs);
+    } finally {
+      await opened.close();
+    }
+  } catch {
+    return null;
   }
 }

@@ -1,15 +1,24 @@
-import { resolve } from "node:path";
+import { createHash } from "node:crypto";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import * as z from "zod";
-import type { PreviewAnswer, RestoreAnswer } from "#protocol/local-api/local.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { restoreInput, type PreviewAnswer, type RestoreAnswer } from "#protocol/local-api/local.ts";
 import { rankOf, type RankOf } from "#protocol/wire/restoring.ts";
 import { compileTensorPattern } from "#protocol/checkpoint/tensor-pattern.ts";
 import { formatBytes, formatCount } from "#protocol/base/units.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
-import { stateFolder } from "../host/state-folder.ts";
+import { runAgent, type AgentCommand } from "../agent/agent.ts";
+import { restoreHere } from "../agent/local-api/restore-here.ts";
+import { removeOwned } from "../base/disk/change-disk.ts";
+import { stateFolder, temporaryState } from "../host/state-folder.ts";
 import { readGlob } from "../command-line/glob.ts";
-import { usage, type Verb } from "../command-line/verb.ts";
+import { usage } from "../command-line/verb.ts";
 import { askLocal } from "../local-api/ask-local.ts";
 import { readRunToRestore } from "../local-api/read-run-at-step.ts";
+
+type RestoreCommand = AgentCommand & { operands: readonly string[] };
+type RestoreInput = z.infer<typeof restoreInput>;
 
 const place = { run: z.string(), step: z.number(), path: z.string(), checkpointId: z.string() };
 const restored: z.ZodType<RestoreAnswer> = z.object({
@@ -33,8 +42,12 @@ function readPattern(text: string): void {
   if ("reason" in compiled) throw usage(`--tensors ${text}`, compiled.reason);
 }
 
-/** `tidemark restore RUN[@STEP] DIR`, by the worker of this machine. Faults: BAD_INPUT, NO_WORKER, those of a restore. */
-export async function restoreRun({ config, operands, terminal, signal, home }: Verb): Promise<number> {
+/**
+ * `tidemark restore RUN[@STEP] DIR`, by the worker of this machine; with `--to` by this command alone.
+ * Faults: BAD_INPUT, NO_WORKER, those of a restore.
+ */
+export async function restoreRun(command: RestoreCommand): Promise<number> {
+  const { config, operands, terminal } = command;
   const [what, path, extra] = operands;
   if (what === undefined || path === undefined || extra !== undefined) {
     throw usage("restore", "it takes a run and a folder: tidemark restore RUN[@STEP|@final] DIR");
@@ -44,26 +57,61 @@ export async function restoreRun({ config, operands, terminal, signal, home }: V
   const tensors = config.list("tensors");
   for (const pattern of tensors) readPattern(pattern);
   const rank = config.text("rank");
-  const wanted = {
+  const wanted = readInput({
     ...readRunToRestore(what, "tidemark restore RUN[@STEP|@final] DIR"),
     path: resolve(path),
-    only,
+    only: [...only],
     ...(rank === null ? {} : { rank: readRank(rank) }),
-    ...(tensors.length === 0 ? {} : { tensors }),
+    ...(tensors.length === 0 ? {} : { tensors: [...tensors] }),
     fallback: !config.isOn("no-fallback"),
-  };
-  const state = await stateFolder(config.text("state"), home);
-  const ask = { asked: "POST /v1/restore" as const, signal };
-  if (config.isOn("dry-run")) {
-    const answer = await askLocal(state, { ...ask, body: { ...wanted, dryRun: true }, answer: previewed });
+    dryRun: config.isOn("dry-run"),
+  });
+  const answer = await (config.text("to") === null ? askWorker(command, wanted) : restoreAlone(command, wanted));
+  if ("preview" in answer) {
     terminal.result(previewText(answer), { type: "would-restore", ...answer });
     return answer.preview["verdict"] === "ok" ? 0 : 4;
   }
-  const answer = await askLocal(state, { ...ask, body: wanted, answer: restored });
   const instead = answer.passedOver === null ? "" : ` Step ${formatCount(answer.passedOver)} is damaged.`;
   const text = `Restored ${answer.run} step ${formatCount(answer.step)} to ${answer.path}.${instead}${foreignWords(answer.foreign)}`;
   terminal.result(text, { type: "restored", ...answer });
   return 0;
+}
+
+/** @throws Fault BAD_INPUT */
+function readInput(input: z.input<typeof restoreInput>): RestoreInput {
+  const read = restoreInput.safeParse(input);
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
+  throw usage(`restore: ${String(issue?.path[0] ?? "input")}`, issue?.message ?? "not valid");
+}
+
+async function askWorker(
+  { config, signal, platform }: RestoreCommand,
+  wanted: RestoreInput,
+): Promise<RestoreAnswer | PreviewAnswer> {
+  const state = await stateFolder(config.text("state"), platform.home);
+  return askLocal(state, { asked: "POST /v1/restore", body: wanted, answer: z.union([previewed, restored]), signal });
+}
+
+/**
+ * Restores with the keys of this machine, from a bucket whose runs it need not write. The journal lies in a folder for each target,
+ * so the same command goes on after a kill, and a worker on this machine is not disturbed.
+ */
+async function restoreAlone(command: RestoreCommand, wanted: RestoreInput): Promise<RestoreAnswer | PreviewAnswer> {
+  const { config, platform } = command;
+  const own = await stateFolder(config.text("state"), platform.home, [temporaryState(tmpdir())]);
+  const target = createHash("sha256").update(wanted.path).digest("hex").slice(0, 16);
+  const state = await stateFolder(join(own, "restores", target), platform.home);
+  const done: { answer: RestoreAnswer | PreviewAnswer | null } = { answer: null };
+  await runAgent({ ...command, state, readsOnly: true }, async (agent, life) => {
+    // Where the bytes lie is known from then on.
+    await agent.session.hello();
+    done.answer = await restoreHere(agent, wanted);
+    life.end();
+  });
+  if (done.answer === null) throw new Fault("CANCELLED", { op: "restore", subject: wanted.path });
+  await removeOwned("restore-state", state);
+  return done.answer;
 }
 
 /** What a person is told before the files are loaded. */

@@ -2,6 +2,7 @@ import { OWN_FOLDERS } from "#protocol/checkpoint/keys.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { runName, type RunName } from "#protocol/base/names.ts";
 import { formatBytes, formatCount, formatDuration } from "#protocol/base/units.ts";
+import type { Config } from "../command-line/config.ts";
 import { shownName, usage, type Verb } from "../command-line/verb.ts";
 import { newestOf } from "../standalone/choose-checkpoint.ts";
 import { readLease } from "../standalone/writer-lease.ts";
@@ -28,16 +29,22 @@ const LANES = 8;
 export async function showRuns({ config, terminal, signal }: Verb): Promise<number> {
   const to = config.text("to");
   if (to === null) throw usage("--to", "it says where to look: tidemark runs --to s3://bucket/prefix");
+  const { runs, sentences } = await listRuns(config, { to, signal });
+  terminal.result(sentences.join("\n"), { type: "runs", runs });
+  return 0;
+}
+
+/** Lists the runs of a bucket, for programs and for people. Faults: BAD_INPUT, those of the store. */
+export async function listRuns(
+  config: Config,
+  { to, signal }: { to: string; signal: AbortSignal },
+): Promise<{ runs: ShownRun[]; sentences: string[] }> {
   const { bucket, prefix } = readTo(to);
   const opened = await openBucket(config, { bucket, prefix, signal });
   try {
     const runs = await readRuns(opened, prefix);
     const now = opened.calls.now();
-    terminal.result(runs.length === 0 ? "No checkpoints there." : runs.map((run) => lineOf(run, now)).join("\n"), {
-      type: "runs",
-      runs,
-    });
-    return 0;
+    return { runs, sentences: runs.length === 0 ? ["No checkpoints there."] : runs.map((run) => lineOf(run, now)) };
   } finally {
     await opened.close();
   }

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import * as z from "zod";
-import { isFault } from "#protocol/faults/fault.ts";
+import { isFault, sentenceOf, toFault } from "#protocol/faults/fault.ts";
 import type { FolderLine } from "#protocol/checkpoint/folder-lines.ts";
 import type { LocalAside, LocalRun, LocalStatus } from "#protocol/local-api/local.ts";
 import { stepWords } from "#protocol/checkpoint/step-words.ts";
@@ -9,8 +9,10 @@ import { stateFolder } from "../host/state-folder.ts";
 import { listAllAside } from "../restore/placement/set-aside.ts";
 import { isUnsafe } from "../upload/backlog.ts";
 import { readLedger } from "../capture/ledger.ts";
+import type { Config } from "../command-line/config.ts";
 import { shownName, type Verb } from "../command-line/verb.ts";
 import { adviseHere } from "./advise-here.ts";
+import { listRuns } from "./runs.ts";
 import { askLocal } from "../local-api/ask-local.ts";
 
 /** The worker's own words; it is of the same version, or one that only added fields. */
@@ -39,15 +41,28 @@ export async function showStatus({ config, terminal, signal, home }: Verb): Prom
       ? "nothing waits in its queue"
       : `${formatCount(waiting.length)} checkpoints, ${formatBytes(bytes)}, wait in its queue and go on at the next start`;
   const advice = await adviseHere({ config, home, signal }, { captures, safe });
-  terminal.result([`No worker runs on ${state}; ${queue}.`, ...advice.sentences, ...asideSentences(aside)].join("\n"), {
+  const to = config.text("to");
+  const stored = to === null ? null : await listStored(config, { to, signal });
+  const sentences = [...advice.sentences, ...asideSentences(aside), ...(stored?.sentences ?? [])];
+  terminal.result([`No worker runs on ${state}; ${queue}.`, ...sentences].join("\n"), {
     type: "status",
     running: false,
     pending: waiting.length,
     bytes,
     ...(advice.runs.length > 0 && { continueFrom: advice.runs, continueBy: advice.by }),
     aside,
+    ...(stored !== null && { stored: stored.runs }),
   });
   return NOBODY_RUNS;
+}
+
+/** Lists what the bucket has. One that does not answer hides nothing of the queue. Runs: null then. */
+async function listStored(config: Config, about: { to: string; signal: AbortSignal }) {
+  try {
+    return await listRuns(config, about);
+  } catch (error) {
+    return { runs: null, sentences: [sentenceOf(toFault(error).toData())] };
+  }
 }
 
 /** A worker that works alone has the place it writes to in place of a hub. */

@@ -5,6 +5,8 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { readFacts } from "../host/facts.ts";
 import { createFakeHub } from "../testing/fake-hub.ts";
 import { openOutbox, type Outbox } from "./outbox.ts";
+import type { NodeStore } from "#protocol/wire/hello.ts";
+import { traitsOf } from "#storage/providers/providers.ts";
 import { openSession } from "./session.ts";
 
 let folder: string;
@@ -24,16 +26,27 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-async function open() {
+const storeAt = (bucket: string): NodeStore => ({
+  profileId: "profile-id-1",
+  profileName: "lab",
+  bucket,
+  endpoint: "http://127.0.0.1:9",
+  prefix: "",
+  traits: traitsOf("other"),
+});
+
+/** `stores`: what each hello in turn says; null from then on. */
+async function open(stores: NodeStore[] = []) {
   const answer = {
     accepted: true,
     name: "gpu-1",
-    store: null,
     settings: { reportEveryMs: 2_000 },
     hubTimeMs: 9_000_000,
   };
   const session = await openSession({
-    hub: createFakeHub({ hello: () => ({ ...answer, nodeId: "node-id-1", acceptedThrough: 0 }) }),
+    hub: createFakeHub({
+      hello: () => ({ ...answer, store: stores.shift() ?? null, nodeId: "node-id-1", acceptedThrough: 0 }),
+    }),
     state: folder,
     name: "gpu-1",
     bootId: "boot-id-1",
@@ -59,4 +72,10 @@ test("a clock that is set back, and a machine that slept, do not make old signat
   expect(session.hubNow()).toBe(9_060_000);
   clock.wall += 7_200_000 + 3_600_000;
   expect(session.hubNow()).toBe(12_660_000);
+});
+
+test("hellos at the same moment take turns, and the last answer counts", async () => {
+  const session = await open([storeAt("first"), storeAt("second"), storeAt("third")]);
+  await Promise.all([session.hello(), session.hello()]);
+  expect(session.store?.bucket).toBe("third");
 });

@@ -43,6 +43,7 @@ export async function openSession(parts: SessionParts): Promise<Session> {
     name: parts.name,
     features: null as readonly HubFeature[] | null,
   };
+  let last: Promise<void> = Promise.resolve();
   const session: Session = {
     get store() {
       return known.store;
@@ -55,30 +56,36 @@ export async function openSession(parts: SessionParts): Promise<Session> {
     // The later of two reckonings: our clock may be set back, and the other one stands still while the machine sleeps. Too
     // late only signs once more; too early would take a signature that is over for one that is refused.
     hubNow: () => Math.max(parts.wallNow() + known.offsetMs, monotonicNow() + known.sinceStartMs),
-    hello: async () => {
-      const { bootId, facts } = parts;
-      const askedAt = parts.wallNow();
-      const answer = await parts.hub.ask("hello", (client, signal) =>
-        client.node.hello.mutate({ protocol: PROTOCOL_VERSION, bootId, facts }, { signal }),
-      );
-      if (!answer.accepted) {
-        const older = answer.reason === "worker-too-old" ? "the worker is the older one" : "the hub is the older one";
-        throw new Fault("PROTOCOL_MISMATCH", {
-          op: "hello",
-          detail: `${older}: ${PROTOCOL_VERSION} and ${answer.hubProtocol}`,
-        });
-      }
-      known.offsetMs = answer.hubTimeMs - (askedAt + parts.wallNow()) / 2;
-      known.sinceStartMs = answer.hubTimeMs - monotonicNow();
-      known.name = answer.name;
-      known.features = answer.features ?? [];
-      session.settings = answer.settings;
-      if (answer.store !== null && JSON.stringify(answer.store) !== JSON.stringify(known.store)) {
-        await writeStateFile(path, answer.store);
-      }
-      known.store = answer.store;
-      await parts.outbox.meet(answer.acceptedThrough);
+    hello: () => {
+      // Two at once would write the same state file.
+      const turn = last.then(sayHello, sayHello);
+      last = turn;
+      return turn;
     },
   };
+  async function sayHello(): Promise<void> {
+    const { bootId, facts } = parts;
+    const askedAt = parts.wallNow();
+    const answer = await parts.hub.ask("hello", (client, signal) =>
+      client.node.hello.mutate({ protocol: PROTOCOL_VERSION, bootId, facts }, { signal }),
+    );
+    if (!answer.accepted) {
+      const older = answer.reason === "worker-too-old" ? "the worker is the older one" : "the hub is the older one";
+      throw new Fault("PROTOCOL_MISMATCH", {
+        op: "hello",
+        detail: `${older}: ${PROTOCOL_VERSION} and ${answer.hubProtocol}`,
+      });
+    }
+    known.offsetMs = answer.hubTimeMs - (askedAt + parts.wallNow()) / 2;
+    known.sinceStartMs = answer.hubTimeMs - monotonicNow();
+    known.name = answer.name;
+    known.features = answer.features ?? [];
+    session.settings = answer.settings;
+    if (answer.store !== null && JSON.stringify(answer.store) !== JSON.stringify(known.store)) {
+      await writeStateFile(path, answer.store);
+    }
+    known.store = answer.store;
+    await parts.outbox.meet(answer.acceptedThrough);
+  }
   return session;
 }

@@ -1,6 +1,7 @@
 import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import { isAdopted } from "#protocol/checkpoint/adopted.ts";
 import { byNewest, type CheckpointRole } from "#protocol/checkpoint/checkpoint.ts";
+import type { RestorePoint } from "#protocol/checkpoint/continue-words.ts";
 import { isFault } from "#protocol/faults/fault.ts";
 import type { FoundCheckpoint } from "#protocol/wire/hello.ts";
 import type { RunName } from "#protocol/base/names.ts";
@@ -86,6 +87,24 @@ export function doubtfulAfter(choosing: Choosing, newest: Chosen | null): Promis
   const fits = (manifest: StoredManifest) =>
     roleOf(manifest) === null && doubtOf(manifest) !== null && !isPiece(manifest);
   return firstOf(choosing.records, later, fits);
+}
+
+/**
+ * Returns what a run can be continued from, by its bucket; null for a run that the bucket does not know. `trashedStep` is told only
+ * where nothing else is left, as a hub tells it. Faults: those of the store.
+ */
+export async function restorePointOf(choosing: Choosing, run: RunName): Promise<RestorePoint | null> {
+  const { records, record, damaged } = choosing;
+  if (record.checkpoints.length === 0 && record.trashed.length === 0 && record.claims.length === 0) return null;
+  const newest = await newestOf(choosing);
+  if (newest !== null) {
+    const { step, checkpointId } = newest.listed;
+    return { run, newest: { step, isDamaged: damaged.has(checkpointId) }, trashedStep: null };
+  }
+  const abandoned = abandonedIn({ ...record, checkpoints: record.trashed });
+  const trashed = record.trashed.filter(({ checkpointId }) => !abandoned.has(checkpointId));
+  const found = await firstOf(records, trashed, isResumable);
+  return { run, newest: null, trashedStep: found?.listed.step ?? null };
 }
 
 export interface CheckpointWish {

@@ -124,15 +124,16 @@ async function assertNoHub(calls: BucketCalls, place: { prefix: string; shown: s
 }
 
 /**
- * Opens what a node asks in place of a hub. `state`: where its name is kept.
+ * Opens what a node asks in place of a hub. `state`: where its name is kept. `readsOnly`: nothing is written to the bucket, so the
+ * bucket may be one that a hub keeps.
  * Faults: BAD_INPUT, PREFIX_OF_HUB, those of the store, CANCELLED.
  */
 export async function openStandalone(
   config: Config,
-  about: { to: string; name: string; state: string; signal: AbortSignal },
+  about: { to: string; name: string; state: string; signal: AbortSignal; readsOnly?: true },
 ): Promise<Standalone> {
   const { bucket, prefix } = readTo(about.to);
-  const { signal } = about;
+  const { signal, readsOnly = false } = about;
   const shown = `s3://${bucket}${prefix === "" ? "" : `/${prefix.replace(/\/$/, "")}`}`;
   const path = join(about.state, "standalone.json");
   const before = await readStateFile(path, kept);
@@ -141,10 +142,11 @@ export async function openStandalone(
   const node = { id: nodeId, name: nodeName.parse(about.name) };
   const { calls, records, access, source, createSource, close } = await openBucket(config, { bucket, prefix, signal });
   try {
-    await assertNoHub(calls, { prefix, shown });
+    if (!readsOnly) await assertNoHub(calls, { prefix, shown });
     const known = `${access.endpoint} ${bucket}`;
-    const isConditional = before?.conditional[known] ?? (await detectConditions(calls, prefix));
-    await writeStateFile(path, { nodeId: node.id, conditional: { ...before?.conditional, [known]: isConditional } });
+    const isConditional = before?.conditional[known] ?? (readsOnly ? false : await detectConditions(calls, prefix));
+    const conditional = { ...before?.conditional, ...(!readsOnly && { [known]: isConditional }) };
+    await writeStateFile(path, { nodeId: node.id, conditional });
     const store: NodeStore = {
       profileId: PROFILE_ID,
       profileName: shown,

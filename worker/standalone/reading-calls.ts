@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { isAdopted, type StoredManifest } from "#protocol/checkpoint/adopted.ts";
+import type { RestorePoint } from "#protocol/checkpoint/continue-words.ts";
 import { isDamage } from "#protocol/checkpoint/damage.ts";
 import { attemptPrefix, parseDataKey } from "#protocol/checkpoint/keys.ts";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
@@ -10,7 +11,7 @@ import { nodeEvent } from "#protocol/wire/reports.ts";
 import { assertAllListed, takeListed, wantedObjects } from "#storage/manifest/wanted-objects.ts";
 import type { HubClient } from "../hub-link/hub.ts";
 import type { BucketCalls } from "./bucket-calls.ts";
-import { chooseWanted, foundOf, type Choosing } from "./choose-checkpoint.ts";
+import { chooseWanted, foundOf, restorePointOf, type Choosing } from "./choose-checkpoint.ts";
 import { answered } from "./hub-answers.ts";
 import { lineOf, type ListedCheckpoint, type RunRecords } from "./run-record.ts";
 
@@ -43,6 +44,19 @@ export async function assertStored({ calls, store }: Reading, manifest: StoredMa
     for await (const found of calls.list(prefix)) takeListed(wanted, found, { hasStableEtags: store.traits.trustEtag });
   }
   assertAllListed(wanted);
+}
+
+/** Returns what each of these runs can be continued from; a run that the bucket does not know has no entry. Faults: those of the store. */
+export async function readPoints(
+  { records, damaged = new Set() }: Pick<Reading, "records"> & Partial<Pick<Reading, "damaged">>,
+  runs: readonly RunName[],
+): Promise<RestorePoint[]> {
+  const points: RestorePoint[] = [];
+  await forEachOf(runs, LANES, async (run) => {
+    const point = await restorePointOf({ records, record: await records.read(run), damaged }, run);
+    if (point !== null) points.push(point);
+  });
+  return points;
 }
 
 /** Answers what a node asks about checkpoints, and takes what it tells of them. */
@@ -119,6 +133,12 @@ export function readingCalls(parts: Reading) {
           "listKept",
           kept.filter((one) => one !== undefined),
         );
+      },
+    },
+    restorePoints: {
+      query: async ({ runs }: { runs: readonly string[] }) => {
+        const names = runs.map((run) => runName.parse(run));
+        return answered("restorePoints", await readPoints(parts, names));
       },
     },
     record: {

@@ -12,6 +12,8 @@ export interface RunRecord {
   claims: readonly EpochClaim[];
   /** Newest first. */
   checkpoints: readonly ListedCheckpoint[];
+  /** What a hub moved to its trash. Newest first. */
+  trashed: readonly ListedCheckpoint[];
   /** The highest epoch that any claim or manifest names, also one that cannot be read; 0 without any. */
   highestEpoch: number;
 }
@@ -111,11 +113,16 @@ export function createRunRecords(calls: BucketCalls, prefix: string): RunRecords
       // Of two attempts at one checkpoint the later counts.
       const newest = listed.toSorted((a, b) => byNewest(a, b) || b.committedAt - a.committedAt);
       const once = new Map<string, ListedCheckpoint>();
-      for (const one of newest) {
-        if (!once.has(one.checkpointId) && !trashed.has(one.checkpointId)) once.set(one.checkpointId, one);
-      }
+      for (const one of newest) if (!once.has(one.checkpointId)) once.set(one.checkpointId, one);
       const highestEpoch = listed.reduce((most, { writerEpoch }) => Math.max(most, writerEpoch), found.highest);
-      return { claims: found.claims, checkpoints: [...once.values()], highestEpoch };
+      const isTrashed = ({ checkpointId }: ListedCheckpoint) => trashed.has(checkpointId);
+      const all = [...once.values()];
+      return {
+        claims: found.claims,
+        checkpoints: all.filter((one) => !isTrashed(one)),
+        trashed: all.filter(isTrashed),
+        highestEpoch,
+      };
     },
     manifest: async ({ key }) => {
       const known = manifests.get(key);

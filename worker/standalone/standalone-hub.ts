@@ -39,6 +39,7 @@ const ASKS_BUCKET: ReadonlySet<string> = new Set([
   "findCheckpoint",
   "readCheckpoint",
   "listKept",
+  "restorePoints",
 ]);
 
 /** Calls are turned into one Fault each, as those to a hub are. */
@@ -141,7 +142,6 @@ function callsOfFleet({ calls, claims, store, node }: StandaloneParts) {
   return {
     enrol: { mutate: needsHub("enrol") },
     rotate: { mutate: needsHub("rotate") },
-    restorePoints: { query: needsHub("restorePoints") },
     progress: { mutate: async () => ({ settings: { reportEveryMs: REPORT_EVERY_MS } }) },
     homes: { query: async ({ run }: { run: string }) => ({ run: runName.parse(run), copies: 1, homes: [] }) },
     beginCopy: { mutate: async () => ({ isWanted: false }) },

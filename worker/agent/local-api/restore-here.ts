@@ -44,7 +44,8 @@ export async function restoreHere(agent: Agent, input: Input): Promise<RestoreAn
     const { checkpointId, step } = found;
     const { tensors = null } = input;
     const wanted = { checkpointId, run, step, targetPath: input.path, files: await filesOf(found), tensors };
-    return { run, step, path: input.path, checkpointId, preview: await previewRestore(agent, wanted) };
+    const preview = await previewRestore(agent, { ...wanted, isOwn: true });
+    return { run, step, path: input.path, checkpointId, preview };
   }
   const mayFallBack = input.fallback && input.step === undefined && input.role === undefined;
   const parts = input.tensors === undefined ? {} : { tensors: input.tensors };

@@ -51,6 +51,11 @@ export const OWNED_PATHS = {
     why: "Bytes that were fetched or made to be verified, rehearsed, compared, copied or loaded, and are not needed any more.",
     fits: matches(/(^|\/)(drills\/[A-Za-z0-9-]+|tidemark-[A-Za-z0-9-]+)(\/|$)/),
   },
+  "restore-state": {
+    paths: "`restores/<digest>` in the state folder",
+    why: "The journal of a restore with `--to`, without a worker, that is complete.",
+    fits: matches(/(^|\/)restores\/[0-9a-f]{16}$/),
+  },
   "nameless-file": {
     paths:
       "`.list-<uuid>` and `doctor.<random>` in the state folder, a folder for temporary files, or the target of a copy or restore",
