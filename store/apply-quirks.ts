@@ -1,6 +1,6 @@
 /**
- * What of a request's headers a quirk refuses or overlooks, in one place, before any operation sees them; and which
- * things a request carried that no careful client sends to a store it does not know.
+ * Applies quirks to a request's headers in one place, before any operation sees them. Also finds request features that
+ * careful clients do not send to an unknown store.
  */
 import type { Quirks } from "./quirks.ts";
 import type { S3Request } from "./request.ts";
@@ -15,13 +15,13 @@ const wrongSignature = (): S3Error =>
     "The request signature we calculated does not match the signature you provided.",
   );
 
-/** Names of the signed headers, from either form of signature. */
+/** Returns the names of the signed headers, from either form of signature. */
 function signedNames(head: S3Request): readonly string[] {
   const inHeader = /SignedHeaders=([^,]*)/.exec(head.headers.get("authorization") ?? "")?.[1];
   return (inHeader ?? head.query.get("X-Amz-SignedHeaders") ?? "").split(";");
 }
 
-/** Refuses before the signature is looked at. Throws SignatureDoesNotMatch. */
+/** Refuses some requests before their signature is verified. Throws SignatureDoesNotMatch. */
 export function checkStrictSigning(quirks: Quirks, head: S3Request): void {
   if (quirks.strictSigning === "off") return;
   if (head.query.has("x-id") || signedNames(head).includes("accept-encoding")) throw wrongSignature();
@@ -41,8 +41,8 @@ function refuseChecksum(quirks: Quirks, header: string): S3Error {
 }
 
 /**
- * The headers that the operations get to see. `headers` are those of a request whose signature holds.
- * Throws InvalidArgument, NotImplemented or SignatureDoesNotMatch for what a quirk refuses.
+ * Returns the headers that operations see. `headers` belong to a request with a valid signature. Throws InvalidArgument,
+ * NotImplemented or SignatureDoesNotMatch where a quirk refuses one.
  */
 export function headersUnderQuirks(quirks: Quirks, headers: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   const checksum = [...headers.keys()].find(isChecksumHeader);
@@ -56,7 +56,7 @@ export function headersUnderQuirks(quirks: Quirks, headers: ReadonlyMap<string, 
   return new Map([...headers].filter(([name]) => !isChecksumHeader(name)));
 }
 
-/** What this request carries that some store refuses, waits for, or is spoiled by. Names only. */
+/** Returns the names of request features that some stores refuse, wait for, or fail on. */
 export function riskyPartsOf(head: S3Request): readonly string[] {
   const { headers, query } = head;
   const found: string[] = [];

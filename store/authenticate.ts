@@ -1,7 +1,7 @@
 /**
- * Why: a client that signs wrongly must fail here as it would at a provider, with the same code.
- * Promise: nothing of a request is believed before its signature, its date and its signed headers are checked.
- * Source: the S3 API reference, "Authenticating Requests (AWS Signature Version 4)".
+ * Authenticates requests with Signature Version 4, so that a client that signs wrongly gets a provider's error code.
+ * Nothing in a request is trusted before its signature, date and signed headers are verified. Source: the S3 API
+ * reference, "Authenticating Requests (AWS Signature Version 4)".
  */
 import { sameText, type Credential, type CredentialBook } from "./credentials.ts";
 import type { S3Request } from "./request.ts";
@@ -15,28 +15,28 @@ import {
   type SigningContext,
 } from "./sigv4.ts";
 
-/** How the body is vouched for. `sha256Hex` is lower case; chunked bodies may be signed and may carry trailers. */
+/** How the body is authenticated. `sha256Hex` is lower case; chunked bodies may be signed and may have trailers. */
 type PayloadRule =
   | { readonly kind: "unsigned" }
   | { readonly kind: "hashed"; readonly sha256Hex: string }
   | { readonly kind: "chunked"; readonly signed: "signed" | "unsigned"; readonly trailer: "trailer" | "none" };
 
-/** A request whose signature held. */
+/** A request with a valid signature. */
 export type Identity = {
   readonly accessKey: string;
   readonly payload: PayloadRule;
   readonly signing: SigningContext;
-  /** The signature of the request itself, on which chunk signatures chain. */
+  /** The request's own signature, with which the chain of chunk signatures begins. */
   readonly seedSignature: string;
-  /** Headers with the ones a presigned URL carries in its query added. */
+  /** Request headers, plus those that a presigned URL carries in its query. */
   readonly headers: ReadonlyMap<string, string>;
 };
 
-/** What authentication needs to know. */
+/** Inputs of authentication. */
 export type AuthenticateOptions = {
   readonly credentials: CredentialBook;
   readonly nowMs: number;
-  /** When set, a credential scope of another region is refused, as most providers do. */
+  /** If set, credential scopes of other regions are refused, as by most providers. */
   readonly region: string | undefined;
 };
 
@@ -54,7 +54,7 @@ type SignedParts = {
   readonly sessionToken: string | undefined;
 };
 
-/** `20130524T000000Z` as milliseconds since 1970; undefined when it is not such a date. */
+/** Parses `20130524T000000Z` to epoch ms; undefined for any other text. */
 function parseAmzDate(text: string): number | undefined {
   const match = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(text);
   if (match === null) return undefined;
@@ -195,7 +195,7 @@ function findCredential(parts: SignedParts, options: AuthenticateOptions): Crede
   return credential;
 }
 
-/** Reads an `x-amz-content-sha256` value. Throws InvalidArgument on one S3 does not know. */
+/** Parses an `x-amz-content-sha256` value. Throws InvalidArgument for a value that S3 does not define. */
 function readPayloadRule(value: string): PayloadRule {
   if (value === "UNSIGNED-PAYLOAD") return { kind: "unsigned" };
   if (value === "STREAMING-AWS4-HMAC-SHA256-PAYLOAD") return { kind: "chunked", signed: "signed", trailer: "none" };
@@ -222,8 +222,8 @@ function effectiveHeaders(request: S3Request, presigned: boolean): ReadonlyMap<s
 }
 
 /**
- * Checks a request's signature, from its Authorization header or its presigned query.
- * Throws the S3 error that a provider gives for each way of being wrong.
+ * Verifies a request's signature, from its Authorization header or its presigned query. Throws the S3 error that a
+ * provider returns for each kind of mistake.
  */
 export function authenticate(request: S3Request, options: AuthenticateOptions): Identity {
   const authorization = request.headers.get("authorization");
@@ -262,7 +262,7 @@ export function authenticate(request: S3Request, options: AuthenticateOptions): 
   };
 }
 
-/** A canonical request fit for an error body: session tokens are secrets even there. */
+/** Removes session tokens from a canonical request, because error bodies must not contain secrets. */
 function redactQuery(canonical: string): string {
   return canonical.replace(/(X-Amz-Security-Token=)[^&\n]*/g, "$1-").replace(/(x-amz-security-token:)[^\n]*/g, "$1-");
 }

@@ -1,7 +1,7 @@
 /**
- * Why: an object's bytes are files that are written once and never changed. Promise: bytes stream through, never a
- * whole object in memory. A blob is written and synced under `incoming/`, named in the index, and only then moved to
- * `blobs/`; a kill between these steps is mended at the next start. A blob being read outlives its removal.
+ * Stores the bytes of objects in files that are written once and never changed. Bytes are streamed, so no whole object is
+ * in memory. A blob is written and synced under `incoming/`, recorded in the index, and only then moved to `blobs/`. The
+ * next start repairs a crash between these steps. A blob that is being read is deleted only after its readers finish.
  */
 import { randomBytes } from "node:crypto";
 import { renameSync } from "node:fs";
@@ -10,24 +10,24 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { Durability } from "./database.ts";
 
-/** A run of bytes inside one blob. */
+/** A byte range of one blob. */
 export type BlobSlice = { readonly blob: string; readonly offset: number; readonly sizeBytes: number };
 
-/** The folder of blobs. Ids are random hex. */
+/** The folder of blobs. Blob ids are random hex. */
 export type BlobFolder = {
-  /** Writes a stream to a new blob that is not kept yet. On failure nothing is left. */
+  /** Writes a stream to a new blob that is not permanent yet. On failure nothing is left. */
   readonly write: (source: AsyncIterable<Buffer>) => Promise<string>;
-  /** Makes a written blob permanent; call right after the index names it. */
+  /** Makes a written blob permanent; call it right after the index records the blob. */
   readonly keep: (blob: string) => void;
-  /** Drops a blob that was written but not kept. */
+  /** Deletes a blob that was written but not kept. */
   readonly discard: (blob: string) => Promise<void>;
-  /** Streams slices one after the other. Throws when a file is shorter than the index says. */
+  /** Streams slices in sequence. Throws when a file is shorter than the index says. */
   readonly read: (slices: readonly BlobSlice[]) => AsyncGenerator<Buffer>;
-  /** Holds blobs for a reader until the returned function is called. */
+  /** Protects blobs from deletion until the returned function is called. */
   readonly hold: (blobs: readonly string[]) => () => void;
-  /** Deletes files, those being read as soon as their readers end; resolves with the ones that are gone by then. */
+  /** Deletes blobs, those in use once their readers finish. Resolves with the blobs deleted by then. */
   readonly remove: (blobs: readonly string[]) => Promise<readonly string[]>;
-  /** Mends what a kill left: moves used incoming blobs in place, deletes unused ones. */
+  /** Repairs the folder after a crash: moves used incoming blobs to their place, deletes unused ones. */
   readonly recover: (isUsed: (blob: string) => "used" | "unused") => Promise<void>;
 };
 
@@ -93,7 +93,7 @@ export async function openBlobs(folder: string, durability: Durability): Promise
       const blob = randomBytes(16).toString("hex");
       const path = join(incoming, blob);
       const flush = durability === "power-cut";
-      // Opened before anything can break: a stream that opens by itself may still make the file after it was removed.
+      // Opened here, because a write stream that opens the file itself may create it after a failure has removed it.
       const file = await open(path, "wx");
       try {
         await pipeline(source, file.createWriteStream({ highWaterMark: WRITE_BUFFER_BYTES, flush }));

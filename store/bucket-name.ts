@@ -1,4 +1,4 @@
-/** Whether a name may be a bucket's. Source: the S3 user guide, "Bucket naming rules". */
+/** Returns why a bucket name is invalid, or undefined. Source: the S3 user guide, "Bucket naming rules". */
 export function bucketNameProblem(name: string): string | undefined {
   if (name.length < 3 || name.length > 63) return "A bucket name has 3 to 63 characters.";
   if (!/^[a-z0-9][a-z0-9.-]*[a-z0-9]$/.test(name) || name.includes("..")) {

@@ -1,4 +1,4 @@
-/** The operations on buckets themselves, and their cross-origin rules. */
+/** Operations on buckets and on their CORS rules. */
 import { bucketNameProblem } from "./bucket-name.ts";
 import { requireBucket, type Call, type Store } from "./call.ts";
 import { createBucket, listBuckets, removeBucket, setBucketCors } from "./catalog-objects.ts";
@@ -56,21 +56,21 @@ export function deleteBucket(store: Store, call: Call): Reply {
   return emptyReply(204);
 }
 
-/** Answers GetBucketLocation: the default region is shown as nothing, as S3 has it. */
+/** Answers GetBucketLocation. The default region is an empty element, as on S3. */
 export function getBucketLocation(store: Store, call: Call): Reply {
   requireBucket(store, call.bucket);
   const region = store.quirks.region ?? "us-east-1";
   return xmlReply("LocationConstraint", region === "us-east-1" ? [] : [region]);
 }
 
-/** Answers GetBucketVersioning: nothing until it was switched on. */
+/** Answers GetBucketVersioning. The status is absent until versioning was enabled. */
 export function getBucketVersioning(store: Store, call: Call): Reply {
   requireBucket(store, call.bucket);
   const status = isVersioned(store.database, call.bucket) ? "Enabled" : undefined;
   return xmlReply("VersioningConfiguration", [leaf("Status", status)]);
 }
 
-/** Answers PutBucketVersioning, which switches versions on; it does not suspend them. */
+/** Answers PutBucketVersioning, which can enable versioning but not suspend it. */
 export async function putBucketVersioning(store: Store, call: Call): Promise<Reply> {
   requireBucket(store, call.bucket);
   const status = childText(parseXml(await receiveDocument(call, MAX_DOCUMENT_BYTES)), "Status");

@@ -1,4 +1,4 @@
-/** What every operation gets: the store's parts, and the one request it answers. */
+/** Arguments of every operation: the store, and the request to answer. */
 import type { Identity } from "./authenticate.ts";
 import type { BlobFolder } from "./blobs.ts";
 import { findBucket, forgetGarbage, type Bucket, type FreedBlobs } from "./catalog-objects.ts";
@@ -8,31 +8,31 @@ import type { S3Request } from "./request.ts";
 import type { Reply } from "./reply.ts";
 import { S3Error } from "./s3-error.ts";
 
-/** The parts of a running store. `now` is its clock, in milliseconds since 1970. */
+/** The parts of a running store. `now` is its clock, epoch ms. */
 export type Store = {
   readonly database: Database;
   readonly blobs: BlobFolder;
   readonly quirks: Quirks;
   readonly now: () => number;
-  /** Clean-ups under way; a stop waits for them. */
+  /** Deletions of files in progress; a stop waits for them. */
   readonly cleaning: Set<Promise<void>>;
 };
 
-/** One authenticated request. `headers` include those a presigned URL carries in its query. */
+/** One authenticated request. `headers` include those that a presigned URL carries in its query. */
 export type Call = {
   readonly request: S3Request;
   readonly identity: Identity;
   readonly headers: ReadonlyMap<string, string>;
   readonly bucket: string;
   readonly key: string;
-  /** The body as sent, to be read at most once. */
+  /** Returns the body as sent. Read it at most once. */
   readonly body: () => AsyncIterable<Buffer>;
 };
 
 /** Answers one operation. Throws S3Error to refuse. */
 export type Handler = (store: Store, call: Call) => Reply | Promise<Reply>;
 
-/** The bucket of a call. Throws NoSuchBucket. */
+/** Returns the bucket. Throws NoSuchBucket. */
 export function requireBucket(store: Store, name: string): Bucket {
   const bucket = findBucket(store.database, name);
   if (bucket === undefined) {
@@ -41,7 +41,7 @@ export function requireBucket(store: Store, name: string): Bucket {
   return bucket;
 }
 
-/** Deletes the files of blobs the index let go, then their garbage notes. What fails is left to the next start. */
+/** Deletes the files of freed blobs, then their garbage records. The next start retries failed deletions. */
 export function sweep(store: Store, freed: FreedBlobs): void {
   if (freed.length === 0) return;
   const cleaning = store.blobs
@@ -52,7 +52,7 @@ export function sweep(store: Store, freed: FreedBlobs): void {
   store.cleaning.add(cleaning);
 }
 
-/** An integer query parameter within bounds. Throws InvalidArgument. */
+/** Returns an integer query parameter, limited to `max`. Throws InvalidArgument. */
 export function integerQuery(
   call: Call,
   name: string,
@@ -68,7 +68,7 @@ export function integerQuery(
   return Math.min(Number(text), bounds.max);
 }
 
-/** HTTP's date format. */
+/** Formats a time as an HTTP date. */
 export function httpDate(ms: number): string {
   return new Date(ms).toUTCString();
 }

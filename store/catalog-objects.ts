@@ -1,6 +1,6 @@
 /**
- * Buckets and objects in the index. An object is an ordered list of blobs, so that completing a multipart upload moves
- * no bytes. Every change that drops a blob records it as garbage in the same transaction; the file goes afterwards.
+ * Buckets and objects in the index. An object is an ordered list of blobs, so completing a multipart upload moves no
+ * bytes. Every change that frees a blob records it as garbage in the same transaction; its file is deleted afterwards.
  */
 import { CHECKSUM_ALGORITHMS, type Checksum } from "./checksum.ts";
 import {
@@ -20,7 +20,7 @@ import { walkKeys, type Seek, type WalkPage } from "./walk-keys.ts";
 /** A bucket; `cors` is the JSON of its rules. */
 export type Bucket = { readonly name: string; readonly createdMs: number; readonly cors: string | undefined };
 
-/** A stored object without its bytes. `etag` has no quotes; `headers` go back with a GET. */
+/** A stored object without its bytes. `etag` has no quotes; `headers` are returned by GET. */
 export type StoredObject = {
   readonly bucket: string;
   readonly key: string;
@@ -32,7 +32,7 @@ export type StoredObject = {
   readonly checksum: Checksum | undefined;
 };
 
-/** One blob of an object; `part` is its part number (1 for an object put at once). */
+/** One blob of an object; `part` is its part number (1 for an object written by one PUT). */
 export type Segment = {
   readonly part: number;
   readonly blob: string;
@@ -40,25 +40,25 @@ export type Segment = {
   readonly checksum: string | undefined;
 };
 
-/** Blob ids whose files may go. */
+/** Ids of blobs whose files may be deleted. */
 export type FreedBlobs = readonly string[];
 
 function bucketFrom(row: Row): Bucket {
   return { name: textOf(row, "name"), createdMs: numberOf(row, "created_ms"), cors: optionalTextOf(row, "cors") };
 }
 
-/** All buckets by name. */
+/** Returns all buckets, sorted by name. */
 export function listBuckets(database: Database): readonly Bucket[] {
   return allRows(database, "SELECT * FROM buckets ORDER BY name").map(bucketFrom);
 }
 
-/** One bucket, if it exists. */
+/** Returns a bucket, or undefined. */
 export function findBucket(database: Database, name: string): Bucket | undefined {
   const row = firstRow(database, "SELECT * FROM buckets WHERE name = ?", [name]);
   return row === undefined ? undefined : bucketFrom(row);
 }
 
-/** Creates a bucket unless it exists; says which it was. */
+/** Creates a bucket unless it exists; returns which of the two happened. */
 export function createBucket(database: Database, bucket: Omit<Bucket, "cors">): "created" | "existed" {
   const sql = "INSERT OR IGNORE INTO buckets (name, created_ms) VALUES (?, ?)";
   return change(database, sql, [bucket.name, bucket.createdMs]) === 1 ? "created" : "existed";
@@ -69,7 +69,7 @@ export function setBucketCors(database: Database, name: string, cors: string | u
   change(database, "UPDATE buckets SET cors = ? WHERE name = ?", [cors ?? null, name]);
 }
 
-/** Removes a bucket unless it holds an object or an upload; says which it was. */
+/** Removes a bucket unless it holds an object, a version or an upload; returns which of the two happened. */
 export function removeBucket(database: Database, name: string): "removed" | "not-empty" {
   return database.transaction(() => {
     const held =
@@ -92,7 +92,7 @@ function checksumFrom(row: Row): Checksum | undefined {
   return { algorithm, type: type === "COMPOSITE" ? "COMPOSITE" : "FULL_OBJECT", value };
 }
 
-/** An object from its row, or a version from its own. */
+/** Converts a row of `objects` or `versions` to an object. */
 export function objectFrom(row: Row): StoredObject {
   return {
     bucket: textOf(row, "bucket"),
@@ -106,13 +106,13 @@ export function objectFrom(row: Row): StoredObject {
   };
 }
 
-/** One object, if it exists. */
+/** Returns an object, or undefined. */
 export function findObject(database: Database, bucket: string, key: string): StoredObject | undefined {
   const row = firstRow(database, "SELECT * FROM objects WHERE bucket = ? AND key = ?", [bucket, key]);
   return row === undefined ? undefined : objectFrom(row);
 }
 
-/** The blobs of an object in order. */
+/** Returns the blobs of an object, in order. */
 export function segmentsOf(database: Database, objectId: string): readonly Segment[] {
   return allRows(database, "SELECT * FROM segments WHERE object_id = ? ORDER BY part", [objectId]).map((row) => ({
     part: numberOf(row, "part"),
@@ -127,19 +127,19 @@ export function condemn(database: Database, blobs: FreedBlobs): void {
   for (const blob of blobs) change(database, "INSERT OR IGNORE INTO garbage (blob) VALUES (?)", [blob]);
 }
 
-/** All garbage left from before. */
+/** Returns all garbage records. */
 export function garbageBlobs(database: Database): FreedBlobs {
   return allRows(database, "SELECT blob FROM garbage").map((row) => textOf(row, "blob"));
 }
 
-/** Forgets garbage whose files are gone. */
+/** Removes garbage records whose files are deleted. */
 export function forgetGarbage(database: Database, blobs: FreedBlobs): void {
   database.transaction(() => {
     for (const blob of blobs) change(database, "DELETE FROM garbage WHERE blob = ?", [blob]);
   });
 }
 
-/** Whether an object or a part still needs this blob. */
+/** Returns whether an object or a part uses this blob. */
 export function blobIsUsed(database: Database, blob: string): "used" | "unused" {
   const row =
     firstRow(database, "SELECT 1 AS used FROM segments WHERE blob = ?", [blob]) ??
@@ -162,7 +162,7 @@ function dropObject(database: Database, bucket: string, key: string): FreedBlobs
   return freed;
 }
 
-/** Writes an object over whatever had its key; call inside a transaction. Returns the blobs of the old one. */
+/** Writes an object over any existing one with its key; call inside a transaction. Returns the freed blobs. */
 export function writeObject(database: Database, object: StoredObject, segments: readonly Segment[]): FreedBlobs {
   const freed = dropObject(database, object.bucket, object.key);
   const { checksum } = object;
@@ -192,12 +192,12 @@ export function writeObject(database: Database, object: StoredObject, segments: 
   return freed;
 }
 
-/** Puts an object; returns the blobs of the one it replaced. */
+/** Stores an object; returns the blobs of the one it replaced. */
 export function putObject(database: Database, object: StoredObject, segments: readonly Segment[]): FreedBlobs {
   return database.transaction(() => writeObject(database, object, segments));
 }
 
-/** Deletes objects by key; missing ones are no error. Returns their blobs: none where the bucket keeps versions. */
+/** Deletes objects by key; missing ones are ignored. Returns the freed blobs: none in a versioned bucket. */
 export function deleteObjects(
   database: Database,
   at: { readonly bucket: string; readonly nowMs: number },
@@ -214,10 +214,10 @@ export function deleteObjects(
   });
 }
 
-/** What a listing shows of an object. */
+/** The object fields that a listing shows. */
 export type ObjectSummary = Pick<StoredObject, "key" | "sizeBytes" | "etag" | "modifiedMs" | "checksum">;
 
-/** One page of a listing. */
+/** Query for one page of a listing. */
 export type ListQuery = {
   readonly bucket: string;
   readonly prefix: string;
@@ -229,7 +229,7 @@ export type ListQuery = {
 const LIST_AT = "SELECT key, size, etag, modified_ms, checksum FROM objects WHERE bucket = ? AND key >= ? ORDER BY key";
 const LIST_AFTER = LIST_AT.replace(">=", ">");
 
-/** Lists objects in key order. */
+/** Lists one page of objects in key order. */
 export function listObjects(database: Database, query: ListQuery): WalkPage<ObjectSummary> {
   const page = walkKeys<Row>({
     ...query,

@@ -1,4 +1,4 @@
-/** Multipart uploads and their parts in the index. A part is a blob; completing hands the blobs to the object. */
+/** Multipart uploads and their parts in the index. A part is a blob; completing an upload passes its blobs to the object. */
 import { readAlgorithm, type ChecksumAlgorithm, type ChecksumType } from "./checksum.ts";
 import {
   condemn,
@@ -21,7 +21,7 @@ import {
 } from "./database.ts";
 import { walkKeys, type WalkPage } from "./walk-keys.ts";
 
-/** A multipart upload in progress. `algorithm` and `type` are what was declared at its creation. */
+/** A multipart upload in progress. `algorithm` and `type` were declared at its creation. */
 export type Upload = {
   readonly bucket: string;
   readonly key: string;
@@ -85,17 +85,17 @@ export function createUpload(database: Database, upload: Upload): void {
   );
 }
 
-/** Names one upload: the id alone is not enough, it must belong to the key. */
+/** Identifies an upload: the id must belong to this bucket and key. */
 export type UploadName = Pick<Upload, "bucket" | "key" | "id">;
 
-/** An upload in progress, if it exists. */
+/** Returns an upload in progress, or undefined. */
 export function findUpload(database: Database, name: UploadName): Upload | undefined {
   const sql = "SELECT * FROM uploads WHERE bucket = ? AND key = ? AND id = ?";
   const row = firstRow(database, sql, [name.bucket, name.key, name.id]);
   return row === undefined ? undefined : uploadFrom(row);
 }
 
-/** Stores a part over an older one of the same number; returns the older one's blob. */
+/** Stores a part, replacing one of the same number; returns the freed blob. */
 export function putPart(database: Database, uploadId: string, part: Part): FreedBlobs {
   return database.transaction(() => {
     const sql = "SELECT blob FROM parts WHERE upload_id = ? AND number = ?";
@@ -120,7 +120,7 @@ export function putPart(database: Database, uploadId: string, part: Part): Freed
   });
 }
 
-/** Parts with a number above `afterNumber`, in order, at most `limit` of them. */
+/** Returns at most `limit` parts with numbers above `afterNumber`, in order. */
 export function listParts(
   database: Database,
   uploadId: string,
@@ -135,7 +135,7 @@ function dropUpload(database: Database, name: UploadName): void {
   change(database, "DELETE FROM uploads WHERE bucket = ? AND key = ? AND id = ?", [name.bucket, name.key, name.id]);
 }
 
-/** Ends an upload without an object; returns the blobs of its parts. */
+/** Aborts an upload; returns the blobs of its parts. */
 export function abortUpload(database: Database, name: UploadName): FreedBlobs {
   return database.transaction(() => {
     const rows = allRows(database, "SELECT blob FROM parts WHERE upload_id = ?", [name.id]);
@@ -146,7 +146,7 @@ export function abortUpload(database: Database, name: UploadName): FreedBlobs {
   });
 }
 
-/** Turns an upload into an object made of the given parts; returns blobs no longer needed. */
+/** Completes an upload to an object of the given parts; returns the freed blobs. */
 export function completeUpload(
   database: Database,
   name: UploadName,
@@ -166,7 +166,7 @@ const LIST_AT = "SELECT * FROM uploads WHERE bucket = ? AND key >= ? ORDER BY ke
 const LIST_AFTER = "SELECT * FROM uploads WHERE bucket = ? AND key > ? ORDER BY key, id";
 const LIST_AFTER_ID = "SELECT * FROM uploads WHERE bucket = ? AND (key, id) > (?, ?) ORDER BY key, id";
 
-/** Lists uploads in progress by key, then by id. */
+/** Lists one page of uploads in progress by key, then by id. */
 export function listUploads(database: Database, query: ListQuery): WalkPage<Upload> {
   const page = walkKeys<Row>({
     ...query,

@@ -1,7 +1,6 @@
 /**
- * Versions of objects, for buckets where that was switched on. The newest object of a key stands in `objects` as in every
- * bucket, so that nothing else has to know; older ones and marks of deletion stand in `versions`. An object's id is the
- * id of its version.
+ * Object versions of buckets with versioning. The newest object of a key is in `objects`, as in any bucket, so that other
+ * code needs no special case. Older versions and delete markers are in `versions`. An object's id is its version id.
  */
 import {
   condemn,
@@ -15,15 +14,15 @@ import { change, firstRow, numberOf, textOf, type Database, type Row } from "./d
 import { raiseNewest } from "./shelve-version.ts";
 import { walkKeys, type Seek, type WalkPage } from "./walk-keys.ts";
 
-/** Switches versions on; there is no way back in this store. */
+/** Enables versioning of a bucket. This store cannot suspend it. */
 export function keepVersions(database: Database, bucket: string): void {
   change(database, "INSERT OR IGNORE INTO versioned (bucket) VALUES (?)", [bucket]);
 }
 
-/** One version of a key: an object, or a mark that it was deleted. */
+/** One version of a key: an object or a delete marker. */
 export type Version = { readonly object: StoredObject; readonly isMark: boolean };
 
-/** A version by its id, if it exists. */
+/** Returns a version by its id, or undefined. */
 export function findVersion(
   database: Database,
   at: { readonly bucket: string; readonly key: string; readonly id: string },
@@ -35,7 +34,7 @@ export function findVersion(
   return row === undefined ? undefined : { object: objectFrom(row), isMark: numberOf(row, "marker") === 1 };
 }
 
-/** Takes one version away for good; what was below it comes up. Returns its blobs. */
+/** Deletes one version permanently; the next older one becomes the newest. Returns the freed blobs. */
 export function removeVersion(
   database: Database,
   at: { readonly bucket: string; readonly key: string; readonly id: string },
@@ -54,13 +53,13 @@ export function removeVersion(
   });
 }
 
-/** What a listing shows of a version. */
+/** The version fields that a listing shows. */
 export type VersionSummary = Pick<StoredObject, "key" | "id" | "sizeBytes" | "etag" | "modifiedMs"> & {
   readonly isMark: boolean;
   readonly isNewest: boolean;
 };
 
-/** Above every number that the index gives out. */
+/** Sorts current objects before all older versions: larger than any `seq` of the index. */
 const NEWEST = 2 ** 52;
 const ROWS = `
   SELECT key, id, size, etag, modified_ms, 0 AS marker, ${NEWEST} AS seq FROM objects WHERE bucket = :bucket AND key >= :key
@@ -68,9 +67,9 @@ const ROWS = `
   SELECT key, id, size, etag, modified_ms, marker, seq FROM versions WHERE bucket = :bucket AND key >= :key
   ORDER BY key, seq DESC`;
 
-/** Lists versions in key order, newest first. */
+/** Lists one page of versions in key order, newest first. */
 export function listVersions(database: Database, query: ListQuery): WalkPage<VersionSummary> {
-  // Whether a row is the newest of its key shows in the one before it.
+  // A row is the newest of its key if the previous row has another key.
   let before = "";
   const { bucket } = query;
   function* scan(seek: Seek): Generator<Row> {

@@ -1,6 +1,6 @@
 /**
- * Why: S3 checks what a client declares about its bytes. Promise: a declared checksum is either proven or refused, and
- * a proven one is kept with the object. Source: the S3 user guide, "Checking object integrity".
+ * Verifies the checksums that clients declare, as S3 does. A declared checksum is verified or refused, and a verified one
+ * is stored with the object. Source: the S3 user guide, "Checking object integrity".
  */
 import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
@@ -14,14 +14,14 @@ export type ChecksumAlgorithm = (typeof CHECKSUM_ALGORITHMS)[number];
 /** Whether an object's checksum covers its bytes or the checksums of its parts. */
 export type ChecksumType = "FULL_OBJECT" | "COMPOSITE";
 
-/** A proven checksum: base64, with `-N` behind it when it is composite over N parts. */
+/** A verified checksum: base64, followed by `-N` when it is composite over N parts. */
 export type Checksum = {
   readonly algorithm: ChecksumAlgorithm;
   readonly type: ChecksumType;
   readonly value: string;
 };
 
-/** A digest that is fed chunk by chunk. */
+/** An incremental digest. */
 export type RunningDigest = { update(chunk: Uint8Array): unknown; digest(): Buffer };
 
 function startCrc32(): RunningDigest {
@@ -38,7 +38,7 @@ function startCrc32(): RunningDigest {
   };
 }
 
-/** Starts a digest of the given algorithm. */
+/** Starts a digest of this algorithm. */
 export function startChecksum(algorithm: ChecksumAlgorithm): RunningDigest {
   switch (algorithm) {
     case "CRC32":
@@ -54,17 +54,17 @@ export function startChecksum(algorithm: ChecksumAlgorithm): RunningDigest {
   }
 }
 
-/** `x-amz-checksum-crc32` and the like. */
+/** Returns the header's name, such as `x-amz-checksum-crc32`. */
 export function checksumHeader(algorithm: ChecksumAlgorithm): string {
   return `x-amz-checksum-${algorithm.toLowerCase()}`;
 }
 
-/** `ChecksumCRC32` and the like, as in XML. */
+/** Returns the XML element's name, such as `ChecksumCRC32`. */
 export function checksumElement(algorithm: ChecksumAlgorithm): string {
   return `Checksum${algorithm}`;
 }
 
-/** Reads an algorithm's name in any case; undefined when there is none. Throws InvalidRequest on an unknown one. */
+/** Parses an algorithm's name in any letter case; undefined for undefined. Throws InvalidRequest for an unknown one. */
 export function readAlgorithm(name: string | undefined): ChecksumAlgorithm | undefined {
   if (name === undefined) return undefined;
   const known = CHECKSUM_ALGORITHMS.find((algorithm) => algorithm === name.toUpperCase());
@@ -77,7 +77,7 @@ export function readAlgorithm(name: string | undefined): ChecksumAlgorithm | und
   return known;
 }
 
-/** What a request says about the checksum of its body: a value up front, or one that follows as a trailer. */
+/** Checksum that a request declares for its body: a value in a header, a trailer, or an algorithm only. */
 export type DeclaredChecksum = {
   readonly algorithm: ChecksumAlgorithm;
   readonly value: string | undefined;
@@ -107,7 +107,7 @@ export function declaredChecksum(headers: ReadonlyMap<string, string>): Declared
   return asked === undefined ? undefined : { algorithm: asked, value: undefined, place: "none" };
 }
 
-/** Throws BadDigest when a declared checksum is not the computed one. */
+/** Verifies a declared checksum. Throws BadDigest, or InvalidRequest for a value of the wrong length. */
 export function requireChecksum(algorithm: ChecksumAlgorithm, declared: string, computed: string): void {
   if (declared === computed) return;
   if (Buffer.from(declared, "base64").length !== Buffer.from(computed, "base64").length) {
@@ -116,10 +116,10 @@ export function requireChecksum(algorithm: ChecksumAlgorithm, declared: string, 
   throw new S3Error("BadDigest", `The ${algorithm} you specified did not match the calculated checksum.`);
 }
 
-/** One part's proven checksum and length. */
+/** A part's verified checksum and length. */
 export type PartChecksum = { readonly value: string; readonly sizeBytes: number };
 
-/** The checksum of a completed multipart object out of those of its parts, in part order. */
+/** Returns the checksum of a completed multipart object from those of its parts, in part order. */
 export function joinChecksums(plan: Omit<Checksum, "value">, parts: readonly PartChecksum[]): Checksum {
   const pieces = parts.map((part) => ({ digest: Buffer.from(part.value, "base64"), sizeBytes: part.sizeBytes }));
   if (plan.type === "FULL_OBJECT") {

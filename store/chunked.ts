@@ -1,7 +1,7 @@
 /**
- * Why: the AWS command line and boto3 wrap bodies in `aws-chunked` framing, signed or not, with checksums as trailers.
- * Promise: yields exactly the payload; a wrong frame, a wrong chunk signature or an early end is an S3Error, raised at
- * the latest when the stream ends, so a caller that commits only after the end never keeps unproven bytes.
+ * Decodes `aws-chunked` bodies, which the AWS command line and boto3 send, signed or unsigned, with checksums as
+ * trailers. Yields exactly the payload. A malformed frame, a wrong chunk signature or an early end throws an S3Error, at
+ * the latest when the stream ends. A caller that commits only after the end therefore never keeps unverified bytes.
  * Source: the S3 API reference, "Signature calculations for the authorization header: transferring payload in chunks".
  */
 import { createHash } from "node:crypto";
@@ -9,9 +9,9 @@ import { sameText } from "./credentials.ts";
 import { S3Error } from "./s3-error.ts";
 import { chunkSignature, sha256Hex, trailerSignature, type SigningContext } from "./sigv4.ts";
 
-/** How to read one aws-chunked body. Trailer names arrive in lower case. */
+/** How to decode one aws-chunked body. Trailer names are in lower case. */
 export type ChunkedOptions = {
-  /** Present when chunks are signed: the context and the signature of the request, on which the chain starts. */
+  /** Present when chunks are signed: signing context and signature of the request, with which the chain begins. */
   readonly signed?: { readonly signing: SigningContext; readonly seedSignature: string };
   readonly onTrailers: (trailers: ReadonlyMap<string, string>) => void;
 };
@@ -29,9 +29,9 @@ function badFrame(): S3Error {
 }
 
 type ByteReader = {
-  /** One line without its line end; undefined at the end of the source. */
+  /** Reads a line without its line end; undefined at the end of the source. */
   line(): Promise<string | undefined>;
-  /** Between 1 and maxBytes bytes. */
+  /** Reads between 1 and maxBytes bytes. */
   some(maxBytes: number): Promise<Buffer>;
 };
 
@@ -96,7 +96,7 @@ async function readTrailers(reader: ByteReader): Promise<Map<string, string>> {
   }
 }
 
-/** Unwraps an aws-chunked body; reports its trailers once, after the last byte. */
+/** Yields the payload of an aws-chunked body; calls `onTrailers` once, after the last byte. */
 export async function* decodeChunked(source: AsyncIterable<Buffer>, options: ChunkedOptions): AsyncGenerator<Buffer> {
   const reader = readBytes(source);
   let previous = options.signed?.seedSignature ?? "";

@@ -1,7 +1,7 @@
-/** The conditional headers: whether a read or a write may go ahead, given what is stored now. Source: RFC 9110 section 13. */
+/** Checks conditional headers of reads and writes against the stored object. Source: RFC 9110 section 13. */
 import { S3Error } from "./s3-error.ts";
 
-/** What a condition is checked against; `etag` has no quotes. */
+/** The object that conditions are checked against; `etag` has no quotes. */
 export type CurrentObject = { readonly etag: string; readonly modifiedMs: number };
 
 function names(header: string, etag: string): boolean {
@@ -17,15 +17,15 @@ function failed(condition: string): S3Error {
   });
 }
 
-/** HTTP dates have whole seconds, so the stored time is cut to them before comparing. */
+/** Returns whether the object changed after a date. HTTP dates have whole seconds, so the stored time is rounded down. */
 function changedAfter(current: CurrentObject, httpDate: string): boolean {
   const sinceMs = Date.parse(httpDate);
   return Number.isNaN(sinceMs) || Math.floor(current.modifiedMs / 1000) * 1000 > sinceMs;
 }
 
 /**
- * Checks a GET, a HEAD or, with prefix `x-amz-copy-source-`, the source of a copy.
- * Throws PreconditionFailed (412) or NotModified (304).
+ * Checks the conditions of a GET or HEAD, or with prefix `x-amz-copy-source-` of a copy's source. Throws
+ * PreconditionFailed (412) or NotModified (304).
  */
 export function checkReadConditions(
   headers: ReadonlyMap<string, string>,
@@ -50,7 +50,7 @@ export function checkReadConditions(
   throw new S3Error("NotModified", "Not Modified", { headers: { etag: `"${current.etag}"` } });
 }
 
-/** Checks a PUT or a Complete. Throws PreconditionFailed, or NoSuchKey for If-Match on a missing object. */
+/** Checks the conditions of a PUT or Complete. Throws PreconditionFailed, or NoSuchKey for If-Match on a missing object. */
 export function checkWriteConditions(headers: ReadonlyMap<string, string>, current: CurrentObject | undefined): void {
   const ifMatch = headers.get("if-match");
   const ifNoneMatch = headers.get("if-none-match");

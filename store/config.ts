@@ -1,11 +1,11 @@
-/** Reads the command line and the environment into one configuration, or says in one sentence what is wrong. */
+/** Reads command line and environment into a configuration, or returns one sentence about the mistake. */
 import { parseArgs } from "node:util";
 import { bucketNameProblem } from "./bucket-name.ts";
 import type { Durability } from "./database.ts";
 import { readFill, type Fill } from "./fill.ts";
 import { readQuirks, type Quirks } from "./quirks.ts";
 
-/** Everything a store is started with. */
+/** Configuration of a store. */
 export type StoreConfig = {
   readonly dataFolder: string;
   readonly host: string;
@@ -13,11 +13,11 @@ export type StoreConfig = {
   readonly accessKey: string;
   readonly secretKey: string;
   readonly buckets: readonly string[];
-  /** Empty objects that the first bucket has from the start. */
+  /** Empty objects created in the first bucket at start. */
   readonly fills: readonly Fill[];
   readonly corsOrigins: readonly string[];
   readonly controlToken: string | undefined;
-  /** Hosts `BUCKET.domain` name the bucket; undefined leaves only paths. */
+  /** Requests to `BUCKET.domain` address the bucket by host; undefined: path style only. */
   readonly domain: string | undefined;
   readonly quirks: Quirks;
   readonly durability: Durability;
@@ -25,7 +25,7 @@ export type StoreConfig = {
   readonly downBytesPerSecond: number | undefined;
 };
 
-/** A configuration, or the sentence to show. */
+/** A configuration, or an error sentence for the user. */
 export type ConfigResult = { readonly config: StoreConfig } | { readonly problem: string };
 
 const USAGE = `Usage: node store/main.ts --data DIR [--port N] [--host 127.0.0.1]
@@ -65,7 +65,7 @@ function rate(text: string | undefined): number | "wrong" | undefined {
   return /^[1-9]\d*$/.test(text) ? Number(text) : "wrong";
 }
 
-/** Reads `argv` (without the program) and the environment. */
+/** Parses `argv` (without the program) and the environment. */
 export function readConfig(
   argv: readonly string[],
   env: Readonly<Record<string, string | undefined>> = process.env,

@@ -1,6 +1,6 @@
 /**
- * The control interface under `/_control`: arms faults, reads traffic, moves the clock, adds and revokes keys. It exists
- * only when a control token was given, answers JSON, and is never subject to faults.
+ * The control interface under `/_control`: arms faults, reports traffic, moves the clock, adds and revokes keys. It is
+ * enabled only by a control token, answers JSON, and is never subject to faults.
  */
 import type { Credential, CredentialBook } from "./credentials.ts";
 import { sameText } from "./credentials.ts";
@@ -9,7 +9,7 @@ import { readFaultRule, RuleProblem } from "./fault-rules.ts";
 import type { StallRoom } from "./fault-streams.ts";
 import type { Traffic } from "./traffic.ts";
 
-/** What the control interface can reach. */
+/** Parts of the store that the control interface uses. */
 export type ControlParts = {
   readonly token: string;
   readonly faults: FaultBook;
@@ -17,7 +17,7 @@ export type ControlParts = {
   readonly traffic: Traffic;
   readonly credentials: CredentialBook;
   readonly clock: { offsetMs: number };
-  /** Resets every open connection but the asking one; returns how many. */
+  /** Resets every open connection except control connections; returns their number. */
   readonly resetConnections: () => number;
 };
 
@@ -30,7 +30,7 @@ export type ControlRequest = {
   readonly body: string;
 };
 
-/** Status and JSON of a control answer. */
+/** Status and JSON body of a control answer. */
 export type ControlAnswer = { readonly status: number; readonly json: unknown };
 
 type Fields = Readonly<Record<string, unknown>>;

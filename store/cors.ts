@@ -1,9 +1,9 @@
-/** Cross-origin rules of a bucket: reading and writing them, and what they add to an answer. Source: the Fetch standard. */
+/** CORS rules of a bucket: parsing, writing, and the headers that they add. Source: the Fetch standard. */
 import type { XmlElement } from "./xml.ts";
 import { S3Error } from "./s3-error.ts";
 import { branch, childrenNamed, childText, leaf } from "./xml.ts";
 
-/** One rule, in S3's terms; a star stands for any text in origins and headers. */
+/** One rule in S3's terms; `*` in origins and headers matches any text. */
 export type CorsRule = {
   readonly origins: readonly string[];
   readonly methods: readonly string[];
@@ -12,7 +12,7 @@ export type CorsRule = {
   readonly maxAgeSeconds: number | undefined;
 };
 
-/** What a browser asked: an origin, a method, and for a preflight the headers it wants to send. */
+/** A browser's request: its origin and method and, for a preflight, the headers that it wants to send. */
 export type CorsRequest = {
   readonly origin: string;
   readonly method: string;
@@ -22,7 +22,7 @@ export type CorsRequest = {
 const METHODS = ["GET", "PUT", "POST", "DELETE", "HEAD"];
 const MAX_RULES = 100;
 
-/** A rule that lets one origin do everything and read every header a client of S3 needs. */
+/** Returns a rule that allows an origin every method and exposes every header that an S3 client needs. */
 export function openRule(origin: string): CorsRule {
   const exposed = ["ETag", "Content-Range", "Content-Length", "Accept-Ranges", "Date", "x-amz-request-id"];
   const checksums = ["crc32", "crc32c", "crc64nvme", "sha1", "sha256", "type"].map((name) => `x-amz-checksum-${name}`);
@@ -39,7 +39,7 @@ function texts(rule: XmlElement, name: string): readonly string[] {
   return childrenNamed(rule, name).map((child) => child.text.trim());
 }
 
-/** Reads a CORSConfiguration document. Throws MalformedXML or InvalidRequest. */
+/** Parses a CORSConfiguration document. Throws MalformedXML or InvalidRequest. */
 export function readCorsRules(root: XmlElement): readonly CorsRule[] {
   const rules = childrenNamed(root, "CORSRule").map((rule) => {
     const maxAge = childText(rule, "MaxAgeSeconds");
@@ -68,7 +68,7 @@ export function readCorsRules(root: XmlElement): readonly CorsRule[] {
   return rules;
 }
 
-/** Writes rules as the children of a CORSConfiguration. */
+/** Returns the rules as child elements of a CORSConfiguration. */
 export function corsElements(rules: readonly CorsRule[]): readonly string[] {
   return rules.map((rule) =>
     branch("CORSRule", [
@@ -89,7 +89,7 @@ function fits(pattern: string, text: string): boolean {
   return text.length >= head.length + tail.length && text.startsWith(head) && text.endsWith(tail);
 }
 
-/** The first rule that allows a request; undefined when none does. */
+/** Returns the first rule that allows a request, or undefined. */
 export function matchRule(rules: readonly CorsRule[], request: CorsRequest): CorsRule | undefined {
   return rules.find(
     (rule) =>
@@ -101,7 +101,7 @@ export function matchRule(rules: readonly CorsRule[], request: CorsRequest): Cor
   );
 }
 
-/** The headers a rule adds to an answer. */
+/** Returns the headers that a rule adds to an answer. */
 export function corsHeaders(rule: CorsRule, request: CorsRequest): Record<string, string> {
   const anyone = rule.origins.includes("*");
   const headers: Record<string, string> = {
@@ -116,7 +116,7 @@ export function corsHeaders(rule: CorsRule, request: CorsRequest): Record<string
   return headers;
 }
 
-/** Rules as kept in the index. */
+/** Parses the rules stored in the index. */
 export function storedRules(json: string | undefined): readonly CorsRule[] {
   return json === undefined ? [] : (JSON.parse(json) as readonly CorsRule[]);
 }

@@ -1,7 +1,7 @@
 /**
- * Why: Node computes CRC-32 only; S3 also speaks CRC-32C and CRC-64/NVME, and joins the CRCs of parts into the CRC of
- * the whole object without reading it again. Promise: the published check values hold (123456789). Tables are built
- * once, eight bytes are folded per step.
+ * CRC-32C and CRC-64/NVME, which Node lacks, and the combination of part CRCs into the CRC of the whole object without
+ * reading it again. Tested with the published check values (of 123456789). Tables are built once; each step processes
+ * eight bytes.
  */
 
 const CRC32_POLY = 0xedb88320n;
@@ -9,12 +9,12 @@ const CRC32C_POLY = 0x82f63b78n;
 const CRC64_POLY = 0x9a6c9329ac4bc9b5n;
 const WORD = 0xffffffffn;
 
-/** A running CRC over chunks of bytes. */
+/** An incremental CRC. */
 export type RunningCrc = { update(chunk: Uint8Array): void; digest(): Buffer };
 
 type Tables = { readonly low: Uint32Array; readonly high: Uint32Array };
 
-/** Eight tables of 256 entries, one after the other; entry [k * 256 + b] is byte b followed by k zero bytes. */
+/** Returns eight consecutive tables of 256 entries; entry [k * 256 + b] is byte b followed by k zero bytes. */
 function buildTables(polynomial: bigint): Tables {
   const low = new Uint32Array(8 * 256);
   const high = new Uint32Array(8 * 256);
@@ -93,17 +93,17 @@ function startCrc(tables: Tables, widthBytes: 4 | 8): RunningCrc {
   };
 }
 
-/** CRC-32C (Castagnoli), four bytes big-endian. */
+/** Starts a CRC-32C (Castagnoli); its digest has four bytes, big-endian. */
 export function startCrc32c(): RunningCrc {
   return startCrc(crc32cTables(), 4);
 }
 
-/** CRC-64/NVME, eight bytes big-endian. */
+/** Starts a CRC-64/NVME; its digest has eight bytes, big-endian. */
 export function startCrc64Nvme(): RunningCrc {
   return startCrc(crc64Tables(), 8);
 }
 
-/** The CRC families that can be joined. */
+/** CRC algorithms that can be combined. */
 export type JoinableCrc = "CRC32" | "CRC32C" | "CRC64NVME";
 
 const FIELDS = {
@@ -124,7 +124,7 @@ function multiply(field: Field, left: bigint, right: bigint): bigint {
   return product;
 }
 
-/** x to the power of 8 * sizeBytes, modulo the polynomial: what sizeBytes of further data do to a CRC. */
+/** Returns x^(8 * sizeBytes) modulo the polynomial: the factor that appends sizeBytes of data to a CRC. */
 function shiftBy(field: Field, sizeBytes: number): bigint {
   let power = 1n << (field.widthBits - 1n);
   let square = 1n << (field.widthBits - 2n);
@@ -135,10 +135,10 @@ function shiftBy(field: Field, sizeBytes: number): bigint {
   return power;
 }
 
-/** One piece of a longer run of bytes. */
+/** CRC and length of one piece of a longer byte sequence. */
 export type CrcPiece = { readonly digest: Buffer; readonly sizeBytes: number };
 
-/** The CRC of all pieces one after the other, from the CRC and the length of each. */
+/** Returns the CRC of all pieces in sequence. */
 export function joinCrcs(family: JoinableCrc, pieces: readonly CrcPiece[]): Buffer {
   const field = FIELDS[family];
   const shifts = new Map<number, bigint>();

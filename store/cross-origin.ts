@@ -1,4 +1,4 @@
-/** What a browser from another origin is told: the answer to its preflight, and the headers on every other answer. */
+/** CORS for browsers: answers preflights, and adds headers to all other answers. */
 import { findBucket } from "./catalog-objects.ts";
 import { corsHeaders, matchRule, storedRules, type CorsRequest, type CorsRule } from "./cors.ts";
 import type { Database } from "./database.ts";
@@ -6,7 +6,7 @@ import { emptyReply, type Reply } from "./reply.ts";
 import type { S3Request } from "./request.ts";
 import { S3Error } from "./s3-error.ts";
 
-/** Where rules come from: those of the bucket first, then those of the command line. */
+/** Sources of rules: those of the bucket apply first, then those of the command line. */
 export type RuleSources = { readonly database: Database; readonly corsRules: readonly CorsRule[] };
 
 function corsRequestOf(head: S3Request): CorsRequest | undefined {
@@ -19,7 +19,7 @@ function corsRequestOf(head: S3Request): CorsRequest | undefined {
   return { origin, method, headers: headers.filter((name) => name !== "") };
 }
 
-/** The cross-origin headers for an answer; undefined when the origin is not allowed or not given. */
+/** Returns the CORS headers of an answer; undefined when the origin is absent or not allowed. */
 export function crossOrigin(sources: RuleSources, head: S3Request): Record<string, string> | undefined {
   const request = corsRequestOf(head);
   if (request === undefined) return undefined;

@@ -1,7 +1,7 @@
 /**
- * Why: names, metadata and their order live in one SQLite file beside the bytes; SQLite's B-tree is the ordered index.
- * Promise: a change is either wholly there or not at all after a kill at any time; text sorts by its UTF-8 bytes, as S3
- * lists keys. One process owns a folder: a second one is refused.
+ * The index: names and metadata in one SQLite file beside the blobs; its B-tree keeps keys in order. A change is atomic
+ * even if the process is killed. Text sorts by its UTF-8 bytes, as S3 lists keys. A folder belongs to one process; a
+ * second one is refused.
  */
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from "node:sqlite";
 
@@ -10,14 +10,14 @@ export type Row = Readonly<Record<string, SQLOutputValue>>;
 
 /** An open index. */
 export type Database = {
-  /** Compiles a statement once and keeps it. */
+  /** Compiles a statement and caches it. */
   readonly prepare: (sql: string) => StatementSync;
-  /** Runs work as one atomic change. */
+  /** Runs `work` as one atomic change. */
   readonly transaction: <T>(work: () => T) => T;
   readonly close: () => void;
 };
 
-/** How hard a commit is pushed to disk: `power-cut` syncs every commit, `process-kill` leaves that to the system. */
+/** Durability of commits: `power-cut` syncs every commit, `process-kill` leaves syncing to the operating system. */
 export type Durability = "power-cut" | "process-kill";
 
 const SCHEMA = `
@@ -82,42 +82,42 @@ export function openDatabase(path: string, durability: Durability): Database {
   };
 }
 
-/** All rows of a query. */
+/** Returns all rows of a query. */
 export function allRows(database: Database, sql: string, values: readonly SQLInputValue[] = []): readonly Row[] {
   return database.prepare(sql).all(...values);
 }
 
-/** The first row of a query. */
+/** Returns the first row of a query. */
 export function firstRow(database: Database, sql: string, values: readonly SQLInputValue[]): Row | undefined {
   return database.prepare(sql).get(...values);
 }
 
-/** Runs a change; returns how many rows it touched. */
+/** Runs a change; returns the number of changed rows. */
 export function change(database: Database, sql: string, values: readonly SQLInputValue[]): number {
   return Number(database.prepare(sql).run(...values).changes);
 }
 
-/** A text column. */
+/** Returns a text column. */
 export function textOf(row: Row, column: string): string {
   const value = row[column];
   if (typeof value !== "string") throw new TypeError(`column ${column} holds no text`);
   return value;
 }
 
-/** A text column that may be null. */
+/** Returns a text column that may be null. */
 export function optionalTextOf(row: Row, column: string): string | undefined {
   const value = row[column];
   return typeof value === "string" ? value : undefined;
 }
 
-/** An integer column. */
+/** Returns an integer column. */
 export function numberOf(row: Row, column: string): number {
   const value = row[column];
   if (typeof value !== "number") throw new TypeError(`column ${column} holds no number`);
   return value;
 }
 
-/** A column of JSON text holding an object whose values are texts. */
+/** Returns a JSON column that holds an object of texts. */
 export function headersOf(row: Row, column: string): Readonly<Record<string, string>> {
   const parsed: unknown = JSON.parse(textOf(row, column));
   if (typeof parsed !== "object" || parsed === null) throw new TypeError(`column ${column} holds no object`);

@@ -1,6 +1,6 @@
 /**
- * Applies the faults that fired for a request, in the three places where a request can go wrong: before the work, in
- * the client's body, and in the answer. Law: the store's own data stays right, except where a fault says otherwise.
+ * Applies the faults that fired for a request at three places: before its work, in the client's body, and in the answer.
+ * Stored data stays correct unless a fault says otherwise.
  */
 import { randomBytes } from "node:crypto";
 import type { FiredFault } from "./fault-match.ts";
@@ -8,19 +8,19 @@ import { ConnectionCut, flipAt, interruptAt, type StallRoom } from "./fault-stre
 import { paced, type Pacer } from "./pace.ts";
 import { emptyReply, errorDocument, type Reply } from "./reply.ts";
 
-/** What applying needs to know of the request. */
+/** Inputs of fault application for one request. */
 export type FaultScene = {
   readonly fired: readonly FiredFault[];
   readonly stalls: StallRoom;
-  /** Aborted when the client is gone. */
+  /** Aborted when the client disconnects. */
   readonly gone: AbortSignal;
   readonly requestId: string;
-  /** Requests being answered, this one included. */
+  /** Requests in flight, including this one. */
   readonly inFlight: number;
-  /** Reads the client's body to its end and drops it. */
+  /** Reads the client's body to its end and discards it. */
   readonly readAll: () => Promise<void>;
   readonly loseUpload: () => void;
-  /** The pacer of this connection for one rule and direction. */
+  /** Returns the pacer of this connection for one rule. */
   readonly pacerFor: (ruleId: string, bytesPerSecond: number) => Pacer;
   readonly presigned: "presigned" | "header";
 };
@@ -60,7 +60,7 @@ function errorIn200(scene: FaultScene, code: string, ending: "none" | "newline")
   return { status: 200, headers: { "content-type": "application/xml" }, body };
 }
 
-/** Faults before the work. Returns an answer that takes its place, if any. Throws ConnectionCut. */
+/** Applies faults before the work. Returns an answer that replaces the work, if any. Throws ConnectionCut. */
 export async function beforeWork(scene: FaultScene): Promise<Reply | undefined> {
   for (const { action } of scene.fired) {
     switch (action.kind) {
@@ -103,7 +103,7 @@ export async function beforeWork(scene: FaultScene): Promise<Reply | undefined> 
   return undefined;
 }
 
-/** The request headers after faults that hide some of them. */
+/** Returns the request headers without those that faults hide. */
 export function shapeHeaders(scene: FaultScene, headers: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   if (!scene.fired.some(({ action }) => action.kind === "ignore-range")) return headers;
   return new Map([...headers].filter(([name]) => name !== "range"));
@@ -135,17 +135,17 @@ function shapeStream(
   return stream;
 }
 
-/** The client's body after faults. */
+/** Returns the client's body with faults applied. */
 export function shapeRequest(scene: FaultScene, body: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   return shapeStream(scene, body, "request");
 }
 
-/** The store's body after faults. */
+/** Returns the store's body with faults applied. */
 export function shapeResponse(scene: FaultScene, body: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   return shapeStream(scene, body, "response");
 }
 
-/** How the end of the answer is marked: by its length, by closing, or by closing short of the announced length. */
+/** Returns how the answer ends: by its length, by closing, or by closing before the announced length. */
 export function framingOf(scene: FaultScene): "length" | "close" | "short" {
   for (const { action } of scene.fired) {
     if (action.kind === "truncate") return action.framing === "close" ? "close" : "short";
@@ -163,7 +163,7 @@ function closeBody(reply: Reply): void {
   if (reply.body.kind === "stream") reply.body.close();
 }
 
-/** Faults after the work: the answer as it will be sent. Throws ConnectionCut. */
+/** Applies faults after the work and returns the answer to send. Throws ConnectionCut. */
 export function changeReply(scene: FaultScene, reply: Reply): Reply {
   let changed = reply;
   const replace = (other: Reply): void => {
@@ -191,13 +191,13 @@ export function changeReply(scene: FaultScene, reply: Reply): Reply {
   return changed;
 }
 
-/** How the Date header of the answer is moved, or that it is left out. */
+/** Returns the shift of the answer's Date header, and whether the header is sent. */
 export function dateShift(scene: FaultScene): { readonly shiftMs: number; readonly header: "show" | "hide" } {
   for (const { action } of scene.fired) if (action.kind === "date") return action;
   return { shiftMs: 0, header: "show" };
 }
 
-/** A new request id, 16 hex characters. */
+/** Returns a new request id of 16 hex characters. */
 export function newRequestId(): string {
   return randomBytes(8).toString("hex").toUpperCase();
 }

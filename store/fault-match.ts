@@ -1,11 +1,11 @@
 /**
- * Why: a scripted fault must hit the same request in every run. Promise: matching depends on the rules, the order of
- * requests and the seeds only; probabilities are drawn from a generator of the rule's own.
+ * Matches fault rules to requests reproducibly. Matching depends only on the rules, the order of requests and the seeds:
+ * every rule has its own random generator.
  */
 import type { FaultAction, FaultRule } from "./fault-rules.ts";
 import type { Operation } from "./route.ts";
 
-/** What a rule can see of a request. */
+/** Request properties that rules match. */
 export type RequestFacts = {
   readonly operation: Operation;
   readonly bucket: string;
@@ -13,10 +13,10 @@ export type RequestFacts = {
   readonly partNumber: number | undefined;
 };
 
-/** A rule that fired for a request. */
+/** A rule that fires for a request. */
 export type FiredFault = { readonly id: string; readonly action: FaultAction };
 
-/** The armed rules. Every rule that matches a request fires, in the order they were added. */
+/** The armed rules. All rules that match a request fire, in the order in which they were added. */
 export type FaultBook = {
   readonly add: (rule: FaultRule) => void;
   readonly remove: (id: string) => "removed" | "unknown";
@@ -25,7 +25,7 @@ export type FaultBook = {
   readonly match: (facts: RequestFacts) => readonly FiredFault[];
 };
 
-/** A small deterministic generator of numbers from 0 up to 1 (mulberry32). */
+/** Returns a deterministic generator of numbers from 0 (inclusive) to 1 (exclusive), mulberry32. */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -36,7 +36,7 @@ export function seededRandom(seed: number): () => number {
   };
 }
 
-/** Whether a text fits a pattern in which `*` stands for any text. */
+/** Returns whether a text matches a pattern in which `*` stands for any text. */
 export function fitsPattern(pattern: string, text: string): boolean {
   const quoted = pattern.split("*").map((piece) => piece.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
   return new RegExp(`^${quoted.join("[\\s\\S]*")}$`).test(text);
@@ -69,7 +69,7 @@ function fires(armed: Armed, facts: RequestFacts): boolean {
   return rule.probability >= 1 || armed.random() < rule.probability;
 }
 
-/** An empty book of rules. */
+/** Returns an empty fault book. */
 export function openFaultBook(): FaultBook {
   const armed = new Map<string, Armed>();
   return {

@@ -1,15 +1,15 @@
 /**
- * Why: tests script what goes wrong: which request, which attempt, what happens. Promise: a rule is plain data; a wrong
- * one is refused with a sentence and nothing is armed.
+ * Fault rules, with which tests script failures: which request, which attempt, which failure. A rule is plain data. An
+ * invalid rule is refused with a sentence, and nothing is armed.
  */
 import { OPERATIONS, type Operation } from "./route.ts";
 
-/** Whether the store does the request's work before it answers wrongly. */
+/** Whether the store performs the request before the faulty answer. */
 type Work = "done" | "skipped";
 
-/** What happens to a matched request. Bytes count body bytes; `request` is the client's body, `response` the store's. */
+/** Action on a matched request. Byte counts refer to the body; `request` is the client's body, `response` the store's. */
 export type FaultAction =
-  /** Answers an S3 error (or a bare status) without doing the work. */
+  /** Answers an S3 error (or a bare status) without performing the request. */
   | {
       readonly kind: "error";
       readonly status: number;
@@ -17,42 +17,42 @@ export type FaultAction =
       readonly body: "xml" | "empty" | "text";
       readonly retryAfterSeconds: number | undefined;
     }
-  /** Resets the connection: at once, within the client's body, after all of it, or within the answer. No work is done but for `response`. */
+  /** Resets the connection: at once, within or after the client's body, or in the answer. Only `response` does the work. */
   | {
       readonly kind: "reset";
       readonly at: "start" | "request" | "after-request" | "response";
       readonly afterBytes: number;
     }
-  /** Does the work, then resets the connection instead of answering. */
+  /** Performs the request, then resets the connection instead of answering. */
   | { readonly kind: "drop-response" }
-  /** Stops reading or writing; for `ms`, or until released. */
+  /** Stops reading or writing for `ms`, or until released. */
   | {
       readonly kind: "stall";
       readonly side: "request" | "response";
       readonly afterBytes: number;
       readonly ms: number | undefined;
     }
-  /** Ends the answer early, with the full length announced or with none. */
+  /** Ends the answer early; `length` announces the full length, `close` none. */
   | { readonly kind: "truncate"; readonly afterBytes: number; readonly framing: "length" | "close" }
-  /** Inverts one byte on its way; what is stored stays right, except when the client's body is the one flipped. */
+  /** Inverts one byte in transit. Stored data stays correct, unless the client's body is the one changed. */
   | { readonly kind: "flip"; readonly side: "request" | "response"; readonly offset: number }
-  /** A 200 whose body is an error document, with or without a newline behind it. */
+  /** Answers 200 with an error document, with or without a final newline. */
   | { readonly kind: "error-in-200"; readonly code: string; readonly ending: "none" | "newline"; readonly work: Work }
-  /** A 200 with a web page, as a captive portal gives. */
+  /** Answers 200 with a web page, as a captive portal does. */
   | { readonly kind: "html"; readonly work: Work }
-  /** A 200 without a body. */
+  /** Answers 200 without a body. */
   | { readonly kind: "empty"; readonly work: Work }
-  /** The right answer without its ETag header. */
+  /** Removes the ETag header from the answer. */
   | { readonly kind: "no-etag" }
   /** Answers a ranged GET with 200 and the whole object. */
   | { readonly kind: "ignore-range" }
-  /** Moves the numbers of Content-Range. */
+  /** Shifts the numbers of Content-Range. */
   | { readonly kind: "wrong-content-range"; readonly shiftBytes: number }
-  /** Waits before doing the work. */
+  /** Delays the request's work. */
   | { readonly kind: "delay"; readonly ms: number }
-  /** Moves the Date header of the answer; `hide` leaves it out. */
+  /** Shifts the answer's Date header; `hide` removes it. */
   | { readonly kind: "date"; readonly shiftMs: number; readonly header: "show" | "hide" }
-  /** Refuses while more than `above` requests are in flight. */
+  /** Refuses requests while more than `above` are in flight. */
   | {
       readonly kind: "throttle";
       readonly above: number;
@@ -60,32 +60,32 @@ export type FaultAction =
       readonly code: string;
       readonly retryAfterSeconds: number | undefined;
     }
-  /** Forgets the upload first, so that the answer is NoSuchUpload. */
+  /** Removes the upload first, so that the answer is NoSuchUpload. */
   | { readonly kind: "lose-upload" }
   /** Treats the signature or token as expired. */
   | { readonly kind: "expire" }
-  /** Limits the connection's speed in one direction. */
+  /** Limits one direction's speed per connection. */
   | { readonly kind: "rate"; readonly side: "request" | "response"; readonly bytesPerSecond: number };
 
-/** Which requests a rule is for, and what it does to them. Undefined matches anything. */
+/** Requests that a rule matches, and its action. Undefined matches any request. */
 export type FaultRule = {
   readonly id: string;
   readonly operations: readonly Operation[] | undefined;
   readonly bucket: string | undefined;
-  /** The key, where `*` stands for any text. */
+  /** Key pattern, where `*` stands for any text. */
   readonly keyPattern: string | undefined;
   readonly partNumber: number | undefined;
   /** Only the nth matching request of the same operation, key and part, counted from 1. */
   readonly attempt: number | undefined;
-  /** How often the rule may fire. */
+  /** Most times that the rule fires. */
   readonly times: number | undefined;
-  /** 0 to 1; drawn from a generator started with `seed`. */
+  /** 0 to 1; drawn from a generator seeded with `seed`. */
   readonly probability: number;
   readonly seed: number;
   readonly action: FaultAction;
 };
 
-/** A rule was wrong; the message says what to write instead. */
+/** Thrown for an invalid rule; the message says what to write instead. */
 export class RuleProblem extends Error {}
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -260,7 +260,7 @@ const RULE_FIELDS = [
   "action",
 ];
 
-/** Reads one rule from JSON; `fallbackId` names it when it has no id. Throws RuleProblem. */
+/** Parses one rule from JSON; `fallbackId` is the id of a rule without one. Throws RuleProblem. */
 export function readFaultRule(value: unknown, fallbackId: string): FaultRule {
   const fields = record(value, "A rule");
   onlyKnown(fields, RULE_FIELDS, "A rule");

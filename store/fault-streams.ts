@@ -1,13 +1,13 @@
-/** What scripted faults do to a stream of body bytes. */
+/** Effects of scripted faults on a stream of body bytes. */
 
-/** Thrown inside a stream or a handler to reset the connection at this point. */
+/** Thrown in a stream or a handler to reset the connection there. */
 export class ConnectionCut extends Error {
   constructor() {
     super("the connection is cut here by a scripted fault");
   }
 }
 
-/** Passes bytes on; runs `act` once, just before the byte at `offset` (or at the end of a shorter stream). */
+/** Passes bytes on and calls `act` once, just before the byte at `offset` (or at the end of a shorter stream). */
 export async function* interruptAt(
   source: AsyncIterable<Buffer>,
   offset: number,
@@ -30,7 +30,7 @@ export async function* interruptAt(
   if (pending) await act();
 }
 
-/** The same bytes with the one at `offset` inverted. */
+/** Passes bytes on with the one at `offset` inverted. */
 export async function* flipAt(source: AsyncIterable<Buffer>, offset: number): AsyncGenerator<Buffer> {
   let seenBytes = 0;
   for await (const chunk of source) {
@@ -46,14 +46,14 @@ export async function* flipAt(source: AsyncIterable<Buffer>, offset: number): As
   }
 }
 
-/** Waiting requests that can be let go, all or those of one rule. */
+/** Stalled requests, which can be released all at once or by rule. */
 export type StallRoom = {
-  /** Waits for `ms`, or until released when it is undefined. Ends early when the client goes away. */
+  /** Waits for `ms` or, if undefined, until released. Ends early when the client disconnects. */
   readonly wait: (ruleId: string, ms: number | undefined, gone: AbortSignal) => Promise<void>;
   readonly release: (ruleId?: string) => number;
 };
 
-/** An empty room. */
+/** Returns an empty stall room. */
 export function openStallRoom(): StallRoom {
   const waiting = new Map<() => void, string>();
   return {

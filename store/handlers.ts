@@ -1,4 +1,4 @@
-/** Which function answers which operation. */
+/** Maps operations to their handlers. */
 import {
   createNewBucket,
   deleteBucket,
@@ -32,7 +32,7 @@ function notImplemented(): never {
   throw new S3Error("NotImplemented", "This store does not implement the requested operation.");
 }
 
-/** The answering function of every operation. */
+/** The handler of every operation. */
 export const HANDLERS: Readonly<Record<Operation, Handler>> = {
   ListBuckets: listAllBuckets,
   CreateBucket: createNewBucket,

@@ -1,4 +1,4 @@
-/** ListObjectVersions: a page of versions and marks of deletion, by key and the newest first. */
+/** ListObjectVersions: one page of versions and delete markers, by key and newest first. */
 import { integerQuery, requireBucket, type Call, type Store } from "./call.ts";
 import { listVersions, type VersionSummary } from "./catalog-versions.ts";
 import { encoder, markerSeek, nameOf, type Encode } from "./listing.ts";

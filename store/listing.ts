@@ -11,7 +11,7 @@ const MAX_KEYS = 1000;
 
 export type Encode = (text: string) => string;
 
-/** How names are written: as they are, or percent-encoded with slashes left alone. Throws InvalidArgument. */
+/** Returns the encoder for names: none, or percent-encoding that keeps slashes. Throws InvalidArgument. */
 export function encoder(call: Call): { readonly name: string | undefined; readonly encode: Encode } {
   const name = call.request.query.get("encoding-type");
   if (name === undefined) return { name, encode: (text) => text };
@@ -19,13 +19,13 @@ export function encoder(call: Call): { readonly name: string | undefined; readon
   return { name, encode: (text) => encodeURIComponent(text).replaceAll("%2F", "/") };
 }
 
-/** The name a listing goes on after: that of its last entry. */
+/** Returns the name after which a listing continues: that of its last entry. */
 export function nameOf<Row>(entry: WalkEntry<Row> | undefined, keyOf: (row: Row) => string): string {
   if (entry === undefined) return "";
   return entry.kind === "prefix" ? entry.prefix : keyOf(entry.row);
 }
 
-/** Where to go on after an entry: behind everything under a common prefix, or behind the key itself. */
+/** Returns where to continue after an entry: behind the whole common prefix, or behind the key. */
 function seekAfter(kind: "prefix" | "row", name: string): Seek {
   const next = kind === "prefix" ? afterPrefix(name) : undefined;
   return next === undefined ? { key: name, mode: "after" } : { key: next, mode: "at" };
@@ -47,7 +47,7 @@ function decodeToken(token: string): Seek {
   return seekAfter(kind, text.slice(1));
 }
 
-/** A marker of the older API may be a common prefix, which is then left behind as a whole. */
+/** Returns where to continue after a V1 marker. A marker that is a common prefix is skipped as a whole. */
 export function markerSeek(marker: string, prefix: string, delimiter: string): Seek | undefined {
   if (marker === "") return undefined;
   const found = delimiter === "" || !marker.startsWith(prefix) ? -1 : marker.indexOf(delimiter, prefix.length);

@@ -1,4 +1,4 @@
-/** The store as a program: prints one ready line, ends on SIGTERM or SIGINT, and says in one sentence why it cannot start. */
+/** The store as a program: prints one ready line, ends on SIGTERM or SIGINT, and explains in one sentence why it cannot start. */
 import { resolve } from "node:path";
 import { readConfig, type StoreConfig } from "./config.ts";
 import { startStore } from "./server.ts";
@@ -6,7 +6,7 @@ import { startStore } from "./server.ts";
 const SQLITE_BUSY = 5;
 const FOLDER_CODES = new Set<unknown>(["EACCES", "EROFS", "ENOTDIR", "EEXIST", "ENOENT", "ENOSPC"]);
 
-/** The fields that system errors and errors of the index carry. */
+/** Returns the fields of system errors and SQLite errors. */
 function fieldsOf(error: unknown): { readonly code?: unknown; readonly errcode?: unknown; readonly syscall?: unknown } {
   return typeof error === "object" && error !== null ? error : {};
 }

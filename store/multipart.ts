@@ -1,7 +1,6 @@
 /**
- * Multipart uploads: create, parts, part copies, list, complete, abort.
- * Law: a part once acknowledged stays until the upload ends; Complete is one transaction that moves no bytes, so it is
- * either wholly done or not at all, and a refused Complete leaves the upload as it was.
+ * Multipart uploads: create, parts, part copies, list, complete, abort. An acknowledged part stays until the upload ends.
+ * Complete is one transaction that moves no bytes, so it is atomic, and a refused Complete leaves the upload unchanged.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { integerQuery, requireBucket, sweep, type Call, type Store } from "./call.ts";
@@ -106,7 +105,7 @@ function partNumberOf(store: Store, call: Call): number {
   return number;
 }
 
-/** Records a received part, provided that the upload is still there. */
+/** Records a received part if the upload still exists; otherwise discards its blob. */
 async function keepPart(
   store: Store,
   call: Call,

@@ -1,4 +1,4 @@
-/** GetObjectAttributes: what is known of an object without its bytes, the checksums of its parts among it. */
+/** GetObjectAttributes: metadata of an object, including the checksums of its parts. */
 import type { Call, Store } from "./call.ts";
 import { segmentsOf, type Segment, type StoredObject } from "./catalog-objects.ts";
 import { checksumElement } from "./checksum.ts";
@@ -27,7 +27,7 @@ function partsElement(call: Call, object: StoredObject, segments: readonly Segme
     leaf("NextPartNumberMarker", after + page.length),
     leaf("MaxParts", limit),
     leaf("IsTruncated", after + page.length < segments.length),
-    // As on S3, parts are listed only of objects that were uploaded with checksums.
+    // As on S3, only objects uploaded with checksums list their parts.
     ...(algorithm === undefined
       ? []
       : page.map((segment, index) =>

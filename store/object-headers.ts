@@ -1,4 +1,4 @@
-/** The headers that belong to an object: taken from the request that writes it, given back when it is read. */
+/** Headers of objects: stored from the request that writes an object, returned by reads. */
 import { S3Error } from "./s3-error.ts";
 import type { StoredObject } from "./catalog-objects.ts";
 import { httpDate } from "./call.ts";
@@ -6,7 +6,7 @@ import { checksumHeader } from "./checksum.ts";
 
 const KEPT = ["content-type", "cache-control", "content-disposition", "content-language", "expires"];
 
-/** Query parameters of a GET that replace a stored header. */
+/** Query parameters of GET that replace a stored header. */
 const OVERRIDES: Readonly<Record<string, string>> = {
   "response-content-type": "content-type",
   "response-cache-control": "cache-control",
@@ -16,7 +16,7 @@ const OVERRIDES: Readonly<Record<string, string>> = {
   "response-expires": "expires",
 };
 
-/** The headers to keep of a write. Throws MetadataTooLarge when the user's own exceed `maxMetadataBytes`. */
+/** Returns the headers to store. Throws MetadataTooLarge when user metadata exceeds `maxMetadataBytes`. */
 export function objectHeaders(
   headers: ReadonlyMap<string, string>,
   maxMetadataBytes: number,
@@ -43,7 +43,7 @@ export function objectHeaders(
   return kept;
 }
 
-/** The headers of an answer that carries or describes an object; its checksum only where it was asked for. */
+/** Returns the headers of an answer about an object, with its checksum only if requested. */
 export function answerHeaders(
   object: StoredObject,
   asked: { readonly query: ReadonlyMap<string, string>; readonly checksum: "shown" | "hidden" },

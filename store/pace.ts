@@ -1,9 +1,9 @@
-/** Speed limits: a pacer lets so many bytes a second through, and a paced stream is cut small enough to flow evenly. */
+/** Speed limits: a pacer allows a number of bytes per second, and a paced stream is cut into small pieces to flow evenly. */
 
-/** Waits until that many more bytes may pass. */
+/** `take` waits until this many more bytes may pass. */
 export type Pacer = { readonly bytesPerSecond: number; readonly take: (bytes: number) => Promise<void> };
 
-/** What a pacer needs of time, so that a test can drive it. */
+/** The pacer's clock, replaceable in tests. */
 export type PaceClock = { readonly now: () => number; readonly sleep: (ms: number) => Promise<void> };
 
 /** The real clock. */
@@ -17,7 +17,7 @@ const REAL_PACE_CLOCK: PaceClock = {
 
 const BURST_SECONDS = 0.05;
 
-/** A pacer; everything that shares it shares the speed. */
+/** Returns a pacer; all its users share the speed. */
 export function createPacer(bytesPerSecond: number, clock: PaceClock = REAL_PACE_CLOCK): Pacer {
   let freeAtMs = clock.now();
   return {
@@ -31,7 +31,7 @@ export function createPacer(bytesPerSecond: number, clock: PaceClock = REAL_PACE
   };
 }
 
-/** The same bytes, no faster than every pacer allows. */
+/** Passes bytes on no faster than every pacer allows. */
 export async function* paced(source: AsyncIterable<Buffer>, pacers: readonly Pacer[]): AsyncGenerator<Buffer> {
   const slowest = Math.min(...pacers.map((pacer) => pacer.bytesPerSecond));
   const pieceBytes = Math.max(1024, Math.min(64 * 1024, Math.floor(slowest * BURST_SECONDS)));

@@ -1,11 +1,11 @@
-/** Decides whether a Complete request may go ahead and which stored parts make up the object. */
+/** Decides whether a Complete request is valid and which stored parts form the object. */
 import type { Part, Upload } from "./catalog-uploads.ts";
 import { checksumElement } from "./checksum.ts";
 import type { Quirks } from "./quirks.ts";
 import { S3Error } from "./s3-error.ts";
 import { childrenNamed, childText, parseXml } from "./xml.ts";
 
-/** What the decision rests on. `stored` is in part order. */
+/** Inputs of the decision. `stored` is in part order. */
 export type CompletionInput = {
   readonly documentXml: string;
   readonly upload: Upload;
@@ -72,8 +72,8 @@ function checkSizes(parts: readonly Part[], quirks: CompletionInput["quirks"]): 
 }
 
 /**
- * The parts of the object, in order.
- * Throws MalformedXML, InvalidPart, InvalidPartOrder, EntityTooSmall or InvalidRequest.
+ * Returns the parts of the object, in order. Throws MalformedXML, InvalidPart, InvalidPartOrder, EntityTooSmall,
+ * InvalidArgument or InvalidRequest.
  */
 export function planCompletion(input: CompletionInput): readonly Part[] {
   const asked = askedParts(input);

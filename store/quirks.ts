@@ -1,31 +1,31 @@
 /**
- * Why: providers differ, and a client that works on one must be seen to work on the odd ones too. Promise: without
- * quirks the store behaves like AWS; each quirk is one named departure, set at start. A provider's name stands for all
- * the departures that are known of it (see strict-profiles.ts), and further names add to it.
+ * Quirks: named departures from AWS's behavior, set at start, which imitate other providers. Without quirks the store
+ * behaves like AWS. A provider's name enables all its known departures (see strict-profiles.ts); further names add to
+ * them.
  */
 import { STRICT_PROFILES } from "./strict-profiles.ts";
 
-/** The departures from AWS's behaviour. Sizes in bytes. */
+/** The departures from AWS's behavior. Sizes in bytes. */
 export type Quirks = {
-  /** R2: all parts but the last must have one size, or Complete answers InvalidPart. */
+  /** R2: all parts but the last must have equal sizes, or Complete answers InvalidPart. */
   readonly equalParts: "on" | "off";
-  /** Scaleway: at most so many parts. */
+  /** Scaleway: maximum number of parts. */
   readonly maxParts: number;
-  /** Smallest size of a part that is not the last. */
+  /** Smallest size of a part other than the last. */
   readonly minPartBytes: number;
-  /** B2: any x-amz-checksum-* or x-amz-sdk-checksum-algorithm header is refused; by which error differs. */
+  /** B2: any x-amz-checksum-* or x-amz-sdk-checksum-algorithm header is refused, with this error. */
   readonly rejectChecksums: ChecksumRefusal | "off";
-  /** Older gateways: such headers are let through and mean nothing; no answer mentions them. */
+  /** Older gateways: such headers are ignored and absent from answers. */
   readonly ignoreChecksums: "on" | "off";
-  /** A Content-MD5 is refused. */
+  /** Content-MD5 is refused. */
   readonly rejectMd5: "on" | "off";
   /** Many providers: aws-chunked bodies are refused. */
   readonly rejectChunked: "on" | "off";
   /** Never answers `Expect: 100-continue`. */
   readonly noContinue: "on" | "off";
-  /** Closes idle connections after so long. */
+  /** Closes idle connections after this time, ms. */
   readonly keepAliveMs: number;
-  /** Does not say after how long it closes them, as most front ends do not. */
+  /** Does not announce that time in a Keep-Alive header, as most front ends do not. */
   readonly hideKeepAlive: "on" | "off";
   /** GCS: If-Match and If-None-Match on writes are ignored. */
   readonly ignoreConditions: "on" | "off";
@@ -37,9 +37,9 @@ export type Quirks = {
   readonly unorderedListing: "on" | "off";
   /** Storj: open uploads are listed only under prefixes that end in a slash. */
   readonly slashPrefixes: "on" | "off";
-  /** Storj: largest user metadata. */
+  /** Storj: maximum size of user metadata. */
   readonly maxMetadataBytes: number;
-  /** R2: a key takes one write in so long, or answers 429. */
+  /** R2: least time between two writes of a key, ms; an earlier one is answered 429. */
   readonly writeGapMs: number;
   /** Some gateways: ETags are not MD5s. */
   readonly opaqueEtags: "on" | "off";
@@ -109,7 +109,7 @@ function named<T extends object>(table: T, name: string): T[keyof T] | undefined
   return Object.hasOwn(table, name) ? table[name as keyof T] : undefined;
 }
 
-/** What one word of the list sets; undefined when it is not known. */
+/** Returns the quirks that one word of the list sets; undefined for an unknown word. */
 function readPiece(piece: string): Partial<Quirks> | undefined {
   const [name = "", value] = piece.split("=");
   const profile = named(STRICT_PROFILES, name);
@@ -125,7 +125,7 @@ function readPiece(piece: string): Partial<Quirks> | undefined {
   return name === "region" && value !== undefined && value !== "" ? { region: value } : undefined;
 }
 
-/** Reads `b2,no-continue,max-parts=1000,...`; returns a sentence when a name or a value is wrong. */
+/** Parses `b2,no-continue,max-parts=1000,...`; returns a sentence for an unknown name or value. */
 export function readQuirks(text: string): { readonly quirks: Quirks } | { readonly problem: string } {
   let quirks = DEFAULTS;
   for (const piece of text.split(",").map((part) => part.trim())) {

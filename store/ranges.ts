@@ -1,12 +1,12 @@
-/** Reads a `Range` header the way S3 does: one range only, several or a malformed one mean the whole object. */
+/** Parses `Range` headers as S3 does: several ranges, or a malformed header, mean the whole object. */
 import { S3Error } from "./s3-error.ts";
 
-/** Bytes first..last, both included. */
+/** Byte positions, both inclusive. */
 export type ByteRange = { readonly first: number; readonly last: number };
 
 /**
- * The range asked of an object of `sizeBytes`; undefined when the whole object is meant.
- * Throws InvalidRange (416) when the range starts behind the end. Source: RFC 9110 section 14.
+ * Returns the requested range of an object of `sizeBytes`; undefined for the whole object. Throws InvalidRange (416) when
+ * the range starts past the end. Source: RFC 9110 section 14.
  */
 export function readRange(header: string | undefined, sizeBytes: number): ByteRange | undefined {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header?.trim() ?? "");

@@ -1,4 +1,4 @@
-/** GetObject and HeadObject: whole objects, byte ranges and single parts, under conditions. */
+/** GetObject and HeadObject: whole objects, byte ranges and single parts, with conditions. */
 import type { BlobSlice } from "./blobs.ts";
 import { requireBucket, type Call, type Store } from "./call.ts";
 import { findObject, segmentsOf, type Segment, type StoredObject } from "./catalog-objects.ts";
@@ -10,17 +10,17 @@ import { emptyReply, type Reply, type ReplyBody } from "./reply.ts";
 import { S3Error } from "./s3-error.ts";
 import { isVersioned } from "./shelve-version.ts";
 
-/** Refuses what asks for versions in a bucket that keeps none. Throws NotImplemented. */
+/** Throws NotImplemented for a version request in a bucket without versioning. */
 export function requireVersioned(store: Store, bucket: string): void {
   if (isVersioned(store.database, bucket)) return;
   throw new S3Error("NotImplemented", "Versions are not switched on for this bucket.");
 }
 
-/** The version of an object, where its bucket keeps versions. */
+/** Returns the version header of an object in a versioned bucket. */
 export const versionHeader = (store: Store, object: StoredObject): Record<string, string> =>
   isVersioned(store.database, object.bucket) ? { "x-amz-version-id": object.id } : {};
 
-/** The object a call names, or that version of it. Throws NoSuchBucket, NoSuchKey, NoSuchVersion, MethodNotAllowed. */
+/** Returns the object, or a version of it. Throws NoSuchBucket, NoSuchKey, NoSuchVersion, MethodNotAllowed. */
 export function requireObject(
   store: Store,
   at: { readonly bucket: string; readonly key: string; readonly versionId?: string | undefined },
@@ -45,7 +45,7 @@ export function requireObject(
   return object;
 }
 
-/** The pieces of blobs that make up a range of an object. */
+/** Returns the blob slices that form a range of an object. */
 export function slicesOf(segments: readonly Segment[], range: ByteRange): readonly BlobSlice[] {
   const slices: BlobSlice[] = [];
   let start = 0;
@@ -58,7 +58,7 @@ export function slicesOf(segments: readonly Segment[], range: ByteRange): readon
   return slices;
 }
 
-/** A body that streams a range; the blobs are held until it is closed. */
+/** Returns a body that streams a range. It protects the blobs from deletion until it is closed. */
 function streamBody(store: Store, segments: readonly Segment[], range: ByteRange): ReplyBody {
   const slices = slicesOf(segments, range);
   const release = store.blobs.hold(slices.map((slice) => slice.blob));

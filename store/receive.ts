@@ -1,6 +1,6 @@
 /**
- * Why: every byte a client sends is proven before it is kept: length, payload hash, MD5, checksum, chunk signatures.
- * Promise: on any mismatch nothing stays on disk and the right S3 error is thrown; memory holds chunks only.
+ * Receives request bodies and verifies them before they are kept: length, payload hash, MD5, checksum, chunk signatures.
+ * On a mismatch nothing stays on disk and the matching S3 error is thrown. Only chunks are in memory.
  */
 import { createHash } from "node:crypto";
 import type { Call, Store } from "./call.ts";
@@ -15,7 +15,7 @@ import {
 import { decodeChunked } from "./chunked.ts";
 import { S3Error } from "./s3-error.ts";
 
-/** A body that was written and proven. The blob must be kept or discarded. */
+/** A written and verified body. The blob must be kept or discarded. */
 export type ReceivedBlob = {
   readonly blob: string;
   readonly sizeBytes: number;
@@ -25,7 +25,7 @@ export type ReceivedBlob = {
 
 const MAX_SINGLE_PUT_BYTES = 5 * 1024 ** 3;
 
-/** The length the payload will have, from its headers. Throws MissingContentLength. */
+/** Returns the payload's length from the headers. Throws MissingContentLength or EntityTooLarge. */
 function expectedBytes(call: Call): number {
   const text = call.headers.get("x-amz-decoded-content-length") ?? call.headers.get("content-length");
   if (text === undefined || !/^\d+$/.test(text)) {
@@ -48,7 +48,7 @@ function declaredMd5(call: Call): string | undefined {
   return bytes.toString("hex");
 }
 
-/** The payload of a call with any aws-chunked framing removed; trailers go to the map. */
+/** Returns the payload of a call without aws-chunked framing; trailers go to the map. */
 function payload(call: Call, trailers: Map<string, string>): AsyncIterable<Buffer> {
   const rule = call.identity.payload;
   const framed = (call.headers.get("content-encoding") ?? "").split(",").some((name) => name.trim() === "aws-chunked");
@@ -70,16 +70,14 @@ function proveChecksum(declared: DeclaredChecksum, computed: string, trailers: R
   requireChecksum(declared.algorithm, value, computed);
 }
 
-/** Refuses framing where a quirk says so. Throws NotImplemented. */
+/** Refuses aws-chunked bodies where a quirk says so. Throws NotImplemented. */
 function checkFraming(store: Store, call: Call): void {
   if (store.quirks.rejectChunked === "on" && call.identity.payload.kind === "chunked") {
     throw new S3Error("NotImplemented", "STREAMING payloads are not supported by this endpoint.");
   }
 }
 
-/**
- * Streams a request body into a new blob and proves it. `fallback` is the checksum to compute when none is declared.
- */
+/** Streams a request body into a new blob and verifies it. `fallback` is the checksum algorithm when none is declared. */
 export async function receiveBlob(store: Store, call: Call, fallback?: ChecksumAlgorithm): Promise<ReceivedBlob> {
   checkFraming(store, call);
   const wantedBytes = expectedBytes(call);
@@ -130,7 +128,7 @@ export async function receiveBlob(store: Store, call: Call, fallback?: ChecksumA
   }
 }
 
-/** Reads a small XML body whole, proven like any other. Throws MalformedXML when it is larger than `maxBytes`. */
+/** Reads and verifies a small XML body. Throws MalformedXML when it exceeds `maxBytes`. */
 export async function receiveDocument(call: Call, maxBytes: number): Promise<string> {
   const wantedMd5 = declaredMd5(call);
   const declared = declaredChecksum(call.headers);

@@ -1,8 +1,8 @@
-/** An answer as data, so that scripted faults can change it before it is sent. */
+/** Answers as data, so that scripted faults can change them before they are sent. */
 import type { S3Error } from "./s3-error.ts";
 import { leaf, xmlDocument } from "./xml.ts";
 
-/** The bytes of an answer. A stream knows its length; `close` frees what it holds, also when it was never read. */
+/** Body of an answer. A stream has a known length; `close` frees its resources, even if it was never read. */
 export type ReplyBody =
   | { readonly kind: "none" }
   | { readonly kind: "text"; readonly text: string }
@@ -13,21 +13,21 @@ export type ReplyBody =
       readonly close: () => void;
     };
 
-/** Status, headers (lower-case names) and bytes. */
+/** Status, headers (lower-case names) and body. */
 export type Reply = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: ReplyBody;
-  /** Somebody between the program and the store says it, and knows nothing of a store's own headers. */
+  /** Imitates an answer of a proxy or portal, so the store's own headers are not added. */
   readonly isForeign?: true;
 };
 
-/** An answer without a body. */
+/** Returns an answer without a body. */
 export function emptyReply(status: number, headers: Readonly<Record<string, string>> = {}): Reply {
   return { status, headers, body: { kind: "none" } };
 }
 
-/** A 200 with an S3 document. */
+/** Returns a 200 with an S3 document. */
 export function xmlReply(
   root: string,
   children: readonly string[],
@@ -40,7 +40,7 @@ export function xmlReply(
   };
 }
 
-/** The XML of an error. */
+/** Returns the XML of an error. */
 export function errorDocument(
   error: Pick<S3Error, "code" | "message"> | { readonly code: string; readonly message: string },
   fields: Readonly<Record<string, string>>,
@@ -49,7 +49,7 @@ export function errorDocument(
   return xmlDocument("Error", [leaf("Code", error.code), leaf("Message", error.message), ...extra]);
 }
 
-/** The answer to a refused request. */
+/** Returns the answer to a refused request. */
 export function errorReply(error: S3Error, fields: Readonly<Record<string, string>>): Reply {
   if (error.status === 304) return emptyReply(304, error.headers);
   return {

@@ -1,10 +1,10 @@
-/** One incoming request as the handlers see it: decoded names, joined headers, no socket. */
+/** An incoming request as handlers see it: decoded names, joined headers, no socket. */
 import { S3Error } from "./s3-error.ts";
 
-/** The parts of a request that decide what it means. Header names are lower case; query values are decoded. */
+/** The parts of a request that determine its meaning. Header names are lower case; query values are decoded. */
 export type S3Request = {
   readonly method: string;
-  /** The path as sent, before any decoding, without the query. */
+  /** The path as sent, undecoded, without the query. */
   readonly rawPath: string;
   readonly rawQuery: string;
   readonly bucket: string | undefined;
@@ -13,12 +13,12 @@ export type S3Request = {
   readonly headers: ReadonlyMap<string, string>;
 };
 
-/** What an HTTP library knows of a request line and its headers. */
+/** Request line and headers as an HTTP library provides them. */
 export type RequestHead = {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, readonly string[] | undefined>>;
-  /** The domain under which a host name may carry the bucket. */
+  /** Domain below which the host name is the bucket. */
   readonly domain?: string | undefined;
 };
 
@@ -32,7 +32,7 @@ function decode(text: string): string {
   }
 }
 
-/** Decodes a raw query into pairs in the order sent; a plus sign is a space, as S3 reads it. */
+/** Decodes a raw query into pairs in the order sent; a plus sign is a space, as on S3. */
 export function queryPairs(rawQuery: string): readonly (readonly [string, string])[] {
   if (rawQuery === "") return [];
   return rawQuery
@@ -46,7 +46,7 @@ export function queryPairs(rawQuery: string): readonly (readonly [string, string
     });
 }
 
-/** The bucket that a host `bucket.domain[:port]` names. */
+/** Returns the bucket in a host name `bucket.domain[:port]`, or undefined. */
 function bucketInHost(head: RequestHead): string | undefined {
   const host = head.headers["host"]?.[0]?.toLowerCase().replace(/:\d+$/, "");
   if (head.domain === undefined || host?.endsWith(`.${head.domain}`) !== true) return undefined;
@@ -54,8 +54,8 @@ function bucketInHost(head: RequestHead): string | undefined {
 }
 
 /**
- * Reads a request: `/bucket/key?query`, or `/key?query` when the host names the bucket. Header repetitions are joined with commas, as SigV4 wants them.
- * Throws InvalidURI or KeyTooLongError.
+ * Parses `/bucket/key?query`, or `/key?query` when the host names the bucket. Repeated headers are joined with commas, as
+ * SigV4 requires. Throws InvalidURI or KeyTooLongError.
  */
 export function readRequest(head: RequestHead): S3Request {
   const question = head.url.indexOf("?");

@@ -1,7 +1,7 @@
-/** Tells which S3 operation a request is, from its method, its path and its query. */
+/** Determines the S3 operation of a request from method, path and query. */
 import type { S3Request } from "./request.ts";
 
-/** The operations of this store, in S3's names. `Unknown` is answered with NotImplemented. */
+/** The operations of this store, by S3's names. `Unknown` is answered with NotImplemented. */
 export const OPERATIONS = [
   "ListBuckets",
   "CreateBucket",
@@ -35,7 +35,7 @@ export const OPERATIONS = [
 ] as const;
 export type Operation = (typeof OPERATIONS)[number];
 
-/** Query names that select something this store does not have; without them a request means the plain operation. */
+/** Query names of S3 features that this store lacks. Ignoring them would turn the request into another operation. */
 const FOREIGN_SUBRESOURCES = new Set(
   `accelerate acl analytics encryption intelligent-tiering inventory legal-hold lifecycle logging metrics
    notification object-lock ownershipControls policy policyStatus publicAccessBlock replication requestPayment restore
@@ -88,16 +88,16 @@ function objectOperation(request: S3Request): Operation {
   }
 }
 
-/** Operations on one object that may name a version of it. */
+/** Object operations that accept a version id. */
 const OF_VERSIONS: ReadonlySet<Operation> = new Set(["GetObject", "HeadObject", "DeleteObject"]);
 
-/** What else only means something of a bucket, or of some operations. */
+/** Returns whether version parameters appear on an operation that does not support them. */
 function isMisplaced(request: S3Request, operation: Operation): boolean {
   if (request.query.has("versions") && operation !== "ListObjectVersions") return true;
   return request.query.has("versionId") && !OF_VERSIONS.has(operation);
 }
 
-/** The operation a request asks for. */
+/** Returns the operation of a request. */
 export function operationOf(request: S3Request): Operation {
   if (request.method === "OPTIONS") return "Preflight";
   for (const name of request.query.keys()) if (FOREIGN_SUBRESOURCES.has(name)) return "Unknown";

@@ -1,7 +1,6 @@
 /**
- * Why: every refusal of the store is one of S3's own error codes, so that clients react as they would to a provider.
- * Promise: a handler throws `S3Error` and nothing else; the sender turns it into S3's XML, and anything that is not
- * an `S3Error` becomes `InternalError` without its text.
+ * Errors of the store, with S3's own codes, so that clients react as to a provider. Handlers throw only `S3Error`, which
+ * is sent as S3's XML. Any other error is sent as `InternalError` without its text.
  */
 
 const STATUS_BY_CODE = {
@@ -48,16 +47,16 @@ const STATUS_BY_CODE = {
   XAmzContentSHA256Mismatch: 400,
 } as const;
 
-/** The codes this store answers with; scripted faults may use any other text as well. */
+/** Error codes of this store; scripted faults may use any other code. */
 export type S3ErrorCode = keyof typeof STATUS_BY_CODE;
 
-/** What may accompany an error: further XML elements and response headers. */
+/** Additional XML elements and response headers of an error. */
 export type S3ErrorDetail = {
   readonly fields?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** One refusal, in S3's words. The message never holds a secret, a signature or a presigned URL. */
+/** A refusal in S3's words. The message never contains a secret, a signature or a presigned URL. */
 export class S3Error extends Error {
   readonly code: S3ErrorCode;
   readonly status: number;

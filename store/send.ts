@@ -1,9 +1,9 @@
-/** Writes an answer to the wire: headers, then the body with its end marked as asked. */
+/** Writes an answer to the connection: headers, then the body, ended as requested. */
 import type { ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import type { Reply, ReplyBody } from "./reply.ts";
 
-/** How to send. `shape` may change or cut the bytes; `count` learns how many went out. */
+/** How to send. `shape` may change or cut the bytes; `count` receives the number of bytes sent. */
 export type SendOptions = {
   readonly shape: (bytes: AsyncIterable<Buffer>) => AsyncIterable<Buffer>;
   readonly framing: "length" | "close" | "short";
@@ -20,7 +20,7 @@ function bytesOf(body: ReplyBody): { readonly sizeBytes: number; readonly bytes:
   return { sizeBytes: buffer.length, bytes: once };
 }
 
-/** Sends a reply; resolves when the last byte was handed over. Rejects when the connection breaks or is cut. */
+/** Sends a reply and resolves after the last byte was passed to the socket. Rejects when the connection breaks or is cut. */
 export async function sendReply(response: ServerResponse, reply: Reply, options: SendOptions): Promise<void> {
   try {
     const { sizeBytes, bytes } = bytesOf(reply.body);

@@ -1,6 +1,6 @@
 /**
- * One request from its head to its end: route, faults, signature, work, answer, record.
- * Promise: whatever goes wrong inside, the client gets an S3 error or a closed connection, and the store goes on.
+ * Serves one request: route, faults, signature, work, answer, record. Whatever fails, the client gets an S3 error or a
+ * closed connection, and the store keeps running.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -32,7 +32,7 @@ import { S3Error } from "./s3-error.ts";
 import { sendReply } from "./send.ts";
 import type { Traffic } from "./traffic.ts";
 
-/** A running store with everything a request can touch. */
+/** A running store with everything that requests use. */
 export type Runtime = {
   readonly store: Store;
   readonly credentials: CredentialBook;
@@ -45,11 +45,11 @@ export type Runtime = {
   readonly down: Pacer | undefined;
   readonly connectionOf: (socket: Socket) => number;
   readonly pacersOf: (socket: Socket) => Map<string, Pacer>;
-  /** Told of an error that is a fault of the store itself. */
+  /** Receives internal errors of the store. */
   readonly report: (error: unknown) => void;
 };
 
-/** The two ends of one exchange. `expectsContinue` is true while the client waits for leave to send its body. */
+/** Both ends of one exchange. `expectsContinue`: the client waits for `100 Continue` before it sends its body. */
 export type Wire = {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -62,11 +62,11 @@ type Exchange = {
   readonly operation: Operation;
   readonly scene: FaultScene;
   readonly body: () => AsyncIterable<Buffer>;
-  /** Whether the client was told to send its body; one that was not may leave it out, which ends the connection. */
+  /** Returns whether the client was asked to send its body. If not, it may omit the body, so the connection must end. */
   readonly continued: () => boolean;
 };
 
-/** Reads the body without tearing the connection down when a reader stops early; grants `100 Continue` when first read. */
+/** Reads the body without closing the connection when a reader stops early; sends `100 Continue` at the first read. */
 function bodyReader(
   runtime: Runtime,
   wire: Wire,
@@ -158,7 +158,7 @@ function sceneFor(
   };
 }
 
-/** Headers that every answer of a store carries. */
+/** Returns the headers of every answer. */
 function commonHeaders(
   runtime: Runtime,
   scene: FaultScene,
@@ -195,7 +195,7 @@ async function answer(runtime: Runtime, exchange: Exchange, count: (bytes: numbe
     ...reply.headers,
   };
   const { down } = runtime;
-  // Said by us, so that HTTP's own hint of when the connection ends is left out.
+  // Setting this header explicitly stops Node from adding a Keep-Alive header with the timeout.
   if (runtime.store.quirks.hideKeepAlive === "on" && exchange.continued())
     wire.response.setHeader("connection", "keep-alive");
   if (!exchange.continued()) wire.response.shouldKeepAlive = false;
@@ -211,7 +211,7 @@ async function answer(runtime: Runtime, exchange: Exchange, count: (bytes: numbe
   );
 }
 
-/** Serves one S3 request to its end; never rejects. */
+/** Serves one S3 request completely; never rejects. */
 export async function serveRequest(runtime: Runtime, wire: Wire): Promise<void> {
   const { request, response } = wire;
   const { traffic, store } = runtime;
@@ -285,7 +285,7 @@ export async function serveRequest(runtime: Runtime, wire: Wire): Promise<void> 
   }
 }
 
-/** Ends an exchange that cannot be answered: cut it, or answer what could not even be read. */
+/** Ends an exchange that failed: answers an unreadable request with an error, or resets the connection. */
 async function endBadly(runtime: Runtime, wire: Wire, error: unknown): Promise<void> {
   const { response, request } = wire;
   if (error instanceof S3Error && !response.headersSent) {

@@ -1,4 +1,4 @@
-/** Starts and stops a store: opens its folder, mends what a kill left, listens on loopback or where it is told. */
+/** Starts and stops a store: opens its folder, repairs it after a crash, and listens on loopback or the configured address. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { join } from "node:path";
@@ -22,14 +22,14 @@ import { openTraffic } from "./traffic.ts";
 export type RunningStore = {
   readonly port: number;
   readonly endpoint: string;
-  /** Stops accepting, lets requests in flight end for at most `graceMs`, closes the index. */
+  /** Stops accepting, waits at most `graceMs` for requests in flight, closes the index. */
   readonly stop: (graceMs?: number) => Promise<void>;
 };
 
-/** What a store needs of its surroundings. */
+/** Clock and error reporting, supplied by the caller. */
 export type StoreSurroundings = {
   readonly nowMs: () => number;
-  /** Told of errors that are the store's own fault. */
+  /** Receives internal errors of the store. */
   readonly report: (error: unknown) => void;
 };
 
@@ -56,7 +56,7 @@ async function serveControl(parts: ControlParts, request: IncomingMessage, respo
     sizeBytes += chunk.length;
     if (sizeBytes <= MAX_CONTROL_BODY_BYTES) chunks.push(chunk);
   }
-  // Who has its answer and asks at once what was counted shall find itself among it.
+  // A client that has its answer and then asks for counters must find its request counted.
   await parts.traffic.recorded();
   const [path = "", query = ""] = (request.url ?? "").split("?");
   const answer = answerControl(parts, {
@@ -71,7 +71,7 @@ async function serveControl(parts: ControlParts, request: IncomingMessage, respo
   response.end(text);
 }
 
-/** Starts a store. Rejects with the system's error when the folder or the port cannot be used. */
+/** Starts a store. Rejects with the system's error when folder or port cannot be used. */
 export async function startStore(config: StoreConfig, surroundings: StoreSurroundings): Promise<RunningStore> {
   const clock = { offsetMs: 0 };
   const now = (): number => surroundings.nowMs() + clock.offsetMs;

@@ -1,14 +1,14 @@
 /**
- * Why: the store must refuse what a provider refuses, so it computes Signature Version 4 itself.
- * Promise: pure functions over strings; the published test vectors of the S3 documentation pass. No clock, no I/O.
+ * Signature Version 4, computed by the store itself so that it refuses what a provider refuses. Pure functions over
+ * strings, without clock or I/O, tested with the test vectors in the S3 documentation.
  */
 import { createHash, createHmac } from "node:crypto";
 import { queryPairs } from "./request.ts";
 
-/** `20130524/us-east-1/s3/aws4_request`, taken apart. */
+/** `20130524/us-east-1/s3/aws4_request` in parts. */
 export type CredentialScope = { readonly date: string; readonly region: string; readonly service: string };
 
-/** What the canonical request is made of. */
+/** Inputs of the canonical request. */
 export type CanonicalInput = {
   readonly method: string;
   readonly rawPath: string;
@@ -18,12 +18,12 @@ export type CanonicalInput = {
   readonly payloadHash: string;
 };
 
-/** SHA-256 in lower-case hex. */
+/** Returns the SHA-256 in lower-case hex. */
 export function sha256Hex(data: string | Buffer): string {
   return createHash("sha256").update(data).digest("hex");
 }
 
-/** The SHA-256 of nothing, which stands for an absent body. */
+/** The SHA-256 of an empty body. */
 export const EMPTY_SHA256 = sha256Hex("");
 
 function hmac(key: string | Buffer, text: string): Buffer {
@@ -37,7 +37,7 @@ function percentEncode(text: string): string {
   );
 }
 
-/** The path with every segment decoded once and encoded once: S3 signs without normalising dots or slashes. */
+/** Returns the path with every segment decoded and re-encoded once. S3 signs without normalizing dots or slashes. */
 export function canonicalPath(rawPath: string): string {
   return rawPath
     .split("/")
@@ -50,7 +50,7 @@ function compareText(left: string, right: string): number {
   return left < right ? -1 : 1;
 }
 
-/** The query sorted by encoded name then value, without the signature itself. */
+/** Returns the query sorted by encoded name, then value, without the signature itself. */
 export function canonicalQuery(rawQuery: string): string {
   return queryPairs(rawQuery)
     .filter(([name]) => name !== "X-Amz-Signature")
@@ -60,7 +60,7 @@ export function canonicalQuery(rawQuery: string): string {
     .join("&");
 }
 
-/** The text whose hash is signed. */
+/** Returns the canonical request, whose hash is signed. */
 export function canonicalRequest(input: CanonicalInput): string {
   const headerLines = input.signedHeaders.map(
     (name) => `${name}:${(input.headers.get(name) ?? "").trim().replace(/ +/g, " ")}\n`,
@@ -75,12 +75,12 @@ export function canonicalRequest(input: CanonicalInput): string {
   ].join("\n");
 }
 
-/** The scope as it appears in the string to sign. */
+/** Returns the scope as the string to sign contains it. */
 export function scopeText(scope: CredentialScope): string {
   return `${scope.date}/${scope.region}/${scope.service}/aws4_request`;
 }
 
-/** The key derived from a secret for one day, region and service. */
+/** Derives the signing key of a secret for one day, region and service. */
 export function signingKey(secretKey: string, scope: CredentialScope): Buffer {
   const date = hmac(`AWS4${secretKey}`, scope.date);
   const region = hmac(date, scope.region);
@@ -88,23 +88,23 @@ export function signingKey(secretKey: string, scope: CredentialScope): Buffer {
   return hmac(service, "aws4_request");
 }
 
-/** What every signature of one request shares. */
+/** Values that all signatures of one request share. */
 export type SigningContext = { readonly key: Buffer; readonly amzDate: string; readonly scope: CredentialScope };
 
-/** The signature of a whole request, in hex. */
+/** Returns the signature of a whole request, hex. */
 export function requestSignature(context: SigningContext, canonical: string): string {
   const text = ["AWS4-HMAC-SHA256", context.amzDate, scopeText(context.scope), sha256Hex(canonical)].join("\n");
   return hmac(context.key, text).toString("hex");
 }
 
-/** The signature of one chunk of an aws-chunked body, which chains on the previous one. */
+/** Returns the signature of one chunk of an aws-chunked body, chained to the previous one. */
 export function chunkSignature(context: SigningContext, previous: string, chunkHash: string): string {
   const scope = scopeText(context.scope);
   const text = ["AWS4-HMAC-SHA256-PAYLOAD", context.amzDate, scope, previous, EMPTY_SHA256, chunkHash].join("\n");
   return hmac(context.key, text).toString("hex");
 }
 
-/** The signature of the trailing headers of an aws-chunked body. */
+/** Returns the signature of the trailing headers of an aws-chunked body. */
 export function trailerSignature(context: SigningContext, previous: string, trailerHash: string): string {
   const text = ["AWS4-HMAC-SHA256-TRAILER", context.amzDate, scopeText(context.scope), previous, trailerHash].join(
     "\n",

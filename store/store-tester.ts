@@ -1,4 +1,4 @@
-/** A small signing client for the store's own tests: it sees resets, short bodies and connections as they are. */
+/** A small signing client for the store's own tests, which exposes resets, short bodies and connections. */
 import { createHash } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { Agent, request as httpRequest, type IncomingHttpHeaders } from "node:http";
@@ -8,7 +8,7 @@ import { readConfig } from "./config.ts";
 import { startStore, type RunningStore } from "./server.ts";
 import { canonicalQuery, canonicalRequest, requestSignature, scopeText, signingKey } from "./sigv4.ts";
 
-/** What to send. `path` is encoded; `signedHeaders` are signed, `headers` only sent. */
+/** A request. `path` is encoded; `signedHeaders` are signed, `headers` only sent. */
 type TestRequest = {
   readonly method?: string;
   readonly path: string;
@@ -20,11 +20,11 @@ type TestRequest = {
   readonly region?: string;
   readonly secretKey?: string;
   readonly accessKey?: string;
-  /** Another Host header than the store's own. */
+  /** Host header in place of the store's own. */
   readonly host?: string;
 };
 
-/** What came back. `ended` is `cut` when the connection broke; status 0 means before any answer. */
+/** An answer. `ended` is `cut` when the connection broke; status 0: before any answer. */
 type TestAnswer = {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -34,7 +34,7 @@ type TestAnswer = {
   readonly ended: "complete" | "cut";
 };
 
-/** A store in this process, with a client for it. */
+/** A store in this process, with a client. */
 export type StoreTester = {
   readonly store: RunningStore;
   readonly folder: string;
@@ -107,7 +107,7 @@ function exchange(
   });
 }
 
-/** Starts a store over a new folder; `flags` are further command-line flags. */
+/** Starts a store in a new folder; `flags` are further command-line flags. */
 export async function openTester(flags: readonly string[] = []): Promise<StoreTester> {
   const folder = await mkdtemp(join(tmpdir(), "tidemark-store-test-"));
   const keys = ["--access-key", ACCESS_KEY, "--secret-key", SECRET_KEY];

@@ -1,16 +1,16 @@
 /**
- * Providers as sets of quirks: each as strict as the provider is known to be in the ways that matter to a client, never
- * more lenient. `strictest` is all of it at once, a store that no provider runs and any client should survive.
+ * Providers as sets of quirks: each at least as strict as the provider where it matters to clients. `strictest` combines
+ * nearly all quirks: no provider is like it, but any client should work with it.
  */
 import type { Quirks } from "./quirks.ts";
 
 export const STRICT_PROFILES = {
   aws: {},
-  // Equal parts; one write a second and key; larger metadata.
+  // Equal parts; one write per second and key; more metadata.
   r2: { equalParts: "on", rejectChunked: "on", maxMetadataBytes: 8192, writeGapMs: 1000 },
   // Checksum headers are refused by name.
   b2: { rejectChecksums: "argument", rejectChunked: "on" },
-  // Its listings have an order of their own, and parts cannot be read by number.
+  // Listings are unordered, and parts cannot be read by number.
   storj: {
     ignoreChecksums: "on",
     ignoreConditions: "on",
@@ -20,7 +20,7 @@ export const STRICT_PROFILES = {
     noCorsApi: "on",
   },
   wasabi: { ignoreChecksums: "on", ignoreConditions: "on" },
-  // A checksum header, a signed accept-encoding or an x-id spoils the signature.
+  // A checksum header, a signed accept-encoding or an x-id makes the signature invalid.
   gcs: {
     rejectChecksums: "signature",
     ignoreConditions: "on",
@@ -30,7 +30,7 @@ export const STRICT_PROFILES = {
   },
   spaces: { rejectChunked: "on", ignoreConditions: "on", writeGapMs: 1000 },
   minio: {},
-  // A cluster from before checksums and conditions came.
+  // A cluster older than Ceph's checksums and conditional writes.
   ceph: { ignoreChecksums: "on", ignoreConditions: "on", rejectChunked: "on" },
   seaweedfs: { opaqueEtags: "on" },
   garage: { ignoreConditions: "on", rejectChunked: "on" },

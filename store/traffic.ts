@@ -1,6 +1,6 @@
 /**
- * Why: tests ask what a client really sent: how often part 3 was put, over how many connections, with which headers.
- * Promise: names and numbers only; no header value, no query, no signature is kept. Kept only when asked for.
+ * Records requests for tests: how often a part was sent, over how many connections, with which headers. Keeps names and
+ * numbers only, never header values, queries or signatures. Details are kept only if enabled.
  */
 import type { Operation } from "./route.ts";
 
@@ -19,11 +19,11 @@ type RequestRecord = {
   readonly connection: number;
   readonly faults: readonly string[];
   readonly headerNames: readonly string[];
-  /** What it carried that some stores refuse (see apply-quirks.ts). */
+  /** Request features that some stores refuse (see apply-quirks.ts). */
   readonly risky: readonly string[];
 };
 
-/** How often one operation was asked of one key and part. */
+/** Counters of one operation on one key and part. */
 type TargetCount = {
   readonly operation: Operation;
   readonly bucket: string;
@@ -44,18 +44,18 @@ type TrafficTotals = {
   readonly inFlight: number;
   readonly maxInFlight: number;
   readonly byOperation: Readonly<Record<string, number>>;
-  /** How many requests carried each thing that some stores refuse. */
+  /** Number of requests by feature that some stores refuse. */
   readonly risky: Readonly<Record<string, number>>;
 };
 
-/** The store's memory of its requests. */
+/** The record of the store's requests. */
 export type Traffic = {
   readonly connectionOpened: () => number;
   readonly connectionClosed: () => void;
   readonly requestBegan: () => number;
-  /** The client may have its whole answer; the request is recorded soon, by `requestEnded`. Returns that it was. */
+  /** Notes that a client may have its whole answer. Returns a function to call once `requestEnded` has recorded it. */
   readonly answered: () => () => void;
-  /** Resolves when every request is recorded whose client may have its whole answer. */
+  /** Resolves once all requests that clients may see as answered are recorded. */
   readonly recorded: () => Promise<void>;
   readonly requestEnded: (record: Omit<RequestRecord, "sequence">) => void;
   readonly totals: () => TrafficTotals;
@@ -70,7 +70,7 @@ type Counts = Omit<TrafficTotals, "byOperation" | "risky" | "inFlight" | "connec
 
 const NOTHING: Counts = { requests: 0, receivedBytes: 0, sentBytes: 0, connectionsOpened: 0, maxInFlight: 0 };
 
-/** An empty memory. With `detail` off, only totals are kept. */
+/** Returns an empty record. With `detail` off, only totals are kept. */
 export function openTraffic(detail: "on" | "off"): Traffic {
   let counts = NOTHING;
   let byOperation: Record<string, number> = {};

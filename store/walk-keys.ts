@@ -1,35 +1,35 @@
 /**
- * Why: a listing page must cost what the page holds, not what the bucket holds. Promise: visits at most one row per
- * entry and one more; a common prefix is left by seeking past it, however many keys lie under it.
+ * Reads listing pages at a cost that depends on the page, not on the bucket. Visits at most one row per entry and one
+ * more: a common prefix is skipped by seeking past it, whatever the number of keys below it.
  */
 
-/** Where to continue in key order. `uploadId` refines `after` among uploads of one key. */
+/** Position in key order. `uploadId` refines `after` among rows of one key. */
 export type Seek = { readonly key: string; readonly mode: "at" | "after"; readonly uploadId?: string };
 
-/** One walk over an ordered set of rows. An empty delimiter means none. */
+/** One walk over ordered rows. An empty delimiter means none. */
 export type Walk<Row> = {
   readonly prefix: string;
   readonly delimiter: string;
   readonly limit: number;
   readonly start: Seek | undefined;
-  /** Rows from the position on, in key order, read lazily. */
+  /** Returns the rows from a position on, in key order, read lazily. */
   readonly scan: (seek: Seek) => Iterable<Row>;
   readonly keyOf: (row: Row) => string;
 };
 
-/** One line of a listing: a row, or a prefix that stands for all rows under it. */
+/** One entry of a listing: a row, or a common prefix of several rows. */
 export type WalkEntry<Row> =
   | { readonly kind: "row"; readonly row: Row }
   | { readonly kind: "prefix"; readonly prefix: string };
 
-/** A page, whether more follows, and how many rows were looked at for it. */
+/** A page, whether more entries follow, and the number of rows visited. */
 export type WalkPage<Row> = {
   readonly entries: readonly WalkEntry<Row>[];
   readonly truncated: "more" | "end";
   readonly rowsVisited: number;
 };
 
-/** The smallest text that sorts (by code point) after every text starting with `prefix`; undefined when none does. */
+/** Returns the smallest text that sorts (by code point) after every text starting with `prefix`; undefined if there is none. */
 export function afterPrefix(prefix: string): string | undefined {
   const points = Array.from(prefix, (character) => character.codePointAt(0) ?? 0);
   for (let last = points.pop(); last !== undefined; last = points.pop()) {
@@ -40,7 +40,7 @@ export function afterPrefix(prefix: string): string | undefined {
   return undefined;
 }
 
-/** Reads one page. Keys must sort by code point, which is the order of their UTF-8 bytes. */
+/** Reads one page. Keys must be sorted by code point, which is the order of their UTF-8 bytes. */
 export function walkKeys<Row>(walk: Walk<Row>): WalkPage<Row> {
   const entries: WalkEntry<Row>[] = [];
   let rowsVisited = 0;
@@ -72,7 +72,7 @@ export function walkKeys<Row>(walk: Walk<Row>): WalkPage<Row> {
   return { entries, truncated: "end", rowsVisited };
 }
 
-/** A start before the prefix begins at the prefix; one behind it stays where it is and finds nothing. */
+/** Moves a start before the prefix to the prefix. A start behind the prefix stays, and the walk finds nothing. */
 function later(start: Seek, prefix: string): Seek {
   return Buffer.compare(Buffer.from(start.key), Buffer.from(prefix)) < 0 ? { key: prefix, mode: "at" } : start;
 }

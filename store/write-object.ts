@@ -17,7 +17,7 @@ import { branch, childrenNamed, childText, leaf, parseXml } from "./xml.ts";
 const MAX_DELETE_DOCUMENT_BYTES = 4 * 1024 * 1024;
 const MAX_DELETES = 1000;
 
-/** Checks a write's conditions against what has the key now, unless a quirk ignores them. */
+/** Checks a write's conditions against the current object, unless a quirk ignores them, and the quirk's write gap. */
 export function checkWrite(store: Store, call: Call): void {
   const current = findObject(store.database, call.bucket, call.key);
   if (current !== undefined && store.now() - current.modifiedMs < store.quirks.writeGapMs) {
@@ -27,12 +27,12 @@ export function checkWrite(store: Store, call: Call): void {
   checkWriteConditions(call.headers, current);
 }
 
-/** The ETag for these bytes. */
+/** Returns the ETag of these bytes. */
 export function etagFor(store: Store, md5Hex: string): string {
   return store.quirks.opaqueEtags === "on" ? `opaque-${randomBytes(12).toString("hex")}` : md5Hex;
 }
 
-/** Makes a received blob an object of its own, under the call's conditions. */
+/** Stores a received blob as an object, under the call's conditions. */
 async function keepAsObject(
   store: Store,
   call: Call,
@@ -79,7 +79,7 @@ export async function putWholeObject(store: Store, call: Call): Promise<Reply> {
   return emptyReply(200, answer);
 }
 
-/** The object a copy reads from, its conditions checked. Throws InvalidArgument, NoSuchKey, PreconditionFailed. */
+/** Returns the source of a copy, after checking its conditions. Throws InvalidArgument, NoSuchKey, PreconditionFailed. */
 export function copySource(store: Store, call: Call): StoredObject {
   const [raw = "", query = ""] = (call.headers.get("x-amz-copy-source") ?? "").split("?");
   let source: string;
@@ -143,7 +143,7 @@ export async function copyObject(store: Store, call: Call): Promise<Reply> {
   return { ...reply, headers: { ...reply.headers, ...versionHeader(store, object) } };
 }
 
-/** Answers DeleteObject; deleting what is not there succeeds, as S3 has it. A version that is named goes for good. */
+/** Answers DeleteObject. A missing object counts as deleted, as on S3. A named version is deleted permanently. */
 export function deleteObject(store: Store, call: Call): Reply {
   requireBucket(store, call.bucket);
   const id = call.request.query.get("versionId");

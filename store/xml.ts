@@ -1,10 +1,10 @@
 /**
- * Why: S3 speaks XML both ways. Promise: text written here survives any key (control characters become numeric
- * references), and what is read is a small subset: no DTD, no entities beyond the five and numeric ones, bounded depth.
+ * Writes and parses S3's XML. Written text preserves any key: control characters become numeric references. The parser
+ * accepts a small subset: no DTD, only the five standard entities and numeric references, limited depth.
  */
 import { S3Error } from "./s3-error.ts";
 
-/** One parsed element: its local name (prefix removed), its own text and its child elements in order. */
+/** A parsed element: local name (without prefix), own text, and child elements in order. */
 export type XmlElement = { readonly name: string; readonly text: string; readonly children: readonly XmlElement[] };
 
 const ESCAPES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
@@ -18,17 +18,17 @@ function escapeText(value: string): string {
   );
 }
 
-/** `<name>value</name>`, or nothing when the value is undefined. */
+/** Returns `<name>value</name>`, or "" when the value is undefined. */
 export function leaf(name: string, value: string | number | boolean | undefined): string {
   return value === undefined ? "" : `<${name}>${escapeText(String(value))}</${name}>`;
 }
 
-/** An element around already written XML. */
+/** Returns an element around XML that is already written. */
 export function branch(name: string, children: readonly string[]): string {
   return `<${name}>${children.join("")}</${name}>`;
 }
 
-/** A whole S3 document with the XML declaration and S3's namespace on the root. */
+/** Returns a whole S3 document with XML declaration and S3's namespace. */
 export function xmlDocument(root: string, children: readonly string[]): string {
   const namespace = root === "Error" ? "" : ' xmlns="http://s3.amazonaws.com/doc/2006-03-01/"';
   return `<?xml version="1.0" encoding="UTF-8"?>\n<${root}${namespace}>${children.join("")}</${root}>`;
@@ -57,7 +57,7 @@ function decodeText(raw: string): string {
 
 type OpenElement = { name: string; text: string; children: XmlElement[] };
 
-/** Parses a request document. Throws MalformedXML on anything outside the subset. */
+/** Parses a request document. Throws MalformedXML for anything outside the subset. */
 export function parseXml(source: string): XmlElement {
   if (/<!(?!--)/.test(source)) throw malformed();
   const tokens = source.matchAll(/<\?[^>]*\?>|<!--[\s\S]*?-->|<(\/?)([A-Za-z_][\w.:-]*)([^<>]*?)(\/?)>|([^<]+)/g);
@@ -90,12 +90,12 @@ export function parseXml(source: string): XmlElement {
   return root;
 }
 
-/** The text of the first child with this name, untrimmed; undefined when there is none. */
+/** Returns the untrimmed text of the first child with this name, or undefined. */
 export function childText(parent: XmlElement, name: string): string | undefined {
   return parent.children.find((child) => child.name === name)?.text;
 }
 
-/** All children with this name, in order. */
+/** Returns all children with this name, in order. */
 export function childrenNamed(parent: XmlElement, name: string): readonly XmlElement[] {
   return parent.children.filter((child) => child.name === name);
 }

@@ -2,20 +2,20 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { faultOfAnswer, type PlainAnswer } from "./faults.ts";
 import { looksLikeHtml } from "./xml.ts";
 
-/** The answer to a GET, ranged mostly, read strictly. Usable in browsers, as all that it imports. */
+/** Strict checks of answers to GetObject, mostly ranged. Safe for browsers, as are all imports. */
 
-/** ETags compare as text and stand in If-Match, so they always carry their quotes, as in the header. */
+/** Returns an ETag with its quotes. ETags are compared as text and sent in If-Match, so all keep the header's form. */
 export const quoteEtag = (text: string): string => (/^(W\/)?"/.test(text) ? text : `"${text}"`);
 
 export interface RangeAnswer {
   status: number;
   headers: PlainAnswer["headers"];
-  /** The whole body of an error; left out while the body of a success is still to be read. */
+  /** The whole body of an error; left out while the body of a success is unread. */
   body?: Uint8Array;
 }
 
 /**
- * Whether the bytes that follow are exactly the range that was asked for, of the object that was meant.
+ * Checks that the bytes that follow are exactly the requested range of the expected object.
  * @throws Fault RANGE_IGNORED on a 200 that can be the whole object, TRUNCATED on a shorter range,
  * OBJECT_CHANGED on another ETag or a 412, SIZE_MISMATCH on a 416, UNEXPECTED_ANSWER on any other range or 200.
  */
@@ -29,11 +29,11 @@ export function checkRange(
   const asked = { op: "GetObject", answer: { status, headers, body }, subject, expiresAt };
   const about = { op: "GetObject", status, ...(subject !== undefined && { subject }) };
   const unexpected = (detail: string): Fault => new Fault("UNEXPECTED_ANSWER", { ...about, detail });
-  // An object may be a page; what tells it from a portal's is the range, and the ETag where one is known.
+  // The body of a 206 may itself be an HTML page. Any other HTML answer is a captive portal's.
   if (status !== 206 && looksLikeHtml(headers["content-type"], body)) throw faultOfAnswer(asked);
   if (status === 200) {
-    // Who ignores a range sends the whole object, with its ETag. Anything else is some other answer, an error perhaps, and may
-    // pass; such a one can be longer than a small object.
+    // A store that ignores ranges sends the whole object with its ETag. Any other 200 is a foreign or passing answer,
+    // which may even be longer than a small object.
     const wholeLength = Number(headers["content-length"]?.trim() ?? Number.NaN);
     if (!(wholeLength >= range.offset + range.length) || headers["etag"] === undefined)
       throw unexpected("neither the range nor the whole object");
@@ -47,7 +47,7 @@ export function checkRange(
   if (first !== range.offset || last > wantedLast) throw unexpected("another range than the one asked for");
   if (last < wantedLast) {
     const total = Number(found[3]);
-    // The object ends before the range does: fetching again cannot help.
+    // The object is shorter than the range, so a retry cannot help.
     const code = last + 1 === total ? "SIZE_MISMATCH" : "TRUNCATED";
     throw new Fault(code, about);
   }
@@ -62,9 +62,9 @@ export function checkRange(
 }
 
 /**
- * Whether the bytes that follow a success are all of the object that was meant. `isPinned`: with this ETag and no other. An
- * object may be a page; what tells it from a portal's is its ETag.
- * @throws Fault OBJECT_CHANGED on another ETag, UNEXPECTED_ANSWER on any other answer that is not the object.
+ * Checks that the bytes that follow a success are the whole expected object. `isPinned`: only this ETag is accepted. An
+ * object may itself be an HTML page; its ETag distinguishes it from a captive portal's page.
+ * @throws Fault OBJECT_CHANGED on another ETag, UNEXPECTED_ANSWER on any other answer that is not the object
  */
 export function checkWhole(
   answer: RangeAnswer,
@@ -86,8 +86,8 @@ export function checkWhole(
 }
 
 /**
- * Returns what to say when the bytes that come are not those of the object; null when they are. An object may be stored with an encoding
- * (`gzip`, `aws-chunked`), and then its bytes are the encoded ones; whoever encodes them on the way cannot say their length.
+ * Returns an error text when a proxy encoded the bytes on the way; null when they are the object's own. An object may be
+ * stored encoded (`gzip`, `aws-chunked`). A proxy that encodes on the fly cannot announce the stored length.
  */
 function codingOf(headers: RangeAnswer["headers"], length: number): string | null {
   const encoding = headers["content-encoding"]?.trim().toLowerCase() ?? "";

@@ -1,16 +1,16 @@
 /**
- * Names of a listing that says `EncodingType` url. Nearly all stores write a space as `+` then and a plus sign as `%2B`, as forms do; some
- * write `%20`, or nothing, for a space and leave a plus sign as it is. What a `+` stands for is told by the other names of the page, and
- * where these say nothing, by the store: it is asked for the first of them as it stands there.
+ * Decodes names of a listing with `EncodingType` url. Nearly all stores use form encoding: a space is `+`, a plus sign is
+ * `%2B`. A few write a space as `%20` or as it is, and leave a plus sign unencoded. The other names of the page show
+ * which form it is. If they do not, the reader asks the store whether the literal key exists.
  */
 export interface NameReader {
-  /** Returns the key; null for a name that is not valid UTF-8. */
+  /** Returns the decoded key; null for a name that is not valid UTF-8. */
   read(name: string): string | null;
-  /** Returns the bytes of a name, valid or not. */
+  /** Returns the decoded bytes of a name, valid UTF-8 or not. */
   bytesOf(name: string): Buffer;
 }
 
-/** Reads names of a page that encodes none. */
+/** Reader for pages with unencoded names. */
 export const PLAIN_NAMES: NameReader = { read: (name) => name, bytesOf: (name) => Buffer.from(name) };
 
 const readWith = (plus: string): NameReader => ({
@@ -31,8 +31,8 @@ const readWith = (plus: string): NameReader => ({
 });
 
 /**
- * Returns what reads the names of a page. `isThere` is asked whether the store lists this key, and only where the page leaves open what
- * its `+` are.
+ * Returns the reader for the names of a page. Calls `isThere`, which asks the store for a key, only where the page leaves
+ * the meaning of `+` open.
  */
 export async function readerOfNames(
   names: readonly string[],
@@ -46,8 +46,8 @@ export async function readerOfNames(
 }
 
 /**
- * Asks for a page of names percent-encoded, because XML cannot carry every character that a key may have. A store may encode them and not
- * say so, as Ceph does with those of uploads: the same page, asked for without a wish, has them as they are.
+ * Requests a page with percent-encoded names, because XML cannot carry every character of a key. Ceph encodes names of
+ * multipart uploads without saying so. Such a page is requested again unencoded.
  */
 export async function askForNames<T>(
   ask: (wish: "url" | null) => Promise<T>,
@@ -57,9 +57,7 @@ export async function askForNames<T>(
   return !about.isEncoded(page) && about.namesOf(page).some((name) => name.includes("%")) ? ask(null) : page;
 }
 
-/**
- * Returns what reads the marker of a page. Ceph leaves a marker as it is beside names that it encodes, and it is the last of these then.
- */
+/** Returns the reader for the marker of a page. Ceph encodes names but not the marker, which then equals the last name. */
 export function readerOfMarker(marker: string, page: { names: readonly string[]; reader: NameReader }): NameReader {
   if (!/[%+]/.test(marker)) return page.reader;
   const keys = page.names.map(page.reader.read).filter((key) => key !== null);
@@ -71,13 +69,14 @@ const HIGHEST = 0x10ffff;
 const [FIRST_SURROGATE, LAST_SURROGATE] = [0xd800, 0xdfff];
 
 /**
- * Returns a text that sorts before a name that is not valid UTF-8 and behind every valid name before it, by bytes. No request can carry the
- * name itself, so a listing that ended with it goes on from there, and tells it again.
+ * Returns a text that sorts, by bytes, before a name that is invalid UTF-8 and after every valid name before that name.
+ * No request can carry the invalid name itself. A listing that ended with it resumes from this marker and lists the name
+ * again.
  */
 export function markerBefore(name: Buffer): string {
   const whole = validBeginning(name);
   const rest = name.subarray(Buffer.byteLength(whole));
-  // The highest character below what follows: UTF-8 sorts as code points do.
+  // Binary search for the highest character below the remaining bytes: UTF-8 sorts in code point order.
   let [low, high] = [0, HIGHEST];
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
@@ -87,18 +86,18 @@ export function markerBefore(name: Buffer): string {
   return whole + characterAt(low) + String.fromCodePoint(HIGHEST);
 }
 
-/** The character of a code point, or the one below those that are halves of others. */
+/** Returns the character of a code point; for surrogates, which UTF-8 cannot encode, the character just below them. */
 const characterAt = (point: number): string =>
   String.fromCodePoint(point >= FIRST_SURROGATE && point <= LAST_SURROGATE ? FIRST_SURROGATE - 1 : point);
 
-/** The longest beginning that is valid UTF-8. */
+/** Returns the longest prefix that is valid UTF-8. */
 function validBeginning(bytes: Buffer): string {
   const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   for (let length = bytes.length; length > 0; length--) {
     try {
       return strict.decode(bytes.subarray(0, length));
     } catch {
-      // Shorter.
+      // Tries a shorter prefix.
     }
   }
   return "";

@@ -1,15 +1,15 @@
 import type { FaultCode } from "#protocol/faults/fault-table.ts";
 
-/** What stores and networks call their errors, as data: one table for the store's codes, one for those of the machine. */
+/** Error codes of stores and of the network mapped to fault codes, one table each. */
 
-/** Codes that different stores use, one meaning each. Not found here: decided by status. */
+/** Error codes of different stores. A code missing here is judged by its HTTP status. */
 export const BY_CODE: Readonly<Record<string, FaultCode>> = {
   NoSuchKey: "NO_SUCH_KEY",
   NoSuchVersion: "NO_SUCH_KEY",
   NoSuchBucket: "NO_SUCH_BUCKET",
   InvalidBucketName: "NO_SUCH_BUCKET",
   NoSuchUpload: "NO_SUCH_UPLOAD",
-  // A part the upload does not have: like a lost upload, only starting the object again helps.
+  // The upload lacks this part. As with a lost upload, only a restart of the object's upload helps.
   InvalidPart: "NO_SUCH_UPLOAD",
   InvalidPartOrder: "NO_SUCH_UPLOAD",
   NoSuchCORSConfiguration: "NOT_FOUND",
@@ -24,13 +24,13 @@ export const BY_CODE: Readonly<Record<string, FaultCode>> = {
   QuotaExceeded: "ACCESS_DENIED",
   UnauthorizedAccess: "ACCESS_DENIED",
   InvalidAccessKeyId: "BAD_CREDENTIALS",
-  // Of the services that give out temporary keys.
+  // Codes of Security Token Services.
   InvalidClientTokenId: "BAD_CREDENTIALS",
   SignatureDoesNotMatch: "BAD_CREDENTIALS",
   InvalidSecurity: "BAD_CREDENTIALS",
   InvalidToken: "BAD_CREDENTIALS",
   NotSignedUp: "BAD_CREDENTIALS",
-  // versitygw, with status 404.
+  // versitygw sends it with status 404.
   XAdminUserNotFound: "BAD_CREDENTIALS",
   Unauthorized: "BAD_CREDENTIALS",
   ExpiredToken: "CREDENTIALS_EXPIRED",
@@ -43,7 +43,7 @@ export const BY_CODE: Readonly<Record<string, FaultCode>> = {
   PermanentRedirect: "WRONG_REGION",
   AuthorizationHeaderMalformed: "WRONG_REGION",
   IllegalLocationConstraintException: "WRONG_REGION",
-  // The same of a presigned request; its other causes are malformed parameters, which ours are not.
+  // The presigned form of the code above. Its other cause, malformed parameters, cannot occur in our requests.
   AuthorizationQueryParametersError: "WRONG_REGION",
   TemporaryRedirect: "STORE_UNAVAILABLE",
 
@@ -57,7 +57,7 @@ export const BY_CODE: Readonly<Record<string, FaultCode>> = {
   RequestThrottled: "THROTTLED",
   RequestLimitExceeded: "THROTTLED",
   BandwidthLimitExceeded: "THROTTLED",
-  // Wasabi, with status 400.
+  // Wasabi sends it with status 400.
   RequestRateLimitExceeded: "THROTTLED",
 
   InternalError: "STORE_UNAVAILABLE",
@@ -70,7 +70,7 @@ export const BY_CODE: Readonly<Record<string, FaultCode>> = {
   // Tigris sheds load with status 408.
   RequestCanceled: "STORE_UNAVAILABLE",
   RequestTimeout: "STALLED",
-  // The body did not arrive whole: the link's doing, whatever the status (R2 and Wasabi use 400 and 410).
+  // The body arrived incomplete because of the link, whatever the status (R2 and Wasabi use 400 and 410).
   IncompleteBody: "LINK_DOWN",
   ClientDisconnect: "LINK_DOWN",
   DisconnectError: "LINK_DOWN",
@@ -86,7 +86,7 @@ export const BY_CODE: Readonly<Record<string, FaultCode>> = {
   MethodNotAllowed: "UNSUPPORTED",
 };
 
-/** Codes of Node, OpenSSL and undici. */
+/** Error codes of Node, OpenSSL and undici. */
 export const BY_NETWORK_CODE: Readonly<Record<string, FaultCode>> = {
   ENOTFOUND: "NAME_NOT_RESOLVED",
   EAI_AGAIN: "NAME_NOT_RESOLVED",
@@ -126,7 +126,7 @@ export const BY_NETWORK_CODE: Readonly<Record<string, FaultCode>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: "TLS_FAILED",
 };
 
-/** Families of codes that OpenSSL and the HTTP parser add to with every version. */
+/** Prefixes of code families that grow with each version of OpenSSL and of the HTTP parser. */
 export const BY_NETWORK_FAMILY: readonly (readonly [string, FaultCode])[] = [
   ["ERR_TLS_", "TLS_FAILED"],
   ["ERR_SSL_", "TLS_FAILED"],
@@ -134,7 +134,7 @@ export const BY_NETWORK_FAMILY: readonly (readonly [string, FaultCode])[] = [
   ["HPE_", "UNEXPECTED_ANSWER"],
 ];
 
-/** Names where no code is given: aborts, and the SDK's own timeouts. */
+/** Error names for errors without a code: aborts and the SDK's timeouts. */
 export const BY_NAME: Readonly<Record<string, FaultCode>> = {
   AbortError: "CANCELLED",
   TimeoutError: "STALLED",

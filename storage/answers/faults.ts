@@ -5,9 +5,9 @@ import { BY_CODE, BY_NAME, BY_NETWORK_CODE, BY_NETWORK_FAMILY } from "./fault-co
 import { childrenOf, looksLikeHtml, parseXml, textOf, type XmlElement } from "./xml.ts";
 
 /**
- * Any error of a store, of the network or of the SDK as a Fault. Decided by status and S3 error code alone, through the
- * tables of fault-codes.ts, because message texts differ between stores and versions. An error that no S3 server wrote
- * (no S3 XML) is never taken at its word: it is the network speaking, so it is tried again instead of being believed.
+ * Turns any error of a store, the network or the SDK into a Fault. Only the status and the S3 error code decide, through
+ * the tables of fault-codes.ts, because message texts differ between stores and versions. An error without S3 XML may
+ * come from a proxy or portal on the way, so its status is rarely believed and the request is retried.
  */
 
 export interface HttpAnswer {
@@ -17,17 +17,17 @@ export interface HttpAnswer {
   body: Buffer;
 }
 
-/** The same where there are no Buffers: in a browser. */
+/** The same type for browsers, which have no Buffer. */
 export type PlainAnswer = Omit<HttpAnswer, "body"> & { body: Uint8Array };
 
-/** What a store's own answers carry and a portal, a proxy or a cache does not. */
+/** Headers that stores send, but captive portals, proxies and caches do not. */
 const STORE_HEADERS: readonly string[] = ["x-amz-request-id", "x-amz-id-2", "x-amz-version-id", "x-goog-hash"];
 
-/** Whether a store wrote this answer: then a type of text/html is the object's own, not a sign-in page's. */
+/** Returns whether a store wrote this answer. A text/html type is then the object's own, not a sign-in page's. */
 export const isFromStore = (headers: HttpAnswer["headers"]): boolean =>
   STORE_HEADERS.some((name) => (headers[name]?.trim() ?? "") !== "");
 
-/** A refusal that names its type, which is not a store's, and has none of a store's headers. Stores name XML, or nothing. */
+/** Returns whether a refusal comes from a proxy or portal: it has no store headers, and a content type other than XML. */
 function isOfSomebodyElse(headers: HttpAnswer["headers"]): boolean {
   const type = headers["content-type"]?.trim() ?? "";
   return type !== "" && !/xml/i.test(type) && !isFromStore(headers);
@@ -35,10 +35,10 @@ function isOfSomebodyElse(headers: HttpAnswer["headers"]): boolean {
 
 const READS: ReadonlySet<string> = new Set(["GetObject", "HeadObject", "ListParts", "ListObjectsV2"]);
 
-/** A failed condition: on a read the object is another one, on a write there is one already. */
+/** Maps a failed condition: on a read the object has changed, on a write an object already exists. */
 const conditionFailed = (op: string): FaultCode => (READS.has(op) ? "OBJECT_CHANGED" : "ALREADY_EXISTS");
 
-/** An S3 error document whose code is in no table. */
+/** Maps the status of an S3 error document whose code is in no table. */
 function byStatus(status: number, op: string): FaultCode {
   if (status === 412 || status === 304) return conditionFailed(op);
   if (status === 416) return "SIZE_MISMATCH";
@@ -50,17 +50,17 @@ function byStatus(status: number, op: string): FaultCode {
   return status >= 400 ? "UNSUPPORTED" : "UNEXPECTED_ANSWER";
 }
 
-/** An answer that cannot have a body (HEAD): the status is all there is. */
+/** Maps the status of an answer without a body, such as that of HEAD. */
 function byBareStatus(status: number, op: string): FaultCode {
   if (status === 404) return op === "HeadBucket" ? "NO_SUCH_BUCKET" : "NO_SUCH_KEY";
   if (status === 407) return "PROXY_LOGIN";
   if (status === 511 || (status >= 300 && status < 400 && status !== 304)) return "INTERCEPTED";
-  // HEAD hides the code; 400 stands for many things, an expired token among them.
+  // HEAD has no error code, and 400 has many causes, such as an expired token.
   if (status === 400) return "UNEXPECTED_ANSWER";
   return byStatus(status, op);
 }
 
-/** An error without S3 XML where there should be some. Only what cannot do harm is believed. */
+/** Maps an error answer without S3 XML. A proxy may have written it, so a 403 or 404 is not believed but retried. */
 function byForeignAnswer(answer: PlainAnswer, op: string): FaultCode {
   const { status } = answer;
   if (status === 407) return "PROXY_LOGIN";
@@ -74,7 +74,7 @@ function byForeignAnswer(answer: PlainAnswer, op: string): FaultCode {
   return "INTERCEPTED";
 }
 
-/** `Retry-After` in milliseconds, from seconds or a date (counted from the answer's own Date). */
+/** Returns `Retry-After` in ms, from seconds or from a date (relative to the answer's own Date). */
 function retryAfterMs(headers: HttpAnswer["headers"]): number | undefined {
   const text = headers["retry-after"]?.trim();
   if (text === undefined || text === "") return undefined;
@@ -84,7 +84,7 @@ function retryAfterMs(headers: HttpAnswer["headers"]): number | undefined {
   return Number.isNaN(until) || Number.isNaN(from) ? undefined : Math.max(0, until - from);
 }
 
-/** An S3 error document in this body, or null. `Error` is the root; services beside S3 wrap it in `ErrorResponse`. */
+/** Returns the S3 error document in a body, or null. The root is `Error`; services beside S3 wrap it in `ErrorResponse`. */
 export function errorDocument(body: Uint8Array): XmlElement | null {
   const parsed = parseXml(body);
   const [inner] = parsed?.root === "ErrorResponse" ? childrenOf(parsed.element, "Error") : [];
@@ -96,15 +96,15 @@ const MISPLACED: ReadonlySet<number> = new Set([301, 307, 308, 400, 403]);
 const REGION = /^[a-z0-9-]{1,32}$/;
 
 /**
- * The region in which the store says the bucket is, when this answer is a refusal that names one: by header, or in the
- * document where the header is missing. Null for anything else, and for a name that is no region's.
+ * Returns the region in which the store locates the bucket, if this answer is a refusal that names one. Reads the header,
+ * or the error document without it. Null otherwise, and for a malformed name.
  */
 export function namedRegion(answer: PlainAnswer): string | null {
   if (!MISPLACED.has(answer.status)) return null;
   const element = errorDocument(answer.body);
   const code = element === null ? undefined : textOf(element, "Code");
   const isMisplaced = code !== undefined && Object.hasOwn(BY_CODE, code) && BY_CODE[code] === "WRONG_REGION";
-  // A refusal of another kind carries the header too, and its region is then the right one already.
+  // Refusals of other kinds carry the region header too; the request then already went to that region.
   if (code !== undefined && !isMisplaced && code !== "TemporaryRedirect") return null;
   const named = answer.headers["x-amz-bucket-region"] ?? (element === null ? undefined : textOf(element, "Region"));
   return named !== undefined && REGION.test(named.trim()) ? named.trim() : null;
@@ -115,14 +115,14 @@ export interface AnswerContext {
   op: string;
   subject?: string | undefined;
   answer: PlainAnswer;
-  /** When the signature of the request ends (epoch ms): tells a refusal from a signature that was too old. */
+  /** Expiry of the request's signature, epoch ms. Distinguishes a denied request from an expired signature. */
   expiresAt?: number | undefined;
-  /** The body of this answer was not read: only the status can be judged, as after a HEAD. */
+  /** The body was not read, so only the status can be judged, as after a HEAD. */
   bodyUnread?: true | undefined;
 }
 
 function signatureIsOver(element: XmlElement | null, { answer, expiresAt }: AnswerContext): boolean {
-  // AWS adds these two elements to a refusal exactly when a presigned URL is over.
+  // AWS adds both elements to a refusal exactly when a presigned URL has expired.
   if (element !== null && textOf(element, "Expires") !== undefined && textOf(element, "ServerTime") !== undefined) {
     return true;
   }
@@ -154,7 +154,7 @@ function codeOf(context: AnswerContext, element: XmlElement | null): FaultCode {
   return byForeignAnswer(answer, op);
 }
 
-/** The two times that stand in a refusal for a skewed clock, as what they say of the clock that signed. */
+/** Returns a sentence on the clock offset, from the request's and the store's time in a refusal for clock skew. */
 function saySkew(element: XmlElement): string | null {
   const signedAt = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(textOf(element, "RequestTime")?.trim() ?? "");
   const storeTime = Date.parse(textOf(element, "ServerTime") ?? "");
@@ -172,11 +172,11 @@ function detailOf(answer: PlainAnswer, element: XmlElement | null, code: FaultCo
   if (region !== null) parts.push(`the store names ${region}`);
   const skew = code === "CLOCK_SKEW" && element !== null ? saySkew(element) : null;
   if (skew !== null) parts.push(skew);
-  // The store's own words help where no table knows the code; they are shown, never interpreted. A text that quotes
-  // the request could hold a signature and is left out.
+  // The store's message helps where no table has the code; it is shown but never interpreted. Messages that quote the
+  // request are left out, because they could hold a signature.
   const message = element === null ? undefined : textOf(element, "Message");
   const known = s3Code !== undefined && Object.hasOwn(BY_CODE, s3Code);
-  // A right on the bucket does not help against a right that lacks on the key that encrypts it.
+  // Permissions on the bucket do not help when a permission on its KMS key is missing, so the missing one is named.
   const right = s3Code === "AccessDenied" ? /\bkms:[A-Za-z]{1,40}\b/.exec(message ?? "")?.[0] : undefined;
   if (right !== undefined) parts.push(`${right} on the key by which the bucket is encrypted`);
   const isCondition = s3Code === "PreconditionFailed";
@@ -186,8 +186,8 @@ function detailOf(answer: PlainAnswer, element: XmlElement | null, code: FaultCo
 }
 
 /**
- * The Fault of an answer that is not the success it should be: an error status, or a success whose body is an S3 error
- * or a page of somebody else. Sets `status`, `requestId`, `retryAfterMs`.
+ * Returns the Fault of an answer that is not the expected success: an error status, or a success whose body is an S3
+ * error or a foreign page. Sets `status`, `requestId`, `retryAfterMs`.
  */
 export function faultOfAnswer(context: AnswerContext): Fault {
   const { op, subject, answer } = context;
@@ -217,11 +217,11 @@ function networkCode(text: string): FaultCode | undefined {
 
 interface Found {
   code: FaultCode;
-  /** What was recognised. Never the message: it can hold a signed URL. */
+  /** The code or error name that was recognized. Never the message, which can hold a signed URL. */
   by: string;
 }
 
-/** Looks through an error, its causes and, after several addresses failed, the errors of each. */
+/** Searches an error, its causes and, when several addresses failed, the error of each. */
 function findNetworkCode(error: unknown, depth = 0): Found | Fault | null {
   if (isFault(error)) return error;
   if (depth > 5 || !(error instanceof Error)) return null;
@@ -239,8 +239,8 @@ function findNetworkCode(error: unknown, depth = 0): Found | Fault | null {
 }
 
 /**
- * The Fault of a request that got no (whole) answer. A Fault passes through. What nobody knows is a lost link: it was
- * thrown while talking to the network, and trying again is the answer that loses nothing.
+ * Returns the Fault of a request without a complete answer. A Fault passes through. An unknown error counts as a lost
+ * link: the network threw it, and a retry loses nothing.
  */
 export function faultOfNetwork(error: unknown, context: Pick<FaultContext, "op" | "subject">): Fault {
   const found = findNetworkCode(error);
@@ -250,8 +250,8 @@ export function faultOfNetwork(error: unknown, context: Pick<FaultContext, "op" 
 }
 
 /**
- * The Fault of an error thrown by a control client. Answers became Faults inside it already (see client.ts), so what is
- * left is the network, or a request the SDK refused to build, which is a mistake of ours.
+ * Returns the Fault of an error thrown by a control client. Error answers became Faults inside the client (see
+ * client.ts). The rest are network errors, or requests that the SDK refused to build, which are bugs of ours.
  */
 export function faultOfSdk(error: unknown, context: Pick<FaultContext, "op" | "subject">): Fault {
   const found = findNetworkCode(error);

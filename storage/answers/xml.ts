@@ -1,12 +1,12 @@
 import { SaxesParser } from "saxes";
 
 /**
- * XML from a stranger. Only a whole, well-formed document with the root that was asked for counts; anything else is
- * "not that document", never an empty one. No document type, no entities beyond XML's own five and numeric ones, no
- * attributes, and limits on size and depth.
+ * Parses untrusted XML. Only a complete, well-formed document with the expected root counts; anything else is null, never
+ * an empty document. A document type or an unknown entity makes it null, attributes are ignored, size and depth are
+ * limited.
  */
 
-/** A page of 1,000 keys of 1,024 bytes each, written as entities, stays below this. */
+/** Limit of a document. A page of 1,000 keys of 1,024 bytes each, written as entities, stays below it. */
 export const MAX_XML_BYTES = 16 * 1024 * 1024;
 
 /** Deeper than any document of a store. */
@@ -21,15 +21,15 @@ export interface XmlElement {
 const isElement = (value: unknown): value is XmlElement =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The text that can be XML of a store: within the limit, without a document type; otherwise null. */
+/** Returns the text if it can be a store's XML: within the limit and without a document type. Otherwise null. */
 function acceptableText(body: Uint8Array): string | null {
   if (body.byteLength === 0 || body.byteLength > MAX_XML_BYTES) return null;
-  // Some stores send spaces first, to keep a slow answer alive.
+  // Some stores send spaces first, to keep the connection of a slow answer alive.
   const text = decoder.decode(body).trim();
   return text.startsWith("<") && !/<!(doctype|entity)/i.test(text) ? text : null;
 }
 
-/** True for an HTML page, by its content type or its first bytes: what a captive portal or a proxy answers. */
+/** Returns whether the body is an HTML page, by content type or first bytes, as captive portals and proxies send. */
 export function looksLikeHtml(contentType: string | undefined, body: Uint8Array): boolean {
   if (contentType !== undefined && /^\s*(text\/html|application\/xhtml)/i.test(contentType)) return true;
   if (body.byteLength === 0) return false;
@@ -37,7 +37,7 @@ export function looksLikeHtml(contentType: string | undefined, body: Uint8Array)
   return start.startsWith("<!doctype html") || start.startsWith("<html") || start.startsWith("<head");
 }
 
-/** The document with its root's name, or null when the body is not one well-formed XML document. */
+/** Returns the document with its root's name; null when the body is not one well-formed XML document. */
 export function parseXml(body: Uint8Array): { root: string; element: XmlElement } | null {
   const text = acceptableText(body);
   if (text === null) return null;
@@ -48,7 +48,7 @@ export function parseXml(body: Uint8Array): { root: string; element: XmlElement 
   }
 }
 
-/** An element on its way: its text as long as it has no children, then those by their names. */
+/** An open element: its text until it has children, then the children by name. */
 interface Open {
   name: string;
   text: string;
@@ -60,8 +60,9 @@ const PLAIN_NAME = /^[A-Za-z][A-Za-z0-9]*$/;
 const PLAIN_ROOT = /^([A-Za-z][A-Za-z0-9]*) xmlns="[^"<&]*"$/;
 
 /**
- * What stores send nearly always: an element inside of another, texts, entities, and nothing else of XML. In a fifth of the time, and lists
- * of objects are long. Null for all that is not just that, right or wrong: the parser decides on it.
+ * Parses the subset of XML that stores nearly always send: nested elements, text and entities. It takes a fifth of the
+ * parser's time, which matters for long listings. Returns null for any other XML, valid or not, which the full parser
+ * then judges.
  */
 function readPlain(text: string): { root: string; element: XmlElement } | null {
   let at = DECLARATION.exec(text)?.[0].length ?? 0;
@@ -115,7 +116,7 @@ const NAMED = new Map([
   ["&apos;", "'"],
 ]);
 
-/** Null when there is more in it than plain entities. */
+/** Returns the decoded text; null when it holds more than plain entities. */
 function plainText(raw: string): string | null {
   if (!raw.includes("&")) return raw;
   let isPlain = true;
@@ -127,7 +128,7 @@ function plainText(raw: string): string | null {
   return isPlain ? text : null;
 }
 
-/** Null for what is no numeric entity, and for those that may be no character. */
+/** Returns the character of a numeric entity; null for other text and for code points that may be invalid in XML. */
 function characterOf(entity: string): string | null {
   if (!NUMERIC.test(entity)) return null;
   const code = Number(`0${entity.slice(2, -1)}`);
@@ -135,12 +136,12 @@ function characterOf(entity: string): string | null {
   return isCharacter ? String.fromCharCode(code) : null;
 }
 
-/** In XML 1.1 these end a line, and would become plain line feeds. */
+/** XML 1.1 treats these as line ends and would turn them into line feeds. */
 const OTHER_LINE_ENDS = /[\x85\u2028]/g;
 
 /**
- * Throws when it is not well-formed. As XML 1.1, which lets a key have any character as a numeric entity; and as stores write keys
- * all the same, any character as it is.
+ * Parses a whole document, and throws when it is malformed. Uses XML 1.1, which allows any character in a key as a
+ * numeric entity. Accepts unescaped control characters too, because stores write them.
  */
 function readDocument(text: string): { root: string; element: XmlElement } | null {
   const parser = new SaxesParser({ position: false, defaultXMLVersion: "1.1", forceXMLVersion: true });
@@ -181,7 +182,7 @@ function addChild(outer: Open, { name, text, children }: Open): void {
   else outer.children[name] = [before, value];
 }
 
-/** Cheap look at a large document: its root's name when it opens and closes with it, otherwise null. */
+/** Returns the root's name if a large document's text begins and ends with that element, otherwise null. Does not parse it. */
 export function rootOf(body: Uint8Array): string | null {
   const text = acceptableText(body);
   if (text === null) return null;
@@ -191,20 +192,20 @@ export function rootOf(body: Uint8Array): string | null {
   return closes ? root : null;
 }
 
-/** The text of a child element; undefined when it is missing or has children of its own. */
+/** Returns the text of a child element; undefined when it is missing or has children of its own. */
 export function textOf(element: XmlElement, name: string): string | undefined {
   const value = element[name];
   return typeof value === "string" ? value : undefined;
 }
 
-/** Every child element of this name, whether there are none, one or many. */
+/** Returns every child element of this name: none, one or many. */
 export function childrenOf(element: XmlElement, name: string): XmlElement[] {
   const value = element[name];
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
   return list.filter(isElement);
 }
 
-/** A child element as a whole number from 0; undefined when it is anything else. */
+/** Returns a child element's text as a non-negative safe integer; undefined when it is anything else. */
 export function integerOf(element: XmlElement, name: string): number | undefined {
   const text = textOf(element, name)?.trim();
   if (text === undefined || !/^\d{1,16}$/.test(text)) return undefined;
@@ -212,5 +213,5 @@ export function integerOf(element: XmlElement, name: string): number | undefined
   return Number.isSafeInteger(value) ? value : undefined;
 }
 
-/** Text made safe to stand inside an element. */
+/** Escapes text for use inside an element. */
 export const escapeXml = (text: string): string => text.replace(/[<>&"']/g, (sign) => `&#${sign.charCodeAt(0)};`);

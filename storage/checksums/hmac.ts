@@ -1,11 +1,11 @@
 import { createHmac, hash } from "node:crypto";
 
 /**
- * HMAC-SHA-256 (RFC 2104) of many short texts under one key: twice a plain hash. An object of Node's for each, with its memory outside
- * the heap, takes five times as long, and is garbage that is costly to collect.
+ * HMAC-SHA-256 (RFC 2104) of many short texts under one key, as two plain hashes. Node's `createHmac` allocates an object
+ * with off-heap memory per text, which takes five times as long and is expensive to collect.
  */
 export interface HmacKey {
-  /** Hex. */
+  /** Returns the HMAC of a text, hex. */
   sign(text: string): string;
 }
 
@@ -13,11 +13,11 @@ const BLOCK_BYTES = 64;
 const HASH_BYTES = 32;
 const INNER = 0x36;
 const OUTER = 0x5c;
-/** Longer ones are rare. */
+/** Longer texts are rare and use `createHmac`. */
 const MOST_CHARACTERS = 512;
 const MOST_BYTES_EACH = 3;
 
-/** `secret`: as long as a hash. The texts are signed as UTF-8. */
+/** Returns a key for `secret`, which has at most 64 bytes, one block of SHA-256. Texts are signed as UTF-8. */
 export function createHmacKey(secret: Buffer): HmacKey {
   const inner = padded(secret, INNER, MOST_CHARACTERS * MOST_BYTES_EACH);
   const outer = padded(secret, OUTER, HASH_BYTES);

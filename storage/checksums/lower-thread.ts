@@ -4,14 +4,14 @@ const LOWER_BY = 5;
 const LOWEST = 19;
 
 /**
- * Lowers the priority of the calling thread, so that the event loop of its process goes first where processors are scarce.
- * Linux keeps priorities by thread; elsewhere the whole process would be lowered, so nothing is done.
+ * Lowers the calling thread's priority, so that the process's event loop runs first when CPUs are scarce. Linux only:
+ * elsewhere the priority applies to the whole process.
  */
 export function lowerThread(): void {
   if (process.platform !== "linux") return;
   try {
     setPriority(Math.min(LOWEST, getPriority() + LOWER_BY));
   } catch {
-    // Where the system does not let it, the thread competes with the others.
+    // Without that permission the thread keeps its normal priority.
   }
 }

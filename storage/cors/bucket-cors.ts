@@ -3,7 +3,7 @@ import type { CorsRuleView } from "#protocol/wire/profiles.ts";
 import { faultOfSdk } from "../answers/faults.ts";
 import { SUM_BY_MD5, sumByMd5 } from "../s3/sum-by-md5.ts";
 
-/** The cross-origin rules of a bucket, read and written as they are. */
+/** Reads and writes the CORS rules of a bucket unchanged. */
 
 const ruleOf = (rule: CORSRule): CorsRuleView => ({
   id: rule.ID ?? null,
@@ -14,7 +14,7 @@ const ruleOf = (rule: CORSRule): CorsRuleView => ({
   maxAgeSeconds: rule.MaxAgeSeconds ?? null,
 });
 
-/** The rule as the SDK and the AWS command line write it; what is not there is left out. */
+/** Returns the rule as the SDK and the AWS command line write it; absent values are left out. */
 export const sdkRule = (rule: CorsRuleView): CORSRule => ({
   ...(rule.id !== null && { ID: rule.id }),
   AllowedOrigins: rule.origins,
@@ -24,7 +24,7 @@ export const sdkRule = (rule: CorsRuleView): CORSRule => ({
   ...(rule.maxAgeSeconds !== null && { MaxAgeSeconds: rule.maxAgeSeconds }),
 });
 
-/** Every rule in its order; none when the bucket has no rules. Faults of the store. */
+/** Returns all rules in order; an empty list when the bucket has none. Rejects with the store's Faults. */
 export async function readCorsRules(client: S3Client, bucket: string): Promise<CorsRuleView[]> {
   try {
     const { CORSRules } = await client.send(new GetBucketCorsCommand({ Bucket: bucket }));
@@ -36,7 +36,7 @@ export async function readCorsRules(client: S3Client, bucket: string): Promise<C
   }
 }
 
-/** Replaces all rules of the bucket. Faults of the store. */
+/** Replaces all rules of the bucket. Rejects with the store's Faults. */
 export async function writeCorsRules(client: S3Client, bucket: string, rules: readonly CorsRuleView[]): Promise<void> {
   try {
     const CORSConfiguration = { CORSRules: rules.map(sdkRule) };

@@ -3,7 +3,7 @@ import type { Provider } from "#protocol/base/provider.ts";
 import { escapeXml } from "../answers/xml.ts";
 import { sdkRule } from "./bucket-cors.ts";
 
-/** Lines to paste where a store's rules cannot be written through S3, or not with this key. Pure. */
+/** Commands and documents for users to apply where S3 calls cannot write the store's CORS rules, or this key may not. Pure. */
 
 interface Place {
   endpoint: string;
@@ -16,12 +16,12 @@ interface Paste {
   text: string;
 }
 
-/** Providers that have no S3 call for it. Others are asked. */
+/** Providers without an S3 call for CORS rules. The others are tried. */
 export const NO_CORS_CALL: ReadonlySet<Provider> = new Set<Provider>(["gcs", "storj"]);
 
 const json = (value: unknown): string => JSON.stringify(value, null, 2);
 
-/** For a shell: in single quotes, which nothing inside can end. */
+/** Returns the text in single quotes for a shell, with inner quotes escaped. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 function awsPaste({ endpoint, bucket, rules }: Place): Paste {
@@ -48,7 +48,7 @@ function xmlPaste({ rules }: Place): Paste {
   return { label: "XML", text: ["<CORSConfiguration>", ...lines, "</CORSConfiguration>"].join("\n") };
 }
 
-/** Google's rules know one list of headers, for what is sent and what is read. */
+/** Returns Google's form. Its rules have one list for request headers and exposed response headers. */
 function googlePaste({ bucket, rules }: Place): Paste {
   const document = json(
     rules.map((rule) => ({
@@ -64,7 +64,7 @@ function googlePaste({ bucket, rules }: Place): Paste {
   };
 }
 
-/** One setting of the whole server, not of a bucket: https://github.com/minio/minio/issues/21332 */
+/** Returns MinIO's setting, which is one for the whole server: https://github.com/minio/minio/issues/21332 */
 function minioPaste({ rules }: Place): Paste {
   const origins = rules.flatMap((rule) => rule.origins).join(",");
   return {
@@ -73,7 +73,10 @@ function minioPaste({ rules }: Place): Paste {
   };
 }
 
-/** B2's own rules: a bucket that has any of those refuses the S3 call. https://www.backblaze.com/docs/cloud-storage-cross-origin-resource-sharing-rules */
+/**
+ * Returns the rules in B2's own form. B2 refuses the S3 call for a bucket that has such rules.
+ * https://www.backblaze.com/docs/cloud-storage-cross-origin-resource-sharing-rules
+ */
 function b2Paste({ bucket, rules }: Place): Paste {
   const operations: Readonly<Record<string, string>> = {
     GET: "s3_get",
@@ -93,7 +96,7 @@ function b2Paste({ bucket, rules }: Place): Paste {
   return { label: "b2 command line", text: `b2 bucket update --cors-rules ${quoted(json(own))} ${quoted(bucket)}` };
 }
 
-/** The lines for this provider, the likeliest first. */
+/** Returns the instructions for a provider, the most likely first. */
 export function corsPastes(provider: Provider, place: Place): Paste[] {
   switch (provider) {
     case "gcs":
@@ -109,7 +112,7 @@ export function corsPastes(provider: Provider, place: Place): Paste[] {
   }
 }
 
-/** Why it is not written from here, and what to do. */
+/** Returns why the rules cannot be written from here, and what to do. */
 export function sayByHand(provider: Provider, why: "no call" | "refused"): string {
   if (why === "refused") {
     const rights = "s3:GetBucketCORS and s3:PutBucketCORS";

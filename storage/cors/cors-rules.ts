@@ -4,15 +4,15 @@ import type { CorsRuleView } from "#protocol/wire/profiles.ts";
 import { CHECKSUM_HEADER, NONCE_HEADER } from "../signing/signing.ts";
 
 /**
- * The cross-origin rules of a bucket, as data. A store answers a browser by the first rule that fits, so ours stands first:
- * behind a broader one that exposes less, a page could send bytes but not read their ETag. Ours names one exact origin, so
- * it takes nothing from anybody else. Foreign rules are kept as they are, in their order. Pure.
+ * Plans the CORS rules of a bucket, as data. A store applies the first rule that matches, so ours comes first. Behind a
+ * broader rule that exposes fewer headers, a page could send bytes but not read their ETag. Our rule names one exact
+ * origin, so it affects no other page. All other rules keep their content and order. Pure.
  */
 
-/** What the operations of transfers are sent as. */
+/** Methods that transfers use. */
 const METHODS = ["GET", "HEAD", "PUT", "POST", "DELETE"];
 
-/** What signed requests carry and a page may set. */
+/** Headers of signed requests that a page may have to set. */
 export const SENT_HEADERS: readonly string[] = [
   "content-type",
   "content-md5",
@@ -26,7 +26,7 @@ export const SENT_HEADERS: readonly string[] = [
 
 const CHECKSUMS = ["crc32", "crc32c", "crc64nvme", "sha1", "sha256", "type"];
 
-/** What a page has to read. By name each: S3 takes no star here. */
+/** Response headers that a page must read. Listed by name, because S3 accepts no `*` here. */
 const EXPOSED: readonly string[] = [
   "ETag",
   "Content-Range",
@@ -41,10 +41,10 @@ const EXPOSED: readonly string[] = [
 ];
 
 const MAX_AGE_SECONDS = 3600;
-/** By the protocol. */
+/** Limit of the S3 protocol. */
 const MOST_RULES = 100;
 
-/** The rule that lets these pages in. */
+/** Returns the rule that allows pages of an origin. */
 export const ruleFor = (origin: string): CorsRuleView => ({
   id: `tidemark-${hash("sha256", origin).slice(0, 12)}`,
   origins: [origin],
@@ -73,7 +73,7 @@ function allows(rule: CorsRuleView, origin: string, method: string): boolean {
   );
 }
 
-/** Whether a page of this origin may do every operation and read what it must: by the first rule that fits each. */
+/** Returns whether a page of this origin may use every method and read the needed headers, by the first matching rule each. */
 export const letsIn = (rules: readonly CorsRuleView[], origin: string): boolean =>
   METHODS.every((method) => {
     const rule = rules.find((one) => allows(one, origin, method));
@@ -89,13 +89,14 @@ const canonical = (rule: CorsRuleView) =>
     rule.maxAgeSeconds,
   ]);
 
-/** Whether two lists of rules mean the same, whatever a store makes of their ids and of upper and lower case. */
+/** Returns whether two lists of rules mean the same, ignoring ids and letter case, which stores may change. */
 export const sameRules = (one: readonly CorsRuleView[], other: readonly CorsRuleView[]): boolean =>
   one.length === other.length && one.every((rule, index) => canonical(rule) === canonical(other[index] ?? rule));
 
 /**
- * Ours from before: by its id, or, as some stores drop those, by naming this origin alone and giving nothing that the new
- * one does not give. A rule for this origin that allows anything else is somebody's own and stays.
+ * Returns whether a rule is an earlier version of ours: by id or, as some stores drop ids, by content. By content it
+ * names only this origin and allows nothing that our new rule does not. Any other rule for this origin belongs to the
+ * user and stays.
  */
 function isOurs(rule: CorsRuleView, ours: CorsRuleView): boolean {
   if (rule.id !== null && rule.id === ours.id) return true;
@@ -117,8 +118,8 @@ export interface CorsPlan {
 }
 
 /**
- * What to write so that the pages of `origin` are let in and everybody else stays as they are.
- * @throws Fault BAD_INPUT when the bucket has as many rules as it can have
+ * Plans the rules that allow pages of `origin` and change nothing for other origins.
+ * @throws Fault BAD_INPUT when the bucket already has the maximum number of rules
  */
 export function planCors(present: readonly CorsRuleView[], origin: string): CorsPlan {
   const ours = ruleFor(origin);
@@ -138,6 +139,6 @@ export function planCors(present: readonly CorsRuleView[], origin: string): Cors
   };
 }
 
-/** Names a list of rules, so that a plan made on one is not carried out on another. */
+/** Returns a digest of a list of rules. It shows whether the rules changed between planning and writing. */
 export const digestOf = (rules: readonly CorsRuleView[]): string =>
   hash("sha256", JSON.stringify(rules.map((rule) => [rule.id, canonical(rule)])));

@@ -3,12 +3,12 @@ import { SENT_HEADERS } from "./cors-rules.ts";
 import { faultOfNetwork } from "../answers/faults.ts";
 import { locate, type StoreAccess } from "../signing/signing.ts";
 
-/** Asks a store what a browser would ask before it sends bytes, with nothing of a key in it. */
+/** Sends the CORS preflight that a browser would send before an upload, without credentials. */
 
 export interface PreflightInput {
-  /** As browsers reach the store. */
+  /** The store, at the endpoint that browsers use. */
   access: StoreAccess;
-  /** Need not exist. */
+  /** The object need not exist. */
   key: string;
   origin: string;
   method: string;
@@ -22,14 +22,14 @@ const wordsOf = (header: string | null): string[] =>
     .map((word) => word.trim().toLowerCase())
     .filter((word) => word !== "");
 
-/** Why this answer would stop a browser, or null. By the Fetch standard's CORS-preflight fetch. */
+/** Returns why a browser would reject this answer, or null. Follows the CORS-preflight fetch of the Fetch standard. */
 function whyRefused(answer: Response, { origin, method }: PreflightInput): string | null {
   if (!answer.ok) return `the store answers ${answer.status}`;
   const allowed = answer.headers.get("access-control-allow-origin");
   if (allowed === null) return "the answer names no origin";
   if (allowed !== "*" && allowed !== origin) return "the answer names another origin";
   const methods = wordsOf(answer.headers.get("access-control-allow-methods"));
-  // These need no permission of their own.
+  // The Fetch standard allows these methods without a listing.
   const isSimple = method === "GET" || method === "HEAD" || method === "POST";
   if (!isSimple && !methods.includes("*") && !methods.includes(method.toLowerCase())) return `${method} is not allowed`;
   const headers = wordsOf(answer.headers.get("access-control-allow-headers"));
@@ -37,7 +37,7 @@ function whyRefused(answer: Response, { origin, method }: PreflightInput): strin
   return missing.length === 0 ? null : `these headers are not allowed: ${missing.join(", ")}`;
 }
 
-/** Never throws: what stands in the way is in the view. */
+/** Sends the preflight and returns its outcome. Never throws: a failure is in the returned view. */
 export async function askPreflight(input: PreflightInput): Promise<PreflightView> {
   const { access, key, origin, method, timeoutMs } = input;
   const place = locate(access, key);

@@ -1,7 +1,7 @@
 import { OWN_FOLDERS, ownFolderOf, type OwnFolder } from "#protocol/checkpoint/keys.ts";
 
 const IN_EPOCHS = /\/e\d{6}(\/|\.json$)/;
-/** How the keys look that Tidemark writes there. Nobody else calls a folder as those are called that say nothing. */
+/** Forms of the keys that Tidemark writes. Names of the last two folders are unique to Tidemark, so any key in them counts. */
 const SHAPES: Readonly<Record<OwnFolder, RegExp>> = {
   [OWN_FOLDERS.data]: IN_EPOCHS,
   [OWN_FOLDERS.manifests]: IN_EPOCHS,
@@ -11,7 +11,7 @@ const SHAPES: Readonly<Record<OwnFolder, RegExp>> = {
   [OWN_FOLDERS.checks]: /./,
 };
 
-/** Whether a key is one that Tidemark wrote under this prefix. Somebody else's folder may be called `runs/` too. */
+/** Returns whether Tidemark wrote a key under this prefix. Its form decides: others may name a folder `runs/` too. */
 export function isOwnKey(prefix: string, key: string): boolean {
   const at = ownFolderOf([prefix], key);
   return at !== null && SHAPES[at.folder].test(key);

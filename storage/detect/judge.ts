@@ -4,11 +4,11 @@ import { parseJson } from "../inspect/parse-json.ts";
 import { visibleStart } from "#protocol/base/visible-text.ts";
 import { hasShard, type Unit } from "./unit.ts";
 
-/** What the words of small files say, where they were read. Keys that are not there are null. */
+/** Contents of the small files that were read. Keys that were not read are absent; keys that do not exist are null. */
 export interface Told {
-  /** Trackers, and what Orbax says of a commit, by key. */
+  /** Texts by key: tracker files and Orbax's commit metadata. */
   readonly texts: ReadonlyMap<string, string | null>;
-  /** Names of data files that a `.metadata` or a `_METADATA` lists, by its key. */
+  /** Names of the data files that a `.metadata` or a `_METADATA` lists, by its key. */
   readonly lists: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -44,7 +44,7 @@ export function judgeUnit(unit: Unit, told: Told): RecognisedStep {
   };
 }
 
-/** Its own files, or its own name with an optimizer in it. */
+/** Returns whether the Transformers Trainer wrote it: by the Trainer's own files, or by its folder name beside an optimizer. */
 const isTrainers = ({ has, place }: Unit): boolean =>
   has.has("trainer") || (has.has("optimizer") && /(^|\/)checkpoint-\d+\/$/.test(place));
 
@@ -63,13 +63,13 @@ const frameworkOf = (unit: Unit): string | null => {
   return /\.npz$/i.test(place) ? "numpy" : null;
 };
 
-/** What cannot be read now may be whole. A listing does not say whether somebody had it brought back. */
+/** Returns a verdict of "unknown" for archived objects. A listing does not show whether an archived object has been restored. */
 const findArchived = (unit: Unit): Judgement | null =>
   unit.archived === null
     ? null
     : unknown(frameworkOf(unit), `${visibleStart(unit.archived, 300)}: restore it first where it is stored`);
 
-/** What is certainly not whole, whoever wrote it. */
+/** Returns why the checkpoint is certainly incomplete, for any framework; null when no flaw is found. */
 function findFlaw(unit: Unit, told: Told): Judgement | null {
   const framework = frameworkOf(unit);
   if (/\.orbax-checkpoint-tmp/.test(unit.place))
@@ -121,7 +121,7 @@ function findOrbaxFlaw(unit: Unit, told: Told): string | null {
   return null;
 }
 
-/** The first number that is missing below the highest; null when there is none. */
+/** Returns the smallest missing rank below the highest; null when there is no gap. */
 function findGap(ranks: ReadonlySet<number>): number | null {
   let most = -1;
   for (const rank of ranks) most = Math.max(most, rank);
@@ -131,7 +131,7 @@ function findGap(ranks: ReadonlySet<number>): number | null {
 
 const shardCount = (unit: Unit): number => [...unit.shards.values()].reduce((sum, { shard }) => sum + shard.count, 0);
 
-/** Nothing is missing that could be seen to be. What says that it is whole? */
+/** Judges a checkpoint without a visible flaw by what proves that it is complete. */
 function judgeWhole(unit: Unit, told: Told): Judgement {
   const framework = frameworkOf(unit);
   const { has } = unit;
@@ -162,10 +162,10 @@ function judgeWhole(unit: Unit, told: Told): Judgement {
   return unknown(framework, "nothing in it tells whether it is whole");
 }
 
-/** Where `_CHECKPOINT_METADATA` of a whole step lies. */
+/** Returns the key at which Orbax marks a whole step: its `_CHECKPOINT_METADATA`. */
 export const commitKeyOf = ({ place }: Pick<Unit, "place">): string => `${place}_CHECKPOINT_METADATA`;
 
-/** What its items say of themselves is not said of the whole. */
+/** Judges an Orbax checkpoint. A commit of single items does not prove that the whole step was committed. */
 function judgeOrbax(unit: Unit, told: Told): Judgement {
   const { has, place, orbaxTrees } = unit;
   const isCompared =
@@ -187,7 +187,7 @@ function judgeOrbax(unit: Unit, told: Told): Judgement {
   return unknown("orbax", "it has no commit file; some stores and versions of Orbax make none");
 }
 
-/** `commit_timestamp_nsecs` is null until all was written. */
+/** Reads the commit state. `commit_timestamp_nsecs` is null until everything was written. */
 function commitIn(text: string): "committed" | "not yet" | "unsaid" {
   try {
     const parsed: unknown = parseJson(Buffer.from(text));
@@ -215,7 +215,7 @@ function judgeTrainer(unit: Unit): Judgement {
   return complete(framework, `${all}, optimizer and trainer_state.json are there`);
 }
 
-/** A file beside the checkpoints names the newest one that is finished. */
+/** Judges by the tracker file beside the checkpoints, which names the newest finished step. */
 function judgeTracked(unit: Unit, about: { framework: string | null; told: Told; tracker: string }): Judgement {
   const { framework, told, tracker } = about;
   const text = told.texts.get(unit.run + tracker);

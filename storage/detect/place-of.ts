@@ -1,34 +1,34 @@
 import { shardOf, stepOf } from "#protocol/recognition/checkpoint-layouts.ts";
 
-/** To which checkpoint a key belongs, by its name alone. Pure. */
+/** The checkpoint that a key belongs to, judged by its name alone. */
 export interface Place {
-  /** What all keys of the checkpoint begin with (ending with `/`), or the key of a single file. */
+  /** Prefix of all the checkpoint's keys, ending with `/`, or the key of a single file. */
   place: string;
-  /** The folder that it lies in: empty, or ending with `/`. */
+  /** The containing folder: empty, or ending with `/`. */
   run: string;
   kind: "folder" | "file";
   step: number | null;
-  /** Inside the checkpoint. */
+  /** The key's rest inside the checkpoint. */
   relative: string;
 }
 
-/** Names that only checkpoints have. The rest of the name may tell of a copy on its way (`-tmp-`). */
+/** Names that only checkpoints have. A suffix may mark an unfinished copy (`-tmp-`). */
 const STRONG =
   /^(?:checkpoint|ckpt|step|steps|iter|iteration|epoch|global_step|ba|ep)[-_=]?(\d{1,12})(?=$|[-_.=])|^epoch=\d+-step=(\d{1,12})|(?:^|[-_.])(?:global_)?step[=_-]?(\d{1,12})(?=$|[-_.])/i;
-/** Orbax and others number their folders; so do those who file things by date. */
+/** Numbered folders, as Orbax and others write them. Date-based archives use such names too. */
 const DIGITS = /^(\d{1,12})(?=$|\.orbax-checkpoint-tmp)/;
-/** A model in a folder, not at a step. */
+/** Model files in a folder without a step. */
 const MODEL_FILE =
   /^((model|adapter_model)\.safetensors|(pytorch_model|adapter_model)\.bin|consolidated\.\d+\.pth|[^/]+\.index\.json|\.metadata|__\d+_\d+\.distcp|trainer_state\.json|training_args\.bin|(optimizer|scheduler|scaler)\.pt|rng_state(_\d+)?\.pth)$/;
-/** What Orbax lays into a folder, and below it. */
+/** Files that Orbax writes into a checkpoint folder and below it. */
 const ORBAX =
   /^(?:.*?\/)??(?=(?:ocdbt\.process_\d+\/.+|d\/[0-9a-f]{32}|array_metadatas\/process_\d+|_METADATA|_sharding|manifest\.ocdbt|commit_success\.txt|_CHECKPOINT_METADATA)$)/;
 const WEIGHTS = /\.(ckpt|pt|pth|safetensors|gguf|npz)$/i;
 
-/** The folder that a folder lies in. */
+/** Returns the parent of a folder. */
 const above = (folder: string): string => folder.slice(0, folder.slice(0, -1).lastIndexOf("/") + 1);
 
-/** Null for what belongs to no checkpoint. */
+/** Returns the place of a key; null when the key belongs to no checkpoint. Pure. */
 export function placeOf(key: string): Place | null {
   const segments = key.split("/");
   const folders = segments.slice(0, -1);

@@ -5,37 +5,37 @@ import { isOwnKey } from "./is-own-key.ts";
 import { placeOf } from "./place-of.ts";
 import { addToUnit, createUnit, type Room, type Unit } from "./unit.ts";
 
-/** What a listing says of one object. */
+/** One object of a listing. */
 export interface ListedKey {
   readonly key: string;
   readonly sizeBytes: number;
   /** Epoch ms. */
   readonly modifiedAt: number;
-  /** `GLACIER` and the like; left out where nobody knows. */
+  /** Storage class, such as `GLACIER`; left out when unknown. */
   readonly storageClass?: string | null;
 }
 
-/** A small object whose words decide about checkpoints. */
+/** A small object whose content helps to judge checkpoints. */
 export interface Wanted {
   readonly key: string;
-  /** A text; or what names other files, looked into. */
+  /** "text": the content itself. "list": an index whose file names are extracted. */
   readonly kind: "text" | "list";
 }
 
 /**
- * Takes the objects of a listing one by one, in any order, and tells in the end which checkpoints they are. Its memory is
- * bounded whatever the names are: so many checkpoints, and so much for what is remembered of them altogether. Pure: what
- * has to be read, somebody else reads (`wanted`, `tell`).
+ * Collects the objects of a listing one by one, in any order, and returns the checkpoints that they form. The number of
+ * checkpoints and the bytes kept for their names are limited, so memory is bounded for any listing. Pure: the caller
+ * reads the objects that `wanted` names and passes their content back.
  */
 export interface Recogniser {
   add(object: ListedKey): void;
-  /** What would help to judge, those first that help most; not all of it has to be told. */
+  /** Returns the objects whose content helps to judge, the most helpful first. The caller may read only some of them. */
   wanted(): Wanted[];
   tellText(key: string, text: string | null): void;
   tellList(key: string, names: readonly string[]): void;
-  /** The place of the checkpoint that the last object belonged to: it may not be whole yet. */
+  /** Place of the checkpoint that the last object belonged to, which may be incomplete so far. */
   readonly lastPlace: string | null;
-  /** Forgets a checkpoint: its listing was cut in the middle. */
+  /** Forgets a checkpoint whose listing was cut off in the middle. */
   drop(place: string): void;
   end(): Recognised;
 }
@@ -43,7 +43,7 @@ export interface Recogniser {
 const MOST_UNITS = 20_000;
 const ROOM: Readonly<Room> = { shardBytes: 4 * 1024 * 1024, names: 500_000 };
 
-/** `ownPrefix` is where Tidemark's own objects lie (the profile's prefix); null when that is not known. */
+/** Returns an empty recognizer. `ownPrefix` is the profile's prefix, where Tidemark's own objects lie; null when unknown. */
 export function createRecogniser(ownPrefix: string | null): Recogniser {
   const units = new Map<string, Unit>();
   const texts = new Map<string, string | null>();
@@ -97,7 +97,7 @@ export function createRecogniser(ownPrefix: string | null): Recogniser {
       const runs = new Map<string, RecognisedRun>();
       for (const unit of foldItems(units)) {
         const step = judgeUnit(unit, told);
-        // A folder that is numbered and holds nothing of a checkpoint is somebody's filing.
+        // A numbered folder without any file of a checkpoint is an archive of something else.
         if (step.framework === null && !isNamed(unit)) {
           others += unit.files;
           continue;
@@ -115,11 +115,11 @@ export function createRecogniser(ownPrefix: string | null): Recogniser {
   };
 }
 
-/** Something beside a number, or beside a folder called `d`, speaks for it: its own name, or a file in it. */
+/** Returns whether more than a number or a folder called `d` suggests a checkpoint: its name, or a file in it. */
 const isNamed = ({ place, has, kind, orbaxFiles }: Unit): boolean =>
   kind === "file" || has.size > 0 || (orbaxFiles.size === 0 && !/(^|\/)\d+\/$/.test(place));
 
-/** The items of a checkpoint of Orbax that has no step lie in folders of their own: they are counted with it, not beside it. */
+/** Merges items of an Orbax checkpoint without a step, which lie in folders of their own, into their checkpoint. */
 function foldItems(units: ReadonlyMap<string, Unit>): Unit[] {
   const kept: Unit[] = [];
   for (const unit of units.values()) {
@@ -144,7 +144,7 @@ function wantedBy(units: Iterable<Unit>): Wanted[] {
     if (unit.has.has("orbaxStep") && !unit.has.has("orbaxDone")) texts.add(commitKeyOf(unit));
     for (const folder of unit.dcpMetadata)
       lists.push({ key: `${unit.place}${folder}.metadata`, newestAt: unit.newestAt });
-    // Without an index each of its arrays is described by itself, which takes too many requests here.
+    // Without an index every array has its own metadata, which would take too many requests.
     for (const folder of unit.orbaxTrees)
       if (unit.orbaxFiles.has(`${folder}manifest.ocdbt`))
         lists.push({ key: `${unit.place}${folder}_METADATA`, newestAt: unit.newestAt });

@@ -8,8 +8,8 @@ import {
 import { isArchive } from "../answers/storage-class.ts";
 
 /**
- * What is remembered of one checkpoint while its objects go by: never their names, but for those that decide. Its size does
- * not grow with the number of its objects.
+ * State kept for one checkpoint while its objects are listed. Only names that affect the verdict are stored, within
+ * limits, so the size does not grow with the number of objects.
  */
 export interface Unit {
   readonly place: string;
@@ -20,25 +20,25 @@ export interface Unit {
   sizeBytes: number;
   newestAt: number;
   readonly has: Set<Trait>;
-  /** The first object that is half written, or empty and must not be. */
+  /** The first unfinished object, and the first that is empty although its format forbids that. */
   half: string | null;
   empty: string | null;
-  /** The first object that lies in an archive, with its class. */
+  /** The first archived object, with its storage class. */
   archived: string | null;
   readonly shards: Map<string, ShardSet>;
-  /** Folders that have data of PyTorch DCP, and those of them that have their `.metadata`. */
+  /** Folders with data of PyTorch DCP (`dcpData`), and folders with its `.metadata` (`dcpMetadata`). */
   readonly dcpData: Set<string>;
   readonly dcpMetadata: Set<string>;
   readonly dcpFiles: Set<string>;
-  /** Of Orbax: folders that have to have a `_METADATA`, those that have one, and the files that it may name. */
+  /** Orbax folders that need a `_METADATA`, folders that have one, and data files that one may name. */
   readonly orbaxItems: Set<string>;
   readonly orbaxTrees: Set<string>;
   readonly orbaxFiles: Set<string>;
-  /** Not all of its files are remembered: what its index names cannot be compared. */
+  /** Not all Orbax files were stored, so they cannot be compared with the index. */
   isOrbaxBlurred: boolean;
-  /** Numbers of ranks that each wrote their piece. */
+  /** Ranks that wrote their own file. */
   readonly ranks: Set<number>;
-  /** More went by than is remembered: what is missing cannot be told any more. */
+  /** A limit was reached, so missing files can no longer be detected. */
   isBlurred: boolean;
 }
 
@@ -78,7 +78,7 @@ export const createUnit = (about: Pick<Unit, "place" | "run" | "kind" | "step">)
   sizeBytes: 0,
   newestAt: 0,
   has: new Set(),
-  // A folder may say of itself that it is still being written.
+  // The folder's name may mark it as unfinished.
   half: about.kind === "folder" ? halfNameOf(about.place) : null,
   empty: null,
   archived: null,
@@ -99,7 +99,7 @@ function halfNameOf(place: string): string | null {
   return isHalfName(name) ? name : null;
 }
 
-/** Room that all units share, so that a bucket full of odd names cannot fill the memory. */
+/** Memory budget shared by all units, so that a bucket full of odd names cannot exhaust the memory. */
 export interface Room {
   shardBytes: number;
   names: number;
@@ -124,7 +124,7 @@ const TRAITS: readonly (readonly [Trait, RegExp])[] = [
   ["accelerate", /^random_states_\d+\.pkl$/],
 ];
 
-/** One object of the unit; `relative` is its name inside. */
+/** Adds one object to the unit; `relative` is its name inside the checkpoint. */
 export function addToUnit(
   unit: Unit,
   object: { relative: string; sizeBytes: number; modifiedAt: number; storageClass: string | null },
@@ -153,7 +153,7 @@ export function addToUnit(
   }
 }
 
-/** Hidden files are nobody's half-written ones in a bucket; the other marks of what is still being written count. */
+/** Returns whether a name marks an unfinished file. Unlike other temporary marks, a leading dot proves nothing in a bucket. */
 const isHalfName = (name: string): boolean => !name.startsWith(".") && isTemporaryInside(name);
 
 function addShard(unit: Unit, relative: string, room: Room): void {

@@ -5,16 +5,16 @@ import { HIDDEN_FOLDER, sealedInside, type SealedInside } from "#protocol/checkp
 import { openSealed, sealFor } from "./hpke.ts";
 
 /**
- * The key of a checkpoint and what comes from it. It is random, made when the checkpoint is about to be sent, used for this
- * one only, and leaves the node wrapped. Everything else is derived from it with HKDF-SHA256 under a label of its own, so no
- * two uses share a key: each file has one by its name, what stands inside the manifest has one, and so have hidden names.
+ * The key of a checkpoint and the keys derived from it. The key is random, made right before the upload, used for one
+ * checkpoint and wrapped before it leaves the node. HKDF-SHA256 derives all other keys under separate labels, so no two
+ * uses share a key: one per file name, one for the sealed part of the manifest, one for hidden names.
  */
 
 export const CHECKPOINT_KEY_BYTES = 32;
 
-/** Which checkpoint a wrapped key is of: bound to it, so that it opens as the key of no other. */
+/** Identifies the checkpoint of a wrapped key. It is authenticated, so the key cannot be unwrapped for another checkpoint. */
 export interface SealedAt {
-  /** Of the profile's wrapping key. */
+  /** Id of the profile's wrapping key. */
   keyId: string;
   id: string;
   run: string;
@@ -26,11 +26,11 @@ const aadOf = ({ keyId, id, run, step }: SealedAt): Buffer => Buffer.from(JSON.s
 
 export const newCheckpointKey = (): Buffer => randomBytes(CHECKPOINT_KEY_BYTES);
 
-/** Base64url, as the manifest has it. */
+/** Wraps a checkpoint key for the holder of the private key; base64url, as in the manifest. */
 export const wrapCheckpointKey = (publicKey: string, key: Uint8Array, at: SealedAt): string =>
   sealFor(Buffer.from(publicKey, "base64url"), key, { info: INFO, aad: aadOf(at) }).toString("base64url");
 
-/** @throws Fault SEAL_BROKEN */
+/** Unwraps a checkpoint key. @throws Fault SEAL_BROKEN */
 export function unwrapCheckpointKey(privateKey: Uint8Array, wrapped: string, at: SealedAt): Buffer {
   const key = openSealed(privateKey, Buffer.from(wrapped, "base64url"), { info: INFO, aad: aadOf(at) });
   if (key.length !== CHECKPOINT_KEY_BYTES) throw new Fault("SEAL_BROKEN", { op: "unwrap" });
@@ -40,16 +40,16 @@ export function unwrapCheckpointKey(privateKey: Uint8Array, wrapped: string, at:
 const derive = (key: Uint8Array, label: string, about = ""): Buffer =>
   Buffer.from(hkdfSync("sha256", key, Buffer.alloc(0), Buffer.from(`tidemark ${label} 1\0${about}`), 32));
 
-/** The key of a file, by its own name: a file under another's name does not open. */
+/** Returns the key of a file. It depends on the file's name, so a file stored under another name does not open. */
 export const fileKeyOf = (key: Uint8Array, path: string): Buffer => derive(key, "file", path);
 
-/** Where a file lies whose name is not to be read in the bucket: always the same for one checkpoint, never for two. */
+/** Returns the object path of a file with a hidden name: constant within a checkpoint, different between checkpoints. */
 export const hiddenPathOf = (key: Uint8Array, path: string): FilePath =>
   filePath.parse(
     `${HIDDEN_FOLDER}/${createHmac("sha256", derive(key, "name")).update(path).digest("hex").slice(0, 32)}`,
   );
 
-/** What people compare: of a public key, in groups of four. */
+/** Returns a public key's fingerprint for people to compare, in groups of four hex digits. */
 export const fingerprintOf = (publicKey: string): string =>
   (
     createHash("sha256").update(Buffer.from(publicKey, "base64url")).digest("hex").slice(0, 24).match(/.{4}/g) ?? []
@@ -58,10 +58,10 @@ export const fingerprintOf = (publicKey: string): string =>
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** The part of the manifest that only who has the key reads. `bound`: what of the manifest outside it must stay as it is. */
+/** Seals the part of the manifest that needs the key. `bound` is the outer part that is authenticated with it. */
 export function sealInside(key: Uint8Array, inside: SealedInside, bound: string): string {
   const text = Buffer.from(JSON.stringify(inside));
-  // From what is sealed: told again after a kill it is the same, and nothing else is ever sealed under the same one.
+  // Derived from the content: sealing again after a crash gives the same bytes, and no other content shares this IV.
   const iv = createHmac("sha256", derive(key, "inside iv"))
     .update(`${Buffer.byteLength(bound)} ${bound}`)
     .update(text)
@@ -72,7 +72,7 @@ export function sealInside(key: Uint8Array, inside: SealedInside, bound: string)
   return Buffer.concat([iv, cipher.update(text), cipher.final(), cipher.getAuthTag()]).toString("base64url");
 }
 
-/** @throws Fault SEAL_BROKEN */
+/** Opens the sealed part of a manifest. @throws Fault SEAL_BROKEN */
 export function openInside(key: Uint8Array, sealed: string, bound: string): SealedInside {
   try {
     const bytes = Buffer.from(sealed, "base64url");

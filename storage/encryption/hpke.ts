@@ -11,12 +11,12 @@ import {
 import { Fault } from "#protocol/faults/fault.ts";
 
 /**
- * Hybrid public key encryption as RFC 9180 describes it: base mode, one message, DHKEM(X25519, HKDF-SHA256), HKDF-SHA256 and
- * AES-256-GCM. The primitives are those of OpenSSL; what stands here is the RFC's way of putting them together (sections 4.1,
- * 5.1 and 6.1), held to its published vectors. Who holds only the public key can lock and never unlock.
+ * Hybrid public key encryption (RFC 9180): base mode, single message, DHKEM(X25519, HKDF-SHA256), HKDF-SHA256 and
+ * AES-256-GCM. OpenSSL provides the primitives. This file combines them as sections 4.1, 5.1 and 6.1 say, tested with the
+ * RFC's vectors. The public key can only encrypt.
  */
 
-/** Key lengths of the AEADs by their numbers in the RFC; 1 is in use by the vectors alone. */
+/** Names and key lengths of the AEADs by their RFC numbers; only the test vectors use 1. */
 const AEADS = { 1: { name: "aes-128-gcm", keyBytes: 16 }, 2: { name: "aes-256-gcm", keyBytes: 32 } } as const;
 type Aead = keyof typeof AEADS;
 
@@ -24,7 +24,7 @@ const KEM_ID = 0x0020;
 const KDF_ID = 0x0001;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-/** Of an X25519 key, and of the encapsulated key that stands before the ciphertext. */
+/** Length of an X25519 key, and of the encapsulated key before the ciphertext. */
 const KEY_BYTES = 32;
 const NOTHING = Buffer.alloc(0);
 
@@ -58,23 +58,23 @@ const suiteOf = (aead: Aead): Buffer => Buffer.concat([Buffer.from("HPKE"), u16(
 
 const rawOf = (key: KeyObject): Buffer => Buffer.from(key.export({ format: "jwk" }).x ?? "", "base64url");
 
-/** @throws Fault BAD_INPUT for anything but 32 bytes */
+/** Reads a raw public key. @throws Fault BAD_INPUT unless it has 32 bytes */
 export function readPublicKey(raw: Uint8Array): KeyObject {
   if (raw.length !== KEY_BYTES) throw new Fault("BAD_INPUT", { op: "seal", subject: "public key" });
   const x = Buffer.from(raw).toString("base64url");
   return createPublicKey({ key: { kty: "OKP", crv: "X25519", x }, format: "jwk" });
 }
 
-/** PKCS#8 of an X25519 key is this and the key (RFC 8410). */
+/** DER prefix of an X25519 private key in PKCS#8 (RFC 8410); the raw key follows. */
 const PKCS8_START = Buffer.from("302e020100300506032b656e04220420", "hex");
 
-/** @throws Fault BAD_INPUT for anything but 32 bytes */
+/** Reads a raw private key. @throws Fault BAD_INPUT unless it has 32 bytes */
 export function readPrivateKey(raw: Uint8Array): KeyObject {
   if (raw.length !== KEY_BYTES) throw new Fault("BAD_INPUT", { op: "seal", subject: "private key" });
   return createPrivateKey({ key: Buffer.concat([PKCS8_START, raw]), format: "der", type: "pkcs8" });
 }
 
-/** A new key pair, raw. */
+/** Returns a new key pair, raw. */
 export function makeKeyPair(): { publicKey: Buffer; privateKey: Buffer } {
   const { privateKey } = generateKeyPairSync("x25519");
   const raw = Buffer.from(privateKey.export({ format: "jwk" }).d ?? "", "base64url");
@@ -83,14 +83,14 @@ export function makeKeyPair(): { publicKey: Buffer; privateKey: Buffer } {
 
 export const publicKeyOf = (privateKey: Uint8Array): Buffer => rawOf(createPublicKey(readPrivateKey(privateKey)));
 
-/** Section 4.1: the shared secret of what the Diffie-Hellman exchange gave. */
+/** Derives the shared secret from the Diffie-Hellman result (section 4.1). */
 function sharedSecret(dh: Buffer, about: { enc: Buffer; recipient: Buffer }): Buffer {
   const context = Buffer.concat([about.enc, about.recipient]);
   const prk = labeledExtract(KEM_SUITE, NOTHING, { label: "eae_prk", input: dh });
   return labeledExpand(KEM_SUITE, prk, { label: "shared_secret", info: context, length: 32 });
 }
 
-/** Section 5.1, base mode: the key and the nonce of the first message. */
+/** Derives the key and nonce of the first message (section 5.1, base mode). */
 function schedule(aead: Aead, secret: Buffer, info: Uint8Array): { key: Buffer; nonce: Buffer } {
   const suite = suiteOf(aead);
   const pskIdHash = labeledExtract(suite, NOTHING, { label: "psk_id_hash", input: NOTHING });
@@ -104,14 +104,14 @@ function schedule(aead: Aead, secret: Buffer, info: Uint8Array): { key: Buffer; 
 }
 
 export interface Terms {
-  /** What the message is for; both sides say the same. */
+  /** Purpose of the message; both sides use the same. */
   info: Uint8Array;
-  /** What it belongs to; bound to it and not part of it. */
+  /** Context that is authenticated but not part of the message. */
   aad: Uint8Array;
   aead?: Aead;
 }
 
-/** `text` for who holds the private half of `publicKey`: encapsulated key and ciphertext. `ephemeral`: for the vectors. */
+/** Encrypts `text` for the holder of the private key. Returns encapsulated key and ciphertext. `ephemeral`: for test vectors. */
 export function sealFor(publicKey: Uint8Array, text: Uint8Array, terms: Terms & { ephemeral?: Uint8Array }): Buffer {
   const { info, aad, aead = 2 } = terms;
   const own = terms.ephemeral ?? makeKeyPair().privateKey;
@@ -124,7 +124,7 @@ export function sealFor(publicKey: Uint8Array, text: Uint8Array, terms: Terms & 
   return Buffer.concat([enc, cipher.update(text), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** @throws Fault SEAL_BROKEN when it was not sealed for this key and these terms, or was changed */
+/** Decrypts a message. @throws Fault SEAL_BROKEN when key or terms differ, or the message was changed */
 export function openSealed(privateKey: Uint8Array, sealed: Uint8Array, terms: Terms): Buffer {
   const { info, aad, aead = 2 } = terms;
   try {

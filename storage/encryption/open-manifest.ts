@@ -5,12 +5,11 @@ import { HIDDEN_FOLDER, type SealedTransform } from "#protocol/checkpoint/sealin
 import { hiddenPathOf, openInside } from "./checkpoint-key.ts";
 
 /**
- * The manifest of a sealed checkpoint for who has its key: files under their own names, and extents with the checksums of the
- * file's own bytes in place of those of what is stored. It takes manifests as they were committed and those whose names the
- * hub has put back.
+ * Opens the manifest of a sealed checkpoint with its key. Files get their real names, and extents the checksums of the
+ * plain bytes instead of the stored ones. Accepts manifests as committed, and manifests whose names the hub has restored.
  */
 
-/** What the sealed part is bound to: which checkpoint, and how long each of its files is. */
+/** Returns the outer data that the sealed part is bound to: the checkpoint, and each file's path, size and number of extents. */
 export const boundOf = ({ id, run, step, files }: Pick<Manifest, "id" | "run" | "step" | "files">): string =>
   JSON.stringify([id, run, step, files.map(({ path, sizeBytes, extents }) => [path, sizeBytes, extents.length])]);
 
@@ -23,7 +22,7 @@ export interface SealedManifest extends Manifest {
 export const isSealed = (read: { transform: { kind: string } }): read is SealedManifest =>
   read.transform.kind === "sealed";
 
-/** @throws Fault SEAL_BROKEN */
+/** Returns the opened manifest. @throws Fault SEAL_BROKEN */
 export function openManifest(read: SealedManifest, key: Uint8Array): SealedManifest {
   const { transform, files } = read;
   const asCommitted = files.map((file) =>

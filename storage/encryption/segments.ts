@@ -3,10 +3,10 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { SEAL_TAG_BYTES, SEGMENT_BYTES, SEGMENT_PLAIN_BYTES } from "#protocol/checkpoint/sealing.ts";
 
 /**
- * The segments of a file, each AES-256-GCM under the key of the file. The nonce is the number of the segment and whether it is
- * the last one, as in the STREAM construction (Hoang, Reyhanitabar, Rogaway, Vizár 2015) that Tink's streaming AEAD uses too:
- * segments that were changed, exchanged, left out or cut off do not open. The key belongs to one file of one checkpoint and
- * every number is used once in it; the same bytes sealed again are the same bytes, which is what lets an upload go on.
+ * Encrypts a file in segments, each with AES-256-GCM under the file's key. The nonce is the segment number and a
+ * last-segment flag, as in the STREAM construction (Hoang, Reyhanitabar, Rogaway, Vizár 2015) and Tink's streaming AEAD.
+ * Changed, reordered, missing or truncated segments therefore do not open. A key belongs to one file of one checkpoint,
+ * so every nonce is used for one content. Sealing is deterministic, which lets an interrupted upload resume.
  */
 
 const NONCE_BYTES = 12;
@@ -19,26 +19,26 @@ function nonceOf(index: number, isLast: boolean): Buffer {
 }
 
 export interface SegmentAt {
-  /** From 0. */
+  /** Segment number, from 0. */
   index: number;
   isLast: boolean;
 }
 
-/** Which segment of a file of `plainBytes` begins at plain offset `index * SEGMENT_PLAIN_BYTES`, and whether it is its last. */
+/** Returns the position of segment `index` in a file of `plainBytes`: its number, and whether it is the last one. */
 export const segmentAt = (plainBytes: number, index: number): SegmentAt => ({
   index,
   isLast: (index + 1) * SEGMENT_PLAIN_BYTES >= plainBytes,
 });
 
 /**
- * Gives the memory of what a cipher returned back at once: it always returns new memory outside of the heap, and waiting
- * for the collector to find it costs more than encrypting does. Nothing else may refer to it any more.
+ * Frees the memory of a cipher's output immediately. A cipher always allocates off-heap memory, and waiting for garbage
+ * collection costs more than the encryption itself. Nothing else may refer to the buffer.
  */
 export function letGo({ buffer, length }: Buffer): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === length) buffer.transfer(0);
 }
 
-/** Writes the sealed form of `plain` to the start of `into` and returns its length. */
+/** Writes the sealed form of `plain` to the start of `into` and returns its length in bytes. */
 export function sealSegment(key: Uint8Array, at: SegmentAt, bytes: { plain: Uint8Array; into: Buffer }): number {
   const cipher = createCipheriv("aes-256-gcm", key, nonceOf(at.index, at.isLast), { authTagLength: SEAL_TAG_BYTES });
   const text = cipher.update(bytes.plain);
@@ -50,7 +50,7 @@ export function sealSegment(key: Uint8Array, at: SegmentAt, bytes: { plain: Uint
   return length + SEAL_TAG_BYTES;
 }
 
-/** The bytes of the file in one segment. Faults: SEAL_BROKEN. */
+/** Returns the plain bytes of one segment. @throws Fault SEAL_BROKEN */
 export function openSegment(key: Uint8Array, at: SegmentAt, sealed: Uint8Array): Buffer {
   try {
     const end = sealed.length - SEAL_TAG_BYTES;
@@ -67,7 +67,7 @@ export function openSegment(key: Uint8Array, at: SegmentAt, sealed: Uint8Array):
   }
 }
 
-/** All of a file, or of a frame of it. */
+/** Seals all segments of a file or of a compressed frame. */
 export function sealWhole(key: Uint8Array, plain: Uint8Array): Buffer {
   const count = Math.ceil(plain.length / SEGMENT_PLAIN_BYTES);
   const sealed = Buffer.allocUnsafe(plain.length + count * SEAL_TAG_BYTES);
@@ -81,7 +81,7 @@ export function sealWhole(key: Uint8Array, plain: Uint8Array): Buffer {
   return sealed;
 }
 
-/** Segments `first` and following of a file of `plainBytes`, which lie one behind another in `sealed`. Faults: SEAL_BROKEN. */
+/** Opens the consecutive segments in `sealed`, from number `first` of a file of `plainBytes`. @throws Fault SEAL_BROKEN */
 export function openSegments(key: Uint8Array, at: { plainBytes: number; first: number }, sealed: Uint8Array): Buffer {
   const opened: Buffer[] = [];
   for (let from = 0; from < sealed.length; from += SEGMENT_BYTES) {

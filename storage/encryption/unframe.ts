@@ -8,9 +8,9 @@ import { crc32Hex } from "../checksums/crc32.ts";
 const decompress = promisify(zstdDecompress);
 
 /**
- * The bytes of a file's piece from those that its object holds, held to the recorded sums where there are some. A frame that would unpack to
- * more than the manifest says is given up before it does. Without a frame they are the bytes as they came.
- * Faults: CHECKSUM_MISMATCH.
+ * Returns the plain bytes of an extent from its stored bytes, and checks them against the recorded checksums. Stops a
+ * zstd frame that would decompress to more than the manifest says. Bytes without a frame are returned unchanged. Rejects
+ * with Fault CHECKSUM_MISMATCH.
  */
 export async function unframe(stored: Uint8Array, extent: StoredExtent): Promise<Uint8Array> {
   const { key, offset, length, crc32 } = extent;

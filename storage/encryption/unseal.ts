@@ -6,7 +6,7 @@ import { crc32Hex } from "../checksums/crc32.ts";
 import { unframe } from "./unframe.ts";
 import { openSegments } from "./segments.ts";
 
-/** Puts the place into what segments say when they do not open. */
+/** Runs `open` and adds the object's key and offset to a SEAL_BROKEN Fault of its segments. */
 export function placed<T>(extent: Pick<StoredExtent, "key" | "offset">, open: () => T): T {
   try {
     return open();
@@ -19,8 +19,8 @@ export function placed<T>(extent: Pick<StoredExtent, "key" | "offset">, open: ()
 }
 
 /**
- * The bytes of a file that lies in one sealed piece, unpacked where it was compressed, and held to the checksum of its own bytes.
- * Faults: SEAL_BROKEN, CHECKSUM_MISMATCH.
+ * Opens, and decompresses if needed, the bytes of a file in a single sealed extent, and checks them against its checksum.
+ * Rejects with Fault SEAL_BROKEN or CHECKSUM_MISMATCH.
  */
 export async function unseal(stored: Uint8Array, extent: StoredExtent, fileKey: Uint8Array): Promise<Uint8Array> {
   const inner = placed(extent, () =>
@@ -33,13 +33,14 @@ export async function unseal(stored: Uint8Array, extent: StoredExtent, fileKey: 
   return unframe(inner, plain);
 }
 
-/** Whether a piece of a sealed file was compressed before it was sealed: then none of it can be read but all. */
+/** Returns whether an extent was compressed before it was sealed. Such an extent can only be read as a whole. */
 export const isSealedFrame = ({ stored, length }: StoredExtent): boolean =>
   stored !== undefined && plainBytesOf(stored.length) < length;
 
 /**
- * Bytes `from` on of a piece of a sealed file, from whole segments; each was held to its tag, and to nothing else. `get` gives
- * stored bytes, counted from the start of the object. Not for compressed pieces. Faults: SEAL_BROKEN, those of `get`.
+ * Reads plain bytes from offset `from` of a sealed extent, through whole segments that only their tags verify. `get`
+ * reads stored bytes, counted from the start of the object. Not for compressed extents. Rejects with SEAL_BROKEN and
+ * Faults of `get`.
  */
 export async function readSealed(
   { file, extent, fileKey }: { file: StoredFile; extent: StoredExtent; fileKey: Uint8Array },
@@ -54,13 +55,13 @@ export async function readSealed(
   return opened.subarray(around.before, around.before + length);
 }
 
-/** Of a file in several pieces: bytes stored of those before this one. */
+/** Returns the number of stored bytes in the file's extents before this one. */
 function storedBefore(file: StoredFile, extent: StoredExtent): number {
   const before = file.extents.slice(0, file.extents.indexOf(extent));
   return before.reduce((sum, one) => sum + storedBytes(one).length, 0);
 }
 
-/** The stored bytes to read for `length` bytes of a piece from `from` on: whole segments, and how much of them comes before. */
+/** Returns the stored range of the segments that hold `length` plain bytes at `from`; `before`: plain bytes to skip in it. */
 export function segmentsAround(from: number, length: number): { offset: number; length: number; before: number } {
   const first = Math.floor(from / SEGMENT_PLAIN_BYTES);
   const last = Math.floor((from + length - 1) / SEGMENT_PLAIN_BYTES);

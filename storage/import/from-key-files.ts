@@ -1,9 +1,9 @@
 import { emptyStore, type ReadStore } from "./read-store.ts";
 import type { Section } from "./read-text.ts";
 
-/** Keys out of files that hold little else: s3cmd's, the CSV of the AWS console, and the JSON of command lines and services. Pure. */
+/** Reads files that hold little but keys: s3cmd's, the AWS console's CSV, and JSON of command-line tools and services. Pure. */
 
-/** Whether a section is one of `~/.s3cfg`. */
+/** Returns whether a section belongs to `~/.s3cfg`. */
 export const isS3cmd = (literal: ReadonlyMap<string, string>): boolean =>
   literal.has("access_key") && (literal.has("host_base") || literal.has("host_bucket"));
 
@@ -16,7 +16,7 @@ export function readS3cmd({ name, literal }: Section): ReadStore {
   return {
     ...emptyStore(`s3cmd ${name}`),
     endpoint: host === null ? null : host.includes("://") ? host : `${scheme}://${host}`,
-    // What s3cmd writes for Amazon's first region.
+    // s3cmd writes US for us-east-1.
     region: region === "US" ? null : region,
     accessKeyId: textOf("access_key"),
     secretAccessKey: textOf("secret_key"),
@@ -32,10 +32,10 @@ export function readKeyFile(text: string): ReadStore[] | null {
   return found.length === 0 ? null : found;
 }
 
-/** Some spreadsheets save it with other signs between the cells. */
+/** Splits a CSV line; some spreadsheets save semicolons or tabs in place of commas. */
 const cellsOf = (line: string): string[] => line.split(/[,;\t]/).map((cell) => cell.trim().replace(/^"(.*)"$/, "$1"));
 
-/** Reads what the AWS console gives when a key is made. */
+/** Reads the CSV that the AWS console offers for a new key. */
 function readCsv(text: string): ReadStore[] {
   const [head = "", ...lines] = text.split(/\r\n|\r|\n/);
   const names = cellsOf(head).map((name) => name.toLowerCase());
@@ -59,7 +59,7 @@ const textIn = (value: Record<string, unknown>, ...names: string[]): string | nu
   return typeof found === "string" ? found : null;
 };
 
-/** Reads the answers of `aws sts` and `aws iam create-access-key`, of metadata services and `credential_process`, and MinIO's `config.json`. */
+/** Reads JSON of `aws sts`, `aws iam create-access-key`, metadata services, `credential_process` and MinIO's `config.json`. */
 function readJsonKeys(text: string): ReadStore[] {
   let read: unknown;
   try {

@@ -4,9 +4,9 @@ import { emptyStore, type ReadStore } from "./read-store.ts";
 import { remoteOf } from "./read-command.ts";
 import type { Section } from "./read-text.ts";
 
-/** Stores out of the sections of rclone.conf (https://rclone.org/s3/) and of the AWS files. Pure. */
+/** Reads stores from sections of rclone.conf (https://rclone.org/s3/) and of the AWS files. Pure. */
 
-/** By rclone's names. What is not here is told by its host, or is "other". */
+/** Providers by rclone's names. The host decides for a name that is missing here, or the provider is "other". */
 const RCLONE_PROVIDERS: ReadonlyMap<string, Provider> = new Map(
   PROVIDER_ENTRIES.flatMap(([provider, { rclone }]) => (rclone === null ? [] : [[rclone, provider]])),
 );
@@ -14,7 +14,7 @@ const RCLONE_PROVIDERS: ReadonlyMap<string, Provider> = new Map(
 export interface RcloneRemote {
   name: string;
   read: ReadStore;
-  /** Options that say how it transfers, by the name of their flag. */
+  /** Transfer options, by the name of their flag. */
   options: Map<string, string>;
 }
 
@@ -64,11 +64,11 @@ function b2Remote(section: Section): ReadStore {
   };
 }
 
-/** Options that say how it transfers; those that say where, and the key, are nothing to judge. */
+/** Options on how to transfer. Options on the location and the key are not linted. */
 const TRANSFER_OPTIONS =
   /^(chunk_size|upload_concurrency|upload_cutoff|disable_\w+|v2_auth|no_check_bucket|leave_\w+)$/;
 
-/** The flags that a section's own options stand for. */
+/** Returns a section's transfer options as the flags that they stand for. */
 const optionsOf = (section: Section): Map<string, string> =>
   new Map(
     [...section.values]
@@ -81,11 +81,11 @@ export interface RcloneFound {
   ignored: string[];
 }
 
-/** What rclone lays over another remote in a form of its own. */
+/** Remote types that store data in rclone's own format on top of another remote. */
 const OF_RCLONE_ALONE: ReadonlySet<string> = new Set(["crypt", "chunker", "compress"]);
 const MOST_ALIASES = 8;
 
-/** Reads the remotes of rclone. What stands before another remote (alias) tells that one's bucket. */
+/** Reads rclone's remotes. An alias of a remote supplies that remote's bucket. */
 export function readRclone(sections: readonly Section[]): RcloneFound {
   const remotes: RcloneRemote[] = [];
   const ignored: string[] = [];
@@ -97,7 +97,7 @@ export function readRclone(sections: readonly Section[]): RcloneFound {
   }
   const own = new Map(remotes.map((remote) => [remote.name, remote]));
   const named = new Map(sections.map((section) => [section.name, section]));
-  /** The remote at the end of a chain of aliases, and where on it the first one stands; null when it leads nowhere. */
+  /** Follows a chain of aliases to its remote and the path in it; null when no such remote exists. */
   const follow = (first: Section): { remote: RcloneRemote; path: string } | null => {
     let path = "";
     let section: Section | undefined = first;
@@ -116,7 +116,7 @@ export function readRclone(sections: readonly Section[]): RcloneFound {
     if (type === "s3" || type === "b2") continue;
     if (type === "alias") {
       const end = follow(section);
-      // The name of the remote plays no part in it.
+      // `remoteOf` needs some remote name; this one is not used.
       const at = end === null ? null : remoteOf(`remote:${end.path}`);
       if (end === null && isLocalPath(section.values.get("remote") ?? ""))
         ignored.push(`${section.name}: an alias of a folder of the machine it was written on, and of no store`);
@@ -137,18 +137,18 @@ export function readRclone(sections: readonly Section[]): RcloneFound {
   return { remotes, ignored };
 }
 
-/** As rclone reads the remote of an alias: without a colon, or after a letter of a drive, it is a path. */
+/** Returns whether an alias points to a local path, by rclone's rule: without a colon, or after a drive letter. */
 const isLocalPath = (remote: string): boolean =>
   remote !== "" && (!remote.includes(":") || /^[./~]|^[A-Za-z]:[\\/]/.test(remote));
 
-/** Whether there is one for the same place already. */
+/** Returns whether a remote with the same place and key exists already. */
 const has = (
   remotes: readonly RcloneRemote[],
   at: { bucket: string | null; prefix: string; key: string | null },
 ): boolean =>
   remotes.some(({ read }) => read.bucket === at.bucket && read.prefix === at.prefix && read.accessKeyId === at.key);
 
-/** `profile NAME` of the config file is `NAME` of the credentials file; a name with spaces stands in quotes there. */
+/** Returns a profile's name. The config file writes `profile NAME`, quoted if it has spaces; the credentials file `NAME`. */
 const awsName = (name: string): string => name.replace(/^profile\s+/, "").replace(/^(["'])(.*)\1$/, "$2");
 
 function awsRead(name: string, section: Section): ReadStore {
@@ -173,7 +173,7 @@ function awsRead(name: string, section: Section): ReadStore {
 }
 
 /**
- * Profiles of the AWS files. Both files may be pasted one behind the other: sections of one name are one. Source:
+ * Reads profiles of the AWS files. Both files may be pasted in sequence: sections with the same name are merged. Source:
  * https://docs.aws.amazon.com/sdkref/latest/guide/file-format.html
  */
 export function readAws(sections: readonly Section[]): ReadStore[] {

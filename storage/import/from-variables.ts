@@ -3,10 +3,10 @@ import { PROVIDER_ENTRIES } from "../providers/providers.ts";
 import { emptyStore, type ReadStore } from "./read-store.ts";
 import type { Section } from "./read-text.ts";
 
-/** Stores out of variables: the names that tools and providers' own pages use. Pure. */
+/** Reads stores from environment variables, by the names that tools and providers' documentation use. Pure. */
 
 interface Family {
-  /** Several names where providers' pages differ; the first that is set counts. */
+  /** Several prefixes where a provider's documentation varies; the first that is set counts. */
   prefixes: readonly string[];
   provider: Provider | null;
 }
@@ -37,7 +37,7 @@ const NAMES = {
   account: ["ACCOUNT_ID"],
 } as const;
 
-/** Sections that variables stand for: `RCLONE_CONFIG_NAME_OPTION`, see https://rclone.org/docs/#environment-variables. */
+/** Returns the rclone sections in variables `RCLONE_CONFIG_NAME_OPTION`: https://rclone.org/docs/#environment-variables */
 export function sectionsOf(variables: ReadonlyMap<string, string>): Section[] {
   const found = new Map<string, Section>();
   const names = [...variables.keys()]
@@ -56,7 +56,7 @@ export function sectionsOf(variables: ReadonlyMap<string, string>): Section[] {
   return [...found.values()];
 }
 
-/** `RCLONE_TRANSFERS` is `--transfers`. */
+/** Returns the flags that variables set: `RCLONE_TRANSFERS` is `--transfers`. */
 export const flagsOf = (variables: ReadonlyMap<string, string>): Map<string, string> =>
   new Map(
     [...variables]
@@ -89,7 +89,7 @@ function readFamily(variables: ReadonlyMap<string, string>, { prefixes, provider
   return isNothing ? null : { ...read, from: `${prefixes[0] ?? ""}_ variables` };
 }
 
-/** One store for each family of names that has a key. A bucket that is named without a family belongs to all. */
+/** Returns one store per name family with a key. A bucket variable without a family prefix applies to all of them. */
 export function readVariables(variables: ReadonlyMap<string, string>): ReadStore[] {
   const shared = (names: readonly string[]): string | null =>
     names.map((name) => variables.get(name)).find((value) => value !== undefined && value !== "") ?? null;

@@ -4,30 +4,30 @@ import { formatBytes } from "#protocol/base/units.ts";
 import { readCount, readSize } from "./rclone-sizes.ts";
 
 /**
- * What people get wrong in flags of rclone: data and pure rules. Each says what, why and what to use. Values are repeated
- * only where they were read as a number: a flag may carry a key.
+ * Finds common mistakes in rclone flags, with data and pure rules. Each finding says what is wrong, why, and what to use.
+ * Only values read as numbers are repeated, because a flag may contain a key.
  */
 
 export interface RcloneSettings {
-  /** By the flag's name without dashes; null where it stands alone. */
+  /** By flag name without dashes; null for a flag without a value. */
   flags: ReadonlyMap<string, string | null>;
   provider: Provider;
-  /** Empty where there is only a configuration. */
+  /** rclone command, such as `copy`; empty when there is only a configuration. */
   verb: string;
 }
 
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
 
-/** rclone's own, see backend/s3/s3.go and fs/config.go. */
+/** rclone's defaults, see backend/s3/s3.go and fs/config.go. */
 const DEFAULTS = { transfers: 4, concurrency: 4, chunkBytes: 5 * MIB, streams: 4 };
-/** Measured on Storj: more adds nothing (https://docs.storj.io/dcs/how-tos/hotrodding-uploads-and-downloads). */
+/** Measured on Storj: more parts in flight add nothing (https://docs.storj.io/dcs/how-tos/hotrodding-uploads-and-downloads). */
 const MOST_IN_FLIGHT = 96;
 const MUCH_MEMORY = 2 * GIB;
 const STORJ_SEGMENT = 64 * MIB;
-/** A part of 5 MiB is gone in 0.4 s at 100 Mbit/s: then the round trip is most of it. */
+/** A part of 5 MiB takes 0.4 s at 100 Mbit/s, so the round trip dominates with smaller parts than this. */
 const SMALL_CHUNK = 16 * MIB;
-/** By S3: at most 10,000 parts of one object. */
+/** S3 allows 10,000 parts per object. */
 const MOST_PARTS = 10_000;
 
 interface Numbers {
@@ -43,13 +43,13 @@ function numbersOf({ flags }: RcloneSettings): Numbers {
   const upload = count("s3-upload-concurrency") ?? DEFAULTS.concurrency;
   return {
     transfers: count("transfers") ?? DEFAULTS.transfers,
-    // The larger of the two counts since rclone 1.64 (fs/operations/multithread.go).
+    // rclone uses the larger value since 1.64 (fs/operations/multithread.go).
     concurrency: Math.max(upload, count("multi-thread-streams") ?? 0),
     chunkBytes: readSize(flags.get("s3-chunk-size") ?? "") ?? DEFAULTS.chunkBytes,
   };
 }
 
-/** Memory of an upload: rclone's own formula, https://rclone.org/s3/#multipart-uploads. */
+/** Estimates an upload's memory with rclone's own formula, https://rclone.org/s3/#multipart-uploads. */
 function lintMemory(settings: RcloneSettings): LintFinding[] {
   const { transfers, concurrency, chunkBytes } = numbersOf(settings);
   const bytes = transfers * concurrency * chunkBytes;
@@ -87,7 +87,7 @@ function lintChunk(settings: RcloneSettings): LintFinding[] {
   if (written !== null && readSize(written) === null) {
     return [{ what: flag("s3-chunk-size"), why: "This is no size.", use: "--s3-chunk-size 64M", weight: "wrong" }];
   }
-  // A bare number is KiB (https://rclone.org/docs/#size-options): 64 is 64 KiB, 67108864 is 64 GiB.
+  // rclone reads a bare number as KiB (https://rclone.org/docs/#size-options): 64 is 64 KiB, 67108864 is 64 GiB.
   const isBare = written !== null && /^\d+$/.test(written);
   if (chunkBytes < 5 * MIB || chunkBytes > 5 * GIB) {
     return [
@@ -121,7 +121,7 @@ function lintChunk(settings: RcloneSettings): LintFinding[] {
   ];
 }
 
-/** `--transfers` is files at a time; a file goes in parts by another flag (https://rclone.org/docs/#transfers-int). */
+/** Checks parallelism. `--transfers` counts files, not parts of a file (https://rclone.org/docs/#transfers-int). */
 function lintParallel({ flags, verb }: RcloneSettings): LintFinding[] {
   const transfers = readCount(flags.get("transfers") ?? "");
   const isOneFile = verb === "copyto" || verb === "moveto" || verb === "rcat";
@@ -158,7 +158,7 @@ function lintParallel({ flags, verb }: RcloneSettings): LintFinding[] {
   return findings;
 }
 
-/** Flags that are asked for and do not exist, with those that were meant. */
+/** Nonexistent flags that people use, with the flags that they mean. */
 const MISNAMED: Readonly<Record<string, string>> = {
   "chunk-size": "s3-chunk-size",
   "upload-concurrency": "s3-upload-concurrency",
@@ -186,7 +186,7 @@ const lintNames = ({ flags, verb }: RcloneSettings): LintFinding[] =>
 
 interface SwitchRule {
   name: string;
-  /** By itself, or with this value. */
+  /** Whether the flag is wrong with this value; null: without a value. */
   when: (value: string | null) => boolean;
   finding: Omit<LintFinding, "what">;
 }
@@ -298,7 +298,7 @@ const SWITCHES: readonly SwitchRule[] = [
     },
   },
   {
-    // Without a unit KiB a second, and bytes, not bits: https://rclone.org/docs/#bwlimit-bwtimetable
+    // A bare number is KiB/s, in bytes, not bits: https://rclone.org/docs/#bwlimit-bwtimetable
     name: "bwlimit",
     when: (value) => value !== null && /^\d+(\.\d+)?$/.test(value) && Number(value) > 0,
     finding: {
@@ -327,7 +327,7 @@ const lintSwitches = ({ flags }: RcloneSettings): LintFinding[] =>
 const hasOwnConnections = (flags: RcloneSettings["flags"]): boolean =>
   flags.has("disable-http2") || flags.has("s3-disable-http2");
 
-/** What is missing from a command that uploads. */
+/** Finds risky commands and missing flags. */
 function lintMissing({ flags, provider, verb }: RcloneSettings): LintFinding[] {
   const findings: LintFinding[] = [];
   if (verb === "sync" || verb === "move" || verb === "moveto") {
@@ -349,7 +349,8 @@ function lintMissing({ flags, provider, verb }: RcloneSettings): LintFinding[] {
       weight: "note",
     });
   }
-  // One HTTP/2 connection carries all parts, so one lost packet holds all of them up. https://rclone.org/docs/#disable-http2
+  // One HTTP/2 connection carries all parts, so one lost packet delays all of them.
+  // https://rclone.org/docs/#disable-http2
   const { concurrency } = numbersOf({ flags, provider, verb });
   if (verb !== "" && provider !== "aws" && concurrency > DEFAULTS.concurrency && !hasOwnConnections(flags)) {
     findings.push({
@@ -362,7 +363,7 @@ function lintMissing({ flags, provider, verb }: RcloneSettings): LintFinding[] {
   return findings;
 }
 
-/** Everything about one command, or one remote's options, the gravest first. Pure. */
+/** Returns all findings on one command or on one remote's options, the most serious first. Pure. */
 export function lintRclone(settings: RcloneSettings): LintFinding[] {
   const rank: Record<LintFinding["weight"], number> = { wrong: 0, doubtful: 1, note: 2 };
   return [

@@ -5,11 +5,11 @@ import { providerOfHost, regionOfHost, styleAt } from "../providers/provider-hos
 import { PRESETS } from "../providers/providers.ts";
 import type { ReadStore } from "./read-store.ts";
 
-/** What was read of one store, as a draft of a profile: only what the form itself would take, and a sentence for the rest. */
+/** Turns a store that was read into a draft of a bucket profile. Values that the profile form would refuse become sentences. */
 
 export interface MadeDraft {
   draft: ImportedDraft;
-  /** Null when the text has no whole key. */
+  /** Null when the text has no complete key. */
   credential: CredentialDraft | null;
 }
 
@@ -19,8 +19,8 @@ interface Place {
 }
 
 /**
- * An endpoint as people write it: without a scheme, with a slash behind it, or with the bucket as its path (as R2 shows
- * it). A path of more than one piece is part of the endpoint (`/storage/v1/s3` of Supabase). Null when it can be none.
+ * Parses an endpoint as people write it: without a scheme, with a trailing slash, or with the bucket as its path (as R2
+ * shows it). A path of several segments belongs to the endpoint (`/storage/v1/s3` of Supabase). Null when it is invalid.
  */
 function placeOf(written: string | null, bucket: string | null): Place {
   if (written === null || written === "") return { endpoint: null, bucket };
@@ -32,7 +32,7 @@ function placeOf(written: string | null, bucket: string | null): Place {
   return { endpoint: parsed.success ? parsed.data : null, bucket: bucket ?? (isPath ? null : (folder ?? null)) };
 }
 
-/** The provider's own address where it has one for a region; null where an account or a host of one's own is needed. */
+/** Returns the provider's endpoint for a region; null where it needs an account, or a host of the user's own. */
 function endpointOf(provider: Provider, region: string, account: string | null): string | null {
   const { endpointTemplate } = PRESETS[provider];
   const filled = endpointTemplate
@@ -42,7 +42,7 @@ function endpointOf(provider: Provider, region: string, account: string | null):
   return isWhole ? filled : null;
 }
 
-/** What a page of instructions has in place of a key. A key may begin with `$` all the same. */
+/** Placeholders that instructions show in place of a key. `REFERENCE` is narrow because real keys may begin with `$`. */
 const PLACEHOLDER = /^(?:x{3,}|\*{3,}|\.{3,}|<.*>|\[.*\]|your[-_ ]?.*|change[-_ ]?me|redacted|secret|none|null)$/i;
 const REFERENCE = /^(?:\$\{?[A-Z][A-Z0-9_]*\}?|\$\(.*)$/;
 

@@ -1,8 +1,8 @@
-/** Sizes as rclone reads them: K, M, G are powers of 1024 and a bare number is KiB. https://rclone.org/docs/#size-options */
+/** Parses sizes as rclone does: K, M and G are powers of 1024, a bare number is KiB. https://rclone.org/docs/#size-options */
 
 const POWERS: Readonly<Record<string, number>> = { b: 0, k: 1, m: 2, g: 3, t: 4, p: 5 };
 
-/** Bytes; null for what is no size. */
+/** Returns the bytes; null for text that is no size. */
 export function readSize(text: string): number | null {
   const [, number, unit = "k"] = /^(\d{1,15}(?:\.\d{1,6})?)\s?([bkmgtp])?(?:i?b?)$/i.exec(text.trim()) ?? [];
   if (number === undefined) return null;
@@ -11,5 +11,5 @@ export function readSize(text: string): number | null {
   return Number.isSafeInteger(bytes) ? bytes : null;
 }
 
-/** A whole number; null for anything else. */
+/** Returns a whole number; null for any other text. */
 export const readCount = (text: string): number | null => (/^\d{1,9}$/.test(text.trim()) ? Number(text) : null);

@@ -1,16 +1,16 @@
-/** A command of rclone, taken apart as a shell would: its verb, its flags, and what it works on. Pure. */
+/** Parses an rclone command line as a shell would: verb, flags and operands. Pure. */
 
 export interface RcloneCommand {
   verb: string;
-  /** By name without the dashes; null where no value was given. */
+  /** By name without dashes; null for a flag without a value. */
   flags: Map<string, string | null>;
-  /** Paths and remotes in their order. */
+  /** Paths and remotes, in order. */
   operands: string[];
 }
 
 const MOST_WORDS = 200;
 
-/** The words of a line: quotes and backslashes as POSIX shells read them, nothing expanded. Ends at `|`, `;`, `&`, `>`. */
+/** Splits a line into words: quotes and backslashes as in POSIX shells, without expansion. Stops at `|`, `;`, `&` and `>`. */
 function wordsOf(line: string): string[] {
   const words: string[] = [];
   let word: string | null = null;
@@ -36,8 +36,8 @@ function wordsOf(line: string): string[] {
 }
 
 /**
- * Flags that stand alone; a flag that is not here takes the next word, unless that is a flag itself. Source: rclone's
- * global flags and those of its S3 backend, https://rclone.org/flags/.
+ * Flags without a value. Any other flag takes the next word, unless that is a flag too. Source: rclone's global flags and
+ * those of its S3 backend, https://rclone.org/flags/.
  */
 const ALONE: ReadonlySet<string> = new Set(
   `P progress v vv verbose q quiet n dry-run i interactive c checksum ignore-checksum ignore-existing ignore-size size-only
@@ -51,7 +51,7 @@ const ALONE: ReadonlySet<string> = new Set(
    one-way download`.split(/\s+/),
 );
 
-/** Shorthands of a single letter that take a value are none that matter here. */
+/** Parses a command. One-letter shorthands with a value are not supported; none of them matters here. */
 export function readCommand(line: string): RcloneCommand {
   const words = wordsOf(line);
   const start = words.findIndex((word) => /(?:^|\/)rclone(?:\.exe)?$/.test(word));
@@ -77,7 +77,7 @@ export function readCommand(line: string): RcloneCommand {
   return { verb, flags, operands };
 }
 
-/** `remote:bucket/folder` in its pieces; null for a path of this machine. */
+/** Splits `remote:bucket/folder`; null for a local path. */
 export function remoteOf(operand: string): { remote: string; bucket: string | null; prefix: string } | null {
   const [, remote, path] = /^([A-Za-z0-9_.+@ -]{2,128}):(.*)$/.exec(operand) ?? [];
   if (remote === undefined || path === undefined) return null;

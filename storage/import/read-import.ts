@@ -11,9 +11,9 @@ import { takeApart, type Section } from "./read-text.ts";
 import type { ImportView } from "#protocol/wire/profile-views.ts";
 
 /**
- * From a pasted text to drafts of profiles: rclone.conf, the AWS files, s3cmd's, variables, commands of rclone, or several of them
- * one behind the other; or a file of keys alone (CSV or JSON). Keys come back apart from what may be shown. Pure, capped and never throws: the text is a
- * stranger's.
+ * Reads a pasted text into drafts of bucket profiles. It may hold rclone.conf, the AWS files, s3cmd's file, variables and
+ * rclone commands, also mixed, or one key file (CSV or JSON). Keys are returned apart from the parts that may be shown.
+ * Pure, with limits, and never throws, because the text is untrusted.
  */
 
 export interface ReadImport extends Pick<ImportView, "kind" | "findings" | "ignored"> {
@@ -26,7 +26,7 @@ const MOST_IGNORED = 20;
 
 const nothing = (why: string): ReadImport => ({ kind: "nothing", made: [], findings: [], ignored: [why] });
 
-/** `:s3:bucket` with everything in flags. */
+/** Reads `:s3:bucket`, whose settings are all in flags. */
 function storeOfFlags({ flags }: RcloneCommand): ReadStore {
   const textOf = (name: string): string | null => flags.get(`s3-${name}`) ?? null;
   return {
@@ -39,7 +39,7 @@ function storeOfFlags({ flags }: RcloneCommand): ReadStore {
   };
 }
 
-/** The bucket that a command names is the one its remote is used for. */
+/** Finds the remote of a command, and sets its bucket to the one that the command names. */
 function applyCommand(command: RcloneCommand, remotes: RcloneRemote[]): RcloneRemote | null {
   for (const operand of command.operands) {
     const at = remoteOf(operand);
@@ -86,7 +86,7 @@ function lintAll(
   });
 }
 
-/** Reads a pasted text. */
+/** Reads a pasted text. Never throws. */
 export function readImport(text: string): ReadImport {
   if (text.length > MOST_IMPORT_CHARACTERS) return nothing("the text is longer than any such file");
   if (/^RCLONE_ENCRYPT_V\d:/m.test(text)) {
@@ -99,7 +99,7 @@ export function readImport(text: string): ReadImport {
   const { sections, variables, commands: lines, ignored } = takeApart(text);
   const kindOf = ({ literal }: Section) => (literal.has("type") ? "rclone" : isS3cmd(literal) ? "s3cmd" : "aws");
   const of = (kind: ReturnType<typeof kindOf>) => sections.filter((section) => kindOf(section) === kind);
-  // rclone takes its values as they stand there.
+  // rclone reads values literally, with quotes and `#`.
   const own = of("rclone").map((section) => ({ ...section, values: section.literal }));
   const rclone = readRclone([...own, ...sectionsOf(variables)]);
   const aws = readAws(of("aws"));
@@ -107,7 +107,7 @@ export function readImport(text: string): ReadImport {
   const commands = lines.map(readCommand);
   const findings = lintAll(commands, rclone.remotes, flagsOf(variables));
   const fromVariables = readVariables(variables);
-  // A section of settings alone (the config file without the credentials file) still says where.
+  // The AWS config file without the credentials file still tells region and endpoint.
   const reads = [...rclone.remotes.map(({ read }) => read), ...aws, ...s3cmd, ...fromVariables];
   const kinds = [
     ...(rclone.remotes.length + rclone.ignored.length > 0 ? (["rclone.conf"] as const) : []),

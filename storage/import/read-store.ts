@@ -1,8 +1,8 @@
 import type { Provider } from "#protocol/base/provider.ts";
 
-/** A store as a text describes it. The draft is made in another file, because commands read such texts at each start and need no schema. */
+/** A store as a text describes it. Separate from the draft: commands read such texts at every start and need no schema. */
 export interface ReadStore {
-  /** Where it was read. */
+  /** Name of the source, such as the section or variable family. */
   from: string;
   /** The provider as the text names it; null when it names none. */
   provider: Provider | null;
@@ -13,13 +13,13 @@ export interface ReadStore {
   accessKeyId: string | null;
   secretAccessKey: string | null;
   sessionToken: string | null;
-  /** R2: the endpoint is made of it. */
+  /** R2 account id, which is part of the endpoint. */
   account: string | null;
   addressing: "path" | "virtual-host" | null;
   problems: string[];
 }
 
-/** Nothing read yet. */
+/** Returns a store without any setting. */
 export const emptyStore = (from: string): ReadStore => ({
   from,
   provider: null,

@@ -1,10 +1,10 @@
 /**
- * A pasted text taken apart, whatever it is: sections of rclone.conf and the AWS files, variables in the ways shells,
- * Docker and compose write them, and commands of rclone. Strict and capped: a line that is none of these is counted and
- * left aside, and nothing of it is repeated, as it may be a key that was pasted alone. Pure.
+ * Splits any pasted text into sections of rclone.conf and the AWS files, variables in the notations of shells, Docker and
+ * compose, and rclone commands. Strict and limited: other lines are only counted. They are never repeated, because a line
+ * may be a key pasted alone. Pure.
  */
 
-/** More than anybody pastes; what is beyond is left aside and said. */
+/** Larger than any real paste. The rest is skipped and reported. */
 const PASTED: TextLimits = { lines: 4000, sections: 64 };
 const MOST_VARIABLES = 500;
 const MOST_COMMANDS = 16;
@@ -17,16 +17,16 @@ export interface TextLimits {
 
 export interface Section {
   name: string;
-  /** Keys in lower case; an indented key stands as `outer.inner`. Without quotes and comments, as the AWS files have them. */
+  /** Keys in lower case; an indented key is `outer.inner`. Values without quotes and comments, as in the AWS files. */
   values: Map<string, string>;
-  /** The same as they stand there: in rclone.conf and in s3cmd's file a quote, ` #` and `$` are part of a value. */
+  /** The literal values: in rclone.conf and s3cmd's file quotes, ` #` and `$` are part of a value. */
   literal: Map<string, string>;
 }
 
 export interface TakenApart {
   sections: Section[];
   variables: Map<string, string>;
-  /** Each in one line, without its continuations. */
+  /** One line each, with continuation lines joined. */
   commands: string[];
   ignored: string[];
 }
@@ -34,16 +34,16 @@ export interface TakenApart {
 const SECTION = /^\[([^[\]]{1,128})\]$/;
 const COMMAND = /^(?:\$ |# |> )?(?:sudo |time |nohup )?(?:\.\/|\/(?:[\w.-]{1,64}\/){1,8})?rclone(?:\.exe)?(?: |$)/;
 const ASSIGNMENTS: readonly RegExp[] = [
-  // Quotes around the name too: cmd, lists of compose, JSON.
+  // The quotes may include the name: cmd, lists in compose files, JSON.
   /^(?:set |- |-e |--env )?"([A-Z][A-Z0-9_]{1,100})=([^"]*)",?$/,
   /^(?:\$ )?(?:export |set |ENV |env |- |-e |--env )?([A-Z][A-Z0-9_]{1,100})=(.*)$/,
   /^\$env:([A-Za-z][A-Za-z0-9_]{1,100})\s*=\s*(.*)$/i,
-  // Windows, Docker, csh and fish.
+  // Windows `setx`, Docker, csh and fish.
   /^(?:\$ )?(?:setx|ENV|setenv|set (?:-[A-Za-z]+ |--[a-z]+ ){1,4}) ?([A-Z][A-Z0-9_]{1,100}) (.*)$/,
   /^(?:- )?"?([A-Z][A-Z0-9_]{1,100})"?\s*:\s+(.*)$/,
 ];
 const OPTION = /^([A-Za-z][A-Za-z0-9_-]{0,64})\s*=(.*)$/;
-// Tabs are spaces here; all other characters without a shape of their own have no place in such a file.
+// Tabs become spaces before this test. Other invisible characters do not occur in such files.
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}]/u;
 
 /** Returns a value without its quotes and without a trailing comment; null when a quote is not closed. */
@@ -57,7 +57,7 @@ function bareValue(text: string): string | null {
 
 const isReference = (value: string): boolean => /^\$\{?[A-Za-z_(]|^%[A-Za-z_]+%$|^\{\{/.test(value);
 
-/** A value in base64; null where it is none, or no text. */
+/** Decodes a base64 value; null when it is not base64 or not text. */
 function decodedValue(text: string): string | null {
   if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text)) return null;
   const value = atob(text).trimEnd();
@@ -67,7 +67,7 @@ function decodedValue(text: string): string | null {
 interface Assignment {
   name: string;
   value: string;
-  /** In the environment of a service, where `$$` stands for `$`. */
+  /** From a compose file, where `$$` stands for `$`. */
   isCompose: boolean;
 }
 
@@ -81,7 +81,7 @@ function assignmentOf(line: string): Assignment | null {
   return null;
 }
 
-/** Lines that end in a sign of continuation are one with what follows. */
+/** Joins lines that end with a continuation character to the next line. */
 function joinLines(text: string): string[] {
   const joined: string[] = [];
   let open = false;
@@ -97,7 +97,7 @@ function joinLines(text: string): string[] {
 }
 
 interface Reading extends TakenApart {
-  /** A Secret of Kubernetes, and whether its values are in base64 here: below `data`, and not below `stringData`. */
+  /** `isSecret`: a Kubernetes Secret. `isEncoded`: its values are base64 here, below `data` but not below `stringData`. */
   isSecret: boolean;
   isEncoded: boolean;
   mostSections: number;
@@ -118,7 +118,7 @@ function openSection(reading: Reading, name: string): void {
 function takeVariable(reading: Reading, { name, value: written, isCompose }: Assignment): void {
   const bare = bareValue(written);
   const value = bare !== null && reading.isEncoded ? decodedValue(bare) : bare;
-  // What a shell would not expand is no reference.
+  // A shell does not expand `$` in single quotes, so the value is no reference.
   const isLiteral = written.trim().startsWith("'");
   if (value === null || value.length > LONGEST_VALUE) reading.notUnderstood++;
   else if (!isLiteral && isReference(value)) reading.ignored.push(`${name} takes its value from elsewhere`);
@@ -165,13 +165,13 @@ function takeLine(reading: Reading, raw: string): void {
   else takeOption(reading, line);
 }
 
-/** How many values have a quote that does not close, where quotes mean something. */
+/** Returns how many values have an unclosed quote, in files where quotes have a meaning. */
 const unclosedIn = (sections: readonly Section[]): number =>
   sections
     .filter(({ literal }) => !literal.has("type"))
     .reduce((sum, { values, literal }) => sum + literal.size - values.size, 0);
 
-/** Takes a pasted text apart; with limits of their own, the files of this machine's user. Never throws. */
+/** Splits a pasted text, or with other limits a file of this machine's user. Never throws. */
 export function takeApart(text: string, limits: TextLimits = PASTED): TakenApart {
   const reading: Reading = {
     isSecret: /^kind:[ \t]*["']?Secret\b/m.test(text),

@@ -1,10 +1,10 @@
 import type { Comparison, TensorFacts } from "#protocol/checkpoint/inspect.ts";
 import { visibleStart } from "#protocol/base/visible-text.ts";
 
-/** A run of bytes whose checksum is recorded; the parts of a file, in order, are the file. */
+/** A byte range of a file with its recorded checksum. The parts, in order, cover the file. */
 export interface SummedPart {
   readonly length: number;
-  /** Null where nobody has read it. */
+  /** Null where no checksum is known. */
   readonly crc32: string | null;
 }
 
@@ -24,9 +24,9 @@ const MOST_ROWS = 2_000;
 const MOST_WARNINGS = 20;
 
 /**
- * What became of the tensors between two checkpoints (or two files): by name, then by dtype and shape, then by checksums
- * that are recorded anyway. No byte of a tensor is read. Checksums decide only where they can: `differs` is certain,
- * the same is as certain as a CRC32, everything else is unknown.
+ * Compares the tensors of two checkpoints or files: by name, then by dtype and shape, then by recorded checksums. No byte
+ * of a tensor is read. `differs` is certain, `same` is as certain as a CRC32. A tensor whose checksums cannot decide is
+ * unknown.
  */
 export function compareTensors(from: readonly ComparedFile[], to: readonly ComparedFile[]): Comparison {
   const warnings: string[] = [];
@@ -70,7 +70,7 @@ export function compareTensors(from: readonly ComparedFile[], to: readonly Compa
   return result;
 }
 
-/** Names that more than one file has (ranks that each write their piece). */
+/** Returns names that occur in more than one file, as when each rank writes its own piece. */
 function doubledIn(files: readonly ComparedFile[]): Set<string> {
   const seen = new Map<string, string>();
   const doubled = new Set<string>();
@@ -103,7 +103,7 @@ function placedBy(
 function compareBytes(a: Placed, b: Placed): "same" | "differs" | "unknown" {
   if (a.tensor.sizeBytes !== b.tensor.sizeBytes) return "unknown";
   if (a.tensor.sizeBytes === 0) return a.tensor.offset === null && a.tensor.crc32 === null ? "unknown" : "same";
-  // Of the stored bytes alone, by the file's own word.
+  // Tensors with a checksum of their own, from the file itself, are compared by that alone.
   if (a.tensor.crc32 !== null && b.tensor.crc32 !== null) return a.tensor.crc32 === b.tensor.crc32 ? "same" : "differs";
   const [was, now] = [partsOver(a), partsOver(b)];
   if (was === null || now === null) return "unknown";
@@ -114,7 +114,7 @@ function compareBytes(a: Placed, b: Placed): "same" | "differs" | "unknown" {
     if (other === undefined || other.length !== part.length) isUnknown = true;
     else if (part.crc32 === null || other.crc32 === null) isUnknown = true;
     else if (other.crc32 !== part.crc32) {
-      // The difference may lie outside of the tensor, unless all of the part is inside.
+      // A part that also covers bytes outside the tensor may differ there.
       if (part.start >= 0 && part.start + part.length <= a.tensor.sizeBytes) return "differs";
       isUnknown = true;
     }
@@ -122,7 +122,7 @@ function compareBytes(a: Placed, b: Placed): "same" | "differs" | "unknown" {
   return isUnknown ? "unknown" : "same";
 }
 
-/** The parts that a tensor touches, by where they start counted from its first byte; null where they do not cover it. */
+/** Returns the parts that overlap a tensor, with starts relative to its first byte; null when they do not cover it. */
 function partsOver({ tensor, parts }: Placed): { start: number; length: number; crc32: string | null }[] | null {
   if (tensor.offset === null || parts === null) return null;
   const end = tensor.offset + tensor.sizeBytes;

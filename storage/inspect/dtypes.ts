@@ -1,6 +1,6 @@
 /**
- * Element types by the names safetensors gives them, and the quantised blocks of GGUF by their own. Sources: the dtype table of
- * the safetensors format, torch's storage classes and dtypes, numpy's array interface, `ggml_type` of ggml with the block
+ * Element types by their safetensors names, and GGUF's quantized blocks by GGUF's names. Sources: the dtype table of the
+ * safetensors format, torch's storage classes and dtypes, numpy's array interface, `ggml_type` of ggml with the block
  * sizes of its structs.
  */
 
@@ -31,7 +31,7 @@ const BITS: ReadonlyMap<string, number> = new Map([
   ["C128", 128],
 ]);
 
-/** Bytes of so many elements; null for a type that is not known. */
+/** Returns the bytes of this many elements; null for an unknown type. */
 export function bytesOf(dtype: string, elements: number): number | null {
   const bits = BITS.get(dtype);
   return bits === undefined ? null : Math.ceil((elements * bits) / 8);
@@ -71,7 +71,7 @@ const TORCH: ReadonlyMap<string, string> = new Map([
   ["qint32", "I32"],
 ]);
 
-/** A dtype of torch by its name behind `torch.`; null when it is none. */
+/** Returns the type of a torch dtype, named without `torch.`; null for an unknown one. */
 export const dtypeOfTorch = (name: string): string | null => TORCH.get(name) ?? null;
 
 const STORAGES: ReadonlyMap<string, string> = new Map([
@@ -95,7 +95,7 @@ const STORAGES: ReadonlyMap<string, string> = new Map([
 
 export const dtypeOfStorage = (name: string): string | null => STORAGES.get(name) ?? null;
 
-/** `<f4` and the like; null for what holds Python objects, records, text or dates. */
+/** Returns the type of a numpy descriptor such as `<f4`; null for Python objects, records, text and dates. */
 export function dtypeOfNumpy(descr: string): string | null {
   const [, kind = "", size = ""] = /^[<>|=]?([fiubc])(\d{1,2})$/.exec(descr) ?? [];
   if (kind === "b") return size === "1" ? "BOOL" : null;
@@ -105,7 +105,7 @@ export function dtypeOfNumpy(descr: string): string | null {
 
 interface GgmlType {
   readonly name: string;
-  /** Elements of a block, and its bytes. */
+  /** Elements per block, and the block's bytes. */
   readonly elements: number;
   readonly sizeBytes: number;
 }

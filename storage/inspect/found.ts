@@ -3,7 +3,7 @@ import type { FileFormat, LossCurve, MetadataEntry, TensorFacts } from "#protoco
 import { visibleStart } from "#protocol/base/visible-text.ts";
 import { malformed, tooMuch, wholeNumber } from "./source.ts";
 
-/** What a reader of one format collects. It is kept even when the reader stops half way at a Fault. */
+/** Results that a format's reader collects. They are kept even when the reader stops at a Fault. */
 export interface Found {
   format: FileFormat;
   tensors: Omit<TensorFacts, "role">[];
@@ -30,19 +30,19 @@ const MOST_VALUE = 1_024;
 const MOST_NAME = 1_024;
 const MOST_WARNINGS = 50;
 
-/** One more fact, made visible and cut; past the limit it is passed over. */
+/** Adds one fact, with control characters made visible and a limited length. Ignored past the limit. */
 export function addMetadata(found: Found, name: string, value: string): void {
   if (found.metadata.length >= INSPECT_LIMITS.metadata) return;
   found.metadata.push({ name: visibleStart(name, 256), value: visibleStart(value, MOST_VALUE) });
 }
 
-/** `about` is a stranger's text. Each sentence once, and not without end. */
+/** Adds a warning once, up to a limit. `about` is untrusted text. */
 export function warn(found: Found, sentence: string, about = ""): void {
   const full = about === "" ? sentence : `${visibleStart(about, 200)}: ${sentence}`;
   if (found.warnings.length < MOST_WARNINGS && !found.warnings.includes(full)) found.warnings.push(full);
 }
 
-/** Faults: TOO_MUCH_INSIDE past the number of tensors, MALFORMED for a name without end. */
+/** Adds a tensor. @throws Fault TOO_MUCH_INSIDE past the limit of tensors, MALFORMED for an overlong name */
 export function addTensor(found: Found, tensor: Omit<TensorFacts, "role" | "crc32"> & { crc32?: string | null }): void {
   if (found.tensors.length >= INSPECT_LIMITS.tensors)
     throw tooMuch(`it has more than ${INSPECT_LIMITS.tensors} tensors`);
@@ -50,7 +50,7 @@ export function addTensor(found: Found, tensor: Omit<TensorFacts, "role" | "crc3
   found.tensors.push({ ...tensor, crc32: tensor.crc32 ?? null });
 }
 
-/** The number of elements. Faults: MALFORMED when it is no shape, or has more elements than can be counted. */
+/** Returns the number of elements. @throws Fault MALFORMED for an invalid shape, or a product above 2^53 */
 export function elementsOf(shape: readonly number[], name: string): number {
   if (shape.length > INSPECT_LIMITS.dimensions)
     throw malformed(`${visibleStart(name, 100)} has ${shape.length} dimensions`);

@@ -27,10 +27,10 @@ import {
 import { sumUp } from "./summarise.ts";
 
 /**
- * Looks inside one file: what it is by its first bytes, then the reader of that format. A file that is damaged, hostile or
- * larger inside than is looked at makes an answer that says so, with whatever was found until then; what the source cannot
- * deliver is thrown. Nothing of a file is ever executed, and nothing is read past `INSPECT_LIMITS`. What describes a file may
- * lie `beside` it; it counts as part of it. Faults: those of `source` and `beside`, TRUNCATED.
+ * Inspects one file: detects the format by its first bytes, then runs that format's reader. A damaged, hostile or
+ * oversized file gives a result with the reason and everything found so far. Nothing in a file is ever executed, and
+ * nothing is read past `INSPECT_LIMITS`, which files opened with `beside` share. Rejects with Faults of `source` and
+ * `beside`, and TRUNCATED.
  */
 export async function inspectFile(
   path: string,
@@ -67,7 +67,7 @@ export async function inspectFile(
   };
 }
 
-/** Whether what is found in a file of this name depends on those beside it. */
+/** Returns whether inspection of a file with this name also reads neighboring files. */
 export const readsBeside = (path: string): boolean => /(^|\/)_METADATA$/.test(path);
 
 const startsWith = (bytes: Uint8Array, magic: Uint8Array | string): boolean => {
@@ -124,7 +124,7 @@ async function readAny(
   }
 }
 
-/** What it is by its first bytes, where these leave it open by its name. */
+/** Detects the format by the first bytes, or by the name where they leave it open. */
 function formatOf(start: Uint8Array, path: string): FileFormat {
   const name = path.slice(path.lastIndexOf("/") + 1).toLowerCase();
   if (name.endsWith(".distcp")) return "torch-dcp-data";
@@ -147,13 +147,13 @@ function formatOf(start: Uint8Array, path: string): FileFormat {
     : "text";
 }
 
-/** A length that can be, and behind it the beginning of a JSON object. */
+/** Returns whether the file starts with a plausible header length and a JSON object. */
 function looksLikeSafetensors(start: Uint8Array): boolean {
   if (start.length <= LENGTH_BYTES || start[LENGTH_BYTES] !== 0x7b) return false;
   return new DataView(start.buffer, start.byteOffset, LENGTH_BYTES).getBigUint64(0, true) <= 100_000_000n;
 }
 
-/** Valid UTF-8 (but for a character that the cut went through) without what no text has. */
+/** Returns whether the bytes are UTF-8 without NUL; the last character may be cut off. */
 function isText(start: Uint8Array): boolean {
   const near = start.subarray(0, INSPECT_LIMITS.previewBytes);
   if (near.some((byte) => byte === 0)) return false;

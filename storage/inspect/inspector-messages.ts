@@ -1,19 +1,19 @@
 import type { FaultData } from "#protocol/faults/fault.ts";
 import type { FileInspection } from "#protocol/checkpoint/inspect.ts";
 
-/** What an inspector and its thread say to each other. The thread sees no store: it asks for every byte. */
+/** Messages between an inspector and its thread. The thread has no access to files or stores and requests every byte. */
 
-/** `file` 0 is the one that is looked at; those beside it are counted as they are opened. */
+/** `file` 0 is the inspected file; neighboring files are numbered as they are opened. */
 export type ToThread =
   | { op: "inspect"; job: number; path: string; sizeBytes: number }
   | { op: "bytes"; ask: number; bytes: Uint8Array }
   | { op: "opened"; ask: number; file: number | null; sizeBytes: number }
-  /** The source could not deliver; the inspector keeps the reason. */
+  /** The source failed; the inspector keeps the error. */
   | { op: "failed"; ask: number };
 
-/** `job`: which file it is about. A reader that failed may still ask on behalf of the one before. */
+/** `job` identifies the inspected file. Parallel reads of a failed job may still send messages after the next job has begun. */
 export type FromThread = { job: number } &
-  /** It computes from now on: starting a thread is not the file's fault. */
+  /** Inspection begins now; the thread's start does not count as compute time. */
   (
     | { op: "begun" }
     | { op: "read"; ask: number; file: number; offset: number; length: number }

@@ -6,8 +6,8 @@ import type { FromThread, ToThread } from "./inspector-messages.ts";
 import type { ByteSource, OpenBeside } from "./source.ts";
 
 /**
- * The thread in which files are looked into, one at a time. Its memory is limited and it is ended when it computes too long:
- * whatever a hostile file makes of it, the process that started it goes on.
+ * Thread that inspects files one at a time. Its memory is limited, and it is terminated when it computes too long. A
+ * hostile file can therefore not stop the process that started it.
  */
 
 const port = parentPort;
@@ -57,7 +57,7 @@ async function inspect({ job, path, sizeBytes }: Extract<ToThread, { op: "inspec
   }
 }
 
-/** A reader that fails in another way than by a Fault was led astray by the file: its stack, or an array, was too large. */
+/** Returns the reason of an error that is no Fault. The file's content causes it, as when a stack or an array grows too large. */
 const reasonOf = (error: unknown): string =>
   error instanceof RangeError ? "it is nested deeper, or holds more, than can be read" : "it cannot be read";
 

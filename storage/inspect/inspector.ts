@@ -7,21 +7,21 @@ import { type ByteSource, NOTHING_BESIDE, type OpenBeside, tooMuch } from "./sou
 import { sumUp } from "./summarise.ts";
 
 /**
- * Looks inside files in a thread of its own, so that no file holds or ends the process. A file that takes more time or memory
- * than one file is given makes an answer that says so, like one that is damaged; its thread is ended and the next one gets
- * another.
+ * Inspects files in a separate thread, so that no file can block or crash the process. A file that needs too much time or
+ * memory gives a result that says so, as a damaged file does. Its thread is then terminated, and the next file gets a new
+ * one.
  */
 export interface Inspector {
-  /** As `inspectFile`. Faults: those of `source` and `beside`, TRUNCATED. */
+  /** Runs `inspectFile` in the thread. Rejects with Faults of `source` and `beside`, and TRUNCATED. */
   inspect(path: string, source: ByteSource, beside?: OpenBeside): Promise<FileInspection>;
   close(): Promise<void>;
 }
 
 export interface InspectorLimits {
-  /** How long the thread may compute on one file; waiting for bytes does not count. */
+  /** Longest compute time for one file, ms; waiting for bytes does not count. */
   computeMs: number;
   memoryMiB: number;
-  /** A thread that nobody asks is ended. */
+  /** An idle thread is terminated after this time, ms. */
   idleMs: number;
 }
 
@@ -30,7 +30,7 @@ export const INSPECTOR_LIMITS: InspectorLimits = { computeMs: 10_000, memoryMiB:
 const YOUNG_MIB = 32;
 const STACK_MIB = 4;
 
-/** The thread's program: where it lies (an address or a path), or its text where all programs are bundled into one file. */
+/** The thread's program: a URL or path, or its source text where all programs are bundled into one file. */
 export type ThreadProgram = URL | string | { text: string };
 
 const inspectorThread = (): ThreadProgram => new URL("./inspector-thread.ts", import.meta.url);
@@ -93,7 +93,7 @@ export function createInspector(limits = INSPECTOR_LIMITS, program: ThreadProgra
       const job = { id: ++lastJob, thread: take(), path, source, beside };
       const { found, isThreadGood } = await run(job, limits.computeMs);
       if (isThreadGood) keep(job.thread);
-      // Not waited for: what it holds of the file is nobody's concern any more.
+      // Not awaited: the thread's remaining state is not needed.
       else void job.thread.terminate();
       if (found instanceof Error) throw found;
       return found;
@@ -110,7 +110,7 @@ interface Outcome {
   isThreadGood: boolean;
 }
 
-/** Answers what the thread asks for until it has found what there is, or has to be ended. */
+/** Serves the thread's requests until it returns a result or must be terminated. */
 function run(job: Job, computeMs: number): Promise<Outcome> {
   const { id, thread, path, source, beside } = job;
   const files: ByteSource[] = [source];
@@ -181,7 +181,7 @@ function run(job: Job, computeMs: number): Promise<Outcome> {
   return promise;
 }
 
-/** MALFORMED is an answer about the file; everything else is thrown. */
+/** Returns a result about the file for MALFORMED, and any other Fault as it is. */
 function faultOrFound(job: Job, told: FaultData): FileInspection | Fault {
   const fault = faultFrom(told);
   return fault.code === "MALFORMED" ? inspectionWith(job, fault) : fault;
@@ -195,7 +195,7 @@ function inspectionWith({ path, source }: Job, fault: Fault): FileInspection {
   return { path, sizeBytes: source.sizeBytes, readBytes: 0, reads: 0, ...found, ...nothing, fault: fault.toData() };
 }
 
-/** Counts the time in which nothing is waited for. */
+/** Measures compute time: the clock runs only while no request of the thread is pending. */
 function createComputeClock(mostMs: number, onEnd: () => void) {
   let leftMs = mostMs;
   let waiting = 1;

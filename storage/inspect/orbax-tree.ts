@@ -4,27 +4,27 @@ import { isRecord, parseJson } from "./parse-json.ts";
 import { malformed } from "./source.ts";
 
 /**
- * What Orbax says of a tree of arrays in `_METADATA`, and zarr of one array. Orbax names leaves and their kinds; the shape
- * that it notes is that of the piece that one device wrote, so that shapes and dtypes are zarr's alone. Source:
+ * Parses Orbax's tree of arrays (`_METADATA`) and zarr's description of one array. Orbax gives names and kinds of leaves.
+ * The shape that Orbax notes is that of one device's piece, so shapes and dtypes are taken from zarr. Source:
  * `orbax/checkpoint/_src/metadata/tree.py`, `value_metadata_entry.py`; zarr specifications 2 and 3.
  */
 export interface OrbaxTree {
   leaves: OrbaxLeaf[];
-  /** Arrays lie in TensorStore's OCDBT; else each in a folder of its name. Null: older versions do not say, its manifest is there or not. */
+  /** Whether OCDBT holds the arrays, else a folder for each. Null (older versions): decided by whether a manifest exists. */
   isOcdbt: boolean | null;
   isZarr3: boolean;
 }
 
 export interface OrbaxLeaf {
-  /** As zarr has it: the keys on the way to it, with dots between. */
+  /** Name in zarr: the keys on the path to the leaf, joined by dots. */
   name: string;
-  /** `jax.Array`, `np.ndarray`, `scalar`, `string`, and whatever is to come. */
+  /** `jax.Array`, `np.ndarray`, `scalar`, `string`, or a future kind. */
   kind: string;
 }
 
 const MOST_LEAVES = 200_000;
 
-/** Null for JSON that is something else. Faults: MALFORMED. */
+/** Parses the tree; null for other JSON. @throws Fault MALFORMED */
 export function readTree(parsed: unknown): OrbaxTree | null {
   if (!isRecord(parsed) || !isRecord(parsed["tree_metadata"])) return null;
   const leaves: OrbaxLeaf[] = [];
@@ -32,7 +32,7 @@ export function readTree(parsed: unknown): OrbaxTree | null {
     const keys = isRecord(entry) ? entry["key_metadata"] : null;
     const value = isRecord(entry) ? entry["value_metadata"] : null;
     if (!Array.isArray(keys) || !isRecord(value)) throw malformed("a leaf of its tree has no name or no kind");
-    // Empty places of the tree, of which nothing is stored.
+    // Empty leaves, for which nothing is stored.
     if (value["skip_deserialize"] === true) continue;
     const names = keys.map((key: unknown) => (isRecord(key) ? key["key"] : null));
     if (!names.every((name) => typeof name === "string" || typeof name === "number"))
@@ -45,25 +45,25 @@ export function readTree(parsed: unknown): OrbaxTree | null {
   return { leaves, isOcdbt: typeof isOcdbt === "boolean" ? isOcdbt : null, isZarr3: parsed["use_zarr3"] === true };
 }
 
-/** Text is kept in a file for all of it, everything else as an array. */
+/** Returns whether a leaf is stored as an array. Strings share one file instead. */
 export const isArray = ({ kind }: OrbaxLeaf): boolean => kind !== "string";
 
-/** The index of an OCDBT, from the folder of the tree. */
+/** The OCDBT index, relative to the tree's folder. */
 export const OCDBT_MANIFEST = "manifest.ocdbt";
 
-/** Where zarr describes an array, from the folder of the tree. */
+/** Returns the path of an array's zarr metadata, relative to the tree's folder. */
 export const zarrPathOf = ({ isZarr3 }: Pick<OrbaxTree, "isZarr3">, name: string): string =>
   `${name}/${isZarr3 ? "zarr.json" : ".zarray"}`;
 
 export interface ZarrArray {
-  /** `OPAQUE` when it has no name here. */
+  /** `OPAQUE` for a type without a safetensors name. */
   dtype: string;
   shape: number[];
-  /** Objects that hold its elements, when none is left out; null when that is not said. */
+  /** Number of chunk objects if none is omitted; null when the chunk shape is unknown. */
   pieces: number | null;
 }
 
-/** `.zarray` and `zarr.json`. Faults: MALFORMED. */
+/** Parses `.zarray` or `zarr.json`. @throws Fault MALFORMED */
 export function readZarr(bytes: Uint8Array): ZarrArray {
   const parsed = parseJson(bytes);
   const shape: unknown = isRecord(parsed) ? parsed["shape"] : null;
@@ -75,7 +75,7 @@ export function readZarr(bytes: Uint8Array): ZarrArray {
   return { dtype: dtypeOfNumpy(dtype) ?? dtypeOfTorch(dtype) ?? "OPAQUE", shape, pieces };
 }
 
-/** Of zarr 3. */
+/** Returns the chunk shape in zarr 3 metadata. */
 function chunkShapeOf(parsed: Record<string, unknown>): unknown {
   const grid = parsed["chunk_grid"];
   const about = isRecord(grid) ? grid["configuration"] : null;

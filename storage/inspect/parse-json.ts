@@ -3,12 +3,12 @@ import { malformed } from "./source.ts";
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Words that Python's writer puts where JSON has none. */
+/** Non-standard numbers that Python's JSON writer emits. */
 const NO_NUMBERS: readonly string[] = ["-Infinity", "Infinity", "NaN"];
 
 /**
- * Reads JSON as Python's own reader does, which is what every program's JSON goes through: `NaN` and `Infinity` are read as null,
- * and a byte order mark is passed over. Faults: MALFORMED when it is no UTF-8 or no JSON.
+ * Parses JSON as leniently as Python does: `NaN` and `Infinity` become null, and a byte order mark is skipped.
+ * @throws Fault MALFORMED when it is not UTF-8 or not JSON
  */
 export function parseJson(bytes: Uint8Array): unknown {
   let text: string;
@@ -30,7 +30,7 @@ function tryParse(text: string): { value: unknown } | null {
   }
 }
 
-/** One pass, outside of strings only. */
+/** Replaces these numbers outside of strings with null, in one pass. */
 function withoutNoNumbers(text: string): string {
   const pieces: string[] = [];
   let from = 0;

@@ -6,15 +6,15 @@ import { calleeOf, isCall, itemsOf, pairsOf, shapeOf, torchDtypeOf } from "./tor
 import type { PickleValue } from "./pickle/pickle-value.ts";
 
 /**
- * `.metadata` of PyTorch's distributed checkpoints: a pickle of dataclasses that say of every tensor its dtype, size and
- * in which file each piece of it lies. Source: `torch/distributed/checkpoint/metadata.py` and `filesystem.py`.
+ * Reads `.metadata` of PyTorch's distributed checkpoints (DCP): pickled dataclasses with each tensor's dtype and size,
+ * and the file of each of its pieces. Source: `torch/distributed/checkpoint/metadata.py` and `filesystem.py`.
  */
 const MODULE = "torch.distributed.checkpoint.metadata.";
 const MOST_FILES = 10_000;
-/** No dataclass of it has as many: the state of one that does may belong to thousands. */
+/** No dataclass here has as many fields. The limit bounds the search, as thousands of objects may share one large state. */
 const MOST_FIELDS = 64;
 
-/** Faults: MALFORMED, TOO_MUCH_INSIDE, those of the source. */
+/** Reads the metadata. Rejects with Fault MALFORMED or TOO_MUCH_INSIDE, or Faults of the source. */
 export async function readDcp(source: BoundedSource, found: Found): Promise<void> {
   const read = readPickle(await source.read(0, source.sizeBytes));
   if (read === null) throw malformed("it is cut short in the middle of its pickle");
@@ -33,7 +33,7 @@ export async function readDcp(source: BoundedSource, found: Found): Promise<void
   readFiles(read.value, found);
 }
 
-/** A field of a dataclass, from the state that it would have been given. */
+/** Returns a field of a dataclass, from the state that the pickle would set. */
 function fieldOf(value: PickleValue | undefined, name: string): PickleValue | undefined {
   if (value === undefined || !isCall(value)) return undefined;
   return pairsOf(value.state)
@@ -44,7 +44,7 @@ function fieldOf(value: PickleValue | undefined, name: string): PickleValue | un
 function addDescribed(found: Found, about: { name: string; value: PickleValue }): void {
   const { name, value } = about;
   const properties = fieldOf(value, "properties");
-  // Its own `__getstate__` makes a tuple; older versions a dictionary.
+  // Newer versions pickle a tuple (`__getstate__`), older ones a dictionary.
   const state = properties !== undefined && isCall(properties) ? properties.state : undefined;
   const dtype = torchDtypeOf(itemsOf(state)[0] ?? fieldOf(properties, "dtype")) ?? "OPAQUE";
   if (dtype === "OPAQUE") warn(found, "a tensor has a dtype that is not known", name);
@@ -52,7 +52,7 @@ function addDescribed(found: Found, about: { name: string; value: PickleValue })
   addTensor(found, { name, dtype, shape, sizeBytes: bytesOf(dtype, elementsOf(shape, name)) ?? 0, offset: null });
 }
 
-/** Returns the files that the metadata names with the bytes that it expects in each at least; empty where it cannot be read. */
+/** Returns the files that the metadata names with the least size of each; partial or empty for an unreadable pickle. */
 export function readDcpSizes(bytes: Uint8Array): Map<string, number> {
   const sizes = new Map<string, number>();
   try {

@@ -3,14 +3,14 @@ import { addMetadata, addTensor, elementsOf, type Found, warn } from "./found.ts
 import { type BoundedSource, createCursor, type Cursor, malformed, tooMuch, wholeNumber } from "./source.ts";
 
 /**
- * GGUF, versions 2 and 3, of either byte order: magic, version, counts, key-value pairs, tensor infos, padding, data.
- * Source: the format's description in ggml. Arrays are counted and, where their elements have a fixed size, not read.
+ * Reads GGUF versions 2 and 3 in either byte order: magic, version, counts, key-value pairs, tensor infos, padding, data.
+ * Source: the format's description in ggml. Arrays are counted; most elements of a fixed size are skipped.
  */
 export const GGUF_MAGIC = "GGUF";
 
 const ARRAY = 9;
 const STRING = 8;
-/** Bytes of a value, by its type. */
+/** Bytes of a fixed-size value, by type id. */
 const FIXED: ReadonlyMap<number, number> = new Map([
   [0, 1],
   [1, 1],
@@ -37,7 +37,7 @@ interface Reading {
   found: Found;
 }
 
-/** Faults: MALFORMED, TOO_MUCH_INSIDE, those of the source. */
+/** Reads the header. Rejects with Fault MALFORMED or TOO_MUCH_INSIDE, or Faults of the source. */
 export async function readGguf(source: BoundedSource, found: Found): Promise<void> {
   if (source.sizeBytes < 24) throw malformed("it is shorter than the header of a GGUF file");
   const cursor = createCursor(source, 0);
@@ -92,7 +92,7 @@ async function readString(reading: Reading): Promise<string> {
   return new TextDecoder().decode(await reading.cursor.take(length));
 }
 
-/** The value as text; an array as its length and first elements. */
+/** Returns a value as text; an array as its length and first elements. */
 async function readValue(reading: Reading, type: number, depth: number): Promise<string> {
   const { cursor } = reading;
   if (type === STRING) return readString(reading);
@@ -110,7 +110,7 @@ async function readArray(reading: Reading, depth: number): Promise<string> {
   const shown: string[] = [];
   if (size === undefined) {
     if (type !== STRING && type !== ARRAY) throw malformed(`an array has the type ${type}, which there is not`);
-    // Every one of them has a length of its own, and is paid for in bytes read.
+    // Elements of variable size must be read one by one; the read limit bounds this loop.
     for (let item = 0; item < count; item++) {
       const value = type === STRING ? await readString(reading) : await readArray(reading, depth + 1);
       if (shown.length < SHOWN_ITEMS) shown.push(value.slice(0, 64));
@@ -150,7 +150,7 @@ function scalarText(view: DataView, about: { type: number; isLittle: boolean }):
   }
 }
 
-/** Its offset is still counted from the beginning of the data. */
+/** Reads one tensor info. Its offset is relative to the start of the data. */
 async function readTensor(reading: Reading, count: number): Promise<Parameters<typeof addTensor>[1]> {
   if (count >= 100_000) throw tooMuch("it has more than 100000 tensors");
   const name = await readString(reading);
@@ -162,7 +162,7 @@ async function readTensor(reading: Reading, count: number): Promise<Parameters<t
   const offset = await readCount(reading);
   const elements = elementsOf(lengths, name);
   const type = ggmlTypeOf(typeId);
-  // The fastest dimension comes first in the file.
+  // The file lists the fastest-varying dimension first.
   const shape = lengths.toReversed();
   if (type === null) {
     warn(reading.found, `the type ${typeId} is not known`, name);

@@ -6,7 +6,7 @@ import { type BoundedSource, malformed } from "./source.ts";
 
 const MOST_NAMES = 10_000;
 
-/** JSON of whatever kind; what it is shows in what it has. Faults: MALFORMED, TOO_MUCH_INSIDE, those of the source. */
+/** Reads any JSON and detects its kind by content. Rejects with Fault MALFORMED or TOO_MUCH_INSIDE, or Faults of the source. */
 export async function readJson(source: BoundedSource, found: Found): Promise<void> {
   const parsed = parseJson(await source.read(0, source.sizeBytes));
   if (!isRecord(parsed)) return;
@@ -35,7 +35,7 @@ function addScalars(record: Record<string, unknown>, found: Found): void {
   }
 }
 
-/** `model.safetensors.index.json`: which tensor lies in which file. */
+/** Reads `model.safetensors.index.json`, which maps tensors to files. */
 function readIndex(record: Record<string, unknown>, about: { map: Record<string, unknown>; found: Found }): void {
   const { map, found } = about;
   found.format = "safetensors-index";
@@ -64,7 +64,7 @@ function readTrainerState(record: Record<string, unknown>, about: { log: readonl
 const numberOf = (value: unknown): number | null =>
   typeof value === "number" && Number.isFinite(value) ? value : null;
 
-/** The log of transformers' Trainer: rows of a step each, of training or of an evaluation. */
+/** Reads the log of transformers' Trainer: one row per step, from training or evaluation. */
 function curveOf(record: Record<string, unknown>, about: { log: readonly unknown[]; found: Found }): LossCurve {
   const byStep = new Map<number, CurvePoint>();
   let lost = 0;
@@ -74,7 +74,7 @@ function curveOf(record: Record<string, unknown>, about: { log: readonly unknown
     if (step === null) continue;
     const known = byStep.get(step);
     const point = known ?? { step, epoch: null, loss: null, evalLoss: null, learningRate: null, gradNorm: null };
-    // A number that training lost (NaN, Infinity) is there, but is none.
+    // NaN and Infinity were parsed as null: the row has a loss, but no number.
     if ("loss" in row && numberOf(row["loss"]) === null) lost++;
     point.epoch = numberOf(row["epoch"]) ?? point.epoch;
     point.loss = numberOf(row["loss"]) ?? point.loss;
@@ -97,7 +97,7 @@ function curveOf(record: Record<string, unknown>, about: { log: readonly unknown
   };
 }
 
-/** At most `most` of them, evenly, the first and the last among them. */
+/** Returns at most `most` points, evenly spaced, including the first and the last. */
 function thinOut<T>(points: readonly T[], most: number): T[] {
   if (points.length <= most) return [...points];
   const last = points.length - 1;

@@ -4,23 +4,24 @@ import { readEntryStart, type ZipEntry } from "./read-zip.ts";
 import { type BoundedSource, malformed, tooMuch, wholeNumber } from "./source.ts";
 
 /**
- * `.npy`: magic, version, length of the header, and a Python dictionary in plain text with `descr`, `fortran_order` and
- * `shape`; `.npz`: a zip file of them. Source: numpy's format NEP 1. The dictionary is read by its grammar, never evaluated.
+ * Reads `.npy` (magic, version, header length, and a Python dictionary as text with `descr`, `fortran_order` and `shape`)
+ * and `.npz` (a zip file of them). Source: numpy's format NEP 1. The dictionary is parsed with regular expressions, never
+ * evaluated.
  */
 export const NPY_MAGIC = Buffer.from("\x93NUMPY", "latin1");
 const MOST_HEADER_BYTES = 1024 * 1024;
 const NEAR_BYTES = 1_024;
-/** Each costs a request. */
+/** Limit of arrays, because each costs a request. */
 const MOST_ARRAYS = 500;
 
 interface ArrayHeader {
   dtype: string;
   shape: number[];
-  /** Where the elements begin. */
+  /** Offset of the first element. */
   dataAt: number;
 }
 
-/** Faults: MALFORMED, TOO_MUCH_INSIDE, those of the source. */
+/** Reads an `.npy` file. Rejects with Fault MALFORMED or TOO_MUCH_INSIDE, or Faults of the source. */
 export async function readNpy(source: BoundedSource, found: Found): Promise<void> {
   const start = await source.read(0, Math.min(NEAR_BYTES, source.sizeBytes));
   const needed = headerEnd(start);
@@ -31,7 +32,7 @@ export async function readNpy(source: BoundedSource, found: Found): Promise<void
   addArray(found, { name: "", header, sizeBytes: source.sizeBytes, offset: header.dataAt, crc32: null });
 }
 
-/** Faults: those of `readNpy`. */
+/** Reads the arrays of an `.npz` file. Rejects as `readNpy` does. */
 export async function readNpz(
   source: BoundedSource,
   about: { entries: readonly ZipEntry[]; found: Found },
@@ -77,7 +78,7 @@ function headerEnd(start: Uint8Array): number {
   return end;
 }
 
-/** Reads a length as Python 3 writes it, as Python 2 did (`2L`), or as code that gave numpy its own numbers does (`np.int64(2)`). */
+/** Parses a length as Python 3 writes it (`2`), as Python 2 did (`2L`), or as a numpy scalar (`np.int64(2)`). */
 const dimensionOf = (written: string): number => Number(/^(?:np\.\w+\()?(\d+)\)?L?$/.exec(written)?.[1] ?? Number.NaN);
 
 function readHeader(bytes: Uint8Array, end: number): ArrayHeader {

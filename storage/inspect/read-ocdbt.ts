@@ -4,17 +4,17 @@ import { INSPECT_LIMITS } from "#protocol/checkpoint/inspect-limits.ts";
 import { type BoundedBeside, type BoundedSource, malformed, tooMuch, wholeNumber } from "./source.ts";
 
 /**
- * The index of TensorStore's OCDBT, in which Orbax keeps its arrays: `manifest.ocdbt` names the root of a B+tree, whose leaves
- * hold small values themselves and say of large ones in which file they lie. Of several versions the newest is read. No value
- * that lies in a file of data is fetched. Source: "ocdbt Key-Value Store driver",
- * https://google.github.io/tensorstore/kvstore/ocdbt/, which leaves out the kind of the manifest behind its uuid.
+ * Reads the index of TensorStore's OCDBT, in which Orbax stores arrays. `manifest.ocdbt` names the root of a B+tree.
+ * Leaves hold small values directly and give file and offset of large ones. The newest version is read. Values in data
+ * files are not fetched. Source: "ocdbt Key-Value Store driver", https://google.github.io/tensorstore/kvstore/ocdbt/.
+ * That page omits the manifest kind after the uuid.
  */
 export interface OcdbtIndex {
-  /** Values that were asked for and lie in the index, by key. */
+  /** Requested values that the index itself holds, by key. */
   values: Map<string, Uint8Array>;
-  /** Every file that the index names, and how long it is at least. */
+  /** Every file that the index names, with its least size in bytes. */
   files: Map<string, number>;
-  /** Some of the index itself lies in files that are missing or too short; `files` has these. */
+  /** Parts of the index lie in files that are missing or too short; `files` names those files too. */
   isPartial: boolean;
 }
 
@@ -32,7 +32,7 @@ const MOST_FILES = 100_000;
 
 const decompress = promisify(zstdDecompress);
 
-/** Numbers and bytes of an unpacked body, one after another. Faults of all: MALFORMED past its end. */
+/** Reads numbers and bytes of a decompressed body in sequence. All methods throw MALFORMED past its end. */
 function createReader(bytes: Uint8Array, { expand }: Pick<BoundedSource, "expand">) {
   let at = 0;
   const take = (length: number): Uint8Array => {
@@ -41,7 +41,7 @@ function createReader(bytes: Uint8Array, { expand }: Pick<BoundedSource, "expand
     return bytes.subarray(at - length, at);
   };
   const byte = (): number => take(1)[0] ?? 0;
-  /** Little end first, seven bits a byte. What does not fit is larger than every length, and refused where it is used. */
+  /** Reads a little-endian varint, seven bits per byte. An overlarge value exceeds every length, so its user rejects it. */
   const varint = (): number => {
     let value = 0;
     for (let index = 0; index < 10; index++) {
@@ -51,7 +51,7 @@ function createReader(bytes: Uint8Array, { expand }: Pick<BoundedSource, "expand
     }
     throw malformed("a number in its index has no end");
   };
-  /** Of rows that follow, each of at least a byte. */
+  /** Reads the number of following rows, each of at least one byte. */
   const count = (): number => {
     const rows = varint();
     if (rows > bytes.length - at) throw malformed("its index has fewer rows than it says");
@@ -62,10 +62,10 @@ function createReader(bytes: Uint8Array, { expand }: Pick<BoundedSource, "expand
 }
 type Reader = ReturnType<typeof createReader>;
 
-/** Magic, length, and two numbers of which each takes a byte. */
+/** Magic, length, and two one-byte numbers. */
 const HEADER_BYTES = 14;
 
-/** Header, packed body, checksum: the same for manifests and nodes. */
+/** Decodes header, compressed body and checksum field, which manifests and nodes share. The checksum is not verified. */
 async function unpack(bytes: Uint8Array, about: { magic: number; source: BoundedSource }): Promise<Reader> {
   const { magic, source } = about;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -90,13 +90,13 @@ const unpackZstd = (packed: Uint8Array, mostBytes: number): Promise<Uint8Array> 
   });
 
 interface Place {
-  /** From the folder of the manifest. */
+  /** Path relative to the manifest's folder. */
   path: string;
-  /** What the paths in the node itself begin with. */
+  /** Prefix of the paths in the node itself. */
   base: string;
 }
 
-/** Paths as they are told by their difference to the one before. */
+/** Reads paths, which are stored as differences from the previous path. */
 function readFileTable(reader: Reader, base: string): Place[] {
   const rows = reader.count();
   const shared = [0, ...reader.times(Math.max(0, rows - 1), reader.varint)];
@@ -109,7 +109,7 @@ function readFileTable(reader: Reader, base: string): Place[] {
   });
 }
 
-/** Each begins with the first `shared` bytes of the one before. */
+/** Decodes prefix-compressed names: each begins with the first `shared` bytes of the previous one. */
 function joinPrefixes(
   reader: Reader,
   about: { shared: readonly number[]; lengths: readonly number[]; most: number },
@@ -119,7 +119,7 @@ function joinPrefixes(
   return lengths.map((length, row) => {
     const same = shared[row] ?? 0;
     if (same > before.length || same + length > most) throw malformed("a name in its index is none");
-    // A few bytes of a row may stand for a name of 64 KiB.
+    // A few stored bytes can expand to a name of 64 KiB, so expansion is counted.
     reader.expand(same + length);
     const whole = new Uint8Array(same + length);
     whole.set(before.subarray(0, same));
@@ -131,17 +131,17 @@ function joinPrefixes(
 
 const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
-/** Where a node lies. */
+/** Position of a node. */
 interface NodeAt {
   place: Place;
   offset: number;
   length: number;
   height: number;
-  /** What its keys begin with. */
+  /** Common prefix of its keys. */
   prefix: string;
 }
 
-/** The root of the newest version; null of one that is empty. */
+/** Returns the root of the newest version; null for an empty one. */
 function readManifest(reader: Reader): NodeAt | null {
   reader.take(UUID_BYTES);
   if (reader.varint() !== 0) throw malformed("its manifest is one of several, which are not read");
@@ -163,7 +163,7 @@ function readManifest(reader: Reader): NodeAt | null {
   return { place, offset: offsets?.[last] ?? 0, length: lengths?.[last] ?? 0, height: heights[last] ?? 0, prefix: "" };
 }
 
-/** Faults: MALFORMED, TOO_MUCH_INSIDE, those of the source. `manifest` is `manifest.ocdbt`; `open` the files beside it. */
+/** Reads the index. `manifest` is `manifest.ocdbt`, `open` opens files beside it. Rejects with MALFORMED, TOO_MUCH_INSIDE. */
 export async function readOcdbt(
   manifest: BoundedSource,
   about: { open: BoundedBeside; wanted(key: string): boolean },
@@ -210,7 +210,7 @@ const placeIn = (table: readonly Place[], row: number | undefined): Place => {
   return place;
 };
 
-/** How much of a key the one before has too, and how long the rest is. */
+/** Reads how many bytes each key shares with the previous one, and the length of its rest. */
 const readKeyLengths = (reader: Reader, rows: number): { shared: number[]; lengths: number[] } => {
   const shared = [0, ...reader.times(Math.max(0, rows - 1), reader.varint)];
   return { shared, lengths: reader.times(rows, reader.varint) };

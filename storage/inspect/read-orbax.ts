@@ -13,14 +13,14 @@ import { parseJson } from "./parse-json.ts";
 import { readOcdbt } from "./read-ocdbt.ts";
 import { type BoundedBeside, type BoundedSource, malformed } from "./source.ts";
 
-/** So many small files are opened for one tree, where there is no index of all. */
+/** Most zarr files opened for one tree without an index. */
 const MOST_OPENED = 256;
 const AT_A_TIME = 8;
 
 /**
- * `_METADATA` of Orbax: the arrays by name, with what zarr says of each, which lies in TensorStore's index beside it or in a
- * file for each array. `found.names` are the files that belong to it. Where the files beside it cannot be had, the names are
- * all that is known. Faults: MALFORMED, TOO_MUCH_INSIDE, those of the source.
+ * Reads Orbax's `_METADATA`: the arrays by name, and zarr's description of each from TensorStore's index or from one file
+ * per array. `found.names` are the files that belong to it. Without access to the other files only the names are known.
+ * Rejects with Fault MALFORMED or TOO_MUCH_INSIDE, or Faults of the source.
  */
 export async function readOrbax(source: BoundedSource, about: { found: Found; beside: BoundedBeside }): Promise<void> {
   const { found, beside } = about;
@@ -34,7 +34,7 @@ export async function readOrbax(source: BoundedSource, about: { found: Found; be
     : await readEach(tree, { found, beside });
   found.names = names.sort();
   let unknown = 0;
-  // Many leaves may have the same name: what zarr says of it is parsed once.
+  // Many leaves may share a name; its description is parsed once.
   const parsed = new Map<Uint8Array, ZarrArray>();
   const zarrOf = (value: Uint8Array): ZarrArray => {
     const known = parsed.get(value) ?? readZarr(value);
@@ -61,7 +61,7 @@ export async function readOrbax(source: BoundedSource, about: { found: Found; be
 }
 
 interface Described {
-  /** What zarr says, by the path it has from here. */
+  /** zarr metadata by path relative to the tree's folder. */
   values: ReadonlyMap<string, Uint8Array>;
   names: string[];
 }

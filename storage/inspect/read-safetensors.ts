@@ -4,9 +4,9 @@ import { checkSpans, readHeader, tensorOf } from "./safetensors-header.ts";
 import type { BoundedSource } from "./source.ts";
 
 /**
- * Names, dtypes, shapes and places of all tensors. Held to the rules of the format: offsets that begin at 0, leave no gap
- * and end with the file; sizes that follow from dtype and shape.
- * Faults: MALFORMED, TOO_MUCH_INSIDE, those of the source.
+ * Reads names, dtypes, shapes and offsets of all tensors. Overlaps, missing bytes, and sizes that contradict dtype and
+ * shape are MALFORMED. Gaps and trailing bytes, which the format forbids too, are warnings. Rejects with Fault MALFORMED
+ * or TOO_MUCH_INSIDE, or Faults of the source.
  */
 export async function readSafetensors(source: BoundedSource, found: Found): Promise<void> {
   const { entries, metadata, dataAt } = await readHeader(source);

@@ -8,14 +8,14 @@ import { type BoundedSource, malformed, tooMuch, wholeNumber } from "./source.ts
 import { collectTensors, describeTop, itemsOf, type StoredBytes } from "./torch-values.ts";
 import type { PickleValue } from "./pickle/pickle-value.ts";
 
-/** What `torch.save` writes: since 1.6 a zip file with `data.pkl` in it, before that pickles one after another. */
+/** Reads files of `torch.save`: since version 1.6 a zip file with `data.pkl`, before that a sequence of pickles. */
 
 const MOST_PICKLE_BYTES = 12 * 1024 * 1024;
 
 export const findDataPickle = (entries: readonly ZipEntry[]): ZipEntry | undefined =>
   entries.find(({ name }) => /^([^/]+\/)?data\.pkl$/.test(name));
 
-/** Faults: MALFORMED, TOO_MUCH_INSIDE, those of the source. */
+/** Reads the zip form. Rejects with Fault MALFORMED or TOO_MUCH_INSIDE, or Faults of the source. */
 export async function readTorchZip(
   source: BoundedSource,
   about: { entries: readonly ZipEntry[]; found: Found },
@@ -30,7 +30,7 @@ export async function readTorchZip(
   const read = readPickle(bytes);
   if (read === null) throw malformed("its data.pkl is cut short");
   const stored = new Map<string, StoredBytes>();
-  // Torch can be told to write made-up checksums (`set_crc32_options`): the one that can be tried speaks for the others.
+  // Torch can write false checksums (`set_crc32_options`). If that of data.pkl is wrong, none is trusted.
   const isSummed = crc32(bytes) === pickle.crc32;
   for (const { name, sizeBytes, crc32: sum } of entries) {
     if (!name.startsWith(`${root}data/`)) continue;
@@ -57,12 +57,12 @@ async function readByteOrder(
   if (text !== "little") addMetadata(about.found, "byteorder", text);
 }
 
-/** The magic number of the old form, as the pickle that it is. */
+/** First pickle of the legacy form: its magic number. */
 export const LEGACY_MAGIC = Buffer.from("80028a0a6cfc9c46f9206aa850192e", "hex");
 const PROTOCOL = 1001;
 const READ_STEPS = [64 * 1024, 1024 * 1024, MOST_PICKLE_BYTES] as const;
 
-/** Five pickles (magic, protocol, machine, what was saved, keys of the storages), then each storage with its length. */
+/** Reads the legacy form: five pickles (magic, protocol, machine, saved value, storage keys), then storages with lengths. */
 export async function readTorchLegacy(source: BoundedSource, found: Found): Promise<void> {
   for (const step of READ_STEPS) {
     const length = Math.min(step, source.sizeBytes);
@@ -100,7 +100,7 @@ function takeLegacy(
   for (const key of itemsOf(pickles.keys)) {
     const storage = typeof key === "string" ? storages.get(key) : undefined;
     if (typeof key !== "string" || storage === undefined || offset === null) {
-      // Its length is not known, so nobody knows where the next one begins.
+      // The length of this storage is unknown, so later offsets are too.
       offset = null;
       continue;
     }
@@ -115,7 +115,7 @@ function takeLegacy(
   collectTensors(pickles.saved, found, (key) => stored.get(key) ?? null);
 }
 
-/** Bytes of every storage that a value speaks of, by key. */
+/** Returns the bytes of every storage that a value references, by key. */
 function storagesIn(value: PickleValue): Map<string, number> {
   const sizes = new Map<string, number>();
   const seen = new Set<object>();

@@ -2,12 +2,12 @@ import { inflateRawSync, constants } from "node:zlib";
 import { type BoundedSource, malformed, tooMuch, wholeNumber } from "./source.ts";
 
 /**
- * The table of contents of a zip file, and the beginnings of what is in it. Source: APPNOTE 4.3 (end of central directory,
- * its zip64 form, central and local headers). Nothing is unpacked but the first bytes of an entry.
+ * Reads the directory of a zip file, and first bytes of entries. Source: APPNOTE 4.3 (end of central directory, zip64,
+ * central and local headers). Only the first bytes of an entry are ever decompressed.
  */
 export interface ZipEntry {
   readonly name: string;
-  /** 0: as it is; 8: deflated. */
+  /** 0: stored; 8: deflated. */
   readonly method: number;
   readonly isEncrypted: boolean;
   readonly crc32: number;
@@ -34,7 +34,7 @@ const NEAR_BYTES = 4_096;
 const MOST_DIRECTORY_BYTES = 12 * 1024 * 1024;
 const MOST_ENTRIES = 110_000;
 
-/** Faults: MALFORMED, TOO_MUCH_INSIDE, those of the source. */
+/** Reads the directory. Rejects with Fault MALFORMED or TOO_MUCH_INSIDE, or Faults of the source. */
 export async function readZipDirectory(source: BoundedSource): Promise<ZipEntry[]> {
   const { at: endAt, end } = await findEnd(source);
   let [count, sizeBytes, offset] = [end.getUint16(10, true), end.getUint32(12, true), end.getUint32(16, true)];
@@ -59,7 +59,7 @@ async function findEnd(source: BoundedSource): Promise<{ at: number; end: DataVi
     const view = viewOf(await source.read(from, length));
     for (let at = length - END_BYTES; at >= 0; at--) {
       if (view.getUint32(at, true) !== END) continue;
-      // Only an end that ends the file counts: what is packed may look like one too.
+      // Only a record that ends exactly with the file counts: compressed data may contain the same magic.
       if (at + END_BYTES + view.getUint16(at + 20, true) !== length) continue;
       return { at: from + at, end: new DataView(view.buffer, view.byteOffset + at, END_BYTES) };
     }
@@ -117,7 +117,7 @@ function readEntries(bytes: Buffer, about: { count: number; endAt: number }): Zi
 
 type Sizes = Pick<ZipEntry, "sizeBytes" | "packedBytes" | "headerAt">;
 
-/** The fields that did not fit into 32 bits, in the order of the specification. */
+/** Reads the fields that exceed 32 bits, in the order of the specification. */
 function readZip64(extra: Buffer, short: Sizes): Sizes {
   const sizes = { ...short };
   for (let at = 0; at + 4 <= extra.length;) {
@@ -137,13 +137,13 @@ function readZip64(extra: Buffer, short: Sizes): Sizes {
   return sizes;
 }
 
-/** Room for what the writer puts between a local header and the bytes (alignment, zip64 sizes). */
+/** Room for data that writers put between a local header and the content (alignment, zip64 sizes). */
 const SPARE_BYTES = 512;
 const MOST_UNPACKED_BYTES = 4 * 1024 * 1024;
 
 /**
- * The first bytes of an entry, unpacked: up to `most` of an entry that is stored as it is; of a deflated one what the first
- * `most` packed bytes hold. Faults: MALFORMED, UNSUPPORTED inside the file (encrypted, another method) as MALFORMED.
+ * Returns the first bytes of an entry: up to `most` of a stored one, or the decompressed form of the first `most` bytes
+ * of a deflated one. Rejects with Fault MALFORMED, also for an encrypted entry or another method.
  */
 export async function readEntryStart(source: BoundedSource, entry: ZipEntry, most: number): Promise<Uint8Array> {
   if (entry.isEncrypted) throw malformed("an entry is encrypted");

@@ -6,19 +6,19 @@ import { isRecord, parseJson } from "./parse-json.ts";
 import { type BoundedSource, malformed, tooMuch, wholeNumber } from "./source.ts";
 
 /**
- * What stands before the tensors of a safetensors file: 8 bytes of little-endian length, then so many bytes of JSON. Behind it the
- * tensors lie without gaps. https://github.com/huggingface/safetensors#format
+ * Reads the header of a safetensors file: its length as 8 little-endian bytes, then that many bytes of JSON. The tensors
+ * follow without gaps. https://github.com/huggingface/safetensors#format
  */
 export const LENGTH_BYTES = 8;
-/** The format allows no longer header. */
+/** The format's limit. */
 const MOST_HEADER_BYTES = 100_000_000;
 
 export interface SafetensorsHeader {
-  /** As they stand there, but for `__metadata__`. */
+  /** In file order, without `__metadata__`. */
   entries: [name: string, entry: unknown][];
-  /** Undefined where there is none. */
+  /** Undefined when the header has none. */
   metadata: Record<string, unknown> | undefined;
-  /** Where in the file the tensors begin: offsets of tensors count from here. */
+  /** File offset of the tensor data, to which tensor offsets are relative. */
   dataAt: number;
 }
 
@@ -27,11 +27,11 @@ export interface HeaderTensor {
   shape: number[];
   begin: number;
   end: number;
-  /** Null: nobody here knows how large its elements are. */
+  /** Null when the element size is unknown. */
   expectedBytes: number | null;
 }
 
-/** What comes under this name where something went wrong before, by its first bytes. */
+/** Wrong content that often carries this file name, by its first bytes. */
 const OTHERS: readonly (readonly [RegExp, string])[] = [
   [/^version /, "a pointer of Git LFS: the file itself was never fetched (git lfs pull)"],
   [/^\s*<(?:!doc|html|head|\?xml)/i, "a page or an answer of a server that was saved in its place"],
@@ -46,7 +46,7 @@ function otherThan(start: Uint8Array): string | null {
   return OTHERS.find(([pattern]) => pattern.test(text))?.[1] ?? null;
 }
 
-/** Faults: MALFORMED, TOO_MUCH_INSIDE, those of the source. */
+/** Reads the header. Rejects with Fault MALFORMED or TOO_MUCH_INSIDE, or Faults of the source. */
 export async function readHeader(source: BoundedSource): Promise<SafetensorsHeader> {
   if (source.sizeBytes < LENGTH_BYTES) throw malformed("it is shorter than the length of its own header");
   const start = await source.read(0, LENGTH_BYTES);
@@ -75,15 +75,15 @@ export async function readHeader(source: BoundedSource): Promise<SafetensorsHead
   return { entries, metadata, dataAt: LENGTH_BYTES + header };
 }
 
-/** What a writer makes of a file without tensors that pastes its metadata behind an empty header. */
+/** Returns whether the header is `{}` followed by metadata, as a faulty writer produces for a file without tensors. */
 const startsEmpty = (bytes: Uint8Array): boolean =>
   /^\{\s*\}\s*,\s*"__metadata__"/.test(
     Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(64, bytes.length)).toString(),
   );
 
 /**
- * Finds a name that the header has twice: JSON takes the last of them without a word, and each library another. Looked for only where
- * there are more offsets than tensors.
+ * Returns a name that the header has twice, or null. JSON.parse silently keeps the last, other libraries differ. Searched
+ * only when there are more offsets than tensors, or two metadata entries.
  */
 function findTwice(bytes: Uint8Array, tensors: number): string | null {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
@@ -102,7 +102,7 @@ function findTwice(bytes: Uint8Array, tensors: number): string | null {
 const OFFSETS = '"data_offsets"';
 const METADATA = '"__metadata__"';
 
-/** The names of the outermost object of a text that is JSON. */
+/** Yields the names of the outermost object of a JSON text. */
 function* topNames(text: string): Generator<string> {
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
@@ -117,7 +117,7 @@ function* topNames(text: string): Generator<string> {
   }
 }
 
-/** Faults: MALFORMED when it is no tensor, or has another size than its dtype and shape make. */
+/** Parses a tensor entry. @throws Fault MALFORMED when it is invalid, or its size contradicts dtype and shape */
 export function tensorOf(name: string, entry: unknown): HeaderTensor {
   const { dtype, shape, data_offsets: offsets } = isRecord(entry) ? entry : {};
   const isNumbers = (value: unknown): value is number[] =>
@@ -137,7 +137,7 @@ export function tensorOf(name: string, entry: unknown): HeaderTensor {
   return { dtype, shape, begin, end, expectedBytes };
 }
 
-/** How many bytes between and behind the tensors belong to none. Faults: MALFORMED when two overlap, or the file ends too soon. */
+/** Returns the unused bytes between and behind tensors. @throws Fault MALFORMED when tensors overlap or the file is too short */
 export function checkSpans(
   spans: readonly Pick<HeaderTensor, "begin" | "end">[],
   dataBytes: number,

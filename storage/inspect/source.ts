@@ -3,62 +3,62 @@ import { INSPECT_LIMITS } from "#protocol/checkpoint/inspect-limits.ts";
 import { whyPathRefused } from "#protocol/base/names.ts";
 
 /**
- * The only way in which a reader sees a file. What is asked for is checked before it is fetched: it lies within the file
- * and within what one file may cost. What was fetched once is not fetched again.
+ * Access of readers to a file. Every read is checked before it is fetched: it must lie within the file and within the
+ * limits for one file. Fetched bytes are cached.
  */
 export interface ByteSource {
   readonly sizeBytes: number;
-  /** Exactly these bytes. `length` is at least 1. */
+  /** Returns exactly these bytes. `length` is at least 1. */
   read(offset: number, length: number): Promise<Uint8Array>;
 }
 
 export interface BoundedSource extends ByteSource {
-  /** What was fetched until now. */
+  /** Bytes fetched so far. */
   readonly readBytes: number;
   readonly reads: number;
-  /** May still be fetched. */
+  /** Bytes that may still be fetched. */
   readonly leftBytes: number;
-  /** May still be unpacked. */
+  /** Bytes that may still be produced by decompression. */
   readonly leftExpandedBytes: number;
   /**
-   * Counts bytes that are made of fewer: unpacked, joined, repeated.
-   * @throws Fault TOO_MUCH_INSIDE past the limit that a file and those beside it share
+   * Counts bytes derived from fewer stored bytes: decompressed, joined or repeated.
+   * @throws Fault TOO_MUCH_INSIDE past the limit that a file and its neighbors share
    */
   expand(bytes: number): void;
 }
 
 /**
- * Another file of the same checkpoint, by its path from the folder of the one that is looked at; null when there is none.
- * Paths come out of files: `readBeside` passes only those on that lead nowhere else.
+ * Opens another file of the same checkpoint by its path relative to the inspected file's folder; null when there is none.
+ * Paths come from file contents, so `readBeside` rejects those that leave the folder.
  */
 export type OpenBeside = (relative: string) => Promise<ByteSource | null>;
 
-/** For files that are looked at by themselves. */
+/** For files that are inspected alone. */
 export const NOTHING_BESIDE: OpenBeside = () => Promise.resolve(null);
 
-/** What was fetched of a file and of those beside it, which share one limit. */
+/** Bytes and reads of a file and its neighbors, which share one limit. */
 export interface Spent {
   readBytes: number;
   reads: number;
-  /** Left out: nothing yet. */
+  /** Left out: 0. */
   expandedBytes?: number;
 }
 
 export const nothingSpent = (): Spent => ({ readBytes: 0, reads: 0, expandedBytes: 0 });
 
-/** Something about the file itself is wrong, so that nothing more is to be had of it. */
+/** Returns the Fault of a damaged file, of which nothing more can be read. */
 export const malformed = (detail: string): Fault => new Fault("MALFORMED", { op: "inspect", detail });
-/** It may be right, but it is more than is looked at. */
+/** Returns the Fault of a file that may be valid but exceeds the limits. */
 export const tooMuch = (detail: string): Fault => new Fault("TOO_MUCH_INSIDE", { op: "inspect", detail });
 
-/** @throws Fault MALFORMED unless it is a whole number from 0 up that JavaScript counts exactly. */
+/** Returns the number. @throws Fault MALFORMED unless it is a non-negative safe integer */
 export function wholeNumber(value: number | bigint, what: string): number {
   const number = Number(value);
   if (!Number.isSafeInteger(number) || number < 0) throw malformed(`${what} is no size that a file can have`);
   return number;
 }
 
-/** Faults of `read`: MALFORMED past the end of the file, TOO_MUCH_INSIDE past the limits, TRUNCATED, those of `source`. */
+/** Returns a limited source. `read` rejects with MALFORMED past the file's end, TOO_MUCH_INSIDE past the limits, or TRUNCATED. */
 export function boundSource(source: ByteSource, spent: Spent = nothingSpent()): BoundedSource {
   const chunks: { offset: number; bytes: Uint8Array }[] = [];
   const sizeBytes = wholeNumber(source.sizeBytes, "the size of the file");
@@ -109,10 +109,10 @@ export function boundSource(source: ByteSource, spent: Spent = nothingSpent()): 
   };
 }
 
-/** Files beside another one, within the limits that all of them share. */
+/** Opens files beside another one, within their shared limits. */
 export type BoundedBeside = (relative: string) => Promise<BoundedSource | null>;
 
-/** A path that leaves the folder, or could on some disk, is no file of it. */
+/** Returns an opener that treats paths outside the folder, on any operating system, as missing files. */
 export function readBeside(beside: OpenBeside, spent: Spent): BoundedBeside {
   return async (relative) => {
     if (whyPathRefused(relative) !== null) return null;
@@ -121,25 +121,25 @@ export function readBeside(beside: OpenBeside, spent: Spent): BoundedBeside {
   };
 }
 
-/** Bytes in memory as a source. */
+/** Returns a source of bytes in memory. */
 export const sourceOfBytes = (bytes: Uint8Array): ByteSource => ({
   sizeBytes: bytes.length,
   read: (offset, length) => Promise.resolve(bytes.subarray(offset, offset + length)),
 });
 
-/** What is fetched of every file to see what it is; it often is all that is needed. */
+/** Bytes fetched first from every file to detect its format; often no more are needed. */
 export const FIRST_READ_BYTES = 64 * 1024;
 const MOST_WINDOW_BYTES = 1024 * 1024;
 
-/** Numbers and strings one after another, fetched ahead in windows that grow. */
+/** Sequential reader that prefetches in growing windows. */
 export interface Cursor {
-  /** Of the file. */
+  /** Offset in the file. */
   readonly at: number;
   take(length: number): Promise<Uint8Array>;
   skip(length: number): void;
 }
 
-/** Faults of `take`: those of a bounded source. */
+/** Returns a cursor. Its `take` rejects as a bounded source does. */
 export function createCursor(source: ByteSource, start: number): Cursor {
   let at = start;
   let window: { offset: number; bytes: Uint8Array } = { offset: start, bytes: new Uint8Array(0) };
@@ -151,7 +151,7 @@ export function createCursor(source: ByteSource, start: number): Cursor {
     take: async (length) => {
       const end = window.offset + window.bytes.length;
       if (at < window.offset || length > end - at) {
-        // What is asked for has to be there; what is fetched ahead only as far as there is something.
+        // The requested bytes must exist; prefetching stops at the end of the file.
         const wanted = at < FIRST_READ_BYTES ? FIRST_READ_BYTES - at : windowBytes;
         const ahead = Math.max(length, Math.min(wanted, source.sizeBytes - at));
         window = { offset: at, bytes: await source.read(at, ahead) };

@@ -1,7 +1,7 @@
 import type { DtypeShare, TensorFacts, TensorTree } from "#protocol/checkpoint/inspect.ts";
 import { visibleStart } from "#protocol/base/visible-text.ts";
 
-/** Sums over tensors: by dtype, and by the parts of their names. Pure. */
+/** Totals over tensors: by dtype, and by name prefix. Pure. */
 
 const MOST_CHILDREN = 256;
 const MOST_DEPTH = 4;
@@ -70,7 +70,7 @@ function count(sum: DtypeShare | Node, tensor: { elements: number; sizeBytes: nu
   sum.sizeBytes += tensor.sizeBytes;
 }
 
-/** The first parts of a name; the last one is the tensor itself and has its row in the list. */
+/** Returns the first parts of a name, without the last, which is the tensor itself and has a row of its own. */
 const partsOf = (name: string): string[] =>
   name
     .split(/[./]/, MOST_DEPTH + 1)

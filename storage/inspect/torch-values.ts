@@ -5,12 +5,11 @@ import type { PickleCall, PickleValue } from "./pickle/pickle-value.ts";
 import { malformed, tooMuch, wholeNumber } from "./source.ts";
 
 /**
- * What the notes of a pickle mean, for the few callables that `torch.save` uses to describe tensors. Whatever else was to
- * be called is opaque: it is named in a warning, and what lies in it is not looked at.
- * Source: `torch/_utils.py` and `torch/serialization.py`.
+ * Interprets pickle records for the few callables with which `torch.save` describes tensors. Any other call is opaque: a
+ * warning names it, and its content is not examined. Source: `torch/_utils.py` and `torch/serialization.py`.
  */
 
-/** Where the bytes of a storage lie, as far as the container knows. */
+/** Size, offset and checksum of a storage, as far as the container knows them. */
 export interface StoredBytes {
   sizeBytes: number;
   offset: number | null;
@@ -27,20 +26,20 @@ interface Walk {
 const MOST_DEPTH = 64;
 const MOST_NODES = 1_000_000;
 const MOST_OPAQUE = 20;
-/** Two sets of places, values, size, and a switch. */
+/** Upper limit: two sets of indices, values, size, and a flag. */
 const MOST_SPARSE_PARTS = 8;
 
 export const isCall = (value: PickleValue): value is PickleCall =>
   typeof value === "object" && value !== null && value.kind === "call";
 
-/** The name of what would have been called. */
+/** Returns the name of the callable, or "". */
 export const calleeOf = (value: PickleValue): string =>
   isCall(value) && typeof value.of === "object" && value.of?.kind === "global" ? value.of.name : "";
 
 export const itemsOf = (value: PickleValue | undefined): readonly PickleValue[] =>
   typeof value === "object" && value !== null && (value.kind === "tuple" || value.kind === "list") ? value.items : [];
 
-/** The pairs of a dictionary of whatever class; null when it is none. */
+/** Returns the pairs of any kind of dictionary; null for other values. */
 export function pairsOf(value: PickleValue | undefined): readonly [PickleValue, PickleValue][] | null {
   if (typeof value !== "object" || value === null) return null;
   if (value.kind === "dict") return value.pairs;
@@ -48,11 +47,11 @@ export function pairsOf(value: PickleValue | undefined): readonly [PickleValue, 
   return isCall(value) && isDict ? value.pairs : null;
 }
 
-/** `torch.Size` and plain tuples alike. Faults: MALFORMED when there is anything but whole numbers in it. */
+/** Reads a shape from `torch.Size` or a plain tuple. @throws Fault MALFORMED unless it holds whole numbers only */
 export function shapeOf(value: PickleValue | undefined, what: string): number[] {
   const of = value !== undefined && calleeOf(value) === "torch.Size" && isCall(value) ? itemsOf(value.args)[0] : value;
   if (typeof of !== "object" || of === null || of.kind !== "tuple") throw malformed(`${what} is no tuple of numbers`);
-  // Before its numbers are read: the same long tuple may belong to thousands of tensors.
+  // Checked before the numbers are read, because thousands of tensors may share one long tuple.
   if (of.items.length > INSPECT_LIMITS.dimensions) throw malformed(`${what} has ${of.items.length} dimensions`);
   return of.items.map((length) => {
     if (typeof length !== "number") throw malformed(`${what} holds something that is no number`);
@@ -60,15 +59,15 @@ export function shapeOf(value: PickleValue | undefined, what: string): number[] 
   });
 }
 
-/** `torch.float32` and the like. */
+/** Returns the type of a global such as `torch.float32`, or null. */
 export function torchDtypeOf(value: PickleValue | undefined): string | null {
   if (typeof value !== "object" || value === null || value.kind !== "global") return null;
   return value.name.startsWith("torch.") ? dtypeOfTorch(value.name.slice("torch.".length)) : null;
 }
 
 /**
- * Every tensor below a value, named by the way to it: keys and positions with dots between.
- * Faults: MALFORMED for a tensor that contradicts itself, TOO_MUCH_INSIDE.
+ * Adds every tensor below a value, named by its path: keys and positions joined by dots.
+ * @throws Fault MALFORMED for an inconsistent tensor, TOO_MUCH_INSIDE
  */
 export function collectTensors(value: PickleValue, found: Found, storedAt: Walk["storedAt"]): void {
   const walk: Walk = { found, storedAt, nodes: 0, opaque: new Set() };
@@ -104,7 +103,7 @@ function walkValue(walk: Walk, at: { value: PickleValue; path: string; depth: nu
     walk.opaque.add(name === "" ? "something without a name" : name);
 }
 
-/** Describe numbers and switches, never tensors. */
+/** Callables that describe numbers and flags, never tensors. */
 const HARMLESS: ReadonlySet<string> = new Set(["torch.Size", "torch.device", "torch.serialization._get_layout"]);
 
 const keyText = (key: PickleValue): string | null =>
@@ -118,10 +117,10 @@ const WRAPPERS: ReadonlySet<string> = new Set([
 ]);
 const PLAIN = /^torch\._utils\._rebuild_(tensor|tensor_v2|tensor_v3|qtensor)$/;
 
-/** Whether the value was a tensor (then it is noted). */
+/** Adds the value if it is a tensor, and returns whether it is. */
 function addIfTensor(walk: Walk, at: { value: PickleCall; path: string; depth: number }): boolean {
   const { value, path, depth } = at;
-  // What it is made from may be itself.
+  // The description may contain itself.
   if (++walk.nodes > MOST_NODES) throw tooMuch("the same things are named in it again and again");
   if (depth > MOST_DEPTH) throw malformed("a tensor is made of a tensor, again and again");
   const name = calleeOf(value);
@@ -135,7 +134,7 @@ function addIfTensor(walk: Walk, at: { value: PickleCall; path: string; depth: n
     return true;
   }
   if (name === "torch._tensor._rebuild_from_type_v2") {
-    // A tensor of a subclass: what it is made from, by the function that would have made it.
+    // A tensor subclass: continue with the function and arguments that would have built the base tensor.
     const [of = null, , inner = null] = args;
     const made: PickleCall = { kind: "call", of, args: inner, items: [], pairs: [], state: null };
     if (!addIfTensor(walk, { value: made, path, depth: depth + 1 })) walk.opaque.add(calleeOf(made));
@@ -163,7 +162,7 @@ interface Storage {
   elements: number;
 }
 
-/** `("storage", class, key, location, count)`, as `persistent_id` writes it. */
+/** Reads the id that `persistent_id` writes: `("storage", class, key, location, count)`. */
 function storageOf(value: PickleValue | undefined): Storage {
   const id = typeof value === "object" && value !== null && value.kind === "persistent" ? itemsOf(value.id) : [];
   const [tag, type, key, , count] = id;
@@ -210,7 +209,7 @@ function strided(walk: Walk, at: { args: readonly PickleValue[]; path: string; i
     return fits;
   });
   const offset = stored?.offset == null || !isPacked ? null : stored.offset + (bytesOf(dtype, first) ?? 0);
-  // The checksum is of the whole storage: it speaks for a tensor that is all of it.
+  // The checksum covers the whole storage, so it applies only to a tensor that fills the storage.
   const crc32 = stored !== null && isPacked && first === 0 && sizeBytes === stored.sizeBytes ? stored.crc32 : null;
   return { dtype, shape, sizeBytes, offset, crc32 };
 }
@@ -219,7 +218,7 @@ function addStrided(walk: Walk, at: { args: readonly PickleValue[]; path: string
   addTensor(walk.found, { name: at.path, ...strided(walk, at) });
 }
 
-/** Of a sparse tensor the shape is that of the whole, the bytes are those of its places and values. */
+/** Adds a sparse tensor with the shape of the whole, and the bytes of its indices and values. */
 function addSparse(walk: Walk, at: { data: readonly PickleValue[]; path: string }): void {
   const { data, path } = at;
   if (data.length > MOST_SPARSE_PARTS) throw malformed("a sparse tensor has more parts than there are");
@@ -237,7 +236,7 @@ function addSparse(walk: Walk, at: { data: readonly PickleValue[]; path: string 
   addTensor(walk.found, { name: path, dtype: values.dtype, shape, sizeBytes, offset: null });
 }
 
-/** What a checkpoint says of itself beside its tensors: numbers, texts and switches of its outermost dictionary. */
+/** Adds the checkpoint's own facts: numbers, texts and flags of its outermost dictionary. */
 export function describeTop(value: PickleValue, found: Found): void {
   for (const [key, item] of pairsOf(value) ?? []) {
     if (typeof key !== "string") continue;

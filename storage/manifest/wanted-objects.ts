@@ -2,14 +2,14 @@ import type { StoredExtent, StoredManifest } from "#protocol/checkpoint/adopted.
 import { Fault } from "#protocol/faults/fault.ts";
 import { storedBytes } from "#protocol/checkpoint/packing.ts";
 
-/** Size and ETag that an object has to have, as a manifest names it. */
+/** Size and ETag that a manifest requires of an object. */
 interface WantedObject {
   sizeBytes: number;
   etag: string;
 }
 export type WantedObjects = Map<string, WantedObject>;
 
-/** Lets others have a turn while many rows are compared. */
+/** Yields to the event loop during long comparisons. */
 export interface Pauses {
   isDue(): boolean;
   take(): Promise<void>;
@@ -18,9 +18,9 @@ export interface Pauses {
 const refuse = (detail: string): Fault => new Fault("BAD_INPUT", { op: "commit", subject: "manifest", detail });
 
 /**
- * The objects of a manifest, by key. Many files may lie in one object, so what they claim of it is compared: every byte of
- * it belongs to one file and to no other, and all of them name the same ETag. Whether the object has that size, the bucket tells.
- * Compares them in slices.
+ * Returns the objects of a manifest by key. Several files may share an object, so their extents are compared: every byte
+ * belongs to exactly one file, and all extents name the same ETag. The real sizes are compared with the bucket later
+ * (`takeListed`). Works in slices, with `pauses` between them.
  * @throws Fault BAD_INPUT
  */
 export async function wantedObjects({ files }: Pick<StoredManifest, "files">, pauses: Pauses): Promise<WantedObjects> {
@@ -44,7 +44,7 @@ export async function wantedObjects({ files }: Pick<StoredManifest, "files">, pa
 function objectOf(key: string, extents: readonly StoredExtent[]): WantedObject {
   const etag = extents[0]?.etag ?? "";
   if (extents.some((other) => other.etag !== etag)) throw refuse(`${key} is named with two ETags`);
-  // Of 50,000 objects nearly all are one file's: nothing is sorted for them.
+  // Nearly every object holds one file only, so no sort is needed.
   const [first] = extents;
   const pieces =
     extents.length === 1 && first !== undefined
@@ -62,8 +62,8 @@ function objectOf(key: string, extents: readonly StoredExtent[]): WantedObject {
 const bare = (etag: string): string => etag.replace(/^W\//, "").replace(/^"|"$/g, "");
 
 /**
- * Compares one listed object with what the manifest says of it, and takes it out of `wanted`. Objects that nobody names do not
- * matter. `hasStableEtags`: whether the store's ETags can be compared.
+ * Compares one listed object with the manifest and removes it from `wanted`. Objects outside the manifest are ignored.
+ * `hasStableEtags`: whether the store's ETags can be compared.
  * @throws Fault SIZE_MISMATCH, OBJECT_CHANGED
  */
 export function takeListed(
@@ -83,7 +83,7 @@ export function takeListed(
   wanted.delete(found.key);
 }
 
-/** @throws Fault NO_SUCH_KEY: an object that is named was not listed */
+/** Asserts that every object of the manifest was listed. @throws Fault NO_SUCH_KEY */
 export function assertAllListed(wanted: WantedObjects): void {
   const missing = wanted.keys().next();
   if (missing.done !== true) throw new Fault("NO_SUCH_KEY", { op: "commit", subject: missing.value });

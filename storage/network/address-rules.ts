@@ -1,12 +1,11 @@
 import { BlockList, isIP } from "node:net";
 
 /**
- * Which addresses a store may have. An endpoint is text that somebody entered, or that a hub sent: it must not lead to the
- * metadata service of the cloud a program runs in (never), nor into its private network (only where its operator said so).
- * Pure.
+ * Decides which addresses a store may have. An endpoint is text that a person entered or a hub sent. It must never lead
+ * to a cloud's metadata service, and into a private network only where the operator allows it. Pure.
  */
 
-/** `never` whatever is allowed; `inside`: private, shared or reserved; `public`: everything else. */
+/** `never`: refused always. `inside`: private, shared or reserved. `public`: everything else. */
 export type AddressClass = "never" | "inside" | "public";
 
 type Row = readonly [network: string, prefix: number, family: "ipv4" | "ipv6"];
@@ -15,7 +14,7 @@ interface Networks {
   check(address: string, family: Row[2]): boolean;
 }
 
-/** Made when it is first asked: most commands ask none, and a program's start cannot be kept with one in it. */
+/** Builds the list on first use. Most commands need none, and a startup snapshot cannot contain a `BlockList`. */
 const networksOf = (rows: readonly Row[]): Networks => {
   let list: BlockList | null = null;
   const make = (): BlockList => {
@@ -26,7 +25,7 @@ const networksOf = (rows: readonly Row[]): Networks => {
   return { check: (address, family) => (list ??= make()).check(address, family) };
 };
 
-/** Metadata services, link-local, multicast, and what is no address of anything. */
+/** Metadata services, link-local, multicast and unspecified addresses. */
 const never = networksOf([
   ["0.0.0.0", 8, "ipv4"],
   ["169.254.0.0", 16, "ipv4"],
@@ -42,7 +41,7 @@ const never = networksOf([
   ["fd20:ce::254", 128, "ipv6"],
 ]);
 
-/** The IANA registries of special-purpose addresses (RFC 6890 and its successors), less what is never allowed. */
+/** The IANA registries of special-purpose addresses (RFC 6890 and its successors), except those in `never`. */
 const inside = networksOf([
   ["10.0.0.0", 8, "ipv4"],
   ["100.64.0.0", 10, "ipv4"],
@@ -64,7 +63,7 @@ const inside = networksOf([
   ["fec0::", 10, "ipv6"],
 ]);
 
-/** IPv6 addresses with an IPv4 one inside (mapped, compatible, translated, 6to4), and the group it starts at. */
+/** IPv6 ranges that embed an IPv4 address (mapped, compatible, translated, 6to4), and the 16-bit group at which it starts. */
 const carriers: readonly (readonly [list: Networks, group: number])[] = [
   [networksOf([["2002::", 16, "ipv6"]]), 1],
   [
@@ -78,7 +77,7 @@ const carriers: readonly (readonly [list: Networks, group: number])[] = [
   ],
 ];
 
-/** The eight groups of an IPv6 address, however it is written. */
+/** Returns the eight groups of an IPv6 address in any notation. */
 export function groupsOf(address: string): number[] {
   const [start = "", end] = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::", 2);
   const read = (text: string | undefined): number[] =>
@@ -94,7 +93,7 @@ function innerIpv4(address: string): string | null {
   return [high >> 8, high & 255, low >> 8, low & 255].join(".");
 }
 
-/** Where an IP address leads; what is none is `never`. An IPv6 address counts as the IPv4 one it carries. */
+/** Returns the class of an address; text that is no IP address is `never`. An embedded IPv4 address decides for an IPv6 one. */
 export function classOf(address: string): AddressClass {
   const bare = address.split("%", 1)[0] ?? "";
   const family = isIP(bare);

@@ -6,18 +6,17 @@ import type { StoreTrust } from "#protocol/wire/store-trust.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 
 /**
- * A `fetch` whose connections are made with a lookup of ours, which the built-in one cannot be given. Follows no redirect,
- * waits and reads only up to its limits. For small requests of a known form: a URL as text, headers
- * as an object, a body of text or bytes.
+ * A `fetch` that resolves host names with a given lookup, which the built-in one cannot do. It follows no redirect and
+ * limits time and size. For small requests only: the URL as text, headers as an object, a body of text or bytes.
  */
 
 export interface AgentFetchOptions {
   lookup: LookupFunction;
   /** See `Reaching`. */
   trust?: StoreTrust | null | undefined;
-  /** Longest time until connected, and then from the last byte sent to the last one received. */
+  /** Longest time until connected, and then from the last byte sent to the last byte received. */
   answerMs: number;
-  /** What is longer is cut off with Fault UNEXPECTED_ANSWER. */
+  /** A longer answer is rejected with Fault UNEXPECTED_ANSWER. */
   mostAnswerBytes: number;
 }
 
@@ -38,7 +37,7 @@ async function read(message: IncomingMessage, most: number): Promise<Response> {
   return new Response(isEmpty ? null : bytes, init);
 }
 
-/** The answer is read as a whole before it is given back. Rejects with a Fault or an error of the network. */
+/** Returns a `fetch` that buffers the whole answer before it resolves. It rejects with a Fault or a network error. */
 export function createAgentFetch(options: AgentFetchOptions): typeof globalThis.fetch {
   const { answerMs, mostAnswerBytes } = options;
   const agents = createAgents({ keepAlive: false }, options);

@@ -11,11 +11,11 @@ import { connectProxy, openTunnel, readyEventOf, tunnelFault } from "./tunnel.ts
 import { pinnedIdentity } from "./pin.ts";
 import { authorizationOf, type Proxy } from "./proxy.ts";
 
-/** How the clients of `node:http` reach one kind of destination. */
+/** How clients of `node:http` connect to one kind of destination. */
 export interface Reaching {
-  /** How names become addresses where that must be checked. Behind a proxy a name that it refuses is refused too. */
+  /** Resolves and checks host names. Behind a proxy, a name that the lookup refuses is refused too. */
   lookup?: LookupFunction | undefined;
-  /** What is asked of a store's certificate; null: what is asked of any store's. Left out: it is no store. */
+  /** Trust settings of a store's certificate; null: the usual ones of stores. Left out: the destination is no store. */
   trust?: StoreTrust | null | undefined;
 }
 
@@ -32,7 +32,7 @@ const destinationOf = ({ host, port }: Asked, usual: number): Destination => ({
   port: Number(port ?? usual),
 });
 
-/** A name that this machine can look up must not lead where it may not; one that it cannot is the proxy's to resolve. */
+/** Rejects a host that resolves to a forbidden address. Names that this machine cannot resolve are left to the proxy. */
 async function refuseWhere(lookup: LookupFunction | undefined, host: string): Promise<void> {
   if (lookup === undefined || isIP(host) !== 0) return;
   await new Promise<void>((resolve, reject) => {
@@ -43,14 +43,14 @@ async function refuseWhere(lookup: LookupFunction | undefined, host: string): Pr
   });
 }
 
-/** Tells an agent when a connection stands, or why it does not. */
+/** Reports the opened connection, or the error, to an agent's callback. */
 async function tell(done: Done, open: () => Promise<Duplex>): Promise<void> {
   const opened = await open().then(
     (socket) => ({ socket }),
     (error: unknown) => ({ error }),
   );
   if ("socket" in opened) done(null, opened.socket);
-  // The type asks for a socket, which nobody looks at beside an error.
+  // The callback's type requires a socket, but the agent ignores it beside an error.
   else (done as (error: unknown) => void)(opened.error);
 }
 
@@ -59,7 +59,7 @@ const connectInside = (options: object): Socket =>
 
 type Connect = (options: Asked, done: Done) => Duplex | null | undefined;
 
-/** Agents are changed one by one and not by a class of ours: in the worker's one file the classes of Node are loaded when they are used. */
+/** Patches an agent instance instead of subclassing: the bundled worker loads Node's classes only when they are used. */
 function routeTls(agent: TlsAgent, { lookup }: Reaching): TlsAgent {
   const direct: Connect = agent.createConnection.bind(agent);
   const connect: Connect = (options, done) => {
@@ -75,7 +75,7 @@ function routeTls(agent: TlsAgent, { lookup }: Reaching): TlsAgent {
   return Object.assign(agent, { createConnection: connect });
 }
 
-/** Plain http goes through an HTTP proxy as a whole request: most proxies connect to port 443 only. */
+/** Routes plain HTTP. An HTTP proxy gets requests with absolute URLs, because most proxies allow CONNECT to port 443 only. */
 function routePlain(agent: PlainAgent, { lookup }: Reaching): PlainAgent {
   const direct: Connect = agent.createConnection.bind(agent);
   const connect: Connect = (options, done) => {
@@ -88,7 +88,7 @@ function routePlain(agent: PlainAgent, { lookup }: Reaching): PlainAgent {
     });
     return undefined;
   };
-  // Not in the types of Node; every client calls it with a request that has sent nothing yet.
+  // `addRequest` is missing in Node's types. Clients call it before any byte of the request is sent.
   const add = (Reflect.get(agent, "addRequest") as (request: ClientRequest, options: Asked) => void).bind(agent);
   const addRequest = (request: ClientRequest, options: Asked) => {
     const to = destinationOf(options, 80);
@@ -116,7 +116,7 @@ const connected = (proxy: Proxy): Promise<Socket> =>
     socket.once("error", failed).once(readyEventOf(proxy), () => resolve(socket.off("error", failed)));
   });
 
-/** The two agents of one client. Direct connections are made as the options say. */
+/** Returns the two agents of one client. Direct connections are made with `options`. */
 export function createAgents(
   options: AgentOptions,
   reaching: Reaching = {},

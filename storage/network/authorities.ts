@@ -2,30 +2,30 @@ import { readFileSync } from "node:fs";
 import { Fault } from "#protocol/faults/fault.ts";
 
 /**
- * Which certificate authorities are trusted, and by whose word. Read when the first TLS connection is made: a command that makes none
- * does not wait for it.
+ * The trusted certificate authorities and their sources. Files are read at the first TLS connection, so commands without
+ * one do not wait for them.
  */
 export interface Authorities {
-  /** Makes Node's own clients trust them. Cheap when nothing was set, and after the first time. */
+  /** Makes Node's own clients trust these authorities. Cheap when none are set, and after the first call. */
   prepare(): void;
-  /** For a store with authorities of its own, PEM (null: none); undefined: those that `prepare` sets. */
+  /** Returns the PEM certificates that a store's connections trust, with `own` added. Undefined: those that `prepare` sets. */
   forStore(own: string | null): string | undefined;
-  /** Where authorities beside the built-in ones come from, as people know it: `--ca /etc/corp.pem`. */
+  /** Sources of authorities beside the built-in ones, as users know them: `--ca /etc/corp.pem`. */
   readonly sources: readonly string[];
 }
 
 export interface AuthoritySettings {
-  /** Files trusted beside the others, and the flag or variable that names them. */
+  /** Additional files, each with the flag or variable that names it. */
   given: readonly { file: string; source: string }[];
   env: Readonly<Record<string, string | undefined>>;
 }
 
 const BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
 
-/** The certificates in a PEM text, one each. */
+/** Returns the certificates in a PEM text, one text each. */
 export const certificatesIn = (pem: string): string[] => pem.match(BLOCK) ?? [];
 
-/** @throws Fault BAD_INPUT when the file cannot be read or holds no certificate */
+/** Reads the certificates of a file. @throws Fault BAD_INPUT when it is unreadable or has no certificate */
 function readCertificates({ file, source }: { file: string; source: string }): string[] {
   const refuse = (detail: string, cause?: unknown) =>
     new Fault("BAD_INPUT", { op: "usage", subject: source, detail, cause });
@@ -41,8 +41,9 @@ function readCertificates({ file, source }: { file: string; source: string }): s
 }
 
 /**
- * `SSL_CERT_FILE` takes the place of the built-in authorities, as in OpenSSL, curl and Go. `AWS_CA_BUNDLE` does the same for stores alone,
- * as in the AWS tools. `NODE_EXTRA_CA_CERTS`, which Node reads itself, and the given files are trusted beside them.
+ * Reads the settings. `SSL_CERT_FILE` replaces the built-in authorities, as in OpenSSL, curl and Go. `AWS_CA_BUNDLE`
+ * replaces them for stores only, as in the AWS tools. `NODE_EXTRA_CA_CERTS`, which Node reads itself, and the given files
+ * are added to them.
  */
 export function readAuthorities({ given, env }: AuthoritySettings): Authorities {
   const named = (source: string) => {

@@ -6,8 +6,8 @@ import type { Destination } from "./no-proxy.ts";
 import { type Agents, beginRequest, endRequest, headOf } from "./request.ts";
 
 /**
- * `fetch` as this process reaches others: Node's own where no proxy leads there, else the same over `node:http`, which can be given
- * the proxy. For requests with a URL as text, plain headers, and a body of text or bytes. Answers are streamed.
+ * Fetches with this process's proxy and authorities: with Node's own `fetch` or, behind a proxy, over `node:http`, which
+ * can use one. For requests with a URL as text, plain headers, and a body of text or bytes. Answers are streamed.
  */
 export const networkFetch: typeof globalThis.fetch = (input, init = {}) => {
   const url = new URL(input instanceof Request ? input.url : input);
@@ -17,7 +17,7 @@ export const networkFetch: typeof globalThis.fetch = (input, init = {}) => {
   return proxy === null ? fetch(input, init) : fetchOver(url, init, sharedAgents());
 };
 
-/** As `networkFetch`, for a store with authorities or a pin of its own. */
+/** Returns `networkFetch`, or a fetch with the store's own authorities or pin where it has some. */
 export function storeFetch(reaching: Reaching): typeof globalThis.fetch {
   const trust = reaching.trust ?? null;
   if (network().authorities.forStore(trust?.ca ?? null) === undefined && (trust?.pin ?? null) === null)

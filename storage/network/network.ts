@@ -2,12 +2,11 @@ import { readAuthorities, type Authorities } from "./authorities.ts";
 import { readProxies, type ProxyFor } from "./proxy.ts";
 
 /**
- * How this process reaches others: the one place that says which proxy leads to a destination and which authorities are trusted.
- * Set once at the start of a process, from its flags and environment. Every client asks here when it connects, so that none of them
- * can forget to.
+ * Proxy and certificate settings of this process, set once at start from flags and environment. Every client reads them
+ * here when it connects.
  */
 export interface Network {
-  /** Null: no proxy was named at all. */
+  /** Null: no proxy is configured. */
   proxyFor: ProxyFor | null;
   authorities: Authorities;
 }
@@ -20,16 +19,16 @@ export interface NetworkSettings {
 }
 
 const DIRECT: Network = { proxyFor: null, authorities: readAuthorities({ given: [], env: {} }) };
-/** Of the process and not of this module: the worker's one file carries parts that have a copy of it. */
+/** A property of the process, not of this module: the bundled worker contains several copies of the module. */
 const PLACE = Symbol.for("tidemark.network");
 
-/** @throws Fault BAD_INPUT naming the flag or variable that cannot be read */
+/** Reads the settings. @throws Fault BAD_INPUT naming the flag or variable that cannot be read */
 export const readNetwork = ({ env, proxy, noProxy, authorities = [] }: NetworkSettings): Network => ({
   proxyFor: readProxies({ given: proxy, noProxy, env }),
   authorities: readAuthorities({ given: authorities, env }),
 });
 
-/** From now on. Left out: as a process that was told nothing. */
+/** Replaces the settings for later connections. Left out: no proxy and default authorities. */
 export function setNetwork(network: Network = DIRECT): void {
   Reflect.set(globalThis, PLACE, network);
 }

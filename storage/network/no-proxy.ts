@@ -1,19 +1,19 @@
 import { BlockList, isIP } from "node:net";
 import { classOf } from "./address-rules.ts";
 
-/** Where a request goes, as `NO_PROXY` sees it. */
+/** Destination of a request, as `NO_PROXY` rules match it. */
 export interface Destination {
   /** A name or an address, without the brackets of an IPv6 address. */
   host: string;
   port: number;
 }
 
-/** Whether a request goes to its destination without a proxy. */
+/** Returns whether a request goes to its destination without a proxy. */
 export type IsDirect = (destination: Destination) => boolean;
 
 /**
- * Sends loopback through the proxy too, as in Chromium's bypass rules. Loopback is direct without it, because a proxy on another
- * machine has another loopback.
+ * `NO_PROXY` entry, known from Chromium's bypass rules, that sends loopback through the proxy too. Loopback is direct by
+ * default, because it would mean the proxy's own machine.
  */
 const NOT_LOOPBACK = "<-loopback>";
 const ENTRY = /^(?:\[(?<bracketed>[^\]]+)\]|(?<plain>[^:]+|[^:]*(?::[^:]*){2,}))(?::(?<port>\d{1,5}))?$/;
@@ -24,10 +24,10 @@ interface Rule {
   port: number | null;
 }
 
-/** Lower case, without the dot that ends an absolute name. */
+/** Returns the name in lower case, without the final dot of an absolute name. */
 const plainName = (name: string): string => name.toLowerCase().replace(/\.$/, "");
 
-/** 127.0.0.1 where an address is written as ::ffff:127.0.0.1. */
+/** Returns the IPv4 address (127.0.0.1) of an IPv4-mapped one (::ffff:127.0.0.1); other hosts unchanged. */
 const withoutMapping = (host: string): string => {
   const inside = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(host)?.[1];
   return inside !== undefined && isIP(inside) === 4 ? inside : host;
@@ -44,7 +44,7 @@ function subnet(address: string, bits: string): Rule["matches"] | null {
   return (host) => isIP(host) !== 0 && list.check(host, typeOf(host));
 }
 
-/** Names match themselves and everything below, with or without a leading dot or `*.`. */
+/** Returns a rule for a name and everything below it, with or without a leading dot or `*.`. */
 function nameRule(entry: string): Rule["matches"] {
   const name = plainName(entry.replace(/^\*?\./, ""));
   return (host) => host === name || (isIP(host) === 0 && host.endsWith(`.${name}`));
@@ -56,7 +56,7 @@ function addressRule(address: string): Rule["matches"] {
   return (host) => isIP(host) !== 0 && list.check(host, typeOf(host));
 }
 
-/** Null for an entry that cannot be read: it then matches nothing, as in curl and Go. */
+/** Returns the rule of an entry. Null for an unreadable entry, which matches nothing, as in curl and Go. */
 function ruleOf(entry: string): Rule | null {
   const [network = "", bits] = entry.split("/");
   if (bits !== undefined) {
@@ -77,7 +77,7 @@ const isLoopback = (host: string): boolean =>
   host.endsWith(".localhost") ||
   (isIP(host) === 4 && host.startsWith("127.")) ||
   host === "::1";
-/** Never through a proxy: these addresses mean something else on each machine, and metadata services give out keys. */
+/** Returns whether a host must never use a proxy: link-local addresses differ per machine, metadata services issue secrets. */
 const isLinkLocal = (host: string): boolean =>
   isIP(host) === 0 ? METADATA_NAMES.has(host) : classOf(host) === "never";
 

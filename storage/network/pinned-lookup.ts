@@ -3,22 +3,21 @@ import { isIP, type LookupFunction } from "node:net";
 import { Fault } from "#protocol/faults/fault.ts";
 
 /**
- * Connections go to the very addresses that were checked. A name that is checked first and looked up again by whoever
- * connects may answer differently the second time (DNS rebinding); here the check stands inside the one lookup that the
- * connection itself is made with, so there is no second time.
+ * Checks addresses inside the lookup of the connection itself. A name that is checked first and resolved again for the
+ * connection may resolve differently the second time (DNS rebinding). Here no second lookup happens.
  */
 
-/** Every address of a name. */
+/** Returns every address of a name. */
 export type Resolve = (host: string) => Promise<readonly string[]>;
 
 export const resolveAll: Resolve = async (host) => (await lookup(host, { all: true })).map(({ address }) => address);
 
-/** Why a connection to an address is refused, or null. */
+/** Returns why a connection to an address is refused, or null. */
 export type WhyRefused = (address: string) => string | null;
 
 /**
- * For `net.connect`, `tls.connect` and the agents of `node:http`. One refused address refuses the name: with Fault
- * ENDPOINT_REFUSED, whose reason is for the log alone. Not asked for a host that is an address already; see `pinHost`.
+ * Returns a lookup for `net.connect`, `tls.connect` and agents of `node:http`. One refused address refuses the name, with
+ * Fault ENDPOINT_REFUSED, whose cause is for the log only. Node skips the lookup for IP addresses; see `pinHost`.
  */
 export function pinnedLookup(whyRefused: WhyRefused, resolve: Resolve = resolveAll): LookupFunction {
   return (host, options, callback) => {
@@ -40,8 +39,8 @@ export function pinnedLookup(whyRefused: WhyRefused, resolve: Resolve = resolveA
 }
 
 /**
- * What to connect to. An address given as such never meets a lookup, so one that is refused is replaced by a name that
- * only this lookup answers, with that address: it fails as a name would.
+ * Returns the host to connect to and its lookup. Node skips the lookup for an IP address. A refused one is therefore
+ * replaced by a placeholder name whose lookup returns that address and fails, as a refused name would.
  */
 export function pinHost(host: string, whyRefused: WhyRefused): { host: string; lookup: LookupFunction } {
   if (isIP(host) === 0 || whyRefused(host) === null) return { host, lookup: pinnedLookup(whyRefused) };

@@ -5,15 +5,16 @@ import type { Destination } from "./no-proxy.ts";
 import { authorizationOf, type Proxy } from "./proxy.ts";
 
 /**
- * What is said to a proxy until its connection leads to the destination: HTTP CONNECT (RFC 9110) or SOCKS5 (RFC 1928, 1929).
- * Pure: bytes in, bytes out. Both sides speak in turn, so bytes beyond the proxy's last answer are an error.
+ * The exchange with a proxy until its connection reaches the destination: HTTP CONNECT (RFC 9110) or SOCKS5 (RFC 1928,
+ * 1929). Does no I/O. The sides take turns, so bytes after the proxy's last answer are an error.
  */
 export interface ProxyHandshake {
-  /** The first bytes to send. */
+  /** Returns the first bytes to send. */
   begin(): Buffer;
   /**
-   * Takes what came. A Buffer is to be sent next; "more": the answer is not whole yet; "done": the connection leads there.
-   * @throws Fault PROXY_LOGIN, PROXY_REFUSED, PROXY_FAILED; nothing of the login is in it
+   * Takes received bytes. Returns a Buffer to send next, "more" while the answer is incomplete, "done" when the
+   * connection is open.
+   * @throws Fault PROXY_LOGIN, PROXY_REFUSED, PROXY_FAILED, without any part of the credentials
    */
   take(bytes: Buffer): Buffer | "more" | "done";
 }
@@ -26,7 +27,7 @@ export const proxyHandshake = (proxy: Proxy, to: Destination): ProxyHandshake =>
 
 const authority = ({ host, port }: Destination): string => `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
 
-/** What a failed answer of a proxy to CONNECT, or to a whole request, means. */
+/** Returns the Fault of a failed answer of a proxy to CONNECT or to a forwarded request. */
 export function proxyFault(proxy: Proxy, status: number): Fault {
   const detail = `${proxy.shown} answered HTTP ${status}`;
   if (status === 407) return new Fault("PROXY_LOGIN", { status, detail });
@@ -63,7 +64,7 @@ function httpConnect(proxy: Proxy, to: Destination): ProxyHandshake {
 
 const NO_LOGIN = 0;
 const LOGIN = 2;
-/** RFC 1928, 6: what went wrong, and whether the proxy's own rules or login are the reason. */
+/** RFC 1928, section 6: the error's text, and whether a rule or limit of the proxy causes it. */
 const REPLIES: readonly (readonly [says: string, isRule: boolean])[] = [
   ["succeeded", false],
   ["reports a general failure", false],
@@ -81,7 +82,7 @@ function socks5(proxy: Proxy, to: Destination): ProxyHandshake {
   let state: "greeting" | "login" | "connecting" = "greeting";
   let held = Buffer.alloc(0);
   const failed = (detail: string) => new Fault("PROXY_FAILED", { detail: `${shown} ${detail}` });
-  /** Takes exactly what was answered: nothing may follow it. */
+  /** Returns whether the answer of this length is complete. Throws when bytes follow it. */
   const whole = (length: number): boolean => {
     if (held.length > length) throw failed("sent bytes that nobody asked for");
     return held.length === length;

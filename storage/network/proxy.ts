@@ -1,36 +1,36 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import { readNoProxy, type Destination, type IsDirect } from "./no-proxy.ts";
 
-/** A proxy as a request uses it. */
+/** A proxy as requests use it. */
 export interface Proxy {
   kind: "http" | "https" | "socks5";
   host: string;
   port: number;
-  /** Percent-decoded; null where its URL has none. */
+  /** Percent-decoded credentials; null when its URL has none. */
   login: { user: string; password: string } | null;
-  /** Scheme, host and port. Never with the login: this is what people and logs see. */
+  /** Scheme, host and port, without credentials, for messages and logs. */
   shown: string;
 }
 
-/** Which proxy leads to a destination; null: none. */
+/** Returns the proxy for a destination; null: connect directly. */
 export type ProxyFor = (destination: Destination & { isTls: boolean }) => Proxy | null;
 
 const KINDS: Readonly<Record<string, { kind: Proxy["kind"]; port: number }>> = {
   "http:": { kind: "http", port: 80 },
   "https:": { kind: "https", port: 443 },
-  // Names are resolved by the proxy either way: where only a proxy leads out, the resolver of this machine often knows none.
+  // With every SOCKS scheme the proxy resolves names: behind a mandatory proxy, this machine often cannot.
   "socks5:": { kind: "socks5", port: 1080 },
   "socks5h:": { kind: "socks5", port: 1080 },
   "socks:": { kind: "socks5", port: 1080 },
 };
 
-/** @throws Fault BAD_INPUT naming `source`; the value is not in it, because it may hold a password */
+/** Parses a proxy URL. @throws Fault BAD_INPUT naming `source` only, because the value may hold a password */
 export function readProxy(text: string, source: string): Proxy {
   const refuse = (detail: string): never => {
     throw new Fault("BAD_INPUT", { op: "usage", subject: source, detail });
   };
   const whole = /^[a-z][a-z\d+.-]*:\/\//i.test(text) ? text : `http://${text}`;
-  // A scheme that the parser knows has its usual port taken out; one that it does not know keeps every port.
+  // The URL parser drops the default port of schemes that it knows and keeps every port of the others.
   if (!URL.canParse(whole)) return refuse("it is no address of a proxy, such as http://proxy.example.com:3128");
   const url = new URL(whole);
   const known = KINDS[url.protocol];
@@ -57,16 +57,16 @@ function loginOf(url: URL, refuse: (detail: string) => never): Proxy["login"] {
   }
 }
 
-/** Where proxies are told of. */
+/** Sources of the proxy settings. */
 export interface ProxySettings {
-  /** Goes before all variables, for every destination. */
+  /** From a flag; overrides all variables, for every destination. */
   given?: { text: string; source: string } | undefined;
-  /** Goes before `NO_PROXY`. */
+  /** Overrides `NO_PROXY`. */
   noProxy?: string | undefined;
   env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Lower case wins, as in curl. An empty variable is one that is not set. */
+/** Reads a variable. Lower case takes precedence, as in curl; an empty variable counts as unset. */
 function variable(env: ProxySettings["env"], name: string): { text: string; source: string } | null {
   for (const source of [name.toLowerCase(), name]) {
     const text = env[source]?.trim() ?? "";
@@ -76,7 +76,7 @@ function variable(env: ProxySettings["env"], name: string): { text: string; sour
 }
 
 /**
- * Reads the proxy settings once, so that no connection pays for it; null when no proxy is set.
+ * Reads the proxy settings once, so that connections need not parse them. Null when no proxy is set.
  * @throws Fault BAD_INPUT naming the flag or variable that cannot be read
  */
 export function readProxies({ given, noProxy, env }: ProxySettings): ProxyFor | null {
@@ -93,6 +93,6 @@ export function readProxies({ given, noProxy, env }: ProxySettings): ProxyFor | 
   };
 }
 
-/** Value of `Proxy-Authorization`, or null. */
+/** Returns the value of `Proxy-Authorization`, or null. */
 export const authorizationOf = ({ login }: Proxy): string | null =>
   login === null ? null : `Basic ${Buffer.from(`${login.user}:${login.password}`).toString("base64")}`;

@@ -3,10 +3,10 @@ import { request as requestOverTls } from "node:https";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { createAgents } from "./agents.ts";
 
-/** The two halves of a `fetch` over `node:http`, whose connections are made by agents. */
+/** The agents that connect requests. This module has the two halves of a `fetch` over `node:http`. */
 export type Agents = ReturnType<typeof createAgents>;
 
-/** Begins a request with plain headers; the body is still to be given. */
+/** Starts a request with plain headers; `endRequest` gives it its body. */
 export function beginRequest(url: URL, init: RequestInit, { httpAgent, httpsAgent }: Agents): ClientRequest {
   const { signal } = init;
   const isTls = url.protocol === "https:";
@@ -18,7 +18,7 @@ export function beginRequest(url: URL, init: RequestInit, { httpAgent, httpsAgen
   });
 }
 
-/** Gives a request its body, of text or bytes, and ends it. */
+/** Sends the body, of text or bytes, and ends the request. */
 export const endRequest = (sent: ClientRequest, { body }: RequestInit): void =>
   void sent.end(typeof body === "string" || body instanceof Uint8Array ? body : undefined);
 

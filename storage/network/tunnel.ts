@@ -5,15 +5,15 @@ import type { Destination } from "./no-proxy.ts";
 import { proxyHandshake } from "./proxy-handshake.ts";
 import type { Proxy } from "./proxy.ts";
 
-/** A connection that is being made to a destination, through a proxy. */
+/** A connection through a proxy that is being opened. */
 export interface Tunnel {
-  /** To the proxy. Destroying it ends the attempt. */
+  /** The socket to the proxy. Destroying it ends the attempt. */
   socket: Socket;
-  /** The same socket when its bytes reach the destination. Rejects with PROXY_LOGIN, PROXY_REFUSED, PROXY_FAILED. */
+  /** Resolves with `socket` once its bytes reach the destination. Rejects with PROXY_LOGIN, PROXY_REFUSED or PROXY_FAILED. */
   open: Promise<Socket>;
 }
 
-/** Opens the connection to a proxy, encrypted where its URL is https. Ready at `connect`, or with TLS at `secureConnect`. */
+/** Connects to a proxy, with TLS where its URL is https. The socket is ready at `connect`, or at `secureConnect` with TLS. */
 export function connectProxy({ kind, host, port }: Proxy): Socket {
   if (kind !== "https") {
     return connectTcp({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 });
@@ -26,7 +26,7 @@ export function connectProxy({ kind, host, port }: Proxy): Socket {
 export const readyEventOf = ({ kind }: Proxy): "connect" | "secureConnect" =>
   kind === "https" ? "secureConnect" : "connect";
 
-/** Why there is no way through a proxy, whatever was thrown. A Fault of the handshake passes through. */
+/** Returns the Fault of any error of a proxy connection. A Fault of the handshake passes through. */
 export function tunnelFault(proxy: Proxy, error: unknown): Fault {
   if (isFault(error)) return error;
   const code: unknown = error instanceof Error && "code" in error ? error.code : null;
@@ -36,7 +36,7 @@ export function tunnelFault(proxy: Proxy, error: unknown): Fault {
   return new Fault("PROXY_FAILED", { detail, cause: error });
 }
 
-/** Makes a tunnel. Never waits longer than `mostMs`. */
+/** Opens a tunnel, within `mostMs`. */
 export function openTunnel(proxy: Proxy, to: Destination, mostMs: number): Tunnel {
   const socket = connectProxy(proxy);
   const handshake = proxyHandshake(proxy, to);
@@ -49,7 +49,7 @@ export function openTunnel(proxy: Proxy, to: Destination, mostMs: number): Tunne
     };
     const fail = (error: unknown) => {
       leave();
-      // Errors that follow belong to nobody.
+      // Later errors of the destroyed socket have no other listener and would crash the process.
       socket.on("error", () => undefined).destroy();
       reject(tunnelFault(proxy, error));
     };
@@ -69,7 +69,7 @@ export function openTunnel(proxy: Proxy, to: Destination, mostMs: number): Tunne
     socket.on("error", fail).on("close", closed).on("data", take);
     socket.once(readyEventOf(proxy), () => socket.write(handshake.begin()));
   });
-  // Whoever only destroys the socket does not wait for it.
+  // A caller that only destroys the socket does not handle the rejection.
   open.catch(() => undefined);
   return { socket, open };
 }

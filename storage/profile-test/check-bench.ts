@@ -12,8 +12,8 @@ import { sendSigned } from "../s3/send.ts";
 import { S3_NAMES, type RequestSource, type StoreAccess } from "../signing/signing.ts";
 
 /**
- * What the checks of the profile test stand on: one signed request at a time, one line per check, and the memory of what
- * was written so that it can be removed.
+ * Shared state and helpers of the profile test's checks: sends signed requests, writes one result line per check, and
+ * remembers what was created so that it can be removed.
  */
 
 export interface CheckStoreInput {
@@ -23,14 +23,14 @@ export interface CheckStoreInput {
   fetch: typeof globalThis.fetch;
   /** The profile's prefix: empty, or ending in `/`. */
   prefix: string;
-  /** The pages' own address: whether a CORS rule lets it in is said. */
+  /** The origin of the hub's pages. The test reports whether a CORS rule allows it. */
   origin?: string;
   now?: () => number;
-  /** Longest wait for one answer. */
+  /** Longest wait for one answer, ms. */
   timeoutMs?: number;
 }
 
-/** After one of these nothing else can succeed, so the rest is not tried. */
+/** After one of these faults no other check can succeed, so the rest are skipped. */
 const HOPELESS: ReadonlySet<FaultCode> = new Set<FaultCode>([
   "NO_SUCH_BUCKET",
   "BAD_CREDENTIALS",
@@ -61,21 +61,21 @@ export interface Bench extends CheckStoreInput {
   now: () => number;
   timeoutMs: number;
   scratch: Scratch;
-  /** Keys that may exist, and uploads that may be open with their keys: what has to be cleaned up. */
+  /** Keys that may exist, and upload ids that may be open with their keys. The cleanup removes them. */
   written: Set<string>;
   uploadsStarted: Map<string, string>;
   lines: Map<CheckName, ProfileCheck>;
-  /** Which checksum this store takes, as far as it is known. */
+  /** The checksum kind that the store takes, as far as known. */
   probe: ChecksumProbe;
   clock: ClockBounds | null;
-  /** The check after which nothing else can succeed, and why. */
+  /** The check whose fault makes all further checks pointless, with that fault's code. */
   hopeless: { check: CheckName; code: FaultCode } | null;
 }
 
-/** May be sent twice with one effect: a store can close a connection that lies idle in the moment in which it is used again. */
+/** Idempotent operations. A store may close an idle connection just as it is reused, so these are retried. */
 const REPEATABLE: ReadonlySet<Operation["op"]> = new Set(["head", "get", "parts", "part"]);
 
-/** Sends an operation, and a repeatable one again where its connection was lost. */
+/** Sends an operation, and retries an idempotent one whose connection was lost. */
 async function sendOnce(bench: Bench, operation: Operation, body?: Uint8Array | string): Promise<HttpAnswer> {
   try {
     return await sendNow(bench, operation, body);
@@ -98,7 +98,7 @@ async function sendNow(bench: Bench, operation: Operation, body?: Uint8Array | s
   });
 }
 
-/** Signs one operation and sends it; what carries bytes with the best checksum that the store turns out to take. */
+/** Signs and sends one operation. Uploads carry the best checksum that the store turns out to accept. */
 export async function perform(bench: Bench, operation: Operation, body?: Uint8Array | string): Promise<HttpAnswer> {
   const { op, key } = operation;
   if (op !== "create" && op !== "part" && op !== "put") return await sendOnce(bench, operation, body);
@@ -109,7 +109,7 @@ export async function perform(bench: Bench, operation: Operation, body?: Uint8Ar
     const { probe, verdict } = afterChecksumAnswer(bench.probe, sent, answer);
     bench.probe = probe;
     if (verdict === "wrong") throw new Fault("CHECKSUM_MISMATCH", { op: S3_NAMES[op], subject: key });
-    // A step down the ladder each time, so this ends.
+    // Each round uses the next weaker checksum, so the loop ends.
     if (verdict === "keep") return answer;
   }
 }
@@ -135,12 +135,12 @@ function outcomeOf(fault: Fault): ProfileCheck["outcome"] {
   return fault.code === "UNSUPPORTED" || fault.code === "NOT_FOUND" ? "unsupported" : "failed";
 }
 
-/** Writes down a check that was not run as all others are. */
+/** Writes the result of a check that did not run through `check`. */
 export function writeLine(bench: Bench, name: CheckName, rest: Parameters<typeof lineOf>[1]): void {
   bench.lines.set(name, lineOf(name, rest));
 }
 
-/** One more fact on a line that is written already. */
+/** Adds a note to a result line. */
 export function addNote(bench: Bench, name: CheckName, note: string): void {
   const line = bench.lines.get(name);
   if (line !== undefined) bench.lines.set(name, { ...line, note });
@@ -148,11 +148,11 @@ export function addNote(bench: Bench, name: CheckName, note: string): void {
 
 export const isOk = (bench: Bench, name: CheckName): boolean => bench.lines.get(name)?.outcome === "ok";
 
-/** Runs one check and writes its line; gives what it found, or null when it was skipped or did not succeed. */
+/** Runs one check and writes its line. Returns its result, or null when it was skipped or failed. */
 export async function check<T>(bench: Bench, name: CheckName, work: () => Promise<T>): Promise<T | null> {
   const missing = bench.hopeless?.check ?? CHECKS[name].after.find((earlier) => !isOk(bench, earlier));
   if (missing !== undefined) {
-    // What the earlier one was itself skipped for is what has to be mended.
+    // Names the root cause: the check that made the earlier one skip.
     const because = bench.lines.get(missing)?.skippedBecause ?? missing;
     writeLine(bench, name, { outcome: "skipped", skippedBecause: because });
     return null;
@@ -177,23 +177,23 @@ export async function check<T>(bench: Bench, name: CheckName, work: () => Promis
   }
 }
 
-/** What the Date of any answer says of the store's clock; null when there is none. */
+/** Returns the bounds of the store's clock from the Date of one answer; null without an answer. */
 export async function measureSkew(bench: Bench): Promise<ClockBounds | null> {
   const sentAtMs = bench.now();
   try {
     const answer = await sendOnce(bench, { op: "head", key: bench.scratch.small });
     return measureClock(null, { sentAtMs, receivedAtMs: bench.now(), date: answer.headers["date"] });
   } catch {
-    // No answer at all: the first check says why.
+    // No answer arrived; the first check reports the reason.
     return null;
   }
 }
 
-/** R2 and Spaces: one write a second and key. */
+/** R2 and Spaces allow one write per second and key. */
 const WRITE_GAP_MS = 1100;
 const MOST_WRITES = 3;
 
-/** Some stores take one write a second and key; where a second write is what is meant, it waits for its turn. */
+/** Retries throttled work. Some stores allow one write per second and key, and here the second write is intended. */
 export async function patiently<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
@@ -205,7 +205,7 @@ export async function patiently<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Succeeds when the work is refused with this code; UNSUPPORTED when it is let through. */
+/** Succeeds when the work fails with this code. Rejects with UNSUPPORTED when the store lets it through. */
 export async function expectFault(code: FaultCode, work: () => unknown): Promise<void> {
   try {
     await work();

@@ -5,11 +5,11 @@ import { perform, type Bench } from "./check-bench.ts";
 import { listUploads } from "../s3/listing.ts";
 import { deleteObject } from "../s3/objects.ts";
 
-/** Removes everything the profile test may have left, and names what could not be removed. */
+/** Removes everything that the profile test may have created, and reports what could not be removed. */
 
 type Task = Pick<LeftBehind, "kind" | "key" | "uploadId"> & { work: () => Promise<unknown> };
 
-/** A store that is busy for a moment is asked again; what is refused stays refused. */
+/** Attempts per removal: a temporary fault is retried once, a permanent one is not. */
 const TRIES = 2;
 
 async function openUploads(bench: Bench): Promise<Map<string, string>> {
@@ -18,7 +18,7 @@ async function openUploads(bench: Bench): Promise<Map<string, string>> {
     const at = { bucket: bench.access.bucket, prefix: bench.scratch.folder };
     for await (const { key, uploadId } of listUploads(bench.client, at)) open.set(uploadId, key);
   } catch {
-    // Those whose ids are known are still there to be removed; a start whose answer was lost cannot be found.
+    // Uploads with known ids are still removed. One whose create answer was lost cannot be found.
   }
   return open;
 }
@@ -36,11 +36,11 @@ async function remove({ kind, key, uploadId, work }: Task): Promise<LeftBehind |
   }
 }
 
-/** Never throws. */
+/** Removes everything and returns what is left. Never throws. */
 export async function cleanUp(bench: Bench): Promise<LeftBehind[]> {
   const { client, written } = bench;
   const { bucket } = bench.access;
-  // Nothing was started: then nothing is asked of a store that cannot be used.
+  // When nothing was created, an unusable store gets no further requests.
   if (bench.hopeless !== null && written.size === 0 && bench.uploadsStarted.size === 0) return [];
   const uploads = [...(await openUploads(bench))].map(([uploadId, key]): Task => ({
     kind: "upload",

@@ -1,10 +1,10 @@
-/** The operations of the profile test as data: who needs them, which permission they take, what must have worked first. */
+/** The operations of the profile test as data: purpose, required permission, and the checks that must succeed first. */
 
 interface Check {
   readonly neededFor: string;
-  /** The S3 action of a policy that allows it. */
+  /** The S3 action that a policy must allow. */
   readonly action: string;
-  /** Without it checkpoints cannot be uploaded or restored. */
+  /** Whether uploads and restores are impossible without it. */
   readonly required: boolean;
   readonly after: readonly CheckName[];
 }

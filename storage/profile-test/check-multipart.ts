@@ -11,13 +11,13 @@ import { check, expectFault, isOk, patiently, perform, type Bench } from "./chec
 import { crc32Hex } from "../checksums/crc32.ts";
 import { faultOfSdk } from "../answers/faults.ts";
 
-/** The checks of the profile test that are about uploads in parts. */
+/** The profile test's checks of multipart uploads. */
 
-/** The smallest first part every store takes, and a last part that may be smaller. */
+/** The smallest first part that every store accepts, and a last part that may be smaller. */
 const FIRST_PART_BYTES = 5 * 1024 * 1024;
 const LAST_PART_BYTES = 1000;
 
-/** Both sums: which of them goes along is the store's traits' to say. */
+/** Returns both checksums; the store's traits decide which one is sent. */
 export const sumsOf = (bytes: Uint8Array) => ({ crc32: crc32Hex(bytes), md5: hash("md5", bytes) });
 
 async function startUpload(bench: Bench, key: string, nonce: string): Promise<string> {
@@ -33,13 +33,14 @@ interface SentPart {
   crc32: string;
 }
 
-/** An upload of two parts: start, send, list, complete. */
+/** Checks an upload of two parts: create, send, list, complete. */
 export async function checkMultipart(bench: Bench): Promise<void> {
   const { large: key } = bench.scratch;
   const bytes = randomBytes(FIRST_PART_BYTES + LAST_PART_BYTES);
   const nonce = randomUUID();
   const uploadId = (await check(bench, "CreateMultipartUpload", () => startUpload(bench, key, nonce))) ?? "";
-  // The small one first: a store that refuses a large body at its start may close before its answer is read.
+  // The small part goes first: a store that refuses a large body early may close the connection before its answer is
+  // read.
   const pieces = [
     { partNumber: 2, piece: bytes.subarray(FIRST_PART_BYTES) },
     { partNumber: 1, piece: bytes.subarray(0, FIRST_PART_BYTES) },
@@ -68,7 +69,7 @@ export async function checkMultipart(bench: Bench): Promise<void> {
     const body = completeBody(parts ?? [], { ...traits, checksum: bench.probe.checksum });
     readComplete(await perform(bench, { op: "complete", key, uploadId }, body), key);
     bench.uploadsStarted.delete(uploadId);
-    // Who may not HEAD has a line that says so; this one is about completing.
+    // A missing HEAD permission has its own line, so it does not fail this check.
     if (!isOk(bench, "HeadObject")) return;
     const head = readHead(await perform(bench, { op: "head", key }), key);
     if (head.sizeBytes !== bytes.length || head.nonce !== nonce) {
@@ -77,7 +78,7 @@ export async function checkMultipart(bench: Bench): Promise<void> {
   });
 }
 
-/** One small part, sent and completed by the control client on the condition that nothing has this key. */
+/** Uploads one small part with the control client and completes it with If-None-Match `*`. */
 async function uploadOnce(bench: Bench, client: S3Client, key: string): Promise<void> {
   const at = { Bucket: bench.access.bucket, Key: key };
   try {
@@ -95,7 +96,7 @@ async function uploadOnce(bench: Bench, client: S3Client, key: string): Promise<
   }
 }
 
-/** A store may know the condition on a PUT and neither know nor heed it here, so it is tried by itself. */
+/** Checks conditional completion separately: a store may honor the condition on PutObject and ignore it here. */
 export async function checkConditionalComplete(bench: Bench): Promise<void> {
   const { onceLarge: key } = bench.scratch;
   await check(bench, "CompleteMultipartUpload if-none-match", async () => {

@@ -29,10 +29,9 @@ import { deleteObject, putObjectText } from "../s3/objects.ts";
 import { startChecksumProbe } from "./probe-traits.ts";
 
 /**
- * The profile test: does every operation the product needs, the way the product does it (bytes through signed requests,
- * control through the client), under a scratch prefix of its own, and cleans up whatever happens. Each operation gets a
- * line of its own, so a key that may do only some of them still shows which. What the store turned out to take (`found`)
- * is what signatures for it are made by from then on.
+ * The profile test. It performs every operation that the product needs, in the same way: data through signed requests,
+ * control through the client. It works under a scratch prefix and always cleans up. Each operation has its own result
+ * line, so a key with partial permissions shows which work. Later signatures use the traits found here (`found`).
  */
 
 const DEFAULT_TIMEOUT_MS = 60_000;
@@ -45,7 +44,7 @@ async function checkListing(bench: Bench): Promise<void> {
   });
 }
 
-/** A key that the store said no to has nothing that would have to be removed. */
+/** Runs a write that must be cleaned up, unless the store denied it. */
 async function writing<T>(bench: Bench, key: string, work: () => Promise<T>): Promise<T> {
   bench.written.add(key);
   try {
@@ -118,7 +117,7 @@ async function checkTheRest(bench: Bench): Promise<void> {
   await checkCors(bench);
 }
 
-/** Nothing is asked for this one: the clock was read off an answer before. */
+/** Judges the clock without a request: an earlier answer told the store's time. */
 function judgeClock(bench: Bench): void {
   const { clock, hopeless } = bench;
   if (hopeless !== null && hopeless.code !== "CLOCK_SKEW") {
@@ -165,8 +164,8 @@ function scratchUnder(prefix: string): Scratch {
 }
 
 /**
- * Runs every operation the product needs and says what the store answered to each. `ok` is true when all that uploading
- * and restoring needs works. Never throws.
+ * Runs every operation that the product needs and returns the store's answer to each. `ok` is true when uploads and
+ * restores work completely. Never throws.
  */
 export async function checkStore(input: CheckStoreInput): Promise<ProfileTestView> {
   const now = input.now ?? Date.now;

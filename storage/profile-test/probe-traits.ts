@@ -6,30 +6,30 @@ import { CHECKSUM_HEADER, S3_NAMES } from "../signing/signing.ts";
 import { looksLikeHtml, textOf } from "../answers/xml.ts";
 
 /**
- * Finds out by doing which checksum a store takes with the bytes. The best comes first (CRC32, which costs next to
- * nothing); when the store says that it does not know such a request, the next one is tried with the same bytes: MD5,
- * which every S3 has always taken, then nothing. A step down stands only once a request went through with it; when none
- * does, the checksum was not the reason and the first one is used again. No message text is read. Pure: state and answer
- * in, state and what to do out, so that parts in flight side by side cannot disturb each other.
+ * Finds out by trial which upload checksum a store accepts. CRC32 comes first, as it costs next to nothing. When the
+ * store refuses it as unknown, the same bytes are sent with MD5, which S3 has always accepted, and then without a
+ * checksum. A downgrade becomes final only when a request succeeds with it. When none succeeds, the checksum was not the
+ * reason, and the first kind is used again. Message texts are not read. Pure: takes state and answer, returns state and
+ * verdict, so parts in flight cannot disturb each other.
  */
 
-/** A store that was upgraded is asked again after this long. */
+/** The result is remembered this long; then the store is probed again, as it may have been upgraded. */
 const MEMORY_LASTS_MS = 30 * 86_400_000;
 
 export interface ChecksumProbe {
-  /** What the next request carries: `operation.checksum`. */
+  /** The checksum of the next request (`operation.checksum`). */
   readonly checksum: StoreChecksum;
-  /** The store took bytes with it, and where that can be seen, checked them. */
+  /** The store accepted bytes with this checksum and, where the answer shows it, verified them. */
   readonly isProven: boolean;
-  /** Where a chain of refusals began; null when nothing is in doubt. */
+  /** The checksum at which a chain of refusals began; null when there is none. */
   readonly doubted: StoreChecksum | null;
-  /** Every kind was refused alike: the checksum is not the reason, so it is not doubted again. */
+  /** Every kind was refused, so the checksum is not the reason and is no longer doubted. */
   readonly isCleared: boolean;
-  /** Nothing is known of this store: a CRC32 must come back in the answer, or it is taken for ignored. */
+  /** The store is unknown: an answer that does not echo the CRC32 means that the store ignored it. */
   readonly mustEcho: boolean;
 }
 
-/** The request that was answered: the checksum it was signed for, and the sum of its bytes. */
+/** The answered request: the checksum kind it was signed with, and the CRC32 of its bytes. */
 export interface SentRequest {
   op: Operation["op"];
   checksum: StoreChecksum;
@@ -37,15 +37,15 @@ export interface SentRequest {
 }
 
 /**
- * What follows for this request. keep: read the answer as always. again: it was refused for its checksum; send it once
- * more with the checksum of the new state. wrong: stored, but other bytes than ours; CHECKSUM_MISMATCH, send it again.
+ * Verdict on the request. keep: process the answer normally. again: its checksum was refused; resend it with the new
+ * state's checksum. wrong: the store holds other bytes than ours; resend it as after CHECKSUM_MISMATCH.
  */
 export type ProbeVerdict = "keep" | "again" | "wrong";
 
 const LADDER: readonly StoreChecksum[] = ["crc32", "md5", "none"];
 const rungOf = (checksum: StoreChecksum): number => LADDER.indexOf(checksum);
 
-/** The state to start with; `memory` as it was kept (see `rememberedChecksum`), if at all. */
+/** Returns the initial state; `memory` holds the result of an earlier probe (see `rememberedChecksum`), if any. */
 export function startChecksumProbe(
   traits: Pick<StoreTraits, "checksum" | "probeChecksum">,
   memory: { kept: ChecksumMemory | null; nowMs: number },
@@ -62,16 +62,16 @@ export function startChecksumProbe(
   };
 }
 
-/** What to remember; null while nothing is certain. */
+/** Returns the result to remember; null while it is not proven. */
 export const rememberedChecksum = (probe: ChecksumProbe, nowMs: number): ChecksumMemory | null =>
   probe.isProven ? { checksum: probe.checksum, foundAt: nowMs } : null;
 
 const CARRIES: ReadonlySet<Operation["op"]> = new Set(["create", "part", "put"]);
 
 /**
- * Whether a refusal may be about the checksum: the store's own document with 400 or 501 and a code that names nothing
- * else (NotImplemented, InvalidArgument, InvalidRequest, a code nobody knows), or a bare 501. A signature that does not
- * match is one too when the store is unknown and got a checksum header: Google's says so when the header is there.
+ * Returns whether a refusal may concern the checksum. It may if it is a bare 501. It may also if a store's error document
+ * with 400 or 501 has an unspecific code (NotImplemented, InvalidArgument, InvalidRequest, an unknown one). From an
+ * unknown store that was sent CRC32, SignatureDoesNotMatch counts too: Google answers so when the header is present.
  */
 export function mayRefuseChecksum(sent: SentRequest, answer: HttpAnswer, mustEcho: boolean): boolean {
   if (!CARRIES.has(sent.op) || sent.checksum === "none") return false;
@@ -84,7 +84,7 @@ export function mayRefuseChecksum(sent: SentRequest, answer: HttpAnswer, mustEch
   return faultOfAnswer({ op: S3_NAMES[sent.op], answer }).code === "UNSUPPORTED";
 }
 
-/** A 200 with an ETag and nothing else: bytes that were taken. What a portal answers proves nothing. */
+/** Returns whether the store accepted the bytes: 200, an ETag and no body. A captive portal's answer proves nothing. */
 function tookBytes({ status, headers, body }: HttpAnswer): boolean {
   const etag = headers["etag"]?.trim() ?? "";
   return status === 200 && etag !== "" && body.byteLength === 0 && !looksLikeHtml(headers["content-type"], body);
@@ -92,7 +92,8 @@ function tookBytes({ status, headers, body }: HttpAnswer): boolean {
 
 function afterSuccess(probe: ChecksumProbe, sent: SentRequest, answer: HttpAnswer): Step {
   if (sent.op === "create") {
-    // No bytes went along, but what was doubted is now known to be refused.
+    // CreateMultipartUpload carries no bytes, but its success shows that the doubted checksum was the reason for the
+    // refusal.
     const isCreated = answer.status === 200 && errorDocument(answer.body) === null && sent.checksum === probe.checksum;
     return { probe: isCreated ? { ...probe, doubted: null } : probe, verdict: "keep" };
   }
@@ -115,11 +116,11 @@ interface Step {
   verdict: ProbeVerdict;
 }
 
-/** The state after one answer, and what to do with the request it answers. */
+/** Returns the state after one answer, and the verdict for its request. */
 export function afterChecksumAnswer(probe: ChecksumProbe, sent: SentRequest, answer: HttpAnswer): Step {
   if (!CARRIES.has(sent.op)) return { probe, verdict: "keep" };
   if (answer.status >= 200 && answer.status < 300) return afterSuccess(probe, sent, answer);
-  // Another request has been refused already and the state moved on: this one goes with the new state.
+  // Another request was refused meanwhile and advanced the state, so this request follows the new state.
   const isOvertaken = rungOf(probe.checksum) > rungOf(sent.checksum);
   const mayBe = mayRefuseChecksum(sent, answer, probe.mustEcho);
   if (isOvertaken) return { probe, verdict: mayBe ? "again" : "keep" };
@@ -132,14 +133,14 @@ export function afterChecksumAnswer(probe: ChecksumProbe, sent: SentRequest, ans
     const moved = { ...probe, checksum: next, isProven: false, doubted: probe.doubted ?? sent.checksum };
     return { probe: moved, verdict: "again" };
   }
-  // Refused again without what was doubted, and for a reason of the store's own: it was not the checksum.
+  // Refused again for the store's own reason without the doubted checksum, so the checksum was not the cause.
   const isVerdict =
     errorDocument(answer.body) !== null && faultOfAnswer({ op: S3_NAMES[sent.op], answer }).retry === "never";
   if (probe.doubted === null || !isVerdict) return { probe, verdict: "keep" };
   return { probe: { ...probe, checksum: probe.doubted, doubted: null, isCleared: true }, verdict: "keep" };
 }
 
-/** What guards the bytes on their way to a store that takes no checksum; null where the store checks them. */
+/** Returns a sentence on what protects the bytes to a store without checksums; null where the store verifies them. */
 export function sayUnchecked(probe: ChecksumProbe, endpoint: string): string | null {
   if (probe.checksum !== "none" || !probe.isProven) return null;
   return endpoint.startsWith("https:")

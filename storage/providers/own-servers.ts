@@ -3,7 +3,7 @@ import { LIKE_S3, PLAIN, type ProviderEntries } from "./provider-entry.ts";
 
 export type OwnServer = Extract<Provider, "minio" | "ceph" | "seaweedfs" | "garage" | "other">;
 
-/** Servers that people run themselves, and any that speaks S3. */
+/** Servers that users run themselves, and `other` for any further S3-compatible store. */
 export const OWN_SERVERS: ProviderEntries<OwnServer> = {
   minio: {
     label: "MinIO",
@@ -29,7 +29,7 @@ export const OWN_SERVERS: ProviderEntries<OwnServer> = {
     egress: "own",
     note: "A cluster of your own.",
     temporaryKeys: "same",
-    // Checksums and conditional writes came late, and many clusters are older than that.
+    // Checksums and conditional writes are recent additions, and many clusters run older versions.
     traits: { ...PLAIN, trustEtag: true },
     prices: null,
     hosts: [],
@@ -45,7 +45,7 @@ export const OWN_SERVERS: ProviderEntries<OwnServer> = {
     egress: "own",
     note: "A server of your own.",
     temporaryKeys: null,
-    // Its multipart ETags do not follow the rule others keep.
+    // Its multipart ETags do not follow the usual rule (MD5 of the parts' MD5s).
     traits: { ...LIKE_S3, trustEtag: false },
     prices: null,
     hosts: [],
@@ -61,7 +61,7 @@ export const OWN_SERVERS: ProviderEntries<OwnServer> = {
     egress: "own",
     note: "A cluster of your own.",
     temporaryKeys: null,
-    // Checksums exist only since version 1, conditional writes are not documented.
+    // Checksums require version 1 or later; conditional writes are not documented.
     traits: { ...PLAIN, trustEtag: true },
     prices: null,
     hosts: [],
@@ -77,7 +77,7 @@ export const OWN_SERVERS: ProviderEntries<OwnServer> = {
     egress: "own",
     note: "Only what every S3 store has in common is used.",
     temporaryKeys: "same",
-    // "none" until a node has found out more: that is what everything that cannot probe must send.
+    // "none" until a node has probed the store, because clients that cannot probe must send no checksum header.
     traits: { ...PLAIN, checksum: "none", probeChecksum: true },
     prices: null,
     hosts: [],

@@ -3,9 +3,9 @@ import type { HostRule } from "./provider-entry.ts";
 import { PROVIDER_ENTRIES } from "./providers.ts";
 
 /**
- * Which provider an address belongs to, and where its regions live. Only names that a provider owns are recognised: a
- * host called `minio.example.com` may be anything, and guessing wrong would switch on what that store refuses. What is
- * not recognised is "other", whose traits the node finds out by itself.
+ * Recognizes providers and regions from host names. Only names that a provider owns are recognized: `minio.example.com`
+ * may be any server, and a wrong guess would enable features that the store refuses. Any other host is "other", whose
+ * traits the node probes.
  */
 
 interface OwnedRule extends HostRule {
@@ -31,36 +31,36 @@ function find(endpointOrHost: string): { rule: OwnedRule; groups: Record<string,
   return null;
 }
 
-/** The provider that owns this host (`s3.eu-central-1.wasabisys.com` is wasabi's), given bare or as an endpoint; null when none is known. */
+/** Returns the provider that owns a host, given bare or as an endpoint URL (`s3.eu-central-1.wasabisys.com`: wasabi), or null. */
 export const providerOfHost = (endpointOrHost: string): Provider | null => find(endpointOrHost)?.rule.provider ?? null;
 
-/** The region this host belongs to, as signatures name it; null when the host does not say. */
+/** Returns the region of a host, as signatures name it; null when the host name has none. */
 export function regionOfHost(endpointOrHost: string): string | null {
   const found = find(endpointOrHost);
   return found === null ? null : (found.groups["region"] ?? found.rule.region);
 }
 
-/** What a region may look like before it becomes part of a host name. */
+/** Shape of a region that may become part of a host name. */
 const REGION = /^[a-z0-9-]{1,32}$/;
 
 /**
- * The same provider's endpoint for another region, made from the provider's own pattern and never from what an answer
- * says; null where the provider has no host per region.
+ * Returns the same provider's endpoint in another region, built from the provider's own pattern and never from an answer.
+ * Null where the provider has no host per region.
  */
 export function endpointInRegion(endpoint: string, region: string): string | null {
   const found = find(endpoint);
   if (found?.rule.at === undefined || !REGION.test(region)) return null;
   const url = new URL(endpoint);
   const host = found.rule.at(region, found.groups);
-  // A region nobody has could make the name one of somebody else's.
+  // An unknown region could produce a host name that another provider owns.
   if (providerOfHost(host) !== found.rule.provider) return null;
   return `${url.protocol}//${host}${url.port === "" ? "" : `:${url.port}`}`;
 }
 
-/** Hosts of Alibaba OSS, Tencent COS, Huawei OBS and Volcengine TOS: they refuse a bucket in the path, and a refused HEAD does not say why. */
+/** Hosts (Alibaba OSS, Tencent COS, Huawei OBS, Volcengine TOS) that refuse path style. A refused HEAD gives no reason. */
 const ONLY_VIRTUAL_HOST =
   /^(?:oss-[a-z0-9-]+\.aliyuncs\.com|cos\.[a-z0-9-]+\.myqcloud\.com|obs\.[a-z0-9-]+\.myhuaweicloud\.com|tos-s3-[a-z0-9-]+\.volces\.com)$/;
 
-/** The style in which buckets are asked for at an endpoint: the usual one of its provider, unless its host takes only another. */
+/** Returns the addressing style for an endpoint: its provider's usual style, unless the host accepts only virtual-host style. */
 export const styleAt = (endpoint: string | null, usual: "path" | "virtual-host"): "path" | "virtual-host" =>
   endpoint !== null && ONLY_VIRTUAL_HOST.test(hostNameOf(endpoint)) ? "virtual-host" : usual;

@@ -8,13 +8,13 @@ import { OWN_SERVERS } from "./own-servers.ts";
 import type { ProviderEntries, ProviderEntry } from "./provider-entry.ts";
 import { SERVICES } from "./services.ts";
 
-/** What is known of each provider, one entry each: everything else about providers is derived from it. Safe in the browser. */
+/** All provider presets, one entry each; the other provider data is derived from them. Safe for browsers. */
 export const PRESETS: ProviderEntries<Provider> = { ...SERVICES, ...OWN_SERVERS };
 
-/** The entries with their names, in the order of the table. */
+/** The presets as [name, entry] pairs, in table order. */
 export const PROVIDER_ENTRIES = Object.entries(PRESETS) as readonly (readonly [Provider, ProviderEntry])[];
 
-/** Where a store gives out temporary keys: of its provider, or at its own endpoint; null: nowhere that is known. */
+/** Returns the service that issues temporary keys: the provider's, or the store's own endpoint. Null: none is known. */
 export function temporaryPlaceOf(profile: {
   provider: Provider;
   region: string;
@@ -23,19 +23,19 @@ export function temporaryPlaceOf(profile: {
   const { provider, region, endpoint } = profile;
   const { temporaryKeys } = PRESETS[provider];
   if (temporaryKeys === null) return null;
-  // The account is the first word of an endpoint of R2.
+  // An R2 endpoint begins with the account id.
   const [account = ""] = new URL(endpoint).hostname.split(".");
   const address =
     temporaryKeys === "same" ? endpoint : temporaryKeys.replace("{region}", region).replace("{account}", account);
   return { call: provider === "r2" ? "r2" : "sts", address };
 }
 
-/** What the engine must know of a provider's stores. */
+/** Returns the traits that the engine assumes for a provider's stores. */
 export const traitsOf = (provider: Provider): StoreTraits => PRESETS[provider].traits;
 
 /**
- * What the engine must know of one store: of its provider's, corrected by what a test of this very store found. A store
- * nobody knows need not be probed by every node once that has been done.
+ * Returns the engine's traits for one store: the provider's, corrected by what a test of this store found. After that
+ * test, nodes need not probe an unknown store.
  */
 export function traitsFound(provider: Provider, found: FoundTraits | null): StoreTraits {
   const traits = traitsOf(provider);
@@ -48,7 +48,7 @@ export function traitsFound(provider: Provider, found: FoundTraits | null): Stor
   };
 }
 
-/** The presets as the profile form shows them, in the order of the list of providers. */
+/** Returns the presets as the profile form shows them, in the order of the provider list. */
 export const presetViews = (): PresetView[] =>
   PROVIDERS.map((provider) => {
     const { traits: _traits, hosts: _hosts, rclone: _rclone, variables: _variables, ...view } = PRESETS[provider];

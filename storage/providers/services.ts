@@ -5,7 +5,7 @@ import type { OwnServer } from "./own-servers.ts";
 const nothingFree = { freeEgressPerStored: 0, freeEgressGb: 0 };
 const freeRequests = { writesPer1000: 0, readsPer1000: 0 };
 
-/** Services that somebody runs for many customers. Texts that name several of them are read in this order. */
+/** Hosted services. Their order decides when a text names several providers. */
 export const SERVICES: ProviderEntries<Exclude<Provider, OwnServer>> = {
   aws: {
     label: "Amazon S3",
@@ -17,7 +17,7 @@ export const SERVICES: ProviderEntries<Exclude<Provider, OwnServer>> = {
     note: "Reading out of AWS is billed per GB.",
     temporaryKeys: "https://sts.{region}.amazonaws.com",
     traits: { ...LIKE_S3, keepAliveMs: 15_000 },
-    // us-east-1, Standard; the first 100 GB a month leave AWS as a whole for nothing.
+    // us-east-1, Standard class. The first 100 GB of egress a month are free per account.
     prices: {
       currency: "USD",
       egressPerGb: 0.09,
@@ -53,8 +53,8 @@ export const SERVICES: ProviderEntries<Exclude<Provider, OwnServer>> = {
     egress: "none",
     note: "No egress fees. Unfinished uploads are removed after 7 days.",
     temporaryKeys: "https://api.cloudflare.com/client/v4/accounts/{account}/r2/temp-access-credentials",
-    // Takes CRC32 per part (composite) only, which is the form used; needs equal parts, which every plan has. How many
-    // parts it likes at a time is contested, so it starts low and is let grow.
+    // Accepts only composite CRC32 per part, the form that uploads use. Requires equal parts, as every plan makes them.
+    // Reports on good concurrency differ, so it starts low and may grow.
     traits: { ...LIKE_S3, ...PATIENT, startConnections: 6, mostConnections: 64 },
     // Class A 4.50 and class B 0.36 per million.
     prices: {
@@ -79,7 +79,7 @@ export const SERVICES: ProviderEntries<Exclude<Provider, OwnServer>> = {
     egress: "fair-use",
     note: "Use an application key, not the master key.",
     temporaryKeys: null,
-    // Refuses requests with x-amz-checksum headers. Says 503 often, and means: on another connection.
+    // Refuses requests with x-amz-checksum headers. Its frequent 503 asks for a retry on another connection.
     traits: { ...PLAIN, trustEtag: true, mostConnections: 64 },
     // Free up to three times what is stored on average; uploads (class A) free, reads (class B) 0.004 per 10,000.
     prices: {
@@ -112,8 +112,8 @@ export const SERVICES: ProviderEntries<Exclude<Provider, OwnServer>> = {
     note: "Parts of 64 MiB, the size of a segment, are the fastest. There are no CORS rules to set.",
     temporaryKeys: null,
     traits: { ...PLAIN, minPartBytes: 64 * MIB, preferredPartBytes: 64 * MIB, trustEtag: true },
-    // The per-GB plan (retired for new projects in November 2025: newer ones set their tier's price in the profile).
-    // Its fee per segment of 64 MB and month is not counted.
+    // The per-GB plan, retired for new projects in November 2025. Newer projects enter their tier's price in the profile.
+    // The fee per segment of 64 MB and month is not counted.
     prices: {
       currency: "USD",
       egressPerGb: 0.007,
@@ -135,9 +135,9 @@ export const SERVICES: ProviderEntries<Exclude<Provider, OwnServer>> = {
     egress: "fair-use",
     note: "Objects are billed for at least 90 days. Egress is free up to what you store.",
     temporaryKeys: "https://sts.wasabisys.com",
-    // Answers too many requests with 400 (see fault-codes.ts).
+    // Answers too many requests with status 400 (see fault-codes.ts).
     traits: { ...PLAIN, trustEtag: true },
-    // No fee; the fair use policy asks that no more leaves in a month than is stored.
+    // No egress fee. The fair use policy limits monthly egress to the amount stored.
     prices: {
       currency: "USD",
       egressPerGb: 0,
@@ -168,7 +168,7 @@ export const SERVICES: ProviderEntries<Exclude<Provider, OwnServer>> = {
     note: "A Space takes about 150 writes a second; Tidemark slows down by itself.",
     temporaryKeys: null,
     traits: { ...PLAIN, trustEtag: true, mostConnections: 48 },
-    // A subscription of 5 a month brings 250 GiB of storage and 1 TiB of transfer; these are the prices past it.
+    // A subscription of 5 a month includes 250 GiB of storage and 1 TiB of egress; these are the prices beyond it.
     prices: {
       currency: "USD",
       egressPerGb: 0.01,
@@ -222,7 +222,7 @@ export const SERVICES: ProviderEntries<Exclude<Provider, OwnServer>> = {
     note: "An upload has at most 1,000 parts, so large files go in larger ones.",
     temporaryKeys: null,
     traits: { ...PLAIN, maxParts: 1000, trustEtag: true },
-    // Standard, several zones; 75 GB a month leave for nothing.
+    // Standard class, multi-zone; 75 GB of egress a month are free.
     prices: {
       currency: "EUR",
       egressPerGb: 0.01,
@@ -251,7 +251,7 @@ export const SERVICES: ProviderEntries<Exclude<Provider, OwnServer>> = {
     egress: "metered",
     note: "Use an HMAC key of a service account. CORS rules are set with Google's own tools.",
     temporaryKeys: null,
-    // UploadPart with a checksum header fails its signature, and S3 conditions on writes are ignored.
+    // An UploadPart with a checksum header fails signature verification, and S3 conditions on writes are ignored.
     traits: { ...PLAIN, ...PATIENT, trustEtag: true },
     // Standard class in a US region, premium tier network, to most of the world.
     prices: {

@@ -7,10 +7,9 @@ import { NONCE_HEADER, CHECKSUM_HEADER } from "../signing/signing.ts";
 import { childrenOf, escapeXml, integerOf, looksLikeHtml, parseXml, textOf, type XmlElement } from "../answers/xml.ts";
 
 /**
- * What a store's answer says, read strictly. A success is taken as one only when the answer has everything the
- * protocol gives with it: a 200 with a login page, with an S3 error inside, with half a document or without an ETag is
- * a Fault, never an empty or a lucky result. Every reader takes what the request was about: the key for the fault's
- * sentence, and the end of the signature, without which a signature that is over looks like a refusal on some stores.
+ * Reads a store's answers strictly. A success needs everything that the protocol requires: a 200 with a login page, an S3
+ * error, half a document or no ETag is a Fault. Every reader takes the key, for the Fault, and the expiry of the
+ * signature. Without the expiry, some stores' refusals of expired signatures look like denied access.
  */
 
 export type { HttpAnswer } from "../answers/faults.ts";
@@ -19,11 +18,11 @@ export interface ListedPart {
   partNumber: number;
   sizeBytes: number;
   etag: string;
-  /** Hex; null when the store keeps none. */
+  /** Hex; null when the store reports none. */
   crc32: string | null;
 }
 
-/** The key, or the key and `expiresAt` of the signed request. */
+/** The key, or the key with `expiresAt` (epoch ms) of the signed request. */
 export type About = string | { subject?: string | undefined; expiresAt?: number | undefined };
 
 interface Asked {
@@ -47,7 +46,7 @@ function unexpected({ op, subject, answer }: Asked, detail: string): Fault {
   });
 }
 
-/** The document of an answer that must be a 200 with this root element. */
+/** Returns the document of an answer that must be a 200 with this root element. */
 function documentOf(asked: Asked, root: string): XmlElement {
   if (asked.answer.status !== 200) throw faultOfAnswer(asked);
   const parsed = parseXml(asked.answer.body);
@@ -61,7 +60,7 @@ function required(asked: Asked, element: XmlElement, name: string): string {
   return text;
 }
 
-/** The ETag of an answer that must be a 200 without a body of its own. */
+/** Returns the ETag of an answer that must be a 200 with an empty body. */
 function bareEtag(asked: Asked): string {
   const { status, headers, body } = asked.answer;
   if (status !== 200 || looksLikeHtml(headers["content-type"], body)) throw faultOfAnswer(asked);
@@ -71,20 +70,20 @@ function bareEtag(asked: Asked): string {
   return quoteEtag(etag);
 }
 
-/** CreateMultipartUpload. */
+/** Reads an answer to CreateMultipartUpload. */
 export function readCreate(answer: HttpAnswer, about?: About): { uploadId: string } {
   const asked = ask("CreateMultipartUpload", answer, about);
   return { uploadId: required(asked, documentOf(asked, "InitiateMultipartUploadResult"), "UploadId") };
 }
 
-/** UploadPart. */
+/** Reads an answer to UploadPart. */
 export const readPart = (answer: HttpAnswer, about?: About): { etag: string } => ({
   etag: bareEtag(ask("UploadPart", answer, about)),
 });
 
 /**
- * PutObject. ALREADY_EXISTS when `if-none-match` held it back; after a try whose answer was lost that can be our own
- * object, so the caller asks HEAD for size and nonce before it gives up.
+ * Reads an answer to PutObject. ALREADY_EXISTS means that `if-none-match` prevented the write. After a lost answer the
+ * existing object can be our own, so the caller compares size and nonce with HEAD.
  */
 export const readPut = (answer: HttpAnswer, about?: About): { etag: string } => ({
   etag: bareEtag(ask("PutObject", answer, about)),
@@ -93,9 +92,9 @@ export const readPut = (answer: HttpAnswer, about?: About): { etag: string } => 
 const FROM_A_CACHE: readonly string[] = ["age", "location", "www-authenticate", "set-cookie", "content-encoding"];
 
 /**
- * Whether this answer to a PutObject needs no HEAD after it. Sure is a 200 that read our bytes (it gives their CRC32
- * back, or their MD5 as the ETag), or one that has everything a store's answer has and nothing that only others send.
- * False says nothing bad: ask HEAD.
+ * Returns whether a PutObject answer proves the upload without a HEAD. An echo of our CRC32, or of our MD5 as the ETag,
+ * proves it. So does a store's header, unless headers of caches or proxies are present. False is no failure: the caller
+ * then sends a HEAD.
  */
 export function isSurePut(answer: HttpAnswer, sent: { crc32: string; md5?: string }): boolean {
   const { status, headers, body } = answer;
@@ -125,7 +124,7 @@ function readListedPart(asked: Asked, element: XmlElement): ListedPart {
   };
 }
 
-/** ListParts: one page. `nextAfter` is what to ask for next, null on the last page. */
+/** Reads one page of ListParts. `nextAfter` is the marker of the next page, null on the last one. */
 export function readListParts(answer: HttpAnswer, about?: About): { parts: ListedPart[]; nextAfter: number | null } {
   const asked = ask("ListParts", answer, about);
   const element = documentOf(asked, "ListPartsResult");
@@ -141,10 +140,9 @@ export function readListParts(answer: HttpAnswer, about?: About): { parts: Liste
 }
 
 /**
- * CompleteMultipartUpload. A 200 counts only with ETag and Key; anything else leaves open what happened, and the caller
- * asks HEAD for size and nonce. When an earlier answer was lost, a second Complete of a finished upload is
- * NO_SUCH_UPLOAD on some stores and, with `if-none-match`, ALREADY_EXISTS on others: the same question to HEAD settles
- * both.
+ * Reads an answer to CompleteMultipartUpload. Only a 200 with ETag and Key counts; after any other answer the outcome is
+ * open, so the caller compares size and nonce with HEAD. The comparison also settles a repeated Complete after a lost
+ * answer. Stores answer a repeated one with NO_SUCH_UPLOAD or, with `if-none-match`, ALREADY_EXISTS.
  */
 export function readComplete(answer: HttpAnswer, about?: About): { etag: string } {
   const asked = ask("CompleteMultipartUpload", answer, about);
@@ -153,7 +151,7 @@ export function readComplete(answer: HttpAnswer, about?: About): { etag: string 
   return { etag: quoteEtag(required(asked, element, "ETag")) };
 }
 
-/** HeadObject. `nonce` is the upload's own mark, null on objects without one. */
+/** Reads an answer to HeadObject. `nonce` identifies the upload; null on objects without one. */
 export function readHead(
   answer: HttpAnswer,
   about?: About,
@@ -175,7 +173,7 @@ export function readHead(
   };
 }
 
-/** AbortMultipartUpload. An upload that is already gone is what was wanted. */
+/** Reads an answer to AbortMultipartUpload. An upload that does not exist counts as aborted. */
 export function readAbort(answer: HttpAnswer, about?: About): void {
   const { status, headers, body } = answer;
   if ((status === 204 || status === 200) && body.byteLength === 0 && !looksLikeHtml(headers["content-type"], body))
@@ -184,7 +182,7 @@ export function readAbort(answer: HttpAnswer, about?: About): void {
   if (fault.code !== "NO_SUCH_UPLOAD") throw fault;
 }
 
-/** DeleteObject. An object that is not there is what was wanted. */
+/** Reads an answer to DeleteObject. An object that does not exist counts as deleted. */
 export function readDelete(answer: HttpAnswer, about?: About): void {
   const { status, headers, body } = answer;
   if ((status === 204 || status === 200) && body.byteLength === 0 && !looksLikeHtml(headers["content-type"], body))
@@ -193,7 +191,7 @@ export function readDelete(answer: HttpAnswer, about?: About): void {
   if (fault.code !== "NO_SUCH_KEY") throw fault;
 }
 
-/** The body of Complete: every part in order, with its CRC32 where the store takes them. */
+/** Returns the body of CompleteMultipartUpload: every part in order, with its CRC32 where the store takes that. */
 export function completeBody(
   parts: readonly { partNumber: number; etag: string; crc32: string }[],
   traits: Pick<StoreTraits, "checksum">,

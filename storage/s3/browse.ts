@@ -24,17 +24,17 @@ import { faultOfSdk } from "../answers/faults.ts";
 import { isArchive } from "../answers/storage-class.ts";
 
 /**
- * Single pages of listings, for people who look around: what comes next is the caller's to ask for. As strict as
- * `listing.ts` about what a page says. Names are asked for percent-encoded, because XML cannot carry every character that a
- * key may have; a store that does not do that says so by not repeating the wish. One that does it all the same is asked again.
+ * Single pages of listings for interactive browsing; the caller requests further pages. As strict as `listing.ts`.
+ * Requests percent-encoded names, because XML cannot carry every character of a key. A store that does not encode omits
+ * EncodingType from its answer. A page that is encoded all the same is requested again without encoding.
  */
 
 export interface Asked {
   bucket: string;
   prefix: string;
-  /** Empty: no grouping. */
+  /** Empty: no grouping by folder. */
   delimiter: "/" | "";
-  /** Where the page begins, as the page before said; null: at the beginning. */
+  /** Start of the page, as the previous page returned it; null: the first page. */
   from: string | null;
   limit: number;
   signal?: AbortSignal | undefined;
@@ -46,14 +46,14 @@ const unexpected = (op: string, subject: string, detail: string): Fault =>
 type Wish = "url" | null;
 const withWish = (wish: Wish) => (wish === null ? {} : { EncodingType: wish });
 
-/** A page, its names as the store wrote them, and what reads these. */
+/** A page, its names as the store wrote them, and the reader for them. */
 interface NamedPage<T> {
   page: T;
   names: readonly string[];
   reader: NameReader;
 }
 
-/** Asks for a page with names that can be read. `isThere` as that of `readerOfNames`. */
+/** Requests a page with readable names. `isThere` is that of `readerOfNames`. */
 async function askNamed<T extends { EncodingType?: string | undefined }>(
   ask: (wish: Wish) => Promise<T>,
   about: { namesOf: (page: T) => readonly string[]; isThere: (key: string) => Promise<boolean> },
@@ -65,7 +65,7 @@ async function askNamed<T extends { EncodingType?: string | undefined }>(
   return { page, names, reader: isEncoded(page) ? await readerOfNames(names, isThere) : PLAIN_NAMES };
 }
 
-/** Tells names that are no UTF-8 apart: `read` returns null for such a one, and `unreadable` has it for people then. */
+/** Wraps a reader: `read` returns null for a name that is not UTF-8 and adds a displayable form to `unreadable`. */
 function collecting(names: NameReader): { read: (name: string) => string | null; unreadable: string[] } {
   const unreadable: string[] = [];
   const read = (name: string): string | null => {
@@ -103,9 +103,9 @@ async function answered<T>(call: Promise<T>, about: About): Promise<T> {
 }
 
 /**
- * One page of ListObjectsV2; `from` is a continuation token, `startAfter` counts where there is none. `mayName`: names that are
- * no UTF-8, which no request can ask for, are told apart; left out: they are a fault, because somebody means all objects.
- * Faults: CANCELLED, those of the store.
+ * Returns one page of ListObjectsV2. `from` is a continuation token; `startAfter` counts without one. `mayName`: names
+ * that are not UTF-8, which no request can ask for, go to `unreadable`. Without `mayName` they are a Fault, because the
+ * caller needs all objects. Rejects with CANCELLED and Faults of the store.
  */
 export async function listPage(
   client: S3Client,
@@ -157,7 +157,7 @@ export async function listPage(
   return { folders, objects, unreadable, next };
 }
 
-/** Where a page of versions or uploads goes on: two markers in one text. */
+/** Encodes the two markers of a page of versions or uploads in one text. */
 const joinMarkers = (key: string, second: string | undefined): string => JSON.stringify([key, second ?? ""]);
 function splitMarkers(from: string | null): { key: string | undefined; second: string | undefined } {
   if (from === null) return { key: undefined, second: undefined };
@@ -165,7 +165,7 @@ function splitMarkers(from: string | null): { key: string | undefined; second: s
   return { key, second: second === "" ? undefined : second };
 }
 
-/** Null behind the last page. Faults: UNEXPECTED_ANSWER for a page that does not say, or that leads to itself. */
+/** Returns the next page's markers; null after the last page. @throws Fault UNEXPECTED_ANSWER for a missing or repeated marker */
 function nextMarkers(
   page: { IsTruncated: boolean | undefined; NextKeyMarker: string | undefined; second: string | undefined },
   about: { op: string; subject: string; from: string | null; names: readonly string[]; reader: NameReader },
@@ -183,8 +183,8 @@ function nextMarkers(
 }
 
 /**
- * One page of ListObjectVersions. Names that are no UTF-8, which no request can ask for, are told apart, perhaps on two pages.
- * Faults: UNSUPPORTED where the store has none, CANCELLED, those of the store.
+ * Returns one page of ListObjectVersions. Names that are not UTF-8, which no request can ask for, go to `unreadable`,
+ * perhaps on two pages. Rejects with UNSUPPORTED where the store has no versions, CANCELLED, and Faults of the store.
  */
 export async function versionsPage(
   client: S3Client,
@@ -204,7 +204,7 @@ export async function versionsPage(
   };
   const ask = (wish: Wish) =>
     answered(client.send(new ListObjectVersionsCommand({ ...asked, ...withWish(wish) }), withSignal(signal)), about);
-  // An object that was deleted is in no other listing.
+  // Only this listing includes deleted objects.
   const isThere = async (key: string): Promise<boolean> => {
     const one = new ListObjectVersionsCommand({ Bucket: bucket, Prefix: key, MaxKeys: 1, EncodingType: "url" });
     const found = await answered(client.send(one, withSignal(signal)), about);
@@ -232,7 +232,7 @@ export async function versionsPage(
   const markersOf = (page.DeleteMarkers ?? []).flatMap((row) =>
     describe(row, { isDeleteMarker: true, sizeBytes: 0, etag: null }),
   );
-  // The SDK parts them; the store lists them by key, newest first.
+  // The SDK separates versions from delete markers. The store lists them together by key, newest first.
   const versions = [...whole, ...markersOf].toSorted((a, b) =>
     a.key === b.key ? b.modifiedAt - a.modifiedAt || Number(b.isLatest) - Number(a.isLatest) : a.key < b.key ? -1 : 1,
   );
@@ -246,11 +246,11 @@ export async function versionsPage(
 export interface ListedUpload {
   key: string;
   uploadId: string;
-  /** Epoch ms by the store's clock; 0 where it does not say. */
+  /** Epoch ms by the store's clock; 0 where the store omits it. */
   startedAt: number;
 }
 
-/** One page of ListMultipartUploads; names as those of `versionsPage`. Faults: CANCELLED, those of the store. */
+/** Returns one page of ListMultipartUploads; names as in `versionsPage`. Rejects with CANCELLED and Faults of the store. */
 export async function uploadsPage(
   client: S3Client,
   input: Omit<Asked, "delimiter">,
@@ -268,14 +268,14 @@ export async function uploadsPage(
   };
   const ask = (wish: Wish) =>
     answered(client.send(new ListMultipartUploadsCommand({ ...asked, ...withWish(wish) }), withSignal(signal)), about);
-  // No listing of objects shows it.
+  // No listing of objects includes open uploads.
   const isThere = async (key: string): Promise<boolean> => {
     const one = new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: key, MaxUploads: 1, EncodingType: "url" });
     try {
       const { Uploads: found = [] } = await answered(client.send(one, withSignal(signal)), about);
       return found.some((upload) => upload.Key !== undefined);
     } catch (error) {
-      // Some stores list uploads only below folders.
+      // Some stores list uploads by folder prefixes only.
       if (isFault(error) && error.code === "UNSUPPORTED") return false;
       throw error;
     }
@@ -289,7 +289,7 @@ export async function uploadsPage(
     if (Key === undefined || UploadId === undefined)
       throw unexpected(op, about.subject, "an upload without a key or id");
     const key = read(Key);
-    // Some stores list more than they were asked for.
+    // Some stores return uploads outside the prefix.
     if (key?.startsWith(prefix) !== true) return [];
     return [{ key, uploadId: UploadId, startedAt: Initiated?.getTime() ?? 0 }];
   });
@@ -306,11 +306,11 @@ export interface DescribedObject {
   checksums: { name: string; value: string }[];
   metadata: { name: string; value: string }[];
   versionId: string | null;
-  /** Its bytes are in an archive, and nobody has had them brought back. */
+  /** The object is in an archive tier and has not been restored. */
   isArchived: boolean;
 }
 
-/** All that a HEAD tells of an object, its checksums where the store has any. Faults: NO_SUCH_KEY, CANCELLED, those of the store. */
+/** Returns everything that HEAD reports, with any checksums. Rejects with NO_SUCH_KEY, CANCELLED and Faults of the store. */
 export async function describeObject(
   client: S3Client,
   input: { bucket: string; key: string; withChecksums: "asked for" | "left out"; signal: AbortSignal },

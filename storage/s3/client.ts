@@ -10,16 +10,16 @@ import { EMPTY_PAYLOAD_HASH, UNSIGNED_PAYLOAD, type Credential } from "../signin
 import { MAX_XML_BYTES } from "../answers/xml.ts";
 
 /**
- * The SDK client for control calls: list, small objects, deletion, CORS. Never the byte path. The SDK's own retries are
- * off (its budget is shared by all calls and runs dry; the callers own their retries), nothing is hashed or sent in
- * chunks unless S3 demands it, no redirect is followed, and every answer passes `guardAnswers` before the SDK reads it.
- * Requests are signed by our own signer, here or, for a hub that keeps its keys in another process, over there.
+ * The SDK client for control calls: listings, small objects, deletion, CORS. Never for data transfer. The SDK's retries
+ * are off, because all calls share its retry budget; callers retry themselves. Bodies are hashed only where S3 requires
+ * it and never sent in chunks. No redirect is followed, and `guardAnswers` checks every answer before the SDK reads it.
+ * Our own signer signs requests, in this process or in the process that holds the hub's keys.
  */
 
-/** The SDK's bookkeeping; of no use to a store, and unsigned it makes some refuse the request. */
+/** Telemetry headers of the SDK. Some stores refuse a request that carries them unsigned. */
 const SDK_HEADERS: ReadonlySet<string> = new Set(["x-amz-user-agent", "amz-sdk-invocation-id", "amz-sdk-request"]);
 
-/** A signer for a process that holds the key itself. */
+/** Returns a signer for a process that holds the key itself. */
 export const createLocalSigner = (input: {
   access: StoreAccess;
   credential: Credential;
@@ -42,7 +42,7 @@ function payloadHashOf(body: unknown): string {
   return UNSIGNED_PAYLOAD;
 }
 
-/** The SDK's request with our signature. What the SDK adds for itself is taken out. */
+/** Signs the SDK's request with our signer, without the SDK's own headers and `x-id`. */
 async function signSdkRequest(request: SdkRequest, signer: ControlSigner): Promise<SdkRequest> {
   const query = { ...request.query };
   delete query["x-id"];
@@ -65,7 +65,7 @@ async function signSdkRequest(request: SdkRequest, signer: ControlSigner): Promi
   return request;
 }
 
-/** With a signer of our own the SDK still asks for a key; this one opens nothing. */
+/** The SDK requires a credential even with a custom signer; this one is never used. */
 const NO_CREDENTIAL = { accessKeyId: "signed-elsewhere", secretAccessKey: "signed-elsewhere" };
 
 const CONNECT_TIMEOUT_MS = 8_000;
@@ -73,7 +73,7 @@ const ANSWER_TIMEOUT_MS = 30_000;
 const SILENCE_TIMEOUT_MS = 20_000;
 const MOST_SOCKETS = 24;
 
-/** Tighter limits, for a store nobody vouched for yet. */
+/** Tighter limits for a store that nobody has verified yet. */
 export interface ControlLimits {
   answerMs: number;
   mostAnswerBytes: number;
@@ -81,7 +81,7 @@ export interface ControlLimits {
 
 interface Reached {
   access: StoreAccess;
-  /** How names become addresses, where that must be checked; see pinned-lookup.ts. */
+  /** Checks and resolves host names where required; see pinned-lookup.ts. */
   lookup?: LookupFunction;
   limits?: ControlLimits;
 }
@@ -89,7 +89,7 @@ interface Reached {
 export type ControlClientInput = Reached & ({ credential: Credential; now?: () => number } | { signer: ControlSigner });
 
 /**
- * A client for control calls to one store. Everything its commands throw is a Fault already, or becomes one through
+ * Returns a client for control calls to one store. Errors of its commands are Faults, or become Faults through
  * `faultOfSdk`. `destroy()` closes its connections.
  */
 export function createControlClient(input: ControlClientInput): S3Client {
@@ -117,7 +117,7 @@ export function createControlClient(input: ControlClientInput): S3Client {
     disableS3ExpressSessionAuth: true,
     useFipsEndpoint: false,
     useDualstackEndpoint: false,
-    // What is not given here the SDK looks for in ~/.aws, and fails where nobody has a home.
+    // The SDK looks for unset options in ~/.aws, and fails where there is no home directory.
     useArnRegion: false,
     sigv4aSigningRegionSet: [],
     authSchemePreference: [],

@@ -1,8 +1,8 @@
 import type { ProfileDraft } from "#protocol/wire/requests.ts";
 
 /**
- * An object as other tools name it. Keys are strangers' text, so each is quoted for the shell it is pasted into: nothing in
- * a key is ever run, whatever it is called.
+ * Commands that other tools need for an object. Keys are untrusted text, so each is quoted for the shell: no part of a
+ * key is ever executed.
  */
 
 export interface CopyForm {
@@ -11,7 +11,7 @@ export interface CopyForm {
   text: string;
 }
 
-/** One word for a POSIX shell; with control characters for bash and zsh, whose `$'…'` can write them. */
+/** Quotes a text as one POSIX shell word. Control characters need the `$'…'` form of bash and zsh. */
 export function quoteWord(text: string): string {
   if (/^[A-Za-z0-9_@%+=:,./-]+$/.test(text)) return text;
   if (!/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/.test(text)) {
@@ -24,7 +24,7 @@ export function quoteWord(text: string): string {
   return `$'${escaped}'`;
 }
 
-/** The last segment, as a file here: never a path that leads elsewhere, never an option. */
+/** Returns the last segment as a local file name, which is never a path elsewhere and never an option. */
 function fileName(key: string): string {
   const last = key.split("/").findLast((segment) => segment !== "") ?? "object";
   return last === "." || last === ".." ? "./object" : `./${last}`;
@@ -33,7 +33,7 @@ function fileName(key: string): string {
 const encodeSegment = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
 
-/** The address curl asks; its key is percent-encoded as the signature wants it. */
+/** Returns the URL for curl; the key is percent-encoded as the signature requires. */
 function urlOf(profile: ProfileDraft, key: string): string {
   const url = new URL(profile.browserEndpoint ?? profile.endpoint);
   const path = key.split("/").map(encodeSegment).join("/");
@@ -43,7 +43,7 @@ function urlOf(profile: ProfileDraft, key: string): string {
     : `${url.protocol}//${profile.bucket}.${url.host}/${path}`;
 }
 
-/** Lines for one object, or (with a `/` at the end) for everything below a prefix. */
+/** Returns the commands for one object or, with a `/` at its end, for everything below a prefix. */
 export function copyForms(profile: ProfileDraft, key: string): CopyForm[] {
   const uri = `s3://${profile.bucket}/${key}`;
   const isFolder = key === "" || key.endsWith("/");

@@ -16,35 +16,32 @@ import { NONCE_METADATA } from "../signing/signing.ts";
 import { encodeKey } from "../signing/sigv4.ts";
 
 /**
- * Copies an object inside one bucket: the store moves the bytes. The source is pinned by its ETag, so a copy is of the version
- * that was asked for; what has the target key already is never written over, unless it is this very copy, made before
- * somebody could say so. Whole up to 5 GiB; above that, and where the ETag of a copy would be another one than the
- * source's, in ranges of a multipart upload that bears the nonce.
+ * Copies an object inside one bucket without downloading it. The source is pinned by its ETag, so the intended version is
+ * copied. Only a copy of an older version may overwrite a target. A target that an earlier attempt of this copy made
+ * counts as success. CopyObject is used up to 5 GiB. Larger objects, and those whose ETag CopyObject would change, are
+ * copied by ranges in a multipart upload with the nonce.
  */
 
 export interface CopyWithin {
   bucket: string;
   source: string;
-  /**
-   * An older version of the source. It may then be copied onto its own key, over what is the newest there: a bucket that has
-   * versions keeps that too.
-   */
+  /** An older version of the source. It may be copied onto its own key: a bucket with versioning keeps the newest version too. */
   version?: string;
   target: string;
   sizeBytes: number;
   /** With its quotes. */
   etag: string;
-  /** Names this copy, so that it is known again. At most 64 characters. */
+  /** Identifies this copy in later attempts. At most 64 characters. */
   nonce: string;
   traits: StoreTraits;
   signal: AbortSignal;
-  /** Most that one CopyObject takes; the protocol's limit, unless a test says otherwise. */
+  /** Largest size for CopyObject. Default: the protocol's limit; tests lower it. */
   largestWholeBytes?: number;
 }
 
 const GIB = 1024 ** 3;
 const LARGEST_WHOLE_BYTES = 5 * GIB;
-/** Large, because no byte of it crosses a link. */
+/** Large, because no byte crosses the client's link. */
 const RANGE_BYTES = GIB / 2;
 const AT_A_TIME = 4;
 
@@ -55,7 +52,7 @@ async function sent<T>(call: Promise<T>, about: { op: string; copy: CopyWithin; 
   } catch (error) {
     if (copy.signal.aborted) throw new Fault("CANCELLED", { op, subject });
     const fault = faultOfSdk(error, { op, subject });
-    // The only condition that is set is the source's ETag.
+    // The only condition of these requests is the source's ETag.
     throw fault.code === "ALREADY_EXISTS" && op.includes("Copy") ? new Fault("OBJECT_CHANGED", fault.context) : fault;
   }
 }
@@ -76,8 +73,8 @@ async function headOf(client: S3Client, copy: CopyWithin, at: { key: string; ver
 }
 
 /**
- * Makes the copy, or finds that it is there already. Faults: ALREADY_EXISTS when something else has the target key,
- * OBJECT_CHANGED, NO_SUCH_KEY, SIZE_MISMATCH, CANCELLED, those of the store.
+ * Copies the object, or finds the finished copy. Rejects with ALREADY_EXISTS when another object has the target key,
+ * OBJECT_CHANGED, NO_SUCH_KEY, SIZE_MISMATCH, CANCELLED, and Faults of the store.
  */
 export async function copyWithin(client: S3Client, copy: CopyWithin): Promise<void> {
   const { bucket, source, target, sizeBytes, etag, nonce, signal } = copy;
@@ -106,7 +103,7 @@ export async function copyWithin(client: S3Client, copy: CopyWithin): Promise<vo
   }
 }
 
-/** Requests that a copy of so many bytes takes. Pure. */
+/** Returns the number of requests for a copy of this size. Pure. */
 export const copyRequests = (sizeBytes: number, etag: string): number =>
   sizeBytes > LARGEST_WHOLE_BYTES || etag.includes("-") ? 4 + Math.ceil(sizeBytes / RANGE_BYTES) : 3;
 
@@ -160,7 +157,7 @@ async function copyInRanges(client: S3Client, copy: CopyWithin): Promise<void> {
       subject: target,
     });
   } catch (error) {
-    // Best effort, whatever became of the signal: why it came to this is what counts.
+    // Best effort, without the signal: the original error is what counts.
     await client.send(new AbortMultipartUploadCommand(upload)).catch(() => undefined);
     throw error;
   }

@@ -6,14 +6,14 @@ import { faultOfSdk } from "../answers/faults.ts";
 import { deleteObject } from "./objects.ts";
 import { SUM_BY_MD5, sumByMd5 } from "./sum-by-md5.ts";
 
-/** Deletes many objects by few requests. Every key has to be spoken of in the answer: silence is not success. */
+/** Deletes many objects with few requests. A key that the answer does not mention counts as a failure. */
 
-/** The protocol's limit. */
+/** The protocol's limit of keys per request. */
 export const DELETE_BATCH = 1000;
 const AT_A_TIME = 8;
 const OP = "DeleteObjects";
 
-/** XML 1.0 carries none of the others, and readers of XML take spaces at the ends away. */
+/** Returns whether XML can carry a key: XML 1.0 excludes other characters, and parsers trim spaces at the ends. */
 const isPlain = (key: string): boolean =>
   !/[\u0000-\u001f\u007f-\u009f\u2028\ufffe\uffff]|^\s|\s$/.test(key) && key.isWellFormed();
 
@@ -52,8 +52,8 @@ async function deleteSingly(client: S3Client, bucket: string, keys: readonly str
 }
 
 /**
- * Deletes at most DELETE_BATCH keys; what is not there is as it was wanted. What the store refused comes back by key.
- * Faults: those that concern all of them.
+ * Deletes at most DELETE_BATCH keys; missing ones count as deleted. Returns the failures by key. Rejects with Faults that
+ * concern the whole request.
  */
 export async function deleteMany(client: S3Client, bucket: string, keys: readonly string[]): Promise<Failures> {
   const failures = await deleteSingly(
@@ -70,7 +70,7 @@ export async function deleteMany(client: S3Client, bucket: string, keys: readonl
   }
 }
 
-/** Whether the bucket keeps what is deleted as versions; null where the store does not say. */
+/** Returns whether the bucket has versioning enabled; null where the store does not tell. */
 export async function keepsVersions(client: S3Client, bucket: string): Promise<boolean | null> {
   try {
     const { Status } = await client.send(new GetBucketVersioningCommand({ Bucket: bucket }));

@@ -4,13 +4,13 @@ import { faultOfAnswer, faultOfNetwork, isFromStore, type HttpAnswer } from "../
 import { looksLikeHtml, rootOf } from "../answers/xml.ts";
 
 /**
- * Stands between the wire and the SDK. Left to itself the SDK takes a captive portal's page for an empty listing, an S3
- * error inside a 200 for a success, and a PUT without an ETag for stored. Here an answer passes only when it has the
- * root element (or the header) its operation must have; everything else is thrown as a Fault, read by the same tables
- * as the answers of the byte path.
+ * Checks every answer before the SDK reads it. The SDK alone would take a captive portal's page for an empty listing. It
+ * would also take an S3 error inside a 200, or a PUT without an ETag, for success. An answer passes only with the root
+ * element or header that its operation requires. Any other answer becomes a Fault, by the same tables as in data
+ * transfers.
  */
 
-/** What a success of each command must look like. Commands that are not here must only not be a page. */
+/** Requirements on a success of each command. Other commands must only not answer with an HTML page. */
 const EXPECTED: Readonly<Record<string, { root: string } | { header: string }>> = {
   ListObjectsV2: { root: "ListBucketResult" },
   ListMultipartUploads: { root: "ListMultipartUploadsResult" },
@@ -40,7 +40,7 @@ function isWireResponse(value: unknown): value is WireResponse {
 const isByteStream = (value: unknown): value is AsyncIterable<Uint8Array> =>
   typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 
-/** All bytes of a body. @throws Fault UNEXPECTED_ANSWER when there are more than `mostBytes` */
+/** Collects a body. @throws Fault UNEXPECTED_ANSWER when it has more than `mostBytes` */
 async function collect(body: unknown, mostBytes: number): Promise<Buffer> {
   if (body instanceof Uint8Array) return Buffer.from(body);
   if (typeof body === "string") return Buffer.from(body);
@@ -61,13 +61,13 @@ function lowerCase(headers: Record<string, string>): HttpAnswer["headers"] {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-/** Checks one answer; gives back the body the SDK shall read. Throws a Fault for anything that is not the success. */
+/** Checks one answer and returns the body for the SDK. Rejects with a Fault unless it is a valid success. */
 async function checkAnswer(op: string, response: WireResponse, mostBytes: number): Promise<unknown> {
   const status = response.statusCode;
   const headers = lowerCase(response.headers);
   const expected = EXPECTED[op];
   const succeeded = status >= 200 && status < 300;
-  // The one body that is not collected: an object's own bytes.
+  // An object's own bytes are passed on without collecting them.
   const isObject = !looksLikeHtml(headers["content-type"], Buffer.alloc(0)) || isFromStore(headers);
   if (op === "GetObject" && succeeded && isObject) {
     if (headers["etag"] !== undefined) return response.body;
@@ -83,8 +83,8 @@ async function checkAnswer(op: string, response: WireResponse, mostBytes: number
 }
 
 /**
- * Puts the guard into a client, closest to the wire, so that nothing of the SDK reads an answer before it. An answer of
- * more than `mostBytes` that is no object's own bytes is refused.
+ * Adds the guard to a client, closest to the network, so that no other part of the SDK reads an answer first. Refuses an
+ * answer of more than `mostBytes` unless it is an object's content.
  */
 export function guardAnswers(client: S3Client, mostBytes: number): void {
   client.middlewareStack.add(

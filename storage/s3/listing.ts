@@ -3,9 +3,9 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { type ListedUpload, listPage, uploadsPage } from "./browse.ts";
 
 /**
- * Whole listings, page by page. A listing that failed is not "there is nothing": every doubt about a page (another bucket, no
- * word on whether more follows, a token that leads in a circle) ends in a Fault, never in a shorter list. The order of
- * keys is the store's own (Storj does not sort), so callers sort what they need sorted.
+ * Complete listings, page by page. A failed listing must not look like an empty one. Every doubtful page (another bucket,
+ * missing IsTruncated, a repeated token) is therefore a Fault. Keys keep the store's order, which may be unsorted
+ * (Storj).
  */
 
 export interface ListedObject {
@@ -15,7 +15,7 @@ export interface ListedObject {
   etag: string;
   /** Epoch ms by the store's clock. */
   modifiedAt: number;
-  /** `GLACIER` and the like; null where the store says none. */
+  /** Storage class, such as `GLACIER`; null where the store reports none. */
   storageClass: string | null;
 }
 
@@ -28,13 +28,13 @@ interface Listed {
 
 interface Page<T> {
   rows: T[];
-  /** Names that are not valid UTF-8, as people see them. No request can ask for such a one: it harms no other. */
+  /** Names that are not valid UTF-8, in displayable form. No request can ask for these objects. */
   unreadable: string[];
 }
 
 const MOST_ROWS = 1000;
 
-/** Every object under `prefix`, after `startAfter` in the store's order. Faults of the store are thrown mid-way. */
+/** Yields every object under `prefix`, after `startAfter`, in the store's order. Throws Faults of the store, also midway. */
 export async function* listObjects(
   client: S3Client,
   input: Listed & { startAfter?: string },
@@ -42,7 +42,7 @@ export async function* listObjects(
   for await (const { rows } of listObjectPages(client, input)) yield* rows;
 }
 
-/** As `listObjects`, for those who also say which names cannot be read: a page may have no other. */
+/** Yields pages of `listObjects` together with unreadable names. A page may consist of such names only. */
 export function listObjectPages(
   client: S3Client,
   input: Listed & { startAfter?: string },
@@ -55,7 +55,7 @@ export function listObjectPages(
   });
 }
 
-/** Every multipart upload under `prefix` that is neither completed nor aborted. */
+/** Yields every multipart upload under `prefix` that is neither completed nor aborted. */
 export async function* listUploads(client: S3Client, input: Listed): AsyncGenerator<ListedUpload> {
   const { bucket, prefix, pageSize: limit = MOST_ROWS, signal } = input;
   const pages = everyPage({ op: "ListMultipartUploads", input }, async (from) => {

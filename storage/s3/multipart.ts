@@ -12,17 +12,17 @@ import { crc32FromBase64, crc32ToBase64, readObjectSum, type ObjectSum } from ".
 import { faultOfSdk } from "../answers/faults.ts";
 import { NONCE_METADATA } from "../signing/signing.ts";
 
-/** The control calls around an upload whose bytes somebody else sends: begin it, see what is there, complete it. */
+/** Control calls around a multipart upload whose parts another process sends: create, list parts, complete. */
 
 interface At {
   bucket: string;
   key: string;
 }
 
-/** Whether each part carries a CRC32 that the store checks. */
+/** Whether each part carries a CRC32 that the store verifies. */
 type Checksum = "crc32" | "none";
 
-/** Begins an upload whose object will carry `nonce`. Faults: those of the store. */
+/** Creates an upload whose object will carry `nonce`. Rejects with Faults of the store. */
 export async function createUpload(
   client: S3Client,
   input: At & { nonce: string; checksum: Checksum },
@@ -46,8 +46,8 @@ export async function createUpload(
 }
 
 /**
- * Every part an upload has, in the order of their numbers.
- * @throws Fault NO_SUCH_UPLOAD, UNEXPECTED_ANSWER when a page leads nowhere, those of the store
+ * Returns every part of an upload, ordered by number.
+ * @throws Fault NO_SUCH_UPLOAD, UNEXPECTED_ANSWER for a missing or repeated marker, those of the store
  */
 export async function listParts(client: S3Client, input: At & { uploadId: string }): Promise<ListedPart[]> {
   const { bucket, key, uploadId } = input;
@@ -79,8 +79,8 @@ export async function listParts(client: S3Client, input: At & { uploadId: string
 }
 
 /**
- * Puts the parts together. `ifAbsent` sends `if-none-match: *`. After a fault the object may be there all the same: ask
- * `statObject` for the nonce.
+ * Completes an upload. `ifAbsent` sends `if-none-match: *`. After a Fault the object may exist all the same: compare its
+ * nonce with `statObject`.
  * @throws Fault ALREADY_EXISTS, NO_SUCH_UPLOAD, those of the store
  */
 export async function completeUpload(
@@ -115,11 +115,11 @@ export interface ObjectState {
   etag: string;
   nonce: string | null;
   modifiedAt: number | null;
-  /** Asked for only where `checksum` is crc32: some stores refuse the question. */
+  /** Requested only if `checksum` is crc32, because some stores refuse that header. */
   sum: ObjectSum | null;
 }
 
-/** What lies at a key, null when nothing does. Faults: those of the store. */
+/** Returns the state of an object, or null when none exists. Rejects with Faults of the store. */
 export async function statObject(client: S3Client, input: At & { checksum: Checksum }): Promise<ObjectState | null> {
   const { bucket, key, checksum } = input;
   const op = "HeadObject";

@@ -12,7 +12,7 @@ import { checkRange, quoteEtag } from "../answers/check-range.ts";
 import { faultOfSdk } from "../answers/faults.ts";
 import { NONCE_METADATA } from "../signing/signing.ts";
 
-/** Small whole objects: manifests, claims. Read and written in one piece, every error a Fault with the key in it. */
+/** Reads and writes small objects (manifests, claims) in one piece. Every error is a Fault that names the key. */
 
 interface At {
   bucket: string;
@@ -23,8 +23,8 @@ const isByteStream = (value: unknown): value is AsyncIterable<Uint8Array> =>
   typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 
 /**
- * The text of an object and its ETag.
- * @throws Fault TOO_LARGE above `maxBytes`, TRUNCATED when fewer bytes came than announced, BAD_INPUT when it is no UTF-8.
+ * Returns the text of an object and its ETag.
+ * @throws Fault TOO_LARGE above `maxBytes`, TRUNCATED on fewer bytes than announced, BAD_INPUT when it is not UTF-8
  */
 export async function getObjectText(
   client: S3Client,
@@ -39,7 +39,7 @@ export async function getObjectText(
     let total = 0;
     for await (const chunk of body) {
       total += chunk.byteLength;
-      // Leaving the loop early closes the connection: the rest is not read.
+      // Leaving the loop closes the connection, so the rest is not read.
       if (total > maxBytes) throw new Fault("TOO_LARGE", { op, subject: key, detail: `more than ${maxBytes} bytes` });
       chunks.push(chunk);
     }
@@ -51,8 +51,9 @@ export async function getObjectText(
 }
 
 /**
- * So many bytes of an object, of the version that `etag` names when it is given.
- * @throws Fault OBJECT_CHANGED, SIZE_MISMATCH when the object ends before them, RANGE_IGNORED, TRUNCATED, CANCELLED, those of the store.
+ * Returns `length` bytes of an object at `offset`; with `etag`, only of that version.
+ * @throws Fault OBJECT_CHANGED, SIZE_MISMATCH when the object is shorter, RANGE_IGNORED, TRUNCATED, CANCELLED, those of
+ * the store
  */
 export async function getObjectRange(
   client: S3Client,
@@ -81,7 +82,7 @@ export async function getObjectRange(
     try {
       checkRange({ status: answer.$metadata.httpStatusCode ?? 0, headers }, { offset, length, etag, subject: key });
     } catch (error) {
-      // Leaving the loop at once closes the connection: nobody reads a whole object that was not asked for.
+      // Leaving the loop at once closes the connection, so an unrequested whole object is not read.
       for await (const _ of body) break;
       throw error;
     }
@@ -109,14 +110,14 @@ function decodeUtf8(bytes: Uint8Array, key: string): string {
   }
 }
 
-/** Faults of the guard know their operation but not the key. */
+/** Adds the key to Faults of the guard, which knows the operation only. */
 function withSubject(fault: Fault, key: string): Fault {
   return fault.context.subject === undefined ? new Fault(fault.code, { ...fault.context, subject: key }) : fault;
 }
 
 /**
  * Writes a small text object in one PUT.
- * @throws Fault ALREADY_EXISTS when `ifNoneMatch` is given and the key is taken.
+ * @throws Fault ALREADY_EXISTS when `ifNoneMatch` is given and the key exists
  */
 export async function putObjectText(
   client: S3Client,
@@ -141,7 +142,7 @@ export async function putObjectText(
   }
 }
 
-/** Size, ETag, date and the nonce of an upload. */
+/** Returns size, ETag, date and the upload's nonce. */
 export async function headObject(
   client: S3Client,
   { bucket, key }: At,
@@ -160,7 +161,7 @@ export async function headObject(
   }
 }
 
-/** Deletes an object; one that is not there is what was wanted. */
+/** Deletes an object. A missing one counts as deleted. */
 export async function deleteObject(client: S3Client, { bucket, key }: At): Promise<void> {
   const op = "DeleteObject";
   try {
@@ -171,7 +172,7 @@ export async function deleteObject(client: S3Client, { bucket, key }: At): Promi
   }
 }
 
-/** Takes back an upload that was never completed; one that is not there is what was wanted, and is told as `gone`. */
+/** Aborts a multipart upload. A missing one is reported as `gone`. */
 export async function abortUpload(
   client: S3Client,
   { bucket, key, uploadId }: At & { uploadId: string },
@@ -187,7 +188,7 @@ export async function abortUpload(
   }
 }
 
-/** Bytes of the parts that an upload has so far; 0 when it is gone. */
+/** Returns the bytes of the parts uploaded so far; 0 when the upload is gone. */
 export async function uploadedBytes(
   client: S3Client,
   { bucket, key, uploadId }: At & { uploadId: string },

@@ -3,18 +3,18 @@ import type { StoreTraits } from "#protocol/wire/operations.ts";
 import { formatBytes } from "#protocol/base/units.ts";
 
 /**
- * How a file becomes parts. The parts are equal except the last (R2 refuses anything else), lie in order without gaps,
- * respect every limit of the store, and never change inside one upload. Pure: the same size and traits give the same
- * plan on every machine, which is what lets a restarted worker go on where it was.
+ * Splits a file into parts. All parts but the last are equal (R2 requires that), in order and without gaps, within the
+ * store's limits, and constant during an upload. Pure: the same size and traits give the same plan on every machine, so
+ * that a restarted worker can resume.
  */
 
 const MIB = 1024 * 1024;
-/** Fewer than the protocol's 10,000, so that a plan never sits at the very edge of a store's limit. */
+/** Below the protocol's 10,000, so that a plan never reaches a store's exact limit. */
 const MOST_PARTS = 9000;
 const WISHED_PARTS = 64;
 const LEAST_DEFAULT_BYTES = 5 * MIB;
 const LARGEST_DEFAULT_BYTES = 16 * MIB;
-/** A transfer's piece map has at most this many pieces. */
+/** Most pieces in the progress map of a transfer. */
 const MOST_PIECES = 240;
 
 export interface PlannedPart {
@@ -26,15 +26,15 @@ export interface PlannedPart {
 export interface PartPlan {
   /** Length of every part but the last. */
   partBytes: number;
-  /** Empty for a file of 0 bytes; a single one is sent as one PutObject. */
+  /** Empty for a file of 0 bytes; a single part is sent with PutObject. */
   parts: PlannedPart[];
 }
 
 const roundUpToMib = (bytes: number): number => Math.ceil(bytes / MIB) * MIB;
 
 /**
- * The part size to use when nothing is known of the link: what gives a file as many parts as connections fill a long
- * link, because they then all end at about the same time; 5 to 16 MiB, or what the provider prefers when that is more.
+ * Returns the part size for an unknown link: 5 to 16 MiB, or the provider's preference if that is larger. A file gets
+ * about as many parts as connections fill a long link, so that all parts end at about the same time.
  */
 function defaultPartBytes(sizeBytes: number, traits: StoreTraits): number {
   if (traits.tunedPartBytes !== undefined) return traits.tunedPartBytes;
@@ -46,17 +46,17 @@ function defaultPartBytes(sizeBytes: number, traits: StoreTraits): number {
 export interface PlanInput {
   sizeBytes: number;
   traits: StoreTraits;
-  /** The engine's wish for this link; the store's limits win. */
+  /** The engine's preference for this link; the store's limits take precedence. */
   wishedPartBytes?: number;
 }
 
-/** Cuts a file into parts. @throws Fault TOO_LARGE when the store cannot hold the file in one object */
+/** Splits a file into parts. @throws Fault TOO_LARGE when the store cannot hold the file in one object */
 export function planParts(input: PlanInput): PartPlan {
   const partBytes = planPartBytes(input);
   return { partBytes, parts: cutEvenly(input.sizeBytes, partBytes) };
 }
 
-/** The length of all parts but the last. @throws as `planParts` */
+/** Returns the length of all parts but the last. @throws Fault TOO_LARGE as `planParts` */
 export function planPartBytes(input: PlanInput): number {
   const { sizeBytes, traits } = input;
   if (sizeBytes > traits.maxPartBytes * traits.maxParts) {
@@ -68,7 +68,7 @@ export function planPartBytes(input: PlanInput): number {
   return Math.min(roundUpToMib(Math.max(least, wished, 1)), traits.maxPartBytes);
 }
 
-/** Equal parts of a length that is known, the last one shorter. */
+/** Returns equal parts of a known total length; the last one may be shorter. */
 export function cutEvenly(sizeBytes: number, partBytes: number): PlannedPart[] {
   const parts: PlannedPart[] = [];
   for (let offset = 0; offset < sizeBytes; offset += partBytes) {
@@ -78,8 +78,8 @@ export function cutEvenly(sizeBytes: number, partBytes: number): PlannedPart[] {
 }
 
 /**
- * The length that parts had, from how many there are: when exactly one whole number of MiB fits (or there is only one
- * part); null when it has to be asked for.
+ * Infers the part length from the number of parts; the only part has the file's length. Null unless exactly one multiple
+ * of 1 MiB fits, so that it must be looked up.
  */
 export function partBytesThatFit(sizeBytes: number, partCount: number): number | null {
   if (partCount === 1) return sizeBytes;
@@ -88,9 +88,9 @@ export function partBytesThatFit(sizeBytes: number, partCount: number): number |
   return fits(least) && !fits(least + MIB) ? least : null;
 }
 
-/** How many pieces a piece map of this many parts has: one each, until there are more parts than pieces. */
+/** Returns the number of pieces in the progress map: one per part, up to the maximum. */
 export const pieceCountFor = (partCount: number): number => Math.min(partCount, MOST_PIECES);
 
-/** The piece (from 0) that shows the part at `index` (from 0). */
+/** Returns the map piece (from 0) that shows the part at `index` (from 0). */
 export const pieceOfPart = (index: number, partCount: number): number =>
   partCount <= MOST_PIECES ? index : Math.floor((index * MOST_PIECES) / partCount);

@@ -3,27 +3,27 @@ import { faultOfNetwork, type HttpAnswer } from "../answers/faults.ts";
 import { MAX_XML_BYTES } from "../answers/xml.ts";
 
 /**
- * Sends one signed request through fetch and reads the whole answer. For small things (profile test, direct calls);
- * the byte path has an HTTP client of its own. Redirects are never followed: they are answers like any other.
+ * Sends one signed request with fetch and reads the whole answer. For small requests (profile test, direct calls); data
+ * transfers use another HTTP client. Redirects are returned as answers, never followed.
  */
 
 export interface SendOptions {
   fetch: typeof globalThis.fetch;
-  /** The S3 name and the key, for faults. */
+  /** The S3 operation and the key, for Faults. */
   op: string;
   subject: string;
   body?: Uint8Array | string;
-  /** Until the last byte of the answer. */
+  /** Timeout until the last byte of the answer, ms. */
   timeoutMs: number;
 }
 
-/** Fetch counts the body itself, and would send a second content-length beside the one it is given. */
+/** Removes content-length: fetch computes it and would otherwise send it twice. */
 function headersForFetch(request: SignedRequest): Record<string, string> {
   const { "content-length": _counted, ...headers } = request.headers;
   return { ...headers, "accept-encoding": "identity" };
 }
 
-/** @throws Fault of the network (LINK_DOWN, STALLED, NAME_NOT_RESOLVED, TLS_FAILED). Any status is an answer. */
+/** Sends the request; any status is an answer. @throws Fault LINK_DOWN, STALLED, NAME_NOT_RESOLVED, TLS_FAILED */
 export async function sendSigned(request: SignedRequest, options: SendOptions): Promise<HttpAnswer> {
   const { op, subject, body, timeoutMs } = options;
   try {
@@ -44,7 +44,7 @@ export async function sendSigned(request: SignedRequest, options: SendOptions): 
   }
 }
 
-/** The body up to one byte past what any XML may have; what is longer is refused by its reader. */
+/** Reads at most slightly more than the XML limit; the reader refuses a longer body. */
 async function readCapped(response: Response): Promise<Buffer> {
   if (response.body === null) return Buffer.alloc(0);
   const chunks: Uint8Array[] = [];

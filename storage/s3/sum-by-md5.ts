@@ -1,14 +1,14 @@
 import { hash } from "node:crypto";
 
 /**
- * A document like a list of deletions or of rules must come with a sum, and which one is where stores differ: the SDK sends a
- * CRC32 (B2 refuses the header, old gateways ask for the MD5 all the same), the MD5 every S3 has always taken.
+ * Replaces the SDK's checksum with Content-MD5. S3 requires a checksum for documents such as a deletion list or CORS
+ * rules. The SDK sends CRC32, which B2 refuses and old gateways do not count, while every S3 store accepts MD5.
  */
 
-/** Behind the SDK's own sum, and before anything is signed. */
+/** Runs after the SDK's checksum and before signing. */
 export const SUM_BY_MD5 = { step: "build", priority: "low", name: "tidemarkSumByMd5" } as const;
 
-/** For the middleware stack of one command of the SDK, with the options `SUM_BY_MD5`. */
+/** Middleware for one SDK command, added with the options `SUM_BY_MD5`. */
 export const sumByMd5 =
   <Args extends { request: unknown }, Answer>(next: (args: Args) => Promise<Answer>) =>
   (args: Args): Promise<Answer> => {

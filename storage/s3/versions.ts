@@ -4,20 +4,20 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { versionsPage } from "./browse.ts";
 import { faultOfSdk } from "../answers/faults.ts";
 
-/** Single versions of one key, looked up and taken away. */
+/** Finds and deletes single versions of one key. */
 
 const ROWS = 1000;
-/** So many versions of one key are gone through. */
+/** Most pages of versions searched for one key. */
 const MOST_PAGES = 20;
 
 export interface FoundVersions {
-  /** What the key has now: an object, a mark of deletion, or nothing at all. */
+  /** The newest version of the key: an object or a delete marker; null when there is none. */
   newest: ObjectVersion | null;
-  /** The version that was asked for; null when it is gone. */
+  /** The requested version; null when it is gone. */
   wanted: ObjectVersion | null;
 }
 
-/** Faults: UNSUPPORTED where the store has none, TOO_LARGE past 20,000 versions of one key, CANCELLED, those of the store. */
+/** Finds both. Rejects with UNSUPPORTED (no versions), TOO_LARGE (over 20,000), CANCELLED, Faults of the store. */
 export async function findVersions(
   client: S3Client,
   input: { bucket: string; key: string; versionId: string; signal: AbortSignal },
@@ -31,7 +31,7 @@ export async function findVersions(
     const own = page.versions.filter((version) => version.key === key);
     found.newest ??= own.find(({ isLatest }) => isLatest) ?? null;
     found.wanted ??= own.find((version) => version.versionId === versionId) ?? null;
-    // What begins with the key and is longer comes behind it.
+    // Longer keys with this prefix are listed after the key itself.
     const isPast = page.versions.some((version) => version.key !== key);
     if (page.next === null || isPast || (found.newest !== null && found.wanted !== null)) return found;
     from = page.next;
@@ -39,7 +39,7 @@ export async function findVersions(
   throw new Fault("TOO_LARGE", { op: "ListObjectVersions", subject: key, detail: "it has too many versions" });
 }
 
-/** Takes one version away for good; one that is gone is as it was wanted. Faults: CANCELLED, those of the store. */
+/** Deletes one version permanently. A missing one counts as deleted. Rejects with CANCELLED and Faults of the store. */
 export async function deleteVersion(
   client: S3Client,
   input: { bucket: string; key: string; versionId: string; signal: AbortSignal },

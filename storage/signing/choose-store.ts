@@ -5,9 +5,9 @@ import { PRESETS } from "../providers/providers.ts";
 import type { StoreAccess } from "./signing.ts";
 import { PROVIDERS } from "#protocol/base/provider-names.ts";
 
-/** What a person said of a store; null where nothing was said. */
+/** A store as the user described it with flags or variables; null for each value that was not given. */
 export interface StoreHints {
-  /** A provider's name, or `auto`: by the endpoint's host. */
+  /** A provider's name; `auto` finds it from the endpoint's host. */
   provider: string | null;
   endpoint: string | null;
   region: string | null;
@@ -36,8 +36,10 @@ function endpointFor(provider: Provider, region: string): string {
 }
 
 /**
- * Where and what the store is, from what was said of it: the provider by its host, the region by the host or as the
- * provider has it. Amazon S3 when nothing was said at all. Faults: BAD_INPUT.
+ * Resolves the hints into a store: the provider by the endpoint's host, the region by the host or the provider's
+ * default.
+ * Without any hint the store is Amazon S3.
+ * @throws Fault BAD_INPUT
  */
 export function chooseStore(hints: StoreHints): ChosenStore {
   const { endpoint } = hints;

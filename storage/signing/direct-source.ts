@@ -8,30 +8,30 @@ import { fixedCredential, type Credential, type CredentialSource } from "./sigv4
 import { textOf } from "../answers/xml.ts";
 
 /**
- * Direct mode: the keys are here, so signing is a function call. The source learns from every answer it is shown: the
- * store's clock, the region that the store names when it was asked in the wrong one, and that it takes no bucket in the path.
- * A region changes the host only by the provider's own pattern (`s3.REGION.amazonaws.com`), and a bucket stands before the host
- * that was given; a temporary key that the store calls expired is replaced. What an answer says as a location is never followed,
- * so a signature can never go to a stranger.
+ * Request source of direct mode: the keys are in this process, so signing is a function call. It corrects itself from the
+ * answers that it observes: clock offset, region, addressing style and expired keys. A new region changes the host only
+ * by the provider's own pattern (`s3.REGION.amazonaws.com`). A new style only puts the bucket before the given host. It
+ * never follows a location from an answer, so no signature reaches a foreign host.
  */
 export interface DirectSource extends RequestSource {
   signNow(operation: Operation): SignedRequest | null;
   /**
-   * Shown every answer, with the times of its exchange by `Date.now`. "sign again": what was signed before this moment
-   * is worth nothing (the clock was wrong, the region, or the style of addresses), so a refusal is to be tried again at once with new signatures.
+   * Learns from one answer; call it for every answer. Times of the exchange are those of `Date.now`.
+   * Returns "sign again" when earlier signatures are invalid (wrong clock, region or address style, or an expired key).
+   * The caller then retries a refused request at once with new signatures.
    */
   observe(seen: ObservedAnswer): "as before" | "sign again";
-  /** The store's time, epoch ms: what signatures are dated by and expire by. */
+  /** Returns the store's time, epoch ms, which dates signatures and their expiry. */
   now(): number;
-  /** How far the store's clock is before this machine's, at most, ms; below 0 where it is behind. 0 where they may be the same. */
+  /** Returns the store's clock minus this machine's, at most, ms; negative when the store is behind. 0 while they may agree. */
   aheadMs(): number;
-  /** Where requests go now: `access` with the region, endpoint and style that were found out. */
+  /** The store that requests go to now: the given access with the region, endpoint and style learned since. */
   readonly access: StoreAccess;
-  /** `this machine's clock is 2 h ahead of the store's`, or null. */
+  /** Returns for example `this machine's clock is 2 h ahead of the store's`, or null. */
   clockSentence(): string | null;
-  /** `the bucket is in the region eu-west-1, not in us-east-1`, or null. */
+  /** Returns for example `the bucket is in the region eu-west-1, not in us-east-1`, or null. */
   regionSentence(): string | null;
-  /** `the store takes the bucket only before its host, as in training.s3.example.com`, or null. */
+  /** Returns for example `the store takes the bucket only before its host, as in training.s3.example.com`, or null. */
   styleSentence(): string | null;
 }
 
@@ -41,10 +41,10 @@ export interface ObservedAnswer {
   receivedAtMs: number;
 }
 
-/** A correction that moves by less is the noise of measuring. */
+/** Smaller changes of the clock correction are measurement noise and are ignored. */
 const SAME_CLOCK_MS = 30_000;
 
-/** A store that hides its Date says the time in the document of the refusal. */
+/** Returns an answer's time: its Date header or, where a refusal has none, the ServerTime of its error document. */
 function dateOf(answer: HttpAnswer): string | undefined {
   const { date } = answer.headers;
   if (date !== undefined || answer.status < 400) return date;
@@ -52,7 +52,7 @@ function dateOf(answer: HttpAnswer): string | undefined {
   return element === null ? undefined : textOf(element, "ServerTime");
 }
 
-/** Codes of stores that take a bucket before their host only: Alibaba OSS, Tencent COS, Huawei OBS, Volcengine TOS. */
+/** Error codes of stores that accept only virtual-host addressing: Alibaba OSS, Tencent COS, Huawei OBS, Volcengine TOS. */
 const PATH_REFUSED: ReadonlySet<string | undefined> = new Set([
   "SecondLevelDomainForbidden",
   "PathStyleDomainForbidden",
@@ -60,7 +60,7 @@ const PATH_REFUSED: ReadonlySet<string | undefined> = new Set([
   "InvalidPathAccess",
 ]);
 
-/** Whether an answer refuses a request because the bucket stood in its path. */
+/** Returns whether an answer refuses a request because of its path-style address. */
 function refusesPath(answer: HttpAnswer): boolean {
   if (answer.status < 400) return false;
   const element = errorDocument(answer.body);
@@ -69,7 +69,7 @@ function refusesPath(answer: HttpAnswer): boolean {
 
 export function createDirectSource(input: {
   access: StoreAccess;
-  /** One key, or a source that renews temporary ones. */
+  /** A fixed key, or a source that renews temporary keys. */
   credential: Credential | CredentialSource;
   now?: () => number;
   lifetimeMs?: number;
@@ -100,7 +100,7 @@ export function createDirectSource(input: {
   const learnStyle = (answer: HttpAnswer): boolean => {
     if (!refusesPath(answer) || !isPathAddressed(access)) return false;
     const asHost: StoreAccess = { ...access, addressing: "virtual-host" };
-    // An address of digits, and a bucket with dots under TLS, have no other style.
+    // IP addresses, and buckets with dots under TLS, have no virtual-host style.
     if (isPathAddressed(asHost)) return false;
     access = asHost;
     return true;

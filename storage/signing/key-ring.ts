@@ -1,43 +1,46 @@
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 
 /**
- * Keeps temporary keys ahead of their end: asks for the next one in the background while the last one still holds, and lets
- * nobody sign with one that is over. A source that is away for a while costs nothing before that.
+ * Renews temporary keys in the background before they expire, and never hands out an expired key.
+ * A failing key source does no harm until the current key expires.
  */
 
 interface Ending {
-  /** Epoch ms. Absent: it stays. */
+  /** Expiry, epoch ms. Absent: the key never expires. */
   readonly endsAt?: number;
 }
 
 export interface KeyRing<Key> {
-  /** The key to sign with now; null while the last one has ended and `fresh` has to be awaited. Renews it ahead of its end. */
+  /** Returns the key to sign with, and starts its renewal when expiry is near. Null: the key has expired, so await `fresh`. */
   now(): Key | null;
-  /** A key that has not ended. Faults: of `ask`. */
+  /** Returns a key that has not expired, renewing it if needed. Rejects with the Faults of `ask`. */
   fresh(): Promise<Key>;
-  /** Told that the store no longer takes the key of now. True where another one can be asked for, once for each key. */
+  /**
+   * Discards the current key after the store rejected it as expired. Returns whether another key can be asked for: true
+   * once per key.
+   */
   ended(): boolean;
 }
 
 export interface KeyRingParts<Key extends Ending> {
-  /** Faults: KEYS_REFUSED, KEYS_UNAVAILABLE. */
+  /** Fetches a key. Rejects with Fault KEYS_REFUSED or KEYS_UNAVAILABLE. */
   ask(): Promise<Key>;
-  /** Tells keys apart. */
+  /** Returns an identifier that differs between keys. */
   nameOf(key: Key): string;
-  /** The longest time before its end that a key is renewed. */
+  /** Longest time before expiry at which a key is renewed, ms. */
   aheadMs: number;
-  /** Whose keys these are, for people. */
+  /** The key source's name in messages. */
   says: string;
   now(): number;
 }
 
-/** The least share of its life that a key is used for. */
+/** Share of a key's lifetime during which it is not renewed, so that short-lived keys are not renewed constantly. */
 const LEAST_SHARE = 0.5;
-/** A request takes a while to arrive: no key is used in its last moments. */
+/** A request needs time to reach the store, so a key is not used in its last moments. */
 const MARGIN_MS = 15_000;
-/** A service that did not answer is left alone for this long while the last key holds. */
+/** Pause after a failed renewal while the current key is still valid. */
 const PAUSE_MS = 10_000;
-/** A key that is over by our clock when it comes is taken all the same, as clocks differ, for this long. */
+/** Clocks differ: a key that is already expired by our clock on arrival is used for this long. */
 const LEAST_LIFE_MS = 60_000;
 
 interface Held<Key> {
@@ -52,7 +55,7 @@ export function createKeyRing<Key extends Ending>(parts: KeyRingParts<Key>): Key
   let hasHeld = false;
   let asking: Promise<Key> | null = null;
   let quietUntil = -Infinity;
-  /** The session that the store called expired. */
+  /** The identifier of the key that the store last called expired. */
   let ended: string | null = null;
 
   const hold = (key: Key): Key => {
@@ -76,7 +79,7 @@ export function createKeyRing<Key extends Ending>(parts: KeyRingParts<Key>): Key
       .then(hold)
       .catch((error: unknown) => {
         quietUntil = now() + PAUSE_MS;
-        // Who has given keys before is away, and will be back.
+        // BAD_INPUT from a source that has given keys before is taken as an outage, so the caller retries.
         if (isFault(error) && (error.code !== "BAD_INPUT" || !hasHeld)) throw error;
         const detail = isFault(error) ? error.context.detail : undefined;
         throw new Fault("KEYS_UNAVAILABLE", { op: "keys", subject: says, cause: error, ...(detail && { detail }) });
@@ -86,7 +89,7 @@ export function createKeyRing<Key extends Ending>(parts: KeyRingParts<Key>): Key
   };
   const current = (): Key | null => {
     if (held === null || now() >= held.overAt) return null;
-    // Its failure is news only when there is no key left.
+    // A failed renewal matters only when no valid key is left; `fresh` then reports it.
     if (now() >= held.renewAt && asking === null && now() >= quietUntil) renew().catch(() => undefined);
     return held.key;
   };
@@ -104,7 +107,7 @@ export function createKeyRing<Key extends Ending>(parts: KeyRingParts<Key>): Key
   };
 }
 
-/** Signatures are not cut short by an end that our clock misreads. */
+/** Returns the key without its expiry. Our clock misreads that expiry, so it must not shorten signatures. */
 function withoutEnd<Key extends Ending>(key: Key): Key {
   const { endsAt: _, ...rest } = key;
   return rest as Key;

@@ -4,9 +4,7 @@ import { errorDocument, faultOfAnswer, type HttpAnswer } from "../answers/faults
 import type { Credential } from "./sigv4.ts";
 import { childrenOf, parseXml, textOf } from "../answers/xml.ts";
 
-/** What a Security Token Service answered. */
-
-/** Refusals that mean what they say. A store without such a service takes the question for something else, and answers that. */
+/** Codes that a Security Token Service answers itself. Stores without one misread the call and answer with other codes. */
 const OF_THE_SERVICE: ReadonlySet<FaultCode> = new Set([
   "ACCESS_DENIED",
   "BAD_CREDENTIALS",
@@ -17,7 +15,10 @@ const OF_THE_SERVICE: ReadonlySet<FaultCode> = new Set([
   "INTERCEPTED",
 ]);
 
-/** The key in an answer to `op` (AssumeRole, GetFederationToken). @throws Fault of the answer when it holds none, UNSUPPORTED where nobody makes keys */
+/**
+ * Returns the key in an answer to `op` (AssumeRole, GetFederationToken).
+ * @throws Fault of the answer when it holds no key; UNSUPPORTED where the store has no such service
+ */
 export function readTemporaryKey(
   answer: HttpAnswer,
   about: { op: string; subject: string },
@@ -41,7 +42,7 @@ export function readTemporaryKey(
   return { accessKeyId, secretAccessKey, sessionToken, ...(Number.isNaN(endsAt) ? {} : { endsAt }) };
 }
 
-/** A service says which right is missing for which role in its message, which a store's code alone does not tell. */
+/** Adds the service's message to the Fault: only the message names the missing permission and the role. */
 function withWords(fault: Fault, answer: HttpAnswer): Fault {
   const element = errorDocument(answer.body);
   const words = element === null ? undefined : textOf(element, "Message");

@@ -1,26 +1,26 @@
 import { signHeaders, type Credential } from "./sigv4.ts";
 
 /**
- * Signs control requests where the key is. A file of its own, without the SDK: the process that holds a hub's keys loads
- * this and nothing that talks to a network.
+ * Signs control requests inside the process that holds the key. A separate file without the SDK, because that process
+ * loads no module that talks to a network.
  */
 
-/** A control request as plain data, so that it can cross to the process that holds the key. */
+/** A control request as plain data, so that it can be sent to the process that holds the key. */
 export interface ControlRequest {
   method: string;
-  /** Complete, with its encoded query. */
+  /** Complete URL with its encoded query. */
   url: string;
   headers: Record<string, string>;
   /** SHA-256 of the body in hex, or `UNSIGNED-PAYLOAD`. */
   payloadHash: string;
 }
 
-/** Gives the request back with the headers of its signature added. */
+/** Returns the request with its signature headers added. */
 export interface ControlSigner {
   sign(request: ControlRequest): Promise<ControlRequest>;
 }
 
-/** Besides every `x-amz-` header, which S3 demands. Whatever else is sent may be changed on the way. */
+/** Headers signed besides every `x-amz-` header, which S3 requires. Proxies may change the other headers on the way. */
 const SIGNED_HEADERS: ReadonlySet<string> = new Set([
   "content-length",
   "content-md5",
@@ -47,7 +47,7 @@ function splitUrl(url: string): { origin: string; path: string; query: [string, 
   };
 }
 
-/** Signs a control request where the key is. Pure. */
+/** Signs a control request with the given key. Pure. */
 export function signControlRequest(
   request: ControlRequest,
   scope: { credential: Credential; region: string; nowMs: number },

@@ -6,17 +6,16 @@ import { crc32ToBase64 } from "../checksums/crc32.ts";
 import { encodeKey, MAX_LIFETIME_MS, presign, type Credential, type QueryPairs } from "./sigv4.ts";
 
 /**
- * From an operation to a request that any HTTP client can send. This is the seam of the product: whoever holds the key
- * (the node itself in direct mode, otherwise the hub) is a `RequestSource`, and the engine cannot tell them apart.
- *
- * What is signed is a fence, because a signature outlives the decision to give it: every PUT fixes its content-length,
- * its checksum where the store takes one, and `if-none-match: *` where the store honours it; every GET of a recorded
- * object fixes its ETag. `range` is sent but not signed, so that a read cut short can go on under the same signature.
+ * Turns an operation into a signed request that any HTTP client can send. A `RequestSource` hides who holds the key: the
+ * node itself in direct mode, otherwise the hub. A signature outlives the decision to grant it, so it permits as little
+ * as the store allows. Every PUT signs its content-length, its checksum where the store takes one, and `if-none-match: *`
+ * where the store honors it. Every GET of a recorded object signs its ETag. `range` is sent unsigned, so that an
+ * interrupted read can resume.
  */
 
 export type { Credential } from "./sigv4.ts";
 
-/** Where and what the store is; holds no secret. */
+/** A store's address and traits, without any secret. */
 export interface StoreAccess {
   /** Scheme and host, for example `https://s3.eu-central-1.amazonaws.com`. */
   readonly endpoint: string;
@@ -24,23 +23,23 @@ export interface StoreAccess {
   readonly bucket: string;
   readonly addressing: "path" | "virtual-host";
   readonly traits: StoreTraits;
-  /** Left out: what is asked of every store's certificate is enough. */
+  /** Requirements on the store's TLS certificate. Left out: the usual checks suffice. */
   readonly trust?: StoreTrust | undefined;
 }
 
-/** Gives one signed request per operation, in their order. Faults: those of the hub or of signing; never of the store. */
+/** Returns one signed request per operation, in order. Rejects with Faults of the hub or of signing, never of the store. */
 export interface RequestSource {
   sign(operations: readonly Operation[]): Promise<SignedRequest[]>;
-  /** Where the keys are here: nothing has to be waited for. Null while the key has ended and `sign` gets another one. */
+  /** Signs without waiting, where the keys are in this process. Null while the key has expired and `sign` must renew it. */
   signNow?(operation: Operation): SignedRequest | null;
 }
 
 export interface UnsignedRequest {
   method: SignedRequest["method"];
-  /** Without any query. */
+  /** Without the query. */
   url: string;
   query: QueryPairs;
-  /** Every header to send, lower-case names. */
+  /** All headers to send, with lower-case names. */
   headers: Record<string, string>;
 }
 
@@ -58,39 +57,42 @@ export const S3_NAMES = {
   get: "GetObject",
 } as const satisfies Record<Operation["op"], string>;
 
-/** Carries the nonce of an upload, so that an object whose Complete lost its answer can be recognised. */
+/** Metadata with the upload's nonce. It identifies our object when the answer to CompleteMultipartUpload was lost. */
 export const NONCE_METADATA = "tidemark-nonce";
 export const NONCE_HEADER = `x-amz-meta-${NONCE_METADATA}`;
 export const CHECKSUM_HEADER = "x-amz-checksum-crc32";
-/** Asks for the sum that the store keeps of an object. */
+/** Asks for the checksum that the store holds for an object. */
 export const SUM_WANTED = { "x-amz-checksum-mode": "ENABLED" } as const;
-/** What a store may answer to a header that it does not know. */
+/** Statuses with which stores refuse a header that they do not know. */
 export const NOT_FOR_ALL: ReadonlySet<number> = new Set([400, 403, 501]);
 const MD5_HEADER = "content-md5";
-/** Default life of a signature: long enough for a slow part, short enough to matter. */
+/** Default lifetime of a signature: long enough for a slow part, short enough to limit misuse. */
 export const DEFAULT_LIFETIME_MS = 3_600_000;
 const PARTS_PER_PAGE = 1000;
 
-/** Sent, but not part of the signature (see above). */
+/** Headers sent but not signed, so that an interrupted read can resume (see above). */
 const UNSIGNED_HEADERS: ReadonlySet<string> = new Set(["range"]);
 
 /**
- * Whether the bucket goes into the path, whatever the profile says: a bucket with dots cannot be a host label under TLS
- * certificates, and an address of digits has no labels at all.
+ * Returns whether the bucket goes into the path. Some endpoints override the profile: a TLS wildcard certificate covers
+ * no bucket name with dots, and an IP address has no subdomains.
  */
 export function isPathAddressed({ endpoint, addressing, bucket }: Omit<StoreAccess, "traits" | "region">): boolean {
   if (addressing === "path") return true;
   const { protocol, hostname, pathname } = new URL(endpoint);
-  // A store below a path of its own has no host for each bucket.
+  // A store below a URL path has no host name per bucket.
   return (
     pathname !== "/" || (protocol === "https:" && bucket.includes(".")) || /^(\d+(\.\d+){3}|\[.*\])$/.test(hostname)
   );
 }
 
-/** A segment that a URL does not keep. */
+/** Matches `.` and `..` segments, which URL parsers remove. */
 const DOTS = /(?:^|\/)\.\.?(?:\/|$)/;
 
-/** Where a key lives: the origin and the encoded path. */
+/**
+ * Returns the origin and the encoded path of a key.
+ * @throws Fault HOSTILE_NAME for a key with a `.` or `..` segment
+ */
 export function locate(access: StoreAccess, key: string): { origin: string; path: string } {
   if (DOTS.test(key)) {
     throw new Fault("HOSTILE_NAME", {
@@ -103,18 +105,18 @@ export function locate(access: StoreAccess, key: string): { origin: string; path
   return { origin, path: root + encodeKey(key) };
 }
 
-/** Where the bucket itself lives, for what is asked of all of it. */
+/** Returns the origin and path of the bucket itself, for bucket-level operations. */
 export function locateBucket(access: StoreAccess): { origin: string; path: string } {
   const { origin, root } = bucketRoot(access);
   return { origin, path: root === "/" ? root : root.slice(0, -1) };
 }
 
-/** The path below which a store answers, without a slash at its end; empty for nearly all. It is signed as part of what is asked for. */
+/** Returns the endpoint's own path without trailing slashes; empty for nearly all stores. It is part of the signed path. */
 export const pathOf = (endpoint: string): string => new URL(endpoint).pathname.replace(/\/+$/, "");
 
 const roots = new WeakMap<StoreAccess, { origin: string; root: string }>();
 
-/** Where all keys of a bucket live; `root` ends with a slash. Found once: it is asked for with every signature. */
+/** Returns the origin and path below which all keys lie; `root` ends with a slash. Cached, because every signature needs it. */
 function bucketRoot(access: StoreAccess): { origin: string; root: string } {
   const known = roots.get(access);
   if (known !== undefined) return known;
@@ -133,8 +135,8 @@ interface Shape {
 }
 
 /**
- * Parts carry a CRC32 each and Complete repeats them (composite checksum): that form is accepted by AWS, R2, MinIO and
- * versitygw alike, while FULL_OBJECT with CRC32 is not. This is the one place that decides it.
+ * Returns the checksum headers of CreateMultipartUpload. Parts carry a CRC32 each and Complete repeats them (composite
+ * checksum). AWS, R2, MinIO and versitygw all accept that form, but not FULL_OBJECT with CRC32. Decided only here.
  */
 const checksumOnCreate = (checksum: StoreChecksum): Record<string, string> =>
   checksum === "crc32" ? { "x-amz-checksum-algorithm": "CRC32" } : {};
@@ -144,7 +146,7 @@ interface Sums {
   md5?: string | undefined;
 }
 
-/** Where the checksum is md5 and nobody computed one, nothing goes along: the bytes are as welcome without. */
+/** Returns the checksum headers of a body. A body whose MD5 was not computed goes without a checksum. */
 function checksumOfBody(checksum: StoreChecksum, { crc32, md5 }: Sums): Record<string, string> {
   if (checksum === "crc32") return { [CHECKSUM_HEADER]: crc32ToBase64(crc32) };
   return checksum === "md5" && md5 !== undefined ? { [MD5_HEADER]: Buffer.from(md5, "hex").toString("base64") } : {};
@@ -220,7 +222,7 @@ function shapeOf(operation: Operation, traits: StoreTraits): Shape {
   }
 }
 
-/** The request an operation becomes, before it is signed. Pure. */
+/** Returns the unsigned request for an operation. Pure. */
 export function describeOperation(access: StoreAccess, operation: Operation): UnsignedRequest {
   const { origin, path } = locate(access, operation.key);
   const { method, query = [], headers = {} } = shapeOf(operation, access.traits);
@@ -238,8 +240,9 @@ export interface PresignInput {
 }
 
 /**
- * A signed request for one operation. `headers` are all headers to send besides `host`; content-length is among them
- * as text, so a client that counts for itself (fetch) leaves that one out.
+ * Returns a signed request for one operation. `headers` holds all headers to send except `host`. It includes
+ * content-length, which clients that set it themselves (fetch) must drop.
+ * @throws Fault HOSTILE_NAME, BAD_INPUT
  */
 export function presignOperation(input: PresignInput): SignedRequest {
   const { access, credential, operation, nowMs } = input;
@@ -247,20 +250,20 @@ export function presignOperation(input: PresignInput): SignedRequest {
   const { method, query = [], headers = {} } = shapeOf(operation, access.traits);
   const signed: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
-    // A line break would put words of its own into the text that is signed.
+    // A line break in a value would inject lines into the text that is signed.
     if (!PRINTABLE.test(value)) {
       throw new Fault("BAD_INPUT", { op: "sign", subject: name, detail: "a header is printable ASCII" });
     }
     if (!UNSIGNED_HEADERS.has(name)) signed[name] = value;
   }
-  // A signature does not outlive the key that it was made with.
+  // The store rejects a signature once its key has expired.
   const leftMs = credential.endsAt === undefined ? Infinity : Math.max(1000, credential.endsAt - nowMs);
   const lifetimeMs = Math.min(input.lifetimeMs, MAX_LIFETIME_MS, leftMs);
   const url = presign(
     { method, origin, path, query, headers: signed },
     { credential, region: access.region, nowMs, lifetimeMs },
   );
-  // The store counts from the whole second of the signature's date.
+  // The signature's date has whole seconds, and the store counts the lifetime from it.
   const expiresAt = Math.floor(nowMs / 1000) * 1000 + Math.max(1, Math.floor(lifetimeMs / 1000)) * 1000;
   return { method, url, headers, expiresAt };
 }

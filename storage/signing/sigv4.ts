@@ -3,23 +3,23 @@ import { createHmacKey, type HmacKey } from "../checksums/hmac.ts";
 import type { KeyRing } from "./key-ring.ts";
 
 /**
- * AWS Signature Version 4 for S3, and for the service that gives out temporary keys. Own code because a hub signs every part of every node: a signature here costs
- * microseconds, an order of magnitude less than the SDK's presigner. Pure: no clock, no I/O. It is held to AWS's
- * published examples and, through the tests, to the SDK's own signer.
+ * AWS Signature Version 4 for S3 and for the Security Token Service. Own code because a hub signs every part of every
+ * node: a signature takes microseconds here, an order of magnitude less than in the SDK's presigner. Pure: no clock, no
+ * I/O. Tests compare it with AWS's published examples and with the SDK's own signer.
  */
 
 export interface Credential {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly sessionToken?: string;
-  /** When a temporary key ends, epoch ms. Absent: it stays. */
+  /** Expiry of a temporary key, epoch ms. Absent: the key never expires. */
   readonly endsAt?: number;
 }
 
-/** Keys that are replaced while they are used: a role's, a session's. Faults: KEYS_REFUSED, KEYS_UNAVAILABLE. */
+/** Source of temporary keys, of a role or a session, that are renewed while in use. Faults: KEYS_REFUSED, KEYS_UNAVAILABLE. */
 export type CredentialSource = KeyRing<Credential>;
 
-/** Returns a source of one key that stays. */
+/** Returns a source of one key that never expires. */
 export const fixedCredential = (credential: Credential): CredentialSource => ({
   now: () => credential,
   fresh: async () => credential,
@@ -35,20 +35,20 @@ export interface RequestToSign {
   /** Already encoded, starting with `/`. S3 does not encode it a second time. */
   path: string;
   query: QueryPairs;
-  /** Lower-case names; every one of them becomes part of the signature. `host` is added. */
+  /** Lower-case names; all of these headers are signed. `host` is added. */
   headers: Readonly<Record<string, string>>;
 }
 
 export interface SigningScope {
   credential: Credential;
   region: string;
-  /** Left out: `s3`. */
+  /** Default: `s3`. */
   service?: "s3" | "sts";
   nowMs: number;
 }
 
 export const UNSIGNED_PAYLOAD = "UNSIGNED-PAYLOAD";
-/** SHA-256 of nothing. */
+/** SHA-256 of an empty body. */
 export const EMPTY_PAYLOAD_HASH = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 /** The longest lifetime the protocol allows a presigned URL. */
 export const MAX_LIFETIME_MS = 7 * 86_400_000;
@@ -57,7 +57,7 @@ const ALGORITHM = "AWS4-HMAC-SHA256";
 
 const NEEDS_NO_CODE = /^[\w.~-]*$/;
 
-/** RFC 3986 encoding as SigV4 wants it: everything but letters, digits and `-._~`. */
+/** Encodes text by RFC 3986 as SigV4 requires: everything except letters, digits and `-._~`. */
 export const encodeRfc3986 = (text: string): string =>
   NEEDS_NO_CODE.test(text)
     ? text
@@ -65,11 +65,11 @@ export const encodeRfc3986 = (text: string): string =>
 
 const KEY_NEEDS_NO_CODE = /^[\w.~/-]*$/;
 
-/** An object key as a path: each byte encoded once, `/` kept. */
+/** Encodes an object key as a path: each byte once, and `/` unchanged. */
 export const encodeKey = (key: string): string =>
   KEY_NEEDS_NO_CODE.test(key) ? key : encodeRfc3986(key).replaceAll("%2F", "/");
 
-/** `20130524T000000Z` */
+/** Returns for example `20130524T000000Z`. */
 function amzDate(nowMs: number): string {
   const iso = new Date(nowMs).toISOString();
   return `${iso.slice(0, 4)}${iso.slice(5, 7)}${iso.slice(8, 13)}${iso.slice(14, 16)}${iso.slice(17, 19)}Z`;
@@ -77,22 +77,22 @@ function amzDate(nowMs: number): string {
 
 const hmac = (key: string | Buffer, text: string): Buffer => createHmac("sha256", key).update(text).digest();
 
-/** All that the signatures of one moment have in common. */
+/** Values that all signatures of one credential in the same second share. */
 interface Stamp {
-  /** What it is for, to know when another one is needed. */
+  /** Epoch second; a request in another second needs a new stamp. */
   second: number;
   region: string;
   service: string;
   /** `20130524T000000Z` */
   date: string;
-  /** `20130524/us-east-1/s3/aws4_request` */
+  /** Credential scope: `20130524/us-east-1/s3/aws4_request`. */
   place: string;
   key: HmacKey;
-  /** Of presigned requests that ask for nothing more, by what they differ in. */
+  /** Presigned queries of requests without a query of their own, keyed by lifetime and signed header names. */
   queries: Map<string, string>;
 }
 
-/** The last one of each credential: a hub or a node signs many requests in the same second. */
+/** The newest stamp of each credential. A hub or a node signs many requests in the same second. */
 const stamps = new WeakMap<Credential, Stamp>();
 
 function stampOf({ credential, region, service = "s3", nowMs }: SigningScope): Stamp {
@@ -113,7 +113,7 @@ function stampOf({ credential, region, service = "s3", nowMs }: SigningScope): S
 const MOST_CACHED_KEYS = 256;
 const cachedKeys = new Map<string, HmacKey>();
 
-/** The derived key of a credential for one place. Cached by a hash, so that the cache itself holds no secret text. */
+/** Returns the derived signing key. The cache is keyed by a hash, so that it holds no secret text. */
 function signingKey(
   { accessKeyId, secretAccessKey }: Credential,
   place: { day: string; region: string; service: string },
@@ -139,7 +139,7 @@ function canonicalQuery(query: QueryPairs): string {
     .join("&");
 }
 
-/** Spaces inside a value count once, around it not at all. */
+/** Trims a header value and collapses runs of spaces, as SigV4's canonical form requires. */
 const canonicalValue = (value: string): string => value.trim().replace(/ {2,}/g, " ");
 
 interface CanonicalHeaders {
@@ -148,7 +148,7 @@ interface CanonicalHeaders {
 }
 
 const MOST_ORDERS = 64;
-/** Requests carry the same few names again and again. */
+/** Sorted header names by their unsorted list. Requests repeat a few combinations of headers, so sorting is cached. */
 const orders = new Map<string, readonly string[]>();
 
 function signedNames(headers: readonly string[]): readonly string[] {
@@ -184,8 +184,8 @@ function signatureOf(request: RequestToSign, { date, place, key }: Stamp, canoni
 }
 
 /**
- * A URL that carries its own signature for `lifetimeMs` (at most seven days). The sender must send exactly the headers of
- * the request; the body is not signed.
+ * Returns a URL that carries its own signature for `lifetimeMs` (at most seven days). The sender must send exactly the
+ * headers of the request; the body is not signed.
  */
 export function presign(request: RequestToSign, scope: SigningScope & { lifetimeMs: number }): string {
   const stamp = stampOf(scope);
@@ -196,7 +196,7 @@ export function presign(request: RequestToSign, scope: SigningScope & { lifetime
   return `${request.origin}${request.path}?${query}&X-Amz-Signature=${signature}`;
 }
 
-/** All but the signature. The same for all plain requests of one moment, and thousands of small objects are that. */
+/** Returns the query without the signature. Cached for requests without a query, such as those of thousands of small objects. */
 function presignedQuery(about: {
   request: RequestToSign;
   credential: Credential;
@@ -222,8 +222,8 @@ function presignedQuery(about: {
 }
 
 /**
- * The headers of a request signed with an `Authorization` header: those given plus `x-amz-date`,
- * `x-amz-content-sha256`, the session token if there is one, and `authorization`.
+ * Signs a request with an `Authorization` header. Returns the given headers plus `x-amz-date`, `x-amz-content-sha256`,
+ * `authorization` and, for a temporary key, the session token.
  */
 export function signHeaders(
   request: RequestToSign,

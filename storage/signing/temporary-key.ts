@@ -7,46 +7,46 @@ import { pathOf } from "./signing.ts";
 import { encodeRfc3986, signHeaders, type Credential } from "./sigv4.ts";
 
 /**
- * Asks a Security Token Service for a key that ends by itself and opens one folder of one bucket. Signed where the key is
- * that it comes from, and the folder is checked here: whoever may ask for this cannot ask for more. Without the SDK, as all
- * that the process with the keys loads. https://docs.aws.amazon.com/STS/latest/APIReference
+ * Builds the calls to a Security Token Service for keys that expire and open one folder of one bucket. The process that
+ * holds the key signs them and checks the folder here, so a caller cannot obtain wider access. Uses no SDK, as everything
+ * that the key-holding process loads. https://docs.aws.amazon.com/STS/latest/APIReference
  */
 
 export interface TemporaryAsk {
   way: StsWay;
-  /** A store of Amazon's gives a key to a federated user where no role is named; others know no such user. */
+  /** Without a role, AWS issues keys to a federated user; other services know no such user. */
   isAws: boolean;
   region: string;
   bucket: string;
-  /** Of one comparison of engines, with its prefix. */
+  /** Key prefix of one benchmark run. */
   folder: string;
   lifetimeMs: number;
 }
 
-/** A request that can be sent by whoever has it, once. */
+/** A signed HTTP POST that any client can send once. */
 export interface SignedCall {
   url: string;
   headers: Record<string, string>;
   body: string;
 }
 
-/** What services give at least, whatever is asked for. */
+/** Shortest lifetime that services accept. */
 export const LEAST_LIFETIME_MS = 15 * 60_000;
-/** What a role gives unless its owner allows more. */
+/** Longest lifetime of a role's session unless its owner allows more. */
 const MOST_OF_A_ROLE_MS = 3_600_000;
 const MOST_LIFETIME_MS = 12 * 3_600_000;
 
-/** How long a key is asked for; ms. */
+/** Returns the lifetime to request, ms. */
 export function lifetimeFor({ way, lifetimeMs }: { way: TemporaryWay; lifetimeMs: number }): number {
   const isOfRole = way.call === "sts" && way.roleArn !== null;
   return Math.max(LEAST_LIFETIME_MS, Math.min(lifetimeMs, isOfRole ? MOST_OF_A_ROLE_MS : MOST_LIFETIME_MS));
 }
 
-/** Names of resources begin so in each part of AWS; everywhere else as in the first. */
+/** Returns the partition in resource names (ARNs). Other providers use that of commercial AWS. */
 const partitionOf = (region: string): string =>
   region.startsWith("cn-") ? "aws-cn" : region.startsWith("us-gov-") ? "aws-us-gov" : "aws";
 
-/** Reads and writes below the folder, and lists it. Deletes nothing: the hub tidies up. */
+/** Returns a policy that allows reading, writing and listing below the folder. It allows no deletion: the hub cleans up. */
 function policyOf({ region, bucket, folder }: TemporaryAsk): string {
   const resource = `arn:${partitionOf(region)}:s3:::${bucket}`;
   return JSON.stringify({
@@ -67,10 +67,13 @@ function policyOf({ region, bucket, folder }: TemporaryAsk): string {
   });
 }
 
-/** Shown in the logs of the store's owner. */
+/** Session name, shown in the store owner's logs. */
 const NAME = "tidemark-benchmark";
 
-/** The call, signed. @throws Fault BAD_INPUT for anything but the folder of a comparison */
+/**
+ * Returns the signed call.
+ * @throws Fault BAD_INPUT for anything but the folder of a benchmark
+ */
 export function askTemporaryKey(ask: TemporaryAsk, scope: { credential: Credential; nowMs: number }): SignedCall {
   const { way, isAws, region, folder } = ask;
   if (!isBenchFolder(folder)) throw new Fault("BAD_INPUT", { op: "temporary key", subject: folder });
@@ -95,7 +98,7 @@ export function askTemporaryKey(ask: TemporaryAsk, scope: { credential: Credenti
 
 type Form = readonly (readonly [name: string, value: string])[];
 
-/** A call of a Security Token Service, signed. */
+/** Signs a call of a Security Token Service. */
 function signCall(
   call: { endpoint: string; region: string; form: Form },
   scope: { credential: Credential; nowMs: number },
@@ -113,18 +116,18 @@ function signCall(
   return { url: `${origin}${path}`, headers: signed, body };
 }
 
-/** What a hub asks for with the key of a profile that is used by role. */
+/** Parameters of a hub session: the bucket profile is used through a role or a parent key. */
 export interface SessionAsk {
   keyBy: KeyBy;
   region: string;
   bucket: string;
 }
 
-/** How long a session lasts: what a role gives unless its owner allows less. */
+/** Lifetime of a session, ms: a role's default maximum. */
 export const SESSION_MS = MOST_OF_A_ROLE_MS;
 const SESSION_NAME = "tidemark-hub";
 
-/** The call for a session that opens the profile's bucket at most, whatever the role opens. */
+/** Returns the call for a session that opens at most the profile's bucket, even if the role permits more. */
 export function askSessionKey(ask: SessionAsk, scope: { credential: Credential; nowMs: number }): SignedCall {
   const { keyBy, region, bucket } = ask;
   const seconds = Math.floor(SESSION_MS / 1000);

@@ -4,15 +4,14 @@ import { type BoundedSource, malformed, tooMuch } from "../inspect/source.ts";
 import { INSPECT_LIMITS } from "#protocol/checkpoint/inspect-limits.ts";
 
 /**
- * Some tensors of a safetensors file as a file of their own. Pure but for the reading of the header: what is to be copied from
- * where to where, so that whoever has the bytes can do it.
- * https://github.com/huggingface/safetensors#format
+ * Copies selected tensors of a safetensors file into a new file. This code reads the header and plans the moves; the
+ * caller, which has the bytes, executes them. https://github.com/huggingface/safetensors#format
  */
 export interface LaidTensor {
   name: string;
   dtype: string;
   shape: number[];
-  /** Offsets from `dataAt`. */
+  /** Byte offsets relative to `dataAt`. */
   begin: number;
   end: number;
 }
@@ -20,38 +19,38 @@ export interface LaidTensor {
 export interface Layout {
   metadata: Record<string, unknown> | undefined;
   dataAt: number;
-  /** In the order of the header. */
+  /** In header order. */
   tensors: LaidTensor[];
 }
 
 export interface Range {
-  /** From the start of the file. */
+  /** Offset in the file. */
   from: number;
   length: number;
 }
 
 export interface Move extends Range {
-  /** From the start of the new file. */
+  /** Offset in the new file. */
   to: number;
 }
 
-/** A file that is to be made of another one. */
+/** A new file made of parts of another one. */
 export interface Cut {
-  /** The first bytes of the new file. */
+  /** The new file's first bytes. */
   header: Buffer;
-  /** In the order of the new file, which is that of the old one. */
+  /** In file order, which is the same in both files. */
   moves: Move[];
-  /** Of the new file. */
+  /** Size of the new file. */
   sizeBytes: number;
-  /** In the order of the header. */
+  /** In header order. */
   tensors: LaidTensor[];
 }
 
 const MOST_NAME = 1_024;
-/** Where the tensors begin is a multiple of this. */
+/** The tensor data starts at a multiple of this. */
 const ALIGN_BYTES = 8;
 
-/** Faults: MALFORMED, TOO_MUCH_INSIDE, those of the source. */
+/** Reads the layout. Rejects with Fault MALFORMED or TOO_MUCH_INSIDE, or Faults of the source. */
 export async function readLayout(source: BoundedSource): Promise<Layout> {
   const { entries, metadata, dataAt } = await readHeader(source);
   if (entries.length > INSPECT_LIMITS.tensors) throw tooMuch(`it has more than ${INSPECT_LIMITS.tensors} tensors`);
@@ -64,7 +63,7 @@ export async function readLayout(source: BoundedSource): Promise<Layout> {
   return { metadata, dataAt, tensors };
 }
 
-/** Null when none of its tensors fits. The metadata stays, the order stays, and what lies between tensors goes. */
+/** Returns the new file's plan; null when no tensor matches. Keeps metadata and order, drops gaps between tensors. */
 export function cutOut(layout: Layout, fits: (name: string) => boolean): Cut | null {
   const chosen = layout.tensors.filter(({ name }) => fits(name));
   if (chosen.length === 0) return null;
@@ -91,7 +90,7 @@ export function cutOut(layout: Layout, fits: (name: string) => boolean): Cut | n
   return { header, moves, sizeBytes: header.length + at, tensors: chosen };
 }
 
-/** Written out by hand: an object would put names that look like numbers first, and lose one that is called `__proto__`. */
+/** Writes the JSON by hand: an object would reorder number-like names and lose the name `__proto__`. */
 function headerOf(metadata: Layout["metadata"], placed: ReadonlyMap<LaidTensor, number>): Buffer {
   const entries = [...placed].map(([{ name, dtype, shape, begin, end }, at]) => {
     const entry = { dtype, shape, data_offsets: [at, at + end - begin] };
@@ -106,22 +105,22 @@ function headerOf(metadata: Layout["metadata"], placed: ReadonlyMap<LaidTensor, 
   return header;
 }
 
-/** What of an extent is fetched: `from` is an offset within it. */
+/** A piece of an extent to fetch: `from` is an offset within the extent. */
 export interface NeededPiece {
-  /** Among the extents of the file. */
+  /** Index of the extent in the file. */
   extent: number;
   from: number;
   length: number;
-  /** In the file. */
+  /** Offset in the file. */
   fileOffset: number;
 }
 
-/** Fetching so much for nothing takes no longer than one more request. */
+/** Downloading so many unneeded bytes takes no longer than one more request. */
 const MOST_GAP_BYTES = 64 * 1024;
 
 /**
- * The pieces that hold these ranges. One whose checksum is known is taken whole, because only the whole can be compared with it;
- * of one without, only what is wanted.
+ * Returns the pieces that contain these ranges. An extent with a known checksum is taken whole, because only the whole
+ * can be verified. From an extent without a checksum only the needed bytes are taken.
  */
 export function neededPieces(
   extents: readonly { length: number; crc32: string | null }[],
@@ -152,7 +151,7 @@ export function neededPieces(
   return pieces;
 }
 
-/** In order, those as one between which no more than `gapBytes` lie. */
+/** Sorts the ranges and merges those at most `gapBytes` apart. */
 function joined(ranges: readonly Range[], gapBytes: number): Range[] {
   const near: Range[] = [];
   for (const { from, length } of ranges.filter((one) => one.length > 0).toSorted((a, b) => a.from - b.from)) {
@@ -164,14 +163,14 @@ function joined(ranges: readonly Range[], gapBytes: number): Range[] {
   return near;
 }
 
-/** An index of shards (`model.safetensors.index.json`), read. */
+/** A parsed index of shards (`model.safetensors.index.json`). */
 export interface ShardIndex {
   parsed: Record<string, unknown>;
-  /** Which tensor lies in which file of its folder, in its order. */
+  /** Tensor names with the file of each in the same folder, in order. */
   map: [name: string, file: string][];
 }
 
-/** Faults: MALFORMED. */
+/** Reads a shard index. @throws Fault MALFORMED */
 export function readShardIndex(parsed: unknown): ShardIndex {
   const map = isRecord(parsed) ? parsed["weight_map"] : undefined;
   if (!isRecord(parsed) || !isRecord(map)) throw malformed("it has no weight_map");
@@ -185,7 +184,7 @@ export function readShardIndex(parsed: unknown): ShardIndex {
   };
 }
 
-/** The index of what is there alone, as transformers writes one; null when nothing of it is. `sizeBytes`: of all tensors that are there. */
+/** Returns the index of the tensors that are present, as transformers writes it; null for none. `tensorBytes`: their total. */
 export function cutIndex(
   { parsed, map }: ShardIndex,
   there: { isThere(name: string, file: string): boolean; tensorBytes: number },

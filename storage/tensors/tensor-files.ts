@@ -5,11 +5,11 @@ import { visibleStart } from "#protocol/base/visible-text.ts";
 import { isSealed } from "../encryption/open-manifest.ts";
 import { isSealedFrame } from "../encryption/unseal.ts";
 
-/** Which files of a checkpoint tensors are taken from, and which are meant by patterns. Pure. */
+/** The files of a checkpoint from which tensors are taken. */
 export interface TensorFiles {
   /** Safetensors files. */
   shards: StoredFile[];
-  /** Indexes of shards. */
+  /** Shard indexes. */
   indexes: StoredFile[];
 }
 
@@ -31,7 +31,7 @@ const OTHERS: readonly [RegExp, string][] = [
 const refuse = (subject: string, detail: string) => new Fault("BAD_INPUT", { op: "restore", subject, detail });
 const WHOLE = "restore whole files in place of tensors";
 
-/** What is asked about; of a sealed one as it was opened. */
+/** The parts of a manifest that are needed; a sealed manifest must be opened first. */
 interface Whole {
   run: string;
   step: number;
@@ -39,7 +39,7 @@ interface Whole {
   files: readonly StoredFile[];
 }
 
-/** `only`: of these files; null: of all. @throws Fault BAD_INPUT where there is nothing that tensors can be taken from */
+/** Returns the tensor files, of these paths only if given. @throws Fault BAD_INPUT when no file allows tensor selection */
 export function tensorFiles(manifest: Whole, only: readonly string[] | null): TensorFiles {
   const { run, step } = manifest;
   const of = `step ${step} of ${run}`;
@@ -60,10 +60,10 @@ export function tensorFiles(manifest: Whole, only: readonly string[] | null): Te
   return { shards, indexes };
 }
 
-/** What patterns mean of names, and which of them meant nothing so far. */
+/** Matches tensor names against patterns and tracks which patterns matched nothing. */
 export interface TensorChooser {
   fits(name: string): boolean;
-  /** @throws Fault NOT_FOUND for a pattern that nothing fitted; `seen` is what there is. */
+  /** Requires that every pattern matched. `seen`: the present names. @throws Fault NOT_FOUND */
   requireAll(seen: Iterable<string>): void;
 }
 
@@ -74,10 +74,10 @@ const tooMuchWork = () =>
     subject: "the patterns",
     detail: "they take too long for so many tensors; use fewer, with fewer stars and braces",
   });
-/** About a second. */
+/** Limit of matching steps, which take about a second. */
 const MOST_STEPS = 30_000_000;
 
-/** @throws Fault BAD_INPUT for a pattern that cannot be read; `fits` TOO_LARGE when all of them together take too long */
+/** Compiles the patterns. @throws Fault BAD_INPUT for an invalid one. `fits` throws TOO_LARGE when matching takes too long. */
 export function createTensorChooser(patterns: readonly string[]): TensorChooser {
   const effort = { left: MOST_STEPS };
   const compiled = patterns.map((text): { text: string; pattern: TensorPattern; isMet: boolean } => {
@@ -89,7 +89,7 @@ export function createTensorChooser(patterns: readonly string[]): TensorChooser 
     fits: (name) => {
       let isFit = false;
       for (const one of compiled) {
-        // Each is asked until it was met once: what nothing fits is a mistake.
+        // Every pattern is tried until it has matched once, because a pattern without a match is reported as a mistake.
         if (isFit && one.isMet) continue;
         const isMatch = one.pattern.matches(name, effort);
         if (effort.left < 0) throw tooMuchWork();

@@ -2,8 +2,8 @@ import { crc32, deflateRawSync } from "node:zlib";
 import type { Seeded } from "./fuzz-inspect.ts";
 
 /**
- * Small files that describe much, by seed: tables of paths that repeat the one before, keys far apart, nesting, values that share each
- * other, and entries that unpack to more than they are. Each has some hundred to some ten thousand rows.
+ * Makes small files that describe very much, by seed: path tables with shared prefixes, sparse keys, deep nesting, shared
+ * references, and entries that decompress to much more. Each has hundreds to tens of thousands of rows.
  */
 export interface Amplified {
   path: string;
@@ -36,7 +36,7 @@ const TREE = JSON.stringify({
   use_ocdbt: true,
 });
 
-/** An OCDBT manifest whose paths are told by how much of the one before they repeat. */
+/** Makes an OCDBT manifest whose paths share prefixes with the previous path. */
 function prefixTable(random: Seeded): Amplified {
   const [rows, length] = [1 + random.below(20_000), random.below(70_000)];
   const table = [
@@ -55,7 +55,7 @@ function prefixTable(random: Seeded): Amplified {
   return { path: "_METADATA", bytes: ascii(TREE), beside: new Map([["manifest.ocdbt", manifest]]) };
 }
 
-/** One entry of a zip that several names in its directory mean; its content is stored, or deflated. */
+/** Makes a zip with one entry that several directory names point to; its content is stored or deflated. */
 function zipOf(content: Buffer, about: { names: readonly string[]; isDeflated: boolean }): Buffer {
   const stored = about.isDeflated ? deflateRawSync(content) : content;
   const local = Buffer.alloc(30);
@@ -80,13 +80,13 @@ function zipOf(content: Buffer, about: { names: readonly string[]; isDeflated: b
   return Buffer.concat([local, stored, directory, end]);
 }
 
-/** A pickle where one is read: of a distributed checkpoint, or of a file of torch. */
+/** Wraps a pickle in a file whose reader reads it: DCP metadata or a torch file. */
 const asPickle = (random: Seeded, pickle: Buffer): Amplified =>
   random.next() < 0.3
     ? { path: ".metadata", bytes: pickle, beside: ALONE }
     : { path: "a.pt", bytes: zipOf(pickle, { names: ["a/data.pkl"], isDeflated: random.next() < 0.3 }), beside: ALONE };
 
-/** A pickle that puts values at numbers far apart in its memo, or a dictionary of such keys. */
+/** Makes a pickle with widely spaced memo indices, or with a dictionary of such keys. */
 function sparseKeys(random: Seeded): Amplified {
   const rows = many(1 + random.below(5_000), () => {
     const key = uint32(random.below(0xffff_ffff));
@@ -110,7 +110,7 @@ function nested(random: Seeded): Amplified {
   return path === "pickle" ? asPickle(random, ascii(text)) : { path, bytes: ascii(text), beside: ALONE };
 }
 
-/** Lists of which each holds the one before several times: told out they have no end. */
+/** Makes lists that each hold the previous list several times, so that their expansion is exponential. */
 function sharedReferences(random: Seeded): Amplified {
   const [levels, times] = [2 + random.below(60), 2 + random.below(200)];
   const parts = many(levels, (level) =>
@@ -126,7 +126,7 @@ function sharedReferences(random: Seeded): Amplified {
   return asPickle(random, Buffer.concat([ascii("\u0080\u0002]r"), uint32(0), ...parts, ascii(".")]));
 }
 
-/** An archive of arrays whose entries are zeros, many of them at one place. */
+/** Makes an archive of arrays full of zeros, whose entries share one place. */
 function unpacksToMuch(random: Seeded): Amplified {
   const header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1000000,), }";
   const start = Buffer.alloc(10);

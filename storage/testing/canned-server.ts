@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** For tests: a server on the loopback that answers what a test tells it, and remembers what it was asked. */
+/** For tests: a loopback server that gives the test's answers and records every request. */
 
 export interface Seen {
   method: string;
-  /** Path and query as they came, still encoded. */
+  /** Path and query as received, still encoded. */
   url: string;
   path: string;
   query: URLSearchParams;
@@ -17,7 +17,7 @@ export interface Canned {
   status?: number;
   headers?: OutgoingHttpHeaders;
   body?: string | Buffer;
-  /** Break the connection: instead of answering, or after the body when there is one. */
+  /** Breaks the connection, without an answer or, if there is a body, after it. */
   hangUp?: true;
 }
 
@@ -29,7 +29,7 @@ export interface CannedServer {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Starts one; `answer` is asked for every request, with its body already read. */
+/** Starts a server. `answer` is called for every request, after its body was read. */
 export async function serveCanned(answer: (seen: Seen) => Canned): Promise<CannedServer> {
   const seen: Seen[] = [];
   let connections = 0;
@@ -76,14 +76,14 @@ export async function serveCanned(answer: (seen: Seen) => Canned): Promise<Canne
   };
 }
 
-/** What a captive portal answers to anything. */
+/** A captive portal's answer to any request. */
 export const PORTAL: Canned = {
   status: 200,
   headers: { "content-type": "text/html; charset=utf-8" },
   body: "<!DOCTYPE html><html><body>Please sign in to the guest network</body></html>",
 };
 
-/** An S3 error document. */
+/** Returns an S3 error document. */
 export const s3Error = (status: number, code: string, more = ""): Canned => ({
   status,
   headers: { "content-type": "application/xml" },

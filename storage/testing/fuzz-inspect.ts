@@ -7,18 +7,19 @@ import { type ByteSource, sourceOfBytes } from "../inspect/source.ts";
 import { ARCHIVES, readArchive } from "./real-files.ts";
 
 /**
- * Hostile files by seed: real ones that were bent, and garbage that begins as a format does. The same seed makes the same
- * file, so that what went wrong can be had again. One in nine describes much in little. What must hold of each: an answer comes, nothing
- * but a Fault is thrown, no byte past the file and none past the limits is asked for, and the answer is no larger than one may be.
+ * Makes hostile files by seed: mutated real files, garbage that begins like a known format, and small files that describe
+ * very much. The same seed makes the same file, so failures are reproducible. For each file inspection must return, or
+ * throw a Fault only. It must read no byte outside the file or past the limits, and its result must stay below a maximum
+ * size.
  */
 export interface Seeded {
-  /** From 0 up to 1. */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   next(): number;
-  /** From 0 up to `below`, not included. */
+  /** Returns an integer from 0 (inclusive) to `below` (exclusive). */
   below(below: number): number;
 }
 
-/** xorshift32. */
+/** Returns an xorshift32 generator. */
 export function createSeeded(seed: number): Seeded {
   let state = (Math.imul(seed, 0x9e3779b1) ^ 0x5bd1e995) >>> 0 || 1;
   const next = (): number => {
@@ -32,21 +33,21 @@ export function createSeeded(seed: number): Seeded {
   return { next, below: (below) => Math.floor(next() * below) };
 }
 
-/** Of an answer as text: what a page shows of the largest real checkpoint is a third of it. */
+/** Most characters of a result as JSON: three times what a page shows of the largest real checkpoint. */
 const MOST_TOLD = 16_000_000;
 const MOST_SEED_BYTES = 64 * 1024;
 
 interface Seed {
   path: string;
   bytes: Buffer;
-  /** What lies in its folder and is read with it, by its path from there. */
+  /** Neighboring files that are read with it, by their path relative to its folder. */
   beside: ReadonlyMap<string, Buffer>;
 }
 
-/** Pieces of what an index beside them describes. */
+/** Data files whose format only a neighboring index describes. */
 const HAS_NO_FORMAT = /\.distcp$|(^|\/)d\/[0-9a-f]{32}$|(^|\/)(c|\d+)([./]\d+)*$|commit_success\.txt$/;
 
-/** The real files that are bent; those without a format of their own add nothing. */
+/** Returns the real files to mutate, except those without a format of their own. */
 export const readSeeds = (): Seed[] =>
   ARCHIVES.flatMap((archive) => {
     const files = [...readArchive(archive)];
@@ -143,12 +144,12 @@ const NAMES = [
 export interface HostileFile {
   path: string;
   bytes: Buffer;
-  /** So long it is said to be; behind its bytes lie zeros. */
+  /** The claimed size; zeros follow the bytes. */
   sizeBytes: number;
   beside: ReadonlyMap<string, Buffer>;
 }
 
-/** The hostile file of a seed. */
+/** Makes the hostile file of a seed. */
 export function makeHostile(seed: number, seeds: readonly Seed[]): HostileFile {
   const random = createSeeded(seed);
   const pick = <T>(items: readonly T[], otherwise: T): T => items[random.below(items.length)] ?? otherwise;
@@ -158,7 +159,7 @@ export function makeHostile(seed: number, seeds: readonly Seed[]): HostileFile {
     return { ...made, sizeBytes: made.bytes.length };
   }
   const base = pick<Seed>(seeds, { path: "", bytes: Buffer.alloc(1), beside: new Map() });
-  // What lies beside it is bent as often as itself.
+  // The neighboring files are mutated as often as the file itself.
   const [besides, bent] =
     base.beside.size > 0 && random.next() < 0.5
       ? pick([...base.beside], ["", base.bytes] as [string, Buffer])
@@ -201,7 +202,7 @@ function numberBytes(random: Seeded): Buffer {
   return bytes.subarray(0, [1, 2, 4, 8][random.below(4)] ?? 8);
 }
 
-/** One change. Half of them near the ends, where headers and tables of contents lie. */
+/** Applies one mutation. About half of them hit the ends, where headers and directories are. */
 function bend(bytes: Buffer, about: { random: Seeded; other: Buffer }): Buffer {
   const { random, other } = about;
   const near = Math.min(bytes.length, 512);
@@ -245,7 +246,7 @@ function bend(bytes: Buffer, about: { random: Seeded; other: Buffer }): Buffer {
       return Buffer.concat([bytes.subarray(0, at), other.subarray(from, from + random.below(512)), bytes.subarray(at)]);
     }
     default:
-      // Digits of JSON and of Python's texts.
+      // Changes digits in JSON and Python texts.
       for (let digit = at; digit < Math.min(bytes.length, at + 64); digit++) {
         const code = bytes[digit] ?? 0;
         if (code >= 0x30 && code <= 0x39) bytes[digit] = 0x30 + random.below(10);
@@ -254,7 +255,7 @@ function bend(bytes: Buffer, about: { random: Seeded; other: Buffer }): Buffer {
   }
 }
 
-/** What is wrong with how one file was looked at; null when all is as it should be. */
+/** Inspects a hostile file and returns the violated requirement; null when there is none. */
 export async function tryHostile(file: HostileFile): Promise<{ problem: string | null; found: FileInspection | null }> {
   let [read, reads] = [0, 0];
   let problem: string | null = null;
@@ -298,7 +299,7 @@ export async function tryHostile(file: HostileFile): Promise<{ problem: string |
   }
 }
 
-/** Numbers that can be counted and shown, and nothing without end. */
+/** Checks that all numbers are finite and non-negative, lists are limited, and texts have no hidden characters. */
 function problemIn(found: FileInspection): string | null {
   const numbers = [
     found.parameters,
@@ -320,7 +321,7 @@ function problemIn(found: FileInspection): string | null {
   return null;
 }
 
-/** Whether any text in it has control characters or marks that turn the writing around. */
+/** Returns whether any text in the value has control characters or bidirectional marks. */
 function hasHidden(value: unknown): boolean {
   let isHidden = false;
   JSON.stringify(value, (_, item: unknown) => {

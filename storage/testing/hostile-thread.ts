@@ -1,6 +1,6 @@
 import { parentPort } from "node:worker_threads";
 
-/** For tests: a thread that does what the name of the file says, in place of looking into it. */
+/** For tests: an inspector thread that misbehaves as the file's name says. */
 parentPort?.on("message", ({ op, job, path }: { op: string; job: number; path: string }) => {
   if (op !== "inspect") return;
   parentPort?.postMessage({ job, op: "begun" });

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { SMTPServer } from "smtp-server";
 
-/** For tests: a mail server that keeps what it is given. */
+/** For tests: a mail server that keeps received mails. */
 export interface MailReceiver {
   host: string;
   port: string;
@@ -11,14 +11,14 @@ export interface MailReceiver {
 }
 
 interface MailRules {
-  /** The one account that may sign in; absent: everybody may, without signing in. */
+  /** The one account that may sign in; absent: no sign-in is needed. */
   login?: { user: string; password: string };
-  /** From the start, or where the client asks for it; absent: the server offers none. */
+  /** TLS from the start, or on the client's request; absent: no TLS. */
   tls?: "start" | "asked";
   certificate?: { key: string; cert: string };
-  /** Keeps a mail without an answer until it resolves. */
+  /** Delays the answer to a mail until it resolves. */
   hold?: Promise<void>;
-  /** Recipients that it refuses. */
+  /** A recipient that the server refuses. */
   unknown?: string;
 }
 
@@ -59,7 +59,7 @@ export async function openMailReceiver(rules: MailRules = {}): Promise<MailRecei
       });
     },
   });
-  // A client that goes away in the middle is no failure of a test.
+  // A client that disconnects early must not fail the test.
   server.on("error", () => undefined);
   const listening = server.listen(0, "127.0.0.1");
   await once(listening, "listening");

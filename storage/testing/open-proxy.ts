@@ -4,32 +4,32 @@ import { createServer as createOverTls } from "node:https";
 import { connect, createServer as createTcp, type AddressInfo, type Server, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
-/** For tests: a real proxy on a loopback address, which counts what went through it and can be told to misbehave. */
+/** For tests: a real proxy on a loopback address that records requests and can misbehave. */
 export interface ProxyOptions {
   kind?: "http" | "https" | "socks5";
-  /** `user:password`, as it is asked for. */
+  /** `user:password` that it requires. */
   login?: string;
   /** Certificate of an https proxy. */
   tls?: { key: string; cert: string };
-  /** Every request is refused with this status. */
+  /** Status with which every request is refused. */
   refuseWith?: number;
-  /** It takes connections and never says a word. */
+  /** Accepts connections and never answers. */
   hangs?: boolean;
-  /** Connections are cut after so many bytes from the destination, the first `cuts` of them. */
+  /** Cuts a connection after so many bytes from the destination; only the first `cuts` connections. */
   cutAfterBytes?: number;
   cuts?: number;
-  /** Waits before it connects, ms. */
+  /** Delay before it connects to the destination, ms. */
   delayMs?: number;
-  /** Where names lead that no resolver knows. */
+  /** Addresses of host names that no resolver knows. */
   hosts?: Readonly<Record<string, string>>;
   listenOn?: string;
 }
 
 export interface TestProxy {
-  /** Without a login. */
+  /** Without credentials. */
   url: string;
   port: number;
-  /** Destinations in order, as they were asked for: `CONNECT host:port`, or `GET http://...` without the query. */
+  /** Requests in order: `CONNECT host:port`, or `GET http://...` without the query. */
   readonly asked: readonly string[];
   close(): Promise<void>;
 }

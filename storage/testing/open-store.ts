@@ -4,13 +4,13 @@ import { PRESETS } from "../providers/providers.ts";
 import type { Credential, StoreAccess } from "../signing/signing.ts";
 import { CONTROL, TEST_CREDENTIAL, folderForTests, spawnStore } from "./spawn-store.ts";
 
-/** For tests: the embedded store as a process of its own, with its control interface. */
+/** For tests: the embedded store in a process of its own, with its control interface. */
 export interface OpenedStore {
   access: StoreAccess;
   credential: Credential;
-  /** Arms a fault; see store/fault-rules.ts for what a rule may say. */
+  /** Arms a fault; see store/fault-rules.ts for the rules. */
   arm: (rule: Record<string, unknown>) => Promise<void>;
-  /** How often an operation was asked for, and how often with success, once the store is done with all that was asked. */
+  /** Returns how often an operation was requested and how often it succeeded, once no request is in flight. */
   asked: (operation: string) => Promise<{ requests: number; succeeded: number }>;
   resetCounters: () => Promise<void>;
   close: () => Promise<void>;
@@ -25,7 +25,7 @@ export async function openStore(traits: Partial<StoreTraits> = {}): Promise<Open
   const folder = await folderForTests("tidemark-store-");
   const store = await spawnStore(folder, ["--bucket", "training", "--no-fsync", "--control", CONTROL]);
   const { endpoint, control } = store;
-  // A store counts what has ended; who asked may have the whole answer a moment before.
+  // The store counts a request when it ends, which may be just after the client has received the whole answer.
   const countersOf = async (operation: string): Promise<Counted> => {
     for (;;) {
       const counted = (await control("GET", `/counters?op=${operation}`)) as Counted;

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 
 /**
- * For tests: writes and reads safetensors as plainly as the format is described, sharing nothing with what cuts files.
+ * For tests: a plain writer and reader of safetensors, independent of the code that cuts files.
  * https://github.com/huggingface/safetensors#format
  */
 export interface PlainTensor {
@@ -11,7 +11,7 @@ export interface PlainTensor {
   bytes: Buffer;
 }
 
-/** `inHeader`: names in the order that the header has them, where that is another than the order of the bytes. */
+/** Writes a file. `inHeader`: names in header order, if that differs from the byte order. */
 export function makeSafetensors(
   tensors: readonly PlainTensor[],
   { metadata, inHeader }: { metadata?: Record<string, string>; inHeader?: readonly string[] } = {},
@@ -33,14 +33,14 @@ export function makeSafetensors(
 
 export interface PlainFile {
   metadata: unknown;
-  /** In the order of the header. */
+  /** In header order. */
   tensors: PlainTensor[];
-  /** Names in the order of their bytes. */
+  /** Names in byte order. */
   inBytes: string[];
   dataAt: number;
 }
 
-/** Throws for what the reference reader refuses: bytes that belong to no tensor, or to two. */
+/** Reads a file. Throws where the reference reader does: for bytes that belong to no tensor, or to two. */
 export function readPlainly(file: Buffer): PlainFile {
   const headerBytes = Number(file.readBigUInt64LE(0));
   const dataAt = 8 + headerBytes;
@@ -85,7 +85,7 @@ interface SummedTensor extends Omit<PlainTensor, "bytes"> {
 
 export type SummedFile = Omit<PlainFile, "tensors"> & { tensors: SummedTensor[] };
 
-/** The same with sums in place of bytes: for files that are too large for the words of a test that fails. */
+/** Reads a file, with SHA-256 in place of bytes, so that failure messages of tests stay short. */
 export function sumPlainly(file: Buffer): SummedFile {
   const { tensors, ...rest } = readPlainly(file);
   const summed = tensors.map(({ bytes, ...tensor }) => ({

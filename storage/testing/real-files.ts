@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { type OpenBeside, sourceOfBytes } from "../inspect/source.ts";
 
 /**
- * For tests: the files that the real libraries wrote, and what these libraries find in them
- * (`make_fixtures.py`, `make_inspect_fixtures.py` and `make_orbax_fixtures.py` in `clients/python`).
+ * For tests: files that the real libraries wrote, and what these libraries read from them (`make_fixtures.py`,
+ * `make_inspect_fixtures.py` and `make_orbax_fixtures.py` in `clients/python`).
  */
 const FIXTURES = join(import.meta.dirname, "../../e2e/stage/fixtures");
 export const ARCHIVES = ["real-checkpoints", "inspect-formats", "orbax-checkpoints"] as const;
@@ -23,7 +23,7 @@ interface TrueTensor {
 export interface Truth {
   tensors?: TrueTensor[];
   metadata?: Record<string, string>;
-  /** Names of the files that belong to it. */
+  /** Names of the files that it references. */
   files?: string[];
   globalStep?: number;
   points?: { step: number; loss: number | null; learningRate: number | null }[];
@@ -37,7 +37,7 @@ export const readTruth = (): Record<Archive, Truths> => ({
   "orbax-checkpoints": readJson("orbax-truth.json") as Truths,
 });
 
-/** Files of an archive, as they lie beside one of them. */
+/** Opens the files of an archive that lie beside `path`. */
 export const besideIn =
   (files: ReadonlyMap<string, Buffer>, path: string): OpenBeside =>
   (relative) => {
@@ -45,7 +45,7 @@ export const besideIn =
     return Promise.resolve(bytes === undefined ? null : sourceOfBytes(bytes));
   };
 
-/** Every file of an archive by its path. */
+/** Returns every file of an archive by path. */
 export function readArchive(archive: Archive): Map<string, Buffer> {
   const folder = mkdtempSync(join(tmpdir(), "tidemark-real-"));
   try {

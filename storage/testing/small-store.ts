@@ -2,8 +2,8 @@ import { hash } from "node:crypto";
 import { s3Error, serveCanned, type Canned, type CannedServer, type Seen } from "./canned-server.ts";
 
 /**
- * For tests: as much of S3 as the profile test asks for, in memory, strict about what it is sent. Which operation a
- * request is, is named as in S3, so that a test can refuse or break one of them.
+ * For tests: a strict in-memory store with the S3 operations of the profile test. Requests are classified by S3 operation
+ * names, so that a test can refuse or break single operations.
  */
 
 export interface SmallStore extends CannedServer {
@@ -11,7 +11,7 @@ export interface SmallStore extends CannedServer {
   uploads: Map<string, { key: string; nonce: string; parts: Map<number, Buffer> }>;
 }
 
-/** The S3 name of a request. */
+/** Returns the S3 operation name of a request. */
 export function operationOf({ method, path, query }: Seen): string {
   const onBucket = path.split("/").filter((segment) => segment !== "").length < 2;
   if (onBucket) {
@@ -31,7 +31,7 @@ const document = (root: string, inner: string): Canned => ({
   body: `<?xml version="1.0" encoding="UTF-8"?><${root}>${inner}</${root}>`,
 });
 
-/** Starts one. `override` may answer a request in the store's place; `now` is its clock. */
+/** Starts a store. `override` may answer a request in the store's place; `now` is its clock. */
 export async function serveSmallStore(
   override: (op: string, seen: Seen) => Canned | null,
   now: () => number = Date.now,

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
-/** Tests wait for no disk where a folder in memory is at hand: what they test is not the disk. */
+/** Creates a folder in memory (/dev/shm) where possible, because tests need not wait for a disk. */
 export const folderForTests = (name: string): Promise<string> =>
   mkdtemp(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), name));
 
@@ -14,14 +14,14 @@ export const TEST_CREDENTIAL = { accessKeyId: "AKIATEST", secretAccessKey: "test
 
 export interface SpawnedStore {
   endpoint: string;
-  /** Asks the control interface; for stores that were started with `--control CONTROL`. */
+  /** Calls the control interface; for stores started with `--control CONTROL`. */
   control(method: string, path: string, body?: unknown): Promise<unknown>;
   close(): Promise<void>;
 }
 
 export const CONTROL = "control-of-a-test";
 
-/** @throws Error when the store says another first line than where it is */
+/** Reads the endpoint from the store's first line. @throws Error when the line has none */
 function endpointOf(line: string): string {
   const said: unknown = JSON.parse(line);
   if (typeof said === "object" && said !== null && "endpoint" in said && typeof said.endpoint === "string") {
@@ -30,7 +30,7 @@ function endpointOf(line: string): string {
   throw new Error(`the store began with ${line}`);
 }
 
-/** For tests: the embedded store as a process of its own, its data in `folder`; `flags` are its command line's. */
+/** For tests: starts the embedded store as a process, with its data in `folder` and these command-line flags. */
 export async function spawnStore(folder: string, flags: readonly string[]): Promise<SpawnedStore> {
   const program = join(import.meta.dirname, "../../store/main.ts");
   const keys = ["--access-key", TEST_CREDENTIAL.accessKeyId, "--secret-key", TEST_CREDENTIAL.secretAccessKey];

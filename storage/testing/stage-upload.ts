@@ -9,11 +9,11 @@ import { cutEvenly } from "../s3/plan.ts";
 import { presignOperation } from "../signing/signing.ts";
 import type { OpenedStore } from "./open-store.ts";
 
-/** For tests: the real store, and in the place of the hub as much of it as an upload needs, with the same answers. */
+/** For tests: the real store, and in place of the hub just what an upload needs, with the hub's answers. */
 export interface UploadStage {
   key: string;
   partBytes: number;
-  /** What of a page's tools speaks to the hub and to the store. */
+  /** The calls of a page's upload tools to hub and store. */
   tools: {
     sign: (id: string, parts: { partNumber: number; crc32: string }[]) => Promise<SignedRequest[]>;
     listParts: (id: string) => Promise<ListedPart[]>;
@@ -24,9 +24,9 @@ export interface UploadStage {
       watch: { onSent: (bytes: number) => void; signal: AbortSignal },
     ) => Promise<PlainAnswer>;
   };
-  /** Begins an upload of so many bytes; returns its id. */
+  /** Begins an upload of this size and returns its id. */
   begin: (sizeBytes: number) => Promise<string>;
-  /** How long ago what is signed next was signed. */
+  /** `agoMs` backdates the next signatures, ms. */
   signing: { agoMs: number };
   read: () => Promise<Uint8Array>;
 }

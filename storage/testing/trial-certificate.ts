@@ -1,4 +1,4 @@
-/** For tests: a certificate for 127.0.0.1 that nobody trusts, made for this and used nowhere else. */
+/** For tests: an untrusted certificate for 127.0.0.1, used only here. */
 export const TRIAL_TLS = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBlzCCAT6gAwIBAgIUJvH56PCnt/ngkN5aPVhBGMh+vicwCgYIKoZIzj0EAwIw
@@ -20,7 +20,7 @@ DCekoXTajSNlyjsloeMHVmb+mETqa+xXrbceN4suUacWShEuJdIILJot
 `,
 };
 
-/** For tests of names: the same for `localhost`, `store.test`, 127.0.0.1 and ::1. */
+/** For tests with host names: a certificate for `localhost`, `store.test`, 127.0.0.1 and ::1. */
 export const TRIAL_TLS_BY_NAME = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIB0jCCAXmgAwIBAgIUTz1na/zlKgwISqL/ILGQPXYewtkwCgYIKoZIzj0EAwIw

@@ -1,4 +1,4 @@
-/** Returns a zip file of one stored entry; the sizes and places in its zip64 records where `isLong`. */
+/** Returns a zip file with one stored entry. `isLong`: sizes and offsets are in zip64 records. */
 export function zipOf(name: string, content: Buffer, about = { isLong: false }): Buffer {
   const local = Buffer.alloc(30);
   local.writeUInt32LE(0x04034b50);

@@ -1,33 +1,33 @@
 import { malformed } from "../source.ts";
 
-/** Reads the arguments of opcodes from the bytes of a pickle, one after the other. Every read is within the bytes and bounded. */
+/** Reads opcode arguments from the bytes of a pickle in sequence. Every read is limited to these bytes. */
 export interface PickleBytesReader {
-  /** How far it has read. */
+  /** Returns the read position. */
   at(): number;
-  /** Passes over bytes and returns where they begin. @throws RAN_OUT */
+  /** Skips bytes and returns their start. @throws RAN_OUT */
   take(length: number): number;
   u8(): number;
   u16(): number;
   i32(): number;
   u32(): number;
-  /** @throws Fault MALFORMED for a length above 2^53 */
+  /** Reads a length. @throws Fault MALFORMED above 2^53 */
   u64(): number;
-  /** Big-endian double. */
+  /** Reads a big-endian double. */
   float(): number;
-  /** Up to the next line feed, which is taken too. @throws Fault MALFORMED for a line that is too long */
+  /** Reads a line and its line feed. @throws Fault MALFORMED for an overlong line */
   line(): string;
-  /** UTF-8 text of `length` bytes. */
+  /** Reads UTF-8 text of `length` bytes. */
   text(length: number): string;
-  /** Signed little-endian number of up to 16 bytes. */
+  /** Reads a signed little-endian number of up to 16 bytes. */
   signed(length: number): bigint;
 }
 
 const MOST_LINE_BYTES = 1_024;
 
-/** Ends the reading: there are no more bytes, but nothing was wrong until here. */
+/** Thrown when the bytes end early, although all bytes so far were valid. */
 export const RAN_OUT = new Error("the bytes ran out");
 
-/** Reads from `start` on. */
+/** Returns a reader that begins at `start`. */
 export function createPickleBytes(bytes: Buffer, start: number): PickleBytesReader {
   let at = start;
   const take = (length: number): number => {

@@ -3,7 +3,7 @@ import type { PickleStack } from "./pickle-stack.ts";
 import type { PickleValue } from "./pickle-value.ts";
 import { malformed } from "../source.ts";
 
-/** What each opcode of a pickle does, by groups. Source: the opcodes of Python's pickletools. */
+/** Effects of pickle opcodes, by groups. Source: the opcodes of Python's pickletools. */
 export interface PickleMachine {
   read: PickleBytesReader;
   stack: PickleStack;
@@ -25,13 +25,13 @@ function decimal(digits: string): number | bigint {
   return plain(BigInt(digits.replace("L", "")));
 }
 
-/** Bytes are passed over: their length is all that is noted. */
+/** Skips bytes and records their length only. */
 function skip({ read, stack }: PickleMachine, length: number): void {
   read.take(length);
   stack.make({ kind: "bytes", length });
 }
 
-/** A number that is longer than any count is not a number to us. */
+/** Reads an integer. One of more than 16 bytes is recorded as bytes, since no valid size is that large. */
 function long(machine: PickleMachine, length: number): void {
   if (length > MOST_LONG_BYTES) skip(machine, length);
   else machine.stack.push(plain(machine.read.signed(length)));
@@ -177,7 +177,7 @@ const OBJECTS: Opcodes = {
     const state = stack.pop();
     const target = stack.top();
     if (isObject(target) && target.kind === "call") target.state = state;
-    // What would have become of anything else only its class knows.
+    // The effect on any other object is known to its class only, so the state is dropped.
     else if (!isObject(target)) throw malformed("its pickle builds on something that is no object");
   },
   P: ({ read, stack }) => stack.make({ kind: "persistent", id: read.line() }),
@@ -201,7 +201,7 @@ const MEMO: Opcodes = {
 
 const ALL: Opcodes = { ...CONTROL, ...SCALARS, ...TEXTS, ...CONTAINERS, ...OBJECTS, ...MEMO };
 
-/** By opcode. STOP (`.`) is not among them: it ends the loop. */
+/** Handlers by opcode. STOP (`.`) is missing: it ends the loop in `read-pickle.ts`. */
 export const OPCODES: readonly ((machine: PickleMachine) => void)[] = Array.from(
   { length: 256 },
   (_, opcode) =>

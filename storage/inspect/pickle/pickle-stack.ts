@@ -1,24 +1,24 @@
 import type { PickleValue } from "./pickle-value.ts";
 import { malformed, tooMuch } from "../source.ts";
 
-/** The stack and the memo of the machine that a pickle is written for, with a limit on how many values they are given. */
+/** Stack and memo of the pickle machine, with a limit on the number of values. */
 export interface PickleStack {
-  /** Counts a value that a pickle makes. @throws Fault TOO_MUCH_INSIDE */
+  /** Counts a value that the pickle creates. @throws Fault TOO_MUCH_INSIDE */
   count(): void;
   push(value: PickleValue): void;
   /** Counts the value and pushes it. @throws Fault TOO_MUCH_INSIDE */
   make(value: PickleValue): void;
-  /** @throws Fault MALFORMED when there is none; so do the others that take */
+  /** Removes and returns the top. @throws Fault MALFORMED when the stack is empty, as `top`, `toMark` and `remember` do */
   pop(): PickleValue;
   top(): PickleValue;
   isEmpty(): boolean;
-  /** Begins a new stack above this one. @throws Fault TOO_MUCH_INSIDE */
+  /** Pushes a mark: later values go above it. @throws Fault TOO_MUCH_INSIDE */
   mark(): void;
-  /** Returns everything above the last mark and goes back below it. */
+  /** Returns everything above the last mark and removes both. */
   toMark(): PickleValue[];
-  /** Remembers the top under `index`, or under the next number. */
+  /** Stores the top in the memo under `index`, or under the next number. */
   remember(index?: number): void;
-  /** Pushes what was remembered. */
+  /** Pushes a memo value. @throws Fault MALFORMED for an unknown index */
   recall(index: number): void;
 }
 

@@ -1,4 +1,4 @@
-/** What a pickle says, as notes: see `read-pickle.ts`. */
+/** The content of a pickle as plain data; nothing is instantiated. See `read-pickle.ts`. */
 export type PickleValue =
   | string
   | number
@@ -24,12 +24,12 @@ interface PickleDict {
   readonly kind: "dict";
   readonly pairs: [PickleValue, PickleValue][];
 }
-/** `module.name`. */
+/** An imported name: `module.name`. */
 interface PickleGlobal {
   readonly kind: "global";
   readonly name: string;
 }
-/** What a callable would have been asked for, and what would have been put into its answer. */
+/** A call that the pickle requests, and the items, pairs and state that it would add to the result. Never executed. */
 export interface PickleCall {
   readonly kind: "call";
   readonly of: PickleValue;

@@ -5,18 +5,18 @@ import type { PickleValue } from "./pickle-value.ts";
 import { tooMuch } from "../source.ts";
 
 /**
- * A pickle is a program for a small machine. This one only takes notes: it builds lists, dictionaries, numbers and texts,
- * and writes down which callable *would have been* called with what. Nothing is imported, called or looked up, so there is
- * nothing that a hostile file could make happen; what the notes mean is decided by those who read them
- * (`torch-values.ts`), by a list of names. What an opcode does is in `pickle-opcodes.ts`.
+ * Reads a pickle without executing it. A pickle is a program for a stack machine. This machine builds lists,
+ * dictionaries, numbers and texts, and records which callable *would have been* called with which arguments. It imports,
+ * calls and looks up nothing, so a hostile file has no effect. `torch-values.ts` interprets the records by a list of
+ * known names. The opcodes are in `pickle-opcodes.ts`.
  */
 
 const MOST_OPCODES = 4_000_000;
 const STOP = 0x2e;
 
 /**
- * One pickle that begins at `start`; null when it does not end within `bytes`.
- * Faults: MALFORMED, TOO_MUCH_INSIDE.
+ * Reads one pickle that begins at `start`; null when it does not end within `bytes`.
+ * @throws Fault MALFORMED, TOO_MUCH_INSIDE
  */
 export function readPickle(bytes: Uint8Array, start = 0): { value: PickleValue; end: number } | null {
   const read = createPickleBytes(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), start);
