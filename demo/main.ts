@@ -26,7 +26,7 @@ const HELP = `npm run demo -- [--nodes N] [--port N] [--reset]
   --reset     throw away the data of earlier demos first
 `;
 
-/** What the nodes of the demo train, over which uplinks. The third cannot keep up, so that there is something at risk. */
+/** Runs and uplinks of the nodes. The third uplink is too slow for its checkpoints, so that some work is always at risk. */
 const NODES = [
   {
     run: "llama-8b-sft",
@@ -110,7 +110,7 @@ const startedAt = performance.now();
 const running: { title: string; process: RunningProcess }[] = [];
 let stopping = false;
 
-/** Workers first, so that they say goodbye to a hub that still listens. */
+/** Stops the workers before the hub, so that they can still report that they leave. */
 async function stopAll(code: number): Promise<void> {
   if (stopping) return;
   stopping = true;

@@ -5,9 +5,9 @@ import { writeCheckpoint } from "#e2e/stage/write-checkpoint.ts";
 import { parseDuration, parseSize } from "#protocol/wire/read-units.ts";
 
 /**
- * A training loop in miniature: it takes steps, its loss falls, and every so often it writes a real checkpoint the way a
- * framework does (safetensors weights and optimizer, trainer_state.json). After a restart it goes on from the newest
- * checkpoint in its folder. It knows nothing of Tidemark.
+ * A miniature training loop: it takes steps and its loss falls. At intervals it writes a real checkpoint as a framework does
+ * (safetensors weights and optimizer, trainer_state.json). After a restart it continues from the newest checkpoint in its
+ * folder. It knows nothing of Tidemark.
  */
 
 const { values } = parseArgs({
@@ -17,7 +17,7 @@ const { values } = parseArgs({
     "steps-per-save": { type: "string", default: "100" },
     model: { type: "string", default: "16MiB" },
     optimizer: { type: "string", default: "8MiB" },
-    /** Stop after so many checkpoints, so that a demo left alone does not fill the disk. */
+    /** Number of checkpoints after which training ends, so that an unattended demo does not fill the disk. */
     saves: { type: "string", default: "40" },
   },
 });

@@ -2,9 +2,9 @@ import { setImmediate } from "node:timers/promises";
 import { PrismaLibSql } from "@prisma/adapter-libsql";
 
 /**
- * One SQLite connection for the whole process. The stock client opens a new connection after every transaction, and with
- * it loses what was set on the old one (foreign keys, synchronous, busy timeout). The adapter holds a lock from BEGIN to
- * COMMIT, so one connection is enough and its settings hold for good.
+ * Keeps one SQLite connection for the whole process. The stock client opens a new connection after every transaction and so
+ * loses the settings of the old one (foreign keys, synchronous, busy timeout). The adapter holds a lock from BEGIN to
+ * COMMIT, so one connection is enough and keeps its settings.
  */
 
 export type SqlClient = ReturnType<PrismaLibSql["createClient"]>;
@@ -13,7 +13,7 @@ type SqlTransaction = Awaited<ReturnType<SqlClient["transaction"]>>;
 type ResultSet = Awaited<ReturnType<SqlClient["execute"]>>;
 type Statement = Exclude<Parameters<SqlTransaction["execute"]>[0], string>;
 
-/** What this module asks of a connection, wherever its statements run. */
+/** The calls that this module needs of a connection, in this thread or in another. */
 export interface StatementClient {
   execute(statement: Statement | string): Promise<ResultSet>;
   executeMultiple(sql: string): Promise<void>;
@@ -22,21 +22,21 @@ export interface StatementClient {
   readonly protocol: string;
 }
 
-/** WAL so that readers never wait; synchronous FULL so that what was acknowledged survives a power cut. */
+/** WAL so that readers never wait; synchronous FULL so that acknowledged writes survive a power cut. */
 const SETTINGS = [
   "PRAGMA busy_timeout = 5000",
   "PRAGMA journal_mode = WAL",
   "PRAGMA synchronous = FULL",
   "PRAGMA foreign_keys = ON",
   "PRAGMA secure_delete = ON",
-  // A reader that stayed long lets the log grow; when it has left, the file shrinks to this.
+  // A long-running reader lets the write-ahead log grow; the checkpoint after it truncates the file to this size.
   `PRAGMA journal_size_limit = ${64 * 1024 * 1024}`,
 ];
 
 /**
- * Makes sums that cannot fail. SQLite refuses a sum that leaves 64 bits, and the library an answer with an integer that is no
- * exact number; either would cost every list that shows it. Numbers come from nodes, so sums are added up as floats, which is
- * exact up to 2^53, and end there.
+ * Rewrites SUM so that it cannot fail. SQLite raises an error when an integer sum overflows 64 bits, and the library rejects
+ * integers above 2^53; either error would fail the whole list. Nodes supply the numbers, so TOTAL adds them as floats (exact
+ * up to 2^53) and the result is capped there.
  */
 export const withSafeSums = (sql: string): string =>
   sql.includes("SUM(")
@@ -46,8 +46,8 @@ export const withSafeSums = (sql: string): string =>
 const LONGEST_HOLD_MS = 8;
 
 /**
- * Lets the event loop turn before a statement when none of them did for a while. The library runs a statement at once and answers it
- * as a promise, so a hundred statements one after another hold the loop as one long one would.
+ * Yields to the event loop before a statement when no statement has done so for a while. The library runs each statement
+ * synchronously behind its promise, so a hundred statements in sequence would block the loop as one long one does.
  */
 function createTurns(): () => Promise<void> {
   let turnedAt = performance.now();
@@ -58,10 +58,10 @@ function createTurns(): () => Promise<void> {
   };
 }
 
-/** Refuses what neither Prisma nor this product asks for. */
+/** Rejects the calls that neither Prisma nor this product makes. */
 const notHere = (name: string): Promise<never> => Promise.reject(new Error(`${name} is not there on one connection`));
 
-/** A client that runs everything, transactions included, on `inner`'s one connection. */
+/** Returns a client that runs everything, transactions included, on `inner`'s single connection. */
 export function onOneConnection(
   inner: StatementClient,
   onWrite: (tookMs: number) => void = () => undefined,
@@ -71,7 +71,7 @@ export function onOneConnection(
     await turn();
     return inner.execute({ ...statement, sql: withSafeSums(statement.sql) });
   };
-  /** Writes outside of transactions are timed by themselves. */
+  /** Times a write outside of a transaction as a write of its own. */
   const execute = async (statement: Statement) => {
     const { sql } = statement;
     if (!/^\s*(INSERT|UPDATE|DELETE)\b/i.test(sql)) return run(statement);
@@ -90,7 +90,7 @@ export function onOneConnection(
       try {
         await inner.execute(sql);
       } catch (error) {
-        // A full disk may have ended it, and may not: one that stays open would refuse every transaction after it.
+        // A failed COMMIT, on a full disk for instance, may leave the transaction open, which would block every later one.
         await inner.execute("ROLLBACK").catch(() => undefined);
         if (sql === "COMMIT") throw error;
       }
@@ -135,7 +135,7 @@ export function onOneConnection(
   };
 }
 
-/** The adapter Prisma talks to, over a connection that was opened and set up before. */
+/** Gives Prisma a connection that is already open and configured. */
 export class OneConnectionAdapter extends PrismaLibSql {
   readonly #client: SqlClient;
 
@@ -149,13 +149,13 @@ export class OneConnectionAdapter extends PrismaLibSql {
   }
 }
 
-/** Applies the settings of every connection. `onWrite` hears how long (ms) each write took. */
+/** Applies the settings that every connection needs. `onWrite` receives the duration (ms) of each write. */
 export async function settle(inner: StatementClient, onWrite?: (tookMs: number) => void): Promise<SqlClient> {
   const client = onOneConnection(inner, onWrite);
   for (const setting of SETTINGS) await client.execute(setting);
   return client;
 }
 
-/** Opens `url` (`file:/path` or `:memory:`) in this thread, which stands still during each statement. */
+/** Opens `url` (`file:/path` or `:memory:`) in this thread; each statement blocks it. */
 export const connect = (url: string, onWrite?: (tookMs: number) => void): Promise<SqlClient> =>
   settle(new PrismaLibSql({ url }).createClient({ url }), onWrite);

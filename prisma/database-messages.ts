@@ -1,6 +1,6 @@
-/** What the thread of the database is asked and answers; see `thread-client.ts`. */
+/** Messages between the hub's thread and the database thread; see `thread-client.ts`. */
 
-/** As SQLite has it. Dates and booleans of arguments become numbers in the thread. */
+/** Values as SQLite stores them. The database thread converts dates and booleans in arguments to numbers. */
 export type SqlValue = null | string | number | bigint | ArrayBuffer;
 export type SqlArgument = SqlValue | boolean | Uint8Array | Date;
 
@@ -18,7 +18,7 @@ export interface DatabaseResult {
   lastInsertRowid: bigint | undefined;
 }
 
-/** What an error of the library says, which a message between threads would drop. */
+/** Fields of an error of the library; a message between threads would drop all but the first. */
 export interface DatabaseError {
   message: string;
   code: string | undefined;

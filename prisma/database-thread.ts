@@ -3,8 +3,8 @@ import { PrismaLibSql } from "@prisma/adapter-libsql";
 import type { DatabaseError, DatabaseQuestion, DatabaseReply, DatabaseResult } from "./database-messages.ts";
 
 /**
- * Runs the statements of one connection in the order in which they arrive. Each holds this thread until the disk has answered;
- * see `thread-client.ts`.
+ * Runs the statements of one connection in order of arrival. Each statement blocks this thread until the disk answers; see
+ * `thread-client.ts`.
  */
 
 const port = parentPort;
@@ -17,7 +17,7 @@ async function run(question: Exclude<DatabaseQuestion, { op: "close" }>): Promis
     await client.executeMultiple(question.sql);
     return null;
   }
-  // Each library spells the type of arguments for itself, readonly or not.
+  // The two libraries declare the type of arguments differently (readonly or not).
   const args = question.args as Extract<Parameters<typeof client.execute>[0], { sql: string }>["args"];
   const { columns, columnTypes, rows, rowsAffected, lastInsertRowid } = await client.execute({
     sql: question.sql,

@@ -1,11 +1,11 @@
 import { PrismaLibSql } from "@prisma/adapter-libsql";
 
 /**
- * One hub per data folder. The lock is SQLite's own on a file made for it: the operating system drops it the moment its
- * holder dies, however it dies, so there is no stale lock to clear.
+ * Allows one hub per data folder. The lock is SQLite's own lock on a separate file. The operating system releases it when
+ * the holder dies in any way, so no stale lock can remain.
  */
 
-/** Returns how to give the lock back, or null when another process holds it for longer than `waitMs`. */
+/** Returns a function that releases the lock, or null when another process holds it for longer than `waitMs`. */
 export async function lockFolder(lockFile: string, waitMs: number): Promise<(() => Promise<void>) | null> {
   const url = `file:${lockFile}`;
   const client = new PrismaLibSql({ url }).createClient({ url });

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import type { SqlClient } from "./connection.ts";
 
 /**
- * Brings a database to the present schema by running the committed SQL in order, with the lines that record it, in the same
- * table and with the same checksums as Prisma's own tool. All that is missing runs in one transaction: a database is of the
- * version before or of this one, never between them. One that was written by a newer version, or a file that was changed
- * after it ran, is refused: guessing would damage what is stored.
+ * Brings a database to the present schema by running the committed SQL files in order. Records them in the table of Prisma's
+ * own tool, with the same checksums. All missing migrations run in one transaction, so the schema is never between two
+ * versions. Refuses a database that a newer version wrote, and a migration that changed after it ran: guessing could damage
+ * data.
  */
 
 export class MigrationRefused extends Error {
@@ -42,7 +42,7 @@ const checksumOf = (sql: string): string => createHash("sha256").update(sql).dig
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 const quote = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
-/** The migrations committed in `folder`, in order of their names. */
+/** Returns the migrations committed in `folder`, in order of their names. */
 export async function readMigrations(folder = join(import.meta.dirname, "migrations")): Promise<Migration[]> {
   const entries = await readdir(folder, { withFileTypes: true });
   const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
@@ -52,8 +52,8 @@ export async function readMigrations(folder = join(import.meta.dirname, "migrati
 }
 
 /**
- * What has not run yet; `done` says how many have.
- * @throws MigrationRefused when the history does not fit
+ * Returns the migrations that have not run yet, and in `done` how many have.
+ * @throws MigrationRefused when the recorded history does not match
  */
 export async function findPending(
   client: SqlClient,
@@ -84,13 +84,13 @@ export async function findPending(
 }
 
 /**
- * Applies what is missing. Returns the names that ran.
- * @throws MigrationRefused when the history does not fit, or a migration fails: then none of them ran
+ * Applies the missing migrations and returns the names of those that ran.
+ * @throws MigrationRefused when the history does not match, or when a migration fails: then none of them was applied
  */
 export async function migrate(client: SqlClient, migrations: readonly Migration[]): Promise<string[]> {
   const { pending } = await findPending(client, migrations);
   if (pending.length === 0) return [];
-  // A table that is made anew would take along what refers to it, and nothing can be switched inside a transaction.
+  // Dropping a table to recreate it would delete the rows that refer to it. SQLite ignores this PRAGMA inside a transaction.
   await client.execute("PRAGMA foreign_keys = OFF");
   try {
     await client.executeMultiple(`BEGIN IMMEDIATE;\n${HISTORY};\n${scriptOf(pending)}\n${NO_ORPHANS}\nCOMMIT;`);
@@ -107,7 +107,7 @@ export async function migrate(client: SqlClient, migrations: readonly Migration[
   return pending.map((migration) => migration.name);
 }
 
-/** Fails when rows would be left that refer to others that are missing. */
+/** Fails when a migration leaves rows that refer to missing rows. */
 const NO_ORPHANS = `CREATE TEMP TABLE "_orphans" ("rows" INTEGER CHECK ("rows" = 0));
 INSERT INTO "_orphans" SELECT count(*) FROM pragma_foreign_key_check;
 DROP TABLE "_orphans";`;
@@ -115,7 +115,7 @@ DROP TABLE "_orphans";`;
 const scriptOf = (migrations: readonly Migration[]): string =>
   migrations.map((migration) => `${migration.sql}\n;${recordOf(migration)};`).join("\n");
 
-/** The first that does not run after those before it. Nothing of what is tried stays. */
+/** Returns the first migration that fails after those before it. Every attempt is rolled back. */
 async function findFailing(client: SqlClient, pending: readonly Migration[]): Promise<string> {
   for (let count = 1; count < pending.length; count++) {
     const script = `BEGIN IMMEDIATE;\n${HISTORY};\n${scriptOf(pending.slice(0, count))}\nROLLBACK;`;

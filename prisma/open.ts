@@ -5,28 +5,28 @@ import { openThreadClient } from "./thread-client.ts";
 import { upgrade } from "./upgrade.ts";
 
 export type Database = PrismaClient;
-/** What a verb inside a transaction gets. */
+/** The client that a function inside a transaction receives. */
 export type Transaction = Parameters<Parameters<Database["$transaction"]>[0]>[0];
 
 export interface OpenedDatabase {
   db: Database;
-  /** Ends the connection; the write-ahead log is folded in first. */
+  /** Closes the connection after a checkpoint of the write-ahead log. */
   close: () => Promise<void>;
 }
 
 export interface OpenOptions {
-  /** The committed ones unless a test brings its own. */
+  /** Default: the committed migrations. */
   migrations?: readonly Migration[];
-  /** The statements of a file run in this thread: a command that nobody waits for, or a test, saves the start of another one. */
+  /** Runs the statements of a file in this thread. Short commands and tests save the start of another thread. */
   inThisThread?: boolean;
-  /** Hears how long (ms) each write or transaction took. */
+  /** Receives the duration (ms) of each write or transaction. */
   onWrite?: (tookMs: number) => void;
 }
 
-/** Before the last connection goes: not left to the closing of the file, which happens when the handle is collected. */
+/** Runs before close: closing the file would checkpoint the log only when the handle is garbage-collected. */
 const FOLD_LOG = "PRAGMA wal_checkpoint(TRUNCATE)";
 
-/** The client on a connection that was made ready; one that could not be is closed. `last` is said before the end. */
+/** Returns a Prisma client after `ready`; closes the connection when `ready` fails. `close` first runs the statements `last`. */
 async function openOn(
   client: SqlClient,
   { ready, last, ended }: { ready: () => Promise<unknown>; last: readonly string[]; ended?: Promise<void> },
@@ -55,8 +55,8 @@ async function openOn(
 }
 
 /**
- * Opens the database at `url` (`file:/path` or `:memory:`) and brings its schema up to date, after a copy of what was there.
- * The statements of a file run in a thread of its own: a commit waits for the disk, and this thread must not.
+ * Opens the database at `url` (`file:/path` or `:memory:`), copies an older one and brings the schema up to date. Statements
+ * of a file run in a thread of their own: a commit waits for the disk, and this thread must not wait.
  * @throws MigrationRefused
  */
 export async function openDatabase(
@@ -71,8 +71,8 @@ export async function openDatabase(
 }
 
 /**
- * Opens a file that no hub has open and will have the place of its database: brought up to date without a copy, and closed
- * as one file without a log beside it.
+ * Opens a file that no hub has open and that will replace its database. Brings the schema up to date without a copy, and
+ * closes the database as one file without a log beside it.
  * @throws MigrationRefused
  */
 export async function openAlone(file: string): Promise<OpenedDatabase> {
@@ -82,8 +82,8 @@ export async function openAlone(file: string): Promise<OpenedDatabase> {
 }
 
 /**
- * Opens the database of a hub that may be running, beside it: nothing of its schema is changed.
- * @throws MigrationRefused when it is of another version
+ * Opens the database of a hub that may be running. Leaves the schema as it is.
+ * @throws MigrationRefused when the database has another version
  */
 export async function openBeside(file: string): Promise<OpenedDatabase> {
   const client = await connect(`file:${file}`);

@@ -5,9 +5,9 @@ import { basename, dirname, join } from "node:path";
 import type { SqlClient } from "./connection.ts";
 
 /**
- * A copy of a database that others may write at this moment: one consistent state of it, checked before it gets its name,
- * readable by its owner only. `VACUUM INTO` reads in one transaction and keeps nobody from writing. The copy is one file
- * without a log beside it. Under the final name there is a whole copy or nothing, however the process ends.
+ * Copies a database that other processes may be writing. The copy is one consistent state, is checked before it gets its
+ * name, and is readable by its owner only. `VACUUM INTO` reads in one transaction and blocks no writer. The copy is one file
+ * without a log. The final name holds a whole copy or nothing, however the process ends.
  */
 
 export class DamagedDatabase extends Error {
@@ -17,7 +17,7 @@ export class DamagedDatabase extends Error {
   }
 }
 
-/** A connection without the settings of the hub's own: it changes nothing of the file by being opened. */
+/** Opens a connection without the hub's settings, so that opening the file changes nothing in it. */
 export async function openFile(file: string): Promise<SqlClient> {
   const url = `file:${file}`;
   const client = new PrismaLibSql({ url }).createClient({ url });
@@ -25,7 +25,7 @@ export async function openFile(file: string): Promise<SqlClient> {
   return client;
 }
 
-/** Puts on the disk what a folder says of its files. */
+/** Flushes the directory entries of a folder to the disk (fsync). */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, "r");
   try {
@@ -58,17 +58,17 @@ export async function checkDatabase(file: string): Promise<void> {
       client.close();
     }
   } catch (error) {
-    // SQLite says itself of a file that it is none of its own, or a broken one.
+    // SQLite itself reports that a file is damaged or no database.
     const isVerdict = error instanceof Error && "code" in error && /^SQLITE_(CORRUPT|NOTADB)/.test(String(error.code));
     throw isVerdict ? new DamagedDatabase(file, error.message) : error;
   }
 }
 
 const UNFINISHED = /\.unfinished(-journal|-wal|-shm)?$/;
-/** One that nobody has written for so long belongs to a process that was killed. */
+/** An unfinished file that was not written for this long belongs to a process that was killed. */
 const ABANDONED_AFTER_MS = 3_600_000;
 
-/** Removes what copies that were killed left of their own. */
+/** Removes the files that killed copies left behind. */
 export async function sweepUnfinished(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!UNFINISHED.test(name)) continue;
@@ -78,18 +78,18 @@ export async function sweepUnfinished(folder: string): Promise<void> {
   }
 }
 
-/** Where a file is made that will be called `file`. */
+/** Returns the temporary name under which `file` is written. */
 export const unfinishedName = (file: string): string =>
   join(dirname(file), `.${basename(file)}.${randomUUID().slice(0, 8)}.unfinished`);
 
-/** Gives a finished file its name. A name that is taken stays as it is. @throws an error with code EEXIST */
+/** Renames a finished file to its final name and never overwrites an existing one. @throws an error with code EEXIST */
 export async function nameFinished(unfinished: string, file: string): Promise<void> {
   await syncFile(unfinished);
   try {
     await link(unfinished, file);
     await unlink(unfinished);
   } catch (error) {
-    // A file system without links.
+    // This file system has no hard links.
     if (!(error instanceof Error && "code" in error && (error.code === "EPERM" || error.code === "ENOTSUP")))
       throw error;
     await rename(unfinished, file);
@@ -99,7 +99,7 @@ export async function nameFinished(unfinished: string, file: string): Promise<vo
 
 /**
  * Copies the database `from` to the new file `to`.
- * @throws DamagedDatabase when the copy does not pass SQLite's own check; whatever the disk says
+ * @throws DamagedDatabase when the copy fails SQLite's own check; errors of the disk
  */
 export async function snapshotDatabase(from: string, to: string): Promise<void> {
   const unfinished = unfinishedName(to);

@@ -4,19 +4,19 @@ import type { SqlClient, StatementClient } from "./connection.ts";
 import type { DatabaseQuestion, DatabaseReply, DatabaseResult, SqlValue } from "./database-messages.ts";
 
 /**
- * A connection to SQLite in a thread of its own. The library answers promises but runs each statement at once, and a commit waits
- * for the disk, which takes a second on a busy machine: the hub's event loop must not stand still meanwhile.
+ * A connection to SQLite in a thread of its own. The library returns promises but runs each statement synchronously. A
+ * commit waits for the disk, up to a second on a busy machine, and the hub's event loop must not wait with it.
  */
 export interface ThreadClient {
   client: StatementClient;
-  /** Resolves when the connection was closed and the thread has left. */
+  /** Resolves when the connection is closed and the thread has ended. */
   ended: Promise<void>;
 }
 
 type ResultSet = Awaited<ReturnType<SqlClient["execute"]>>;
 type Row = ResultSet["rows"][number];
 
-/** Returns a prototype that gives an array of cells the names of their columns; the first column of a name has it. */
+/** Returns a prototype that adds column names to an array of cells. Duplicate names refer to the first such column. */
 function namesOf(columns: readonly string[]): object {
   const names: PropertyDescriptorMap = {};
   for (const [index, column] of columns.entries()) {
@@ -46,7 +46,7 @@ interface Waiting {
 type Question = Exclude<DatabaseQuestion, { op: "close" }>;
 type Unnumbered = Question extends infer One ? (One extends Question ? Omit<One, "id"> : never) : never;
 
-/** Opens `url` (`file:/path`) in a thread. A thread that ends by itself ends the process: nothing of it can be trusted then. */
+/** Opens `url` (`file:/path`) in a thread. If the thread ends unexpectedly, the process ends: its state cannot be trusted. */
 export function openThreadClient(url: string): ThreadClient {
   const waiting = new Map<number, Waiting>();
   let lastId = 0;
@@ -75,7 +75,7 @@ export function openThreadClient(url: string): ThreadClient {
       try {
         thread.postMessage({ id, ...question } satisfies Question);
       } catch (error) {
-        // An argument that no message can hold is none that SQLite could take.
+        // SQLite could not take an argument that a message between threads cannot hold.
         waiting.delete(id);
         reject(error instanceof Error ? error : new Error(String(error)));
       }

@@ -5,7 +5,7 @@ import { findPending, migrate, MigrationRefused, type Migration } from "./migrat
 import { snapshotDatabase, sweepUnfinished } from "./snapshot.ts";
 
 /**
- * An upgrade begins with a copy of the database as the version before left it, beside it in `before-upgrade/`. Without that
+ * Every upgrade first copies the database as the previous version left it into `before-upgrade/` beside it. Without that
  * copy nothing is changed.
  */
 
@@ -13,7 +13,7 @@ const FOLDER = "before-upgrade";
 const COPIES_KEPT = 3;
 const COPY = /^hub-\d{8}T\d{9}Z-.+\.db$/;
 
-/** `20261122T001852123Z`: sorts as time goes. */
+/** Returns a time such as `20261122T001852123Z`, whose text order is its time order. */
 export const timeInName = (at: number): string => new Date(at).toISOString().replace(/[-:.]/g, "");
 
 async function copyBefore(file: string, last: string): Promise<string> {
@@ -28,8 +28,8 @@ async function copyBefore(file: string, last: string): Promise<string> {
 }
 
 /**
- * Brings the database of `client`, which lies in `file`, to the present schema; a new one is made without a copy.
- * @returns where the copy lies; null when there was nothing to change, or nothing to copy
+ * Brings the database of `client`, stored in `file`, to the present schema. A new database is made without a copy.
+ * @returns the path of the copy; null when there was nothing to change, or nothing to copy
  * @throws MigrationRefused
  */
 export async function upgrade(

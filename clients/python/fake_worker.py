@@ -1,4 +1,4 @@
-"""A worker's local API for tests: it answers as it is told to, and remembers what it was asked."""
+"""Imitates the local API of a worker for tests: gives scripted answers and records every request."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ DEFAULTS: Dict[str, Script] = {
     "/v1/restore": lambda body: (200, dict(RESTORED, path=body["path"])),
     "/v1/step": (204, None),
     "/v1/begin": (204, None),
-    # As a worker of an earlier version.
+    # A worker of an earlier version answers so.
     "/v1/record": (404, {"fault": {"code": "NOT_FOUND", "sentence": "The worker answers other things."}}),
 }
 
 
 class _Quiet:
-    """Who asked may be gone before the answer; that is what some tests are about."""
+    """Ignores errors of a connection: in some tests the client leaves before the answer."""
 
     daemon_threads = True
 
@@ -56,13 +56,14 @@ class _LoopbackServer(_Quiet, socketserver.ThreadingTCPServer):
 
 
 class FakeWorker:
-    """Listens until `close`. `script` says how a path is answered; what it does not name is answered well."""
+    """Listens until `close`. `script` sets the answer by path; paths that are not in it get the answer in
+    DEFAULTS."""
 
     def __init__(self, folder: Optional[str] = None, token: Optional[str] = None) -> None:
         self.asked: List[Asked] = []
         self.script: Dict[str, Script] = {}
         self.token = token
-        # A path that is held is answered when the event is set.
+        # Paths in `held` are answered only after their event is set.
         self.held: Dict[str, threading.Event] = {}
         self._folder = tempfile.mkdtemp(prefix="tidemark-fake-")
         self.socket_path = os.path.join(folder or self._folder, "local.sock")
@@ -105,7 +106,7 @@ def _handler(worker: FakeWorker) -> Type[BaseHTTPRequestHandler]:
             content = self.rfile.read(int(self.headers.get("content-length") or 0))
             body = json.loads(content) if content else None
             authorization = self.headers.get("authorization")
-            # Asked once before the first step; only tests that answer it are about it.
+            # Every client sends this request before its first step. Only tests that script its answer examine it.
             if self.path != "/v1/record" or self.path in worker.script:
                 worker.asked.append(Asked(self.command, self.path, body, authorization))
             held = worker.held.get(self.path)
@@ -127,6 +128,6 @@ def _handler(worker: FakeWorker) -> Type[BaseHTTPRequestHandler]:
             self.wfile.write(text)
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Quiet."""
+            """Logs nothing."""
 
     return Handler

@@ -1,8 +1,8 @@
-"""Write small checkpoints with the real libraries: `python3 make_fixtures.py ARCHIVE.tar.gz`.
+"""Writes small checkpoints with the real libraries: `python3 make_fixtures.py ARCHIVE.tar.gz`.
 
-Needs what requirements-real.txt names. One folder for each way of writing; in it lies what a watched folder would hold.
-The models are tiny, and the files what the libraries make of them. `versions.json` says which libraries wrote them.
-The archive of the tests is e2e/stage/fixtures/real-checkpoints.tar.gz.
+Needs the packages of requirements-real.txt. Each writer fills one folder as a training program fills a watched folder.
+The models are tiny. `versions.json` records the versions of the libraries.
+The tests read the archive e2e/stage/fixtures/real-checkpoints.tar.gz.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _model() -> Any:
 
 
 def _state() -> Dict[str, Any]:
-    """A model and an optimizer that has made a step."""
+    """Returns the state of a model and of an optimizer that has made one step."""
     model = _model()
     optimizer = torch.optim.AdamW(model.parameters())
     model(torch.ones(2, 4)).sum().backward()
@@ -53,7 +53,7 @@ def _llama() -> Any:
 
 
 def train_transformers(folder: str, callbacks: Sequence[Any] = (), **wishes: Any) -> None:
-    """Four steps of the Trainer, saved after the second and the fourth."""
+    """Trains four steps with the Trainer, which saves after the second and the fourth."""
     from transformers import Trainer, TrainingArguments
 
     tokens = [{"input_ids": torch.arange(8), "labels": torch.arange(8)} for _ in range(2 * STEPS)]
@@ -70,7 +70,8 @@ def train_transformers(folder: str, callbacks: Sequence[Any] = (), **wishes: Any
 
 
 def fit_lightning(folder: str, library: str = "pytorch_lightning", make: Optional[Callable[[], Any]] = None) -> None:
-    """Four steps of Lightning's Trainer, saved after the second and the fourth. `make` makes one more callback."""
+    """Trains four steps with Lightning's Trainer, which saves after the second and the fourth. `make` returns one
+    more callback."""
     lightning = importlib.import_module(library)
     checkpoints = importlib.import_module(f"{library}.callbacks")
 
@@ -103,7 +104,7 @@ def _write_trainer(folder: str) -> None:
 
 
 def _write_trainer_of_ranks(folder: str) -> None:
-    """Two processes; each writes its own random state."""
+    """Runs two processes; each writes its own random state."""
     run_ranks("train", folder)
 
 
@@ -131,7 +132,7 @@ def _write_dcp(folder: str) -> None:
 
 
 def _write_dcp_of_ranks(folder: str) -> None:
-    """Two processes, each with its half of a sharded tensor."""
+    """Runs two processes, each with its half of a sharded tensor."""
     run_ranks("shard", folder)
 
 
@@ -172,7 +173,8 @@ WRITERS: Dict[str, Callable[[str], None]] = {
 
 
 def run_ranks(what: str, folder: str) -> None:
-    """Two processes that `train`, that train and `tell` the worker in TIDEMARK_SOCKET, or that `shard` a tensor."""
+    """Starts two ranks. `what` is `train`, `tell` (train and report to the worker in TIDEMARK_SOCKET) or `shard`
+    (one tensor)."""
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={RANKS}"]
     subprocess.run([*command, os.path.abspath(__file__), "--rank", what, folder], check=True)
 
@@ -194,11 +196,12 @@ def _run_rank(what: str, folder: str) -> None:
 
 
 def make(archive: str) -> None:
-    """Everything anew, each in a folder named after its writer, packed without names and times of this machine."""
+    """Writes all fixtures, each in a folder named after its writer, and packs them without user names, ids and
+    times."""
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as elsewhere:
         for name, write in WRITERS.items():
             os.mkdir(os.path.join(folder, name))
-            # Some libraries leave things in the folder they are started in.
+            # Some libraries leave files in the current folder.
             os.chdir(elsewhere)
             write(os.path.join(folder, name))
         with open(os.path.join(folder, "versions.json"), "w", encoding="utf-8") as file:

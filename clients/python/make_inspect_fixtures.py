@@ -1,8 +1,8 @@
-"""What the readers of storage/inspect have to find: `python3 make_inspect_fixtures.py REAL.tar.gz FORMATS.tar.gz TRUTH.json`.
+"""Writes test data for storage/inspect: `python3 make_inspect_fixtures.py REAL.tar.gz FORMATS.tar.gz TRUTH.json`.
 
-REAL is what make_fixtures.py wrote and is only read. FORMATS is written anew: small files of every format and of the odd
-corners of each. TRUTH says of every file in both what the library that owns its format finds in it. Needs what
-requirements-real.txt names, and gguf 0.19. The archive and the truth lie in e2e/stage/fixtures.
+REAL is the archive of make_fixtures.py; it is only read. FORMATS is written anew: small files of every format, with the
+edge cases of each. TRUTH is written too: for every file of both archives, the content that the library of its format finds.
+Needs the packages of requirements-real.txt, and gguf 0.19. FORMATS and TRUTH lie in e2e/stage/fixtures.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ DTYPES = {
 NUMPY = {"f8": "F64", "f4": "F32", "f2": "F16", "i8": "I64", "i4": "I32", "i2": "I16", "i1": "I8", "u1": "U8", "b1": "BOOL", "c8": "C64"}
 
 
-# What is written.
+# Writers of the fixtures.
 
 
 def _every_dtype() -> Dict[str, Any]:
@@ -100,7 +100,7 @@ def _write_gguf(folder: str) -> None:
     _gguf(f"{folder}/big-endian.gguf", gguf.GGUFEndian.BIG)
     with open(f"{folder}/v3.gguf", "rb") as file:
         content = file.read()
-    # Version 2 differs in its number alone.
+    # Version 2 differs from version 3 only in the version field.
     with open(f"{folder}/v2.gguf", "wb") as file:
         file.write(content[:4] + struct.pack("<I", 2) + content[8:])
 
@@ -126,7 +126,7 @@ def _write_torch(folder: str) -> None:
     }
     torch.save(varied, f"{folder}/varied.pt")
     torch.save(varied, f"{folder}/protocol-4.pt", pickle_protocol=4)
-    # The old form cannot say what the younger dtypes are, and reads none of them back.
+    # The legacy format has no storage types for the newer dtypes and cannot read them back.
     old = {name: tensor for name, tensor in varied["dtypes"].items() if DTYPES[tensor.dtype][:3] not in ("F8_", "U64", "U32", "U16")}
     torch.save({**varied, "dtypes": old}, f"{folder}/legacy.pt", _use_new_zipfile_serialization=False)
     torch.save(torch.nn.Sequential(torch.nn.Linear(2, 3)), f"{folder}/whole-module.pt")
@@ -180,7 +180,7 @@ WRITERS: Dict[str, Callable[[str], None]] = {
 }
 
 
-# What the libraries find.
+# Readers: each returns what the library that owns the format finds.
 
 
 def _row(name: str, dtype: str, shape: Any, size: int) -> Dict[str, Any]:
@@ -222,7 +222,7 @@ def _of_safetensors(path: str) -> Dict[str, Any]:
 
 def _of_gguf(path: str) -> Dict[str, Any]:
     reader = gguf.GGUFReader(path)
-    # Dimensions lie fastest first in the file; everybody else says them the other way round.
+    # GGUF stores dimensions fastest first; all other formats list them slowest first.
     rows = [
         {**_row(one.name, one.tensor_type.name, list(one.shape)[::-1], one.n_bytes), "offset": int(one.data_offset)}
         for one in reader.tensors

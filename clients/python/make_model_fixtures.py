@@ -1,6 +1,6 @@
 """
-Writes the files of `worker/capture/detection/is-model-content.test.ts`: models as their libraries save them under names that say nothing, and
-data in the same formats. Needs an environment with e2e/prove/frameworks/requirements.txt.
+Writes the files that `worker/capture/detection/is-model-content.test.ts` reads: models in the formats of their libraries,
+and plain data in the same formats. Needs an environment with e2e/prove/frameworks/requirements.txt.
 
     python make_model_fixtures.py ../../e2e/stage/fixtures/real-models.tar.gz
 """

@@ -1,9 +1,10 @@
-"""Write small checkpoints with Orbax: `python3 make_orbax_fixtures.py ARCHIVE.tar.gz TRUTH.json OLDER`.
+"""Writes small checkpoints with Orbax: `python3 make_orbax_fixtures.py ARCHIVE.tar.gz TRUTH.json OLDER`.
 
-Needs what requirements-orbax.txt names, and in the folder OLDER a version that says less of what is finished:
-`pip install --no-deps --target OLDER orbax-checkpoint==0.11.24 nest_asyncio`. One folder for each way of writing; in it lies what a watched folder would hold.
-Those that were interrupted were: their process was killed in the middle of a save. `versions.json` says which libraries
-wrote them, TRUTH what Orbax itself finds in those that were finished. Both lie in e2e/stage/fixtures.
+Needs the packages of requirements-orbax.txt, and in the folder OLDER a version that writes fewer marks of completion:
+`pip install --no-deps --target OLDER orbax-checkpoint==0.11.24 nest_asyncio`.
+Each writer fills one folder as a training program fills a watched folder. Interrupted saves are real: the process is
+killed in the middle of a save. `versions.json` records the versions of the libraries. TRUTH lists the tensors that Orbax
+itself finds in the finished checkpoints. ARCHIVE and TRUTH lie in e2e/stage/fixtures.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ DTYPES = {
 
 
 def _params() -> Dict[str, Any]:
-    """Large enough that its arrays are no part of the index, and not all the same number."""
+    """Returns arrays with varied values, too large for Orbax to keep them inside its index."""
     kernel = jax.random.normal(jax.random.key(7), (32, 16))
     return {
         "dense": {"kernel": kernel, "bias": jnp.arange(16, dtype=jnp.float32)},
@@ -54,14 +55,14 @@ def _params() -> Dict[str, Any]:
 
 
 def _state() -> Dict[str, Any]:
-    """Every kind of leaf that a training state has."""
+    """Returns every kind of leaf that a training state has."""
     params = _params()
     moments = [jax.tree.map(lambda one: one * 0.1, params), None]
     return {"params": params, "opt_state": moments, "step": 7, "scale": numpy.float32(0.5), "empty": {}, "seen": numpy.arange(3)}
 
 
 def _spread() -> Dict[str, Any]:
-    """Half of it on each of two devices, and one number that is everywhere."""
+    """Returns an array that is split over two devices, and a scalar that is not split."""
     mesh = jax.make_mesh((2,), ("x",))
     half = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("x"))
     return {"weight": jax.device_put(jnp.arange(1024.0).reshape(64, 16), half), "step": jnp.int32(2)}
@@ -100,7 +101,7 @@ def _handled(folder: str, **wishes: Any) -> None:
 
 
 def _write_zarr(folder: str) -> None:
-    """A folder for each array."""
+    """Writes one folder for each array."""
     _handled(folder, use_ocdbt=False)
 
 
@@ -129,7 +130,7 @@ def _write_manager_named(folder: str) -> None:
     _steps(folder, range(2, 4), step_prefix="ckpt", step_format_fixed_length=8, max_to_keep=1)
 
 
-#: As in a bucket: the folder has its name from the beginning, and a file that is written last.
+#: Commits as on object storage: the folder has its final name at once, and a success file is written last.
 COMMIT_FILE = {"temporary_path_class": atomicity.CommitFileTemporaryPath}
 
 
@@ -138,7 +139,7 @@ def _write_commit_file(folder: str) -> None:
 
 
 def _kill_before(owner: Any, name: str, when: Callable[[Any], bool]) -> None:
-    """Ends this process as a machine that is taken away does, at the first call that `when` says."""
+    """Kills this process with SIGKILL, as a reclaimed machine is, at the first call for which `when` returns True."""
     real = getattr(owner, name)
 
     def call(self: Any, *arguments: Any, **named: Any) -> Any:
@@ -150,7 +151,7 @@ def _kill_before(owner: Any, name: str, when: Callable[[Any], bool]) -> None:
 
 
 def _of_step(path: Any) -> bool:
-    """A step of a manager, not one of its items."""
+    """Returns whether `path` is step 3 of a manager, and not one of its items."""
     return path.get_final().name == "3"
 
 
@@ -159,7 +160,8 @@ def _of_state(path: Any) -> bool:
 
 
 def _killed(what: str, folder: str) -> None:
-    """Step 2 is finished, step 3 killed: when all of it is written and not committed, or in the middle."""
+    """Finishes step 2 and is killed in step 3. When `what` ends with `late`, all of it is written and nothing
+    committed."""
     commit_file = COMMIT_FILE if what.startswith("commit-file") else {}
     _steps(folder, range(2, 3), **commit_file)
     owner = atomicity.CommitFileTemporaryPath if commit_file else atomicity.AtomicRenameTemporaryPath
@@ -177,7 +179,7 @@ def _write_killed(what: str) -> Callable[[str], None]:
 
 
 def _write_older(what: str) -> Callable[[str], None]:
-    """By the version in OLDER, which writes no file of its success where it can rename."""
+    """Returns a writer that runs the version in OLDER, which writes no success file where it can rename."""
 
     def write(folder: str) -> None:
         environment = {**os.environ, "PYTHONPATH": os.environ["OLDER_ORBAX"]}
@@ -207,7 +209,7 @@ WRITERS: Dict[str, Callable[[str], None]] = {
 }
 
 
-# What Orbax finds.
+# Reader: lists the tensors that Orbax itself finds.
 
 
 def _flat(value: Any, path: Tuple[str, ...] = ()) -> Iterator[Tuple[str, Any]]:
@@ -222,7 +224,7 @@ def _flat(value: Any, path: Tuple[str, ...] = ()) -> Iterator[Tuple[str, Any]]:
 
 
 def _tensors(folder: str) -> Iterator[Dict[str, Any]]:
-    """By reading all of it back, which also says that it can be."""
+    """Lists the tensors by reading all of them back, which also proves that they can be read."""
     restored = ocp.PyTreeCheckpointer().restore(folder)
     about = dict(_flat(ocp.PyTreeCheckpointer().metadata(folder).item_metadata.tree))
     for name, value in _flat(restored):
@@ -256,7 +258,7 @@ def _versions(older: str) -> Dict[str, str]:
 
 def make(archive: str, truth: str, older: str) -> None:
     os.environ["OLDER_ORBAX"] = older
-    # The folder's name lies in what is written.
+    # Orbax writes the path of this folder into its files.
     with tempfile.TemporaryDirectory(prefix="orbax-") as folder:
         for name, write in WRITERS.items():
             os.mkdir(os.path.join(folder, name))

@@ -1,11 +1,11 @@
-"""Speak to the Tidemark worker on this machine from a training program.
+"""Connects a training program to the Tidemark worker on the same machine.
 
 One file, Python 3.8 or newer, standard library only: copy it beside your program.
 
     path = tidemark.resume_path()            # a folder, or the file itself; None: start from the beginning
-    tidemark.step(step)                      # cheap, never raises: how far training has come
-    tidemark.save("out/checkpoint-500")      # it is finished on disk: take it now
-    tidemark.flush()                         # returns when everything known by now is safe
+    tidemark.step(step)                      # cheap, never raises: reports how far training has come
+    tidemark.save("out/checkpoint-500")      # hands over a checkpoint that is finished on disk
+    tidemark.flush()                         # returns when every checkpoint known by now is safe
 
     transformers.Trainer(..., callbacks=[tidemark.TidemarkCallback()])
     lightning.Trainer(..., callbacks=[tidemark.TidemarkLightningCallback()])
@@ -13,10 +13,11 @@ One file, Python 3.8 or newer, standard library only: copy it beside your progra
 The worker is found by TIDEMARK_SOCKET (its unix socket), else by TIDEMARK_LOCAL_URL with the token in the file that
 TIDEMARK_LOCAL_TOKEN_FILE names, else by `local.sock` in TIDEMARK_STATE, or in /var/lib/tidemark or ~/.tidemark.
 
-With a worker on this machine `step` writes the step into a file that the worker made (TIDEMARK_STEP_RECORD, or as it
-answers): some microseconds, and known to the step whatever is killed. Otherwise it is said over the socket each time.
+`step` writes the step into a file that the worker made. TIDEMARK_STEP_RECORD names the file, or the worker is asked for it.
+A write takes microseconds, and the step survives when the program or the worker is killed. Without a file, `step` sends each
+step over the socket.
 
-`step`, `available` and the callbacks never raise; the others raise TidemarkError: what happened, and what to do.
+`step`, `available` and the callbacks never raise; the others raise TidemarkError, which says what happened and what to do.
 """
 
 from __future__ import annotations
@@ -43,42 +44,42 @@ __all__ += ["status", "step"]
 log = logging.getLogger("tidemark")
 
 CONNECT_SECONDS = 5.0
-# For questions that the worker answers from memory.
+# Timeout of requests that the worker answers from memory.
 ANSWER_SECONDS = 30.0
-# What a callback gives the worker to take a checkpoint, so that one that hangs does not stop training.
+# How long the callbacks wait for the worker to take a checkpoint, so that a hung worker does not stop training.
 HAND_OVER_SECONDS = 30.0
-# `step` stands in the training loop: connect and answer share about a second, and a worker that is away is left alone.
+# `step` runs in the training loop: connect and answer take a second at most, and an absent worker is left alone for 5 s.
 STEP_SECONDS = 0.5
 AWAY_SECONDS = 5.0
-# Where the steps are written down, a word lets displays follow: so often at most, and nobody waits for its answer.
+# With a step record, `step` also notifies the worker, for displays: at most this often, and without reading the answer.
 WORD_EVERY_SECONDS = 1.0
 WORD_SECONDS = 0.05
-# What the worker takes as the time of a flush.
+# Range of flush timeouts that the worker accepts.
 LEAST_FLUSH_SECONDS, MOST_FLUSH_SECONDS = 0.001, 86_400.0
-# The worker ends a flush by its own clock; its answer may take this much longer.
+# The worker ends a flush by its own clock; the client waits this much longer for the answer.
 GRACE_SECONDS = 10.0
-# The order in which the worker chooses its state folder.
+# Default state folders, in the order in which the worker tries them.
 DEFAULT_STATES = ("/var/lib/tidemark", os.path.join("~", ".tidemark"))
 
 PathLike = Union[str, "os.PathLike[str]"]
 
 
-# How many checkpoints are not safe yet, and what went wrong last, if anything did.
+# Number of checkpoints that are not safe yet, and the last error, if any.
 State = TypedDict("State", {"pending": int, "error": Optional[str]})
-# A checkpoint that the worker took; without an id when it was taken earlier and has ended since. `state`: waiting,
-# running, done, superseded, failed or cancelled.
+# A checkpoint that the worker took. `id` is None when it was taken earlier and has ended since. `state`: waiting, running,
+# done, superseded, failed or cancelled.
 Saved = TypedDict("Saved", {"id": Optional[str], "run": str, "step": int, "state": str, "sizeBytes": int, "files": int})
-# What lies there now. `passedOver`: the step of the newest one when that turned out damaged.
+# The restored checkpoint. `passedOver`: step of the newest checkpoint when it was skipped because it is damaged.
 Restored = TypedDict(
     "Restored", {"run": str, "step": int, "path": str, "checkpointId": str, "passedOver": Optional[int]}
 )
 
 
 class TidemarkError(Exception):
-    """What the worker refused, or why it could not be asked.
+    """Says why the worker refused a request, or why it could not be asked.
 
-    `code` is the worker's own, or one of NO_WORKER (none was found), WORKER_LOST (it went away before its answer),
-    TIMED_OUT, UNEXPECTED_ANSWER, NOT_SAFE (it was taken, but did not become safe) and BAD_INPUT.
+    `code` is the worker's own, or one of NO_WORKER (none was found), WORKER_LOST (it left before it answered),
+    TIMED_OUT, UNEXPECTED_ANSWER, NOT_SAFE (a checkpoint was taken, but did not become safe) and BAD_INPUT.
     """
 
     def __init__(self, code: str, sentence: str) -> None:
@@ -91,7 +92,7 @@ class TidemarkError(Exception):
 
 
 class _Address(NamedTuple):
-    """Where a worker may listen: at a unix socket, or at a port of this machine with a token."""
+    """Names an address at which a worker may listen: a unix socket, or a port of this machine with a token."""
 
     name: str
     path: Optional[str] = None
@@ -101,7 +102,7 @@ class _Address(NamedTuple):
 
 
 class _UnixConnection(http.client.HTTPConnection):
-    """HTTP over a unix socket."""
+    """Sends HTTP over a unix socket."""
 
     def __init__(self, path: str, timeout: float) -> None:
         super().__init__("localhost", timeout=timeout)
@@ -117,24 +118,24 @@ class _UnixConnection(http.client.HTTPConnection):
 
 
 class _StepRecord:
-    """The file in which the worker reads the last step: docs/local-api.md, "The step record"."""
+    """Writes the file from which the worker reads the last step: docs/local-api.md, "The step record"."""
 
     VERSION, PART_BYTES, SLOTS, MOST_STEP = 1, 64, (1, 2), 999_999_999_999
-    # Each is followed by its CRC-32. Magic, version, id, SHA-256 of the run's name, nothing.
+    # Each part ends with its CRC-32. Header: magic, version, id, SHA-256 of the run's name, reserved.
     HEADER = struct.Struct("<6sH16s32sI")
-    # Magic, version, nothing, turn, step, epoch ms, id, the beginning of that SHA-256, nothing.
+    # Slot: magic, version, reserved, turn, step, epoch ms, id, first 8 bytes of that SHA-256, reserved.
     SLOT = struct.Struct("<4sHHQQQ16s8sI")
 
     def __init__(self, path: str, *, is_asked: bool) -> None:
-        """Raises OSError or ValueError when it is not to be written: by this user, on this system, or not now."""
-        # Windows has none of this.
+        """Opens and locks it. Raises OSError (not permitted, locked) or ValueError (no record of this version)."""
+        # Windows has no fcntl; the ImportError makes `step` use HTTP instead.
         fcntl = importlib.import_module("fcntl")
         self.path, self.is_asked = path, is_asked
         self.pid, self.word_at = os.getpid(), -WORD_EVERY_SECONDS
         self._one_at_a_time = threading.Lock()
         self._fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
-            # Of several ranks one writes; the lock ends with its process, and children do not inherit it.
+            # Only one rank may write. A POSIX record lock ends with its process, and children do not inherit it.
             fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             parts = [os.pread(self._fd, self.PART_BYTES, at * self.PART_BYTES) for at in (0, *self.SLOTS)]
             magic, version, self._id, self._digest, _ = self._read(self.HEADER, parts[0]) or (b"", 0, b"", b"", 0)
@@ -151,14 +152,14 @@ class _StepRecord:
         return form.unpack(part[:-4]) if is_whole else None
 
     def write(self, step: int) -> None:
-        """One write, without waiting for the disk: it outlives every process here."""
+        """Writes the step with one pwrite and no fsync: the page cache outlives every process on this machine."""
         if not 0 <= step <= self.MOST_STEP:
             raise ValueError(f"a step is a whole number up to {self.MOST_STEP}")
         with self._one_at_a_time:
             turn, at = self._turn + 1, time.time_ns() // 1_000_000
             slot = self.SLOT.pack(b"TMST", self.VERSION, 0, turn, step, at, self._id, self._digest[:8], 0)
             slot += struct.pack("<I", zlib.crc32(slot))
-            # In turns: what was written before stays whole until this is.
+            # Writes to the two slots in turn: the previous step stays whole until this write is complete.
             if os.pwrite(self._fd, slot, self.SLOTS[turn % 2] * self.PART_BYTES) != self.PART_BYTES:
                 raise OSError("the step was written in part")
             self._turn = turn
@@ -167,7 +168,7 @@ class _StepRecord:
         return run is None or self._digest == sha256(run.encode()).digest()
 
     def is_there(self) -> bool:
-        """Whether the worker still reads this file: a later start of it has its own."""
+        """Returns whether the worker still reads this file: after a restart it has a new one."""
         try:
             return os.path.samestat(os.stat(self.path), os.fstat(self._fd))
         except OSError:
@@ -177,16 +178,16 @@ class _StepRecord:
         os.close(self._fd)
 
 
-# One for each file in this process, whoever asks: closing a second one would end the lock of the first.
+# One record per file and process: POSIX drops the lock of a process when any descriptor of the file is closed.
 _records: Dict[str, _StepRecord] = {}
-# The process that said for a file that it began: one that holds the lock of it, when the program before has ended.
+# By path, the process that has sent `begin`. It holds the lock of the record, so the previous program has ended.
 _begun: Dict[str, int] = {}
-# Threads that say their first step at once share one record: two would count their turns apart.
+# Threads that send their first step together must share one record: two records would count turns separately.
 _opening = threading.Lock()
 
 
 def _renew_opening() -> None:
-    """A child forked while a thread was opening would wait for that thread, which it does not have."""
+    """Replaces the lock in a forked child: a thread of the parent may hold it, and the child has no such thread."""
     global _opening
     _opening = threading.Lock()
 
@@ -206,29 +207,29 @@ def _open_record(path: str, run: Optional[str], *, is_asked: bool) -> _StepRecor
 
 
 class Client:
-    """One worker. Without arguments it is looked for at every call: it may come later, or start anew elsewhere."""
+    """Talks to one worker. Without arguments each call looks for it anew: it may start later or elsewhere."""
 
     def __init__(
         self, *, socket_path: Optional[PathLike] = None, url: str = "", token_file: Optional[PathLike] = None
     ) -> None:
         self._socket_path, self._url, self._token_file = socket_path, url, token_file
         self._away_until = 0.0
-        # By the run that was named. None: its steps are said, not written.
+        # Step records by the run that the caller named. None: steps of this run go over HTTP.
         self._records: Dict[Optional[str], Optional[_StepRecord]] = {}
         self._word: Optional[http.client.HTTPConnection] = None
 
     def __getstate__(self) -> Dict[str, Any]:
-        # In another process it opens its own.
+        # A client that was pickled into another process opens its own files and connections.
         return dict(self.__dict__, _records={}, _word=None)
 
     def save(
         self, path: PathLike, *, run: Optional[str] = None, step: Optional[int] = None, wait: bool = False,
         timeout: Optional[float] = None,
     ) -> Saved:  # fmt: skip
-        """Take the checkpoint at `path`, which is finished on disk. With `wait` it is safe when this returns.
+        """Hands over the checkpoint at `path`, which is finished on disk. With `wait` it is safe when this returns.
 
-        `run` may be left out when the worker watches exactly one, `step` when the name of the folder or file says it.
-        TIMED_OUT is raised when there is no answer within `timeout` seconds; the worker may go on taking it.
+        `run` may be left out when the worker watches exactly one, `step` when the name of the folder or file contains it.
+        Raises TIMED_OUT when there is no answer within `timeout` seconds; the worker may still take the checkpoint.
         """
         body = {"path": os.path.abspath(os.fsdecode(path)), "run": run, "step": _whole(step), "wait": wait or None}
         saved = cast(Saved, self._ask("POST", "/v1/save", body, answer_seconds=timeout))
@@ -238,17 +239,17 @@ class Client:
         return saved
 
     def state(self) -> State:
-        """How many checkpoints are not safe yet, and the last error."""
+        """Returns how many checkpoints are not safe yet, and the last error."""
         return cast(State, self._ask("GET", "/v1/state", answer_seconds=ANSWER_SECONDS))
 
     def status(self) -> Dict[str, Any]:
-        """Everything that the worker tells of itself."""
+        """Returns everything that the worker reports about itself."""
         return self._ask("GET", "/v1/status", answer_seconds=ANSWER_SECONDS)
 
     def flush(self, timeout: Optional[float] = None, run: Optional[str] = None) -> None:
-        """Return when all that is known by now is safe; raise TidemarkError when it is not within `timeout` seconds.
+        """Returns when all checkpoints known by now are safe; raises TidemarkError when `timeout` seconds do not suffice.
 
-        0 or less asks how it is at this moment; more than a day is a day.
+        A `timeout` of 0 or less reports the present state at once; more than a day counts as one day.
         """
         seconds = None if timeout is None else min(MOST_FLUSH_SECONDS, max(LEAST_FLUSH_SECONDS, timeout))
         body = {"timeoutMs": None if seconds is None else round(seconds * 1000), "run": run}
@@ -260,16 +261,16 @@ class Client:
             raise TidemarkError("NOT_SAFE", why)
 
     def restore(self, path: PathLike, *, run: Optional[str] = None, step: Optional[int] = None) -> Restored:
-        """Put a checkpoint, the newest complete one unless `step` names another, at `path`.
+        """Restores a checkpoint to `path`: the newest complete one unless `step` names another.
 
-        What was one file becomes that file when `path` has its name (`back/last.ckpt`); under any other name, and of a
-        checkpoint that was a folder, `path` is a folder with its files in it.
+        A checkpoint of one file becomes that file when `path` ends with its name (`back/last.ckpt`). In all other cases
+        `path` becomes a folder that contains the files.
         """
         body = {"path": os.path.abspath(os.fsdecode(path)), "run": run, "step": _whole(step)}
         return cast(Restored, self._ask("POST", "/v1/restore", body))
 
     def step(self, step: int, run: Optional[str] = None) -> None:
-        """Say how far training has come. Never raises; a worker that is away is asked again some seconds later."""
+        """Reports how far training has come. Never raises; an absent worker is asked again some seconds later."""
         try:
             record = self._record(run)
             if record is not None and record.is_asked:
@@ -282,7 +283,7 @@ class Client:
             log.debug("the step was not told: %s", error)
 
     def _begin(self, record: _StepRecord, step: int, run: Optional[str]) -> None:
-        """Once in this process, before its first step is written over the last one of a program before it."""
+        """Reports this process's first step before it overwrites the last one of the previous program."""
         if _begun.get(record.path) == record.pid:
             return
         _begun[record.path] = record.pid
@@ -292,7 +293,7 @@ class Client:
             log.debug("the beginning was not told: %s", error)
 
     def _write(self, record: _StepRecord, step: int, run: Optional[str]) -> bool:
-        """Whether it was written; now and then a word of it as well."""
+        """Writes the step and at most once a second notifies the worker. Returns whether the step was written."""
         try:
             record.write(step)
         except OSError as error:
@@ -309,13 +310,13 @@ class Client:
             if earlier is not None:
                 earlier.close()
         elif record.is_asked:
-            # The worker has another file now.
+            # The worker has made another file; the next step asks for its path.
             del self._records[run]
-        # Else a later start of `tidemark run` has a program of its own, and this one speaks for nobody.
+        # A record from the environment was replaced: a later `tidemark run` started another program, and nobody reads this.
         return True
 
     def _record(self, run: Optional[str]) -> Optional[_StepRecord]:
-        """Where the steps of a run are written; None: nowhere, or not yet."""
+        """Returns the record for the steps of a run; None when there is none, or none yet."""
         if run in self._records:
             known = self._records[run]
             if known is None or known.pid == os.getpid():
@@ -334,7 +335,7 @@ class Client:
         return record
 
     def _ask_record(self, run: Optional[str]) -> Optional[str]:
-        """None: it has no file for this run, or is of an earlier version."""
+        """Asks the worker for its record's path; None: it has none for this run, or is of an earlier version."""
         try:
             answer = self._ask("POST", "/v1/record", {"run": run}, STEP_SECONDS, STEP_SECONDS)
         except TidemarkError as error:
@@ -345,7 +346,7 @@ class Client:
         return path if isinstance(path, str) and answer.get("version") == _StepRecord.VERSION else None
 
     def available(self) -> bool:
-        """Whether a worker answers. Never raises."""
+        """Returns whether a worker answers. Never raises."""
         try:
             self._ask("GET", "/v1/state", None, 1.0, 1.0)
         except Exception:
@@ -360,7 +361,7 @@ class Client:
         connect_seconds: float = CONNECT_SECONDS,
         answer_seconds: Optional[float] = None,
     ) -> Dict[str, Any]:
-        """One request, one answer. `answer_seconds` None: the answer comes when it comes."""
+        """Sends one request and returns its answer. With `answer_seconds` None it waits without limit."""
         connection, address = self._send(method, path, body, connect_seconds)
         try:
             connection.sock.settimeout(answer_seconds)
@@ -392,7 +393,7 @@ class Client:
             raise _lost(address, error) from error
 
     def _connect(self, seconds: float) -> Tuple[http.client.HTTPConnection, _Address]:
-        """The first place at which somebody listens: a worker that was killed leaves its socket behind."""
+        """Connects to the first address that answers; a worker that was killed leaves its socket behind."""
         tried: List[str] = []
         for address in self._addresses():
             connection = http.client.HTTPConnection(address.host, address.port, timeout=seconds)
@@ -426,7 +427,7 @@ class Client:
 
 
 def _at_url(url: str, token_file: Optional[PathLike]) -> _Address:
-    """The token goes to this machine only: a name that could lead elsewhere is refused."""
+    """Reads the token. Refuses addresses that could lead elsewhere: the token never leaves this machine."""
     try:
         parts = urlsplit(url)
         scheme, host, port = parts.scheme, parts.hostname or "", parts.port
@@ -461,7 +462,7 @@ def _lost(address: _Address, error: BaseException) -> TidemarkError:
 
 
 def _whole(step: Optional[int]) -> Optional[int]:
-    # The whole numbers of other libraries too, which JSON does not know.
+    # Accepts integer types of other libraries, such as NumPy, which JSON cannot encode.
     return None if step is None else int(step)
 
 
@@ -493,21 +494,21 @@ state, status, available = _client.state, _client.status, _client.available
 
 
 def _fields(value: Any) -> Optional[Dict[str, Any]]:
-    """Of a JSON object; None: it is something else."""
+    """Returns a JSON object as a dict; None for any other value."""
     return cast(Dict[str, Any], value) if isinstance(value, dict) else None
 
 
 def resume_path() -> Optional[str]:
-    """Where `tidemark run` put the checkpoint to go on from; None: start from the beginning.
+    """Returns the path of the checkpoint to continue from, as `tidemark run` set it; None: start from the beginning.
 
-    It is the path that the program itself gave it: the folder `checkpoint-500`, or the file `last.ckpt` where that is all of it.
-    Of several files of one step (`model_10.pt`, `optim_10.pt`) it is the first; the others lie beside it.
+    The path has the name that the program itself used: the folder `checkpoint-500`, or a single file such as `last.ckpt`.
+    When one step has several files (`model_10.pt`, `optim_10.pt`), it is the first one; the others lie beside it.
     """
     return os.environ.get("TIDEMARK_RESUME_PATH") or None
 
 
 def resume_step() -> Optional[int]:
-    """The step of `resume_path()`; None: start from the beginning."""
+    """Returns the step of `resume_path()`; None: start from the beginning."""
     text = os.environ.get("TIDEMARK_RESUME_STEP") or None
     if text is not None and re.fullmatch(r"[0-9]{1,12}", text) is None:
         raise TidemarkError("BAD_INPUT", f"TIDEMARK_RESUME_STEP is {text!r}; it has to be a step such as 500.")
@@ -515,9 +516,9 @@ def resume_step() -> Optional[int]:
 
 
 class _Hooks:
-    """What both callbacks share. Whatever the worker does, training goes on; with `strict` a refusal ends it.
+    """Holds the code that both callbacks share. Training goes on when the worker fails; with `strict` a failure is raised.
 
-    The worker has `save_timeout` seconds to take a checkpoint (None: as long as it needs).
+    The worker has `save_timeout` seconds to take a checkpoint (None: no limit).
     """
 
     def __init__(
@@ -547,16 +548,16 @@ class _Hooks:
         except Exception as error:
             if self._strict:
                 raise
-            # Said once, and again only after it went well in between.
+            # Warns once, and again only after a success in between.
             if not self._has_warned:
                 log.warning("Tidemark: %s: %s Training goes on.", what, error)
             self._has_warned = True
 
 
 class _TrainerHooks(_Hooks):
-    """For the Trainer of Hugging Face transformers: tells every step, and hands over what the Trainer saves.
+    """Reports every step of the Trainer of Hugging Face transformers, and hands over each checkpoint that it saves.
 
-    With several ranks a checkpoint is handed over at the next step: by then every rank has written its part of it.
+    With several ranks a checkpoint is handed over at the next step: by then every rank has written its part.
     """
 
     _held: Optional[Tuple[str, int]] = None
@@ -588,15 +589,15 @@ class _TrainerHooks(_Hooks):
             self._save(*held)
 
 
-# Where it lies, when it was written, how large it is: another one once it was written anew.
+# Path, modification time in ns and size of a checkpoint: they differ once the file is rewritten.
 _Mark = Tuple[str, int, int]
 
 
 class _LightningHooks(_Hooks):
-    """For the Trainer of PyTorch Lightning: tells every step, and hands over what its ModelCheckpoint callbacks save.
+    """Reports every step of the Trainer of PyTorch Lightning, and hands over what its ModelCheckpoint callbacks save.
 
-    ModelCheckpoint comes after all other callbacks, so what it wrote is looked for at the next hook. Then it is whole: a
-    file gets its name only when it is. Of several files of one step the fullest is handed over.
+    ModelCheckpoint runs after all other callbacks, so its files are looked for at the next hook. They are whole by then:
+    a file gets its final name only when it is complete. When a step has several files, the most complete is handed over.
     """
 
     _seen: Set[_Mark] = set()
@@ -604,7 +605,7 @@ class _LightningHooks(_Hooks):
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         if trainer.is_global_zero:
-            # What lies there from before was handed over then.
+            # Files that exist at the start were handed over by an earlier process.
             self._seen = set(self._written(trainer))
             if self._strict:
                 self._client.state()
@@ -635,19 +636,19 @@ class _LightningHooks(_Hooks):
 
     @staticmethod
     def _written(trainer: Any) -> List[_Mark]:
-        """What lies on the disk of what ModelCheckpoint names: whole states before weights, `last` after the others."""
+        """Lists files on disk that ModelCheckpoint names: full states before weights alone, `last` after the rest."""
         found: Dict[_Mark, Tuple[bool, bool]] = {}
         for callback in trainer.checkpoint_callbacks:
             weights_only = bool(getattr(callback, "save_weights_only", False))
             last = getattr(callback, "last_model_path", "")
-            # The newest comes last; there may be thousands, and this is asked at every batch.
+            # The newest path is the last one. Checks only that one: there may be thousands, and this runs at every batch.
             newest = list(getattr(callback, "best_k_models", ()))[-1:]
             for path in (getattr(callback, "best_model_path", ""), *newest, last):
                 try:
                     stats = os.stat(path)
                 except (OSError, TypeError, ValueError):
                     continue
-                # `last` may be a link to one of the others.
+                # `last` may be a symbolic link to one of the others.
                 mark = (os.path.realpath(path), stats.st_mtime_ns, stats.st_size)
                 found[mark] = min(found.get(mark, (True, True)), (weights_only, path == last))
         return sorted(found, key=lambda mark: (found[mark], mark[1]))
@@ -660,18 +661,18 @@ _CALLBACKS: Dict[str, Tuple[type, str, Tuple[str, ...]]] = {
 
 
 def __getattr__(name: str) -> Any:
-    """Make the callbacks when they are asked for: their bases come from libraries that may not be installed."""
+    """Creates a callback class on first access: its base comes from a library that may not be installed."""
     if name not in _CALLBACKS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     hooks, base, modules = _CALLBACKS[name]
-    # Under its name in this module, so that it can be pickled to the processes that Lightning starts.
+    # The class keeps its name in this module, so that Lightning can pickle it into the processes that it starts.
     about = {"__module__": __name__, "__doc__": hooks.__doc__}
     globals()[name] = made = type(name, (hooks, _find_base(base, modules)), about)
     return made
 
 
 def _find_base(name: str, modules: Tuple[str, ...]) -> type:
-    """The class of the library that the program uses already, else of the first that is installed."""
+    """Returns the class from the library that the program has already imported, else from the first one installed."""
     for module in sorted(modules, key=lambda module: module not in sys.modules):
         try:
             return cast(type, getattr(importlib.import_module(module), name))

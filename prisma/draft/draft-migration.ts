@@ -7,8 +7,8 @@ import type { SqlClient } from "../connection.ts";
 import { readMigrations } from "../migrate.ts";
 
 /**
- * Writes the SQL that leads from the committed migrations to schema.prisma, offline: the schema engine runs as
- * WebAssembly and replays the migrations in a database in memory. The drift test asks that there is nothing to write.
+ * Writes the SQL that leads from the committed migrations to schema.prisma. Works offline: the schema engine runs as
+ * WebAssembly and replays the migrations in an in-memory database. The drift test expects no SQL to be missing.
  */
 
 interface Engine {
@@ -25,7 +25,7 @@ interface EngineModule {
   SchemaEngine: { new: (options: object, log: () => void, adapter: object) => Promise<Engine> };
 }
 
-/** The engine sends whole scripts through the call for single statements, which would run only the first of them. */
+/** Runs scripts as scripts: the engine sends them through the call for single statements, which runs only the first one. */
 class ScriptAdapter extends PrismaLibSql {
   override createClient(config: { url: string }): SqlClient {
     const client = super.createClient(config);
@@ -58,7 +58,7 @@ async function loadEngine(schema: string): Promise<Engine> {
   return glue.SchemaEngine.new({ datamodels: [["schema.prisma", schema]] }, () => undefined, adapter);
 }
 
-/** The missing SQL; `null` when the committed migrations already give the schema. */
+/** Returns the missing SQL; `null` when the committed migrations already give the schema. */
 export async function draftMigration(
   schemaPath = join(import.meta.dirname, "../schema.prisma"),
 ): Promise<string | null> {

@@ -1,4 +1,4 @@
-/** What there is advice about, the most pressing first. */
+/** Kinds of advice, most pressing first. */
 export const ADVICE_KINDS = [
   "interval",
   "degrading",

@@ -3,7 +3,7 @@ import type { Severity } from "./alert-words.ts";
 import type { ChannelKind } from "./channel-kinds.ts";
 import type { FaultData } from "../faults/fault.ts";
 
-/** What people see of alerts. Times are epoch milliseconds by the hub's clock. */
+/** Alerts as pages show them. Times are epoch milliseconds by the hub's clock. */
 
 export interface RuleView {
   id: string;
@@ -11,10 +11,10 @@ export interface RuleView {
   rule: RuleDraft;
   firing: number;
   mutedUntil: number | null;
-  /** Why it is muted, and who said so; empty where nobody did. */
+  /** Reason of the mute and the person who set it; empty without a mute. */
   muteReason: string;
   mutedBy: string;
-  /** When a message about it went out last. */
+  /** Time of the last message about the rule. */
   toldAt: number | null;
   updatedAt: number;
 }
@@ -23,11 +23,11 @@ export interface ChannelView {
   id: string;
   version: number;
   channel: ChannelDraft;
-  /** The host of its address. The address itself is never shown. */
+  /** Host of the channel's address. The address itself is never shown. */
   hint: string;
   waiting: number;
   lastSentAt: number | null;
-  /** Of the last try; null when it succeeded. */
+  /** Fault of the last attempt; null when it succeeded. */
   lastFault: FaultData | null;
   updatedAt: number;
 }
@@ -41,9 +41,9 @@ export interface AlertRow {
   nodeId: string | null;
   nodeName: string | null;
   run: string | null;
-  /** The rest of the sentence after the subject's name. A stranger's words may be in it. */
+  /** The rest of the sentence after the subject's name. May contain text that a node supplied. */
   text: string;
-  /** From where the runs of a silent node go on, by the hub's record; null of other kinds, and of what is over. */
+  /** Says from where the runs of a silent node continue, by the hub's record; null for other kinds and for resolved alerts. */
   advice: string | null;
   /** Page of the subject, from the root of the hub. */
   path: string;
@@ -52,30 +52,30 @@ export interface AlertRow {
   resolvedAt: number | null;
   acknowledgedAt: number | null;
   acknowledgedBy: string | null;
-  /** When its message was written; null while it waits for others, is muted, or has no channel. */
+  /** Time at which its message was written; null while the alert waits for others, is muted, or has no channel. */
   toldAt: number | null;
   mutedUntil: number | null;
 }
 
-/** What a channel is told, before it is written in that channel's own form. Kept as JSON in the outbox. */
+/** A message before it is written in the form of its channel. Stored as JSON in the outbox. */
 export interface AlertMessage {
   kind: "firing" | "resolved" | "test";
   severity: Severity;
   rule: string;
-  /** The same for all messages of a rule; empty in a test. Messages written before this was told lack it. */
+  /** The same for all messages of a rule; empty in a test message. Older messages lack it. */
   ruleId?: string;
-  /** How many alerts of the rule that were told still fire after this message. */
+  /** How many announced alerts of the rule still fire after this message. */
   remaining?: number;
-  /** One sentence: what. */
+  /** One sentence that says what happened. */
   title: string;
-  /** Since when, and who. */
+  /** Since when, and which nodes or runs. */
   lines: string[];
-  /** What to do. */
+  /** Advice on what to do. */
   todo: string;
   link: string;
   at: number;
   count: number;
-  /** The first of them. */
+  /** The first alerts of the message. */
   alerts: { id: string; node: string | null; run: string | null; text: string; since: number }[];
 }
 

@@ -1,9 +1,9 @@
 import type { AlertKind } from "./alerts.ts";
 import { CONTINUE_MANY } from "../checkpoint/continue-words.ts";
 
-/** The words, the ranks and the times of alerts. No zod: pages load this. */
+/** Texts, ranks and times of alerts. Imports no zod, because pages load this file. */
 
-/** In words: what the rule looks for, what a message says of one and of many, and what to do. */
+/** By kind: the label of the rule, the title of a message about several alerts, and what to do. */
 export const ALERT_WORDS: Readonly<Record<AlertKind, { label: string; many: string; todo: string }>> = {
   "at-risk": {
     label: "Work at risk for too long",
@@ -72,14 +72,14 @@ export const ALERT_WORDS: Readonly<Record<AlertKind, { label: string; many: stri
   },
 };
 
-/** The gravest first: in this order lists show them and messages leave. */
+/** Most severe first; lists and outgoing messages follow this order. */
 export const SEVERITIES = ["critical", "warning", "info"] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
-/** 0 is the gravest. */
+/** Returns the rank of a severity; 0 is the most severe. */
 export const rankOf = (severity: Severity): number => SEVERITIES.indexOf(severity);
 
-/** The first alert of a rule waits for others before it is told. */
+/** How long the first alert of a rule waits for others before its message is sent. */
 export const GROUP_WAIT_MS = 15_000;
-/** The next message about the same rule waits at least so long. */
+/** Shortest time between two messages about the same rule. */
 export const GROUP_EVERY_MS = 5 * 60_000;

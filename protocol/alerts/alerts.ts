@@ -6,8 +6,8 @@ import { id } from "../base/names.ts";
 import { scope } from "../base/scope.ts";
 
 /**
- * What people want to be told of: kinds of rules with their parameters, the states of an alert, and the inputs of the
- * procedures. Durations are milliseconds, shares percent.
+ * Alert rules: their kinds with parameters, the states of an alert, and the inputs of the procedures. Durations are
+ * milliseconds, shares percent.
  */
 
 const MINUTE_MS = 60_000;
@@ -22,45 +22,45 @@ const percent = z.number().min(1, "it is at least 1 %").max(100, "it is 100 % at
 
 /** Each kind with its parameters and their defaults. */
 export const alertCondition = z.discriminatedUnion("kind", [
-  /** Training that would have to be repeated: more than so much of it. Subject: a run on a node. */
+  /** More training time than this would have to be repeated. Subject: a run on a node. */
   z.object({ kind: z.literal("at-risk"), longerThanMs: duration(MINUTE_MS).default(30 * MINUTE_MS) }),
-  /** Something waits to become safe, nobody holds it, and nothing moves. Subject: a node. */
+  /** Checkpoints wait to become safe, nobody has paused them, and nothing moves. Subject: a node. */
   z.object({ kind: z.literal("stalled"), longerThanMs: duration(30_000).default(10 * MINUTE_MS) }),
-  /** No word from a node that did not say goodbye. Subject: a node. */
+  /** A node that did not announce its end has not been heard. Subject: a node. */
   z.object({ kind: z.literal("silent"), longerThanMs: duration(30_000).default(5 * MINUTE_MS) }),
-  /** Subject: a restore. */
+  /** A restore, verification or restore drill failed. Subject: that transfer. */
   z.object({ kind: z.literal("restore-failed"), withinMs: duration(MINUTE_MS).default(24 * HOUR_MS) }),
-  /** Of the nodes that measured their link, too many were too slow. Subject: a bucket profile. */
+  /** Too many of the nodes that measured their link were too slow. Subject: a bucket profile. */
   z.object({
     kind: z.literal("rejected"),
     morePercent: percent.default(30),
     withinMs: duration(MINUTE_MS).default(HOUR_MS),
-    /** Fewer nodes than this say nothing. */
+    /** With fewer nodes the rule finds nothing. */
     leastNodes: z.number().int().min(1).max(10_000).default(5),
   }),
-  /** Less of the disk is free than so much. Subject: a node. */
+  /** Less than this share of the disk is free. Subject: a node. */
   z.object({ kind: z.literal("disk-full"), lessPercent: percent.default(10) }),
-  /** A run on a node that is heard of has made nothing safe for so long. Subject: a run. */
+  /** A run on a node that reports has made no checkpoint safe for this long. Subject: a run. */
   z.object({ kind: z.literal("no-checkpoint"), longerThanMs: duration(MINUTE_MS).default(2 * HOUR_MS) }),
-  /** Nodes cannot reach a bucket and save to the other homes of their runs. Subject: a bucket profile. */
+  /** Nodes cannot reach a bucket and save to the other buckets of their runs. Subject: a bucket profile. */
   z.object({ kind: z.literal("bucket-away"), longerThanMs: duration(30_000).default(2 * MINUTE_MS) }),
-  /** An interruption cost more training than so much. Subject: an interruption. */
+  /** An interruption cost more training time than this. Subject: an interruption. */
   z.object({
     kind: z.literal("work-lost"),
     moreThanMs: duration(1_000).default(30 * MINUTE_MS),
     withinMs: duration(MINUTE_MS).default(24 * HOUR_MS),
   }),
-  /** More sign-ins failed than so many. Subject: the hub. */
+  /** More sign-ins failed than this. Subject: the hub. */
   z.object({
     kind: z.literal("sign-ins-failed"),
     moreThan: z.number().int().min(1).max(10_000).default(20),
     withinMs: duration(MINUTE_MS).default(10 * MINUTE_MS),
   }),
-  /** A checkpoint was kept that may not be whole. Subject: the checkpoint. */
+  /** A checkpoint was kept although it may not be complete. Subject: the checkpoint. */
   z.object({ kind: z.literal("doubtful"), withinMs: duration(MINUTE_MS).default(24 * HOUR_MS) }),
-  /** A node asked for a run that it may not write, or that another one goes on writing. Subject: a node and a run. */
+  /** A node claimed a run that it may not write, or that another node still writes. Subject: a node and a run. */
   z.object({ kind: z.literal("claim-refused"), withinMs: duration(MINUTE_MS).default(HOUR_MS) }),
-  /** A program ended, and of what it wrote nothing is safe. Subject: a node and a run. */
+  /** A program ended, and nothing that it wrote is safe. Subject: a node and a run. */
   z.object({ kind: z.literal("nothing-safe"), withinMs: duration(MINUTE_MS).default(24 * HOUR_MS) }),
 ]);
 export type AlertCondition = z.infer<typeof alertCondition>;
@@ -69,28 +69,28 @@ export type AlertKind = AlertCondition["kind"];
 export const severity = z.enum(SEVERITIES);
 
 /**
- * `pending`: found true, for the moment only in memory, so that a flicker is no news; `firing`: told; `resolved`: over. One
- * of a rule and a subject is pending or firing at a time.
+ * `pending`: the condition is true, but kept only in memory so that a flicker sends no message. `firing`: announced.
+ * `resolved`: over. Each rule and subject has at most one alert that is pending or firing.
  */
 export type AlertState = "pending" | "firing" | "resolved";
 
-/** An alert leaves a state when its subject has been found (or not found any more) for long enough. */
+/** Transitions of an alert, taken once its condition has held (`found`) or not held (`gone`) for long enough. */
 const ALERT_MOVES: Readonly<Record<AlertState, { when: "found" | "gone"; to: AlertState } | null>> = {
   pending: { when: "found", to: "firing" },
   firing: { when: "gone", to: "resolved" },
   resolved: null,
 };
 
-/** Found true for this long before it fires, and not true for as long before it is over. */
+/** How long a condition must hold before its alert fires, and not hold before the alert is resolved. */
 export const ALERT_SETTLE_MS = 10_000;
 
-/** The state after its subject was seen `as` it is for so long. */
+/** Returns the next state after the condition has held (`found`) or not held (`gone`) for `forMs`. */
 export function alertAfter(state: AlertState, as: "found" | "gone", forMs: number): AlertState {
   const move = ALERT_MOVES[state];
   return move !== null && move.when === as && forMs >= ALERT_SETTLE_MS ? move.to : state;
 }
 
-/** In which nothing is sent but what is critical; what still fires when it ends is sent then. */
+/** Hours in which only critical messages are sent. Alerts that still fire at the end are sent then. */
 export const quietHours = z.object({
   timeZone: z.string().max(64).refine(isTimeZone, "it is no time zone: Europe/Berlin, or UTC"),
   from: z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, "a time looks like 22:00"),
@@ -106,7 +106,7 @@ function isTimeZone(name: string): boolean {
   }
 }
 
-/** Whether it is quiet at an instant. The clock on the wall of that place decides, also when clocks change. */
+/** Returns whether quiet hours apply at an instant. Uses local time in the zone, also across daylight-saving changes. */
 export function isQuiet(quiet: QuietHours | null, atMs: number): boolean {
   if (quiet === null || quiet.from === quiet.to) return false;
   const options = { timeZone: quiet.timeZone, hour: "2-digit", minute: "2-digit", hourCycle: "h23" } as const;
@@ -114,20 +114,20 @@ export function isQuiet(quiet: QuietHours | null, atMs: number): boolean {
   return quiet.from < quiet.to ? time >= quiet.from && time < quiet.to : time >= quiet.from || time < quiet.to;
 }
 
-/** Of one rule. */
+/** Largest number of channels of one rule. */
 export const MOST_CHANNELS = 20;
 export const ruleDraft = z.object({
   name: z.string().trim().min(1, "a rule needs a name").max(80),
   condition: alertCondition,
   scope: scope.default({ nodes: null, runs: null, labels: {} }),
   severity: severity.default("warning"),
-  /** None: it is shown in the pages only. */
+  /** Empty: the rule is shown in the pages only. */
   channelIds: z.array(id).max(MOST_CHANNELS).default([]),
   quiet: quietHours.nullable().default(null),
   isEnabled: z.boolean().default(true),
 });
 export type RuleDraft = z.infer<typeof ruleDraft>;
-/** Without `channelIds` the channels that are the default for new rules. */
+/** Without `channelIds` the rule gets the channels that are marked `isDefault`. */
 export const createRuleInput = z.object({
   rule: ruleDraft.extend({ channelIds: z.array(id).max(MOST_CHANNELS).optional() }),
 });
@@ -136,10 +136,10 @@ export const updateRuleInput = z.object({ id, version: rowVersion, rule: ruleDra
 export const channelDraft = z.object({
   name: z.string().trim().min(1, "a channel needs a name").max(64),
   kind: z.enum(CHANNEL_KIND_NAMES),
-  /** Most messages in a minute; further ones wait. */
+  /** Largest number of messages in a minute; further ones wait. */
   perMinute: z.number().int().min(1).max(60).default(6),
   isEnabled: z.boolean().default(true),
-  /** Whether rules that are added later name it. */
+  /** Whether rules that are added later use this channel. */
   isDefault: z.boolean().default(false),
 });
 export type ChannelDraft = z.infer<typeof channelDraft>;
@@ -150,7 +150,7 @@ const secretField = z
   .max(MOST_FIELD)
   .refine((text) => text.isWellFormed(), "it is not valid Unicode")
   .default("");
-/** Write-only: whoever knows the address of a webhook may write to it. Its fields are those of `channel-kinds.ts`. */
+/** Write-only: the address of a webhook is enough to write to it. `channel-kinds.ts` defines the fields. */
 export const channelSecret = z.object(
   Object.fromEntries(CHANNEL_FIELDS.map((name) => [name, secretField])) as Record<ChannelFieldName, typeof secretField>,
 );
@@ -165,7 +165,7 @@ const refuseSecret = (
   }
 };
 
-/** `forAllRules`: every rule that there is names it from now on. */
+/** `forAllRules`: adds the channel to every existing rule. */
 export const createChannelInput = z
   .object({ channel: channelDraft, secret: channelSecret, forAllRules: z.boolean().default(false) })
   .superRefine(refuseSecret);
@@ -175,7 +175,7 @@ export const updateChannelInput = z
   .superRefine(refuseSecret);
 
 export const acknowledgeInput = z.object({ alertIds: z.array(id).min(1).max(1_000) });
-/** `ruleId: null` means all rules; `forMs: 0` ends it. `reason` is shown beside the rule until then. */
+/** `ruleId: null` mutes all rules; `forMs: 0` ends a mute. `reason` is shown beside the rule until the mute ends. */
 export const muteInput = z.object({
   ruleId: id.nullable(),
   forMs: duration(0),

@@ -1,11 +1,12 @@
 /**
- * Every kind of alert channel and the fields it asks for: the one table that the hub's parser, the guard of addresses, the form
- * and docs/alerts.md follow. A new kind is a row here and a writer in `server/features/alerts/write-request.ts`. No zod: pages load this.
+ * Every kind of alert channel with its fields. The hub's parser, the address guard, the form and docs/alerts.md all use this
+ * table. A new kind needs a row here and a writer in `server/features/alerts/write-request.ts`. Imports no zod, because
+ * pages load this file.
  */
 
 export const CHANNEL_FIELDS = ["url", "key", "host", "port", "tls", "user", "password", "from", "to"] as const;
 export type ChannelFieldName = (typeof CHANNEL_FIELDS)[number];
-/** Write-only: everything that a channel needs to send. A field that its kind has not is empty. */
+/** Write-only: everything that a channel needs to send. Fields that its kind does not use are empty. */
 export type ChannelSecret = Readonly<Record<ChannelFieldName, string>>;
 
 interface FieldRow {
@@ -14,17 +15,17 @@ interface FieldRow {
   hint?: string;
   placeholder?: string;
   isRequired: boolean;
-  /** How the form shows it: in clear, hidden, or one of a few. */
+  /** Input in the form: visible text, hidden text, or a choice of values. */
   look: "text" | "secret" | readonly { value: string; label: string }[];
-  /** Taken where the field is left empty. */
+  /** Value of a field that is left empty. */
   usual?: string;
-  /** What is wrong with a value that is not empty, or null. */
+  /** Returns what is wrong with a non-empty value, or null. */
   problem: (value: string) => string | null;
 }
 
 interface ChannelKindRow {
   label: string;
-  /** `http`: requests to `url`. `smtp`: a mail by way of `host`. */
+  /** `http`: requests to `url`. `smtp`: mail through `host`. */
   transport: "http" | "smtp";
   fields: readonly FieldRow[];
 }
@@ -61,7 +62,7 @@ const portProblem = (text: string): string | null =>
 const anyProblem = (text: string): string | null =>
   /[\u0000-\u001f\u007f]/.test(text) ? "it has no control characters" : null;
 
-/** One mailbox without a display name: no quotes, no comments, nothing that a header would read. */
+/** Returns whether `text` is one mailbox without a display name: no quotes, commas or other special characters of headers. */
 const isMailbox = (text: string): boolean =>
   /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(text);
 const fromProblem = (text: string): string | null =>
@@ -88,7 +89,7 @@ const address = (placeholder: string): FieldRow => ({
   problem: urlProblem,
 });
 
-/** Where a service has one address for everybody, or one for each of its regions. */
+/** Field for the address of a service that has one address for all customers, or one for each region. */
 const endpoint = (usual: string, other: string): FieldRow => ({
   name: "url",
   label: "Address",
@@ -214,7 +215,7 @@ function tlsProblem(text: string): string | null {
   return TLS_MODES.some(({ value }) => value === text) ? null : "it is starttls, tls or none";
 }
 
-/** The fields of the kind with their usual values where they were left empty, and nothing of other kinds. Spaces around are dropped. */
+/** Returns the fields of the kind, trimmed, with the usual values for empty fields. Fields of other kinds are empty. */
 export function wholeSecret(kind: ChannelKind, typed: Partial<ChannelSecret>): ChannelSecret {
   const of = (name: ChannelFieldName): string => {
     const row = channelKind(kind).fields.find((field) => field.name === name);
@@ -228,7 +229,7 @@ export function wholeSecret(kind: ChannelKind, typed: Partial<ChannelSecret>): C
   return whole;
 }
 
-/** What is wrong with what was typed for a kind, by field. Empty: nothing. */
+/** Returns what is wrong with the typed values, by field; empty when nothing is. */
 export function secretProblems(
   kind: ChannelKind,
   typed: Partial<ChannelSecret>,
@@ -244,6 +245,6 @@ export function secretProblems(
   return problems;
 }
 
-/** What a channel is recognized by: the host it sends to. */
+/** Returns the host that a channel sends to; pages show it in place of the address. */
 export const hintOf = (kind: ChannelKind, secret: ChannelSecret): string =>
   channelKind(kind).transport === "smtp" ? `${secret.host}:${secret.port}` : new URL(secret.url).host;

@@ -1,36 +1,36 @@
 import * as z from "zod";
 
 /**
- * Bounded schemas for input from strangers. Arrays and texts carry `max`, records are made by `recordOf`, numbers are one of
- * those here. A test walks the router and fails on a schema without bounds.
+ * Bounded schemas for untrusted input. Arrays and texts carry `max`, records come from `recordOf`, numbers from the schemas
+ * below. A test walks the router and fails on a schema without bounds.
  */
 
-/** Most bytes that a file, a checkpoint or a disk can have (1 PiB); 8,000 of them still add up in 64 bits. */
+/** Largest size of a file, a checkpoint or a disk (1 PiB). The sum of 8,000 of them fits in 64 bits. */
 export const MOST_BYTES = 2 ** 50;
-/** A byte count, or a duration in milliseconds that is counted like one. */
+/** A byte count, or a duration in milliseconds with the same range. */
 export const byteCount = z.number().int().min(0).max(MOST_BYTES);
-/** A count that every database holds. */
+/** A count that fits in a 32-bit integer. */
 export const count = z.number().int().min(0).max(1_000_000_000);
-/** Epoch milliseconds that every calendar holds: a stranger's clock must not be able to block its own outbox. */
+/** Epoch milliseconds within the range of a JavaScript date, so that a node with a wrong clock cannot block its own outbox. */
 export const instant = z.number().int().min(0).max(8_640_000_000_000_000);
-/** Bytes per second; the fastest links move a thousandth of the most. */
+/** Bytes per second; the limit is a thousand times the fastest link. */
 export const rate = z.number().min(0).max(1e13);
 /** Round trip, milliseconds. */
 export const roundTrip = z.number().min(0).max(600_000);
-/** Version of a row: counts up with each change. */
+/** Version of a row; each change increments it. */
 export const rowVersion = z.number().int().min(0).max(2_147_483_647);
-/** Id of a row that the database counts. */
+/** Row id that the database assigns in sequence. */
 export const rowNumber = z
   .number()
   .int()
   .min(0)
   .max(2 ** 52);
-/** The value of a metric. Large enough for what training counts, small enough to be added up. */
+/** Value of a metric: large enough for training metrics, small enough that sums stay finite. */
 export const metricValue = z.number().min(-1e100).max(1e100);
 
 /**
- * A text that goes into the address of a request to a store, such as a key or the id of an upload. JavaScript strings can hold one
- * half of a surrogate pair, which no address can.
+ * Returns a schema for text that goes into the URL of a request to a store, such as a key or an upload id. Rejects unpaired
+ * surrogates, which JavaScript strings can hold and URLs cannot.
  */
 export const addressText = (mostLength: number): z.ZodString =>
   z
@@ -42,8 +42,8 @@ export const MOST_METRICS = 256;
 export const MOST_LABELS = 64;
 
 /**
- * A record of at most `most` entries. The entries are counted before one of them is looked at, and the first bad one ends
- * it, so that a record of any size costs a count and makes the issues of one entry.
+ * Returns a schema for a record of at most `most` entries. Counts the entries before it parses any, and stops at the first
+ * bad entry. A record of any size therefore costs one count and yields the issues of one entry.
  */
 export function recordOf<K extends z.core.$ZodRecordKey, V extends z.core.$ZodType>(
   key: K,
@@ -73,12 +73,12 @@ export function recordOf<K extends z.core.$ZodRecordKey, V extends z.core.$ZodTy
   return schema;
 }
 
-/** Most issues that are made of one input. */
+/** Largest number of issues reported for one input. */
 export const MOST_ISSUES = 20;
 
 /**
- * Makes a schema stop at the first bad element or field, wherever it lies. An input of 50,000 bad files makes the issues of
- * one of them; an input that is good is parsed as before.
+ * Makes a schema stop at the first bad element or field at any depth. An input of 50,000 bad files then yields the issues of
+ * one file. Valid input is parsed as before.
  */
 export function stopAtFirstIssue(schema: z.core.$ZodType): void {
   const { run } = schema._zod;

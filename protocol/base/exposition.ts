@@ -1,7 +1,7 @@
-/** Metrics as Prometheus reads them: the text format 0.0.4, written in one place for the hub and the worker. Pure. */
+/** Writes metrics in the Prometheus text format 0.0.4, for the hub and the worker. Pure. */
 
 export interface MetricFamily {
-  /** With its prefix and unit; a counter ends in `_total`. */
+  /** Full name with prefix and unit; a counter ends in `_total`. */
   name: string;
   help: string;
   type: "counter" | "gauge" | "histogram";
@@ -9,13 +9,13 @@ export interface MetricFamily {
 }
 
 export interface Sample {
-  /** `_bucket`, `_sum` or `_count` of a histogram; nothing otherwise. */
+  /** `_bucket`, `_sum` or `_count` for a histogram; absent otherwise. */
   suffix?: string;
   labels?: Readonly<Record<string, string>>;
   value: number;
 }
 
-/** Label values are escaped as the format asks: backslash, quote and line feed. */
+/** Escapes backslash, quote and line feed, as the format requires for label values. */
 const escapeLabel = (text: string): string =>
   text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
 const escapeHelp = (text: string): string => text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
@@ -43,11 +43,11 @@ export const writeExposition = (families: readonly MetricFamily[]): string =>
     .map((block) => `${block}\n`)
     .join("");
 
-/** Counts of durations, by bounds that were chosen beforehand. */
+/** Counts of durations in buckets with fixed bounds. */
 export interface Durations {
   /** Upper bounds in seconds, ascending. */
   readonly bounds: readonly number[];
-  /** One more than bounds: the last is above all of them. */
+  /** One element more than `bounds`: the last counts durations above all bounds. */
   readonly counts: number[];
   sumSeconds: number;
 }

@@ -1,6 +1,6 @@
 /**
- * Runs `work` for every item, at most `width` at a time, in order. Waits for those under way when one fails, and then
- * throws the first failure: what the others acknowledge in the meantime is kept.
+ * Runs `work` for every item in order, at most `width` at a time. After a failure it starts no further item, waits for the
+ * running ones so that their results are kept, and throws the first failure.
  */
 export async function forEachOf<T>(items: Iterable<T>, width: number, work: (item: T) => Promise<void>): Promise<void> {
   const rest = items[Symbol.iterator]();

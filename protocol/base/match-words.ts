@@ -1,11 +1,11 @@
-/** Finds by words what somebody typed in a hurry: every word must occur, and one that is slightly wrong still finds. Pure. */
+/** Fuzzy search for text that somebody types: every word must occur, and a slightly misspelled word still matches. Pure. */
 
-/** Edits that are forgiven: none in short words, where another word is as near. */
+/** Returns how many edits are tolerated: none in short words, where a different word would match as well. */
 const editsFor = (word: string): number => (word.length < 4 ? 0 : word.length < 8 ? 1 : 2);
 
 /**
- * Returns how many letters must be inserted, deleted, replaced or swapped with their neighbour to make `word` the beginning of
- * `token`; more than `most` once it is known to be more (optimal string alignment, best over the prefixes of the token).
+ * Returns the edit distance between `word` and the nearest prefix of `token`, where an edit inserts, deletes or replaces a
+ * letter, or swaps two neighbors. Returns more than `most` as soon as the distance exceeds it (optimal string alignment).
  */
 export function editsToBeginning(word: string, token: string, most: number): number {
   const width = Math.min(token.length, word.length + most);
@@ -29,7 +29,7 @@ export function editsToBeginning(word: string, token: string, most: number): num
   return Math.min(...row);
 }
 
-/** Whether each part of a word is in the text, or is a word of it but for a letter or two. Digits are never forgiven. */
+/** Returns whether each part of a word occurs in the text or is nearly the beginning of a token. Digits must match exactly. */
 function isNearly(word: string, text: string, tokens: readonly string[]): boolean {
   return word
     .split(/[^\p{L}\p{N}]+/u)
@@ -42,8 +42,8 @@ function isNearly(word: string, text: string, tokens: readonly string[]): boolea
 }
 
 /**
- * Returns how well a text fits what was typed, more for better; null when it does not. Every word must be somewhere in the text. Words
- * that are nearly there count less than any that is there.
+ * Returns how well a text matches what was typed, higher for better; null when a word does not occur. A word that only
+ * nearly occurs scores lower than any exact occurrence.
  */
 export function matchWords(text: string, typed: string): number | null {
   const low = text.toLowerCase();

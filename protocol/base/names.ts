@@ -1,13 +1,13 @@
 import * as z from "zod";
 
 /**
- * Names come from strangers: nodes, buckets, training scripts. They are parsed here once and refused rather than repaired,
- * because a repaired name can collide with another one. What passes is branded and safe to use in keys and paths.
+ * Names come from untrusted sources: nodes, buckets, training scripts. They are parsed here once and refused rather than
+ * repaired, because a repaired name can collide with another one. A parsed name is branded and safe in keys and paths.
  */
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** A run: 1 to 64 letters, digits, dots, dashes, underscores, starting with a letter or digit. */
+/** Name of a run: 1 to 64 letters, digits, dots, dashes, underscores, starting with a letter or digit. */
 export const runName = z
   .string()
   .regex(NAME, "a run name has 1 to 64 letters, digits, '.', '_' or '-' and starts with a letter or digit")
@@ -20,17 +20,17 @@ export const nodeName = z
   .brand<"NodeName">();
 export type NodeName = z.infer<typeof nodeName>;
 
-/** What the nodes of one kind or place are called together: given by the join token, shown, filtered by. */
+/** Name shared by the nodes of one kind or place. The join token sets it; pages show it and filter by it. */
 export const fleetName = z
   .string()
   .regex(NAME, "a fleet's name has 1 to 64 letters, digits, '.', '_' or '-' and starts with a letter or digit");
-/** The fleet of a node that nobody put into another. */
+/** Default fleet of a node. */
 export const FLEET = "default";
 
-/** Ids are made by us (UUIDs or 128-bit hex); the length cap keeps strangers' ids out of indexes. */
+/** UUIDs or 128-bit hex, made by hub, nodes or pages. The length cap keeps oversized ids out of indexes. */
 export const id = z.string().regex(/^[A-Za-z0-9-]{8,64}$/, "not an id");
 
-/** One attempt at uploading one checkpoint: part of every data key, never used again. */
+/** One attempt at uploading one checkpoint. Part of every data key, and never reused. */
 export const attemptId = z
   .string()
   .regex(/^[a-z0-9]{12,32}$/, "not an attempt id")
@@ -38,20 +38,21 @@ export const attemptId = z
 export type AttemptId = z.infer<typeof attemptId>;
 
 export const writerEpoch = z.number().int().min(1).max(999_999);
-/** Where an epoch went on from, or what a checkpoint belongs to. 0: before every writer, what another tool left. */
+/** Writer epoch of a checkpoint or of a parent. 0 precedes every writer: a checkpoint that another tool left. */
 export const anyEpoch = z.number().int().min(0).max(999_999);
 export const MOST_STEP = 999_999_999_999;
 export const step = z.number().int().min(0).max(MOST_STEP);
 
 const MOST_BYTES_EACH = 3;
 
-/** As UTF-8. Only what might be is encoded: lists have a million names. */
+/** Compares the length in UTF-8. Encodes only text that could be too long, because lists have a million names. */
 const isLongerThan = (text: string, bytes: number): boolean =>
   text.length * MOST_BYTES_EACH > bytes && new TextEncoder().encode(text).length > bytes;
 
 /**
- * Returns why a relative path is refused, or null when it is fine. `/` separates segments. Nodes run Linux, where a backslash, a colon,
- * `aux.c`, a space or a dot at the end are ordinary; control characters are too, but no terminal or log shows them as they are.
+ * Returns why a relative path is refused, or null when it is fine. `/` separates segments. Nodes run Linux, so a backslash,
+ * a colon, `aux.c` and a trailing space or dot are allowed. Control characters are refused: no terminal or log shows them as
+ * they are.
  */
 export function whyPathRefused(path: string, mostBytes = 800): string | null {
   if (path.length === 0) return "it is empty";
@@ -67,7 +68,7 @@ export function whyPathRefused(path: string, mostBytes = 800): string | null {
   return null;
 }
 
-/** The path of a file inside a checkpoint: relative, `/`-separated. */
+/** Path of a file inside a checkpoint: relative, `/`-separated. */
 export const filePath = z
   .string()
   .max(800, "the path was refused: it is longer than 800 bytes")
@@ -78,12 +79,12 @@ export const filePath = z
   .brand<"FilePath">();
 export type FilePath = z.infer<typeof filePath>;
 
-/** Returns what a file system that folds case and accents takes for the same name. */
+/** Returns one text for all names that a file system treats as equal when it ignores case and Unicode normalization. */
 export const foldName = (name: string): string => name.normalize("NFC").toLowerCase();
 
 /**
- * Finds paths that cannot lie beside each other: the same one twice, or a file with the name of a folder. Returns the first such pair.
- * With `foldName` as `asOne`: on a disk that folds case and accents.
+ * Returns the first two paths that cannot exist together, or null: the same path twice, or a file with the name of a folder.
+ * With `foldName` as `asOne` it checks for a disk that ignores case and normalization.
  */
 export function findCollision(
   paths: readonly string[],

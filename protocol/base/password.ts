@@ -1,2 +1,2 @@
-/** So many characters a password has at least. On its own, so that pages need no parser to say it. */
+/** Smallest number of characters in a password. In a file of its own, so that pages need no parser to show it. */
 export const SHORTEST_PASSWORD = 12;

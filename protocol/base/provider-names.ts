@@ -1,4 +1,4 @@
-/** Names of the services that are known; `other`: any that speaks S3. No zod: programs load this at their start. */
+/** Names of the known services; `other` is any other S3-compatible one. Imports no zod, because programs load this at start. */
 export const PROVIDERS = [
   "aws",
   "r2",

@@ -1,4 +1,4 @@
-/** Numbers from 0 to 1 that a seed decides (mulberry32), so that what they led to can be had again. */
+/** Returns a generator of numbers from 0 to 1 with a seed (mulberry32), so that its results can be reproduced. */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

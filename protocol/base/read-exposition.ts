@@ -1,13 +1,13 @@
 import type { MetricFamily } from "./exposition.ts";
 
 /**
- * A strict reader of the text format 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats), for tests: what a lenient
- * scraper would pass over is refused, and so is what `promtool check metrics` warns of. Pure.
+ * Reads the text format 0.0.4 strictly (prometheus.io/docs/instrumenting/exposition_formats), for tests. Refuses what a
+ * lenient scraper would skip and what `promtool check metrics` warns about. Pure.
  */
 
 const NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
 const VALUE = /^(NaN|[+-]Inf|[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)$/i;
-/** Units that are not base units, and words that say nothing. */
+/** Units that are not Prometheus base units. */
 const NOT_BASE = /_(ms|milliseconds?|minutes?|hours?|days?|bits?|kb|kib|mb|mib|gb|percent)(_|$)/;
 
 export interface ReadFamily extends Pick<MetricFamily, "name" | "help"> {
@@ -15,7 +15,7 @@ export interface ReadFamily extends Pick<MetricFamily, "name" | "help"> {
   samples: { name: string; labels: Map<string, string>; value: number }[];
 }
 
-/** @throws Error with the line that is wrong */
+/** Parses an exposition into its metrics. @throws Error with the line that is wrong */
 export function readExposition(text: string): ReadFamily[] {
   if (!text.endsWith("\n")) throw new Error("the last line does not end");
   const families: ReadFamily[] = [];
@@ -117,7 +117,7 @@ function checkHistogram({ name, samples }: Pick<ReadFamily, "name" | "samples">,
   if (last?.le !== Infinity || last.value !== count[0]?.value) refuse("its last bucket is not its count");
 }
 
-/** The rows of docs/metrics.md. */
+/** Returns the table rows of docs/metrics.md. */
 export const metricRows = (families: readonly ReadFamily[]): string =>
   families
     .map(({ name, type, help, samples }) => {

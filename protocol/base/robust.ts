@@ -1,6 +1,6 @@
-/** Statistics that a few wild values do not move. Pure. */
+/** Robust statistics, which a few outliers do not move. Pure. */
 
-/** By linear interpolation between the two nearest values; `share` from 0 to 1. NaN of nothing. */
+/** Returns a quantile by linear interpolation between the two nearest values; `share` from 0 to 1. NaN for an empty list. */
 export function quantileOf(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   const at = share * (sorted.length - 1);
@@ -10,13 +10,13 @@ export function quantileOf(values: readonly number[], share: number): number {
 
 export const medianOf = (values: readonly number[]): number => quantileOf(values, 0.5);
 
-/** The median that is one of the values: of an even number of them the lower of the two in the middle. Null of nothing. */
+/** Returns a median that is one of the values: the lower middle one when their number is even. Null for an empty list. */
 export const lowerMedianOf = (values: readonly number[]): number | null =>
   values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? null;
 
 /**
- * How likely a value drawn from `these` is larger than one drawn from `those`, equal ones counted half (the statistic of Mann and
- * Whitney over the product of the counts): 0.5 where they do not differ, whatever their distribution.
+ * Returns the probability that a value drawn from `these` exceeds one drawn from `those`, ties counted half. It is the
+ * Mann-Whitney U statistic over the product of the counts: 0.5 means no difference, whatever the distribution.
  */
 export function superiorityOf(these: readonly number[], those: readonly number[]): number {
   if (these.length === 0 || those.length === 0) return 0.5;

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { recordOf } from "./bounded.ts";
 
-/** Which nodes and runs are meant: by the pattern of their names, where `*` is any text and `?` one character, and by labels. */
+/** Selects nodes and runs by patterns of their names, in which `*` is any text and `?` one character, and by labels. */
 const pattern = z
   .string()
   .trim()
@@ -13,13 +13,13 @@ export const scope = z.object({
   nodes: pattern.nullable().default(null),
   /** Null: every run. */
   runs: pattern.nullable().default(null),
-  /** All of them have to be there as given. */
+  /** A node must have all of these labels with these values. */
   labels: recordOf(z.string().min(1).max(32), z.string().max(128), 16).default({}),
 });
 export type Scope = z.infer<typeof scope>;
 export const EVERYWHERE: Scope = { nodes: null, runs: null, labels: {} };
 
-/** Whether a name fits a pattern; null fits every name. Takes time in proportion to both lengths, whatever the pattern. */
+/** Returns whether a name matches a pattern; null matches every name. Time is at most proportional to both lengths' product. */
 export function fitsPattern(name: string, wanted: string | null): boolean {
   if (wanted === null) return true;
   let at = 0;
@@ -44,7 +44,7 @@ export function fitsPattern(name: string, wanted: string | null): boolean {
   return place === wanted.length;
 }
 
-/** Patterns of runs as a person writes them: `llama-*, eval-?`; kept with one comma between them. */
+/** Parses patterns of runs as a person writes them (`llama-*, eval-?`) and joins them with single commas. */
 export const runPatterns = z
   .string()
   .max(512)
@@ -52,11 +52,11 @@ export const runPatterns = z
   .pipe(z.array(pattern).min(1, "at least one pattern").max(16, "16 patterns at most"))
   .transform((all) => all.join(","));
 
-/** Whether a run fits one of the patterns that `runPatterns` read. */
+/** Returns whether a run matches one of the patterns that `runPatterns` parsed. */
 export const fitsPatterns = (run: string, patterns: string): boolean =>
   patterns.split(",").some((one) => fitsPattern(run, one));
 
-/** Whether a node is meant, whatever it runs. */
+/** Returns whether a scope includes a node, without regard to its runs. */
 export const fitsNode = (
   node: { name: string; facts: { labels: Readonly<Record<string, string>> } },
   wanted: Scope,

@@ -1,13 +1,13 @@
-/** Sizes, rates and durations as people read them. One place, so that the CLI and the screen agree. */
+/** Formats sizes, rates and durations for people, in one place so that the CLI and the pages agree. */
 
 const BINARY = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"] as const;
 
 const DECIMAL = ["B", "kB", "MB", "GB", "TB", "PB"] as const;
 
-/** As memory is counted (`MiB`, 1024) or as disks and stores are sold (`MB`, 1000). */
+/** `binary`: as memory is counted (`MiB`, 1024). `decimal`: as disks and stores are sold (`MB`, 1000). */
 export type SizeUnit = "binary" | "decimal";
 
-/** `3.1 GiB`, `640 MiB`, `0 B`. Three significant figures, so that a column of sizes keeps its width. */
+/** Formats a size: `3.1 GiB`, `640 MiB`, `0 B`. Three digits at most, so that a column of sizes keeps its width. */
 export function formatBytes(bytes: number, sizeUnit: SizeUnit = "binary"): string {
   const names = sizeUnit === "binary" ? BINARY : DECIMAL;
   let value = Math.max(0, bytes);
@@ -22,7 +22,7 @@ export function formatBytes(bytes: number, sizeUnit: SizeUnit = "binary"): strin
 
 export type RateUnit = "bits" | "bytes";
 
-/** A rate as networks are sold (`38.2 Mbps`, decimal) or as disks are (`4.6 MB/s`, decimal). Input in bytes per second. */
+/** Formats bytes per second as networks are sold (`38.2 Mbps`, decimal) or as disks are (`4.6 MB/s`, decimal). */
 export function formatRate(bytesPerSecond: number, unit: RateUnit = "bits"): string {
   const scale = unit === "bits" ? 8 : 1;
   const names = unit === "bits" ? ["bps", "kbps", "Mbps", "Gbps"] : ["B/s", "kB/s", "MB/s", "GB/s"];
@@ -36,7 +36,7 @@ export function formatRate(bytesPerSecond: number, unit: RateUnit = "bits"): str
   return `${text} ${names[index]}`;
 }
 
-/** `48 s`, `6 min`, `1 h 20 min`, `3 d 4 h`: the two largest units, never more. */
+/** Formats a duration in its two largest units at most: `48 s`, `6 min`, `1 h 20 min`, `3 d 4 h`. */
 export function formatDuration(milliseconds: number): string {
   const seconds = Math.max(0, Math.round(milliseconds / 1000));
   if (seconds < 90) return `${seconds} s`;
@@ -48,13 +48,13 @@ export function formatDuration(milliseconds: number): string {
   return hours % 24 === 0 ? `${days} d` : `${days} d ${hours % 24} h`;
 }
 
-/** Time left, honestly: `about 6 min left`; null when nothing can be said. */
+/** Formats the time left: `about 6 min left`; null when it is unknown. */
 export function formatEta(milliseconds: number | null): string | null {
   if (milliseconds === null || !Number.isFinite(milliseconds)) return null;
   return milliseconds < 1000 ? "1 s left" : `about ${formatDuration(milliseconds)} left`;
 }
 
-/** `4,500`. Own, because the first use of `Intl` takes ten milliseconds, which every start of a command would pay. */
+/** Formats a count: `4,500`. Does not use `Intl`, whose first use would add ten milliseconds to the start of every command. */
 export function formatCount(count: number): string {
   const [whole = "", fraction] = String(Math.round(count * 1000) / 1000).split(".");
   const grouped = whole.replace(/\B(?=(?:\d{3})+$)/g, ",");

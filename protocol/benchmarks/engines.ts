@@ -1,4 +1,4 @@
-/** What moves bytes in a benchmark, in the order in which tables show it. */
+/** Engines that a benchmark compares, in the order of the tables. */
 export const ENGINES = {
   tidemark: {
     title: "Tidemark",
@@ -81,12 +81,12 @@ export const ENGINES = {
 
 export interface EngineSpec {
   title: string;
-  /** Whether it has to hold a key of the bucket; the others are given signatures. */
+  /** Whether the engine needs a key of the bucket; the others get presigned requests. */
   needsKeys: boolean;
-  /** The program of other people that a node has to have; null: it comes with the worker. */
+  /** Third-party program that a node must have; null: the engine comes with the worker. */
   program: string | null;
   directions: readonly BenchDirection[];
-  /** How it is set up, for the reader; code in backquotes. */
+  /** Settings of the engine as shown to readers; code in backquotes. */
   how: string;
 }
 

@@ -3,21 +3,21 @@ import { faultData } from "../faults/fault-data.ts";
 import { id } from "../base/names.ts";
 import { benchSettings, startBenchInput } from "./plan-input.ts";
 
-/** How a node begins a benchmark of its own link, of one turn, when somebody asks it to on its command line. */
+/** A benchmark of a node's own link, as a single turn, that somebody starts on the node's command line. */
 
-/** A bucket profile by its name or its id. */
+/** Names a bucket profile by its name or id. */
 export const benchTargetInput = z.object({ profile: z.string().trim().min(1).max(128) });
 
 export interface BenchTarget {
   profileId: string;
   profileName: string;
   bucket: string;
-  /** What an admin gave for the engines that cannot do with signatures. */
+  /** Credentials that an admin gave for engines that cannot use presigned requests. */
   lends: "nothing" | "key" | "key-and-grant";
 }
 
 export const startOwnBenchInput = z.object({
-  /** Made by the node: the same request again is the same benchmark. */
+  /** Made by the node: a repeated request starts no second benchmark. */
   id,
   profileId: id,
   settings: benchSettings,

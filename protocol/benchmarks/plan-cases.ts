@@ -1,26 +1,26 @@
 import { randomFrom } from "../base/random-from.ts";
 import { engineSpec, type BenchDirection, type EngineName } from "./engines.ts";
 
-/** One transfer of a benchmark. */
+/** One transfer of a benchmark: an engine, a direction and a round. */
 export interface BenchCase {
   engine: EngineName;
   direction: BenchDirection;
-  /** From 1. */
+  /** Starts at 1. */
   round: number;
 }
 
-/** What is to be compared. */
+/** Engines, directions and rounds to compare. */
 export interface BenchMatrix {
   engines: readonly EngineName[];
   directions: readonly BenchDirection[];
   rounds: number;
-  /** Decides the order. */
+  /** Determines the order. */
   seed: number;
 }
 
 /**
- * All cases in an order that the seed decides, so that a slow minute of the link meets no engine more than another. What
- * an engine cannot do (aria2c sends nothing) is no case.
+ * Returns all cases in an order that the seed determines, so that a slow minute of the link hits no engine more than
+ * another. Leaves out what an engine cannot do (aria2c cannot upload).
  */
 export function planCases(matrix: BenchMatrix): BenchCase[] {
   const { engines, directions, rounds, seed } = matrix;
@@ -34,7 +34,7 @@ export function planCases(matrix: BenchMatrix): BenchCase[] {
   return shuffle(cases, randomFrom(seed));
 }
 
-/** Fisher and Yates. */
+/** Returns the items in random order (Fisher-Yates). */
 export function shuffle<T>(items: readonly T[], random: () => number): T[] {
   const left = [...items];
   const taken: T[] = [];

@@ -3,9 +3,9 @@ import { id } from "../base/names.ts";
 import { scope } from "../base/scope.ts";
 import { ENGINE_NAMES, isEngine } from "./engines.ts";
 
-/** What people ask for when nodes compare engines, and what they are told before it begins. */
+/** Settings of a benchmark that people choose, and the preview that they get before it starts. */
 
-/** Most links (a node and a bucket) of one benchmark. */
+/** Largest number of turns of one benchmark; a turn is one node at one bucket. */
 export const MOST_TURNS = 5_000;
 const MB = 1_000_000;
 
@@ -17,7 +17,7 @@ export const benchDirection = z.enum(["up", "down"]);
 
 const unique = (values: readonly unknown[]): boolean => new Set(values).size === values.length;
 
-/** What every node does at every bucket. */
+/** Settings that hold for every node and bucket. */
 export const benchSettings = z.object({
   engines: z.array(engineName).min(1).max(ENGINE_NAMES.length).refine(unique, "an engine is named twice"),
   directions: z.array(benchDirection).min(1).max(2).refine(unique, "a direction is named twice"),
@@ -33,7 +33,7 @@ export const benchSettings = z.object({
     .max(5_000 * MB),
   connections: z.number().int().min(1).max(256),
   rounds: z.number().int().min(1).max(20),
-  /** What a case may take at most; then it is ended and has failed. */
+  /** Longest time of a case; a case that takes longer is ended and counts as failed. */
   timeLimitMs: z.number().int().min(1_000).max(3_600_000),
   memoryBytes: z
     .number()
@@ -43,7 +43,7 @@ export const benchSettings = z.object({
 });
 export type BenchSettings = z.infer<typeof benchSettings>;
 
-/** The guide's. */
+/** The settings of the SaladCloud guide. */
 export const USUAL_SETTINGS: BenchSettings = {
   engines: ["tidemark", "sdk", "rclone-tuned", "boto3"],
   directions: ["up", "down"],
@@ -56,9 +56,9 @@ export const USUAL_SETTINGS: BenchSettings = {
 };
 
 export const benchTargets = z.object({
-  /** Online nodes that fit. */
+  /** Selects among the nodes that are online. */
   scope,
-  /** At most so many of them, chosen by the seed; null: all. */
+  /** Takes at most this many of them, chosen by the seed; null: all. */
   sample: z.number().int().min(1).max(MOST_TURNS).nullable(),
   profileIds: z.array(id).min(1).max(32).refine(unique, "a bucket is named twice"),
 });
@@ -66,12 +66,12 @@ export const benchTargets = z.object({
 export const planBenchInput = z.object({ targets: benchTargets, settings: benchSettings });
 
 export const startBenchInput = planBenchInput.extend({
-  /** Made by the client: the same request again is the same benchmark. */
+  /** Made by the client: a repeated request starts no second benchmark. */
   id,
   name: z.string().trim().min(1).max(128),
-  /** Links of one bucket that are measured at the same time. */
+  /** Nodes that are measured at one bucket at the same time. */
   perBucket: z.number().int().min(1).max(500),
-  /** Decides the sample and the order. */
+  /** Determines the sample and the order. */
   seed: z.number().int().min(0).max(4_294_967_295),
 });
 export type StartBench = z.infer<typeof startBenchInput>;

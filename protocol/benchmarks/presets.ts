@@ -1,6 +1,6 @@
 /**
- * Settings that Storj's documents give for its S3 gateway ("Hot Rodding Decentralized Storage"): a segment has 64 MB, so
- * parts of 64 MiB, and at most 96 of them at a time. An engine that keeps whole parts holds part size times connections.
+ * Settings that Storj's documents give for its S3 gateway ("Hot Rodding Decentralized Storage"). A segment has 64 MB, so
+ * parts have 64 MiB, at most 96 at a time. An engine that buffers whole parts needs part size times connections of memory.
  */
 
 const MIB = 1024 * 1024;

@@ -2,15 +2,15 @@ import { quantileOf } from "../base/robust.ts";
 import { ENGINE_NAMES, type BenchDirection, type EngineName } from "./engines.ts";
 
 /**
- * The tables of the SaladCloud guide, made of single cases. A *subject* is what has one link: a node in a benchmark of a
- * fleet, a round on one machine. Rates are payload bytes by the time that the engine took. A case that failed has
- * no rate and counts in the share of failures. Percentiles are interpolated linearly between ranks (as numpy's default).
+ * Summarizes single cases in the tables of the SaladCloud guide. A *subject* owns one link: a node in a fleet benchmark, a
+ * round on one machine. Rates are payload bytes over the engine's own time. A failed case has no rate and counts in the
+ * share of failures. Percentiles are interpolated linearly between ranks (numpy's default).
  */
 export interface CaseResult {
   subject: string;
   engine: EngineName;
   direction: BenchDirection;
-  /** Null: it failed. */
+  /** Null: the case failed. */
   bytesPerSecond: number | null;
 }
 
@@ -27,15 +27,15 @@ export interface EngineSummary {
   direction: BenchDirection;
   cases: number;
   failed: number;
-  /** Of the cases that did not fail; null when all did. */
+  /** Over the cases that succeeded; null when none did. */
   meanBytesPerSecond: number | null;
   p50BytesPerSecond: number | null;
-  /** Share of the subjects whose best case in this direction was this engine's, 0 to 1; null without any. */
+  /** Share of the subjects whose fastest case in this direction is by this engine, 0 to 1; null without subjects. */
   bestShare: number | null;
 }
 
 export interface BenchSummary {
-  /** Of each subject's maximum; null when nothing succeeded. */
+  /** Spread of the subjects' fastest cases; null when nothing succeeded. */
   maxima: Record<BenchDirection, Spread | null>;
   engines: EngineSummary[];
 }
@@ -58,7 +58,7 @@ export function summarize(cases: readonly CaseResult[]): BenchSummary {
 
 type Best = ReadonlyMap<string, { engine: EngineName; bytesPerSecond: number }>;
 
-/** Of equal ones the first. */
+/** Returns the fastest case of each subject; the first one on a tie. */
 function bestOf(cases: readonly CaseResult[], direction: BenchDirection): Best {
   const best = new Map<string, { engine: EngineName; bytesPerSecond: number }>();
   for (const { subject, engine, direction: way, bytesPerSecond } of cases) {
@@ -89,7 +89,7 @@ function summaryOf(
   };
 }
 
-/** Mean and percentiles; null of nothing. */
+/** Returns mean and percentiles; null for an empty list. */
 export function spread(values: readonly number[]): Spread | null {
   if (values.length === 0) return null;
   const sorted = values.toSorted((a, b) => a - b);

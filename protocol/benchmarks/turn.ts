@@ -4,7 +4,7 @@ import { id } from "../base/names.ts";
 import { storeAccess } from "../wire/operations.ts";
 import { benchDirection, benchSettings, engineName } from "./plan-input.ts";
 
-/** How a node takes its turn in a benchmark: it asks what is left to do at one bucket, and tells each case as it ends. */
+/** A node's turn in a benchmark: it asks which cases are left at one bucket, and reports each case as it ends. */
 
 export const benchCase = z.object({
   engine: engineName,
@@ -15,16 +15,16 @@ export const benchCase = z.object({
 export const benchJob = z.object({
   turnId: id,
   access: storeAccess,
-  /** Below which everything is put; ends with `/`. */
+  /** Prefix for all objects of the turn; ends with `/`. */
   folder: z.string().max(1024),
   settings: benchSettings,
-  /** In the order in which they are to be run; without those that were told already. */
+  /** Cases in the order in which they run, without those already reported. */
   cases: z.array(benchCase),
-  /** Where an admin allowed one at this bucket. Kept in memory only. */
+  /** Present when an admin allowed a key at this bucket. Kept in memory only. */
   credential: z
     .object({ accessKeyId: z.string(), secretAccessKey: z.string(), sessionToken: z.string().exactOptional() })
     .nullable(),
-  /** When the key ends by itself, by the hub's clock; null: it does not. */
+  /** Expiry of the key by the hub's clock; null: it does not expire. */
   credentialEndsAt: z.number().nullable(),
   grant: z.string().nullable(),
   hubTimeMs: z.number(),
@@ -33,21 +33,21 @@ export type BenchJob = z.infer<typeof benchJob>;
 
 export const benchCaseEnd = benchCase.extend({
   bytes: z.number().int().min(0).max(1e13),
-  /** A command from its start, a library from when it was loaded. */
+  /** Time of a command from its start, of a library from when it was loaded. */
   tookMs: z.number().min(0).max(1e9),
   loadMs: z.number().min(0).max(1e9).nullable(),
-  /** Null: it failed, and `fault` says why. */
+  /** Null: the case failed, and `fault` says why. */
   bytesPerSecond: z.number().min(0).max(1e13).nullable(),
   peakBytes: z.number().int().min(0).max(1e15).nullable(),
   fault: faultData.nullable(),
-  /** The last of what the engine wrote, without secrets. */
+  /** The last output of the engine, without secrets. */
   log: z.string().max(16_384),
 });
 export type BenchCaseEnd = z.infer<typeof benchCaseEnd>;
 
 export const benchBeginInput = z.object({
   turnId: id,
-  /** Null: it could not be measured. */
+  /** Null: the round trip could not be measured. */
   rttMs: z.number().min(0).max(600_000).nullable(),
   engines: z
     .array(

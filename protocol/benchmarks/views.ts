@@ -5,27 +5,27 @@ import type { BenchSettings } from "./plan-input.ts";
 import type { BenchSummary, Spread } from "./summarize.ts";
 import type { BenchCaseEnd } from "./turn.ts";
 
-/** Benchmarks of a fleet as people see them. Times are epoch ms by the hub's clock, rates bytes per second. */
+/** Benchmarks of a fleet as pages show them. Times are epoch ms by the hub's clock, rates bytes per second. */
 
 export type BenchState = "running" | "done" | "cancelled";
 export const TURN_STATES = ["waiting", "running", "done", "failed", "cancelled"] as const;
 export type TurnState = (typeof TURN_STATES)[number];
 
-/** What a benchmark would be. */
-/** Whether an engine can run at one of the links of a benchmark, and what it lacks. */
+/** Whether an engine can run at the links of a benchmark, and what it lacks. */
 export interface EngineNeeds {
   engine: EngineName;
-  /** On one of the nodes at one of the buckets, as far as it is known. */
+  /** Whether it can run on at least one node at one bucket, as far as known. */
   canRun: boolean;
-  /** None of the buckets has what it signs with. */
+  /** Credential that every bucket lacks; null when a bucket has it or the engine needs none. */
   needs: "key" | "grant" | null;
-  /** Nodes that were asked in an earlier benchmark and have not its program, and nodes that were never asked. */
+  /** Nodes whose earlier benchmark found its program missing, and nodes that never reported on it. */
   missingOn: number;
   unknownOn: number;
 }
 
+/** What a benchmark would do, shown before it starts. */
 export interface BenchPreview {
-  /** All that there are, also those that were not asked for. */
+  /** All engines, also those that were not selected. */
   engines: EngineNeeds[];
   nodes: { id: string; name: string }[];
   turns: number;
@@ -36,9 +36,9 @@ export interface BenchPreview {
     profileId: string;
     name: string;
     region: string;
-    /** Engines that do not run there, because no benchmark key was given for it. */
+    /** Engines that do not run there for want of a benchmark key. */
     withoutKey: EngineName[];
-    /** Null: its prices are not known. */
+    /** Null: the prices of the bucket are not known. */
     cost: RestoreCost | null;
   }[];
 }
@@ -72,7 +72,7 @@ export interface TurnView {
   fault: FaultData | null;
   startedAt: number | null;
   endedAt: number | null;
-  /** Whether the bucket was looked at afterwards and is empty of it. */
+  /** Whether the bucket was checked after the turn and holds none of its objects. */
   isClean: boolean;
 }
 
@@ -92,9 +92,9 @@ export interface BenchView extends BenchRow {
   seed: number;
   summary: BenchSummary;
   overall: Record<BenchDirection, { cases: number; failed: number; mean: number | null }>;
-  /** By node: its maximum each way. */
+  /** By node: its fastest case in each direction. */
   nodeMaxima: { nodeId: string; nodeName: string; nodeRegion: string; up: number | null; down: number | null }[];
-  /** Of maximum down by maximum up, over nodes that have both. */
+  /** Spread of the ratio of maximum down to maximum up, over nodes that have both. */
   asymmetry: Spread | null;
   regions: RegionPair[];
   turnList: TurnView[];

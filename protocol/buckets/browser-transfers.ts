@@ -7,11 +7,11 @@ import type { SignedRequest } from "../wire/operations.ts";
 import type { PreflightView } from "../wire/profiles.ts";
 
 /**
- * What a page asks of the hub to move bytes between a browser and a bucket. Bytes go directly; the hub begins, signs,
- * looks and completes. An upload belongs to the person who began it: its parts are signed for nobody else.
+ * Requests of a page that moves bytes between a browser and a bucket. Bytes go directly; the hub starts, signs, checks and
+ * completes. An upload belongs to the person who started it: its parts are signed for nobody else.
  */
 
-/** Why an object's key is refused for an upload, or null when it is fine. */
+/** Returns why the key of an upload is refused, or null when it is fine. */
 export function whyKeyRefused(key: string): string | null {
   if (key.length === 0) return "it is empty";
   if (!key.isWellFormed()) return "it is not valid Unicode";
@@ -34,19 +34,19 @@ const newKey = z
   });
 const anyKey = addressText(1024).min(1);
 
-/** Most files begun, completed or looked at in one call. */
+/** Largest number of files started, completed or checked in one call. */
 export const FILES_PER_CALL = 50;
-/** Most parts signed in one call. */
+/** Largest number of parts signed in one call. */
 export const PARTS_PER_CALL = 64;
 
 export const startUploadsInput = z.object({
   profileId: id,
-  /** `keep`: an object that is there stays, and the upload of that file is refused. */
+  /** `keep`: an existing object stays, and the upload of that file is refused. */
   ifThere: z.enum(["keep", "replace"]),
   files: z
     .array(
       z.object({
-        /** Made by the page, so that a repeated request begins one upload. */
+        /** Made by the page, so that a repeated request starts one upload. */
         id,
         key: newKey,
         sizeBytes: byteCount,
@@ -56,7 +56,7 @@ export const startUploadsInput = z.object({
     .max(FILES_PER_CALL),
 });
 
-/** The CRC32 goes into the signature where the store takes one, so it is known before a part is signed. */
+/** The page computes a part's CRC32 before it requests the signature, which covers the checksum where the store supports it. */
 export const signPartsInput = z.object({
   id,
   parts: z
@@ -88,21 +88,21 @@ export const signReadsInput = z.object({
     .min(1)
     .max(FILES_PER_CALL),
 });
-/** A prefix of a bucket, or the files of a checkpoint. */
+/** Lists a prefix of a bucket, or the files of a checkpoint. */
 export const listFolderInput = z.union([
   z.object({ profileId: id, prefix: addressText(1024), cursor: addressText(8192).min(1).nullable() }),
-  /** Left out: all files of it. */
+  /** Without `path`: all files of the checkpoint. */
   z.object({ checkpointId: id, path: filePath.optional() }),
 ]);
 export const askCorsInput = z.object({ profileId: id });
 
-/** What lies at a key. */
+/** Metadata of the object at a key. */
 export interface ObjectFacts {
   key: string;
   sizeBytes: number;
   etag: string;
   modifiedAt: number | null;
-  /** What the store keeps of its bytes: their CRC32, or (with `partCount`) that of the CRC32s of its parts. */
+  /** Checksum that the store holds: the CRC32 of the bytes, or with `partCount` the CRC32 over the CRC32s of the parts. */
   sum: { crc32: string; partCount: number | null } | null;
 }
 
@@ -110,7 +110,7 @@ export type StartedUpload =
   | {
       id: string;
       outcome: "started";
-      /** 0 and 1 part are sent as one PutObject. */
+      /** An upload of 0 or 1 part is sent with PutObject. */
       partBytes: number;
       partCount: number;
     }
@@ -120,14 +120,14 @@ export type StartedUpload =
 export interface UploadedPart {
   partNumber: number;
   sizeBytes: number;
-  /** Null where the store keeps none. */
+  /** Null when the store holds no checksum. */
   crc32: string | null;
 }
 
 export interface UploadParts {
   partBytes: number;
   partCount: number;
-  /** What the store has, of the length it must have. For a file in one piece: part 1 once the object is there. */
+  /** Parts that the store holds with the right length. For an upload of one part: part 1 once the object exists. */
   parts: UploadedPart[];
 }
 
@@ -146,7 +146,7 @@ export interface OpenUpload {
   startedAt: number;
 }
 
-/** A stretch of an object whose checksum is on record. */
+/** A range of an object with a recorded checksum. */
 export interface KnownSum {
   offset: number;
   length: number;
@@ -154,26 +154,26 @@ export interface KnownSum {
 }
 
 export interface FolderFile {
-  /** Within the folder. */
+  /** Path within the folder. */
   path: string;
   profileId: string;
   sizeBytes: number;
   modifiedAt: number | null;
-  /** One for plain objects; the extents of a checkpoint's file, in order. */
+  /** One entry for a plain object; the extents of a checkpoint's file, in order. */
   pieces: { key: string; offset: number; length: number; etag: string; crc32: string | null }[];
 }
 
 export interface FolderPage {
   name: string;
   files: FolderFile[];
-  /** Names that are not valid UTF-8, for people: no request can ask for them. */
+  /** Names that are not valid UTF-8, for display: no request can name them. */
   unreadable: string[];
-  /** Sealed. */
+  /** Encrypted by the hub, and valid for this listing only. */
   cursor: string | null;
 }
 
 export interface LookedAt extends ObjectFacts {
-  /** From the manifest of the checkpoint the object belongs to; empty when it belongs to none. */
+  /** Checksums from the manifest of the object's checkpoint; empty when it belongs to none. */
   sums: KnownSum[];
 }
 

@@ -5,8 +5,9 @@ import type { FaultData } from "../faults/fault.ts";
 import { id } from "../base/names.ts";
 
 /**
- * Many objects copied, moved, deleted or brought back by the hub. First a plan: which objects, by key and ETag, how many bytes, what is
- * protected, what it takes. A person confirms the plan by its id, and exactly what it names is touched, as it was then.
+ * The hub copies, moves, deletes or restores many objects. First it makes a plan: the objects by key and ETag, their bytes,
+ * what is protected, and the cost. A person confirms the plan by its id. Then exactly the objects of the plan are changed,
+ * each only if it is still the same.
  */
 
 export const BUCKET_ACTIONS = ["copy", "move", "delete", "revive"] as const;
@@ -25,7 +26,7 @@ export const BUCKET_JOB_STATES = [
 ] as const;
 export type BucketJobState = (typeof BUCKET_JOB_STATES)[number];
 
-/** Which moves are legal; a running job of a hub that ended is running still. */
+/** Legal transitions. A running job survives a restart of the hub and stays `running`. */
 const MOVES: Readonly<Record<BucketJobState, readonly BucketJobState[]>> = {
   planning: ["planned", "failed", "cancelled"],
   planned: ["waiting", "expired", "cancelled"],
@@ -37,24 +38,24 @@ const MOVES: Readonly<Record<BucketJobState, readonly BucketJobState[]>> = {
   expired: [],
 };
 
-/** The states from which `to` may be reached. */
+/** Returns the states from which `to` may be reached. */
 export const bucketJobStatesBefore = (to: BucketJobState): BucketJobState[] =>
   BUCKET_JOB_STATES.filter((from) => MOVES[from].includes(to));
 export const isBucketJobOver = (state: BucketJobState): boolean => MOVES[state].length === 0;
 
-/** Objects of one plan: more of them are several plans. */
+/** Largest number of objects in one plan; more need several plans. */
 export const MOST_PLANNED = 250_000;
-/** A plan is of the moment: after this it is made anew. */
+/** Lifetime of a plan; after that a new one must be made. */
 export const PLAN_LASTS_MS = 15 * 60_000;
 
 export const planBucketJobInput = z.object({
   profileId: id,
   action: bucketAction,
-  /** The folder it is done from: names below it stay as they are. Empty or ending with `/`. */
+  /** Folder that the job starts from; names below it stay as they are. Empty or ending with `/`. */
   from: bucketPrefix.refine((value) => value === "" || value.endsWith("/"), "a folder is empty or ends with '/'"),
   /**
-   * Single objects, and prefixes with all that is below; each begins with `from`. To bring back: one version of each key, an
-   * older object, or the mark of a deletion that is the newest.
+   * Single objects, and prefixes with everything below; each begins with `from`. For `revive`: one version of each key,
+   * either an older object or the delete marker that is the newest version.
    */
   items: z
     .array(
@@ -66,7 +67,7 @@ export const planBucketJobInput = z.object({
     )
     .min(1)
     .max(5_000),
-  /** Where copies go: a folder of the same bucket; null for a deletion and for what is brought back. */
+  /** Target folder in the same bucket; null for `delete` and `revive`. */
   target: bucketPrefix
     .refine((value) => value === "" || value.endsWith("/"), "a folder is empty or ends with '/'")
     .nullable(),
@@ -75,36 +76,36 @@ export type PlanBucketJob = z.infer<typeof planBucketJobInput>;
 
 export const listBucketJobsInput = z.object({ profileId: id.nullable() });
 
-/** Objects that the plan leaves out, because they are Tidemark's own. */
+/** Objects that the plan leaves out because they belong to Tidemark. */
 export interface ProtectedGroup extends Protection {
   objects: number;
   bytes: number;
   firstKey: string;
 }
 
-/** What a plan found. */
+/** Result of planning. */
 export interface BucketPlan {
   objects: number;
   bytes: number;
-  /** Nothing of these is moved or deleted. */
+  /** Protected objects, which are neither moved nor deleted. */
   kept: { objects: number; bytes: number; groups: ProtectedGroup[]; groupsOmitted: number };
-  /** Objects whose target would be themselves, and versions that are what their key has already. */
+  /** Objects that would be copied onto themselves, and versions that are already the newest. */
   samePlace: number;
-  /** Of versions that are brought back; other plans have none. */
+  /** Counts for `revive`; absent in other plans. */
   revived?: {
-    /** Older versions that are copied on top. */
+    /** Older versions that are copied to become the newest. */
     copies: number;
-    /** Deletions that are taken back. */
+    /** Delete markers that are removed. */
     undeleted: number;
-    /** Objects that are the newest now, and would be old versions. */
+    /** Objects that are the newest now and will become older versions. */
     covered: number;
   };
   /** The first keys. */
   sample: string[];
   requests: number;
-  /** By the prices of the profile or its provider; null without any. */
+  /** By the prices of the profile or its provider; null when there are none. */
   cost: { amount: number; currency: "USD" | "EUR" } | null;
-  /** The bucket keeps what is deleted as versions; null where the store does not say. */
+  /** Whether the bucket keeps deleted objects as versions; null when the store does not tell. */
   keepsVersions: boolean | null;
 }
 
@@ -117,16 +118,16 @@ export interface BucketJobView {
   state: BucketJobState;
   from: string;
   target: string | null;
-  /** Null while it is made. */
+  /** Null while the plan is made. */
   plan: BucketPlan | null;
-  /** While the plan is made: objects found so far. */
+  /** Objects found so far, while the plan is made. */
   foundObjects: number;
   doneObjects: number;
   doneBytes: number;
-  /** Objects that stayed as they were, and why: the first of them. */
+  /** Number of objects that stayed unchanged; `faults` has the first of them with the reasons. */
   failedObjects: number;
   faults: { key: string; fault: FaultData }[];
-  /** Why it ended, or what it waits for. */
+  /** Why the job ended, or what it waits for. */
   fault: FaultData | null;
   startedBy: string;
   plannedAt: number;

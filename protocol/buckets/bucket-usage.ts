@@ -1,17 +1,17 @@
 import * as z from "zod";
 import { id } from "../base/names.ts";
 
-/** What lies in a bucket and what that costs, from what the hub itself knows: manifests and history, no listing. */
+/** Contents and cost of a bucket from the hub's own records (manifests and history), without a listing. */
 
 export const bucketUsageInput = z.object({ profileId: id });
 
-/** Runs that are named, the largest; the others are added up. */
+/** The largest runs are listed up to this number; the rest are summed in `others`. */
 export const MOST_USAGE_RUNS = 100;
 
 export interface RunUsage {
   run: string;
   checkpoints: number;
-  /** Of those, in the trash: they still take up their room. */
+  /** Checkpoints among them that are in the trash and still take up space. */
   trashed: number;
   objects: number;
   bytes: number;
@@ -20,11 +20,11 @@ export interface RunUsage {
 }
 
 export interface UsageDay {
-  /** The first moment of the day (UTC), epoch ms. */
+  /** Start of the day (UTC), epoch ms. */
   from: number;
-  /** What nodes sent into it that day. */
+  /** Bytes that nodes uploaded on that day. */
   cameBytes: number;
-  /** Of the checkpoints that were completed that day, what is still there. */
+  /** Bytes still stored of the checkpoints that were completed on that day. */
   keptBytes: number;
   checkpoints: number;
 }
@@ -37,18 +37,18 @@ export interface BucketUsage {
   others: { runs: number; bytes: number; objects: number };
   /** Oldest first; today is the last one. */
   days: UsageDay[];
-  /** Of the days that were looked at. */
+  /** Traffic of those days. */
   moved: { days: number; upBytes: number; downBytes: number; writes: number; reads: number };
-  /** A month like those days, of what is stored now. Null where no price for storage is known. */
+  /** Estimate for a month: the present contents, and traffic and requests as in those days. Null without a storage price. */
   cost: {
     currency: string;
     storage: number;
     egress: number;
     requests: number;
     total: number;
-    /** For each GB (10^9 bytes) and month. */
+    /** Price for one GB (10^9 bytes) and month. */
     perGbMonth: number;
-    /** What leaves in such a month for nothing. */
+    /** Free egress in such a month. */
     freeDownBytes: number;
     hasOwnPrices: boolean;
     /** The provider's price list. */

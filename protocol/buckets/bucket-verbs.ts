@@ -1,8 +1,8 @@
 import type { BucketAction } from "./bucket-jobs.ts";
 
-/** What pages and the hub say of actions in buckets, without the schemas that only the hub needs. */
+/** Names of actions in buckets for pages and the hub, without the schemas that only the hub needs. */
 
-/** As the record of who did what, and faults, name them. */
+/** Verbs for the audit log and for faults. */
 export const BUCKET_VERBS: Readonly<Record<BucketAction, string>> = {
   copy: "copy",
   move: "move",
@@ -10,5 +10,5 @@ export const BUCKET_VERBS: Readonly<Record<BucketAction, string>> = {
   revive: "bring back",
 };
 
-/** After these something is not where it was. */
+/** Returns whether the action removes objects from their place. */
 export const takesAway = (action: BucketAction): boolean => action === "move" || action === "delete";

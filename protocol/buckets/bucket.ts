@@ -3,11 +3,11 @@ import { addressText } from "../base/bounded.ts";
 import { id } from "../base/names.ts";
 
 /**
- * What people ask of the objects in a bucket, and what they are shown. Keys are hostile text: they are bounded here, go to
- * the store as they are, and are made visible wherever they are shown.
+ * Requests about the objects in a bucket, and their answers. Keys are untrusted text: they are bounded here, go to the store
+ * unchanged, and are made visible wherever they are shown.
  */
 
-/** The protocol's limit, in UTF-8 bytes. */
+/** S3's limit, in UTF-8 bytes. */
 const MOST_KEY_BYTES = 1024;
 const fits = (text: string): boolean => new TextEncoder().encode(text).length <= MOST_KEY_BYTES;
 const text = z
@@ -18,17 +18,17 @@ export const bucketPrefix = text;
 export const objectKey = text.min(1, "the key is missing");
 const cursor = addressText(8192).min(1).nullable();
 
-/** Rows of one answer. */
+/** Largest number of rows in one answer. */
 export const MOST_ROWS = 1000;
 const limit = z.number().int().min(1).max(MOST_ROWS).default(MOST_ROWS);
 
 export const listFolderInput = z.object({
   profileId: id,
-  /** Need not end with `/`: what begins with it is listed, grouped at the next `/`. */
+  /** Lists the keys that begin with this text, grouped at the next `/`. The text need not end with `/`. */
   prefix: bucketPrefix,
-  /** Only what comes after this in the store's order; instead of a cursor. */
+  /** Lists only keys after this one in the store's order; instead of a cursor. */
   startAfter: text.nullable().default(null),
-  /** `nextCursor` of the answer before: of the same profile and prefix. */
+  /** `nextCursor` of the previous answer for the same profile and prefix. */
   cursor: cursor.default(null),
   limit,
 });
@@ -39,7 +39,7 @@ export interface BucketObject {
   etag: string;
   /** Epoch ms by the store's clock. */
   modifiedAt: number;
-  /** As the store names it; null where it does not say. */
+  /** The store's own name for it; null when the store does not tell. */
   storageClass: string | null;
 }
 
@@ -47,36 +47,36 @@ export interface FolderPage {
   /** Each ends with `/`. */
   folders: string[];
   objects: BucketObject[];
-  /** Names that are not valid UTF-8, with what cannot be shown of them replaced: nobody can ask for them by name. */
+  /** Names that are not valid UTF-8, with their undecodable bytes replaced. No request can name these objects. */
   unreadable: string[];
   /** Null when the listing is complete. */
   nextCursor: string | null;
 }
 
-/** How far one call of a walk may go; the page of a listing that reaches `matches` is still told whole. */
+/** Limits of one call of a walk. The page of the listing that reaches `matches` is still returned whole. */
 export const WALK_LIMITS = { requests: 25, ms: 2_500, matches: 500, unreadable: 10 } as const;
 
 export const walkInput = z.object({
   profileId: id,
   prefix: bucketPrefix,
-  /** Part of the key behind `prefix`, whatever its case; empty: everything is summed up and nothing named. */
+  /** Text to find in the key after `prefix`, ignoring case; empty: everything is counted and nothing listed. */
   words: z.string().max(256),
   cursor: cursor.default(null),
 });
 
-/** A stretch of a walk over everything below a prefix, folders or not. */
+/** Result of one call of a walk, which lists everything below a prefix recursively. */
 export interface WalkPage {
-  /** With words: those that match, at most WALK_LIMITS.matches and a page. */
+  /** With `words`: the matching objects, at most WALK_LIMITS.matches plus one page. */
   objects: BucketObject[];
-  /** Looked at in this call. */
+  /** Totals of everything read in this call. */
   looked: { objects: number; bytes: number; requests: number };
-  /** Sums of what matches. */
+  /** Totals of the matching objects. */
   matching: { objects: number; bytes: number };
-  /** Names that are not valid UTF-8, in this call, and the first of them as those of `FolderPage`: they are in no sum. */
+  /** Names in this call that are not valid UTF-8, and the first of them as in `FolderPage`. They are in no total. */
   unreadable: { count: number; first: string[] };
-  /** The last key that was looked at; null when there was none. */
+  /** Last key that was read; null when there was none. */
   through: string | null;
-  /** Null when everything below the prefix has been looked at. */
+  /** Null when everything below the prefix has been read. */
   nextCursor: string | null;
 }
 
@@ -84,7 +84,7 @@ export const listVersionsInput = z.object({ profileId: id, prefix: bucketPrefix,
 
 export interface ObjectVersion {
   key: string;
-  /** As the store names it; `null` is a name too, of what was written before versioning. */
+  /** The store's own id; an object written before versioning has the id `null`. */
   versionId: string;
   isLatest: boolean;
   /** A delete marker has neither size nor ETag. */
@@ -95,23 +95,23 @@ export interface ObjectVersion {
 }
 
 export interface VersionsPage {
-  /** False where the store does not know of versions. */
+  /** False when the store has no versions. */
   isSupported: boolean;
   folders: string[];
   versions: ObjectVersion[];
-  /** As those of `FolderPage`; one may be on two pages. */
+  /** As in `FolderPage`; one name may be on two pages. */
   unreadable: string[];
   nextCursor: string | null;
 }
 
 export const objectAt = z.object({ profileId: id, key: objectKey });
 
-/** What belongs to Tidemark may be read and copied here, and neither moved nor deleted. */
+/** Kinds of objects that belong to Tidemark. They may be read and copied here, but neither moved nor deleted. */
 export type ProtectedWhy = "checkpoint" | "manifest" | "claim" | "keeping" | "leftover" | "tidemark";
 
 export interface Protection {
   why: ProtectedWhy;
-  /** Where it can be removed; null when there is no such page. */
+  /** Checkpoint whose page can remove the object; null when there is no such page. */
   checkpointId: string | null;
   run: string | null;
   step: number | null;
@@ -124,7 +124,7 @@ export interface ObjectDetail {
   modifiedAt: number | null;
   storageClass: string | null;
   contentType: string | null;
-  /** Checksum headers of the store, and the object's own metadata; strangers' text. */
+  /** Checksum headers of the store, and the object's own metadata; both are untrusted text. */
   checksums: { name: string; value: string }[];
   metadata: { name: string; value: string }[];
   versionId: string | null;
@@ -139,19 +139,19 @@ export interface OrphanUpload {
   uploadId: string;
   /** Epoch ms by the store's clock; 0 when it does not say. */
   startedAt: number;
-  /** Of its parts so far; null where that was not asked for. */
+  /** Size of its parts so far; null when it was not requested. */
   sizeBytes: number | null;
   protection: Protection | null;
 }
 
 export interface OrphansPage {
   uploads: OrphanUpload[];
-  /** As those of `FolderPage`; one may be on two pages. */
+  /** As in `FolderPage`; one name may be on two pages. */
   unreadable: string[];
   nextCursor: string | null;
 }
 
-/** Uploads of one answer: the size of each takes a call. */
+/** Largest number of uploads in one answer: the size of each takes one request. */
 export const MOST_ORPHANS = 100;
 
 export const abortOrphansInput = z.object({
@@ -162,7 +162,7 @@ export const abortOrphansInput = z.object({
     .max(MOST_ORPHANS),
 });
 
-/** What the pages show as a picture: nothing that can hold markup or scripts. */
+/** Types that pages show as a picture: none can hold markup or scripts. */
 export const IMAGE_TYPES = ["image/png", "image/jpeg", "image/gif", "image/webp"] as const;
 export type ImageType = (typeof IMAGE_TYPES)[number];
 export const MOST_IMAGE_BYTES = 2 * 1024 * 1024;
@@ -172,7 +172,7 @@ export interface ImagePreview {
   base64: string;
 }
 
-/** A link cannot be taken back, so it does not live long: a seventh of what the protocol would allow. */
+/** Longest lifetime of a link: a seventh of S3's limit, because a link cannot be revoked. */
 export const MOST_SHARE_MS = 86_400_000;
 export const shareInput = z.object({
   profileId: id,

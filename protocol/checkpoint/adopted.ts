@@ -16,19 +16,19 @@ import { attemptId, id, runName, step } from "../base/names.ts";
 import { VERDICTS } from "../recognition/recognise.ts";
 
 /**
- * What another tool left in a bucket, as a checkpoint that Tidemark can restore. Its objects stay where they are: nobody
- * here ever writes, moves or deletes them. An extent points at a foreign key, pinned by size and ETag; a checksum has only
- * what a node has read (`sums`), and until then only the ETag holds it. It belongs to epoch 0, before every writer, so
- * that whatever a run writes itself is newer.
+ * An external checkpoint: objects that another tool left in a bucket and that Tidemark can restore. They stay where they
+ * are: Tidemark never writes, moves or deletes them. An extent points to a foreign key, pinned by size and ETag. It has a
+ * checksum only after a node has read the object (`sums`). Epoch 0 precedes every writer, so that any checkpoint that a run
+ * writes itself is newer.
  */
 export const ADOPTED_EPOCH = 0;
 
 const adoptedFile = manifestFile.extend({
-  // Nobody packed or compressed anything for us: the object is the file.
+  // Each object is one file: nothing is packed or compressed.
   extents: z.array(extent.omit({ stored: true }).extend({ crc32: crc32Hex.nullable() })).max(10_000),
 });
 
-/** What all keys of a checkpoint in a bucket begin with; empty: all of the bucket. Of a single file its key. */
+/** Common prefix of the keys of an external checkpoint; empty for the whole bucket. For a single file its key. */
 export const foundPlace = z.string().max(1024);
 
 const origin = z.object({
@@ -51,10 +51,10 @@ export const adoptedManifest = z
     attempt: attemptId,
     node: z.null(),
     framework: z.string().max(64).nullable(),
-    /** Of weights alone: no run goes on from it by itself. */
+    /** Present when there are only weights: no run continues from them by itself. */
     role: checkpointRole.optional(),
     metrics: recordOf(z.string().max(200), metricValue, MOST_METRICS),
-    /** When the newest of its objects was written, by the store's clock. */
+    /** Time at which the newest of its objects was written, by the store's clock. */
     capturedAt: z.number().int().min(0).max(8_640_000_000_000_000),
     sizeBytes: manifest.shape.sizeBytes,
     homes: z.array(home).min(1).max(1),
@@ -65,20 +65,20 @@ export const adoptedManifest = z
   .superRefine(checkFiles);
 export type AdoptedManifest = z.infer<typeof adoptedManifest>;
 
-/** Whatever a checkpoint's manifest may be. Readers take this; only a commit insists on Tidemark's own. */
+/** Any manifest of a checkpoint. Readers accept this; only a commit requires Tidemark's own. */
 export const storedManifest = z.discriminatedUnion("format", [manifest, adoptedManifest]);
 export type StoredManifest = z.infer<typeof storedManifest>;
-/** A piece whose checksum may not be known yet. */
+/** An extent whose checksum may not be known yet. */
 export type StoredExtent = Omit<Extent, "crc32"> & { crc32: string | null };
 export type StoredFile = Omit<ManifestFile, "extents"> & { extents: StoredExtent[] };
 
 export const isAdopted = (value: StoredManifest): value is AdoptedManifest => value.format === "tidemark.adopted";
 
-/** The CRC32 of every extent, by file in the order of the manifest; null for a file that was not read. */
+/** CRC32 of every extent, by file in the order of the manifest; null for a file that was not read. */
 export const extentSums = z.array(z.array(crc32Hex).max(10_000).nullable()).max(MAX_FILES);
 export type ExtentSums = z.infer<typeof extentSums>;
 
-/** The manifest with the checksums that were found since; those that do not fit it are passed over. */
+/** Returns the manifest with the checksums found since. Ignores checksums of a file whose number of extents differs. */
 export function withSums(read: AdoptedManifest, sums: ExtentSums): AdoptedManifest {
   return {
     ...read,
@@ -92,7 +92,7 @@ export function withSums(read: AdoptedManifest, sums: ExtentSums): AdoptedManife
 
 export const tellSumsInput = z.object({ checkpointId: id, sums: extentSums });
 
-/** What a person chose of what was found. `verdict` is what was shown: another one since is refused. */
+/** An external checkpoint that a person chose to register. The hub refuses when `verdict`, as shown, has changed since. */
 export const adoptInput = z.object({
   profileId: id,
   run: runName,
@@ -105,13 +105,13 @@ export interface AdoptAnswer {
   checkpointId: string;
 }
 
-/** How an adopted checkpoint came here, as people see it. */
+/** Origin of an external checkpoint, as pages show it. */
 export interface AdoptionView {
   place: string;
   verdict: (typeof VERDICTS)[number];
   reason: string;
   adoptedAt: number;
   adoptedBy: string;
-  /** Null: no node has read it, so nothing but its ETags holds it. */
+  /** Null: no node has read the files, so only the ETags pin them. */
   summed: { at: number; by: string; files: number } | null;
 }

@@ -18,15 +18,15 @@ import { checkpointPlace } from "./place.ts";
 import { isSealedLength, plainBytesOf, sealedTransform, SEGMENT_BYTES } from "./sealing.ts";
 
 /**
- * What a checkpoint is. Its manifest is one immutable JSON object per checkpoint, written last, by the hub, under a key
- * no node can be signed for. It says where every byte of every file lies and what its checksum is, so that a restore
- * needs nothing else and trusts nothing else. Fields that later versions fill (several homes, packing, encryption) exist
- * from version 1 on, so that no manifest ever has to be rewritten.
+ * Checkpoints and their manifests. A manifest is one immutable JSON object, written last, by the hub, under a key that is
+ * never signed for a node. It lists the place and checksum of every byte of every file, so that a restore needs and trusts
+ * nothing else. Fields for later features (several homes, packing, encryption) exist from version 1 on, so that no manifest
+ * ever has to be rewritten.
  */
 
 /**
- * `complete` only when the manifest was written, read back, and its digest recorded. `joined`: it is a piece of another
- * checkpoint, which names its objects.
+ * `complete`: the manifest was written and read back, and its digest recorded. `joined`: the piece is part of another
+ * checkpoint, whose manifest names its objects.
  */
 export const CHECKPOINT_STATES = ["uploading", "complete", "torn", "superseded", "trashed", "joined"] as const;
 export const checkpointState = z.enum(CHECKPOINT_STATES);
@@ -44,16 +44,16 @@ export const CHECKPOINT_MOVES: Readonly<Record<CheckpointState, readonly Checkpo
 export const mayBecome = (from: CheckpointState, to: CheckpointState): boolean => CHECKPOINT_MOVES[from].includes(to);
 
 /**
- * Names a set of files that is no checkpoint to go on from. `final-model`: the weights that a program left in its output
- * folder itself (`trainer.save_model()`), without an optimizer. It is kept and restored like a checkpoint, and is never the
- * newest one of its run.
+ * Role of a set of files that is not a checkpoint to continue from. `final-model`: weights without an optimizer that a
+ * program left in its output folder itself (`trainer.save_model()`). They are kept and restored like a checkpoint, but are
+ * never the newest one of the run.
  */
 export const checkpointRole = z.enum(["final-model"]);
 export type CheckpointRole = z.infer<typeof checkpointRole>;
 
 /**
- * Why a checkpoint may not be whole: `trainer_state.json is missing`. Such a one is kept safe as *doubtful*: nothing goes on from
- * it by itself, and a person may choose it.
+ * Why a checkpoint may be incomplete: `trainer_state.json is missing`. Such a *doubtful* checkpoint is kept safe, but no run
+ * continues from it unless a person chooses it.
  */
 export const doubt = z.string().min(1).max(500);
 
@@ -62,7 +62,7 @@ export const crc32Hex = z.string().regex(/^[0-9a-f]{8}$/);
 export const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/);
 export const etag = addressText(256).min(1);
 
-/** A run of bytes of a file: `length` bytes at `offset` of object `key`. The extents of a file, in order, are the file. */
+/** A range of a file: `length` bytes at `offset` of object `key`. The extents in order form the file. */
 export const extent = z.object({
   key: addressText(1024).min(1),
   offset: byteCount,
@@ -70,9 +70,9 @@ export const extent = z.object({
   crc32: crc32Hex,
   etag,
   /**
-   * Where the object holds a zstd frame in place of the bytes themselves: the frame's length and CRC32. `length` and `crc32`
-   * are those of the file's bytes all the same. Under transform `sealed` it is what lies there encrypted, and `crc32` is
-   * that of the stored bytes too: the sums of the file's own bytes are inside the sealed part.
+   * Length and CRC32 of a zstd frame that the object holds in place of the file's bytes. `length` and `crc32` above still
+   * describe the file's bytes. Under transform `sealed` it describes the encrypted bytes, and `crc32` above is that same
+   * sum. The sums of the file's own bytes are then inside the sealed part.
    */
   stored: z.object({ length: byteCount.min(1), crc32: crc32Hex }).optional(),
 });
@@ -87,13 +87,13 @@ export const manifestFile = z.object({
 });
 export type ManifestFile = z.infer<typeof manifestFile>;
 
-/** A piece in the checkpoint that it was joined into. */
+/** A piece of one node in the checkpoint that was joined from it. */
 const joinedPiece = z.object({
   rank: z.number().int().min(0).max(MOST_GROUP_NODES),
   node: z.object({ id, name: nodeName }),
   checkpointId: id,
   attempt: attemptId,
-  /** Files of this node under names that another node has with other content: a restore gives this node its own. */
+  /** Files whose names another node also uses, with other content. A restore gives this node its own version. */
   own: z.array(manifestFile).max(50_000).optional(),
 });
 export type JoinedPiece = z.infer<typeof joinedPiece>;
@@ -102,12 +102,12 @@ const joined = z.object({
   pieces: z.array(joinedPiece).min(1).max(MOST_GROUP_NODES),
 });
 
-/** A place where the objects lie. `prefix` is what the keys already start with, repeated for people and for rebuilds. */
+/** A bucket that holds the objects. `prefix` repeats the beginning of the keys, for people and for rebuilding the database. */
 export const home = z.object({ profileId: id, bucket: addressText(255).min(1), prefix: addressText(512) });
 
 export const MAX_FILES = 50_000;
 
-/** A compressed file is one frame, so that one read gives all of it; it is unpacked in memory. */
+/** Returns why a file cannot be compressed as claimed, or null. A compressed file is one zstd frame, unpacked in memory. */
 function whyNoFrame({ sizeBytes, extents }: ManifestFile, transform: string): string | null {
   if (transform !== "zstd") return "the manifest does not speak of it";
   if (extents.length !== 1) return "it lies in several pieces";
@@ -115,7 +115,10 @@ function whyNoFrame({ sizeBytes, extents }: ManifestFile, transform: string): st
   return (extents[0]?.stored?.length ?? 0) < sizeBytes ? null : "it would not be smaller";
 }
 
-/** Whole segments, of which only the last of a file is shorter; or all of a file that was compressed before it was sealed. */
+/**
+ * Returns why a file cannot be encrypted as claimed, or null. Extents hold whole segments, and only the last one of a file
+ * may be shorter. A file that was compressed before encryption has one extent.
+ */
 function whyNotSealed({ sizeBytes, extents }: ManifestFile, zstd: boolean): string | null {
   for (const [index, { length, stored }] of extents.entries()) {
     if (stored === undefined) return "a piece of it is not encrypted";
@@ -129,7 +132,7 @@ function whyNotSealed({ sizeBytes, extents }: ManifestFile, zstd: boolean): stri
   return null;
 }
 
-/** Why a file cannot lie in the bucket as the manifest says, or null. */
+/** Returns why a file cannot be stored as the manifest says, or null. */
 function whyPackedWrong(
   file: ManifestFile,
   transform: { kind: string } | z.infer<typeof sealedTransform>,
@@ -151,29 +154,29 @@ export const manifest = z
     run: runName,
     step,
     writerEpoch,
-    /** Where this epoch started from; null when the run started fresh. */
+    /** Checkpoint from which this epoch started; null when the run started fresh. */
     parent: z.object({ epoch: anyEpoch, step }).nullable(),
     attempt: attemptId,
     node: z.object({ id, name: nodeName }),
     framework: z.string().max(64).nullable(),
-    /** Absent of a checkpoint. */
+    /** Absent for a checkpoint. */
     role: checkpointRole.optional(),
-    /** Absent of one that is whole as far as its own files tell. */
+    /** Absent when the checkpoint is whole as far as its own files tell. */
     doubt: doubt.optional(),
-    /** It is the piece of one node. Such a one has a doubt. */
+    /** Present in the piece of one node. A piece always has a doubt. */
     piece: pieceOf.optional(),
-    /** The pieces that it was joined from. */
+    /** The pieces from which the checkpoint was joined. */
     joined: joined.optional(),
-    /** Where it lay in the watched folder. Absent where that is not known; where names are hidden it is sealed. */
+    /** Path in the watched folder. Absent when unknown, and sealed when names are hidden. */
     place: checkpointPlace.optional(),
-    /** Modes of files, and empty folders. Absent in manifests of older workers; where names are hidden it is sealed. */
+    /** Modes of files, and empty folders. Absent in manifests of older workers, and sealed when names are hidden. */
     attributes: fileAttributes.optional(),
     metrics: recordOf(z.string().max(200), metricValue, MOST_METRICS),
-    /** When the program finished writing it, by the node's clock. */
+    /** Time at which the program finished writing it, by the node's clock. */
     capturedAt: instant,
     sizeBytes: byteCount,
     homes: z.array(home).min(1).max(8),
-    /** How file bytes became object bytes. `none`: as they are. `zstd`: extents with `stored` are frames of that format. `sealed`: encrypted. */
+    /** How file bytes are stored. `none`: unchanged. `zstd`: extents with `stored` are zstd frames. `sealed`: encrypted. */
     transform: z.discriminatedUnion("kind", [
       z.object({ kind: z.literal("none") }),
       z.object({ kind: z.literal("zstd") }),
@@ -198,7 +201,7 @@ interface FilesTogether {
   files: readonly { path: string; sizeBytes: number; extents: readonly { length: number }[] }[];
 }
 
-/** What must be true of the files of a manifest together. Hoisted, because manifests above and elsewhere refer to it. */
+/** Checks what must hold across the files of a manifest. A function declaration, because manifests above use it. */
 export function checkFiles(value: FilesTogether, context: z.RefinementCtx): void {
   let complaints = 0;
   const complain = (message: string) => {
@@ -215,7 +218,7 @@ export function checkFiles(value: FilesTogether, context: z.RefinementCtx): void
   if (collision !== null) complain(`${collision[0]} and ${collision[1]} would land on the same file`);
 }
 
-/** The claim object of an epoch: who may write from now on, and where it starts. Immutable, written with if-none-match. */
+/** Claim of a writer epoch: the node that may write from now on, and where it starts. Immutable, written with If-None-Match. */
 export const epochClaim = z.object({
   format: z.literal("tidemark.epoch"),
   version: z.literal(1),
@@ -223,10 +226,10 @@ export const epochClaim = z.object({
   epoch: writerEpoch,
   parent: z.object({ epoch: anyEpoch, step }).nullable(),
   node: z.object({ id, name: nodeName }),
-  /** How many nodes write this epoch together; absent: one. */
+  /** Number of nodes that write this epoch together; absent: one. */
   groupOf: z.number().int().min(2).max(MOST_GROUP_NODES).optional(),
   claimedAt: z.number().int(),
-  /** A person chose the parent: what is newer than it was abandoned. */
+  /** A person chose the parent: newer checkpoints were abandoned. */
   isChosen: z.literal(true).optional(),
 });
 export type EpochClaim = z.infer<typeof epochClaim>;

@@ -1,46 +1,46 @@
 import { formatBytes, formatCount } from "../base/units.ts";
 
 /**
- * Advice on continuing the runs of a node that is away. The hub's record says which checkpoint a run can be restored from, because
- * the node does not learn of a checkpoint that was moved to the trash or found damaged. Only the node knows its disk.
+ * Advises how to continue the runs of a node that is away. The hub's record says from which checkpoint a run can continue:
+ * the node does not learn that a checkpoint was trashed or found damaged. Only the node knows its disk.
  */
 
-/** What the hub's record has of one run. */
+/** State of one run in the hub's record. */
 export interface RestorePoint {
   run: string;
-  /** Newest step that a run continues from; null: none. `isDamaged`: no undamaged one exists. */
+  /** Newest step from which the run can continue; null: none. `isDamaged`: every checkpoint is damaged. */
   newest: { step: number; isDamaged: boolean } | null;
-  /** Newest step in the trash, of a run with nothing else; null: none. */
+  /** Newest step in the trash when the run has no other checkpoint; null: none. */
   trashedStep: number | null;
 }
 
-/** What a node knows of a run that it writes. */
+/** State of a run as known to the node that writes it. */
 export interface DiskPoint {
   run: string;
-  /** Newest step that the node saw become safe; null: none. */
+  /** Newest step that the node knows to be safe; null: none. */
   safeStep: number | null;
-  /** Newest step captured on its disk, and when; null: none. */
+  /** Newest step captured on its disk, and the time; null: none. */
   localStep: number | null;
   localAt: number | null;
   unsafe: { checkpoints: number; bytes: number };
 }
 
 export interface ContinueFrom extends RestorePoint {
-  /** Newest step that only the disk of the node has, and what is not safe there; null: nothing. */
+  /** Newest step that exists only on the node's disk, and the bytes that are not safe there; null: none. */
   onDisk: { step: number; bytes: number } | null;
 }
 
 export interface ContinueAdvice {
   /** The runs that the text names come first. */
   runs: ContinueFrom[];
-  /** One sentence or more for each of at most three runs. Names are a stranger's words. Empty where the node writes none. */
+  /** One sentence or more for each of at most three runs. Contains untrusted names. Empty when the node writes no run. */
   text: string;
 }
 
-/** Runs of one node that an advice names. */
+/** Largest number of runs that one advice names. */
 export const MOST_NAMED = 3;
 
-/** Puts the runs in the order in which advice names them: first those with work on the disk alone, then the latest capture. */
+/** Sorts runs in the order in which advice names them: first those with unsafe work on the disk, then by latest capture. */
 export const inNamingOrder = (runs: readonly DiskPoint[]): DiskPoint[] =>
   runs.toSorted(
     (a, b) =>
@@ -49,7 +49,7 @@ export const inNamingOrder = (runs: readonly DiskPoint[]): DiskPoint[] =>
       (a.run < b.run ? -1 : 1),
   );
 
-/** Joins what the record and the disk have of one run. `point` undefined: the record does not know the run. */
+/** Combines the record and the disk of one run. `point` undefined: the record does not know the run. */
 export function continueFrom(disk: DiskPoint, point: RestorePoint | undefined): ContinueFrom {
   const { run, safeStep, localStep, unsafe } = disk;
   const { newest = null, trashedStep = null } = point ?? {};
@@ -68,7 +68,7 @@ function recordWords({ run, newest, trashedStep }: RestorePoint): string {
   return `${run} has no safe checkpoint: on another node it starts from 0.`;
 }
 
-/** Says from where a run goes on on another node, and what only the disk of `node` has. */
+/** Says from which step a run continues on another node, and what exists only on the disk of `node`. */
 function continueWords(from: ContinueFrom, node: string): string {
   const { onDisk } = from;
   const start = recordWords(from);
@@ -76,7 +76,7 @@ function continueWords(from: ContinueFrom, node: string): string {
   return `${start} Step ${formatCount(onDisk.step)} (${formatBytes(onDisk.bytes)} not safe) is only on the disk of ${node}: start its worker again, and it uploads what it captured.`;
 }
 
-/** Advises on the runs of `node`, which are in naming order; `total` counts those that were left out too. */
+/** Returns the advice for `runs`, given in naming order; `total` also counts the runs that were left out. */
 export function adviceOf(runs: ContinueFrom[], { node, total }: { node: string; total: number }): ContinueAdvice {
   const sentences = runs.slice(0, MOST_NAMED).map((from) => continueWords(from, node));
   const more = total - sentences.length;
@@ -84,6 +84,6 @@ export function adviceOf(runs: ContinueFrom[], { node, total }: { node: string; 
   return { runs, text: sentences.join(" ") };
 }
 
-/** The advice for several nodes at once, of which some may have nothing. */
+/** Advice for several nodes at once; some of them may have no work at risk. */
 export const CONTINUE_MANY =
   "A run with a safe checkpoint can go on from it on another node; one without starts from 0 there. What was captured and not uploaded is on the disks of its node until its worker starts again.";

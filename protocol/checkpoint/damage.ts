@@ -6,11 +6,11 @@ import { filePath } from "../base/names.ts";
 import { formatCount } from "../base/units.ts";
 
 /**
- * What reading a checkpoint back can find: a file of which some bytes are not what the manifest says. The store's answer
- * decides what counts: a link that is down says nothing about a checkpoint.
+ * Damage that reading a checkpoint back can find: bytes of a file that differ from the manifest. Only the store's answer
+ * counts as damage: a broken link proves nothing about a checkpoint.
  */
 
-/** Faults that say the bytes in the store are not those that were committed. */
+/** Faults that prove that the bytes in the store are not those that were committed. */
 const DAMAGE_CODES: ReadonlySet<FaultCode> = new Set([
   "CHECKSUM_MISMATCH",
   "OBJECT_CHANGED",
@@ -21,16 +21,16 @@ const DAMAGE_CODES: ReadonlySet<FaultCode> = new Set([
 
 export const isDamage = (code: FaultCode): boolean => DAMAGE_CODES.has(code);
 
-/** Bytes `from` to `to` of a file, both included, as the file counts them. */
+/** Bytes `from` to `to` of a file, both included. */
 export const damagedRange = z.object({ path: filePath, from: byteCount, to: byteCount, fault: faultData });
 export type DamagedRange = z.infer<typeof damagedRange>;
 
-/** Most ranges that are told; `more` says how many were found beyond them. */
+/** Largest number of ranges in a report; `more` counts the further ones. */
 export const MOST_RANGES = 16;
 export const damageReport = z.object({ ranges: z.array(damagedRange).min(1).max(MOST_RANGES), more: byteCount });
 export type DamageReport = z.infer<typeof damageReport>;
 
-/** `model.safetensors, bytes 0 to 8,388,607 (and 2 more)`. */
+/** Describes a report: `model.safetensors, bytes 0 to 8,388,607 (and 2 more)`. */
 export function damageWords({ ranges, more }: DamageReport): string {
   const [first] = ranges;
   if (first === undefined) return "damaged";

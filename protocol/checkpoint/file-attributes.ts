@@ -1,27 +1,27 @@
 import * as z from "zod";
 import { filePath } from "../base/names.ts";
 
-/** What a checkpoint is besides the bytes of its files: who may read and execute them, and folders without a file in them. */
+/** Attributes of a checkpoint besides file content: the modes of its files, and folders without files. */
 
-/** Read, write and execute of owner, group and others; no bit that changes who a program runs as. */
+/** Read, write and execute bits of owner, group and others; never set-user-ID, set-group-ID or sticky. */
 const mode = z.number().int().min(0).max(0o777);
 const MOST_FILES = 50_000;
-/** More are left out: no program makes so many. */
+/** Further empty folders are left out: no program makes so many. */
 export const MOST_EMPTY_FOLDERS = 1_000;
 
 export const fileAttributes = z.object({
-  /** Of all files that `others` does not name. */
+  /** Mode of all files that `others` does not name. */
   mode,
-  /** By their place among the files of the manifest. */
+  /** Pairs of a file's index in the manifest and its mode. */
   others: z.array(z.tuple([z.number().int().min(0).max(MOST_FILES), mode])).max(MOST_FILES),
   emptyFolders: z.array(filePath).max(MOST_EMPTY_FOLDERS),
 });
 export type FileAttributes = z.infer<typeof fileAttributes>;
 
-/** What files get that nobody said a mode of. */
+/** Mode when no mode of any file is known. */
 const USUAL_MODE = 0o644;
 
-/** Returns the attributes of files in their order, `undefined` where a mode is not known; null where there is nothing to say. */
+/** Returns the attributes of files in their order, `undefined` for an unknown mode; null when there is nothing to record. */
 export function attributesOf(
   modes: readonly (number | undefined)[],
   emptyFolders: readonly string[],
@@ -37,7 +37,7 @@ export function attributesOf(
   return { mode: usual, others, emptyFolders: folders };
 }
 
-/** Returns the mode of the file at this place. */
+/** Returns a function that gives the mode of a file by its index in the manifest. */
 export const modesOf = ({ mode: usual, others }: FileAttributes): ((index: number) => number) => {
   const own = new Map(others);
   return (index) => own.get(index) ?? usual;

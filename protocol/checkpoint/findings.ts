@@ -3,8 +3,9 @@ import { damageReport } from "./damage.ts";
 import { id, runName } from "../base/names.ts";
 
 /**
- * What reading a checkpoint back found, as an immutable object in its bucket: a hub that lost its database knows again which
- * checkpoints were right and which are damaged. The later one of two counts; all right is also the end of a damage.
+ * Result of reading a checkpoint back, stored as an immutable object in its bucket. A hub that lost its database learns from
+ * it which checkpoints were verified and which are damaged. The latest finding counts; `verified` also ends an earlier
+ * damage.
  */
 export const finding = z.object({
   format: z.literal("tidemark.finding"),

@@ -1,13 +1,13 @@
 import type { ShownPlace } from "./place.ts";
 
-/** A folder of a run that holds a sequence of checkpoints: `lightning_logs/version_1/checkpoints`. */
+/** A folder of a run with a sequence of checkpoints: `lightning_logs/version_1/checkpoints`. */
 export interface FolderLine {
-  /** Below the watched folder; "" is that folder itself. */
+  /** Path below the watched folder; "" is the watched folder itself. */
   folder: string;
-  /** Of the checkpoint that was written last. */
+  /** Step of the checkpoint that was written last. */
   step: number;
   stepFrom?: ShownPlace["stepFrom"];
-  /** When that was written, epoch ms. */
+  /** Time at which that checkpoint was written, epoch ms. */
   at: number;
   checkpoints: number;
 }
@@ -19,7 +19,7 @@ export interface Placed {
   at: number;
 }
 
-/** Returns the lines of a run by the folders in which its checkpoints lie. The first one is what is trained now: it was written last. Pure. */
+/** Groups a run's checkpoints by folder, latest write first: the program trains into the first one now. Pure. */
 export function linesOf(checkpoints: readonly Placed[]): FolderLine[] {
   const lines = new Map<string, FolderLine>();
   for (const { path, step, stepFrom, at } of checkpoints) {

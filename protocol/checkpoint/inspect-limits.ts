@@ -1,8 +1,8 @@
-/** What is read of one object at most, in bytes and in requests, and how much of it is kept. */
+/** Limits on inspecting one object: bytes and requests that are read, and how much of the result is kept. */
 export const INSPECT_LIMITS = {
   readBytes: 16 * 1024 * 1024,
   reads: 512,
-  /** What is unpacked, and what names amount to that are told by their difference to the one before. */
+  /** Decompressed bytes, and the total length of names that are stored as differences to the previous name. */
   expandedBytes: 64 * 1024 * 1024,
   tensors: 100_000,
   dimensions: 64,

@@ -5,9 +5,9 @@ import { etag } from "./checkpoint.ts";
 import { filePath, id } from "../base/names.ts";
 
 /**
- * What is found inside files without running anything of theirs. Names, metadata and text are a stranger's words: they
- * come with control and direction marks made visible (`visible-text.ts`) wherever they are meant for people, and as they
- * are in `name` of a tensor, so that two files can be compared.
+ * Results of inspecting files without executing their content. Names, metadata and text are untrusted. Text for people has
+ * control and direction characters made visible (`visible-text.ts`). `name` of a tensor stays unchanged, so that two files
+ * can be compared.
  */
 
 export const FILE_FORMATS = [
@@ -34,20 +34,20 @@ export const FILE_FORMATS = [
 ] as const;
 export type FileFormat = (typeof FILE_FORMATS)[number];
 
-/** `weights` is the model; `state` what a restart needs beside it (optimizer, schedule, random numbers). */
+/** `weights`: the model. `state`: what a restart needs besides (optimizer, schedule, random number generators). */
 export type TensorRole = "weights" | "state";
 
 export interface TensorFacts {
   name: string;
-  /** As safetensors names them (F32, BF16, F8_E4M3), quantised types as GGUF does (Q4_K), `OPAQUE` when it has no name. */
+  /** Named as in safetensors (F32, BF16, F8_E4M3), quantized types as in GGUF (Q4_K), `OPAQUE` when the type has no name. */
   dtype: string;
-  /** Slowest dimension first, whatever the file's own order. */
+  /** Slowest dimension first, whatever order the file uses. */
   shape: number[];
   sizeBytes: number;
-  /** Where its bytes begin in the file; null when they lie elsewhere, in pieces, or where is not said. */
+  /** Offset of its bytes in the file; null when they lie in another file, in pieces, or at an unknown place. */
   offset: number | null;
   role: TensorRole;
-  /** Of its stored bytes, as its own file says; null where it does not. Eight lower-case hex digits. */
+  /** CRC32 of its stored bytes as the file itself records it, eight lower-case hex digits; null when absent. */
   crc32: string | null;
 }
 
@@ -58,7 +58,7 @@ export interface DtypeShare {
   sizeBytes: number;
 }
 
-/** Tensors by the parts of their names. What does not fit is summed up in a child named `…`. */
+/** Tensors grouped by the parts of their names. Children beyond the limit are summed in a child named `…`. */
 export interface TensorTree {
   name: string;
   tensors: number;
@@ -76,7 +76,7 @@ export interface CurvePoint {
   gradNorm: number | null;
 }
 
-/** What a Trainer wrote down of its training. Evenly thinned out to INSPECT_LIMITS.points; the last point always stays. */
+/** Training history that a Trainer wrote. Thinned evenly to INSPECT_LIMITS.points; the last point always stays. */
 export interface LossCurve {
   globalStep: number | null;
   maxSteps: number | null;
@@ -88,7 +88,7 @@ export interface LossCurve {
 
 export interface MetadataEntry {
   name: string;
-  /** Made visible and cut to 1,024 characters. */
+  /** Escaped for display and cut to 1,024 characters. */
   value: string;
 }
 
@@ -96,33 +96,33 @@ export interface FileInspection {
   path: string;
   format: FileFormat;
   sizeBytes: number;
-  /** So much of it was read, in so many requests. */
+  /** Bytes and requests that the inspection took. */
   readBytes: number;
   reads: number;
-  /** Elements of all tensors, and of those that are the model. */
+  /** Number of elements of all tensors, and of those with the role `weights`. */
   parameters: number;
   weights: number;
   tensorBytes: number;
   /** In the order of the file. */
   tensors: TensorFacts[];
-  /** Tensors that are counted above but left out of the list. */
+  /** Tensors that count in the totals but are left out of the list. */
   tensorsOmitted: number;
   dtypes: DtypeShare[];
   tree: TensorTree;
   metadata: MetadataEntry[];
-  /** Other files that it says belong to it. */
+  /** Other files that the file names as belonging to it. */
   names: string[];
   curve: LossCurve | null;
-  /** The beginning of a text, made visible. */
+  /** The beginning of a text file, escaped for display. */
   preview: string | null;
-  /** Who seems to have written it. */
+  /** Library that seems to have written it. */
   framework: string | null;
   warnings: string[];
-  /** Why there is no more to be said of it: it is damaged, or larger inside than is looked at. */
+  /** Reason why the result is incomplete: the file is damaged, or its content exceeds the limits. */
   fault: FaultData | null;
 }
 
-/** A file of a checkpoint in the answer for the whole; its tensors are asked for by themselves. */
+/** A file in the answer for a whole checkpoint; its tensors take a request of their own. */
 export type FileSummary = Omit<FileInspection, "tensors" | "tree" | "preview" | "tensorsOmitted"> & { tensors: number };
 
 export interface CheckpointInspection {
@@ -135,7 +135,7 @@ export interface CheckpointInspection {
   tree: TensorTree;
   curve: LossCurve | null;
   files: FileSummary[];
-  /** Not looked at, because there are more files, or more bytes would have been read, than are for one answer. */
+  /** Files not inspected, because their number or the bytes to read exceed the limits of one answer. */
   filesOmitted: number;
   warnings: string[];
 }
@@ -151,11 +151,11 @@ export interface Comparison {
   removed: TensorFacts[];
   /** Same name, other shape or dtype. */
   changed: TensorChange[];
-  /** Same name, shape and dtype; by what checksums say of their bytes. */
+  /** Tensors with the same name, shape and dtype: their checksums agree (`same`), differ, or are unknown. */
   same: number;
   differs: string[];
   unknown: number;
-  /** Rows left out of each list above, all lists together. */
+  /** Rows left out of the lists above, summed over all lists. */
   omitted: number;
   warnings: string[];
 }
@@ -166,7 +166,7 @@ export const inspectPlace = z.union([
   z.object({ profileId: id, key, etag: etag.nullable().default(null) }).strict(),
 ]);
 export type InspectPlace = z.infer<typeof inspectPlace>;
-/** As a page names it, before it was parsed. */
+/** The same as a page sends it, before parsing. */
 export type PlaceAsked = z.input<typeof inspectPlace>;
 
 export const inspectFileInput = z.object({ place: inspectPlace, tensors: byteCount.max(20_000).default(5_000) });
@@ -179,12 +179,12 @@ export interface FileChange {
   path: string;
   fromBytes: number;
   toBytes: number;
-  /** Parts of which the checksums differ; null where the parts do not line up. */
+  /** Number of parts with different checksums; null when the parts have different boundaries. */
   changedParts: number | null;
   parts: number;
 }
 
-/** The files of two checkpoints, by their sizes and the checksums of their parts. */
+/** The files of two checkpoints, compared by size and by the checksums of their parts. */
 export interface FilesCompared {
   added: { path: string; sizeBytes: number }[];
   removed: { path: string; sizeBytes: number }[];
@@ -195,5 +195,5 @@ export interface FilesCompared {
   omitted: number;
 }
 
-/** `files` is null where single files were compared. */
+/** `files` is null when single files were compared. */
 export type PlacesCompared = Comparison & { files: FilesCompared | null };

@@ -7,22 +7,22 @@ import { filesOfRank } from "./rank-files.ts";
 import { visibleText } from "../base/visible-text.ts";
 
 /**
- * Joins the pieces of one step into one checkpoint. Its manifest names the objects of all pieces where they lie: no byte is
+ * Joins the pieces of one step into one checkpoint. Its manifest refers to the objects of all pieces in place: no byte is
  * moved. Pure.
  */
 
 export type PieceManifest = Manifest & { piece: NonNullable<Manifest["piece"]> };
 export const isPiece = (manifest: Manifest): manifest is PieceManifest => manifest.piece !== undefined;
 
-/** Files of PyTorch DCP that mean nothing without their `.metadata`. */
+/** Data files of PyTorch DCP, which cannot be read without their `.metadata`. */
 const DCP_DATA = /(?:^|\/)__\d+_\d+\.distcp$/;
 
 export interface PiecesOfStep {
-  /** The newest of each node. */
+  /** The newest piece of each node. */
   pieces: readonly PieceManifest[];
-  /** Nodes that have written a later step since: where they have no piece, they wrote nothing. */
+  /** Nodes that have already written a later step: if they have no piece of this step, they wrote none. */
   pastRanks: ReadonlySet<number>;
-  /** Names of nodes by their numbers, as far as they are known. */
+  /** Names of nodes by rank, as far as known. */
   nodeNames: ReadonlyMap<number, string>;
 }
 
@@ -51,13 +51,13 @@ function missingWords(ranks: readonly number[], names: ReadonlyMap<number, strin
   return `the pieces of nodes ${words.join(", ")}${more} are missing`;
 }
 
-/** A piece that may not be whole itself. */
+/** Returns the doubt of a piece that may itself be incomplete. */
 function whyDoubtful(pieces: readonly PieceManifest[]): string | null {
   const found = pieces.find(({ piece, doubt }) => doubt !== doubtOfPiece(piece));
   return found === undefined ? null : `of the piece of node ${found.piece.rank}: ${found.doubt ?? ""}`;
 }
 
-/** What one manifest cannot say of several pieces. */
+/** Returns why pieces cannot share one manifest: encryption with different keys, or different buckets. */
 function whyUnlike([first, ...others]: readonly PieceManifest[]): string | null {
   if (first === undefined) return null;
   if ([first, ...others].some(({ transform }) => transform.kind === "sealed"))
@@ -66,14 +66,14 @@ function whyUnlike([first, ...others]: readonly PieceManifest[]): string | null 
   return others.some((other) => JSON.stringify(other.homes) !== homes) ? "its pieces lie in several buckets" : null;
 }
 
-/** Data of PyTorch DCP without its metadata. */
+/** Finds data of PyTorch DCP without its metadata. */
 function whyUnread(pieces: readonly PieceManifest[]): string | null {
   const data = pieces.flatMap(({ files }) => files).find(({ path }) => DCP_DATA.test(path));
   if (data === undefined || pieces.some(({ piece }) => piece.needs !== undefined)) return null;
   return `.metadata is missing in all pieces, and ${visibleText(data.path)} cannot be read without it`;
 }
 
-/** The files that the metadata names are there, and as long as it says. */
+/** Returns the first file that the metadata names and that is missing or too short. */
 function whyUnmet(pieces: readonly PieceManifest[]): string | null {
   const sizes = new Map<string, number>();
   for (const { files } of pieces)
@@ -98,7 +98,10 @@ interface Union {
   pieces: JoinedPiece[];
 }
 
-/** Of files of one name the one of the lowest node counts; another content stays with its node. */
+/**
+ * Merges the files of all pieces. For a name that several nodes use, the file of the lowest rank counts; different content
+ * of another node stays in that node's `own`.
+ */
 function unite(pieces: readonly PieceManifest[]): Union {
   const at = new Map<string, ManifestFile>();
   const union: Union = { files: [], modes: [], emptyFolders: new Set(), pieces: [] };
@@ -120,14 +123,14 @@ function unite(pieces: readonly PieceManifest[]): Union {
   return union;
 }
 
-/** Returns a path and all folders that it lies in. */
+/** Returns a path and all folders above it. */
 function withFoldersAbove(path: string): string[] {
   const found = [path];
   for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) found.push(path.slice(0, end));
   return found;
 }
 
-/** Returns the manifest of the whole; null where files of several nodes cannot lie in one folder. */
+/** Returns the manifest of the whole checkpoint; null when files of several nodes cannot coexist in one folder. */
 export function joinPieces(
   pieces: readonly PieceManifest[],
   about: { id: string; attempt: AttemptId },
@@ -158,9 +161,9 @@ export function joinPieces(
 }
 
 /**
- * Returns the manifest as one node is to have it: its own files where nodes differ, and of layouts that name ranks neither the
- * others' states. Where names do not tell who reads what (PyTorch DCP), a node gets all pieces. `member` null: all, by the
- * lowest node.
+ * Returns the manifest that one node restores. It has the node's own version of files that differ between nodes. In layouts
+ * that name ranks it leaves out the state of other ranks. Where names do not tell which rank reads a file (PyTorch DCP), a
+ * node gets all pieces. `member` null: all files, in the version of the lowest rank.
  */
 export function forNode(whole: Manifest, member: { rank: number; of: number } | null): Manifest {
   const { joined } = whole;
@@ -183,14 +186,14 @@ export function forNode(whole: Manifest, member: { rank: number; of: number } | 
 
 const NO_RANK = 1_000_000_000;
 
-/** Paths that a node reads: its own piece, and of the others what names no rank. */
+/** Returns the paths that a node reads: its own piece, and those files of other nodes whose names contain no rank. */
 function needed({ files }: Manifest, mine: JoinedPiece | undefined): ReadonlySet<string> {
   const own = new Set<string>((mine?.own ?? []).map(({ path }) => path));
   const isMine = ({ path, extents }: ManifestFile) =>
     own.has(path) || (mine !== undefined && extents.some(({ key }) => key.includes(`/${mine.attempt}/`)));
   const paths = files.map(({ path }) => path as string);
   try {
-    // No rank has so high a number: what is left names none.
+    // No rank is so high, so only files without a rank remain.
     const shared = new Set(filesOfRank(paths, { rank: NO_RANK, of: NO_RANK + 1 }));
     return new Set(files.filter((file) => isMine(file) || shared.has(file.path)).map(({ path }) => path));
   } catch {

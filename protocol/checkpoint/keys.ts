@@ -2,28 +2,27 @@ import { Fault } from "../faults/fault.ts";
 import { attemptId, filePath, id, runName, type AttemptId, type FilePath, type RunName } from "../base/names.ts";
 
 /**
- * Where things live in the bucket. Data keys carry run, writer epoch and attempt and are never used twice, so a late
- * write of an old node can only waste space. Manifests and epoch claims live beside, under prefixes no node is ever
- * signed for.
+ * Layout of the bucket. Data keys contain run, writer epoch and attempt and are never reused, so a late write of a replaced
+ * node can only waste space. Manifests and epoch claims lie under separate prefixes that are never signed for a node.
  *
  *   {prefix}runs/{run}/e000003/{attempt}/{path}                      data, written by the node of epoch 3
  *   {prefix}manifests/{run}/e000003/s000000004500-{checkpointId}-{attempt}.json   written by the hub, last
- *   {prefix}epochs/{run}/e000003.json                                 the claim, written by the hub, if-none-match
- *   {prefix}keeping/{run}/{checkpointId}/{recordId}-{kind}.json       what is said about keeping it, by the hub, never changed
- *   {prefix}_tidemark/findings/{run}/{checkpointId}/{id}.json         what reading it back found, by the hub, never changed
- *   {prefix}_tidemark/probe/{nodeId}/{probeId}                        what a node moves to measure its link, deleted after
- *   {prefix}tidemark-check/{id}/...                                   what a test of the bucket writes, deleted after
- *   {prefix}_tidemark/bench/{benchId}/...                             what engines move to be compared, deleted after
+ *   {prefix}epochs/{run}/e000003.json                                 claim of an epoch, written by the hub, if-none-match
+ *   {prefix}keeping/{run}/{checkpointId}/{recordId}-{kind}.json       retention records, written by the hub, immutable
+ *   {prefix}_tidemark/findings/{run}/{checkpointId}/{id}.json         results of verification, written by the hub, immutable
+ *   {prefix}_tidemark/probe/{nodeId}/{probeId}                        data of a link measurement, deleted afterwards
+ *   {prefix}tidemark-check/{id}/...                                   data of a test of the bucket, deleted afterwards
+ *   {prefix}_tidemark/bench/{benchId}/...                             data of an engine benchmark, deleted afterwards
  */
 
-/** What Tidemark keeps under a profile's prefix, a folder for each; nobody else writes there. */
+/** Folders under a profile's prefix that belong to Tidemark; nothing else writes there. */
 export const OWN_FOLDERS = {
   data: "runs/",
   manifests: "manifests/",
   claims: "epochs/",
   keeping: "keeping/",
   own: "_tidemark/",
-  /** Of tests of a bucket, which remove it. */
+  /** Data of tests of a bucket; each test removes its own. */
   checks: "tidemark-check/",
 } as const;
 export type OwnFolder = (typeof OWN_FOLDERS)[keyof typeof OWN_FOLDERS];
@@ -37,13 +36,13 @@ export interface DataKey {
 
 const epochSegment = (epoch: number): string => `e${String(epoch).padStart(6, "0")}`;
 
-/** Prefix of everything one attempt writes; ends with `/`. */
+/** Returns the prefix of everything that one attempt writes; ends with `/`. */
 export const attemptPrefix = (prefix: string, at: Omit<DataKey, "path">): string =>
   `${prefix}${OWN_FOLDERS.data}${at.run}/${epochSegment(at.epoch)}/${at.attempt}/`;
 
 export const dataKey = (prefix: string, at: DataKey): string => attemptPrefix(prefix, at) + at.path;
 
-/** One key per attempt: a manifest whose commit was never recorded cannot stand in the way of the next attempt's. */
+/** Returns the manifest's key. It contains the attempt, so an unrecorded manifest never blocks the next attempt. */
 export const manifestKey = (
   prefix: string,
   at: { run: RunName; epoch: number; step: number; checkpointId: string; attempt: AttemptId },
@@ -53,20 +52,20 @@ export const manifestKey = (
 export const epochClaimKey = (prefix: string, at: { run: RunName; epoch: number }): string =>
   `${prefix}${OWN_FOLDERS.claims}${at.run}/${epochSegment(at.epoch)}.json`;
 
-/** The folder of what is said about keeping a checkpoint; ends with `/`. */
+/** Returns the folder of a checkpoint's retention records; ends with `/`. */
 export const keepFolder = (prefix: string, at: { run: RunName; checkpointId: string }): string =>
   `${prefix}${OWN_FOLDERS.keeping}${at.run}/${at.checkpointId}/`;
 
-/** One key per word: none is ever written twice. */
+/** Returns the key of one retention record; each key is written once. */
 export const keepRecordKey = (
   prefix: string,
   at: { run: RunName; checkpointId: string; id: string; kind: string },
 ): string => `${keepFolder(prefix, at)}${at.id}-${at.kind}.json`;
 
-/** Where what was found of checkpoints lies. */
+/** Folder of all verification findings. */
 export const FINDINGS = `${OWN_FOLDERS.own}findings`;
 
-/** The folder of what reading a checkpoint back found; ends with `/`. */
+/** Returns the folder of a checkpoint's verification findings; ends with `/`. */
 export const findingFolder = (prefix: string, at: { run: RunName; checkpointId: string }): string =>
   `${prefix}${FINDINGS}/${at.run}/${at.checkpointId}/`;
 
@@ -74,7 +73,7 @@ export const findingKey = (prefix: string, at: { run: RunName; checkpointId: str
   `${findingFolder(prefix, at)}${at.id}.json`;
 
 /**
- * The parts of a data key, each checked again.
+ * Splits a data key into its parts and validates each.
  * @throws Fault NOT_THIS_NODES when the key is not a data key under this prefix.
  */
 export function parseDataKey(prefix: string, key: string): DataKey {
@@ -90,21 +89,21 @@ export function parseDataKey(prefix: string, key: string): DataKey {
   return { run: run.data, epoch: Number(match[2]), attempt: attempt.data, path: path.data };
 }
 
-/** All probes of a profile lie below this. */
+/** Folder of all probes of a profile. */
 export const PROBES = `${OWN_FOLDERS.own}probe/`;
 
-/** What is moved to measure a link; `nodeId` null where there is no hub. Used once. */
+/** Returns the key of the data that measures a link; `nodeId` null without a hub. Used once. */
 export const probeKey = (prefix: string, at: { nodeId: string | null; probeId: string }): string =>
   `${prefix}${PROBES}${at.nodeId === null ? "" : `${at.nodeId}/`}${at.probeId}`;
 
-/** The folder of all that one comparison of engines moves; ends with `/`. */
+/** Returns the folder of everything that one benchmark moves; ends with `/`. */
 export const benchFolder = (prefix: string, benchId: string): string => `${prefix}${OWN_FOLDERS.own}bench/${benchId}/`;
 
-/** Whether it is the folder of one comparison of engines, under whatever prefix. */
+/** Returns whether a path is the folder of one benchmark, under any prefix. */
 export const isBenchFolder = (folder: string): boolean =>
   /^([A-Za-z0-9!_.'()-]+\/)*_tidemark\/bench\/[A-Za-z0-9-]{1,64}\/$/.test(folder);
 
-/** The node that a probe key belongs to; null when it is no probe key of a node under this prefix. */
+/** Returns the node and the probe of a probe key; null when it is no probe key of a node under this prefix. */
 export function parseProbeKey(prefix: string, key: string): { nodeId: string; probeId: string } | null {
   if (!key.startsWith(`${prefix}${PROBES}`)) return null;
   const [nodeId, probeId, ...more] = key.slice(prefix.length + PROBES.length).split("/");
@@ -113,11 +112,11 @@ export function parseProbeKey(prefix: string, key: string): { nodeId: string; pr
   return { nodeId: parsed.nodeId.data, probeId: parsed.probeId.data };
 }
 
-/** Whether a key lies where Tidemark keeps its own things under one of these prefixes. */
+/** Returns whether a key lies in one of Tidemark's own folders under one of these prefixes. */
 export const liesInOwnFolder = (prefixes: readonly string[], key: string): boolean =>
   ownFolderOf(prefixes, key) !== null;
 
-/** The folder of Tidemark's that a key lies in, and the prefix under which it does; null when it is in none. */
+/** Returns Tidemark's folder that contains a key, and the prefix it is under; null when there is none. */
 export function ownFolderOf(prefixes: readonly string[], key: string): { prefix: string; folder: OwnFolder } | null {
   for (const prefix of prefixes) {
     const folder = Object.values(OWN_FOLDERS).find((one) => key.startsWith(prefix + one));

@@ -1,27 +1,27 @@
-/** How a run came to be what it is: who wrote which steps, and from where each writer went on. */
+/** Lineage of a run: which node wrote which steps, and from where each writer continued. */
 
 export interface LineageEpoch {
-  /** 0: what other tools left, before every writer. */
+  /** 0: checkpoints of other tools, which precede every writer. */
   epoch: number;
   nodeId: string | null;
   nodeName: string;
   claimedAt: number | null;
-  /** When the next writer took over; null for the present one. */
+  /** Time at which the next writer took over; null for the present one. */
   endedAt: number | null;
   /** Null: the run started fresh. */
   parent: { epoch: number; step: number } | null;
-  /** Of complete checkpoints; null without any. */
+  /** Steps of complete checkpoints; null without any. */
   firstStep: number | null;
   lastStep: number | null;
   complete: number;
   sizeBytes: number;
-  /** Captured, and never became complete before the next writer took over. */
+  /** Checkpoints that were captured but not complete when the next writer took over. */
   unfinished: number;
-  /** What its beginning cost: work of the epoch before that had to be done again. */
+  /** Work of the previous epoch that had to be repeated when this one began. */
   lost: { steps: number; ms: number } | null;
 }
 
-/** An upload that was refused because another node writes the run now. */
+/** An upload that was refused because another node now writes the run. */
 export interface Refusal {
   at: number;
   nodeId: string;

@@ -1,9 +1,9 @@
 import { Fault } from "../faults/fault.ts";
 
 /**
- * Which files of a checkpoint one rank loads, by names that say whose they are: DeepSpeed's ZeRO partitions, random states
- * of the Hugging Face Trainer, and shards called after a rank. What names no rank all of them load. Where names do not tell
- * (PyTorch DCP keeps what ranks share in the file of one of them), nothing is guessed.
+ * Selects the files that one rank loads, by names that contain a rank. Examples are DeepSpeed's ZeRO partitions, random
+ * states of the Hugging Face Trainer, and shards named after a rank. All ranks load the files without a rank. Where names do
+ * not tell (PyTorch DCP stores shared data in the file of one rank), it refuses instead of guessing.
  */
 
 const OWNED: readonly RegExp[] = [
@@ -21,7 +21,7 @@ const ownerOf = (path: string): number | null => {
   return null;
 };
 
-/** @throws Fault BAD_INPUT where the names do not tell, and when there are shards of more ranks than `of` */
+/** Returns the files for one rank. @throws Fault BAD_INPUT when names do not tell, or shards of more ranks than `of` exist */
 export function filesOfRank<P extends string>(paths: readonly P[], { rank, of }: { rank: number; of: number }): P[] {
   const unclear = paths.find((path) => SHARED_BETWEEN.some((pattern) => pattern.test(path)));
   if (unclear !== undefined) {

@@ -1,27 +1,27 @@
 import * as z from "zod";
 import { runName, step } from "../base/names.ts";
 
-/** What checkpoints say of the training, over the steps of a run. */
+/** Metrics of the training that checkpoints carry, over the steps of a run. */
 
-/** Metrics that are told at a time, and lines (epochs) of each. */
+/** Largest number of metrics in an answer, and of lines (epochs) for each. */
 export const MOST_METRICS_ASKED = 4;
 export const MOST_METRIC_LINES = 12;
-/** Points of a line. */
+/** Largest number of points in a line. */
 export const MOST_METRIC_POINTS = 1_000;
 
 export const runMetricsInput = z.object({
   run: runName,
-  /** Empty: the first ones that the newest checkpoints carry, a loss before others. */
+  /** Empty: the first metrics of the newest checkpoints, losses first. */
   names: z.array(z.string().max(200)).max(MOST_METRICS_ASKED).default([]),
-  /** Only of these steps, both ends among them. */
+  /** Limits the answer to these steps, both ends included. */
   steps: z.object({ from: step, to: step }).nullable().default(null),
-  /** Most points of a metric in an epoch. Of more, so many are told that lie evenly over the steps, the first and the last among them. */
+  /** Largest number of points per metric and epoch. Longer lines are thinned evenly over the steps; first and last point stay. */
   points: z.number().int().min(10).max(MOST_METRIC_POINTS).default(300),
 });
 
 export interface MetricLine {
   epoch: number;
-  /** Ascending; `values` and `ids` of the checkpoints go with them. */
+  /** Ascending; `values` and `ids` (of the checkpoints) have the same order. */
   steps: number[];
   values: number[];
   ids: string[];
@@ -29,12 +29,12 @@ export interface MetricLine {
 
 export interface RunMetric {
   name: string;
-  /** The newest epoch first. */
+  /** Newest epoch first. */
   lines: MetricLine[];
 }
 
 export interface RunMetrics {
-  /** Names that the checkpoints that were looked at carry, a loss first. */
+  /** Names of metrics in the checkpoints that were read, losses first. */
   names: string[];
   metrics: RunMetric[];
 }

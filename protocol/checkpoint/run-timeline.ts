@@ -1,35 +1,35 @@
-/** All that a run wrote, epoch by epoch, small enough to come at once: some five bytes for a step. */
+/** All steps of a run, epoch by epoch, in a compact form of about five bytes a step, so that they fit in one answer. */
 
 export interface TimelineLane {
   epoch: number;
-  /** Who wrote it; empty for what another tool wrote. */
+  /** Name of the node that wrote the epoch; empty for checkpoints of another tool. */
   nodeName: string;
-  /** Where it went on from, or null when it began anew. */
+  /** Checkpoint from which the epoch continued; null when it started fresh. */
   parent: { epoch: number; step: number } | null;
-  /** The first step, and from each to the next. */
+  /** The first step, followed by the difference from each step to the next. */
   steps: number[];
   /** One letter for each step: `c` complete, `u` uploading, `t` torn. */
   states: string;
-  /** What its interruption cost, as the ledger has it; null where nothing was lost. */
+  /** Cost of the interruption before the epoch, from the record of lost work; null when nothing was lost. */
   lost: { steps: number; ms: number } | null;
 }
 
 export interface RunTimeline {
   /** Oldest epoch first. */
   lanes: TimelineLane[];
-  /** Older checkpoints that are not in it. */
+  /** Number of older checkpoints that are left out. */
   omitted: number;
 }
 
-/** The most checkpoints it has, the newest ones. */
+/** Largest number of checkpoints in a timeline; the newest ones are kept. */
 export const MOST_IN_TIMELINE = 20_000;
 
-/** Steps in full, ascending. */
+/** Decodes the differences into ascending steps. */
 export function stepsOf({ steps }: Pick<TimelineLane, "steps">): number[] {
   let at = 0;
   return steps.map((distance) => (at += distance));
 }
 
-/** Ascending steps as they are sent. */
+/** Encodes ascending steps as differences. */
 export const distancesOf = (steps: readonly number[]): number[] =>
   steps.map((step, index) => step - (steps[index - 1] ?? 0));

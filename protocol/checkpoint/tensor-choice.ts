@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { compileTensorPattern } from "./tensor-pattern.ts";
 
-/** Most patterns of one restore, and characters of one. */
+/** Largest number of patterns in one restore, and of characters in one pattern. */
 const MOST_PATTERNS = 64;
 const MOST_CHARACTERS = 512;
 
@@ -15,5 +15,5 @@ const tensorPattern = z
       context.addIssue({ code: "custom", message: `the pattern was refused: ${compiled.reason}` });
   });
 
-/** Patterns of which each has to fit something. */
+/** Patterns for tensors; each must match at least one. */
 export const tensorPatterns = z.array(tensorPattern).min(1).max(MOST_PATTERNS, `at most ${MOST_PATTERNS} patterns`);

@@ -1,26 +1,26 @@
 /**
- * Which tensors are meant, by their names: `*` is any characters (dots too), `?` one of them, `[a-z]` one of these, `{a,b}`
- * one of those; a backslash takes a sign as it is. A pattern that ends with a dot means all below: `model.embed_tokens.`.
- * Names and patterns come from strangers, so a pattern is walked and never made a regular expression: it costs its length
- * times that of the name, whatever both are.
+ * Selects tensors by name: `*` matches any characters (dots too), `?` one character, `[a-z]` one of a set, `{a,b}` one of
+ * the alternatives; a backslash escapes. A pattern that ends with a dot matches everything below it: `model.embed_tokens.`.
+ * Names and patterns are untrusted, so a pattern never becomes a regular expression. Matching takes time in proportion to
+ * pattern length times name length at most.
  */
 export interface TensorPattern {
-  /** False once `effort` is used up: then the answer means nothing. */
+  /** Returns false once `effort` is used up; the result is then meaningless. */
   matches(name: string, effort?: Effort): boolean;
 }
 
-/** Steps that may still be walked, of all patterns and names together: strangers write both. */
+/** Remaining steps of matching, shared by all patterns and names, because both are untrusted. */
 export interface Effort {
   left: number;
 }
 
-/** What braces may stand for. */
+/** Largest number of patterns that braces may expand to. */
 const MOST_ALTERNATIVES = 256;
 
-/** A test of one sign; null: any number of any signs. */
+/** A test of one character; null is `*`. */
 type Step = ((sign: string) => boolean) | null;
 
-/** The pattern, or why it cannot be read. */
+/** Returns the compiled pattern, or why it is invalid. */
 export function compileTensorPattern(text: string): TensorPattern | { reason: string } {
   if (text === "") return { reason: "the pattern is empty" };
   const alternatives = expand(text.endsWith(".") ? `${text}*` : text);
@@ -39,7 +39,7 @@ export function compileTensorPattern(text: string): TensorPattern | { reason: st
   };
 }
 
-/** What braces stand for, as texts without braces that mean something. */
+/** Expands braces into all alternatives. */
 function expand(text: string): string[] | { reason: string } {
   let done: string[] = [""];
   const add = (ends: readonly string[]) => {
@@ -71,7 +71,7 @@ function expand(text: string): string[] | { reason: string } {
   return done;
 }
 
-/** The options of the braces that open at `open`, and where they close. */
+/** Returns the options of the brace group that opens at `open`, and its closing index; null when it is never closed. */
 function groupAt(text: string, open: number): { options: string[]; end: number } | null {
   const options: string[] = [];
   let from = open + 1;
@@ -123,7 +123,7 @@ function classOf(signs: readonly string[]): (sign: string) => boolean {
   return (sign) => ranges.some(([first, last]) => first <= sign && sign <= last) !== isNot;
 }
 
-/** Goes back to the last `*` only: what an earlier one could take, the last one can take as well. */
+/** Matches with backtracking to the last `*` only: any text that an earlier `*` could take, the last one can take too. */
 function walk(steps: readonly Step[], signs: readonly string[], effort: Effort): boolean {
   let [at, step] = [0, 0];
   let star: { step: number; at: number } | null = null;

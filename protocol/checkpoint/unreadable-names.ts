@@ -3,7 +3,7 @@ import { visibleText } from "../base/visible-text.ts";
 
 const MOST_NAMED = 3;
 
-/** Returns how many names of a listing are not valid UTF-8, which no request can ask for, with the first of them. */
+/** Describes names of a listing that are not valid UTF-8, which no request can ask for: their number and the first of them. */
 export function unreadableWords(first: readonly string[], count: number = first.length): string {
   const names = first.slice(0, MOST_NAMED);
   const more = count > names.length ? ` and ${formatCount(count - names.length)} more` : "";

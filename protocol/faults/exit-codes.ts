@@ -1,4 +1,4 @@
-/** What a command ends with. Every fault has one of these; `tidemark help --markdown` lists them. */
+/** Exit codes of the commands. Every fault has one of them; `tidemark help --markdown` lists them. */
 export const EXIT_CODES = [
   { code: 0, says: "Done, all of it." },
   { code: 1, says: "It failed for another reason; the sentence says which." },

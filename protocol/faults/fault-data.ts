@@ -4,7 +4,7 @@ import { FAULTS, type FaultCode } from "./fault-table.ts";
 
 const isCode = (code: string): code is FaultCode => Object.hasOwn(FAULTS, code);
 
-/** Reads a Fault that comes from elsewhere. Apart from `fault.ts`, so that pages which only show faults carry no parser. */
+/** Parses a Fault from another process. Separate from `fault.ts`, so that pages which only show faults load no parser. */
 export const faultData: z.ZodType<FaultData> = z.object({
   code: z.string().max(64).refine(isCode, "not a code of this version"),
   op: z.string().max(64).optional(),

@@ -1,15 +1,15 @@
-/** What is said of every fault: one row of the table in fault-table.ts. */
+/** Shape of a row in the fault table; see fault-table.ts. */
 
-/** `now`: try again at once (nothing is wrong with the link); `backoff`: wait first; `never`: a person or a new plan is needed. */
+/** `now`: retry at once (the link is fine). `backoff`: wait first. `never`: a person or a new plan is needed. */
 export type Retry = "now" | "backoff" | "never";
 
 export interface FaultRow {
   readonly retry: Retry;
   readonly http: number;
   readonly exit: number;
-  /** What happened, in plain words. The subject (a key, path, address) is put in front by `sentenceOf`. */
+  /** Plain description of the failure. `sentenceOf` puts the subject (a key, path, address) in front. */
   readonly says: string;
-  /** What to do next, or what Tidemark does by itself. */
+  /** The next action for the reader, or what Tidemark does by itself. */
   readonly next: string;
 }
 

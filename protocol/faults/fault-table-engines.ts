@@ -1,6 +1,6 @@
 import { row, type FaultRow } from "./fault-row.ts";
 
-/** The rows of fault-table.ts about the engines that a benchmark compares. */
+/** Faults of the engines that a benchmark compares; part of fault-table.ts. */
 export const ENGINE_FAULTS = {
   ENGINE_MISSING: row("never", 404, {
     exit: 3,

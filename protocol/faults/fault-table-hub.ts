@@ -1,6 +1,6 @@
 import { row, type FaultRow } from "./fault-row.ts";
 
-/** The rows of fault-table.ts that only a hub has: people and who they are, its keys, its record, its way out. */
+/** Faults that only a hub has: accounts, sign-in, keys, its record, outgoing messages. Part of fault-table.ts. */
 export const HUB_FAULTS = {
   SIGN_IN_FAILED: row("never", 401, {
     exit: 4,

@@ -2,10 +2,7 @@ import { row, type FaultRow } from "./fault-row.ts";
 import { ENGINE_FAULTS } from "./fault-table-engines.ts";
 import { HUB_FAULTS } from "./fault-table-hub.ts";
 
-/**
- * The one table of everything that can go wrong: how it is retried, which HTTP status and exit code it becomes, and the
- * sentence a person reads.
- */
+/** Table of all failures: how each is retried, its HTTP status and exit code, and the sentence that a person reads. */
 
 /** Exit codes: see exit-codes.ts. */
 export const FAULTS = {
@@ -20,7 +17,7 @@ export const FAULTS = {
     says: "The link is not followed.",
     next: "Put the files into the watched folder, or start the worker with --follow-links if you trust its program.",
   }),
-  // The worker's state folder.
+  // The state folder of the worker.
   FOLDER_NOT_OWN: row("never", 403, {
     exit: 4,
     says: "The folder belongs to another user, or others can write to it.",
@@ -240,7 +237,7 @@ export const FAULTS = {
     says: "No worker answers there.",
     next: "Start one (tidemark agent, or tidemark run), or name its state folder with --state.",
   }),
-  // 503: a worker that does not know the code takes it for a hub that is away for a while, and waits.
+  // Status 503: an older worker that does not know this code treats it as an absent hub, and waits.
   RUN_IN_USE: row("backoff", 503, {
     exit: 4,
     says: "Another node writes this run and was heard a moment ago.",

@@ -3,14 +3,14 @@ import { FAULTS, type FaultCode } from "./fault-table.ts";
 import { visibleLines, visibleText } from "../base/visible-text.ts";
 
 /**
- * Every error that crosses a border in Tidemark is a Fault: a value with a code from the one table in fault-table.ts, which
- * says how to retry it, which HTTP status and exit code it becomes, and the sentence a person reads. Nothing anywhere
- * decides by matching message text.
+ * Every error that crosses a boundary between processes or modules is a Fault: a value with a code from fault-table.ts. The
+ * code determines the retry, the HTTP status, the exit code and the sentence that a person reads. No code matches on message
+ * text.
  */
 
 /**
- * A Fault on the wire and in the database; `fault-data.ts` parses it. `detail` and `subject` are text from strangers:
- * show them, never interpret them.
+ * A Fault on the wire and in the database; `fault-data.ts` parses it. `detail` and `subject` are untrusted text: show them,
+ * never interpret them.
  */
 export interface FaultData {
   code: FaultCode;
@@ -22,14 +22,14 @@ export interface FaultData {
 }
 
 export interface FaultContext {
-  /** The operation in words of the field: `UploadPart`, `enrol`, `restore`. */
+  /** Name of the operation: `UploadPart`, `enrol`, `restore`. */
   op?: string;
-  /** What it was about: a key, a path, an address. Never a secret or a signed URL. */
+  /** The object concerned: a key, a path, an address. Never a secret or a signed URL. */
   subject?: string;
-  /** One more fact that helps: a number, a limit, the store's own code. */
+  /** One more helpful fact: a number, a limit, the store's own code. */
   detail?: string;
   status?: number;
-  /** The store's own error code. Not sent along: `detail` begins with it. */
+  /** The store's own error code. Not part of the data that is sent, because `detail` begins with it. */
   storeCode?: string;
   requestId?: string;
   retryAfterMs?: number;
@@ -65,8 +65,8 @@ export class Fault extends Error {
 }
 
 /**
- * Returns what happened, why, and what to do: the one sentence shown on a terminal and in the UI. Names of objects, paths and
- * answers of stores are in it, which strangers choose, so that what a terminal would obey is written as an escape.
+ * Returns what happened, why, and what to do: the text shown on a terminal and in the UI. It contains untrusted names of
+ * objects, paths and answers of stores, so control characters are escaped.
  */
 export function sentenceOf(data: FaultData): string {
   const { says, next } = FAULTS[data.code];
@@ -75,7 +75,7 @@ export function sentenceOf(data: FaultData): string {
   return `${subject}${says.replace(/\.$/, "")}${detail}. ${next}`;
 }
 
-/** The fault that `toData` told elsewhere. `op` names what was asked for where the data does not. */
+/** Restores a Fault from the data that `toData` gave. `op` is used when the data has none. */
 export function faultFrom({ code, ...told }: FaultData, op?: string): Fault {
   const known = Object.entries({ op, ...told }).filter(([, value]) => value !== undefined);
   return new Fault(code, Object.fromEntries(known));
@@ -83,7 +83,7 @@ export function faultFrom({ code, ...told }: FaultData, op?: string): Fault {
 
 export const isFault = (error: unknown): error is Fault => error instanceof Fault;
 
-/** Any thrown value as a Fault. What is not one already becomes INTERNAL with the original as cause. */
+/** Converts any thrown value to a Fault: values that are not Faults become INTERNAL with the original as cause. */
 export function toFault(error: unknown, context: FaultContext = {}): Fault {
   if (isFault(error)) return error;
   const detail = error instanceof Error ? error.message : String(error);

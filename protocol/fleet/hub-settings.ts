@@ -1,16 +1,16 @@
-/** One setting of the hub as an admin sees it: what it is, what it would be, and where its value comes from. */
+/** One setting of the hub as an admin sees it: name, description, default, and source of the value. */
 export interface HubSettingView {
   group: string;
-  /** Of the environment: `TIDEMARK_PORT`. */
+  /** Environment variable: `TIDEMARK_PORT`. */
   name: string;
   about: string;
-  /** What holds where nothing is set, in words. */
+  /** Describes the default. */
   usual: string;
-  /** What was set, as it was written; null where nothing was, and of everything secret. */
+  /** The value as it was set; null when nothing was set, and always for secrets. */
   value: string | null;
   /**
-   * `default`: nothing was set. `environment`: the variable of that name. `file`: the one with `_FILE` behind it names a
-   * file. `keeper`: only the process that holds the master key knows.
+   * `default`: nothing was set. `environment`: the variable of that name. `file`: a file named by the variable with the
+   * suffix `_FILE`. `keeper`: known only to the process that holds the master key.
    */
   source: "default" | "environment" | "file" | "keeper";
 }

@@ -2,8 +2,9 @@ import { addRisks } from "../wire/risk.ts";
 import type { NodeChange, NodeRow } from "../wire/views.ts";
 
 /**
- * A node's row in the parts that change by themselves. What would be lost grows with every moment of training, and nothing
- * else does of a run that only trains: it stands apart from the runs, so that they are told when they change.
+ * A node's row split into parts that change independently. The training time at risk (`losses`) grows every moment, while
+ * nothing else changes in a run that only trains. It is therefore kept apart from `runs`, which are sent only when they
+ * change.
  */
 export type NodeParts = Required<NodeChange>;
 
@@ -15,7 +16,7 @@ export function partsOf({ risk: _sum, ...row }: NodeRow): NodeParts {
   };
 }
 
-/** The row after a change of some of its parts. */
+/** Returns the row with some of its parts replaced. */
 export function changeNode(row: NodeRow, { losses, ...rest }: NodeChange): NodeRow {
   if (losses === undefined && rest.runs === undefined) return { ...row, ...rest };
   const lossesNow = losses ?? row.runs.map((run) => run.risk.lossMs);

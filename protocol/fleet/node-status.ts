@@ -5,19 +5,19 @@ import type { NodeState } from "../wire/views.ts";
 import type { TransferState } from "../wire/transfer.ts";
 
 /**
- * The one derivation of what a node, its runs and its transfers are. The hub derives the state of a node once a second and
- * whenever it hears of it; pages, counts, alerts, metrics and the API read that state and this table, and derive nothing.
+ * The only derivation of the states of nodes, runs and transfers. The hub derives a node's state once a second and after
+ * each report. Pages, counts, alerts, metrics and the API read that state and this table, and derive nothing themselves.
  */
 
-/** Whether a node reports in time. */
+/** Whether a node's reports arrive in time. */
 export type Presence = "heard" | "unconfirmed" | "silent";
 
 export const NODE_STATES: readonly NodeState[] = ["online", "unconfirmed", "silent", "offline", "revoked"];
 
 interface NodeTraits {
-  /** Its figures are the present: rates, transfers, CPU. */
+  /** Whether its figures are current: rates, transfers, CPU. */
   isHeard: boolean;
-  /** The hub counts on it: it is given work, and others wait for it. */
+  /** Whether the hub relies on it: assigns work to it and waits for it. */
   isExpected: boolean;
 }
 
@@ -34,15 +34,15 @@ export const isExpected = (state: NodeState): boolean => NODE_TRAITS[state].isEx
 
 export interface Words {
   presence: Presence;
-  /** Its last word; null before the first. Epoch ms, as the others. */
+  /** Time of its last report, null before the first. All times are epoch ms. */
   lastSeenAt: number | null;
-  /** Silence counts from here: its last word, or the start of a hub that was away itself. */
+  /** Start of its silence: its last report, or the start of the hub if the hub was away itself. */
   quietSince: number;
-  /** The cadence that the hub asked for. */
+  /** Reporting interval that the hub asked for. */
   reportEveryMs: number;
 }
 
-/** Returns what time makes of a node that says nothing. Only a word of the node itself makes it heard again. */
+/** Returns the presence of a node after a period without reports. Only a report of the node makes it `heard` again. */
 export function presenceAt({ presence, lastSeenAt, quietSince, reportEveryMs }: Words, now: number): Presence {
   if (presence === "silent" || now - quietSince > silentAfterMs(reportEveryMs)) return "silent";
   if (presence === "unconfirmed") return "unconfirmed";
@@ -61,12 +61,12 @@ export function nodeStateOf({ revokedAt, leftAt, presence }: Known): NodeState {
   return presence === "heard" ? "online" : presence;
 }
 
-/** Whether something would not come back if the node never did. */
+/** Returns whether work would be lost if the node never came back. */
 export const wouldLose = (risk: Risk): boolean => risk.checkpoints > 0 || risk.lossMs > 0;
 
 /**
- * Returns the work state of a run of a node at `at`, by the node's own clock. What was not safe at the last word of a silent
- * or revoked node is lost as far as anybody can tell. Of one that said goodbye `lost` means: only that node has it, on its disk.
+ * Returns the work state of a run of a node at `at`, by the node's own clock. Unsafe work of a silent or revoked node counts
+ * as lost. For a node that announced its end, `lost` means that the work exists only on that node's disk.
  */
 export function workOf(run: RunBacklog, about: { state: NodeState; risk: Risk; at: number }): WorkState {
   const { state, risk, at } = about;
@@ -76,7 +76,7 @@ export function workOf(run: RunBacklog, about: { state: NodeState; risk: Risk; a
   return workStateOf(run, at);
 }
 
-/** The one condition of a node that its pill names and that counts and filters count. Each node has exactly one. */
+/** Conditions of a node: its status label, counts and filters all use them. Each node has exactly one. */
 export const NODE_CONDITIONS = [
   "silent",
   "stranded",
@@ -97,7 +97,7 @@ const WORK_CONDITIONS: Readonly<Record<WorkState, NodeCondition>> = {
   lost: "behind",
 };
 
-/** `stranded`: it said goodbye with captured work that is not safe. */
+/** Returns the condition of a node. `stranded`: it announced its end and left captured work that is not safe. */
 export function nodeConditionOf(node: { state: NodeState; work: WorkState; runs: readonly unknown[] }): NodeCondition {
   switch (node.state) {
     case "online":
@@ -111,25 +111,28 @@ export function nodeConditionOf(node: { state: NodeState; work: WorkState; runs:
   }
 }
 
-/** What a run is: the work of its writer while that is heard, else that nobody confirms it. */
+/** Condition of a run: the work state of its writer while that reports, else that nothing is confirmed. */
 export type RunCondition = "lost" | "stranded" | "writer-silent" | "unconfirmed" | "behind" | "uploading" | "safe";
 
-/** `writerState` is null where no node writes it. `stranded`: only the disk of a node that stopped has its newest work. */
+/**
+ * Returns the condition of a run. `writerState` is null when no node writes it. `stranded`: only the disk of a stopped node
+ * has its newest work.
+ */
 export function runConditionOf(run: { writerState: NodeState | null; work: WorkState }): RunCondition {
   const { writerState, work } = run;
   if (writerState === "unconfirmed") return "unconfirmed";
-  // It said goodbye: what it captured is on its disk, and comes with its next start.
+  // The node announced its end: the captured work is on its disk and is uploaded at its next start.
   if (work === "lost") return writerState === "offline" ? "stranded" : "lost";
   if (writerState === "silent") return "writer-silent";
-  // What lies captured on a disk is not on its way while its node is away.
+  // Captured work on the disk of an absent node is not being uploaded.
   if (writerState === null || !isHeard(writerState)) return "safe";
   return work === "risk" ? "behind" : work === "moving" ? "uploading" : "safe";
 }
 
-/** What a transfer does now. `unheard`: it was running by the last word of a node that is not heard. */
+/** Present activity of a transfer. `unheard`: it ran at the last report of a node that no longer reports. */
 export type TransferPhase = "moving" | "unheard" | Exclude<TransferState, "running">;
 
-/** `node` is null where its node is not known. */
+/** Returns the phase of a transfer. `node` is null when its node is unknown. */
 export function transferPhaseOf(state: TransferState, node: NodeState | null): TransferPhase {
   if (state !== "running") return state;
   return node === null || isHeard(node) ? "moving" : "unheard";

@@ -1,10 +1,10 @@
 import type { NodeState } from "../wire/views.ts";
 
-/** What the program beside a worker said last. The text is a stranger's. */
+/** Last output of the program beside a worker. The text is untrusted. */
 export interface NodeWords {
-  /** Null: no program runs beside this worker, it has its terminal to itself, or the node has not told yet. */
+  /** Null: no program runs beside this worker, the program owns the terminal, or the node has not reported output yet. */
   text: string | null;
-  /** When the node told it, epoch ms by the hub's clock; null when it never reported. */
+  /** Time at which the node reported it, epoch ms by the hub's clock; null when it never did. */
   at: number | null;
   state: NodeState;
 }

@@ -3,7 +3,7 @@ import { instant, rowNumber } from "../base/bounded.ts";
 import { id } from "../base/names.ts";
 import { email, password, role, type Role } from "../wire/requests.ts";
 
-/** Accounts, the ways into them, and the record of what they did: what people send, and what they are shown. */
+/** Accounts, sign-in and the audit log: inputs of the procedures and their answers. */
 
 const DAY_MS = 86_400_000;
 const validFor = (longestDays: number) =>
@@ -17,7 +17,7 @@ export const inviteInput = z.object({ email, role, validMs: validFor(30).default
 export const takeCodeInput = z.object({ code: z.string().trim().min(1).max(128), password });
 export const setRoleInput = z.object({ id, role });
 export const changePasswordInput = z.object({ old: z.string().max(256), password });
-/** Whose: null is one's own. */
+/** Selects an account; null: the caller's own. */
 export const ofUserInput = z.object({ userId: id.nullable().default(null) });
 export const createApiTokenInput = z.object({
   name: z.string().trim().min(1, "a token needs a name").max(64),
@@ -25,15 +25,15 @@ export const createApiTokenInput = z.object({
   validMs: validFor(366).default(90 * DAY_MS),
 });
 export const listAuditInput = z.object({
-  /** Id of an account, a node or an API token: everything it did, under whatever name. */
+  /** Id of an account, a node or an API token: everything it did, under any name. */
   actorId: id.nullable().default(null),
   action: z.string().min(1).max(64).nullable().default(null),
-  /** Part of the subject's name, or the id of the subject. */
+  /** Part of the subject's name, or the subject's id. */
   subject: z.string().min(1).max(256).nullable().default(null),
-  /** Epoch ms; `until` is left out. */
+  /** Epoch ms; `until` is exclusive. */
   from: instant.nullable().default(null),
   until: instant.nullable().default(null),
-  /** Id of the last row of the page before. */
+  /** Id of the last row of the previous page. */
   cursor: rowNumber.nullable().default(null),
   limit: z.number().int().min(1).max(200).default(100),
 });
@@ -44,13 +44,13 @@ export interface UserView {
   role: Role;
   createdAt: number;
   disabledAt: number | null;
-  /** Last use of any of its sessions that are open. */
+  /** Last use of any of its open sessions. */
   seenAt: number | null;
   sessions: number;
   apiTokens: number;
 }
 
-/** An invitation, or a reset of the password of an account. */
+/** An invitation, or a password reset for an account. */
 export interface CodeView {
   id: string;
   kind: CodeKind;
@@ -68,9 +68,9 @@ export interface SessionView {
   createdAt: number;
   seenAt: number;
   expiresAt: number;
-  /** Where it was opened from: an address, or the network of an IPv6 one. */
+  /** Address from which the session was opened; for IPv6 its network. */
   address: string;
-  /** Names of a short list, never the stranger's own words; null when it is none of them. */
+  /** Names from a fixed list, never text that the client sent; null when none matches. */
   browser: string | null;
   system: string | null;
   isThis: boolean;
@@ -82,11 +82,11 @@ export interface ApiTokenView {
   role: Role;
   userId: string;
   email: string;
-  /** First characters, to recognise it by. */
+  /** First characters, by which people recognize it. */
   hint: string;
   createdAt: number;
   expiresAt: number;
-  /** To within a minute. */
+  /** Accurate to a minute. */
   lastUsedAt: number | null;
   revokedAt: number | null;
 }
@@ -99,19 +99,19 @@ export interface AuditRow {
   id: number;
   at: number;
   actorKind: ActorKind;
-  /** The account behind it, or the node; null for the hub itself. */
+  /** The account or the node that acted; null for the hub itself. */
   actorId: string | null;
-  /** The API token it came with. */
+  /** The API token that was used. */
   tokenId: string | null;
-  /** The name at that time. */
+  /** Name at that time. */
   actor: string;
-  /** What that account or node is called now; null when it is gone. */
+  /** Present name of that account or node; null when it is deleted. */
   actorNow: string | null;
   action: string;
   subject: string;
   subjectId: string | null;
   address: string | null;
-  /** Of what is counted rather than listed, such as signatures: how often, until when. */
+  /** Number and last time of actions that are counted instead of listed, such as signatures. */
   times: number;
   lastAt: number | null;
 }

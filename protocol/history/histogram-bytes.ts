@@ -1,11 +1,12 @@
 import { addBucket, BUCKETS, type Histogram } from "./histogram.ts";
 
 /**
- * A histogram as bytes: the sum (float64, little-endian), then for each bucket that is not empty, in ascending order, the
- * distance to the one before and the count, as varints (LEB128). About 8 + 2 bytes for each bucket. Pure.
+ * Binary format of a histogram. It begins with the sum (float64, little-endian). For each non-empty bucket follow, in
+ * ascending order, the distance to the previous bucket and the count, as varints (LEB128). About 8 + 2 bytes per bucket.
+ * Pure.
  */
 
-/** A growing buffer for records that hold histograms. */
+/** A growing buffer for records that contain histograms. */
 export interface ByteWriter {
   bytes: Uint8Array;
   length: number;
@@ -20,11 +21,11 @@ function reserve(writer: ByteWriter, more: number): void {
   writer.bytes = grown;
 }
 
-/** What was written, in memory of its own. */
+/** Returns a copy of the written bytes. */
 export const written = ({ bytes, length }: ByteWriter): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(bytes.subarray(0, length));
 
-/** A whole number from 0. */
+/** Writes a non-negative integer as LEB128. */
 export function writeVarint(writer: ByteWriter, value: number): void {
   reserve(writer, 8);
   let rest = value;
@@ -67,7 +68,7 @@ export const createReader = (bytes: Uint8Array): ByteReader => ({
   at: 0,
 });
 
-/** @throws RangeError when the bytes end within the number */
+/** Reads a LEB128 number. @throws RangeError when the bytes end within it */
 export function readVarint(reader: ByteReader): number {
   let value = 0;
   let scale = 1;
@@ -80,7 +81,7 @@ export function readVarint(reader: ByteReader): number {
   }
 }
 
-/** Adds what lies in the bytes up to `end` to `into`. @throws RangeError when they are no histogram */
+/** Adds the histogram in the bytes up to `end` to `into`. @throws RangeError when the bytes are no histogram */
 export function readHistogram(reader: ByteReader, end: number, into: Histogram): void {
   into.sum += reader.view.getFloat64(reader.at, true);
   reader.at += 8;

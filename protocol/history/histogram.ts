@@ -1,30 +1,30 @@
 /**
- * Counts of values in buckets whose bounds grow by a fixed factor, so that percentiles of millions of values fit in a few
- * dozen bytes and two such counts add up to the one of both. The layout is that of DDSketch (Masson, Rim, Lee: "DDSketch: a
- * fast and fully-mergeable quantile sketch with relative-error guarantees", VLDB 2019) with eighteen buckets for each
- * doubling: a percentile is within 1.93 % of the value that has that rank. Buckets are the same everywhere and never
- * collapse, so merging is exact, associative and commutative. What is not above `LEAST` counts as zero. Pure.
+ * Counts values in buckets whose bounds grow by a fixed factor. Percentiles of millions of values then fit in a few dozen
+ * bytes, and two histograms can be added. The layout is that of DDSketch with eighteen buckets for each doubling. Source:
+ * Masson, Rim, Lee: "DDSketch: a fast and fully-mergeable quantile sketch with relative-error guarantees", VLDB 2019. A
+ * percentile is within 1.93 % of the value that has that rank. Buckets are the same everywhere and never collapse, so
+ * merging is exact, associative and commutative. Values up to `LEAST` count as zero. Pure.
  */
 
 const BUCKETS_PER_DOUBLING = 18;
 const GROWTH = 2 ** (1 / BUCKETS_PER_DOUBLING);
-/** Of a percentile, as a share of the true value. */
+/** Largest error of a percentile as a share of the true value. */
 export const RELATIVE_ERROR = (GROWTH - 1) / (GROWTH + 1);
 const LEAST_DOUBLING = -10;
 const MOST_DOUBLING = 50;
-/** Values up to here are zero. */
+/** Values up to this one count as zero. */
 const LEAST = 2 ** LEAST_DOUBLING;
 
-/** Bucket 0 holds zeros; a bucket's number fits in sixteen bits. */
+/** Number of buckets. Bucket 0 holds zeros; a bucket's number fits in sixteen bits. */
 export const BUCKETS = (MOST_DOUBLING - LEAST_DOUBLING) * BUCKETS_PER_DOUBLING + 1;
 
 export interface Histogram {
-  /** By bucket. */
+  /** Count by bucket. */
   readonly counts: Float64Array;
-  /** The first and the last bucket that is not empty; `least` is above `most` while all are. */
+  /** The first and the last non-empty bucket; `least` exceeds `most` while the histogram is empty. */
   least: number;
   most: number;
-  /** Of all values, for the mean. */
+  /** Sum of all values, for the mean. */
   sum: number;
 }
 
@@ -35,7 +35,7 @@ export const createHistogram = (): Histogram => ({
   sum: 0,
 });
 
-/** Back to empty, in the same memory. */
+/** Empties the histogram and reuses its memory. */
 export function clearHistogram(histogram: Histogram): void {
   histogram.counts.fill(0, Math.min(histogram.least, BUCKETS), histogram.most + 1);
   histogram.least = BUCKETS;
@@ -43,31 +43,31 @@ export function clearHistogram(histogram: Histogram): void {
   histogram.sum = 0;
 }
 
-/** The bucket of a value; values beyond the last one count there. */
+/** Returns the bucket of a value; the last bucket also takes all larger values. */
 export function bucketOf(value: number): number {
   if (!(value > LEAST)) return 0;
   return Math.min(BUCKETS - 1, Math.max(1, Math.ceil((Math.log2(value) - LEAST_DOUBLING) * BUCKETS_PER_DOUBLING)));
 }
 
-/** What every value of a bucket is taken for: at most `RELATIVE_ERROR` away from each of them. */
+/** Returns the value that stands for all values of a bucket, at most `RELATIVE_ERROR` away from each. */
 export const valueOf = (bucket: number): number =>
   bucket === 0 ? 0 : (2 * 2 ** (bucket / BUCKETS_PER_DOUBLING + LEAST_DOUBLING)) / (GROWTH + 1);
 
-/** A value that is negative or not a number is not counted. */
+/** Counts a value. Ignores negative, infinite and NaN values. */
 export function addValue(histogram: Histogram, value: number): void {
   if (!(value >= 0) || !Number.isFinite(value)) return;
   addBucket(histogram, bucketOf(value), 1);
   histogram.sum += value;
 }
 
-/** Counts without a sum: add that yourself. */
+/** Adds to the count of a bucket; the caller adds to `sum`. */
 export function addBucket(histogram: Histogram, bucket: number, count: number): void {
   histogram.counts[bucket] = (histogram.counts[bucket] ?? 0) + count;
   if (bucket < histogram.least) histogram.least = bucket;
   if (bucket > histogram.most) histogram.most = bucket;
 }
 
-/** Adds everything that `other` has seen to `into`. */
+/** Adds all values of `other` to `into`. */
 export function mergeInto(into: Histogram, other: Histogram): void {
   for (let bucket = other.least; bucket <= other.most; bucket++) {
     const count = other.counts[bucket] ?? 0;
@@ -83,8 +83,8 @@ export function countOf({ counts, least, most }: Histogram): number {
 }
 
 /**
- * The value at each of `ranks` (0 to 1, ascending); null for an empty histogram. Rank r is the value that floor(r * (n - 1))
- * others precede.
+ * Returns the value at each of `ranks` (0 to 1, ascending); null for an empty histogram. Rank r is the value with floor(r *
+ * (n - 1)) values before it.
  */
 export function percentiles(histogram: Histogram, ranks: readonly number[]): number[] | null {
   const total = countOf(histogram);
@@ -107,7 +107,7 @@ export interface Summary {
   p90: number;
 }
 
-/** Null for an empty histogram. */
+/** Returns count, mean and percentiles; null for an empty histogram. */
 export function summarise(histogram: Histogram): Summary | null {
   const found = percentiles(histogram, [0.1, 0.5, 0.9]);
   if (found === null) return null;

@@ -5,27 +5,27 @@ import { engineName } from "../wire/measured.ts";
 import { id } from "../base/names.ts";
 import { provider } from "../base/provider.ts";
 
-/** What links did: the questions people ask of the history, and the answers. Rates are bytes per second, times epoch ms. */
+/** History of links: the queries and their answers. Rates are bytes per second, times epoch ms. */
 
 export const MEASURES = ["up", "down", "rtt"] as const;
 export type Measure = (typeof MEASURES)[number];
-/** Where a value comes from: minutes of a node while it moved something, probes, transfers that ended. */
+/** Origin of a value: `live`: a minute in which a node moved data; `probe`: a measurement; `transfer`: a finished transfer. */
 export const SOURCES = ["live", "probe", "transfer"] as const;
 export type Source = (typeof SOURCES)[number];
 
-/** A region is a word of the operator's: us-east, eu, home-lab. Empty: nobody said. */
+/** A region as the operator names it: us-east, eu, home-lab. Empty: unknown. */
 export const region = z.string().regex(/^[a-z0-9-]{0,32}$/, "a region looks like us-east");
 
 const RANGE = "a range ends after it begins, and is no longer than two years";
 const MOST_RANGE_MS = 2 * 366 * 86_400_000;
 const inOrder = ({ from, to }: { from: number; to: number }): boolean => to > from && to - from <= MOST_RANGE_MS;
 
-/** Which values count; null: all of them. */
+/** Filters; null matches all values. */
 const scope = {
   from: instant,
   to: instant,
   measures: z.array(z.enum(MEASURES)).min(1).max(3),
-  /** Null: probes and transfers, of round trips live ones too. */
+  /** Null: probes and transfers; for round trips also live values. */
   sources: z.array(z.enum(SOURCES)).min(1).max(3).nullable(),
   nodeIds: z.array(id).min(1).max(1000).nullable(),
   profileId: id.nullable(),
@@ -37,34 +37,34 @@ const scope = {
 export const GROUPINGS = ["all", "node", "region", "provider", "profile", "engine", "direction"] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
-/** The range is widened to whole hours; to whole days where hours are not kept any more. */
+/** The range is widened to whole hours, or to whole days when hours are no longer kept. */
 export const percentilesInput = z
   .object({ ...scope, by: z.enum(GROUPINGS), limit: z.number().int().min(1).max(30_000) })
   .refine(inOrder, RANGE);
 export type PercentilesInput = z.infer<typeof percentilesInput>;
 
-/** What the values of one measure in one group look like. */
+/** Distribution of one measure in one group. */
 export interface PercentileRow extends Summary {
-  /** Id of the node or profile, or the region, provider, engine, direction; empty for all. */
+  /** Id of the node or profile, or the region, provider, engine or direction; empty for `all`. */
   key: string;
   label: string;
   measure: Measure;
-  /** Attempts that gave no value, and their share of all attempts (0 to 1). */
+  /** Attempts without a value, and their share of all attempts (0 to 1). */
   failures: number;
   failureShare: number;
 }
 
 export interface Percentiles {
   rows: PercentileRow[];
-  /** There are more groups than were asked for. */
+  /** Whether there are more groups than `limit`. */
   more: boolean;
-  /** The range that was looked at. */
+  /** The range that was read. */
   from: number;
   to: number;
 }
 
 export const SERIES_GROUPINGS = ["all", "region", "provider", "profile", "engine", "direction"] as const;
-/** Minutes exist of live values of all nodes together; hours and days of everything. */
+/** Minutes exist only for live values of all nodes together; hours and days exist for everything. */
 export const seriesInput = z
   .object({ ...scope, by: z.enum(SERIES_GROUPINGS), step: z.enum(["minute", "hour", "day"]) })
   .refine(inOrder, RANGE);
@@ -78,7 +78,7 @@ export interface HistorySeriesView {
   key: string;
   label: string;
   measure: Measure;
-  /** Oldest first; a stretch without values is left out. */
+  /** Oldest first; periods without values are left out. */
   points: SeriesPoint[];
 }
 
@@ -93,7 +93,7 @@ export const listHistoryInput = z
     engine: engineName.nullable(),
     kinds: z.array(z.enum(RECORD_KINDS)).max(3),
     outcome: z.string().max(16).nullable(),
-    /** `nextCursor` of the page before. */
+    /** `nextCursor` of the previous page. */
     cursor: z
       .string()
       .regex(/^\d{1,16}-\d{1,16}$/)
@@ -121,10 +121,10 @@ export interface LinkRecordView {
   outcome: string;
   fault: string | null;
   rttMs: number | null;
-  /** The ramp-up left out. */
+  /** Rates without the ramp-up. */
   up: number | null;
   down: number | null;
-  /** Over the whole time. */
+  /** Rate over the whole time. */
   effective: number | null;
   rampMs: number | null;
   tookMs: number | null;
@@ -143,14 +143,14 @@ export const exportHistoryInput = z.discriminatedUnion("what", [
 ]);
 export interface HistoryExport {
   fileName: string;
-  /** CSV as RFC 4180 has it, UTF-8. */
+  /** CSV by RFC 4180, UTF-8. */
   text: string;
   rows: number;
-  /** Not everything fitted: ask for a shorter range. */
+  /** Whether rows were left out; a shorter range gives all of them. */
   truncated: boolean;
 }
 
-/** `*` stands for any text, `?` for one character. A label looks like gpu=a100. */
+/** Assigns a region to nodes. `*` matches any text, `?` one character. A label looks like gpu=a100. */
 export const regionRule = z.object({
   kind: z.enum(["name", "label", "machine"]),
   pattern: z.string().trim().min(1, "a rule needs a pattern").max(128),

@@ -2,14 +2,14 @@ import * as z from "zod";
 import { runName } from "../base/names.ts";
 import { formatCount, formatDuration } from "../base/units.ts";
 
-/** What interruptions cost, added up by weeks that begin on Mondays (UTC), and in money where a node-hour has a price. */
+/** Cost of interruptions, summed by weeks that begin on Mondays (UTC), and in money when a node-hour has a price. */
 
-/** Less than this, without a known step, is within the error of when a program was last seen at work. */
+/** Losses without a known step and shorter than this are within the error of the time at which the program was last seen. */
 export const LEAST_UNCERTAIN_MS = 5_000;
 
 /**
- * Returns what was lost in words: `19 steps (2 min)`, `about 19 steps (2 min)` where the program says no steps, `2 min of
- * work` where none is known.
+ * Describes a loss: `19 steps (2 min)`; `about 19 steps (2 min)` when the steps are estimated; `2 min of work` without known
+ * steps.
  */
 export function lostWords(lost: { lostSteps: number; lostMs: number; isEstimated?: boolean | undefined }): string {
   const { lostSteps, lostMs, isEstimated = false } = lost;
@@ -24,13 +24,13 @@ export const lossSummaryInput = z.object({
 });
 
 export const nodePrice = z.object({
-  /** Of one node for an hour. */
+  /** Price of one node for an hour. */
   perHour: z.number().min(0).max(10_000),
   currency: z.string().regex(/^[A-Z]{3}$/, "a currency is three capital letters, for example USD"),
 });
 export type NodePriceView = z.infer<typeof nodePrice>;
 
-/** `run: null`: of all runs that have none of their own. `price: null` takes it away. */
+/** `run: null` sets the price for all runs without their own. `price: null` removes the price. */
 export const setNodePriceInput = z.object({ run: runName.nullable(), price: nodePrice.nullable() });
 
 export interface Money {
@@ -42,19 +42,19 @@ export interface LossSum {
   interruptions: number;
   lostSteps: number;
   lostMs: number;
-  /** By currency; none where no node-hour has a price. */
+  /** By currency; empty when no node-hour has a price. */
   costs: Money[];
 }
 
 export interface LossWeek extends LossSum {
-  /** Epoch ms of its Monday. */
+  /** Start of its Monday, epoch ms. */
   from: number;
 }
 
 export interface LossSummary {
-  /** What counts for this run, or for all; null without one. */
+  /** The price of this run, or the price for all; null without one. */
   price: (NodePriceView & { of: "run" | "fleet" }) | null;
-  /** Oldest first, the present one last. */
+  /** Oldest first; the last one is the current week. */
   weeks: LossWeek[];
   total: LossSum;
 }
@@ -65,19 +65,19 @@ export interface LossRow {
   at: number;
   run: string;
   epoch: number;
-  /** Where it was lost; the name is null once the node is forgotten. */
+  /** Node that lost the work; the name is null once the node is forgotten. */
   nodeId: string;
   nodeName: string | null;
-  /** The node that goes on. */
+  /** The node that continues. */
   byNodeId: string;
   byNodeName: string | null;
-  /** Null: from the beginning. */
+  /** Step from which training continued; null: from the beginning. */
   fromStep: number | null;
   lastStep: number;
   lostSteps: number;
   lostMs: number;
-  /** Its program says no steps: they are reckoned from its pace, or not known (`lostSteps` is 0). */
+  /** The program reports no steps: `lostSteps` is estimated from its pace, or 0 when unknown. */
   isEstimated: boolean;
-  /** Null where no node-hour of the run has a price. */
+  /** Null when no node-hour of the run has a price. */
   cost: Money | null;
 }

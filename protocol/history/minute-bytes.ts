@@ -1,9 +1,10 @@
 /**
- * The minute of one shelf as bytes: the number 2, then 30 for each node that was heard in it, little-endian: series (uint32), rates up and down,
- * bytes at risk, training time at risk in ms, round trip in ms (float32 each, NaN: unknown), then the buckets
- * (protocol/history/histogram.ts, uint16) of the rates up and down while something moved, and tenths of a percent of one core that
- * the worker took (uint16, 65535: unknown). A bucket is a histogram of one value, so the hour of a node is the merger of its
- * minutes. Older rows have 28 bytes for each node, without the last, and no number in front: an even length tells them.
+ * One minute of a shelf, which is a group of up to 64 nodes that share a row, in binary form. A byte with the value 2, then
+ * 30 bytes for each node that reported in that minute, little-endian. First series (uint32), rates up and down, bytes at
+ * risk, training time at risk in ms, round trip in ms (float32 each, NaN: unknown). Then the histogram buckets
+ * (histogram.ts, uint16) of the rates up and down while data moved. Last the worker's CPU use in tenths of a percent of one
+ * core (uint16, 65535: unknown). A bucket is a histogram of one value, so the hour of a node is the merger of its minutes.
+ * Older rows have no first byte and 28 bytes per node, without CPU use: their length is even.
  */
 export interface MinuteEntry {
   series: number;
@@ -12,10 +13,10 @@ export interface MinuteEntry {
   atRiskBytes: number;
   lossMs: number;
   rttMs: number | null;
-  /** `NO_BUCKET` when nothing moved that way. */
+  /** `NO_BUCKET` when nothing moved in that direction. */
   upBucket: number;
   downBucket: number;
-  /** Of one core; null in rows from before it was kept. */
+  /** Percent of one core; null in older rows. */
   cpuPercent: number | null;
 }
 
@@ -45,7 +46,7 @@ export function packMinute(entries: readonly MinuteEntry[]): Uint8Array<ArrayBuf
   return bytes;
 }
 
-/** What ends within an entry is left out. */
+/** Yields the entries of a minute. Ignores an incomplete last entry. */
 export function* unpackMinute(body: Uint8Array | ArrayBuffer): Generator<MinuteEntry> {
   const view =
     body instanceof Uint8Array ? new DataView(body.buffer, body.byteOffset, body.byteLength) : new DataView(body);

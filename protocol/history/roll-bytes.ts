@@ -12,12 +12,12 @@ import {
 import { MEASURES, SOURCES, type Measure, type Source } from "./history.ts";
 
 /**
- * The histograms of one stretch of time of the nodes of one shelf as bytes, one record for each series, measure and source:
- * series, kind, failures and length (varints), then the histogram (protocol/history/histogram-bytes.ts). Whoever looks for a few
- * of them steps over the others.
+ * Histograms of one period for the nodes of one shelf, in binary form. One record for each series, measure and source:
+ * series, kind, failures and length (varints), then the histogram (histogram-bytes.ts). A reader skips records by their
+ * length.
  */
 
-/** Measure and source in one number. */
+/** Returns measure and source as one number. */
 export const kindOf = (measure: Measure, source: Source): number =>
   MEASURES.indexOf(measure) * 4 + SOURCES.indexOf(source);
 export const measureOf = (kind: number): Measure => MEASURES[kind >> 2] ?? "rtt";
@@ -25,11 +25,11 @@ const KINDS = 16;
 
 export interface Cell {
   histogram: Histogram;
-  /** Attempts that gave no value. */
+  /** Attempts without a value. */
   failures: number;
 }
 
-/** By series and kind. */
+/** By `series * KINDS + kind`. */
 export type Cells = Map<number, Cell>;
 
 export const createCell = (): Cell => ({ histogram: createHistogram(), failures: 0 });
@@ -48,7 +48,7 @@ export function addToCell(cell: Cell, value: number): void {
   addValue(cell.histogram, value);
 }
 
-/** A value that is known by its bucket only. */
+/** Counts a value of which only the bucket is known. */
 export function addBucketToCell(cell: Cell, bucket: number): void {
   addBucket(cell.histogram, bucket, 1);
   cell.histogram.sum += valueOf(bucket);
@@ -69,7 +69,7 @@ export function packRoll(cells: Cells): Uint8Array<ArrayBuffer> {
   return written(out);
 }
 
-/** Adds every record that `target` gives a cell for. @throws RangeError when the bytes are no roll */
+/** Adds every record for which `target` returns a cell. @throws RangeError when the bytes are malformed */
 export function readRoll(body: Uint8Array, target: (series: number, kind: number) => Cell | null): void {
   const reader = createReader(body);
   while (reader.at < body.length) {

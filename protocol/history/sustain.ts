@@ -1,12 +1,12 @@
 /**
- * Whether an uplink keeps up with how often a run saves. A checkpoint needs its size over the rate; a link that is busy
- * all the time has no room for a retry, so a tenth is kept free.
+ * Judges whether an uplink keeps up with the saves of a run. A checkpoint takes its size over the rate. A tenth of the time
+ * stays free, because a link that is always busy has no room for a retry.
  */
 const SPARE = 1.1;
 
 /**
- * The shortest time between two checkpoints of `checkpointBytes` that an uplink of `bytesPerSecond` can sustain, ms; null
- * while either is unknown (0).
+ * Returns the shortest interval (ms) between checkpoints of `checkpointBytes` that an uplink of `bytesPerSecond` can
+ * sustain; null while either is unknown (0).
  */
 export function leastIntervalMs(checkpointBytes: number, bytesPerSecond: number): number | null {
   if (checkpointBytes <= 0 || bytesPerSecond <= 0) return null;

@@ -3,23 +3,23 @@ import type { LinkThresholds, ProbeOutcome } from "./probe.ts";
 import { formatDuration, formatRate } from "../base/units.ts";
 
 /**
- * Whether a link will do. Only what was measured, had settled or was nowhere near, and misses the threshold by more than measuring
- * can be wrong rejects a machine: that something could not be measured says nothing about its speed. The worker decides by
- * it at its start, the page and the hub when they ask what other thresholds would have done. Pure.
+ * Decides whether a link is fast enough. A measured value rejects a machine only if it misses the threshold by more than the
+ * error of measurement. A rate that has not settled must be far below. A failed measurement says nothing about speed. The
+ * worker decides by this at its start; the page and the hub use it to replay other thresholds. Pure.
  */
 
-/** What is known of one direction: its rate, or why there is none. */
+/** Measurement of one direction: its rate, or why there is none. */
 export type Direction = { rate: { bytesPerSecond: number; isSteady: boolean } } | { fault: Fault };
 
 export interface LinkMeasured {
   up: Direction;
   down: Direction;
   rttMs: number | null;
-  /** The store's clock minus ours, as far as it is certain; null when no answer told the time. */
+  /** The store's clock minus the local clock, as far as certain; null when no answer carried a time. */
   clockSkewMs: number | null;
 }
 
-/** The same in numbers alone, as it is stored. Rates in bytes per second; null where it could not be measured. */
+/** The same as plain numbers for storage. Rates in bytes per second; null when not measured. */
 export interface LinkNumbers {
   up: number | null;
   down: number | null;
@@ -31,20 +31,20 @@ export interface LinkNumbers {
 
 export interface Verdict {
   outcome: ProbeOutcome;
-  /** One sentence. */
+  /** One sentence or several, joined by semicolons. */
   reason: string;
 }
 
-/** What a value just beyond the threshold may still be, measured wrongly. */
+/** Error of measurement as a share of the threshold: a value within it only warns. */
 export const MARGIN = 0.1;
-/** A rate that has not settled may still double; more than that nobody need wait for. */
+/** A rate that has not settled may still double, so it is rejected only below this share of the threshold. */
 const UNSETTLED_SHARE = 0.5;
-/** Stores refuse requests dated fifteen minutes off, some fewer. */
+/** Largest clock skew without a warning. Stores refuse requests whose date is fifteen minutes off, some at less. */
 const MOST_SKEW_MS = 60_000;
 const OUTCOMES = ["accept", "warn", "reject"] as const satisfies readonly ProbeOutcome[];
 const RANK: Record<ProbeOutcome, number> = { accept: 0, warn: 1, reject: 2 };
 
-/** With the words for it. */
+/** Returns the outcome and its reasons in words. */
 export function decide(measured: LinkMeasured, thresholds: LinkThresholds): Verdict {
   const said = [
     ...ofDirection("up", measured.up, thresholds.up),
@@ -58,7 +58,7 @@ export function decide(measured: LinkMeasured, thresholds: LinkThresholds): Verd
   return { outcome, reason: reasons.join("; ") };
 }
 
-/** Without words, for ten thousand links at once. The same answer as `decide`. */
+/** Returns the same outcome as `decide` without words, fast enough for ten thousand links at once. */
 export function outcomeOf(link: LinkNumbers, thresholds: LinkThresholds): ProbeOutcome {
   const worst = Math.max(
     rankOfRate(link.up, link.isUpSteady, thresholds.up),

@@ -1,23 +1,23 @@
 import { formatDuration } from "../base/units.ts";
 
 /**
- * Whether a machine may be given back to its platform for another one. A reallocation costs a download of the image and
- * minutes of a GPU, and a fleet whose every node gives its machine back does nothing else: so there is a budget, a pause per
- * machine, and a look at the others. When most of them find the link too slow, it is the store's end. A machine that was given
- * back and is still here has had all that: it goes, and costs nothing more. The hub judges by it; the page does when it asks
- * what other thresholds would have cost. Pure.
+ * Decides whether a machine may be given back to its platform for another one. A reallocation costs an image download and
+ * minutes of a GPU, and a fleet that keeps exchanging machines does nothing else. Hence a budget per hour, a cooldown per
+ * machine, and a quorum: when most machines find the link too slow, the store is at fault. A machine that was given back and
+ * is still here has passed these rules, so it goes at no further cost. The hub decides by this; the page uses it to replay
+ * other thresholds. Pure.
  */
 export interface GovernorLimits {
-  /** Reallocations of the whole fleet in any hour. */
+  /** Largest number of reallocations of the whole fleet within an hour. */
   perHour: number;
-  /** Of the same machine: one that comes back at once was not exchanged. */
+  /** Shortest time between two reallocations of one machine: a machine that returns at once was not exchanged. */
   cooldownMs: number;
-  /** Nobody is reallocated while more than this share (0 to 1), and at least so many, of the machines that probed lately were rejected. */
+  /** No reallocation while more than this share (0 to 1), and at least `quorumLeast`, of the recently probed were rejected. */
   quorumShare: number;
   quorumLeast: number;
-  /** How long a machine that was given back is remembered as bad. */
+  /** How long a machine that was given back counts as bad. */
   excludeMs: number;
-  /** How long one that was accepted need not be probed again. */
+  /** How long a machine that was accepted needs no new probe. */
   goodForMs: number;
 }
 
@@ -26,12 +26,12 @@ const HOUR_MS = 60 * MINUTE_MS;
 export const BUDGET_MS = HOUR_MS;
 export const QUORUM_MS = 10 * MINUTE_MS;
 
-/** From an environment that sets nothing. */
+/** Limits when the environment sets none. */
 export const DEFAULT_LIMITS: GovernorLimits = {
   perHour: 10,
   cooldownMs: 5 * MINUTE_MS,
   quorumShare: 0.5,
-  // Two machines that both find it too slow are a small fleet's whole; one alone is a bad machine.
+  // In a fleet of two, both machines finding the link too slow is a quorum; one alone is a bad machine.
   quorumLeast: 2,
   excludeMs: 48 * HOUR_MS,
   goodForMs: 24 * HOUR_MS,
@@ -40,22 +40,22 @@ export const DEFAULT_LIMITS: GovernorLimits = {
 export interface Asked {
   now: number;
   machine: string;
-  /** How many machines that use the same bucket probed within `QUORUM_MS`, and how many of them were rejected the last time. */
+  /** Machines with the same bucket that probed within `QUORUM_MS`, and how many of them were rejected at their last probe. */
   probed: { machines: number; rejected: number };
-  /** Granted within `BUDGET_MS`, or, of this machine, within the cooldown. */
+  /** Reallocations granted within `BUDGET_MS`, and those of this machine within the cooldown. */
   grants: readonly { at: number; machine: string }[];
-  /** When this machine was given back last; null: never, or longer ago than `excludeMs`. */
+  /** Time at which this machine was last given back; null: never, or longer ago than `excludeMs`. */
   givenBackAt: number | null;
 }
 
-/** What stands against it: most machines find the bucket slow, the machine was just given back, the hour's budget is used up. */
+/** Reason of a refusal: most machines find the bucket slow, this one was just given back, or the hourly budget is used up. */
 export type Refusal = "quorum" | "cooldown" | "budget";
 
 export interface Judgement {
   allowed: boolean;
-  /** A sentence. */
+  /** One sentence. */
   reason: string;
-  /** It may go because it has been given back already. */
+  /** Allowed because the machine was given back before and is still here. */
   isHereAgain: boolean;
 }
 
@@ -64,17 +64,17 @@ const spentOf = ({ grants, now }: Asked): number => grants.filter(({ at }) => no
 const isHereAgain = ({ now, givenBackAt }: Asked, { excludeMs }: GovernorLimits): boolean =>
   givenBackAt !== null && now - givenBackAt < excludeMs;
 
-/** The first rule that says no decides; null: it may go. */
+/** Returns the first rule that refuses; null when the machine may go. */
 export function refusalOf(asked: Asked, limits: GovernorLimits): Refusal | null {
   const { now, machine, probed, grants } = asked;
-  // It may go already: the platform has not exchanged it, and is asked again.
+  // It was allowed to go before: the platform has not exchanged it and is asked again.
   if (isHereAgain(asked, limits)) return null;
   if (probed.rejected >= limits.quorumLeast && probed.rejected > probed.machines * limits.quorumShare) return "quorum";
   if (grants.some((grant) => grant.machine === machine && now - grant.at < limits.cooldownMs)) return "cooldown";
   return spentOf(asked) >= limits.perHour ? "budget" : null;
 }
 
-/** With the words for it. */
+/** Returns the decision with its reason in words. */
 export function judge(asked: Asked, limits: GovernorLimits): Judgement {
   const refusal = refusalOf(asked, limits);
   if (refusal !== null) return { allowed: false, reason: whyNot(refusal, asked, limits), isHereAgain: false };

@@ -4,29 +4,29 @@ import { probeManner } from "../wire/measured.ts";
 import { id } from "../base/names.ts";
 
 /**
- * How a node tells what its link to the store can do, and what it is told of its machine. Rates are bytes of payload per
- * second, as everywhere; people read and write bits.
+ * Reports of a node about its link to the store, and the hub's answers about its machine. Rates are payload bytes per
+ * second; the UI shows bits.
  */
 
 export const probeOutcome = z.enum(["accept", "warn", "reject"]);
 export type ProbeOutcome = z.infer<typeof probeOutcome>;
 
-/** The least a link must do, bytes per second, and the longest round trip; null: it is not asked for. */
+/** Smallest rates of a link, bytes per second, and longest round trip; null: not required. */
 export const linkThresholds = z.object({
   up: z.number().positive().max(1e13).nullable(),
   down: z.number().positive().max(1e13).nullable(),
-  /** Older workers do not know of it. */
+  /** Absent from older workers. */
   rttMs: z.number().positive().max(600_000).nullable().default(null),
 });
 export type LinkThresholds = z.infer<typeof linkThresholds>;
 export const NO_THRESHOLDS: LinkThresholds = { up: null, down: null, rttMs: null };
 
 const rate = z.number().min(0).max(1e13).nullable();
-/** SALAD_MACHINE_ID and the like: a stranger's word, shown and counted, never trusted with more. */
+/** SALAD_MACHINE_ID and similar: untrusted, only shown and counted. */
 const machineId = z.string().min(1).max(128).nullable();
 
 export const probeReport = z.object({
-  /** Made by the node, so that a repetition is the same probe. */
+  /** Made by the node, so that a repeated report is the same probe. */
   id,
   machineId,
   outcome: probeOutcome,
@@ -34,7 +34,7 @@ export const probeReport = z.object({
   rttMs: z.number().min(0).max(600_000).nullable(),
   /** The store's clock minus this machine's. */
   clockSkewMs: z.number().min(-1e13).max(1e13).nullable(),
-  /** Null: it could not be measured. */
+  /** Null: not measured. */
   up: rate,
   down: rate,
   thresholds: linkThresholds,
@@ -47,40 +47,40 @@ export type ProbeReport = z.infer<typeof probeReport>;
 
 export const probeTargetInput = z.object({ machineId });
 
-/** What is remembered of a machine: the rates it was last accepted with, or last given back for. */
+/** Remembered result of a machine: the rates with which it was last accepted, or for which it was last given back. */
 export interface MachineMemory {
   verdict: "good" | "bad";
   at: number;
-  /** Epoch ms by the hub's clock; after it nothing is remembered. */
+  /** Expiry, epoch ms by the hub's clock. */
   until: number;
   up: number | null;
   down: number | null;
-  /** Left out by a hub that does not keep it. */
+  /** Absent from a hub that does not keep it. */
   rttMs?: number | null;
 }
 
-/** Where a node may measure its link, and what the hub knows of its machine. */
+/** The bucket with which a node may measure its link, and what the hub remembers of its machine. */
 export interface ProbeTarget {
   nodeId: string;
   store: NodeStore | null;
   machine: MachineMemory | null;
   hubTimeMs: number;
-  /** What the fleet asks of every link; a node's own flags go before it. Left out by a hub that keeps none. */
+  /** Thresholds for the whole fleet; a node's own flags override them. Absent from a hub that keeps none. */
   thresholds?: LinkThresholds;
 }
 
 export const reallocateInput = z.object({
-  /** Made by the node: asked again, the answer is the same. */
+  /** Made by the node: a repeated request gets the same answer. */
   requestId: id,
   machineId,
-  /** The probe it is asked for; null when what the hub remembers was enough. */
+  /** The probe that led to the request; null when the remembered result was enough. */
   probeId: id.nullable(),
 });
 
 export interface ReallocateAnswer {
   allowed: boolean;
-  /** A sentence: why, or why not. */
+  /** One sentence: the reason of the answer. */
   reason: string;
-  /** It was given back before and the platform has not exchanged it: it does not stay. Left out by an older hub. */
+  /** The machine was given back before and the platform has not exchanged it, so it must go. Absent from an older hub. */
   isHereAgain?: boolean;
 }

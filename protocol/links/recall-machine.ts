@@ -3,8 +3,8 @@ import type { GovernorLimits } from "./judge-reallocation.ts";
 import type { LinkThresholds, MachineMemory, ProbeOutcome } from "./probe.ts";
 
 /**
- * What is remembered of a machine and a bucket: bad, when it was given back for it lately (whatever came before or after); good,
- * when its last probe was accepted. A rejection that led to nothing is not held against it. Pure.
+ * Remembers machines by bucket: bad when the machine was given back recently (whatever came before or after), good when its
+ * last probe was accepted. A rejection without a reallocation is not held against the machine. Pure.
  */
 
 interface Remembered {
@@ -14,7 +14,7 @@ interface Remembered {
   rttMs: number | null;
 }
 
-/** Of the last time it was given back, and of its last probe; null: there is none. Times in epoch ms. */
+/** The last time it was given back, and its last probe; null: none. Times in epoch ms. */
 export interface MachinePast {
   granted: Remembered | null;
   last: (Remembered & { outcome: ProbeOutcome }) | null;
@@ -33,7 +33,7 @@ export function rememberedOf(
   return { verdict: "good", at, until: at + limits.goodForMs, up, down, rttMs };
 }
 
-/** What is remembered counts as long as it leads to the same: by what is asked for now. Null: measure again. */
+/** Returns the remembered outcome if its rates give the same outcome under the present thresholds. Null: measure again. */
 export function recallOutcome(machine: MachineMemory, thresholds: LinkThresholds): "accept" | "reject" | null {
   const { up, down, rttMs = null, verdict } = machine;
   const isAskedButUnknown = (asked: number | null, known: number | null) => asked !== null && known === null;
@@ -44,7 +44,7 @@ export function recallOutcome(machine: MachineMemory, thresholds: LinkThresholds
   return outcomeOf(link, thresholds) === expected ? expected : null;
 }
 
-/** The same with its words. */
+/** Does the same and returns the reasons in words. */
 export function recall(machine: MachineMemory | null, thresholds: LinkThresholds): Verdict | null {
   if (machine === null || recallOutcome(machine, thresholds) === null) return null;
   const { up, down, rttMs = null } = machine;

@@ -4,24 +4,24 @@ import type { LinkThresholds } from "./probe.ts";
 import { recallOutcome, rememberedOf, type MachinePast } from "./recall-machine.ts";
 
 /**
- * What would have become of the starts of the past had other thresholds been asked for. Each measurement that is stored is gone
- * through in the order in which it was made, by the same rules as the worker's verdict, the hub's memory of machines and the
- * governor's judgement; what these then remember is what they did in the replay. Pure, and quick enough to follow a finger.
+ * Replays past starts of nodes with other thresholds. It goes through the stored measurements in order and applies the rules
+ * of the worker's verdict, of the memory of machines, and of reallocation. The memory holds what happened in the replay, not
+ * in the past. Pure, and fast enough to follow a slider.
  */
 
-/** One measurement. Nodes, machines and profiles are numbers that stand for them. */
+/** One measurement. Small numbers stand for nodes, machines and profiles. */
 export interface Start {
   /** Epoch ms. */
   at: number;
   node: number;
   machine: number;
   profile: number;
-  /** Its platform exchanges machines; elsewhere a rejected worker ends. */
+  /** Whether its platform exchanges machines; elsewhere a rejected worker ends. */
   isRented: boolean;
   link: LinkNumbers;
 }
 
-/** A machine that had been given back before the first start. */
+/** A machine that was given back before the first start. */
 export interface EarlierGrant {
   at: number;
   machine: number;
@@ -34,13 +34,14 @@ export interface ReplaySetup {
 }
 
 /**
- * `accept`, `warn`: measured, and went on. `known`: its last measurement was accepted, so it was not measured. `given-back`: rejected,
- * and exchanged. `quorum`, `cooldown`, `budget`: rejected, and kept for that reason. `ends`: rejected where machines are not
- * exchanged. `away`: given back before and left out by the platform, so that another machine would have been here.
+ * `accept`, `warn`: measured, and continued. `known`: not measured, because the last measurement was accepted. `given-back`:
+ * rejected and exchanged. `quorum`, `cooldown`, `budget`: rejected, and kept for that reason. `ends`: rejected where
+ * machines are not exchanged. `away`: given back earlier and excluded by the platform, so another machine would have started
+ * instead.
  */
 export type Fate = "accept" | "warn" | "known" | "given-back" | Refusal | "ends" | "away";
 
-/** `starts` in the order in which they happened; the answer has one fate for each. */
+/** Returns one fate for each of `starts`, which are in order of time. */
 export function replayStarts(starts: readonly Start[], setup: ReplaySetup): Fate[] {
   const { limits } = setup;
   const world: World = {
@@ -59,16 +60,16 @@ export function replayStarts(starts: readonly Start[], setup: ReplaySetup): Fate
 
 interface World {
   setup: ReplaySetup;
-  /** Of each machine, the last time. */
+  /** Last time at which each machine was given back. */
   givenBack: Map<number, number>;
-  /** Of each machine and profile, by `placeOf`. */
+  /** Last probe of each machine and profile, by `placeOf`. */
   past: Map<number, MachinePast["last"]>;
-  /** Of each profile. */
+  /** Recent probes of each profile. */
   lately: Map<number, Lately>;
   grants: { machine: string; at: number }[];
 }
 
-/** One number for both: names of strings are slow to make, twenty thousand at a time. */
+/** Combines both in one number: building twenty thousand text keys would be slow. */
 const placeOf = ({ machine, profile }: Start): number => machine * 65_536 + profile;
 
 function fateOf(start: Start, world: World): Fate {
@@ -107,7 +108,7 @@ interface Probed {
   isRejected: boolean;
 }
 
-/** Who probed within `QUORUM_MS`, each machine with its last verdict, counted as time goes on. */
+/** Counts the machines that probed within `QUORUM_MS`, each by its last verdict, as time advances. */
 function createLately(): Lately {
   let queue: Probed[] = [];
   let head = 0;

@@ -1,6 +1,6 @@
 import type { Fate, Start } from "./replay-thresholds.ts";
 
-/** What a replay comes to: how many would have been taken, what would have remained, and what exchanging would have cost. */
+/** Totals of a replay: links taken, rates that remain, and the cost of exchanging machines. */
 
 export interface ReplaySum {
   starts: number;
@@ -9,17 +9,17 @@ export interface ReplaySum {
   /** Exchanged, kept or ended. */
   rejected: number;
   givenBack: number;
-  /** Rejected, and not exchanged because the governor said no. */
+  /** Rejected, but not exchanged because a limit on reallocations refused. */
   kept: number;
   ended: number;
-  /** Starts on a machine that was left out by then: they would have come to other machines, of which nothing is known. */
+  /** Starts on an excluded machine: another machine, of unknown speed, would have started instead. */
   away: number;
-  /** Most machines left out at the same time. */
+  /** Largest number of machines excluded at the same time. */
   mostAway: number;
-  /** Of what goes on: mean bytes per second, null where nothing was measured. */
+  /** Mean bytes per second of the links that stay in use; null when nothing was measured. */
   meanUp: number | null;
   meanDown: number | null;
-  /** Time of nodes that would have been spent on starting again. */
+  /** Time that nodes would have spent on starting again. */
   startMs: number;
 }
 
@@ -35,7 +35,7 @@ const STAYS: Record<Fate, boolean> = {
   away: false,
 };
 
-/** `startMs`: how long a node takes until it works again after it was exchanged. */
+/** Sums up a replay. `startMs`: time from an exchange until the node works again. */
 export function sumFates(
   starts: readonly Start[],
   fates: readonly Fate[],
@@ -80,7 +80,7 @@ function createMean(): { add(value: number | null): void; read(): number | null 
   };
 }
 
-/** Each is left out from when it was given back for so long: the most that are in one such stretch. */
+/** Returns the largest number of machines excluded at once: each is excluded for `excludeMs` after it was given back. */
 function mostAwayOf(starts: readonly Start[], fates: readonly Fate[], excludeMs: number): number {
   const times = starts.filter((_, index) => fates[index] === "given-back").map(({ at }) => at);
   let most = 0;

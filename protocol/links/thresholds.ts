@@ -5,11 +5,11 @@ import { linkThresholds } from "./probe.ts";
 import type { GovernorLimits } from "./judge-reallocation.ts";
 import type { EarlierGrant, Start } from "./replay-thresholds.ts";
 
-/** What the fleet asks of every link, and the measurements of the past by which people choose it. */
+/** Thresholds that apply to every link of the fleet, and the past measurements by which people choose them. */
 
 export const MOST_STARTS = 20_000;
 
-/** The newest measurement of each of the last machines, or every measurement of the last days (30 are kept). */
+/** Selects the newest measurement of each of the most recent machines, or every measurement of the last days (30 are kept). */
 export const startsInput = z.object({
   over: z.discriminatedUnion("of", [
     z.object({ of: z.literal("nodes"), most: z.number().int().min(1).max(10_000) }),
@@ -21,28 +21,28 @@ export type StartsInput = z.infer<typeof startsInput>;
 
 export const setThresholdsInput = z.object({
   thresholds: linkThresholds,
-  /** Of what was seen before; 0 where nobody has set any. */
+  /** Version that the page showed; 0 when nobody has set any. */
   version: rowVersion,
 });
 
-/** Each null is not asked for. A node's own flags go before it. */
+/** Null: not required. A node's own flags override these. */
 export interface FleetThresholds {
   up: number | null;
   down: number | null;
   rttMs: number | null;
   version: number;
-  /** Null while nobody has set any: nodes go by their own flags alone. */
+  /** Null while nobody has set any; nodes then follow their own flags alone. */
   setAt: number | null;
   setBy: string | null;
 }
 
-/** A measurement: ms after `from`, numbers of node, machine and profile, flags, rates, round trip, clock. */
+/** One measurement: ms after `from`, numbers of node, machine and profile, flags, rates, round trip, clock skew. */
 type StartRow = [
   at: number,
   node: number,
   machine: number,
   profile: number,
-  /** 1: rented from a platform, 2: the rate up had settled, 4: the rate down had. */
+  /** Bits: 1 for a rented machine, 2 for a settled rate up, 4 for a settled rate down. */
   flags: number,
   up: number | null,
   down: number | null,
@@ -51,20 +51,20 @@ type StartRow = [
 ];
 
 export interface StartsAnswer {
-  /** Epoch ms, where `at` of the rows counts from. */
+  /** Epoch ms to which `at` of the rows is relative. */
   from: number;
   /** Oldest first. */
   rows: StartRow[];
-  /** By their numbers; a name is null once the node is forgotten. */
+  /** Indexed by the numbers in the rows; a name is null once the node is forgotten. */
   nodes: { id: string; name: string | null }[];
   profiles: { id: string; name: string | null }[];
   machines: number;
-  /** There were more than fit: only the newest are here. */
+  /** Whether rows were left out; only the newest are here. */
   isCut: boolean;
-  /** Machines given back before the first row, that were left out then: ms after `from` (below zero). */
+  /** Machines that were given back before the first row and still excluded then. `at`: ms relative to `from` (negative). */
   earlier: { at: number; machine: number }[];
   limits: GovernorLimits;
-  /** What is asked for at present. */
+  /** The present thresholds. */
   now: FleetThresholds;
 }
 
@@ -72,7 +72,7 @@ export const FLAG_RENTED = 1;
 export const FLAG_UP_STEADY = 2;
 export const FLAG_DOWN_STEADY = 4;
 
-/** What `replayStarts` takes. */
+/** Converts an answer to the arguments of `replayStarts`. */
 export const toReplay = ({
   rows,
   from,

@@ -10,15 +10,15 @@ import type { RunBacklog, TransferProgress } from "../wire/reports.ts";
 import type { TransferState } from "../wire/transfer.ts";
 
 /**
- * What programs on a node may ask of its worker: JSON over HTTP/1.1, on a unix socket or on loopback. Fields are only ever
- * added. A fault comes with its HTTP status as `{"fault": {"code", "sentence"}}`.
+ * The worker's local API for programs on its node: JSON over HTTP/1.1, on a unix socket or on loopback. Fields are only ever
+ * added. A fault is answered with its HTTP status and the body `{"fault": {"code", "sentence"}}`.
  */
 
 const path = z.string().min(1).max(4096).startsWith("/", "an absolute path");
-/** May be left out where the worker writes exactly one run. */
+/** Optional when the worker writes exactly one run. */
 const run = runName.optional();
 
-/** `POST /v1/save`: this checkpoint is finished; take it now. With `wait` the answer comes when it is safe. */
+/** `POST /v1/save`: captures a finished checkpoint now. With `wait` the answer comes when the checkpoint is safe. */
 export const saveInput = z.strictObject({
   path,
   run,
@@ -27,7 +27,7 @@ export const saveInput = z.strictObject({
   priority: z.enum(["low", "normal", "high"]).default("normal"),
 });
 export interface SaveAnswer {
-  /** Of the checkpoint; null of one that was taken earlier and has ended since. */
+  /** Id of the checkpoint; null when it was taken earlier and its transfer has ended. */
   id: string | null;
   run: string;
   step: number;
@@ -36,17 +36,18 @@ export interface SaveAnswer {
   files: number;
 }
 
-/** `POST /v1/flush`: answers when everything that is finished by now is safe. */
+/** `POST /v1/flush`: answers when every checkpoint that is finished by now is safe. */
 export const flushInput = z.strictObject({ run, timeoutMs: z.number().int().min(1).max(86_400_000).optional() });
 
 /**
- * `POST /v1/restore`: puts the newest complete checkpoint (or the one of `step`) at `path`; with `dryRun` it says what that
- * would do. `only` (globs) and `rank` choose files, `tensors` (patterns) what of safetensors files is taken. A newest one that is damaged is passed over unless `fallback` is false.
+ * `POST /v1/restore`: writes the newest complete checkpoint (or the one of `step`) to `path`; `dryRun` only reports what
+ * that would do. `only` (globs) and `rank` select files; `tensors` (patterns) selects tensors of safetensors files. A
+ * damaged newest checkpoint is skipped unless `fallback` is false.
  */
 export const restoreInput = z.strictObject({
   run,
   step: step.optional(),
-  /** In place of a checkpoint: the final model. */
+  /** Restores the final model instead of a checkpoint. */
   role: checkpointRole.optional(),
   path,
   only: z.array(z.string().min(1).max(1024)).max(256).default([]),
@@ -60,31 +61,31 @@ export interface RestoreAnswer {
   step: number;
   path: string;
   checkpointId: string;
-  /** Step of the newest one, when that turned out damaged; null when it is the one. */
+  /** Step of the newest checkpoint when it was skipped because of damage; else null. */
   passedOver: number | null;
-  /** The node that wrote it, when it is another one and so many files of it run code when they are loaded; else null. */
+  /** Set when another node wrote the checkpoint and `pickles` of its files run code when loaded; else null. */
   foreign: { node: string; pickles: number } | null;
 }
 export type PreviewAnswer = Omit<RestoreAnswer, "passedOver" | "foreign"> & { preview: CommandDetail };
 
-/** `POST /v1/step`: how far training has come. */
+/** `POST /v1/step`: reports how far training has come. */
 export const stepInput = z.strictObject({ run, step });
 
-/** `POST /v1/begin`: a program begins that `tidemark run` did not start; `step` is the first that it says. */
+/** `POST /v1/begin`: reports the first `step` of a program that `tidemark run` did not start. */
 export const beginInput = z.strictObject({ run, step });
 
-/** `POST /v1/record`: the file in which a program writes its last step itself. */
+/** `POST /v1/record`: returns the file into which the program writes its last step. */
 export const recordInput = z.strictObject({ run });
 export interface RecordAnswer {
   run: string;
   path: string;
-  /** Of its form. */
+  /** Version of the file format. */
   version: number;
 }
 
 /**
- * `POST /v1/steer`: pauses, resumes, tries again or cancels uploads: those of a step, of a run, or all. What is paused for a
- * run or for all holds for those that come later too, until it is resumed.
+ * `POST /v1/steer`: pauses, resumes, retries or cancels uploads of a step, of a run, or all. A pause of a run or of all also
+ * applies to later uploads, until it is resumed.
  */
 export const steerInput = z.strictObject({
   wish: z.enum(["pause", "resume", "retry", "cancel"]),
@@ -92,7 +93,7 @@ export const steerInput = z.strictObject({
   step: step.optional(),
 });
 export interface SteerAnswer {
-  /** Uploads that follow the wish. */
+  /** Number of uploads concerned. */
   uploads: number;
 }
 
@@ -100,25 +101,25 @@ export interface SteerAnswer {
 export interface LocalState {
   /** Checkpoints that are not safe yet. */
   pending: number;
-  /** Why the newest one is not, when there is a reason. */
+  /** Why the newest checkpoint is not safe, when there is a reason. */
   error: string | null;
 }
 
-/** Whether a run saves more often than the uplink can carry. */
+/** Whether the uplink can carry the checkpoints of a run as often as it saves. */
 export interface Sustain {
-  /** Shortest time between two checkpoints of this size that the uplink keeps up with. */
+  /** Shortest interval between checkpoints of this size that the uplink can sustain. */
   leastIntervalMs: number;
-  /** Of uploads that ended, else of the one that runs, else as it was measured or is remembered. */
+  /** Rate of finished uploads, else of the running one, else as measured or remembered. */
   bytesPerSecond: number;
   canSustain: boolean;
 }
 
 export interface LocalRun extends RunBacklog {
   risk: Risk;
-  /** Until everything captured of it is safe, at the rate of now, with what goes before it; null while that is not known. */
+  /** Time until every capture of the run is safe, at the present rate and after the uploads ahead of it; null while unknown. */
   etaMs: number | null;
   sustain: Sustain | null;
-  /** A person paused its uploads. */
+  /** Whether a person paused its uploads. */
   isHeld: boolean;
 }
 
@@ -134,27 +135,27 @@ export interface LocalStatus extends LocalState {
   downBytesPerSecond: number;
   rttMs: number | null;
   runs: LocalRun[];
-  /** Those that have not ended, at most 64. */
+  /** Unfinished transfers, at most 64. */
   transfers: TransferProgress[];
-  /** The folders with checkpoints in each watched folder, what is trained now first; at most 64. A worker of an earlier version says nothing of it. */
+  /** Folders with checkpoints in each watched folder, latest write first; at most 64. Absent from older workers. */
   lines?: (FolderLine & { run: string })[];
-  /** What was moved out of the program's sight in watched folders, and waits for a person; at most 64. */
+  /** Checkpoints that the worker moved aside in watched folders, and that a person must decide about; at most 64. */
   aside: LocalAside[];
-  /** What was kept safe since its start although it may not be whole, and why. A worker of an earlier version says nothing of it. */
+  /** Checkpoints kept since the worker's start although they may be incomplete, with the reason. Absent from older workers. */
   doubtful?: { run: string; step: number; why: string }[];
-  /** Steps of runs that several nodes write of which not all pieces are there. Absent where nothing is missing, or the hub is away. */
+  /** Steps written by several nodes that lack a piece. Absent when none does, or when the hub is away. */
   openPieces?: { run: string; step: number; why: string }[];
-  /** Captures of these watched folders go to a disk with much less room. A worker of an earlier version says nothing of it. */
+  /** Watched folders whose captures go to a disk with much less space. Absent from older workers. */
   smallDisks?: { folder: string; says: string; fix: string }[];
 }
 
-/** A checkpoint that the program must not go on from, moved aside and kept. */
+/** A checkpoint that the program must not continue from; it was moved aside and kept. */
 export interface LocalAside {
   path: string;
-  /** What it was called. */
+  /** Its name before the move. */
   name: string;
   sizeBytes: number;
   files: number;
-  /** When its newest file was written, epoch ms; 0 without a file. */
+  /** Time of the newest write to its files, epoch ms; 0 without a file. */
   writtenAt: number;
 }

@@ -1,9 +1,9 @@
 import { isTemporaryInside, SEEN } from "./checkpoint-layouts.ts";
 
 /**
- * Decides whether a folder or a file is a checkpoint. A number at the end of a name is no proof: `samples_2026`,
- * `tokenizer-32000` and `data_2026` end in one too. Three things count together: the name, the content, and the other
- * checkpoints of the same folder.
+ * Decides whether a folder or a file is a checkpoint. A number at the end of a name proves nothing: `samples_2026`,
+ * `tokenizer-32000` and `data_2026` also end in one. The decision combines the name, the content, and the other checkpoints
+ * in the same folder.
  */
 
 /**
@@ -15,24 +15,24 @@ export type NameEvidence = "word" | "number" | "suffix";
 const WORD =
   /(?:^|[^a-z])(?:global_?step|checkpoint|ckpt|step|iter(?:ation)?|epoch)s?[-_=.]?v?\d{1,12}(?=$|[^0-9a-z])|(?:^|[^a-z])(?:checkpoint|ckpt)[-_].*\d$|(?:^|[^0-9])\d{1,12}[-_]?(?:steps?|epochs?)(?=$|[^a-z])|(?:^|[^a-z])(?:ba|ep)\d{1,12}(?=$|[-_.])/i;
 
-/** Whether the name calls it a checkpoint. */
+/** Returns whether the name contains the word checkpoint. */
 export const isCalledCheckpoint = (name: string): boolean => /checkpoint|ckpt/i.test(name);
 
-/** Returns what the name alone says. `name` is a single path segment. */
+/** Returns the evidence of the name alone. `name` is a single path segment. */
 export function nameEvidenceOf(name: string): NameEvidence {
   if (WORD.test(name)) return "word";
   return /^\d+$/.test(name) ? "number" : "suffix";
 }
 
 /**
- * What the files of a candidate show, strongest first. `framework`: files that only a known saver writes. `weights`: at
- * least one file in a format that holds model weights and little else. `container`: formats that hold weights or data.
- * `opaque`: bytes of an unknown format. `text`: text, pictures, sound or logs only. `empty`: no file.
+ * Evidence in the files of a candidate, strongest first. `framework`: files that only a known saver writes. `weights`: at
+ * least one file in a format that is used almost only for model weights. `container`: formats for weights or other data.
+ * `opaque`: an unknown format. `text`: only text, pictures, sound or logs. `empty`: no file.
  */
 export const CONTENT_EVIDENCE = ["framework", "weights", "container", "opaque", "text", "empty"] as const;
 export type ContentEvidence = (typeof CONTENT_EVIDENCE)[number];
 
-/** The format of these names is known, so a torn one can be told from data of the same name. */
+/** Returns whether only checkpoints use the content's format, which sets an incomplete one apart from other data. */
 export const isKnownFormat = (content: ContentEvidence): boolean => content === "framework" || content === "weights";
 
 const FRAMEWORK: readonly RegExp[] = [
@@ -43,11 +43,11 @@ const FRAMEWORK: readonly RegExp[] = [
   SEEN.orbax,
   SEEN.orbaxHalf,
   /(^|\/)manifest\.ocdbt$/,
-  // accelerate's `save_state`.
+  // Files of `save_state` in accelerate.
   /^(random_states_\d+|custom_checkpoint_\d+)\.pkl$/,
 ];
 
-/** Weights of `save_pretrained` in transformers, PEFT and diffusers, also as shards. */
+/** Weight files of `save_pretrained` in transformers, PEFT and diffusers, with or without shards. */
 export const PRETRAINED_WEIGHTS =
   /^(model|pytorch_model|adapter_model|diffusion_pytorch_model|tf_model|flax_model)(\.[a-z0-9_]+)?(-\d{5}-of-\d{5})?\.(safetensors|bin|h5|msgpack)$/;
 
@@ -59,21 +59,21 @@ const CONTAINER =
 const TEXT =
   /\.(json|jsonl|ndjson|txt|md|rst|log|csv|tsv|ya?ml|toml|ini|cfg|conf|xml|html?|jinja|py|ipynb|sh|png|jpe?g|gif|webp|bmp|svg|tiff?|mp4|webm|mov|avi|wav|mp3|flac|ogg|pdf|parquet|arrow|tfrecord|lock|gitignore)$/i;
 
-/** `events.out.tfevents.…` of TensorBoard, and marks without an ending (`README`, `_SUCCESS`). */
+/** Event files of TensorBoard (`events.out.tfevents.…`), and marker files without an extension (`README`, `_SUCCESS`). */
 const LOG_OR_MARK =
   /^(events\.out\.tfevents\..*|readme|license|notice|_success|complete|done|version|makefile|dockerfile)$/i;
 
 const nameOf = (relative: string): string => relative.slice(relative.lastIndexOf("/") + 1);
 
 interface EvidenceFile {
-  /** Below the candidate, `/`-separated. */
+  /** Path below the candidate, `/`-separated. */
   relative: string;
   sizeBytes: number;
 }
 
 /**
- * Returns the strongest evidence of the files by their names. `isTorch` says of a file whose name leaves it open
- * (`train.bin`) whether its first bytes are those of a PyTorch file.
+ * Returns the strongest evidence in the names of the files. For an ambiguous name (`train.bin`), `isTorch` tells whether the
+ * first bytes are those of a PyTorch file.
  */
 export function contentEvidenceOf(
   files: readonly EvidenceFile[],
@@ -102,16 +102,16 @@ function evidenceOf(file: EvidenceFile, isTorch: (file: EvidenceFile) => boolean
   return TEXT.test(name) || LOG_OR_MARK.test(name) ? "text" : "opaque";
 }
 
-/** `model.safetensors.tmp` shows who was writing when the program was killed. */
+/** Returns the evidence of a temporary file: `model.safetensors.tmp` shows that a saver was killed while it wrote weights. */
 const evidenceOfTemporary = (name: string): ContentEvidence =>
   /\.(safetensors|pt|pth|ckpt|distcp)[.-]/i.test(name) ? "weights" : "opaque";
 
-/** Only the first bytes tell weights from other data. */
+/** Returns whether only the first bytes can tell weights from other data. */
 export const isAmbiguous = (name: string): boolean => /\.bin$/i.test(name) && !WEIGHTS_IN_BIN.test(name);
 
 /**
- * Returns whether a folder holds checkpoints of its own (`run_1/checkpoint-500/`, `version_0/checkpoints/epoch=5-step=600.ckpt`),
- * so that the number in its name is no step.
+ * Returns whether a folder contains checkpoints of its own (`run_1/checkpoint-500/`,
+ * `version_0/checkpoints/epoch=5-step=600.ckpt`). The number in its own name is then not a step.
  */
 export const holdsCheckpoints = (files: readonly EvidenceFile[]): boolean =>
   files.some(({ relative }) => {
@@ -119,28 +119,28 @@ export const holdsCheckpoints = (files: readonly EvidenceFile[]): boolean =>
     return segments.some((segment) => WORD.test(segment) && /\d/.test(segment));
   });
 
-/** The name with every number taken out: `llama_100` and `llama_200` are one sequence. */
+/** Replaces every number in a name with `#`: `llama_100` and `llama_200` belong to one sequence. */
 export const sequenceOf = (name: string): string => name.replaceAll(/\d+/g, "#");
 
 export interface CheckpointEvidence {
   name: NameEvidence;
-  /** The name calls it a checkpoint (`checkpoint-500`, `ckpt_20`); a step or an epoch may be a folder of logs. */
+  /** Whether the name contains the word checkpoint (`checkpoint-500`, `ckpt_20`); a folder named after a step may hold logs. */
   isCalledCheckpoint: boolean;
   content: ContentEvidence;
-  /** A person named it by `--pattern`. */
+  /** Whether a person named it with `--pattern`. */
   isNamed: boolean;
-  /** The files below it are checkpoints of their own. */
+  /** Whether the files below it are checkpoints of their own. */
   holdsCheckpoints: boolean;
-  /** The folder has checkpoints whose names use a saver's word, in another sequence than this one. */
+  /** Whether the folder has checkpoints of another sequence whose names use a saver's word. */
   isBesideOthers: boolean;
-  /** Its newest file was written after this worker began to watch the run, or this worker has captured it before. */
+  /** Whether its newest file was written after this worker began to watch the run, or this worker captured it before. */
   isOfThisRun: boolean;
 }
 
 /**
- * Returns why a candidate is no checkpoint; null when it is one. A name with a saver's word needs any content that is not
- * plain text, and any at all when the word is "checkpoint". A bare number or another name needs a known format, and must not stand beside a sequence with such words:
- * its number would not be plausible as a step of the same run.
+ * Returns why a candidate is no checkpoint; null when it is one. A name with a saver's word needs content other than plain
+ * text, and the word "checkpoint" accepts any content. A bare number or another name needs a known format. Such a name must
+ * also not lie beside a sequence with saver's words, because its number is then no plausible step of the same run.
  */
 export function whyNoCheckpoint(evidence: CheckpointEvidence): string | null {
   const { name, content, isNamed } = evidence;

@@ -1,27 +1,27 @@
 import { dateIn, isTemporaryName } from "./checkpoint-layouts.ts";
 
 /**
- * Reads what the name of a single file says about a checkpoint: its step, or that a saver always uses this name. Sources of
- * the names: Lightning, Composer, stable-baselines3, ultralytics, kohya, Detectron2, timm, nanoGPT, Keras, XGBoost, llama.cpp.
+ * Reads what a file name says about a checkpoint: its step, or that a saver always uses this name. Sources of the names:
+ * Lightning, Composer, stable-baselines3, ultralytics, kohya, Detectron2, timm, nanoGPT, Keras, XGBoost, llama.cpp.
  */
 export interface FileName {
-  /** The number that the name gives; null where it has none. */
+  /** Number in the name; null when there is none. */
   step: number | null;
-  /** Where the number comes from. A step outranks an epoch; a date is in seconds since 1970. */
+  /** Kind of the number. A step takes precedence over an epoch; a date counts in seconds since 1970. */
   from: "step" | "epoch" | "date" | "number" | null;
-  /** The name itself says that a saver wrote it (`step`, `ckpt`, `last`). */
+  /** Whether the name itself shows that a saver wrote it (`step`, `ckpt`, `last`). */
   isSaverName: boolean;
 }
 
-/** Endings of the formats in which savers write a file of their own. */
+/** Extensions of formats in which savers write a single file. */
 const ENDING =
   /\.(pth\.tar|pt\.tar|ckpt|pt|pth|safetensors|bin|npz|msgpack|zip|pkl|pickle|joblib|gguf|weights\.h5|keras|h5|hdf5|nemo|ubj|params|pdparams|pdopt|json)$/i;
 
-/** Files of these formats hold a model and little else, so that one of them is a checkpoint by itself. */
+/** Extensions of formats that hold a model and little else, so that one such file is a whole checkpoint. */
 const MODEL_ENDING =
   /\.(pth\.tar|pt\.tar|ckpt|pt|pth|safetensors|zip|gguf|keras|h5|hdf5|nemo|ubj|msgpack|npz|bin|pkl|joblib)$/i;
 
-/** The name that one saver gives to the newest, the best or the only checkpoint. */
+/** Names that a saver gives to the newest, the best or the only checkpoint. */
 const LABEL = /^(?:[a-z]+[-_.])?(last|latest|best|newest)(?=$|[-_.])|(?:^|[-_.])(last|latest|best)$/i;
 const ONLY = /^(ckpt|checkpoint|snapshot|resume|training_state|train_state|trainer_state|model_last|model_best)$/i;
 
@@ -30,17 +30,17 @@ const STEPS = /(?:^|[^0-9.])(\d{1,12})[-_]?(?:global[-_]?)?steps?(?=$|[^a-z])/i;
 const BATCH = /(?:^|[^a-z])(?:ba|it|iter|iters|iteration|iterations)[-_=]?(\d{1,12})(?=$|[^0-9])/i;
 const EPOCH = /(?:^|[^a-z])ep(?:och)?s?[-_=]?(\d{1,9})(?=$|[^0-9])|(?:^|[^0-9.])(\d{1,9})[-_]?epochs?(?=$|[^a-z])/i;
 const CHECKPOINT = /(?:checkpoint|ckpt)[-_=.]?v?(\d{1,12})(?=$|[^0-9])/i;
-/** A number by itself between separators, or behind the name of a part. `resnet50` and `fp16` are names, not steps. */
+/** A number alone between separators, or after the name of a component. `resnet50` and `fp16` contain no step. */
 const ALONE =
   /(?:^|[-_.=]|(?:^|[-_.])(?:model|net|weights?|state|snapshot|optim|optimizer|lora|unet|agent|policy|actor|critic|generator|discriminator|gen|disc)[-_]?)(\d{1,12})(?=$|[-_.])/gi;
 
-/** Results in a name (`val_loss=0.21`, `acc-0.98`) are no steps. */
+/** Removes results from a name (`val_loss=0.21`, `acc-0.98`), because their numbers are no steps. */
 const withoutResults = (stem: string): string =>
   stem
     .replaceAll(/(?<![a-z])(?!step|global|epoch|iter|ba\b|ep\b)[a-z][a-z_/]*=-?\d+(\.\d+)?(e-?\d+)?/gi, "")
     .replaceAll(/(?:^|(?<=[^0-9]))-?\d+\.\d+(?=$|[^0-9])/g, "");
 
-/** Returns what the name says; null where its ending is not one of a saver. `name` is a single path segment. */
+/** Parses a file name; null when its extension is not one that savers use. `name` is a single path segment. */
 export function readFileName(name: string): FileName | null {
   if (isTemporaryName(name) || !ENDING.test(name)) return null;
   const stem = name.replace(ENDING, "");
@@ -60,17 +60,17 @@ export function readFileName(name: string): FileName | null {
   return { step: null, from: null, isSaverName: isLabel || /checkpoint|ckpt/i.test(stem) };
 }
 
-/** Returns whether a file of this name may be a checkpoint without another one beside it. */
+/** Returns whether a single file of this name may be a whole checkpoint. */
 export const isModelName = (name: string): boolean => MODEL_ENDING.test(name);
 
-/** Returns whether the name is that of the newest or the best checkpoint (`last.ckpt`, `best.pt`), which goes with a step. */
+/** Returns whether the name marks the newest or best checkpoint (`last.ckpt`, `best.pt`), which is also saved by step. */
 export const isLabelName = (name: string): boolean => LABEL.test(name.replace(ENDING, ""));
 
-/** The number of one of several processes, or of one of several files: it is the same at each step. */
+/** Number of a process or of a part of a set; it is the same at every step. */
 const SHARE =
   /(?:^|[^a-z])(?:(?:mp_|tp_|pp_|dp_|zero_pp_)?ranks?|shard|part|worker|proc(?:ess)?|gpu|device|node|host|tp|pp|dp|mp)[-_]?\d+(?=$|[^0-9])|\d+[-_]of[-_]\d+/gi;
 
-/** The name with its numbers and results taken out, except the number of a process: what the files of one step are told apart by. */
+/** Returns the name without its numbers and results, except the number of a process. It distinguishes the files of one step. */
 export const partOf = (name: string): string => {
   const stem = withoutResults(name.replace(ENDING, ""));
   const shares = stem.match(SHARE) ?? [];

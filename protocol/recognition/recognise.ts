@@ -3,24 +3,24 @@ import { addressText } from "../base/bounded.ts";
 import { id } from "../base/names.ts";
 
 /**
- * Checkpoints in a bucket that Tidemark did not write, told by the names of their objects. Nothing vouches for them: a tool
- * that copied a folder has put what its framework writes last in any order. So nothing here is ever *complete* or *safe*,
- * only assumed to be complete, and why.
+ * Checkpoints in a bucket that another tool wrote, identified by the names of their objects. Nothing guarantees that they
+ * are complete: a tool that copies a folder may copy the framework's last file first. So they are never *complete* or
+ * *safe*, only assumed to be complete, with a reason.
  */
 export const VERDICTS = ["assumed complete", "incomplete", "unknown"] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
 export interface RecognisedStep {
-  /** What all of its keys begin with; of a single file the key itself. */
+  /** Common prefix of its keys; for a single file the key itself. */
   place: string;
   kind: "folder" | "file";
-  /** Null where no name says it: a model that was exported. */
+  /** Null when no name contains it, as in an exported model. */
   step: number | null;
   framework: string | null;
   verdict: Verdict;
-  /** A sentence: why it is thought to be so. */
+  /** One sentence with the reason of the verdict. */
   reason: string;
-  /** There is no optimizer, which the framework writes: nobody goes on training from it without asking for it. */
+  /** Present when the optimizer that this framework writes is missing: training continues from it only on request. */
   isWeightsOnly?: true;
   files: number;
   sizeBytes: number;
@@ -29,7 +29,7 @@ export interface RecognisedStep {
 }
 
 export interface RecognisedRun {
-  /** The folder that its steps lie in. */
+  /** Folder that contains its steps. */
   place: string;
   /** Highest step first. */
   steps: RecognisedStep[];
@@ -37,27 +37,27 @@ export interface RecognisedRun {
 
 export interface Recognised {
   runs: RecognisedRun[];
-  /** Objects that were looked at, those that belong to no checkpoint, and those that Tidemark wrote. */
+  /** Number of objects read, of those that belong to no checkpoint, and of those that Tidemark wrote. */
   objects: number;
   others: number;
   own: number;
-  /** Checkpoints that were left out because there are more than are kept. */
+  /** Checkpoints left out because of the limit on their number. */
   omitted: number;
 }
 
 export interface RecognisedPage extends Recognised {
-  /** Places that were adopted already, with their checkpoint's id. */
+  /** Places that are already registered as external checkpoints, with the checkpoint's id. */
   adopted: Record<string, string>;
-  /** Where to go on; null when the listing was complete. */
+  /** Position to continue from; null when the listing was complete. */
   cursor: string | null;
   warnings: string[];
 }
 
 export const recogniseInput = z.object({
   profileId: id,
-  /** Of the bucket; empty: all of it. */
+  /** Prefix in the bucket; empty for all of it. */
   prefix: addressText(1024),
   cursor: addressText(1024).nullable(),
-  /** Objects listed for one answer, at most. */
+  /** Largest number of objects listed for one answer. */
   limit: z.number().int().min(1_000).max(200_000).default(20_000),
 });

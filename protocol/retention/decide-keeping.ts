@@ -3,9 +3,9 @@ import { NO_RULES, type KeepPolicy, type KeepReason, type PreviewRow } from "./k
 import { formatBytes, formatDuration } from "../base/units.ts";
 
 /**
- * What a policy keeps, as a pure function: data in, a decision with its reasons out. Two promises hold whatever the policy
- * says. What is protected never goes: neither for another rule's sake nor for the bytes. And only complete checkpoints can
- * go: what is still uploading, torn or replaced is the janitor's.
+ * Decides what a retention policy keeps, as a pure function that also returns the reasons. Two promises hold under every
+ * policy. A protected checkpoint is never removed, neither for another rule nor for the size limit. Only complete
+ * checkpoints can be removed: uploading, torn or superseded ones are left to the janitor.
  */
 
 export interface KeepCandidate {
@@ -17,29 +17,29 @@ export interface KeepCandidate {
   capturedAt: number;
   sizeBytes: number;
   metrics: Readonly<Record<string, number>>;
-  /** When it was last read again and compared, epoch ms; null: never. */
+  /** Time of the last successful verification, epoch ms; null: never. */
   verifiedAt: number | null;
-  /** Bytes of it were found to be wrong, and nobody has read it whole since. */
+  /** Whether wrong bytes were found, and no full verification has succeeded since. */
   isDamaged: boolean;
   isPinned: boolean;
   tags: readonly string[];
-  /** A node is reading it, or was asked to. */
+  /** Whether a node is reading it, or was asked to. */
   isRestoring: boolean;
-  /** Where sound copies of it lie; left out: in the one bucket of the run. */
+  /** Buckets with undamaged copies of it; absent: only the run's one bucket. */
   homes?: readonly string[];
-  /** It was in the trash and somebody brought it back: a policy moves it there no second time. */
+  /** Whether somebody took it out of the trash: a policy does not move it there again. */
   wasBroughtBack: boolean;
 }
 
 export interface KeepHistory {
   checkpoints: readonly KeepCandidate[];
-  /** Where epochs of the run started from. */
+  /** Checkpoints from which epochs of the run started. */
   parents: readonly { epoch: number; step: number }[];
-  /** Epochs in which training began anew. Left out: none. */
+  /** Epochs in which training started fresh. Absent: none. */
   fresh?: readonly number[];
 }
 
-/** A reason in words, to stand after "kept: " or "goes: ". Tags and metrics are text from strangers. */
+/** Describes a reason, to follow "kept: " or "goes: ". Tags and metrics are untrusted text. */
 export function reasonWords(reason: KeepReason): string {
   switch (reason.kind) {
     case "newest":
@@ -85,7 +85,7 @@ export function reasonWords(reason: KeepReason): string {
   }
 }
 
-/** What keeps each checkpoint whatever a policy or a person wants; those that nothing protects are not in it. */
+/** Returns what protects each checkpoint from any policy or request. Unprotected checkpoints are absent. */
 export function protectedBy(history: KeepHistory): Map<string, KeepReason[]> {
   const reasons = new Map<string, KeepReason[]>();
   const protect = (one: KeepCandidate | undefined, reason: KeepReason) => {
@@ -95,25 +95,25 @@ export function protectedBy(history: KeepHistory): Map<string, KeepReason[]> {
   const [newest] = complete;
   protect(newest, { kind: "newest" });
   if (complete.length === 1) protect(newest, { kind: "only" });
-  // A bucket that goes away must not take everything with it: each keeps its newest.
+  // Each bucket keeps its newest checkpoint, so that the loss of one bucket never takes everything.
   for (const home of new Set(complete.flatMap(({ homes = [] }) => homes))) {
     const there = complete.find(({ homes = [] }) => homes.includes(home));
     if (there !== newest) protect(there, { kind: "newest-there" });
   }
-  // Whoever began anew by mistake goes back to it.
+  // A person who restarted training by mistake goes back to this checkpoint.
   for (const epoch of history.fresh ?? []) {
     protect(
       complete.find(({ writerEpoch }) => writerEpoch > 0 && writerEpoch < epoch),
       { kind: "line" },
     );
   }
-  // What is restored when the newest one cannot be.
+  // Restores fall back to this one when the newest is damaged.
   const whole = complete.find(({ isDamaged }) => !isDamaged);
   if (whole !== newest) protect(whole, { kind: "whole" });
   const verified = complete.filter(({ verifiedAt }) => verifiedAt !== null);
   const lastAt = Math.max(...verified.map(({ verifiedAt }) => verifiedAt ?? 0));
   for (const one of verified) {
-    // The newest that was verified and the one that was verified last, where they differ.
+    // Protects the newest verified checkpoint and the most recently verified one, which may differ.
     if (one === verified[0] || one.verifiedAt === lastAt) protect(one, { kind: "verified" });
   }
   const parents = new Set(history.parents.map(({ epoch, step }) => `${epoch}/${step}`));
@@ -130,8 +130,8 @@ export function protectedBy(history: KeepHistory): Map<string, KeepReason[]> {
 type Add = (one: KeepCandidate, reason: KeepReason) => void;
 
 /**
- * The first of each stretch, by the highest epoch that has one there: a later one of the same epoch never takes its place,
- * so what was kept yesterday is kept tomorrow.
+ * Keeps the first checkpoint of each interval in the highest epoch that has one there. A later checkpoint of the same epoch
+ * never replaces it, so a checkpoint kept once stays kept.
  */
 function firstOfEach(
   complete: readonly KeepCandidate[],
@@ -160,7 +160,7 @@ function keepBest(complete: readonly KeepCandidate[], best: NonNullable<KeepPoli
     .forEach(({ one }, index) => add(one, { kind: "best", rank: index + 1, metric }));
 }
 
-/** What the rules keep; `complete` newest first. */
+/** Returns what the rules keep; `complete` is sorted newest first. */
 function keptByRules(policy: KeepPolicy, complete: readonly KeepCandidate[]): Map<string, KeepReason[]> {
   const kept = new Map<string, KeepReason[]>();
   const add: Add = (one, reason) => kept.set(one.id, [...(kept.get(one.id) ?? []), reason]);
@@ -189,8 +189,8 @@ function keptByRules(policy: KeepPolicy, complete: readonly KeepCandidate[]): Ma
 }
 
 /**
- * What would stay and what would go, newest first, with the reasons of each. What is in the trash already is not among
- * them.
+ * Returns which checkpoints stay and which go, newest first, with the reasons of each. Leaves out those already in the
+ * trash.
  */
 export function decideKeeping(policy: KeepPolicy | null, history: KeepHistory): PreviewRow[] {
   const { mostBytes, ...rules } = policy ?? NO_RULES;
@@ -200,7 +200,7 @@ export function decideKeeping(policy: KeepPolicy | null, history: KeepHistory): 
   const complete = rows.filter(({ state }) => state === "complete");
   const guarded = protectedBy(history);
   const whole = complete.filter(({ isDamaged }) => !isDamaged);
-  // A damaged one never takes the place of one that is whole: what the rules keep of either is kept.
+  // A damaged checkpoint must not take the place of a whole one, so the rules are applied with and without damaged ones.
   const kept = new Map([
     ...keptByRules({ ...rules, mostBytes }, complete),
     ...keptByRules({ ...rules, mostBytes }, whole),
@@ -224,7 +224,7 @@ export function decideKeeping(policy: KeepPolicy | null, history: KeepHistory): 
   });
 }
 
-/** Those that have to go so that the rest fits: the oldest first, the best by metric after all others, none that is protected. */
+/** Returns what must go to meet the size limit: oldest first, the best by metric last, never a protected one. */
 function beyond(
   mostBytes: number,
   known: {

@@ -1,4 +1,4 @@
-/** What a tag and a note may be, for the pages too: without a parser, which would come along with it. */
+/** Limits of tags and notes, in a file without a parser so that pages can load it. */
 
 export const MOST_NOTE_LETTERS = 2_000;
 

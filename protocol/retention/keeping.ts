@@ -5,13 +5,14 @@ import { MOST_NOTE_LETTERS, TAG, TAG_WORDS } from "./keep-limits.ts";
 import type { FaultData } from "../faults/fault.ts";
 
 /**
- * What people and the hub say about keeping a checkpoint. Each word is one small immutable object in the bucket, under a
- * key of its own that no node can be signed for, so that a lost database is read again from a listing. Nothing is
- * overwritten: a word is taken back by a later one that names it in `ends`. An object that cannot be read counts as a pin.
+ * Retention records: what people and the hub decided about keeping a checkpoint. Each record is one small immutable object
+ * in the bucket, under a key that is never signed for a node. A lost database can therefore be rebuilt from a listing.
+ * Nothing is overwritten: a later record revokes an earlier one by naming it in `ends`. An unreadable object counts as a
+ * pin.
  */
 
 const DAY_MS = 86_400_000;
-/** How long a checkpoint lies in the trash where nobody said otherwise. */
+/** Default time that a checkpoint stays in the trash. */
 export const USUAL_TRASH_MS = 7 * DAY_MS;
 
 /** A short name for one checkpoint of a run: `best`, `release-1`. */
@@ -21,7 +22,7 @@ const noteText = z
   .string()
   .max(MOST_NOTE_LETTERS, `a note has at most ${MOST_NOTE_LETTERS} letters`)
   .refine((text) => text.isWellFormed(), "it is not valid Unicode")
-  // Control characters are refused: a database may end a text at its first NUL.
+  // A database may end a text at its first NUL, so control characters are refused.
   .refine((text) => !/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/.test(text), "it has control characters");
 
 export const keepRecord = z.object({
@@ -32,29 +33,29 @@ export const keepRecord = z.object({
   checkpointId: id,
   /** Epoch ms by the hub's clock. */
   at: instant,
-  /** Who said it. */
+  /** Author of the record. */
   by: z.string().max(320),
-  /** Earlier words of the same run that this one takes back. */
+  /** Earlier records of the same run that this one revokes. */
   ends: z.array(id).max(1_000),
   word: z.discriminatedUnion("kind", [
     z.object({ kind: z.literal("pin") }),
     z.object({ kind: z.literal("tag"), tag: tagName }),
     z.object({ kind: z.literal("note"), text: noteText.min(1) }),
-    /** `until`: it may be brought back so long. `why`: for people. */
+    /** `until`: end of the time in which it can be restored from the trash. `why`: shown to people. */
     z.object({ kind: z.literal("trash"), until: instant, why: z.string().max(256) }),
-    /** Only takes back. */
+    /** Only revokes earlier records. */
     z.object({ kind: z.literal("end") }),
   ]),
 });
 export type KeepRecord = z.infer<typeof keepRecord>;
 
-/** What is kept of a run. A rule that is null keeps nothing by itself; without any rule everything stays. */
+/** Retention policy of a run. A rule that is null keeps nothing by itself; without any rule everything stays. */
 export const keepPolicy = z.object({
-  /** The newest so many. */
+  /** Keeps this many of the newest. */
   last: z.number().int().min(1).max(100_000).nullable(),
-  /** The first of each stretch of so many steps. */
+  /** Keeps the first of each interval of this many steps. */
   everySteps: z.number().int().min(1).max(999_999_999_999).nullable(),
-  /** The first of each stretch of time. */
+  /** Keeps the first of each interval of time. */
   everyMs: z
     .number()
     .int()
@@ -68,7 +69,7 @@ export const keepPolicy = z.object({
       count: z.number().int().min(1).max(10_000),
     })
     .nullable(),
-  /** Of what the other rules keep, the oldest go until it fits. Never goes before protection. */
+  /** Size limit: the oldest of the kept checkpoints go until the rest fits. Protected ones never go. */
   mostBytes: byteCount.min(1).nullable(),
   trashMs: z
     .number()
@@ -90,20 +91,20 @@ export const NO_RULES: KeepPolicy = {
 };
 
 export const checkpointTag = z.object({ id, tag: tagName });
-/** An empty note takes the note away. */
+/** An empty text removes the note. */
 export const checkpointNote = z.object({ id, text: noteText });
-/** `run` null: the policy of all runs that have none of their own. */
+/** `run` null: the default policy for all runs without their own. */
 export const policyOf = z.object({ run: runName.nullable() });
-/** `policy` null: the run goes by the default, the default keeps everything. `version` refuses a change made on an old view. */
+/** `policy` null: the run follows the default policy, and the default keeps everything. A stale `version` is refused. */
 export const setPolicyInput = policyOf.extend({ policy: keepPolicy.nullable(), version: rowVersion });
 export const previewInput = policyOf.extend({ policy: keepPolicy.nullable() });
 export const emptyTrashInput = z.object({ ids: z.array(id).min(1).max(1_000) });
 
-/** What is said about one checkpoint now. */
+/** Retention state of one checkpoint. */
 export interface CheckpointKeeping {
   isPinned: boolean;
   tags: string[];
-  /** A stranger's text. */
+  /** Untrusted text. */
   note: string | null;
   trash: TrashState | null;
 }
@@ -112,9 +113,9 @@ export interface TrashState {
   at: number;
   by: string;
   why: string;
-  /** It may be brought back so long; then the hub deletes it. */
+  /** End of the time in which it can be restored from the trash; then the hub deletes it. */
   until: number;
-  /** Its deletion has begun: it cannot be brought back. */
+  /** Whether its deletion has begun, so that it can no longer be restored. */
   isBeingDeleted: boolean;
   /** Why it was not deleted although its time is over. */
   fault: FaultData | null;
@@ -131,10 +132,10 @@ export interface TrashRow extends TrashState {
 }
 
 export interface PolicyView {
-  /** Null: the default. */
+  /** Null: the default policy. */
   run: string | null;
   policy: KeepPolicy | null;
-  /** 0 while it was never set. */
+  /** 0 while the policy was never set. */
   version: number;
   updatedAt: number | null;
   updatedBy: string | null;
@@ -143,7 +144,7 @@ export interface PolicyView {
 export interface RunPolicyView {
   own: PolicyView;
   usual: PolicyView;
-  /** Names of metrics that complete checkpoints of the run carry. */
+  /** Names of metrics in the complete checkpoints of the run. */
   metrics: string[];
 }
 
@@ -181,7 +182,7 @@ export interface PreviewRow {
   because: KeepReason[];
 }
 
-/** What a policy would do to one run now. Sizes in bytes; `rows` newest first, all of them. */
+/** Effect of a policy on one run now. Sizes in bytes; `rows` has all checkpoints, newest first. */
 export interface RunPreview {
   run: string;
   stays: number;
@@ -194,20 +195,20 @@ export interface RunPreview {
 export interface AppliedView {
   trashed: number;
   freedBytes: number;
-  /** Those that could not be moved: the first of the faults. */
+  /** First fault of the checkpoints that could not be moved to the trash; null when all were. */
   fault: FaultData | null;
 }
 
-/** Whether a bucket keeps what is deleted as an old version; null where its store does not say. */
+/** Whether a bucket keeps deleted objects as old versions; null when its store does not tell. */
 export interface KeptVersionsView {
   bucket: string;
   keepsVersions: boolean | null;
 }
 
 export interface EmptiedView {
-  /** How many are being deleted now. */
+  /** Number of checkpoints whose deletion has begun. */
   begun: number;
-  /** How many stay, and why: written less than 25 hours ago, pinned in the bucket, or not in the trash any more. */
+  /** Numbers of those that stay: written less than 25 hours ago, pinned in the bucket, no longer in the trash. */
   tooYoung: number;
   kept: number;
   gone: number;

@@ -1,7 +1,7 @@
 import { NO_RISK } from "../wire/risk.ts";
 import type { NodeRow, NodeRunView } from "../wire/views.ts";
 
-/** Rows for tests: a node that is there and has nothing at risk, and a run with one safe checkpoint. */
+/** Rows for tests: an online node with nothing at risk, and a run with one safe checkpoint. */
 
 export const nodeRow = (over: Partial<NodeRow> = {}): NodeRow => ({
   id: over.name ?? "node-0001",

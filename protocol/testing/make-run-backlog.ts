@@ -1,7 +1,7 @@
 import { runName } from "../base/names.ts";
 import type { RunBacklog } from "../wire/reports.ts";
 
-/** For tests: what a node says of a run of which nothing is safe yet, and nothing waits. */
+/** Returns for tests a node's report of a run in which nothing is safe yet and nothing waits. */
 export const makeRunBacklog = (changes: Partial<RunBacklog> = {}): RunBacklog => ({
   run: runName.parse("llama"),
   writerEpoch: 1,

@@ -3,20 +3,20 @@ import { checkpointState, type CheckpointState } from "../checkpoint/checkpoint.
 import { id, runName, step } from "../base/names.ts";
 import type { CheckpointFileView, CheckpointRow } from "./views.ts";
 
-/** Long lists of checkpoints and of their files, a page at a time. */
+/** Long lists of checkpoints and of their files, page by page. */
 
-/** So many rows a run's page begins with; more come with `checkpoints.list`. */
+/** Number of rows with which a run's page starts; `checkpoints.list` returns more. */
 export const CHECKPOINTS_AT_FIRST = 100;
 
 export const listCheckpointsInput = z.object({
   run: runName,
-  /** None: all. */
+  /** Empty: all states. */
   states: z.array(checkpointState).max(5).default([]),
-  /** Only those kept by hand in this way. */
+  /** Only checkpoints that a person pinned or tagged. */
   kept: z.enum(["pinned", "tagged"]).nullable().default(null),
-  /** Only those of these steps, both ends among them. */
+  /** Only checkpoints of these steps, both ends included. */
   steps: z.object({ from: step, to: step }).nullable().default(null),
-  /** Id of the last row of the page before. */
+  /** Id of the last row of the previous page. */
   cursor: id.nullable().default(null),
   limit: z.number().int().min(1).max(200).default(CHECKPOINTS_AT_FIRST),
 });
@@ -28,11 +28,11 @@ export interface CheckpointPage {
   nextCursor: string | null;
 }
 
-/** So many checkpoints a search finds at most. */
+/** Largest number of checkpoints that a search returns. */
 export const MOST_FOUND = 20;
 
 export const searchCheckpointsInput = z.object({
-  /** A step with or without words of its run ("llama 1200", "1200"), or words of a tag. */
+  /** A step with or without part of its run's name ("llama 1200", "1200"), or part of a tag. */
   words: z.string().max(128),
 });
 
@@ -41,7 +41,7 @@ export interface FoundCheckpoint {
   run: string;
   step: number;
   state: CheckpointState;
-  /** The tag that was found; null where the step was. */
+  /** The tag that matched; null when the step did. */
   tag: string | null;
   /** Milliseconds since 1970. */
   capturedAt: number;
@@ -49,7 +49,7 @@ export interface FoundCheckpoint {
 
 export const listFilesInput = z.object({
   checkpointId: id,
-  /** Part of a path, in any case of its letters. */
+  /** Part of a path, ignoring case. */
   words: z.string().max(256).default(""),
   sort: z.enum(["path", "size"]).default("path"),
   offset: z.number().int().min(0).max(50_000).default(0),
@@ -59,7 +59,7 @@ export const listFilesInput = z.object({
 export interface FilePage {
   files: CheckpointFileView[];
   offset: number;
-  /** Files that fit the words, and their bytes together. */
+  /** Number of files that match, and their total size. */
   matching: number;
   matchingBytes: number;
   total: number;

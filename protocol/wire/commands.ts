@@ -6,14 +6,13 @@ import { faultData } from "../faults/fault-data.ts";
 import { nodeSettings } from "./hello.ts";
 
 /**
- * What a hub may ask of a node: a closed list, no shell. Every command has an id, is delivered at least once (again after
- * each reconnection until the node reports its end) and takes effect once (the node keeps the ids it has accepted). One
- * that says until when it may be accepted is never carried out later than that: it ends as expired, at the hub and at the
- * node.
+ * Commands of a hub to a node: a closed list without a shell. Every command has an id. It is delivered at least once: again
+ * after each reconnection until the node reports its end. It takes effect once, because the node stores the ids it has
+ * accepted. A command with an expiry is never carried out later: it ends as `expired`, at the hub and at the node.
  */
 const envelope = {
   id,
-  /** Epoch ms by the hub's clock; null or left out: it waits for ever. */
+  /** Epoch ms by the hub's clock; null or absent: no expiry. */
   expiresAt: z.number().int().min(0).nullable().optional(),
 };
 export const command = z.discriminatedUnion("kind", [
@@ -43,7 +42,7 @@ export const command = z.discriminatedUnion("kind", [
 export type Command = z.infer<typeof command>;
 export type CommandKind = Command["kind"];
 
-/** Those that become a transfer of their own and end with it. */
+/** Commands that become a transfer of their own and end with it. */
 export const MOVING_KINDS = ["restore", "verify", "drill", "copy"] as const;
 export type MovingCommand = Extract<Command, { kind: (typeof MOVING_KINDS)[number] }>;
 export const isMoving = (command: Command): command is MovingCommand => isMovingKind(command.kind);
@@ -53,14 +52,14 @@ export const isMovingKind = (kind: string): boolean => MOVING_KINDS.some((one) =
 export const nodeMessage = z.discriminatedUnion("type", [
   z.object({ type: z.literal("settings"), settings: nodeSettings }),
   z.object({ type: z.literal("command"), command }),
-  /** The profile changed: say hello again to read the new store. */
+  /** The profile changed: the node sends `hello` again to read the new store. */
   z.object({ type: z.literal("refresh") }),
-  /** The node makes itself a new credential. */
+  /** The node creates a new credential for itself. */
   z.object({ type: z.literal("rotate") }),
 ]);
 export type NodeMessage = z.infer<typeof nodeMessage>;
 
-/** `sent`: stored at the hub; `accepted`: in the node's own journal, so it will end one way or the other. */
+/** `sent`: stored at the hub. `accepted`: in the node's own journal, so that it certainly ends in one of the other states. */
 export const COMMAND_STATES = ["sent", "accepted", "done", "failed", "cancelled", "expired"] as const;
 export const commandState = z.enum(COMMAND_STATES);
 export type CommandState = z.infer<typeof commandState>;
@@ -75,16 +74,16 @@ export const COMMAND_MOVES: Readonly<Record<CommandState, readonly CommandState[
 };
 
 /**
- * The hub gives a command up without having heard of its node. The node's own later word that it had accepted it in time
- * is the truth, and overrules that.
+ * States that the hub may set without hearing from the node. A later report of the node that it had accepted the command in
+ * time overrides them.
  */
 export const PRESUMED_BY_HUB: readonly CommandState[] = ["cancelled", "expired"];
 
-/** The states from which a command may come to `to`: what a database update asks for. */
+/** Returns the states from which a command may reach `to`, for the condition of a database update. */
 export const commandStatesBefore = (to: CommandState): CommandState[] =>
   COMMAND_STATES.filter((from) => COMMAND_MOVES[from].includes(to));
 
-/** A few facts about what came of it: rates, counts, a reason. */
+/** A few facts about the result: rates, counts, a reason. */
 const commandDetail = recordOf(
   z.string().max(32),
   z.union([z.string().max(1024), metricValue, z.boolean(), z.null()]),

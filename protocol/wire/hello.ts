@@ -9,9 +9,9 @@ import type { ShownPlace } from "../checkpoint/place.ts";
 import { nodeSealing } from "../checkpoint/sealing.ts";
 import { storeTrust } from "./store-trust.ts";
 
-/** How a node comes to the hub: it enrols once with a join token, then says hello at every start with its own credential. */
+/** Admission of nodes: a node enrols once with a join token, then sends `hello` at every start with its own credential. */
 
-/** Facts about the machine. All of it is a stranger's word: shown, never trusted. */
+/** Facts about the machine. All of them are untrusted: shown, never relied on. */
 export const nodeFacts = z.object({
   hostname: z.string().max(255),
   platform: z.string().max(64),
@@ -20,13 +20,13 @@ export const nodeFacts = z.object({
   gpu: z.string().max(128).nullable(),
   /** Free text from `--label key=value`, for example region=us-east. */
   labels: recordOf(z.string().max(32), z.string().max(128), MOST_LABELS),
-  /** SALAD_MACHINE_ID and the like; null elsewhere. */
+  /** SALAD_MACHINE_ID and similar; null on other platforms. */
   machineId: z.string().max(128).nullable(),
   workerVersion: z.string().max(32),
 });
 export type NodeFacts = z.infer<typeof nodeFacts>;
 
-/** Of a node of which only the name is known. */
+/** Facts of a node of which only the name is known. */
 export const UNKNOWN_FACTS: NodeFacts = {
   hostname: "",
   platform: "",
@@ -38,7 +38,7 @@ export const UNKNOWN_FACTS: NodeFacts = {
   workerVersion: "",
 };
 
-/** What lets a node in: a join token, or the word of its platform about the workload that it is. One of them. */
+/** Proof that admits a node: either a join token, or the platform's signed statement about the workload. */
 export const enrolInput = z
   .object({
     token: z.string().min(16).max(256).optional(),
@@ -46,7 +46,7 @@ export const enrolInput = z
     name: nodeName,
     protocol: count,
     facts: nodeFacts,
-    /** The runs that it will write. Left out by a worker that knows none yet, and by older ones: then its first claim names it. */
+    /** Runs that the node will write. Absent from older workers and when no run is known yet: the first claim then names it. */
     runs: z.array(runName).max(64).optional(),
   })
   .refine(
@@ -54,15 +54,15 @@ export const enrolInput = z
     "a node enrols with a join token or with a workload's identity",
   );
 
-/** A node's credential is made by the node when it is replaced; the hub is told its SHA-256, in hex, and never itself. */
+/** Replaces a node's credential. The node creates it and sends only its SHA-256, in hex, to the hub. */
 export const rotateInput = z.object({ hash: z.string().regex(/^[0-9a-f]{64}$/, "not a SHA-256") });
 export interface RotateAnswer {
-  /** Epoch ms by the hub's clock: from then on only the new one is good. At its first use the old one ends at once. */
+  /** Epoch ms by the hub's clock; the old credential ends then, or at the first use of the new one. */
   overlapUntil: number;
 }
 export interface EnrolAnswer {
   nodeId: string;
-  /** May differ from the wished name when that one is taken: a number is appended. */
+  /** May differ from the requested name when that is taken: a number is appended. */
   name: string;
   /** The node's own credential; sent as `Authorization: Bearer`. Shown once. */
   credential: string;
@@ -70,12 +70,12 @@ export interface EnrolAnswer {
 
 export const helloInput = z.object({
   protocol: count,
-  /** New at every start of the worker: tells a restart from a reconnection. */
+  /** New at every start of the worker; distinguishes a restart from a reconnection. */
   bootId: id,
   facts: nodeFacts,
 });
 
-/** Where this node's bytes go. The endpoint is for display and for probing; every request is signed by the hub. */
+/** Store to which this node sends its bytes. The endpoint is for display and for probing; the hub signs every request. */
 export const nodeStore = z.object({
   profileId: id,
   profileName: z.string(),
@@ -83,26 +83,29 @@ export const nodeStore = z.object({
   endpoint: z.string(),
   prefix: z.string(),
   traits: storeTraits,
-  /** Left out: what is asked of every store's certificate. */
+  /** Absent: the usual verification of TLS certificates. */
   trust: storeTrust.optional(),
-  /** Left out by a hub that knows nothing of packs. */
+  /** Absent from a hub that does not know packs. */
   packing: packing.optional(),
-  /** Null or left out: files go as they are. */
+  /** Null or absent: files are not encrypted. */
   sealing: nodeSealing.nullish(),
 });
 export type NodeStore = z.infer<typeof nodeStore>;
 
 export const nodeSettings = z.object({
-  /** How often the hub wants progress: about 1 s while somebody looks, 5 to 15 s otherwise. */
+  /** Interval at which the hub wants progress: about 1 s while a person watches, 5 to 15 s otherwise. */
   reportEveryMs: z.number().int().min(200).max(60_000),
-  /** Over how long the fleet comes back when its hub was away; left out by a hub that says nothing of it. */
+  /** Window in which the fleet reconnects after the hub was away; absent from older hubs. */
   returnWithinMs: z.number().int().min(0).max(600_000).exactOptional(),
 });
 export type NodeSettings = z.infer<typeof nodeSettings>;
 
-/** `final-model`: announcements and manifests with a role. `no-checkpoint`: refusals with the code NO_CHECKPOINT. `place`:
- * manifests with a place, and files beside a checkpoint. `line`: a claim that begins a new line. `kept`: `listKept`. `doubt`:
- * manifests that say why a checkpoint may not be whole. `pieces`: claims of several nodes, and pieces of one checkpoint. */
+/**
+ * Features that a hub may lack. `final-model`: announcements and manifests with a role. `no-checkpoint`, `link-refused`:
+ * refusals with the code NO_CHECKPOINT or LINK_REFUSED. `place`: manifests with a place, and files beside a checkpoint.
+ * `line`: a claim with `isLine`. `kept`: `listKept`. `doubt`: manifests that say why a checkpoint may be incomplete.
+ * `pieces`: claims of several nodes, and pieces of one checkpoint.
+ */
 export const HUB_FEATURES = [
   "final-model",
   "no-checkpoint",
@@ -123,9 +126,9 @@ export type HelloAnswer =
       store: NodeStore | null;
       settings: NodeSettings;
       hubTimeMs: number;
-      /** Features beyond the first version of the protocol; absent from a hub that has none of them. */
+      /** Features beyond the first version of the protocol; absent from a hub that has none. */
       features?: readonly HubFeature[];
-      /** Highest sequence number of durable events the hub holds of this node; the outbox may forget up to it. */
+      /** Highest sequence number of this node's events that the hub has stored; the outbox may delete events up to it. */
       acceptedThrough: number;
     }
   | { accepted: false; reason: "worker-too-old" | "worker-too-new"; hubProtocol: number };
@@ -135,27 +138,27 @@ export const claimFrom = z.union([step, z.literal("beginning")]);
 export type ClaimFrom = z.infer<typeof claimFrom>;
 
 /**
- * `from`: a new epoch starts there, and what is newer is abandoned: it stays in the bucket and is not the newest any more. The
- * same `from` as the last one that was asked for changes nothing.
+ * `from`: opens a new epoch at that step and abandons newer checkpoints: they stay in the bucket but no longer count as
+ * newest. Repeating the last requested `from` changes nothing.
  */
 export const claimEpochInput = z.object({
   run: runName,
   from: claimFrom.optional(),
-  /** The program counts from a lower step again: the next epoch is opened, with no parent. Nothing is abandoned. */
+  /** The program counts from a lower step again: opens the next epoch without a parent. Nothing is abandoned. */
   isLine: z.literal(true).optional(),
-  /** Several nodes write the run together, each its pieces. */
+  /** Several nodes write the run together, each its own pieces. */
   group: groupClaim.optional(),
 });
 export const openPiecesInput = z.object({ run: runName });
-/** A step of which not all pieces are there. */
+/** A step that lacks a piece of some node. */
 export interface OpenPieces {
   step: number;
   why: string;
 }
-/** The answer to `findCheckpoint`. */
+/** Answer of `findCheckpoint`. */
 export type FoundCheckpoint = z.infer<typeof checkpointRef> & {
   capturedAt: number;
-  /** Where it lay in the watched folder; absent where the hub does not know. */
+  /** Path in the watched folder; absent when the hub does not know it. */
   place?: ShownPlace;
   isBefore?: true;
   role?: CheckpointRole;
@@ -164,44 +167,44 @@ export const checkpointRef = z.object({ checkpointId: id, run: runName, writerEp
 export interface ClaimAnswer {
   epoch: number;
   parent: { epoch: number; step: number } | null;
-  /** The newest complete checkpoint of the run, or null when the run truly has none. */
+  /** Newest complete checkpoint of the run; null only when the run certainly has none. */
   newest: (z.infer<typeof checkpointRef> & { capturedAt: number; place?: ShownPlace }) | null;
-  /** The answer to `from`; absent without one, and from a hub that does not know it. `isNew`: the epoch was opened for it. */
+  /** Answer to `from`; absent without one, and from a hub that does not know it. `isNew`: this request opened the epoch. */
   from?: { isNew: boolean };
   /** A person chose where this epoch starts. */
   isChosen?: true;
-  /** How many nodes write the epoch together; absent: one, and from a hub that does not know groups. */
+  /** Number of nodes that write the epoch together; absent: one, or a hub that does not know groups. */
   groupOf?: number;
-  /** A later step than the newest, which may not be whole and is gone on from only when a person says so. */
+  /** A later step than the newest that may be incomplete; a run continues from it only when a person says so. */
   doubtful?: { step: number; why: string };
 }
 
 /**
- * Looks for a complete checkpoint of a run that the node writes: the newest, that of one step, or the one before a step. The
- * answer to `before` says `isBefore`: a hub that does not know it answers with the newest.
+ * Finds a complete checkpoint of a run that the node writes: the newest, that of one step, or the last one before a step.
+ * The answer to `before` contains `isBefore`, because a hub that does not know `before` answers with the newest.
  */
 export const findCheckpointInput = z.object({
   run: runName,
   step: step.optional(),
   before: step.optional(),
-  /** The newest of this name, as its program calls it: `checkpoint-40`, `epoch=3-step=300.ckpt`. */
+  /** The newest checkpoint with this name, as its program calls it: `checkpoint-40`, `epoch=3-step=300.ckpt`. */
   name: z.string().min(1).max(255).optional(),
-  /** In place of a checkpoint: the newest of these. The answer repeats it, for the same reason. */
+  /** Finds the newest with this role instead of a checkpoint. The answer repeats the role, because older hubs ignore it. */
   role: checkpointRole.optional(),
 });
 
-/** Most checkpoints that one call of `confirmComplete` asks about. */
+/** Largest number of checkpoints in one call of `confirmComplete`. */
 export const MOST_CONFIRMED = 8;
-/** Asks whether checkpoints are complete in their bucket now, before copies of them are removed. */
+/** Asks whether checkpoints are complete in their bucket now, before local copies of them are removed. */
 export const confirmCompleteInput = z.object({ checkpointIds: z.array(id).min(1).max(MOST_CONFIRMED) });
 
-/** Most runs that one call of `restorePoints` asks about. */
+/** Largest number of runs in one call of `restorePoints`. */
 export const MOST_POINTS = 16;
-/** Asks what the runs that the node writes can be continued from, by the hub's record. */
+/** Asks from which checkpoints the node's runs can continue, by the hub's record. */
 export const restorePointsInput = z.object({ runs: z.array(runName).max(MOST_POINTS) });
 
-/** Most checkpoints that `listKept` answers with. */
+/** Largest number of checkpoints in an answer of `listKept`. */
 export const MOST_KEPT = 200;
 export const listKeptInput = z.object({ run: runName });
-/** One of the answer to `listKept`. */
+/** One checkpoint in the answer of `listKept`. */
 export type KeptCheckpoint = FoundCheckpoint & { sizeBytes: number };

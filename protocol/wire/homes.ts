@@ -5,13 +5,13 @@ import { attemptId, id, runName } from "../base/names.ts";
 import type { Sealing } from "../checkpoint/sealing.ts";
 
 /**
- * The homes of a run: the bucket profiles in which its checkpoints lie, in an order that people gave. A checkpoint is safe as
- * soon as it is complete in one of them; what lies in the others are copies, each with a manifest of its own in its own
- * bucket, under an attempt of its own, of the same checkpoint. A run that nobody gave homes has one: its profile.
+ * Homes of a run: the bucket profiles that store its checkpoints, in the order that people set. A checkpoint is safe as soon
+ * as it is complete in one home. The other homes hold copies, each with its own manifest in its own bucket, under its own
+ * attempt. A run without configured homes has one: its profile.
  */
 export const MOST_HOMES = 4;
 
-/** Of one copy. `torn`: nobody goes on with it; another attempt may follow. */
+/** States of one copy. `torn`: nobody continues it; another attempt may follow. */
 export const COPY_STATES = ["copying", "complete", "torn"] as const;
 export const copyState = z.enum(COPY_STATES);
 export type CopyState = z.infer<typeof copyState>;
@@ -23,16 +23,16 @@ export const COPY_MOVES: Readonly<Record<CopyState, readonly CopyState[]>> = {
 };
 export const mayCopyBecome = (from: CopyState, to: CopyState): boolean => COPY_MOVES[from].includes(to);
 
-/** A home as a node is told of it: nearest first, by what is known of this node's link to each. */
+/** Homes of a run as sent to a node: nearest first, by the known speed of this node's link to each. */
 export const runHomes = z.object({
   run: runName,
-  /** In how many homes a checkpoint is to lie. */
+  /** Number of homes in which a checkpoint must be stored. */
   copies: z.number().int().min(1).max(MOST_HOMES),
   homes: z
     .array(
       z.object({
         store: nodeStore,
-        /** Expected of an upload of this node there; null: nobody knows. */
+        /** Expected upload rate of this node to that home; null: unknown. */
         bytesPerSecond: z.number().nonnegative().nullable(),
       }),
     )
@@ -41,32 +41,32 @@ export const runHomes = z.object({
 export type RunHomes = z.infer<typeof runHomes>;
 
 export const runHomesInput = z.object({ run: runName });
-/** Before the first byte of a copy. A new attempt for the same home replaces the one before. */
+/** Sent before the first byte of a copy. A new attempt for the same home replaces the previous one. */
 export const beginCopyInput = z.object({ checkpointId: id, profileId: id, attempt: attemptId });
-/** `isWanted: false`: it is there already, the checkpoint is gone, or the bucket is no home of the run any more. */
+/** `isWanted: false`: the copy exists, the checkpoint was deleted, or the bucket is no longer a home of the run. */
 export interface BeginCopyAnswer {
   isWanted: boolean;
 }
 export const commitCopyInput = z.object({ manifest });
 
-/** What a checkpoint can be read from: complete copies, the one to take first at the front. */
+/** A complete copy that a restore can read; offers are sorted by preference. */
 export interface CopyOffer {
   store: NodeStore;
   isDamaged: boolean;
-  /** Expected of a download to this node; null: nobody knows. */
+  /** Expected download rate to this node; null: unknown. */
   bytesPerSecond: number | null;
 }
 
-/** A bucket that a node cannot reach, so that it saves elsewhere. */
+/** A bucket that a node cannot reach, so that it saves to another one. */
 export const homeAway = z.object({
   profileId: id,
-  /** By the node's clock. */
+  /** Epoch ms by the node's clock. */
   since: z.number().int().min(0).max(8_640_000_000_000_000),
   code: z.string().max(64),
 });
 export type HomeAway = z.infer<typeof homeAway>;
 
-/** `profileIds`: all of them, in their order. `copies`: in how many a checkpoint is to lie; null: in all. */
+/** `profileIds`: all homes, in order. `copies`: number of homes that must store a checkpoint; null: all. */
 export const setHomesInput = z
   .object({
     run: runName,
@@ -88,44 +88,44 @@ export interface HomeView {
   bucket: string;
   prefix: string;
   provider: string;
-  /** Complete checkpoints of the run there. */
+  /** Number of the run's complete checkpoints there. */
   complete: number;
   bytes: number;
   newestStep: number | null;
-  /** What the bucket asks for. A run is encrypted as the strictest of its homes asks. */
+  /** Encryption that the bucket requires. A run is encrypted as its strictest home requires. */
   sealing: Sealing;
-  /** Nodes that cannot reach it now, and since when; null while it can be reached as far as anybody knows. */
+  /** Number of nodes that cannot reach it, and since when; null while no node reports that. */
   away: { nodes: number; since: number } | null;
 }
 
 export interface RunHomesView {
   run: string;
   homes: HomeView[];
-  /** In how many a checkpoint is to lie; null: in all. */
+  /** Number of homes that must store a checkpoint; null: all. */
   copies: number | null;
-  /** Complete checkpoints that do not lie in as many homes as they should; `newest` says whether the newest is one of them. */
+  /** Complete checkpoints stored in too few homes; `newest`: whether the newest is one of them. */
   behind: { checkpoints: number; newest: boolean };
   /** Buckets that could become homes. */
   others: { profileId: string; name: string; bucket: string }[];
 }
 
-/** One place where a checkpoint lies, or is on its way to. */
+/** One bucket in which a checkpoint is stored or being stored. */
 export interface CopyView {
   profileId: string;
   name: string;
   bucket: string;
   state: CopyState;
-  /** The one that is read where nobody says otherwise. */
+  /** Whether this copy is read by default. */
   isFirst: boolean;
   committedAt: number | null;
   verifiedAt: number | null;
   damagedAt: number | null;
   location: string;
-  /** A node cannot reach it now. */
+  /** Whether a node cannot reach it now. */
   isAway: boolean;
 }
 
-/** What two copies of one checkpoint have in common: everything but where their objects lie and what the store calls them. */
+/** Returns whether two copies hold the same checkpoint: everything is equal except the place of their objects and the ETags. */
 export function sameContent(one: Manifest, other: Manifest): boolean {
   return JSON.stringify(contentOf(one)) === JSON.stringify(contentOf(other));
 }

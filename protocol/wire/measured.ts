@@ -1,28 +1,28 @@
 import * as z from "zod";
 import { byteCount, rate, roundTrip } from "../base/bounded.ts";
 
-/** What a transfer or a probe found out about the link on its way. Sent along where it is known; older workers do not. */
+/** Measurements of the link that a transfer or a probe made. Absent from older workers and when nothing was measured. */
 
 const duration = z.number().min(0).max(1e12);
 
-/** What moved the bytes: Tidemark's own engine, or another program that was driven. */
+/** The engine that moved the bytes: Tidemark's own, or a third-party program. */
 export const engineName = z.string().regex(/^[a-z0-9][a-z0-9.-]{0,31}$/);
 export const OWN_ENGINE = "tidemark";
 
 export const measured = z.object({
   engine: engineName,
-  /** Of the last try, from its first byte to when the last of it was acknowledged. */
+  /** Duration of the last attempt, from its first byte to the last acknowledgment. */
   tookMs: duration,
   sentBytes: byteCount,
-  /** The ramp-up left out; null when it was too short to tell. */
+  /** Rate without the ramp-up; null when the transfer was too short to tell. */
   steadyBytesPerSecond: rate.nullable(),
   rampMs: duration.nullable(),
   isSteady: z.boolean(),
   parts: z.number().int().min(0).max(1_000_000_000),
-  /** Of the largest part; null when there is none. */
+  /** Size of the largest part; null without parts. */
   partBytes: byteCount.nullable(),
   rttMs: roundTrip.nullable(),
-  /** Bytes per second of its first seconds and of its last quarter; null when it was too short. Absent from older workers. */
+  /** Rates of the first seconds and of the last quarter; null when the transfer was too short. Absent from older workers. */
   burst: z.object({ firstBytesPerSecond: rate, lateBytesPerSecond: rate }).nullable().optional(),
 });
 export type Measured = z.infer<typeof measured>;
@@ -34,7 +34,7 @@ const way = z.object({
   connections: z.number().int().min(0).max(100_000),
 });
 
-/** How a probe measured: both ways may be null on their own. */
+/** How a probe measured; each direction may be null. */
 export const probeManner = z.object({
   engine: engineName,
   up: way.nullable(),

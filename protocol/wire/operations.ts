@@ -5,8 +5,8 @@ import { crc32Hex, etag } from "../checkpoint/checkpoint.ts";
 import { storeChecksum } from "./store-checksum.ts";
 
 /**
- * Everything the engine asks of a store, as data. A source of signed requests turns each into one request that can be
- * sent by any HTTP client: in direct mode with the keys of the environment, otherwise the hub does it and the node never
+ * Every operation of the engine on a store, as data. A request source turns each into one signed request that any HTTP
+ * client can send. In direct mode it signs with the keys of the environment; otherwise the hub signs, and the node never
  * sees a key. The engine cannot tell the difference.
  */
 
@@ -15,15 +15,15 @@ const uploadId = addressText(2048).min(1);
 const partNumber = z.number().int().min(1).max(10_000);
 const md5Hex = z.string().regex(/^[0-9a-f]{32}$/);
 
-/** Left out: what the store's traits say. Given by a node that found out what this store takes. */
+/** Absent: as the store's traits say. Set by a node that found out which checksum this store accepts. */
 const checksum = storeChecksum.optional();
 
 export const operation = z.discriminatedUnion("op", [
-  /** CreateMultipartUpload. `nonce` goes into the object's metadata, so that a Complete whose answer was lost can be recognised. */
+  /** CreateMultipartUpload. The object's metadata gets `nonce`, to recognize a completed upload when the answer was lost. */
   z.object({ op: z.literal("create"), key, nonce: addressText(64), checksum }),
   /**
-   * UploadPart of exactly `sizeBytes` bytes; `crc32` is sent along where the store accepts it, `md5` in its place where
-   * the checksum is md5.
+   * UploadPart of exactly `sizeBytes` bytes. `crc32` is sent when the store accepts it; when the checksum is md5, `md5` is
+   * sent in its place.
    */
   z.object({
     op: z.literal("part"),
@@ -45,18 +45,18 @@ export const operation = z.discriminatedUnion("op", [
     checksum,
     nonce: addressText(64),
   }),
-  /** ListParts, after part number `after`. */
+  /** ListParts, starting after part number `after`. */
   z.object({ op: z.literal("parts"), key, uploadId, after: z.number().int().min(0).max(10_000) }),
   z.object({ op: z.literal("complete"), key, uploadId }),
   z.object({ op: z.literal("abort"), key, uploadId }),
   z.object({ op: z.literal("head"), key }),
-  /** DeleteObject. A hub signs it for what a node made to measure its link, and for nothing else. */
+  /** DeleteObject. A hub signs it only for objects that the node wrote to measure its link. */
   z.object({ op: z.literal("delete"), key }),
-  /** A GET of the whole object by a link that people pass on: what it leads to is saved, not shown. No node is signed for it. */
+  /** GET of the whole object by a link that people share; browsers save it and do not show it. Never signed for a node. */
   z.object({ op: z.literal("share"), key }),
   /**
-   * A ranged GET, pinned to `etag` (If-Match) when one is known. `isSummed`: a GET of all of it, to be answered with the sum
-   * that the store keeps of the object, which stores do not give with ranges.
+   * Ranged GET, pinned to `etag` (If-Match) when one is known. `isSummed`: GET of the whole object, answered with the
+   * store's checksum of it, which stores do not return for ranges.
    */
   z.object({
     op: z.literal("get"),
@@ -65,13 +65,13 @@ export const operation = z.discriminatedUnion("op", [
     length: byteCount.min(1),
     etag: etag.nullable(),
     isSummed: z.literal(true).optional(),
-    /** For browsers, which undo what an object says that it is encoded with: the store is asked to say that it is not. */
+    /** For browsers, which decode an answer by its Content-Encoding: asks the store to answer with `identity`. */
     isUncoded: z.literal(true).optional(),
   }),
 ]);
 export type Operation = z.infer<typeof operation>;
 
-/** A request as it must be sent, byte for byte of its headers, until `expiresAt` (epoch ms by the signer's clock). */
+/** A request to be sent with exactly these headers until `expiresAt` (epoch ms by the signer's clock). */
 export const signedRequest = z.object({
   method: z.enum(["GET", "HEAD", "PUT", "POST", "DELETE"]),
   url: z.string().max(8192),
@@ -80,35 +80,35 @@ export const signedRequest = z.object({
 });
 export type SignedRequest = z.infer<typeof signedRequest>;
 
-/** Most operations signed in one call. */
+/** Largest number of operations signed in one call. */
 export const SIGN_BATCH = 256;
 
-/** What the engine must know of a store to plan: limits and quirks, as data. */
+/** Properties of a store that the engine needs for planning: limits and quirks. */
 export const storeTraits = z.object({
   minPartBytes: byteCount,
   maxPartBytes: byteCount,
   maxParts: z.number().int().min(1).max(10_000),
-  /** Part size to prefer where the size of the file leaves a choice (64 MiB for Storj). */
+  /** Preferred part size when the file size leaves a choice (64 MiB for Storj). */
   preferredPartBytes: byteCount,
-  /** Part size that people set for this bucket, whatever the size of the file. Left out: none, or by an older hub. */
+  /** Part size that people set for this bucket, for any file size. Absent: none set, or an older hub. */
   tunedPartBytes: byteCount.optional(),
-  /** What goes along with a part: md5 where the store rejects checksum headers. */
+  /** Checksum that is sent with a part: md5 when the store rejects checksum headers. */
   checksum: storeChecksum,
-  /** Nobody knows what this store takes: the node finds out by sending, best first, and says so in its operations. */
+  /** The accepted checksum is unknown: the node tries checksums, best first, and names the result in its operations. */
   probeChecksum: z.boolean().default(false),
-  /** `if-none-match: *` on PUT and Complete is honoured. */
+  /** Whether the store honors `if-none-match: *` on PUT and Complete. */
   conditionalWrites: z.boolean(),
-  /** ETags of multipart objects are stable and comparable. */
+  /** Whether ETags of multipart objects are stable and comparable. */
   trustEtag: z.boolean(),
-  /** Connections to start with, and the most that may ever carry parts at a time. */
+  /** Number of connections at the start, and the largest number that may carry parts at a time. */
   startConnections: z.number().int().min(1).max(256).default(8),
   mostConnections: z.number().int().min(1).max(256).default(96),
-  /** How long an idle connection may be used again: less than after what the store closes it. */
+  /** How long an idle connection may be reused; shorter than the store's own timeout. */
   keepAliveMs: z.number().int().min(0).max(600_000).default(4000),
 });
 export type StoreTraits = z.infer<typeof storeTraits>;
 
-/** Where a bucket is reached, and what its store takes. */
+/** Address of a bucket and the properties of its store. */
 export const storeAccess = z.object({
   endpoint: z.string().max(512),
   region: z.string().max(64),

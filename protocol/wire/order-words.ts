@@ -1,6 +1,6 @@
 import type { NodeOrder } from "./orders.ts";
 
-/** An order as a phrase: `hold everything`, `limit up to 2.0 MB/s`. */
+/** Describes an order: `hold everything`, `limit up to 2.0 MB/s`. */
 export function orderWords(order: NodeOrder, rate: (bytesPerSecond: number) => string): string {
   const whole = (run: string | null) => (run === null ? "everything" : run);
   switch (order.kind) {

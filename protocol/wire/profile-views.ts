@@ -6,46 +6,46 @@ import type { Sealing } from "../checkpoint/sealing.ts";
 import type { Provider } from "../base/provider.ts";
 import type { KeyBy, ProfileDraft } from "./requests.ts";
 
-/** What people see of buckets: presets, profiles, and what a test of one found. */
+/** Buckets as pages show them: presets, profiles, and results of profile tests. */
 
 export interface PresetView {
   provider: Provider;
   label: string;
-  /** With {region} and {account} to fill in. */
+  /** Contains the placeholders {region} and {account}. */
   endpointTemplate: string;
   regionHint: string;
   defaultRegion: string;
   addressing: "path" | "virtual-host";
-  /** none: never charged. fair-use: free up to a multiple of what is stored. metered: per GB. own: nobody's bill but yours. */
+  /** `none`: never charged. `fair-use`: free up to a multiple of the stored bytes. `metered`: per GB. `own`: your own store. */
   egress: "none" | "fair-use" | "metered" | "own";
-  /** What the provider publishes; null where there is no price list. */
+  /** Published prices; null when there is no price list. */
   prices: ProviderPrices | null;
   note: string;
-  /** Where it gives out keys that end by themselves, with {region} and {account} to fill in; `same`: at the store's own endpoint; null: nowhere known. */
+  /** Address for temporary keys, with {region} and {account} as placeholders. `same`: the store's own; null: none is known. */
   temporaryKeys: string | null;
 }
 
-/** One line of a profile test: an operation the product needs, and what the store said. */
+/** One line of a profile test: an operation that the product needs, and the store's answer. */
 export interface ProfileCheck {
   /** The S3 operation, for example `UploadPart`. */
   operation: string;
   outcome: "ok" | "refused" | "unsupported" | "failed" | "skipped";
-  /** What of Tidemark needs it. */
+  /** Feature of Tidemark that needs the operation. */
   neededFor: string;
   /** The S3 action missing from the key's policy, when refused. */
   missingAction: string | null;
   fault: FaultData | null;
-  /** The store's own error code and the HTTP status, where there are any. */
+  /** The store's own error code and the HTTP status, if any. */
   rawCode: string | null;
   httpStatus: number | null;
-  /** The operation that had to work first and did not. */
+  /** The earlier operation that failed, so that this one could not be tested. */
   skippedBecause: string | null;
-  /** One more fact. */
+  /** One more fact about the result. */
   note: string | null;
   tookMs: number | null;
 }
 
-/** What a test wrote and could not remove. */
+/** An object or upload that a test wrote and could not remove. */
 export interface LeftBehind {
   kind: "object" | "upload";
   key: string;
@@ -69,7 +69,7 @@ export interface ProfileView {
   profile: ProfileDraft;
   /** Last four characters of the access key id. The secret is never shown. */
   accessKeyHint: string;
-  /** How the key is used to ask for temporary ones; null: it signs itself. */
+  /** How the key obtains temporary keys; null: the key itself signs. */
   keyBy: KeyBy | null;
   createdAt: number;
   updatedAt: number;
@@ -84,22 +84,22 @@ export interface ProfileView {
   storedBytes: number;
 }
 
-/** What was found of one store. Null: the text does not say. */
+/** Settings of one store that were found in a pasted text. Null: the text does not contain the value. */
 export interface ImportedDraft {
-  /** The section or the variables it comes from. */
+  /** The section or the variables that it comes from. */
   from: string;
   profile: { [K in keyof Omit<ProfileDraft, "provider" | "prefix" | "addressing">]: ProfileDraft[K] | null } & Pick<
     ProfileDraft,
     "provider" | "prefix" | "addressing"
   >;
-  /** Last characters of the access key id; null when no whole key was found. */
+  /** Last characters of the access key id; null when no complete key was found. */
   accessKeyHint: string | null;
   /** Why it cannot be used as it is. */
   problems: string[];
 }
 
 export interface ImportView {
-  /** Names the keys for `create` and `test` until `expiresAt`; null when there is none. */
+  /** Refers to the keys in `create` and `test` until `expiresAt`; null when the text has no key. */
   handle: string | null;
   expiresAt: number | null;
   kind:
@@ -113,6 +113,6 @@ export interface ImportView {
     | "nothing";
   drafts: ImportedDraft[];
   findings: LintFinding[];
-  /** What was read and left aside, and why. */
+  /** Parts of the text that were not used, with the reason. */
   ignored: string[];
 }

@@ -5,24 +5,24 @@ import { storeChecksum } from "./store-checksum.ts";
 import { packing } from "../checkpoint/packing.ts";
 import { tuning } from "./tuning.ts";
 
-/** What a bucket profile carries besides its address and its key, and what is read, planned and written for one. */
+/** Settings of a bucket profile besides its address and key, and data for import, CORS and prices. */
 
-/** In the currency of the provider's price list. Null: what the provider publishes. */
+/** In the currency of the provider's price list. Null: the published price. */
 const price = z.number().min(0, "a price is 0 or more").max(1000, "a price is at most 1,000").nullable();
 export const priceOverride = z.object({ egressPerGb: price, storagePerGbMonth: price, per1000Requests: price });
 
 export const profileAbout = z.object({
-  /** People's own words; shown as text. */
+  /** A person's notes, shown as plain text. */
   notes: z.string().trim().max(2000, "notes have at most 2,000 characters"),
   prices: priceOverride.nullable(),
-  /** Left out: as it is, or as by default. */
+  /** Absent: unchanged, or the default. */
   packing: packing.optional(),
-  /** Left out: as it is, or as by default. */
+  /** Absent: unchanged, or the default. */
   tuning: tuning.optional(),
 });
 export type ProfileAbout = z.infer<typeof profileAbout>;
 
-/** What the last test found out by doing; null where it could not tell. Overrules what is said of the provider. */
+/** Traits that the last test found by trying; null when it could not tell. They override the traits of the provider. */
 export const foundTraits = z.object({
   checksum: storeChecksum.nullable(),
   conditionalWrites: z.boolean().nullable(),
@@ -31,43 +31,43 @@ export const foundTraits = z.object({
 });
 export type FoundTraits = z.infer<typeof foundTraits>;
 
-/** What a provider publishes, as data for estimates. GB are 10^9 bytes; money is in `currency`. */
+/** Published prices of a provider, for estimates. GB are 10^9 bytes; money is in `currency`. */
 export interface ProviderPrices {
   currency: "USD" | "EUR";
-  /** After whatever is free. */
+  /** Price beyond the free amount. */
   egressPerGb: number;
-  /** This many times the bytes stored may leave each month for nothing. */
+  /** Free egress in a month as a multiple of the stored bytes. */
   freeEgressPerStored: number;
-  /** This much may leave each month for nothing, whatever is stored. */
+  /** Free egress in a month, independent of the stored bytes. */
   freeEgressGb: number;
   storagePerGbMonth: number;
   writesPer1000: number;
   readsPer1000: number;
-  /** The price list. */
+  /** URL of the price list. */
   source: string;
 }
 
-/** A key that lies in the hub since its text was read: names it without showing it. */
+/** Refers to a key that the hub holds since it read the pasted text, without showing the key. */
 export const importedKey = z.object({ handle: id, index: z.number().int().min(0).max(63) });
 export type ImportedKey = z.infer<typeof importedKey>;
 
-/** Longest text that is read: a generous rclone.conf. */
+/** Longest text that is accepted: more than any usual rclone.conf. */
 export const MOST_IMPORT_CHARACTERS = 128 * 1024;
 export const readImportInput = z.object({
   text: z.string().min(1, "paste the text first").max(MOST_IMPORT_CHARACTERS, "this is longer than any such file"),
 });
 
-/** One thing about a command or a configuration of rclone that is often got wrong. */
+/** A common mistake in a command or a configuration of rclone. */
 export interface LintFinding {
-  /** Where: the flag or option as it was written. */
+  /** The flag or option as it was written. */
   what: string;
   why: string;
-  /** What to write instead. */
+  /** The correct form. */
   use: string;
   weight: "wrong" | "doubtful" | "note";
 }
 
-/** One rule, in S3's terms. */
+/** One CORS rule with the names that S3 uses. */
 export interface CorsRuleView {
   id: string | null;
   origins: string[];
@@ -79,20 +79,20 @@ export interface CorsRuleView {
 
 export interface CorsPlanView {
   origin: string;
-  /** The rules as they are, and as they would be. Foreign ones are in both. */
+  /** The rules at present, and the rules after the change. Rules of others are in both. */
   present: CorsRuleView[];
   wanted: CorsRuleView[];
   added: CorsRuleView[];
   removed: CorsRuleView[];
-  /** Names `present`: writing is refused when the rules are others by then. */
+  /** SHA-256 of `present`: the write is refused when the rules have changed since. */
   digest: string;
   state: "in place" | "to write" | "by hand";
-  /** By hand: why, and the lines to paste. */
+  /** For `by hand`: the reason, and the lines to paste. */
   says: string | null;
   pastes: { label: string; text: string }[];
 }
 
-/** What a browser's preflight would be answered. */
+/** Result of a simulated browser preflight. */
 export interface PreflightView {
   method: string;
   isAllowed: boolean;
@@ -102,7 +102,7 @@ export interface PreflightView {
 
 export interface CorsWriteView {
   plan: CorsPlanView;
-  /** Read back and the same as was wanted. */
+  /** Whether the rules were read back and equal the wanted ones. */
   isWritten: boolean;
   preflights: PreflightView[];
 }

@@ -1,6 +1,6 @@
 import { Fault } from "../faults/fault.ts";
 
-/** Sizes, rates and durations as people write them, in commands and in forms; `units.ts` is the way back. */
+/** Parses sizes, rates and durations as people write them, in commands and in forms; `units.ts` formats them. */
 
 const SIZE = /^(\d+(?:\.\d+)?)\s*(?:(B)|([KMGTP])(iB|i|B)?)?$/i;
 
@@ -27,8 +27,8 @@ const BITS = /^(\d+(?:\.\d+)?)\s*([kKmMgGtT])?(?:[bB]it(?:\/s)?|bps)$/;
 const BYTES = /^(\d+(?:\.\d+)?\s*[kKMGT]?i?B)(?:\/s|ps)?$/;
 
 /**
- * Reads a rate as links are sold (`20Mbit`, `50 Mbps`, `1Gbit/s`) or as disks are (`2.5MB/s`, `2MiB`). A number without a
- * unit is refused: it has been read as both. Returns bytes per second.
+ * Parses a rate as links are sold (`20Mbit`, `50 Mbps`, `1Gbit/s`) or as disks are (`2.5MB/s`, `2MiB`). Refuses a number
+ * without a unit, because people mean bits or bytes. Returns bytes per second.
  * @throws Fault BAD_INPUT
  */
 export function parseRate(text: string): number {

@@ -10,9 +10,9 @@ import { attemptId, filePath, findCollision, id, runName, step, writerEpoch } fr
 import { pieceMap, transferDirection, transferState } from "./transfer.ts";
 
 /**
- * What a node tells the hub. Two kinds: *progress* is the present, sent often, never acknowledged as durable and lost
- * without harm; *events* are history, numbered by the node, kept in its outbox until the hub has them in its database,
- * and taken once however often they arrive.
+ * Reports of a node to the hub, of two kinds. Progress is the present state: sent often, never acknowledged as durable, lost
+ * without harm. Events are history: the node numbers them and keeps them in its outbox until the hub has stored them. Each
+ * event takes effect once, however often it arrives.
  */
 
 export const transferProgress = z.object({
@@ -26,69 +26,69 @@ export const transferProgress = z.object({
   bytesTotal: byteCount,
   filesDone: count,
   filesTotal: count,
-  /** The file that moves now, for the sentence. */
+  /** The file that is being transferred, for display. */
   currentPath: z.string().max(1024).nullable(),
   bytesPerSecond: rate,
   startedAt: instant.nullable(),
   connections: count,
   retries: count,
   pieces: pieceMap,
-  /** Positions in it of pieces that came to nothing before and are not there yet. */
+  /** Positions in `pieces` that failed before and are not done yet. */
   triedAgain: z.array(z.number().int().min(0).max(239)).max(240).optional(),
-  /** Milliseconds without a byte, when that is long enough to say. */
+  /** Milliseconds without a byte; null when too short to report. */
   stalledMs: byteCount.nullable(),
-  /** Why it waits or retries, when there is a reason. */
+  /** Why the transfer waits or retries, when there is a reason. */
   fault: faultData.nullable(),
   startedBy: z.enum(["queue", "operator", "start"]),
-  /** The home at the other end; absent: the one that the checkpoint's row names. */
+  /** Home at the other end; absent: the one that the checkpoint's row names. */
   profileId: id.optional(),
 });
 export type TransferProgress = z.infer<typeof transferProgress>;
 
-/** What is not safe yet of one run on this node. "Safe" means: the hub recorded the manifest's digest. */
+/** Work of one run on this node that is not safe yet. "Safe" means that the hub recorded the manifest's digest. */
 export const runBacklog = z.object({
   run: runName,
   writerEpoch: writerEpoch.nullable(),
-  /** Captured but not safe: checkpoints, files, bytes; `movedBytes` of them are already acknowledged by the store. */
+  /** Captured but not safe: checkpoints, files, bytes. The store has already acknowledged `movedBytes` of the bytes. */
   unsafeCheckpoints: count,
   unsafeFiles: count,
   unsafeBytes: byteCount,
   movedBytes: byteCount,
-  /** When the oldest capture that is not safe was finished by the program. */
+  /** Time at which the program finished the oldest unsafe checkpoint. */
   oldestUnsafeAt: instant.nullable(),
-  /** Newest safe step and when the program had finished writing it. */
+  /** Newest safe step, and the time at which the program finished writing it. */
   safeStep: step.nullable(),
   safeAt: instant.nullable(),
   safeBytes: byteCount,
-  /** Newest step seen on disk. */
+  /** Newest step on the node's disk, and its time. */
   localStep: step.nullable(),
   localAt: instant.nullable(),
-  /** When this worker first saw the run: the start of what could be lost before the first safe step. */
+  /** Time at which this worker first saw the run; before the first safe step, work since then is at risk. */
   startedAt: instant,
   /** Time between the last two captures. */
   intervalMs: byteCount.nullable(),
-  /** How far training has come, captured or not, as far as its program says; and when it was last seen at work. */
+  /** Last step that the program reported, captured or not, and the time at which it was last seen running. */
   trainedStep: step.nullable().default(null),
   trainedAt: instant.nullable().default(null),
-  /** Of the time since the newest safe step was written (since `startedAt` without one), that in which nothing trained. */
+  /** Time without training since the newest safe step was written (since `startedAt` when there is none). */
   idleMs: byteCount.default(0),
-  /** Its program says no steps and is at work: it may have come further than `trainedStep`. */
+  /** The program reports no steps and is running, so it may be beyond `trainedStep`. */
   isStepUncertain: z.literal(true).optional(),
-  /** How far such a program has come by its pace, where that is further than what is known. */
+  /** Step of such a program as estimated from its pace, when that is beyond the known steps. */
   estimatedStep: step.optional(),
-  /** Shortest time between two checkpoints that this node's uplink can sustain; null while that is not known. */
+  /** Shortest interval between checkpoints that this node's uplink can sustain; null while unknown. */
   leastIntervalMs: byteCount.nullable().default(null),
 });
 export type RunBacklog = z.infer<typeof runBacklog>;
 
-/** `mayRestore`: the hub may have checkpoints put inside of it. */
+/** `mayRestore`: the hub may have checkpoints restored into this folder. */
 const reportedWatch = z.object({ run: runName, folder: z.string().max(1_024), mayRestore: z.boolean() });
-/** A watched folder of a node, whether a program trains there now, and how often it writes checkpoints; null: not known. */
+/** A watched folder of a node, whether a program trains there now, and the interval of its checkpoints (null: unknown). */
 export type WatchedFolder = z.infer<typeof reportedWatch> & { isTraining: boolean; intervalMs: number | null };
 
 export const progressReport = z.object({
   bootId: id,
-  /** Counts up with each report of one boot: one that was overtaken on the way does not replace a newer one. */
+  /** Increases with each report of one boot, so that a delayed report never replaces a newer one. */
   seq: count.min(1),
   at: instant,
   upBytesPerSecond: rate,
@@ -96,13 +96,13 @@ export const progressReport = z.object({
   rttMs: roundTrip.nullable(),
   disk: z.object({ freeBytes: byteCount, totalBytes: byteCount, path: z.string().max(1024) }).nullable(),
   cpuPercent: z.number().min(0).max(1_000_000).nullable(),
-  /** What the program beside the worker said last, while somebody looks. A stranger's text. */
+  /** Last output of the program beside the worker, sent while a person watches. Untrusted text. */
   logTail: z.string().max(8_192).nullable().default(null),
   runs: z.array(runBacklog).max(64),
   transfers: z.array(transferProgress).max(64),
-  /** Buckets that it cannot reach and saves elsewhere instead of. */
+  /** Buckets that the node cannot reach, so that it saves to others. */
   homesAway: z.array(homeAway).max(16).optional(),
-  /** Where restores may go outside of watched folders; absent where there is no such place. */
+  /** Folder for restores outside of watched folders; absent when there is none. */
   restoreFolder: z.string().max(1_024).exactOptional(),
   /** Absent from older workers. */
   watched: z.array(reportedWatch).max(64).exactOptional(),
@@ -117,27 +117,27 @@ export const captureAnnouncement = z
     step,
     attempt: attemptId,
     framework: z.string().max(64).nullable(),
-    /** Absent of a checkpoint. The answer repeats it: a hub that does not know it must not be sent one. */
+    /** Absent for a checkpoint. The answer repeats it, because a hub that does not know roles must not receive such uploads. */
     role: checkpointRole.optional(),
     capturedAt: instant,
-    /** The home that it goes to; left out: the node's own profile. */
+    /** Home to upload to; absent: the node's own profile. */
     profileId: id.optional(),
     files: z
       .array(z.object({ path: filePath, sizeBytes: byteCount }))
       .min(1)
       .max(50_000),
-    /** The wrapping key that it will be encrypted for; left out: it goes as it is. */
+    /** Id of the wrapping key for encryption; absent: no encryption. */
     sealKeyId: id.nullish(),
   })
   .superRefine(({ files }, context) => {
-    // Here, because a large one is parsed in a thread: folding 50,000 names takes a tenth of a second.
+    // Checked in the schema, because large inputs are parsed in a thread: checking 50,000 names takes a tenth of a second.
     const collision = findCollision(files.map(({ path }) => path));
     if (collision !== null)
       context.addIssue({ code: "custom", message: `${collision.join(" and ")} would land on the same file` });
   });
 export type CaptureAnnouncement = z.infer<typeof captureAnnouncement>;
 
-/** The operation of a NO_CHECKPOINT fault that speaks of everything a program left, not of one file. */
+/** Operation of a NO_CHECKPOINT fault that concerns everything a program left, not one file. */
 export const ENDED_UNSAFE = "end of program";
 
 const eventBase = { seq: count.min(1), at: instant };
@@ -154,22 +154,22 @@ export const nodeEvent = z.discriminatedUnion("type", [
     step,
     bytes: byteCount,
     files: count,
-    /** Bytes that really crossed the network: less than `bytes` after a resume, more after retries. */
+    /** Bytes that crossed the network: fewer than `bytes` after a resume, more after retries. */
     sentBytes: byteCount,
     startedAt: instant,
     retries: count,
     connections: count,
     startedBy: z.enum(["queue", "operator", "start"]),
     fault: faultData.nullable(),
-    /** What of the checkpoint turned out not to be what was committed; absent when all that was read is. */
+    /** Bytes that differ from what was committed; absent when everything that was read is correct. */
     damage: damageReport.optional(),
-    /** Of a restore: not all of its files were asked for. */
+    /** For a restore: only some of its files were requested. */
     isPartial: z.literal(true).optional(),
     /** Absent when nothing moved, and from older workers. */
     measured: measured.optional(),
-    /** The home at the other end; absent: the one that the checkpoint's row names. */
+    /** Home at the other end; absent: the one that the checkpoint's row names. */
     profileId: id.optional(),
-    /** Of what read another copy in the end: those it left, because their bytes are not what was committed. */
+    /** Copies that a restore abandoned for another copy, because their bytes differ from what was committed. */
     damagedCopies: z
       .array(z.object({ profileId: id, damage: damageReport }))
       .max(MOST_HOMES)
@@ -177,7 +177,7 @@ export const nodeEvent = z.discriminatedUnion("type", [
   }),
   z.object({ ...eventBase, type: z.literal("command-accepted"), commandId: id }),
   z.object({ ...eventBase, type: z.literal("command-ended"), commandId: id, ...commandOutcome.shape }),
-  /** With the operation `ENDED_UNSAFE` in its fault: a program ended, and of what it wrote to a watched folder nothing is safe. */
+  /** With the operation `ENDED_UNSAFE` in its fault: a program ended, and nothing that it wrote to a watched folder is safe. */
   z.object({
     ...eventBase,
     type: z.literal("capture-refused"),
@@ -192,12 +192,12 @@ export const nodeEvent = z.discriminatedUnion("type", [
     code: z.number().int().min(-2_147_483_648).max(4_294_967_295).nullable(),
     signal: z.string().max(32).nullable(),
     ranMs: byteCount,
-    /** What it said last. */
+    /** The last output of the program. */
     tail: z.string().max(8_192),
   }),
   /**
-   * An interruption on this node is over: training goes on from `fromStep` (null: from the beginning) after it had come to
-   * `lastStep`. What is lost when another node takes over the hub knows by itself.
+   * An interruption on this node is over: training continues from `fromStep` (null: from the beginning) after it had reached
+   * `lastStep`. When another node takes over, the hub computes the loss itself.
    */
   z.object({
     ...eventBase,
@@ -209,12 +209,12 @@ export const nodeEvent = z.discriminatedUnion("type", [
     lastStep: step,
     lostSteps: step,
     lostMs: byteCount,
-    /** Its program says no steps: the last one is reckoned from its pace, or not known at all (`lostSteps` is 0). */
+    /** The program reports no steps: `lastStep` is estimated from its pace, or unknown (`lostSteps` is 0). */
     isEstimated: z.literal(true).optional(),
   }),
 ]);
 export type NodeEvent = z.infer<typeof nodeEvent>;
-/** An event before the outbox gave it its number and time. */
+/** An event before the outbox assigns its number and time. */
 export type NodeEventBody = NodeEvent extends infer E ? (E extends NodeEvent ? Omit<E, "seq" | "at"> : never) : never;
 
 export const recordInput = z.object({ events: z.array(nodeEvent).min(1).max(100) });

@@ -9,12 +9,12 @@ import { importedKey, profileAbout } from "./profiles.ts";
 import { transferDirection, transferState } from "./transfer.ts";
 import { SHORTEST_PASSWORD } from "../base/password.ts";
 
-/** What people send to the hub: the inputs of the procedures, parsed at the border. */
+/** Inputs of the procedures that people call, parsed at the hub's boundary. */
 
 export const ROLES = ["viewer", "operator", "admin"] as const;
 export const role = z.enum(ROLES);
 export type Role = z.infer<typeof role>;
-/** A role may do everything a lesser role may. */
+/** Returns whether a role includes the needed one: each role includes all lesser ones. */
 export const hasRole = (actual: Role, needed: Role): boolean => ROLES.indexOf(actual) >= ROLES.indexOf(needed);
 
 export const email = z.email("this does not look like an e-mail address").max(254).toLowerCase();
@@ -26,10 +26,10 @@ export const password = z
 export const setupInput = z.object({ code: z.string().min(1).max(128), email, password });
 export const signInInput = z.object({ email: z.string().max(254), password: z.string().max(256) });
 
-/** Two pieces or more: one alone is a bucket that stands at the wrong place, as R2 shows it. */
+/** A path has two segments or more: a single segment is a bucket name in the wrong place, as R2's pages show it. */
 const ENDPOINT_PATH = /^\/(?:(?:[A-Za-z0-9_~-][A-Za-z0-9._~-]*\/)+[A-Za-z0-9_~-][A-Za-z0-9._~-]*)?$/;
 
-/** Where a service is: scheme, host, and the path below which it answers where it has one (`/storage/v1/s3` of Supabase). */
+/** Address of a service: scheme and host, and the path of its API if it has one (`/storage/v1/s3` of Supabase). */
 export const endpoint = z
   .url({ protocol: /^https?$/, error: "an endpoint looks like https://s3.example.com" })
   .max(512)
@@ -53,7 +53,7 @@ const prefix = z
     "'.' and '..' are not allowed",
   );
 
-/** The name of a role as AWS writes it. */
+/** ARN of an IAM role. */
 export const roleArn = z
   .string()
   .max(512)
@@ -63,8 +63,9 @@ export const roleArn = z
   );
 
 /**
- * How the key of a profile is used: not itself, but to ask for keys that end by themselves. `sts`: a Security Token Service gives a
- * role's (`roleArn` null: the user's own rights, as MinIO has it). `r2`: Cloudflare's API gives one of the access key; the secret is an API token.
+ * Uses the key of a profile only to obtain temporary keys. `sts`: a Security Token Service issues them for a role (`roleArn`
+ * null: with the user's own rights, as MinIO does). `r2`: Cloudflare's API issues them for the access key, and the secret is
+ * an API token.
  */
 export const keyBy = z.discriminatedUnion("call", [
   z.object({
@@ -80,7 +81,7 @@ export const keyBy = z.discriminatedUnion("call", [
 ]);
 export type KeyBy = z.infer<typeof keyBy>;
 
-/** A bucket profile as it is entered. The signature binds the host, so hub, workers and browsers may need endpoints of their own. */
+/** A bucket profile as entered. The signature covers the host, so hub, workers and browsers may need separate endpoints. */
 export const profileDraft = z.object({
   name: z.string().trim().min(1, "a profile needs a name").max(64),
   provider,
@@ -93,12 +94,12 @@ export const profileDraft = z.object({
   region: z.string().regex(/^[a-z0-9-]{1,32}$/, "a region looks like us-east-1, or auto"),
   prefix,
   endpoint,
-  /** As workers reach the store; null: the same as `endpoint`. */
+  /** Endpoint for workers; null: `endpoint`. */
   workerEndpoint: endpoint.nullable(),
-  /** As browsers reach the store; null: the same as `endpoint`. */
+  /** Endpoint for browsers; null: `endpoint`. */
   browserEndpoint: endpoint.nullable(),
   addressing: z.enum(["path", "virtual-host"]),
-  /** See `storeTrust`. Left out: an update keeps what is there. */
+  /** See `storeTrust`. Absent: an update keeps the stored value. */
   trustCa: storeTrust.shape.ca.exactOptional(),
   trustPin: storeTrust.shape.pin.exactOptional(),
 });
@@ -110,41 +111,41 @@ export const credentialDraft = z.object({
 });
 export type CredentialDraft = z.infer<typeof credentialDraft>;
 
-/** A key as it is typed, or the name of one that was read from a pasted text. */
+/** A key that was typed, or a reference to one that was read from a pasted text. */
 export const keySource = z.union([credentialDraft, importedKey]);
 export type KeySource = z.infer<typeof keySource>;
 
 export const createProfileInput = z.object({
   profile: profileDraft,
   credential: keySource,
-  /** Null or left out: the key signs itself. */
+  /** Null or absent: the key itself signs. */
   keyBy: keyBy.nullable().optional(),
   about: profileAbout.optional(),
 });
-/** `credential: null` keeps the stored one; `version` refuses an edit made on an old view. */
+/** `credential: null` keeps the stored one. A stale `version` is refused. */
 export const updateProfileInput = z.object({
   id,
   version: rowVersion,
   profile: profileDraft,
   credential: credentialDraft.nullable(),
-  /** Left out: as it is. */
+  /** Absent: unchanged. */
   keyBy: keyBy.nullable().optional(),
-  /** Left out: as it is. */
+  /** Absent: unchanged. */
   about: profileAbout.optional(),
 });
-/** Test a stored profile by id, or a draft before it is saved (`id` then lends its stored credential when none is typed). */
+/** Tests a stored profile by id, or a draft before it is saved (`id` then lends its stored credential when none is typed). */
 export const testProfileInput = z.object({
   id: id.nullable(),
   profile: profileDraft.nullable(),
   credential: keySource.nullable(),
-  /** Left out: as the stored profile has it; none of a draft. */
+  /** Absent: the stored profile's; none for a draft. */
   keyBy: keyBy.nullable().optional(),
 });
 
 export const createTokenInput = z.object({
   label: z.string().trim().max(64),
   fleet: fleetName.default(FLEET),
-  /** Patterns of the runs that its nodes may write; null: those they name when they enrol, and new ones. */
+  /** Patterns of the runs that its nodes may write; null: the runs that they name when they enrol, and new ones. */
   runs: runPatterns.nullable().default(null),
   profileId: id,
   maxUses: z.number().int().min(1).max(10_000),
@@ -164,7 +165,7 @@ export const createRestoreInput = z.object({
   requestId: id,
   checkpointId: id,
   nodeId: id,
-  /** Absent: outside of the node's watched folders, `restored/RUN/step-N`. */
+  /** Absent: `restored/RUN/step-N`, outside of the node's watched folders. */
   targetPath: targetPath.optional(),
 });
 
@@ -173,28 +174,28 @@ export const listTransfersInput = z.object({
   nodeId: id.nullable(),
   run: runName.nullable(),
   states: z.array(transferState).max(7),
-  /** Only these; none: all. */
+  /** Only these directions; empty: all. */
   directions: z.array(transferDirection).max(4).default([]),
-  /** Part of the node's name, of the run's name. */
+  /** Part of the node's name, and part of the run's name. */
   nodeWords: partOfName,
   runWords: partOfName,
-  /** When it was first heard of, epoch ms: not before, and before. */
+  /** Time of creation, epoch ms: `from` inclusive, `to` exclusive. */
   from: instant.nullable().default(null),
   to: instant.nullable().default(null),
-  /** Id of the last row of the page before. */
+  /** Id of the last row of the previous page. */
   cursor: id.nullable(),
   limit: z.number().int().min(1).max(200),
 });
 export const listEventsInput = z.object({
   nodeId: id.nullable(),
   run: runName.nullable(),
-  /** Only these kinds; none: all. A kind of another version finds nothing. */
+  /** Only these kinds; empty: all. Unknown kinds match nothing. */
   kinds: z.array(z.string().max(64)).max(32).default([]),
-  /** Part of the node's name, of the run's name, of anything that is said. */
+  /** Part of the node's name, of the run's name, and of the event's text. */
   nodeWords: partOfName,
   runWords: partOfName,
   words: partOfName,
-  /** Epoch ms: not before, and before. */
+  /** Epoch ms: `from` inclusive, `to` exclusive. */
   from: instant.nullable().default(null),
   to: instant.nullable().default(null),
   cursor: rowNumber.nullable(),
@@ -203,12 +204,12 @@ export const listEventsInput = z.object({
 export const listLossesInput = z.object({
   nodeId: id.nullable(),
   run: runName.nullable(),
-  /** Only older ones, epoch ms. */
+  /** Only older losses, epoch ms. */
   before: instant.nullable(),
   limit: z.number().int().min(1).max(200),
 });
 export const byId = z.object({ id });
-/** A node by its id, or by the name that it has. */
+/** A node by its id or its present name. */
 export const byIdOrName = z.object({ id: id.or(nodeName) });
 export const byRun = z.object({ run: runName });
 export const transferAction = z.object({

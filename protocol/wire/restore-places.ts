@@ -1,14 +1,14 @@
 import type { WatchedFolder } from "./reports.ts";
 
 /**
- * Where a restore by hand goes. The default lies outside of watched folders: a trainer removes older checkpoints from its own
- * folder, and a program that saves there would meet files that it did not write. A watched folder is the second offer, with
- * what it means said first.
+ * Target folders of a manual restore. The default lies outside of watched folders. A trainer removes older checkpoints from
+ * its own folder, and a program that saves there would find files that it did not write. A watched folder is the second
+ * choice, offered with a warning.
  */
 
-/** Of a node, as it reports them. */
+/** Folders of a node, as it reports them. */
 export interface NodePlaces {
-  /** Outside of watched folders, where the node takes restores; null: the node says none. */
+  /** Folder for restores outside of watched folders; null: the node reports none. */
   restoreFolder: string | null;
   watched: readonly WatchedFolder[];
 }
@@ -19,13 +19,13 @@ interface Restored {
   isFinalModel: boolean;
 }
 
-/** Returns the default target, `FOLDER/RUN/step-N`; null where the node has no folder outside of watched ones. */
+/** Returns the default target, `FOLDER/RUN/step-N`; null when the node has no folder outside of watched ones. */
 export function placeApart({ restoreFolder }: NodePlaces, { run, step, isFinalModel }: Restored): string | null {
   if (restoreFolder === null) return null;
   return `${restoreFolder.replace(/\/+$/, "")}/${run}/${isFinalModel ? "final-model" : `step-${step}`}`;
 }
 
-/** Returns where training looks for it: in the folder that is watched for the run, else in a folder of the run in another watched one. */
+/** Returns the path at which training looks for it: in the run's watched folder, else in a subfolder of another one. */
 export function placeInTraining({ watched }: NodePlaces, { run, path }: { run: string; path: string }): string | null {
   const allowed = watched.filter(({ mayRestore }) => mayRestore);
   const own = allowed.find((one) => one.run === run);
@@ -34,19 +34,19 @@ export function placeInTraining({ watched }: NodePlaces, { run, path }: { run: s
   return first === undefined ? null : `${first.folder}/${run}/${path.slice(path.lastIndexOf("/") + 1)}`;
 }
 
-/** Says what a restore into a watched folder meets; null: the target is outside of all of them. */
+/** State of the watched folder that a restore would write into. */
 export interface InWatched {
   run: string;
   folder: string;
-  /** Its program is at work. */
+  /** Whether its program is running. */
   isTraining: boolean;
-  /** Between two checkpoints of a program at work; null: not known, or none is. */
+  /** Interval between checkpoints of a running program; null: unknown, or no program runs. */
   intervalMs: number | null;
-  /** The name of what is replaced when it is there. */
+  /** Name of the existing entry that the restore would replace. */
   name: string;
 }
 
-/** Returns what a target lies in. A folder around a watched one counts as well: it would be replaced with it. */
+/** Returns the watched folder that a target touches, or null. Its parents count: a restore would replace it with them. */
 export function watchedAt(target: string, watched: readonly WatchedFolder[]): InWatched | null {
   const path = target.replace(/\/+/g, "/").replace(/\/$/, "");
   const inside = watched
@@ -61,7 +61,7 @@ export function watchedAt(target: string, watched: readonly WatchedFolder[]): In
   return { run, folder, isTraining, intervalMs: isTraining ? inside.intervalMs : null, name };
 }
 
-/** A program that was not seen for so long may be between two steps; beyond it and three intervals it counts as paused. */
+/** A program may be silent this long between two steps; after this time and three checkpoint intervals it counts as paused. */
 const AT_WORK_MS = 600_000;
 
 interface Seen {
@@ -71,13 +71,13 @@ interface Seen {
   intervalMs: number | null;
 }
 
-/** Returns whether the program of a run is at work, by when it was last seen to train or to write. */
+/** Returns whether the program of a run is running, by when it was last seen to train or to write. */
 export function isAtWork({ trainedAt, localAt, intervalMs }: Seen, at: number): boolean {
   const last = Math.max(trainedAt ?? 0, localAt ?? 0);
   return last > 0 && at - last <= Math.max(AT_WORK_MS, 3 * (intervalMs ?? 0));
 }
 
-/** Returns what the programs of a node do, in words; null only where it watches no run, so that it can be called idle. */
+/** Describes what the programs of a node do; null only when the node watches no run, so that it can be called idle. */
 export function trainingWords(runs: readonly Seen[], at: number): string | null {
   const working = runs.filter((run) => isAtWork(run, at)).map(({ run }) => run);
   const [first] = working.length > 0 ? working : runs.map(({ run }) => run);

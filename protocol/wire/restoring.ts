@@ -4,11 +4,11 @@ import { filePath, id } from "../base/names.ts";
 import { MOST_CHOSEN } from "./orders.ts";
 import { tensorPatterns } from "../checkpoint/tensor-choice.ts";
 
-/** What people ask of restores, and what they see before one begins. */
+/** Inputs for restores, and what people see before a restore starts. */
 
-/** Most nodes of one request. */
+/** Largest number of nodes in one request. */
 const MOST_NODES = 1_000;
-/** A thousand processes on each of a thousand machines. */
+/** A thousand processes on each of a thousand nodes. */
 const MOST_RANKS = 1_000_000;
 
 export const rankOf = z
@@ -18,11 +18,11 @@ export type RankOf = z.infer<typeof rankOf>;
 
 const files = z.array(filePath).min(1).max(MOST_CHOSEN);
 
-/** Tensors by their names, of all safetensors files or of these. */
+/** Tensors by name, in all safetensors files or only in `files`. */
 const tensorChoice = z.object({ tensors: tensorPatterns, files: files.optional() });
 export type TensorChoice = z.infer<typeof tensorChoice>;
 
-/** Which files; null or left out: all. The one with tensors stands first: the next one would pass over them. */
+/** Selects files; null or absent: all. The variant with tensors is first, because the next one would match and drop them. */
 export const fileChoice = z
   .union([tensorChoice, z.object({ files }), rankOf])
   .nullable()
@@ -48,15 +48,15 @@ const wanted = {
 
 export const startRestoresInput = z.object({
   ...wanted,
-  /** Absent: on each node outside of its watched folders, `restored/RUN/step-N`. */
+  /** Absent: `restored/RUN/step-N` on each node, outside of its watched folders. */
   targetPath: targetPath.optional(),
   nodeIds: z.array(id).min(1).max(MOST_NODES),
-  /** When it turns out damaged, the complete one before it is restored in its place. */
+  /** Restores the previous complete checkpoint when this one turns out to be damaged. */
   mayFallBack: z.boolean().default(false),
 });
 export const previewRestoreInput = z.object({ ...wanted, nodeId: id });
 
-/** `null`: as many as the hub thinks right. */
+/** `null`: the hub's default. */
 export const setRestoreCapInput = z.object({
   profileId: id,
   atOnce: z
@@ -67,10 +67,10 @@ export const setRestoreCapInput = z.object({
     .nullable(),
 });
 
-/** Restores of one bucket profile at a time, unless somebody set another number. */
+/** Default number of simultaneous restores from one bucket profile. */
 export const USUAL_AT_ONCE = 8;
 
-/** What became of a request at one node: a restore, or why there is none. */
+/** Result of a request for one node: a restore, or the reason why there is none. */
 export interface StartedRestore {
   nodeId: string;
   nodeName: string | null;
@@ -84,12 +84,12 @@ export interface RestoreCost {
   egress: number;
   requests: number;
   total: number;
-  /** What the provider lets leave for nothing, which is left out; null where there is nothing. */
+  /** The provider's free egress, which the estimate ignores; null when there is none. */
   free: { gb: number; timesStored: number } | null;
 }
 
 export interface RestoreQueue {
-  /** Most restores from the bucket profile at a time. */
+  /** Largest number of simultaneous restores from the bucket profile. */
   atOnce: number;
   moving: number;
   waiting: number;

@@ -1,10 +1,10 @@
 import type { RunBacklog } from "./reports.ts";
 
 /**
- * What would be lost if a node died now. Bytes: what is captured and not safe. Time: all training since the newest safe
- * step was written, captured or not, because nothing of it survives; time in which nothing trained is not lost. Training
- * counts as going on for three of its own checkpoint intervals (at least ten minutes) after its last sign: a capture, a step
- * it said, or that the worker saw its program run. A program that stopped earlier and left everything safe loses nothing.
+ * Work that would be lost if a node died now. Bytes: captured and not safe. Time: all training since the newest safe step
+ * was written, captured or not; idle time does not count. Training counts as running for three of its checkpoint intervals
+ * (at least ten minutes) after its last sign. A sign is a capture, a reported step, or the worker seeing the program run. A
+ * program that stopped earlier and left everything safe loses nothing.
  */
 
 export interface Risk {
@@ -13,7 +13,7 @@ export interface Risk {
   checkpoints: number;
   /** Training time that would be repeated. */
   lossMs: number;
-  /** Steps done here, written or not, that are not safe. */
+  /** Steps trained here, captured or not, that are not safe. */
   steps: number;
   oldestUnsafeAt: number | null;
 }
@@ -23,7 +23,7 @@ export const NO_RISK: Risk = { bytes: 0, files: 0, checkpoints: 0, lossMs: 0, st
 const QUIET_INTERVALS = 3;
 const MIN_QUIET_MS = 10 * 60_000;
 
-/** Risk of one run at `nowMs` (the clock that stamped the report). */
+/** Returns the risk of one run at `nowMs` (by the clock that stamped the report). */
 export function riskOf(run: RunBacklog, nowMs: number): Risk {
   const lastSign = Math.max(run.localAt ?? run.startedAt, run.trainedAt ?? 0, run.safeAt ?? 0);
   const quietAfter = lastSign + Math.max(MIN_QUIET_MS, QUIET_INTERVALS * (run.intervalMs ?? 0));
@@ -56,12 +56,13 @@ export function addRisks(risks: readonly Risk[]): Risk {
 
 const minAt = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : Math.min(a, b));
 
-/** The four work states, each with its own shape and hue everywhere. */
+/** The four work states; each has its own shape and color on every page. */
 export type WorkState = "safe" | "moving" | "risk" | "lost";
 
 /**
- * `safe`: nothing captured waits. `moving`: one checkpoint is on its way, as it should be. `risk`: work piles up (more
- * than one checkpoint not safe, or the oldest waits longer than two intervals and two minutes).
+ * Returns the work state. `safe`: nothing captured waits. `moving`: one checkpoint is being uploaded, as expected. `risk`:
+ * work accumulates, either with several unsafe checkpoints or because the oldest waits longer than two intervals and two
+ * minutes.
  */
 export function workStateOf(run: RunBacklog, nowMs: number): Exclude<WorkState, "lost"> {
   if (run.unsafeCheckpoints === 0) return "safe";

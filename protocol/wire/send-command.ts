@@ -5,17 +5,17 @@ import { id, runName } from "../base/names.ts";
 import { nodeOrder, type NodeOrder } from "./orders.ts";
 import { scope } from "../base/scope.ts";
 
-/** How people send commands to nodes, and what they see of them. */
+/** Commands that people send to nodes, and what they see of them. */
 
-/** Most nodes of one request. */
+/** Largest number of nodes in one request. */
 export const MOST_NODES = 10_000;
 const DAY_MS = 86_400_000;
 
 const filter = z.object({
   scope,
-  /** Null: of every bucket profile. */
+  /** Null: nodes of every bucket profile. */
   profileId: id.nullable().default(null),
-  /** `all` also means those that are silent or have left: they hear of it when they come back in time. */
+  /** `all` includes nodes that are silent or have left: they receive the command when they return in time. */
   nodes: z.enum(["all", "online"]).default("all"),
 });
 
@@ -24,7 +24,7 @@ export const sendCommandInput = z.object({
   requestId: id,
   to: z.union([z.object({ nodeIds: z.array(id).min(1).max(MOST_NODES) }), z.object({ filter })]),
   order: nodeOrder,
-  /** A node that has not accepted it by then never carries it out. */
+  /** Validity: a node that has not accepted the command by then never carries it out. */
   validMs: z
     .number()
     .int()
@@ -36,20 +36,20 @@ export const sendCommandInput = z.object({
 export const listCommandsInput = z.object({
   nodeId: id.nullable().default(null),
   run: runName.nullable().default(null),
-  /** Those of one request. */
+  /** Only commands of this request. */
   requestId: id.nullable().default(null),
   states: z.array(commandState).max(6).default([]),
-  /** Id of the last row of the page before. */
+  /** Id of the last row of the previous page. */
   cursor: id.nullable().default(null),
   limit: z.number().int().min(1).max(200).default(50),
 });
 
-/** What became of a request at one node: a command, or why there is none. */
+/** Result of a request for one node: a command, or the reason why there is none. */
 export interface SentCommand {
   nodeId: string;
   nodeName: string | null;
   commandId: string | null;
-  /** It has an open connection, so it hears of it at once. */
+  /** Whether the node has an open connection and receives the command at once. */
   isConnected: boolean;
   fault: FaultData | null;
 }
@@ -60,13 +60,13 @@ export interface CommandRow {
   nodeId: string;
   nodeName: string;
   kind: CommandKind;
-  /** Null for those about one transfer. */
+  /** Null for commands about one transfer. */
   order: NodeOrder | null;
   run: string | null;
   state: CommandState;
   fault: FaultData | null;
   detail: CommandDetail | null;
-  /** Who asked for it; null where that was not kept. */
+  /** The person who requested it; null when that was not recorded. */
   by: string | null;
   createdAt: number;
   expiresAt: number | null;

@@ -1,15 +1,12 @@
 import * as z from "zod";
 import { TRANSFER_DIRECTIONS, TRANSFER_STATES } from "./transfer-kinds.ts";
 
-/**
- * The life of one transfer (an upload of a capture, or a restore), written once. Database, wire, screen and tests read
- * this table; nothing else decides which move is legal.
- */
+/** State machine of a transfer. Database, wire, pages and tests all use this table to decide which transition is legal. */
 
 export const transferState = z.enum(TRANSFER_STATES);
 export type TransferState = z.infer<typeof transferState>;
 
-/** Who may cause a move: the node's own work, a person (through a command), or the policy that coalesces waiting items. */
+/** Causes of a transition: the node's own work, a person's command, or the policy that drops superseded queue items. */
 export type MoveBy = "node" | "person" | "policy";
 
 export const TRANSFER_MOVES: Readonly<
@@ -28,10 +25,13 @@ export function mayMove(from: TransferState, to: TransferState, by: MoveBy): boo
   return TRANSFER_MOVES[from][to]?.includes(by) ?? false;
 }
 
-/** What a person may want of a transfer. */
+/** Actions that a person can request for a transfer. */
 export type TransferWish = "cancel" | "pause" | "resume" | "retry";
 
-/** Where a wish leads, from where it is one (a retry is for what failed, resuming for what was paused), and where it is fulfilled. */
+/**
+ * For each wish: its target state, the states in which it applies, and the states in which it is already fulfilled. A retry
+ * applies only after a failure, a resume only after a pause.
+ */
 export const TRANSFER_WISHES: Readonly<
   Record<TransferWish, { to: TransferState; from: readonly TransferState[]; fulfilled: readonly TransferState[] }>
 > = {
@@ -41,30 +41,30 @@ export const TRANSFER_WISHES: Readonly<
   retry: { to: "waiting", from: ["failed"], fulfilled: ["waiting", "running"] },
 };
 
-/** What a wish means for a transfer in this state. */
+/** Returns whether a wish still has to be carried out, is already fulfilled, or is impossible in this state. */
 export function judgeWish(state: TransferState, wish: TransferWish): "to do" | "fulfilled" | "impossible" {
   const { to, from, fulfilled } = TRANSFER_WISHES[wish];
   if (fulfilled.includes(state)) return "fulfilled";
   return from.includes(state) && mayMove(state, to, "person") ? "to do" : "impossible";
 }
 
-/** A transfer in one of these states will not move by itself any more. */
+/** Returns whether a transfer in this state no longer changes by itself. */
 export const isEnded = (state: TransferState): boolean =>
   state === "done" || state === "failed" || state === "cancelled" || state === "superseded";
 
 export const transferDirection = z.enum(TRANSFER_DIRECTIONS);
 export type TransferDirection = z.infer<typeof transferDirection>;
 export type LinkDirection = Extract<TransferDirection, "upload" | "download">;
-/** Which way of the link the pace of a transfer is that of; null for one that rests on purpose. */
+/** Returns the direction of the link that a transfer measures; null for transfers that yield to others. */
 export const linkDirectionOf = (direction: TransferDirection): LinkDirection | null => {
   if (direction === "copy") return "upload";
   return direction === "upload" || direction === "download" ? direction : null;
 };
 
-/** The state of a part in a piece map: `.` waiting, `>` moving, `#` acknowledged. One character per piece, at most 240. */
+/** Piece map of a transfer: `.` waiting, `>` moving, `#` acknowledged. One character per piece, at most 240. */
 export const pieceMap = z.string().regex(/^[.>#]{0,240}$/);
 
-/** The map with `!` in place of pieces that are tried again: as people see it. A position that is safe stays so. */
+/** Returns the map for display, with `!` for pieces that are being retried. Acknowledged pieces keep their `#`. */
 export const markTriedAgain = (pieces: string, triedAgain: readonly number[]): string => {
   if (triedAgain.length === 0) return pieces;
   const marked = new Set(triedAgain);

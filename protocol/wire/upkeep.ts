@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { FaultData } from "../faults/fault.ts";
 
-/** What the hub does for itself: backups, the look for what nobody needs, and what it knows of a history it lost. */
+/** Maintenance by the hub: backups, the search for orphaned objects (janitor), and the state of a history that was lost. */
 
 export const JANITOR_MODES = ["off", "report", "delete"] as const;
 export type JanitorMode = (typeof JANITOR_MODES)[number];
@@ -16,26 +16,26 @@ export interface Leftovers {
   oldestAt: number | null;
 }
 
-/** Why something that no manifest names stays. */
+/** Reasons why an object that no manifest names is kept. */
 export const KEPT_REASONS = ["young", "open-epoch", "live", "unknown"] as const;
 export type KeptReason = (typeof KEPT_REASONS)[number];
 
-/** What one look at one profile found. */
+/** Result of one janitor run on one profile. */
 export interface JanitorReport {
   profileId: string;
   profileName: string;
   mode: "report" | "delete";
   at: number;
   tookMs: number;
-  /** What nobody needs: objects of attempts without a manifest, uploads that were never completed, what probes left. */
+  /** Orphans: objects of attempts without a manifest, multipart uploads that were never completed, objects left by probes. */
   objects: Leftovers;
   uploads: Leftovers;
   probes: Leftovers;
-  /** Of those, what was removed now; zero in a report. */
+  /** Removed in this run; zero in a report. */
   removed: { count: number; bytes: number };
   /** Objects without a manifest that stay, by reason. */
   kept: Record<KeptReason, Leftovers>;
-  /** What was not removed although it was asked for: the first of the faults. */
+  /** First fault of the objects that could not be removed. */
   fault: FaultData | null;
 }
 
@@ -54,23 +54,23 @@ export interface BackupView extends UpkeepRunView {
 export interface DoubtView {
   kind: "restored" | "rebuilt";
   at: number;
-  /** When the backup was taken. */
+  /** Time of the backup. */
   asOf: number | null;
-  /** When all of every bucket had been listed; null while that goes on. */
+  /** Time at which every bucket had been listed; null while that is in progress. */
   listedAt: number | null;
-  /** What the listing found; null before. */
+  /** Result of the listing; null before its end. */
   found: HistoryFound | null;
 }
 
-/** What a bucket told of a history. */
+/** Result of reading a lost history from a bucket. */
 export interface HistoryFound {
   runs: number;
   epochs: number;
-  /** Checkpoints that were not in the database and now are. */
+  /** Checkpoints that were added to the database. */
   checkpoints: number;
-  /** Complete in the database, and their manifest is not in the bucket. */
+  /** Checkpoints that are complete in the database, but whose manifest is not in the bucket. */
   missing: number;
-  /** Objects that are not what their key says: refused, the first of them named. */
+  /** Objects whose content does not match their key: refused. `refusedKeys` has the first of them. */
   refused: number;
   refusedKeys: { key: string; why: string }[];
 }
@@ -81,10 +81,10 @@ export interface UpkeepView {
   nextBackupAt: number | null;
   janitorMode: JanitorMode;
   isJanitorRunning: boolean;
-  /** The newest of each profile. */
+  /** Newest report of each profile. */
   lastJanitor: JanitorReport[];
   lastJanitorFault: FaultData | null;
-  /** Bytes that nobody needs, by the newest looks. */
+  /** Bytes of orphans, by the newest reports. */
   orphanBytes: number;
   mayDelete: boolean;
   doubt: DoubtView | null;

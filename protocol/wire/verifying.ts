@@ -2,20 +2,20 @@ import * as z from "zod";
 import { id, runName } from "../base/names.ts";
 import type { TransferRow } from "./views.ts";
 
-/** Reading checkpoints back, and rehearsing restores: what people ask for and what they see. */
+/** Verification and restore drills: inputs and answers. */
 
 export const verifyInput = z.object({
-  /** Made by the client, so that a repeated request reads it once. */
+  /** Made by the client, so that a repeated request verifies once. */
   requestId: id,
   checkpointId: id,
   /** Null: an idle node of the same bucket profile. */
   nodeId: id.nullable().default(null),
-  /** The copy in this home; left out: the one that is read where nobody says otherwise. */
+  /** Home whose copy is read; absent: the default copy. */
   profileId: id.optional(),
 });
 
 const DAY_MS = 86_400_000;
-/** Never, or from every day to once in ninety days. */
+/** 0: never; else from once a day to once in ninety days. */
 const everyMs = z.union([
   z.literal(0),
   z
@@ -26,9 +26,9 @@ const everyMs = z.union([
 ]);
 
 export const setDrillInput = z.object({
-  /** Null: all runs that have no setting of their own. */
+  /** Null: the default for all runs without their own setting. */
   run: runName.nullable(),
-  /** Null: as all the others. */
+  /** Null: the run follows the default. */
   everyMs: everyMs.nullable(),
 });
 export const drillsInput = z.object({ run: runName });
@@ -38,14 +38,14 @@ export interface DrillView {
   run: string;
   /** 0: never. */
   everyMs: number;
-  /** Of this run, or of all that have no setting of their own. */
+  /** Whether the setting is the run's own or the default. */
   setFor: "run" | "all";
-  /** Of all that have no setting of their own. */
+  /** The default for runs without their own setting. */
   usualMs: number;
   /** Newest first. */
   last: TransferRow[];
-  /** Null while there are none. */
+  /** Time of the next drill; null when drills are off. */
   nextAt: number | null;
-  /** It is due, and this is what it waits for. */
+  /** Reason why a due drill has not started. */
   waitsFor: string | null;
 }

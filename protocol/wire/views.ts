@@ -15,7 +15,7 @@ import type { RestoreCost, RestoreQueue } from "./restoring.ts";
 import type { Risk, WorkState } from "./risk.ts";
 import type { TransferDirection, TransferState } from "./transfer.ts";
 
-/** What the hub shows to people. Times are epoch milliseconds by the hub's clock, sizes bytes, rates bytes per second. */
+/** Data that the hub shows to people. Times are epoch milliseconds by the hub's clock, sizes bytes, rates bytes per second. */
 
 export interface Person {
   id: string;
@@ -24,11 +24,11 @@ export interface Person {
 }
 
 export interface HubStatus {
-  /** No account exists yet: show the first-run page. */
+  /** Whether no account exists yet, so that the first-run page is shown. */
   needsSetup: boolean;
   person: Person | null;
   version: string;
-  /** Where the hub was told that people reach it (TIDEMARK_PUBLIC_URL); null where it was told nothing. */
+  /** Configured address of the hub for people (TIDEMARK_PUBLIC_URL); null when not set. */
   publicOrigin: string | null;
 }
 
@@ -36,11 +36,11 @@ export interface TokenView {
   id: string;
   label: string;
   fleet: string;
-  /** Patterns of the runs that its nodes may write; null: those they name when they enrol, and new ones. */
+  /** Patterns of the runs that its nodes may write; null: the runs that they name when they enrol, and new ones. */
   runs: string | null;
   profileId: string;
   profileName: string;
-  /** First characters, to recognise it by. */
+  /** First characters, by which people recognize it. */
   hint: string;
   uses: number;
   maxUses: number;
@@ -50,15 +50,15 @@ export interface TokenView {
 }
 
 /**
- * `online`: heard within its report cadence; `unconfirmed`: a report is overdue; `silent`: nothing for 30 s or longer;
- * `offline`: said goodbye; `revoked`.
+ * `online`: reports on time. `unconfirmed`: a report is overdue. `silent`: no report for 30 s or longer. `offline`:
+ * announced its end. `revoked`: its credential was revoked.
  */
 export type NodeState = "online" | "unconfirmed" | "silent" | "offline" | "revoked";
 
 export interface NodeRunView {
   run: string;
   writerEpoch: number | null;
-  /** False when another node has taken the run over. */
+  /** False when another node has taken over the run. */
   isWriter: boolean;
   localStep: number | null;
   localAt: number | null;
@@ -67,18 +67,18 @@ export interface NodeRunView {
   safeBytes: number;
   movedBytes: number;
   intervalMs: number | null;
-  /** Shortest interval its uplink sustains, by its own measure; null while it has none. */
+  /** Shortest interval that its uplink can sustain, by the node's own measurement; null while unknown. */
   leastIntervalMs: number | null;
   work: WorkState;
   risk: Risk;
 }
 
-/** The line of a run that a node writes: where its newest checkpoint lay. */
+/** Folder in which a node writes the checkpoints of a run, by its newest checkpoint. */
 export interface NodeLine {
   run: string;
-  /** Below the watched folder; "" is that folder itself. */
+  /** Path below the watched folder; "" is the watched folder itself. */
   folder: string;
-  /** Other folders in which this node wrote checkpoints of the run before. */
+  /** Number of other folders in which this node wrote checkpoints of the run before. */
   others: number;
 }
 
@@ -86,15 +86,15 @@ export interface NodeRow {
   id: string;
   name: string;
   state: NodeState;
-  /** Last word from the node. */
+  /** Time of the last report. */
   lastSeenAt: number | null;
   enrolledAt: number;
-  /** The join token it came with; null when that is not known any more. */
+  /** The join token with which it enrolled; null when no longer known. */
   tokenId: string | null;
   fleet: string;
-  /** Who its platform said it is, for example `salad:organization/workload/machine`; null when it came with a token. */
+  /** Identity by its platform, for example `salad:organization/workload/machine`; null when it enrolled with a token. */
   identity: string | null;
-  /** Patterns of the runs that it may write; null: those it named when it enrolled, its own, and new ones. */
+  /** Patterns of the runs that it may write; null: those that it named when it enrolled, its own, and new ones. */
   mayWrite: string | null;
   profileId: string | null;
   profileName: string | null;
@@ -102,7 +102,7 @@ export interface NodeRow {
   work: WorkState;
   runs: NodeRunView[];
   risk: Risk;
-  /** Bytes safe (newest safe checkpoint of each run), moving and waiting: the tide line. */
+  /** Bytes for the tide gauge: the newest safe checkpoint of each run, and acknowledged bytes of unsafe ones. */
   safeBytes: number;
   movedBytes: number;
   upBytesPerSecond: number;
@@ -111,11 +111,11 @@ export interface NodeRow {
   disk: { freeBytes: number; totalBytes: number; path: string } | null;
   cpuPercent: number | null;
   activeTransfers: number;
-  /** Upload rate of the last five minutes, oldest first, one value per 10 s. */
+  /** Upload rate over the last five minutes, oldest first, one value per 10 s. */
   upHistory: number[];
 }
 
-/** One point of a node's or the fleet's chart; `atRiskBytes` is what was not safe then. */
+/** One point in the chart of a node or the fleet; `atRiskBytes` is the amount that was not safe then. */
 export interface SamplePoint {
   at: number;
   upBytesPerSecond: number;
@@ -123,7 +123,7 @@ export interface SamplePoint {
   atRiskBytes: number;
   lossMs: number;
   rttMs: number | null;
-  /** Of one core, what the worker took; null for the fleet, and where it is not known. */
+  /** CPU use of the worker in percent of one core; null for the fleet, and when unknown. */
   cpuPercent: number | null;
 }
 
@@ -131,12 +131,12 @@ export interface FleetView {
   at: number;
   nodes: number;
   online: number;
-  /** A report of theirs is overdue. */
+  /** Nodes with an overdue report. */
   unconfirmed: number;
   silent: number;
   byWork: Record<WorkState, number>;
   risk: Risk;
-  /** The node whose loss would cost most. */
+  /** The node whose loss would cost most training time. */
   worstNode: { id: string; name: string; lossMs: number } | null;
   upBytesPerSecond: number;
   downBytesPerSecond: number;
@@ -156,7 +156,7 @@ export interface TransferRow {
   run: string;
   step: number;
   bucket: string;
-  /** Where it comes from or goes to in words: `training-eu/runs/llama` or a folder on the node. */
+  /** Source or target for display: `training-eu/runs/llama` or a folder on the node. */
   place: string;
   bytesDone: number;
   bytesTotal: number;
@@ -168,7 +168,7 @@ export interface TransferRow {
   etaMs: number | null;
   connections: number;
   retries: number;
-  /** A piece map: `.` waits, `>` moves, `#` is acknowledged, `!` came to nothing once and is tried again. Empty where nothing moves. */
+  /** Piece map: `.` waiting, `>` moving, `#` acknowledged, `!` failed before and retried. Empty when nothing moves. */
   pieces: string;
   stalledMs: number | null;
   fault: FaultData | null;
@@ -184,7 +184,7 @@ export interface CheckpointRow {
   step: number;
   writerEpoch: number;
   state: CheckpointState;
-  /** Newest complete of its run. */
+  /** Whether it is the newest complete checkpoint of its run. */
   isNewest: boolean;
   sizeBytes: number;
   fileCount: number;
@@ -193,25 +193,25 @@ export interface CheckpointRow {
   profileId: string;
   bucket: string;
   framework: string | null;
-  /** Null of a checkpoint. */
+  /** Null for a checkpoint. */
   role: CheckpointRole | null;
-  /** Where it lay in the watched folder; null where that is not known, or its names are hidden. */
+  /** Path in the watched folder; null when unknown, or when its names are hidden. */
   place: ShownPlace | null;
-  /** Why it may not be whole: nothing goes on from it by itself. Null of one that is, as far as its files tell. */
+  /** Why it may be incomplete, so that no run continues from it by itself. Null when it is whole as far as its files tell. */
   doubt: string | null;
-  /** Of a piece: which of the nodes wrote it. Of one that was joined from pieces: the names of their nodes. */
+  /** For a piece: the rank of its node. For a joined checkpoint: the names of the nodes that wrote its pieces. */
   piece: { of: number; rank?: number | undefined; nodes?: string[] | undefined } | null;
-  /** A person had the run start from an earlier step (`--from`). */
+  /** Whether a person started the run again from an earlier step (`--from`). */
   isAbandoned: boolean;
   metrics: Record<string, number>;
   capturedAt: number;
   committedAt: number | null;
-  /** Part of the size already acknowledged, while uploading. */
+  /** Bytes that the store has acknowledged, while uploading. */
   bytesDone: number;
   keeping: CheckpointKeeping;
-  /** When every byte was last read back and found right. */
+  /** Time of the last full verification without damage. */
   verifiedAt: number | null;
-  /** What of it was found not to be what was committed, and when. */
+  /** Bytes that differ from what was committed, and when that was found. */
   damage: (DamageReport & { foundAt: number }) | null;
 }
 
@@ -224,21 +224,21 @@ export interface CheckpointFileView {
 
 export interface CheckpointView extends CheckpointRow {
   attempt: string;
-  /** Null: Tidemark wrote it itself. */
+  /** Null: Tidemark wrote it. */
   adoption: AdoptionView | null;
   parent: { epoch: number; step: number } | null;
   manifestKey: string | null;
   manifestSha256: string | null;
-  /** Null: it lies in the bucket as it is. */
+  /** Null: not encrypted. */
   sealed: SealedView | null;
   location: string;
-  /** Where it lies, the one that is read first at the front; empty while it is not complete, and for what was adopted. */
+  /** Its copies, the one that is read first at the front; empty for incomplete and for external checkpoints. */
   copies: CopyView[];
   files: CheckpointFileView[];
-  /** More files than are listed here. */
+  /** Number of files that are not in `files`. */
   filesOmitted: number;
   restores: TransferRow[];
-  /** Verifying and restore drills. */
+  /** Verifications and restore drills. */
   checks: TransferRow[];
 }
 
@@ -260,7 +260,7 @@ export interface RunRow {
   writerEpoch: number;
   writerNodeId: string | null;
   writerNodeName: string | null;
-  /** Null where nobody writes it, or its writer is not known. */
+  /** Null when nobody writes the run, or its writer is unknown. */
   writerState: NodeState | null;
   newestStep: number | null;
   newestAt: number | null;
@@ -276,15 +276,15 @@ export interface RunRow {
 
 export interface RunView extends RunRow {
   epochs: EpochView[];
-  /** Nodes that asked to write it within a day and were refused, newest first. */
+  /** Nodes whose claim was refused within the last day, newest first. */
   askedBy: { nodeId: string; nodeName: string; at: number }[];
-  /** The node that may take it over with its next claim; null: none. */
+  /** The node that may take over the run with its next claim; null: none. */
   handedTo: { nodeId: string; nodeName: string } | null;
-  /** All of its checkpoints, also those that are not listed here. */
-  /** How many are kept by hand. */
+  /** Number of checkpoints that people pinned or tagged, in all of the run. */
   kept: { pinned: number; tagged: number };
+  /** Counts of all its checkpoints, listed or not. */
   byState: Record<CheckpointState, number>;
-  /** Newest first, at most 100; `checkpoints.list` goes on. */
+  /** Newest first, at most 100; `checkpoints.list` returns more. */
   checkpoints: CheckpointRow[];
 }
 
@@ -294,45 +294,48 @@ export interface RestoreCandidate {
   state: NodeState;
   gpu: string | null;
   freeBytes: number | null;
-  /** Why it cannot be chosen, or null when it fits. */
+  /** Why the node cannot be chosen; null when it can. */
   whyNot: string | null;
   busyWith: string | null;
-  /** What its programs do, such as `training llama`; null: it watches no run. */
+  /** Activity of its programs, such as `training llama`; null: it watches no run. */
   training: string | null;
-  /** From what is expected of this node's link: its own transfers, else its probe, else its neighbours; null without any. */
+  /** Estimate from this node's transfers, else its probe, else nodes nearby; null without any. */
   etaMs: number | null;
   bytesPerSecond: number | null;
-  /** The bucket that it would read, where there is a choice; null where there is none. */
+  /** The bucket that the node would read; null when there is only one. */
   from: string | null;
 }
 
 export interface RestorePlan {
   checkpoint: CheckpointRow;
   isNewest: boolean;
-  /** Of the files that were chosen: what moves. Where tensors were chosen, how many they are and what they hold. */
+  /** Chosen files and the bytes to transfer. `tensors`: number and bytes of the chosen tensors; null without such a choice. */
   chosen: { files: number; bytes: number; tensors: { count: number; bytes: number } | null };
-  /** Files among them that run code when they are loaded, by their names. */
+  /** Chosen files that run code when they are loaded, judged by their names. */
   pickles: number;
-  /** Why the choice cannot be restored: a rank that cannot be told, a file that is damaged. */
+  /** Why the choice cannot be restored: the files of a rank cannot be told apart, or a file is damaged. */
   refusal: FaultData | null;
-  /** The complete one before a damaged one; null where it is not damaged, or there is none. */
+  /** The complete checkpoint before a damaged one; null when this one is not damaged, or there is none. */
   instead: { checkpointId: string; step: number } | null;
-  /** Of one node. */
+  /** Requests for one node. */
   requests: number;
-  /** Of one node; null where nobody publishes prices. */
+  /** Cost for one node; null without published prices. */
   cost: RestoreCost | null;
   queue: RestoreQueue;
   egress: PresetView["egress"];
   candidates: RestoreCandidate[];
-  /** The node asked for, or the one that fits best; null when none fits. */
+  /** The requested node, or the one that fits best; null when none fits. */
   suggestedNodeId: string | null;
-  /** On that node, outside of watched folders where the node has such a place. */
+  /** Path on that node, outside of watched folders when the node has such a place. */
   suggestedPath: string;
-  /** On that node, where training looks for it; null: none, or restores may not go there. */
+  /** Path on that node at which training looks for it; null: none, or restores may not go there. */
   trainingPath: string | null;
-  /** On that node. */
+  /** Watched folders of that node. */
   watched: readonly WatchedFolder[];
-  /** Where it lay in the watched folder, or would lie by its step: a target of this name receives its files, any other one is a folder. */
+  /**
+   * Path in the watched folder, or a path built from its step. A target with this name receives the checkpoint's own form
+   * (file or files); any other target becomes a folder.
+   */
   place: ShownPlace;
 }
 
@@ -348,29 +351,29 @@ export interface EventRow {
   step: number | null;
   /** The rest of the sentence after the node's name. */
   text: string;
-  /** More lines of a stranger's text, such as the last words of a program. */
+  /** Further lines of untrusted text, such as the last output of a program. */
   detail: string | null;
   fault: FaultData | null;
 }
 
-/** What changed of a node's row: `node-changes.ts` has how. The sum of what is at risk follows from the runs. */
+/** Changed parts of a node's row; see `node-changes.ts`. The total risk is not sent, because it follows from the runs. */
 export type NodeChange = Pick<NodeRow, "id"> &
   Partial<Omit<NodeRow, "risk">> & {
-    /** Training that each run would lose, in ms, in the order of `runs`, which leave it out. */
+    /** Training time at risk of each run, in ms, in the order of `runs`, which do not contain it. */
     losses?: number[];
   };
 
-/** One message of the browser's single stream. Everything first, then what changed. */
+/** A message of the browser's single stream: first the whole state, then changes. */
 export type LiveMessage =
   | { type: "fleet"; fleet: FleetView }
   /** All nodes. */
   | { type: "nodes"; nodes: NodeRow[] }
-  /** Nodes that are new, and of those that are known what changed. */
+  /** New nodes, and changed parts of known ones. */
   | { type: "node-changes"; joined: NodeRow[]; changed: NodeChange[] }
-  /** Transfers that are not ended, plus each one once more when it ends. */
+  /** Unfinished transfers, and each finished one once more. */
   | { type: "transfers"; whole: boolean; transfers: TransferRow[] }
   | { type: "events"; events: EventRow[] }
-  /** These lists changed at the hub; a page that shows one asks for it again. */
+  /** Lists that changed at the hub; a page that shows one requests it again. */
   | { type: "stale"; topics: StaleTopic[] }
   | { type: "beat"; at: number };
 
