@@ -1,2 +1,2 @@
-/** Where the API is mounted. */
+/** The path of the API. */
 export const API_PATH = "/api/trpc/";

@@ -2,7 +2,7 @@ import { MigrationRefused } from "#prisma/migrate.ts";
 import { sentenceOf, toFault } from "#protocol/faults/fault.ts";
 import { FAULTS, type FaultCode } from "#protocol/faults/fault-table.ts";
 
-/** Why a hub did not start, as its operator reads it: what, why, and the command that mends it. */
+/** Explains to the operator why the hub did not start, with the command that fixes it. */
 
 const COMMANDS: Partial<Record<FaultCode, string>> = {
   FOLDER_UNWRITABLE: 'TIDEMARK_DATA=/a/folder/you/own npm start   # or: chown "$USER" the folder',
@@ -27,7 +27,7 @@ function wrap(text: string): string[] {
   return [...lines, line];
 }
 
-/** The paragraph and the exit code for whatever kept the hub from starting. */
+/** Returns the message and the exit code for an error that kept the hub from starting. */
 export function explainStart(error: unknown): { text: string; exitCode: number } {
   const paragraphs: string[][] = [];
   let exitCode = 1;

@@ -1,43 +1,43 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { createDurations, type Durations } from "#protocol/base/exposition.ts";
 
-/** The hub's data folder as it was last looked at; null before that. */
+/** Sizes of the database's write-ahead log and of the free disk space. */
 export interface DatabaseRoom {
   logBytes: number;
   freeBytes: number;
 }
 
-/** Counts since the hub started, by label. What is counted in a transaction that fails after it is counted all the same. */
+/** Counts since the hub started, by label. A count made in a transaction that then fails is not undone. */
 export interface Counters {
   /** Answers by class: `2xx`, `4xx`, ... */
   answers: Map<string, number>;
   signatures: number;
   reports: number;
-  /** `sent` and each outcome. */
+  /** Commands by state: `sent` and each outcome. */
   commands: Map<string, number>;
-  /** From a person's wish to the node's journal. */
+  /** Time from a person's request until the node has the command in its journal. */
   commandDelivery: Durations;
-  /** By outcome: `ok`, the class of a status, or `none` when no answer came. */
+  /** Calls of stores by outcome: `ok`, the class of a status, or `none` without an answer. */
   storeCalls: Map<string, number>;
-  /** Of one write or transaction, waiting for others included. */
+  /** Duration of a write or transaction, including the wait for others. */
   dbWrites: Durations;
   uploads: Map<string, number>;
   restores: Map<string, number>;
-  /** Verifying and restore drills. */
+  /** Verifications and restore drills. */
   checks: Map<string, number>;
-  /** That crossed the network, by direction. */
+  /** Bytes that crossed the network, by direction. */
   transferBytes: Map<string, number>;
   checkpointsCommitted: number;
   losses: number;
   lostMs: number;
   probes: Map<string, number>;
-  /** Who was not let in, by what they showed. */
+  /** Refused sign-ins and credentials, by kind. */
   refusals: Map<string, number>;
-  /** How often the event loop stood still, by the procedure that began last. */
+  /** Stalls of the event loop, by the procedure that began last. */
   stalls: Map<string, number>;
-  /** The data folder as it was last looked at; null before that. */
+  /** The last measurement of the data folder; null before the first. */
   database: DatabaseRoom | null;
-  /** Of the event loop, since the metrics were read last. */
+  /** Delay of the event loop since metrics were last read. */
   lag: ReturnType<typeof monitorEventLoopDelay>;
 }
 

@@ -12,47 +12,47 @@ import { readUpkeepSettings, type UpkeepSettings } from "./settings/read-mainten
 import { readRetention, type Retention } from "./settings/retention.ts";
 
 /**
- * What the hub is told by its environment. Every secret may also be given as a file, named by the same variable with
- * `_FILE` behind it. The master key is not among them: the launcher keeps it from this process.
+ * Reads the hub's settings from the environment. Every secret may also be given as a file, in the variable with `_FILE`
+ * appended. The master key is not among them: the launcher withholds it from this process.
  */
 
 export interface HubSettings {
   port: number;
   host: string;
-  /** Absolute. */
+  /** Absolute path. */
   dataFolder: string;
-  /** As people and nodes reach the hub, for example `https://tidemark.example.com`; null: as the request came. */
+  /** The hub's address for people and nodes, for example `https://tidemark.example.com`; null: as in each request. */
   publicUrl: URL | null;
-  /** Take the caller's address from `x-forwarded-for`. */
+  /** Takes the caller's address from `x-forwarded-for`. */
   trustProxy: boolean;
-  /** Who may read /metrics. */
+  /** Access to /metrics. */
   metrics: MetricsDoor;
-  /** Where stores may be. */
+  /** Addresses at which stores may be. */
   reach: ReachRules;
-  /** Serve the pages; without them only the API answers. */
+  /** Whether to serve the pages; otherwise only the API answers. */
   withPages: boolean;
-  /** Created at first start, while there is no account. */
+  /** The account to create at the first start, while there is none. */
   firstAdmin: { email: string; password: string } | null;
-  /** How often machines may be given back to their platform. */
+  /** Limits on giving machines back to their platform. */
   governor: GovernorLimits;
-  /** Workloads that come in without a join token; null: none. */
+  /** Workloads that may enroll without a join token; null: none. */
   salad: SaladSettings | null;
-  /** How old a node's credential gets before the hub asks for a new one. */
+  /** Age at which the hub asks a node for a new credential. */
   rotateAfterMs: number;
-  /** How long it is kept who did what. */
+  /** How long audit entries are kept. */
   auditKeptMs: number;
-  /** Backups and the look for leftovers, by the clock. */
+  /** Schedule of backups and of the search for orphans. */
   upkeep: UpkeepSettings;
   /** How long history is kept. */
   history: Retention;
   logLevel: "debug" | "info" | "warn" | "error" | "silent";
-  /** All of it as an admin is shown it, without secrets. */
+  /** All settings as shown to an admin, without secrets. */
   described: readonly HubSettingView[];
 }
 
 export interface MetricsDoor {
   audience: "everyone" | "loopback" | "nobody";
-  /** The bearer token it takes besides; null: none. */
+  /** The bearer token that it also requires; null: none. */
   token: string | null;
 }
 

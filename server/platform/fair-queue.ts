@@ -1,8 +1,8 @@
 import { Fault } from "#protocol/faults/fault.ts";
 
 /**
- * Runs costly tasks a few at a time. Callers take turns whatever each of them asks for: one that asks a thousand times has
- * one task running and a few waiting, and everybody else is served as if it were not there.
+ * Runs costly tasks, a few at a time. Callers take turns: a caller with a thousand requests has one task running and a few
+ * waiting, and does not delay the others.
  */
 
 export interface FairQueue {
@@ -15,7 +15,7 @@ export interface FairQueue {
 
 export interface QueueLimits {
   atOnce: number;
-  /** Of one caller. */
+  /** The limit per caller. */
   atOnceEach: number;
   waiting: number;
   waitingEach: number;
@@ -27,7 +27,7 @@ interface Lane {
 }
 
 export function createFairQueue(limits: QueueLimits): FairQueue {
-  /** In the order of their turns: whoever was served goes to the end. */
+  /** In round-robin order: a caller that was served moves to the end. */
   const lanes = new Map<string, Lane>();
   let running = 0;
   let waiting = 0;

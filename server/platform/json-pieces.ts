@@ -1,7 +1,7 @@
 /**
- * Writes JSON as `JSON.stringify` does, in pieces of a few hundred rows: one call for an answer of ten megabytes would hold the
- * event loop for a tenth of a second. What is small comes in one piece. Expects what procedures answer: plain values, at most
- * `DEEPEST` levels above a list that is long.
+ * Writes JSON as `JSON.stringify` does, in pieces of a few hundred rows. One call for an answer of ten megabytes would block
+ * the event loop for a tenth of a second. A small value comes in one piece. The input is plain values, with long lists at
+ * most `DEEPEST` levels deep.
  */
 
 const AT_ONCE = 100;
@@ -9,7 +9,7 @@ const DEEPEST = 4;
 
 const isHolder = (value: unknown): value is object => typeof value === "object" && value !== null;
 
-/** Whether a list somewhere below is long enough to be written in pieces. */
+/** Returns whether a nested list is long enough to be written in pieces. */
 function holdsMany(value: unknown, depth = 0): boolean {
   if (!isHolder(value) || depth > DEEPEST) return false;
   if (Array.isArray(value)) {
@@ -48,7 +48,7 @@ function* piecesOfObject(value: object, depth: number): Generator<string> {
   yield separator === "{" ? "{}" : "}";
 }
 
-/** Yields the text of a value piece by piece; nothing of one that JSON has no word for stands as null. */
+/** Yields the JSON text of a value piece by piece; a value that JSON cannot represent becomes `null`. */
 export function* jsonPieces(value: unknown, depth = 0): Generator<string> {
   if (!holdsMany(value, depth) || !isHolder(value) || "toJSON" in value) yield JSON.stringify(value) ?? "null";
   else if (Array.isArray(value)) yield* piecesOfList(value, depth);

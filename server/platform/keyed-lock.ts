@@ -1,4 +1,4 @@
-/** Runs tasks of the same key one after the other; tasks of different keys do not wait for each other. */
+/** Runs tasks of the same key one after the other; tasks of different keys run concurrently. */
 export interface KeyedLock {
   run<T>(key: string, task: () => Promise<T>): Promise<T>;
 }

@@ -4,7 +4,7 @@ import type { HubSettings } from "./env.ts";
 
 export type Log = Logger;
 
-/** What must never reach a log line, wherever in a logged object it stands. */
+/** Fields that must never appear in a log line, at up to three levels of a logged object. */
 const SECRET_FIELDS = [
   "authorization",
   "cookie",
@@ -18,14 +18,17 @@ const SECRET_FIELDS = [
   "code",
 ];
 
-/** Signed URLs and bearer tokens inside a text, made unusable. */
+/** Returns a text with signed URLs, bearer tokens and Tidemark's own secrets removed. */
 export const withoutSecrets = (text: string): string =>
   text
     .replace(/([?&](?:X-Amz-[A-Za-z-]+|Signature|AWSAccessKeyId)=)[^&\s"']+/gi, "$1[removed]")
     .replace(/\b(Bearer|AWS4-HMAC-SHA256)\s+[^\s"']+/gi, "$1 [removed]")
     .replace(/\btm[a-z]_[A-Za-z0-9_-]{16,}/g, "[removed]");
 
-/** The database client prints the whole refused call, hashes and sealed texts included: only its verdict is kept. */
+/**
+ * Returns the message and stack to log. Prisma prints the whole failed call, with hashes and sealed texts, so only its last
+ * line is kept.
+ */
 function spokenBy(error: Error): { message: string; stack: string } {
   const { name, message, stack = "" } = error;
   if (!name.startsWith("PrismaClient")) return { message: withoutSecrets(message), stack: withoutSecrets(stack) };
@@ -54,7 +57,7 @@ function loggedError(error: unknown): LoggedError {
   return error instanceof Error ? spokenBy(error) : { message: withoutSecrets(String(error)) };
 }
 
-/** JSON lines on stderr. Secrets are removed by field name and, in error texts, by their form. */
+/** Creates a log of JSON lines on stderr. Secrets are removed by field name and, in error texts, by pattern. */
 export function createLog(level: HubSettings["logLevel"], destination?: DestinationStream): Log {
   return pino(
     {

@@ -6,7 +6,7 @@ import type { Log } from "./log.ts";
  * that were open meanwhile are its possible causes.
  */
 export interface LoopWatch {
-  /** Notes that a procedure is at work. Returns what notes its end. */
+  /** Notes that a procedure is running. Call the returned function at its end. */
   enter(procedure: string): () => void;
   /** The longest stall since the hub started, ms. */
   readonly longestMs: number;
@@ -33,7 +33,7 @@ export function createLoopWatch(about: {
   worked?: () => number;
 }): LoopWatch & { look: () => void } {
   const { counters, log, now = () => performance.now(), worked = workedMs } = about;
-  /** At work now, by how often; and those that began since the last look. */
+  /** Running procedures with their number, and those that began since the last look. */
   const open = new Map<string, number>();
   let since = new Set<string>();
   let last: string | null = null;

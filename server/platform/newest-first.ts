@@ -1,8 +1,8 @@
 import { Fault } from "#protocol/faults/fault.ts";
 
-/** Lists that are read page by page, newest first, with the id of the last row as the way to the next page. */
+/** Pages through lists, newest first; the cursor is the id of the last row. */
 
-/** The row of a cursor; null for the first page. @throws Fault NOT_FOUND when it is gone */
+/** Returns the row of a cursor; null for the first page. @throws Fault NOT_FOUND when it was removed */
 export async function rowAt<Row>(
   cursor: string | null,
   find: (id: string) => Promise<Row | null>,
@@ -13,7 +13,7 @@ export async function rowAt<Row>(
   return row;
 }
 
-/** What comes after a row, by the time it was made and then by its id; everything for the first page. */
+/** Returns the condition for rows after a row, by creation time and then id; for the first page, every row. */
 export const olderThan = (after: { id: string; createdAt: Date } | null) =>
   after === null
     ? {}
@@ -21,7 +21,7 @@ export const olderThan = (after: { id: string; createdAt: Date } | null) =>
 
 export const NEWEST_FIRST = [{ createdAt: "desc" as const }, { id: "desc" as const }];
 
-/** The page of `limit` rows out of one more, so that it is known whether there is another. */
+/** Returns a page of `limit` rows. `found` has one row more, which tells whether there is another page. */
 export function pageOf<Found, Row extends { id: string }>(
   found: readonly Found[],
   { limit, show }: { limit: number; show: (row: Found) => Row },

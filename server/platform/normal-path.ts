@@ -1,6 +1,6 @@
 /**
- * Returns whether the path of a request is written in its one normal form. What decides by the beginning of a path would else
- * be passed by another spelling of it, which a router behind it resolves: `/./_next/image`, `/%2e/x`, `//x`, `\\x`.
+ * Returns whether the path of a request is in its one normal form. Otherwise another spelling, which a router behind it
+ * resolves, would bypass checks of path prefixes: `/./_next/image`, `/%2e/x`, `//x`, `\\x`.
  */
 export function isNormalPath(url: string): boolean {
   const [path = ""] = url.split("?", 1);

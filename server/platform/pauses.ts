@@ -1,17 +1,17 @@
 import { setImmediate } from "node:timers/promises";
 
 /**
- * Cuts long work on the event loop into slices, so that whoever else waits for an answer has a turn in between. A loop over many
- * rows asks `isDue` for each of them and awaits `take` when it is.
+ * Cuts long work on the event loop into slices, so that other calls are answered in between. A loop over many rows calls
+ * `isDue` for each row and awaits `take` when it is true.
  */
 export interface Pauses {
-  /** Whether the present slice has lasted long enough. */
+  /** Returns whether the current slice has lasted long enough. */
   isDue(): boolean;
-  /** Lets everything that waits for the event loop run, and begins a new slice. */
+  /** Yields to the event loop once and begins a new slice. */
   take(): Promise<void>;
 }
 
-/** Well below the 50 ms that no call may hold the loop: a slice ends only after the row that it has begun. */
+/** Well below the limit of 50 ms per call, because a slice overruns by the row it has begun. */
 const SLICE_MS = 8;
 
 export function createPauses(now: () => number = () => performance.now()): Pauses {
@@ -25,7 +25,7 @@ export function createPauses(now: () => number = () => performance.now()): Pause
   };
 }
 
-/** Maps many rows in slices, in their order. */
+/** Maps many rows in slices and returns the results in order. */
 export async function mapInSlices<From, To>(rows: Iterable<From>, map: (row: From) => To): Promise<To[]> {
   const pauses = createPauses();
   const mapped: To[] = [];

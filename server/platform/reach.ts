@@ -4,21 +4,21 @@ import { classOf } from "#storage/network/address-rules.ts";
 import { pinnedLookup, resolveAll, type Resolve, type WhyRefused } from "#storage/network/pinned-lookup.ts";
 
 /**
- * Where a store may be, as the operator of this hub says. The hub sends requests to endpoints that people enter, so each
- * is checked twice: when it is entered, with a sentence that says why not, and inside every lookup that a connection is
- * made with, so that a name cannot be one address for the check and another one for the use.
+ * Decides at which addresses a store may be, by the operator's settings. The hub sends requests to endpoints that people
+ * enter, so each is checked twice. The first check, on entry, explains a refusal. The second is in the DNS lookup of each
+ * connection and prevents DNS rebinding, where a name resolves differently for check and use.
  */
 
 export interface ReachRules {
-  /** Private and loopback addresses may be used, all of them. */
+  /** All private and loopback addresses are allowed. */
   allowPrivate: boolean;
-  /** Networks that may be used although they are private, on any port and without TLS. */
+  /** Networks that are allowed although they are private, on any port and without TLS. */
   networks: BlockList;
-  /** Hosts of which the same is true, with the port they were named with; null: any. */
+  /** Hosts that are allowed likewise, with the port they were listed with; null: any port. */
   hosts: ReadonlyMap<string, number | null>;
-  /** Where a public address may be spoken to. */
+  /** Ports that are allowed at public addresses. */
   ports: ReadonlySet<number>;
-  /** Plain http to public addresses. */
+  /** Plain HTTP to public addresses is allowed. */
   allowHttp: boolean;
 }
 
@@ -27,9 +27,9 @@ export interface Reach {
   resolve: Resolve;
 }
 
-/** HTTP and HTTPS, their usual second choices, and the usual ports of MinIO, SeaweedFS, Garage and Ceph. */
+/** HTTP and HTTPS, their usual alternatives, and the default ports of MinIO, SeaweedFS, Garage and Ceph. */
 const USUAL_PORTS = [80, 443, 8080, 8443, 9000, 9443, 8333, 3900, 7480];
-/** Relay, submission with TLS from the start, submission, and the usual second choice of the latter. */
+/** SMTP relay, submission over implicit TLS, submission, and the usual alternative to the latter. */
 const MAIL_PORTS: ReadonlySet<number> = new Set([25, 465, 587, 2525]);
 
 type Variables = Readonly<Record<string, string | undefined>>;
@@ -48,7 +48,7 @@ function isOn(variables: Variables, name: string): boolean {
 
 const ALLOW = "TIDEMARK_ALLOW_ENDPOINTS";
 
-/** Adds one word: an address, a network in CIDR form, or a host, each host with or without a port. */
+/** Adds one entry: an address, a network in CIDR form, or a host with or without a port. */
 function allow(word: string, into: { networks: BlockList; hosts: Map<string, number | null> }): void {
   const [network = "", prefix] = word.split("/", 2);
   const family = isIP(network);
@@ -68,7 +68,7 @@ function allow(word: string, into: { networks: BlockList; hosts: Map<string, num
   into.hosts.set(url.hostname, port === undefined ? null : Number(port));
 }
 
-/** @throws Fault BAD_INPUT, naming the variable */
+/** Reads the rules from the environment. @throws Fault BAD_INPUT, naming the variable */
 export function readReach(variables: Variables, on: { isLoopback: boolean }): ReachRules {
   const into = { networks: new BlockList(), hosts: new Map<string, number | null>() };
   for (const word of wordsOf(variables, ALLOW)) allow(word, into);
@@ -91,13 +91,16 @@ export function readReach(variables: Variables, on: { isLoopback: boolean }): Re
 const bareHost = (url: URL): string => url.hostname.replace(/^\[|\]$/g, "");
 const portOf = (url: URL): number => (url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port));
 
-/** An address of a mail server: `smtps` where the connection is encrypted before anything of ours crosses it, `smtp` where it never is. */
+/**
+ * Returns the URL of a mail server: `smtps` if TLS starts before any data is sent, `smtp` if the connection is never
+ * encrypted.
+ */
 export const mailEndpoint = (server: { host: string; port: string; isEncrypted: boolean }): string => {
   const host = isIP(server.host) === 6 ? `[${server.host}]` : server.host;
   return `${server.isEncrypted ? "smtps" : "smtp"}://${host.toLowerCase()}:${server.port}`;
 };
 
-/** Why the endpoint may not lead to an address, or null. Pure. */
+/** Returns a function that tells why an address is refused for the endpoint; null: allowed. Pure. */
 export function whyRefused(rules: ReachRules, endpoint: string): WhyRefused {
   const url = new URL(endpoint);
   const port = portOf(url);
@@ -127,9 +130,8 @@ export function whyRefused(rules: ReachRules, endpoint: string): WhyRefused {
 }
 
 /**
- * Refuses an endpoint when any address its name resolves to is refused, and says why: for whoever may enter one. A name
- * that does not resolve here passes: then there is nothing to reach, and the test of the profile says so.
- * @throws Fault ENDPOINT_REFUSED
+ * Refuses an endpoint if any address of its name is refused, with the reason. A name that does not resolve here passes: the
+ * test of the profile then reports it. @throws Fault ENDPOINT_REFUSED
  */
 export async function refuseEndpoint(endpoint: string, reach: Reach): Promise<void> {
   const host = bareHost(new URL(endpoint));
@@ -141,7 +143,10 @@ export async function refuseEndpoint(endpoint: string, reach: Reach): Promise<vo
   }
 }
 
-/** The lookup for connections to the endpoint. An address that is refused outright is refused here. @throws Fault ENDPOINT_REFUSED */
+/**
+ * Returns the DNS lookup for connections to the endpoint. A refused literal address fails here. @throws Fault
+ * ENDPOINT_REFUSED
+ */
 export function lookupFor(endpoint: string, reach: Reach) {
   const host = bareHost(new URL(endpoint));
   const why = whyRefused(reach.rules, endpoint);
@@ -149,5 +154,5 @@ export function lookupFor(endpoint: string, reach: Reach) {
   return pinnedLookup(why, reach.resolve);
 }
 
-/** As the operator says, with the resolver of this machine. */
+/** Returns the operator's rules with the resolver of this machine. */
 export const createReach = (rules: ReachRules): Reach => ({ rules, resolve: resolveAll });

@@ -2,7 +2,7 @@ import * as z from "zod";
 
 const handedOver = z.object({ secrets: z.record(z.string(), z.string()) });
 
-/** Returns the secrets that the launcher hands over as its first message, by the names of the variables they came in. */
+/** Returns the secrets that the launcher sends as its first message, by the names of their variables. */
 export async function receiveSecrets(): Promise<Readonly<Record<string, string>>> {
   const { promise, resolve } = Promise.withResolvers<unknown>();
   process.once("message", resolve);

@@ -1,6 +1,6 @@
 import type * as z from "zod";
 
-/** Returns the value of a JSON text of the database; undefined when it is none. One bad row must fail no list. */
+/** Returns the value of a stored JSON text; undefined when it is invalid, so that one bad row does not fail a list. */
 export function parseStored(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
@@ -9,6 +9,6 @@ export function parseStored(text: string): unknown {
   }
 }
 
-/** Returns a column as its schema reads it; null when it is empty, no JSON, or of another form. */
+/** Returns a column parsed by its schema; null when it is empty or does not match. */
 export const readStored = <T>(text: string | null, schema: z.ZodType<T>): T | null =>
   text === null ? null : (schema.safeParse(parseStored(text)).data ?? null);

@@ -1,17 +1,17 @@
 /**
- * Cuts a value into pieces that are quick to send from thread to thread: what is received is made at once, and holds whoever
- * receives it for as long.
+ * Cuts a value into pieces for transfer between threads. The receiver deserializes each message at once, so a large one would
+ * block its event loop.
  */
 
 export interface Apart {
   /** The value with its long lists empty. */
   rest: unknown;
-  /** Where the lists were, in the order of their pieces. */
+  /** Paths and pieces of the lists, in order. */
   lists: { path: string[]; pieces: unknown[][] }[];
 }
 
 const LONG = 500;
-/** Of one piece: elements, and the elements in them. */
+/** Weight of a piece: its elements, plus the elements of lists inside them. */
 const PIECE_WEIGHT = 1_000;
 const DEEPEST = 3;
 
@@ -34,7 +34,7 @@ function cut(list: readonly unknown[]): unknown[][] {
   return piece.length > 0 ? [...pieces, piece] : pieces;
 }
 
-/** Takes the long lists out of a value, of which it makes copies where it changes something. */
+/** Takes the long lists out of a value; copies the parts that change. */
 export function takeApart(value: unknown): Apart {
   const lists: Apart["lists"] = [];
   const walk = (inner: unknown, path: string[]): unknown => {
@@ -49,7 +49,7 @@ export function takeApart(value: unknown): Apart {
   return { rest: walk(value, []), lists };
 }
 
-/** Puts a piece back to the end of its list. */
+/** Appends a piece to its list. */
 export function putBack(rest: unknown, path: readonly string[], piece: readonly unknown[]): void {
   let at = rest;
   for (const name of path) at = typeof at === "object" && at !== null ? Reflect.get(at, name) : undefined;

@@ -1,15 +1,15 @@
 import { closeSync, openSync, readFileSync, readSync, writeSync } from "node:fs";
 
 /**
- * Takes secrets out of the environment of this process. The kernel shows others of the same user what a process was started
- * with (`/proc/PID/environ`), whatever becomes of `process.env`: so the memory that it shows is overwritten too.
+ * Removes secrets from the environment of this process. The kernel shows other processes of the user the initial environment
+ * (`/proc/PID/environ`), even after `process.env` changes, so that memory is overwritten as well.
  */
 
-/** Where the fields of the environment's begin and end stand in /proc/self/stat, counted behind the name (proc_pid_stat(5)). */
+/** Indexes of env_start and env_end in /proc/self/stat, counted behind the process name (proc_pid_stat(5)). */
 const ENV_START = 47;
 const ENV_END = 48;
 
-/** Returns where this process keeps what it was started with. */
+/** Returns the address and length of the initial environment in memory. */
 function placeOfEnvironment(): { start: number; length: number } {
   const stat = readFileSync("/proc/self/stat", "latin1");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
@@ -17,7 +17,7 @@ function placeOfEnvironment(): { start: number; length: number } {
   return { start, length: end - start };
 }
 
-/** @throws Error where the system lets nobody see or change it */
+/** Overwrites the values of these variables in memory. @throws Error where the system forbids reading or writing it */
 function overwrite(names: ReadonlySet<string>): void {
   const { start, length } = placeOfEnvironment();
   const memory = openSync("/proc/self/mem", "r+");
@@ -38,13 +38,13 @@ function overwrite(names: ReadonlySet<string>): void {
 }
 
 export interface TakenSecrets {
-  /** Those that are set and not empty. */
+  /** The values that are set and not empty. */
   values: Readonly<Record<string, string>>;
-  /** False where other processes of this user still read them. */
+  /** False if other processes of this user can still read them. */
   isHidden: boolean;
 }
 
-/** Returns the values of these variables and removes them from this process, as itself and as others see it. */
+/** Returns the values of these variables and removes them from `process.env` and from `/proc`. */
 export function takeSecrets(names: readonly string[]): TakenSecrets {
   const values: Record<string, string> = {};
   for (const name of names) {

@@ -1,11 +1,11 @@
 import { Fault } from "#protocol/faults/fault.ts";
 
 /**
- * Slows down guessing. Each key (an account, an address) has some free tries; every further one waits twice as long as
- * the one before, up to five minutes. A try counts when it begins, so that many at once gain nothing.
+ * Slows down guessing. Each key (an account, an address) has some free tries. After them the wait doubles with each try, up
+ * to five minutes. A try counts when it begins, so that parallel tries gain nothing.
  */
 
-/** What of an allowance is used up, and when that was so. */
+/** The used part of an allowance, and the time of that state. */
 interface Spent {
   calls: number;
   at: number;
@@ -23,8 +23,8 @@ export interface Throttle {
   /** Forgets the tries of a key that succeeded. */
   clear(key: string): void;
   /**
-   * Uses up one call of an allowance that fills again with time, and returns what gives it back.
-   * @throws Fault TOO_MANY_TRIES while the allowance is used up
+   * Takes one call from a token bucket, and returns a function that gives it back. @throws Fault TOO_MANY_TRIES while the
+   * bucket is empty
    */
   spend(key: string, allowance: Allowance): () => void;
 }
@@ -36,7 +36,7 @@ export interface Allowance {
 
 const LONGEST_WAIT_MS = 300_000;
 const FORGET_AFTER_MS = 3_600_000;
-/** Keys come from strangers: the table stays small, the oldest leave first. */
+/** Strangers choose the keys, so the table is bounded; the oldest entries are dropped first. */
 const MOST_KEYS = 20_000;
 
 function forgetOldest(keys: Map<string, unknown>): void {

@@ -5,9 +5,9 @@ import type { Counters } from "./counters.ts";
 import type { Log } from "./log.ts";
 import type { DatabaseRoom } from "./counters.ts";
 
-/** A log of this length was not folded in for long: somebody reads the database in one transaction that does not end. */
+/** A log of this size has not been checkpointed for long: a reader holds the database in one transaction that does not end. */
 const LONG_LOG_BYTES = 256 * 1024 ** 2;
-/** Below this a hub of many nodes has hours. */
+/** With less free space a hub with many nodes has only hours left. */
 const LITTLE_ROOM_BYTES = 512 * 1024 ** 2;
 
 interface Watched {
@@ -23,8 +23,8 @@ const sizeOf = (file: string): Promise<number> =>
   );
 
 /**
- * Looks how long the write-ahead log of the database has become and how much room its disk has. Returns what looks; each look is
- * kept in the counters, and what passes a limit is written to the log once, as is its way back.
+ * Returns a function that measures the database's write-ahead log and the free space of its disk. Each result is kept in the
+ * counters. Crossing a limit is logged once, and so is the recovery.
  */
 export function createDatabaseWatch({ dataFolder, counters, log }: Watched): () => Promise<DatabaseRoom> {
   const said = { log: false, room: false };

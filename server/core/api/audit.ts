@@ -3,8 +3,8 @@ import type { ActorKind } from "#protocol/fleet/people.ts";
 import type { Caller } from "./caller.ts";
 
 /**
- * Who did what to the hub, kept apart from the events people read every day. A row carries the id of the account or node
- * beside the name it had, so that whoever is renamed stays the same one.
+ * Records who did what to the hub, apart from the events that people read every day. A row carries both the id and the name
+ * of the account or node, so that actions stay attributable after it is renamed.
  */
 
 interface Actor {
@@ -31,14 +31,14 @@ export function actorOf(caller: Caller): Actor {
 
 interface AuditEntry {
   action: string;
-  /** The name of what it was done to, at that time. */
+  /** The name of the object of the action, at that time. */
   subject: string;
   subjectId?: string;
-  /** From where, where it is not where the caller's call came from. */
+  /** The client address, if it differs from the caller's. */
   address?: string;
 }
 
-/** The hub itself, or `{ db: tx, now }` in the transaction of the change. */
+/** The hub, or `{ db: tx, now }` to write the entry in the transaction of the change. */
 interface Place {
   db: Pick<Database, "audit"> | Pick<Transaction, "audit">;
   now: () => number;

@@ -1,9 +1,9 @@
 import type { Person } from "#protocol/wire/views.ts";
 
-/** Who makes a call, as the credentials of the request say. */
+/** The author of a call, by the credentials of the request. */
 export type Caller =
   | { kind: "nobody" }
-  /** `address` is where the call came from, for the audit; none where no call did. */
+  /** `address` is the client's, for the audit; absent where no request was made. */
   | { kind: "person"; person: Person; sessionHash: string; address?: string }
   /** A program of a person: `person.role` is the lesser of the token's role and its owner's. */
   | { kind: "token"; person: Person; tokenId: string; tokenName: string; address?: string }

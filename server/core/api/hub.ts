@@ -23,8 +23,9 @@ import type { Reach } from "#server/platform/reach.ts";
 import type { UpkeepState } from "./ports/upkeep-state.ts";
 
 /**
- * Everything that the verbs of the hub work with. Its members are interfaces of `platform`, of the memory in `live`, and ports
- * (`ports/`), which other rooms and features implement; `http/open-hub` composes them. So nothing here imports a room that imports it.
+ * Everything that procedures of the hub work with. Members are interfaces of `platform`, of the memory in `live`, and ports
+ * (`ports/`) that other folders and features implement; `http/open-hub` composes them. So nothing here imports a folder that
+ * imports this file.
  */
 export interface Hub {
   readonly settings: HubSettings;
@@ -32,7 +33,7 @@ export interface Hub {
   readonly keeper: Keeper;
   readonly stores: Stores;
   readonly imports: Imports;
-  /** Where the hub may connect to: for everything that goes to an address somebody entered. */
+  /** Decides which addresses the hub may connect to; used for every address that a person entered. */
   readonly reach: Reach;
   readonly live: Live;
   readonly keyUses: KeyUses;
@@ -46,20 +47,20 @@ export interface Hub {
   readonly loop: LoopWatch;
   readonly upkeep: UpkeepState;
   readonly bucketJobs: JobBoard;
-  /** What was found inside files, kept for a while. */
+  /** A cache of what was found inside files. */
   readonly inspections: Inspections;
-  /** Looks inside files, in threads of their own. */
+  /** Inspects files, in threads of its own. */
   readonly inspector: Inspector;
-  /** In which accounts take turns to have files looked into. */
+  /** The fair queue in which accounts wait for inspections of files. */
   readonly inspecting: FairQueue;
   readonly history: History;
-  /** Reads large inputs, in a thread of its own. */
+  /** Parses large inputs, in a thread of its own. */
   readonly inputs: InputReader;
   /** Epoch milliseconds. */
   readonly now: () => number;
   /** log2 of scrypt's N for new passwords. */
   readonly passwordCost: number;
   readonly startedAt: number;
-  /** Aborted when the hub starts to end: every open stream ends then. */
+  /** Aborted when the hub starts to shut down; every open stream then ends. */
   readonly closing: AbortSignal;
 }

@@ -7,11 +7,11 @@ import { trpcError } from "./trpc-error.ts";
 import type { FromInputThread, ToInputThread } from "./input-messages.ts";
 import { putBack } from "#server/platform/take-apart.ts";
 
-/** Parses and checks large inputs in a thread, those of different callers in turn. */
+/** Parses and checks large inputs in a thread, one at a time; different callers take turns. */
 export interface InputReader {
   /**
-   * Returns the input of a procedure as its schema gives it; the schema takes it as it is.
-   * @throws TRPCError with Fault BAD_INPUT, TOO_LARGE, TOO_MANY_TRIES
+   * Returns the parsed input of a procedure, which its schema then accepts without a second check. @throws TRPCError with
+   * Fault BAD_INPUT, TOO_LARGE, TOO_MANY_TRIES
    */
   read(about: { caller: string; path: string; bytes: Uint8Array }): Promise<unknown>;
   close(): Promise<void>;
@@ -75,7 +75,7 @@ function readIn(thread: Worker, about: { id: number; path: string; bytes: Uint8A
     } else {
       if (message.op === "rest") ({ rest, stored } = message);
       else putBack(rest, message.path, message.piece);
-      // Whoever waits for an answer of the hub has its turn between two pieces.
+      // Yields between two pieces, so that other calls are answered.
       setImmediate(() => say({ op: "next", id: about.id }));
     }
   };
@@ -84,7 +84,7 @@ function readIn(thread: Worker, about: { id: number; path: string; bytes: Uint8A
   thread.on("message", heard);
   thread.once("exit", ended);
   const { bytes } = about;
-  // A small one may lie in memory that others lie in too.
+  // A small body may share its ArrayBuffer with others, and must not be transferred then.
   const isAlone = bytes.buffer instanceof ArrayBuffer && bytes.byteLength === bytes.buffer.byteLength;
   thread.postMessage({ op: "read", ...about } satisfies ToInputThread, isAlone ? [bytes.buffer] : []);
   return promise.finally(() => {

@@ -6,7 +6,9 @@ import { LARGE_INPUTS, schemaOf } from "./large-inputs.ts";
 import type { FromInputThread, ToInputThread } from "./input-messages.ts";
 import { takeApart } from "#server/platform/take-apart.ts";
 
-/** The thread in which large inputs are parsed and checked, one at a time. It hands over what was asked for piece by piece. */
+/**
+ * The thread that parses and checks large inputs, one at a time. It sends the result piece by piece, as the hub asks for it.
+ */
 
 const port = parentPort;
 if (port === null) throw new Error("this is a thread: use createInputReader");

@@ -3,16 +3,15 @@ import type { Caller } from "./caller.ts";
 import { actorOf } from "./audit.ts";
 
 /**
- * Every use of a bucket key stands in the record of who did what. A node has thousands of parts signed, so uses are
- * counted: the first one of a kind by somebody with a key writes its row before anything signed leaves the hub, what
- * follows within the hour is added to that row every few seconds. A hub that is killed forgets some of the count, never who
- * used which key in which hour.
+ * Records every use of a bucket key in the audit. A node has thousands of parts signed, so uses are counted. The first use by
+ * one actor with one key writes a row before anything signed leaves the hub. Uses within the next hour are added to that row
+ * every few seconds. A killed hub loses some of the count, but never who used which key in which hour.
  */
 
 export type KeyUse = "sign writes" | "sign reads" | "sign deletes" | "use key" | "lend benchmark key";
 
 export interface KeyUses {
-  /** Resolves when the use is on record, at once for all but the first of an hour. */
+  /** Resolves when the use is on record: immediately, except for the first use of an hour. */
   note(use: {
     caller: Caller | "hub";
     profileId: string;
@@ -20,7 +19,7 @@ export interface KeyUses {
     action: KeyUse;
     times: number;
   }): Promise<void>;
-  /** Adds to the rows what was counted since the last time. */
+  /** Adds the uses counted since the last flush to their rows. */
   flush(): Promise<void>;
 }
 
@@ -29,7 +28,7 @@ const WINDOW_MS = 3_600_000;
 interface Row {
   id: Promise<number>;
   beganAt: number;
-  /** Counted, and not in the database yet. */
+  /** Uses that are counted but not in the database yet. */
   more: number;
   lastAt: number;
 }
@@ -53,11 +52,11 @@ export function createKeyUses(db: Pick<Database, "audit">, now: () => number): K
       }
       const entry = { action, subject: profileName, subjectId: profileId, address: null, times };
       const written = db.audit.create({ data: { at: new Date(at), ...actor, ...entry, lastAt: new Date(at) } });
-      // What the row before still has to be told goes with it: counted under its own id.
+      // The previous row stays in memory until its count is flushed.
       const row: Row = { id: written.then(({ id }) => id), beganAt: at, more: 0, lastAt: at };
       if (known !== undefined) rows.set(`${key} until ${at}`, known);
       rows.set(key, row);
-      // What could not be put on record was not allowed, and is tried anew.
+      // A use that could not be recorded is refused, so the next one must try again.
       row.id.catch(() => rows.delete(key));
       await row.id;
     },

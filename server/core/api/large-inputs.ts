@@ -8,12 +8,12 @@ import { captureAnnouncement, recordInput } from "#protocol/wire/reports.ts";
 import { previewRestoreInput, startRestoresInput } from "#protocol/wire/restoring.ts";
 
 /**
- * The procedures whose inputs may be large, by their names. Parsing and checking 50,000 files takes a third of a second, in which
- * nobody else would be answered: above `PARSED_HERE_BYTES` their bodies are read in a thread.
+ * The procedures whose inputs may be large. Parsing and checking 50,000 files would block the event loop for a third of a
+ * second, so bodies above `PARSED_HERE_BYTES` are read in a thread.
  */
 
 const MIB = 1024 * 1024;
-/** A body that is parsed where it arrives takes a few milliseconds. */
+/** Up to this size, parsing on the main thread takes a few milliseconds. */
 export const PARSED_HERE_BYTES = MIB / 4;
 
 export interface LargeInput {
@@ -21,7 +21,7 @@ export interface LargeInput {
   mostBytes: number;
 }
 
-/** In place of a procedure: a manifest out of the hub's own record. */
+/** Stands for a procedure's name when a manifest of the hub's own database is parsed. */
 export const STORED_MANIFEST = "stored manifest";
 
 export const schemaOf = (path: string): z.ZodType | null =>

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { stopAtFirstIssue } from "#protocol/base/bounded.ts";
 import { takeParsed } from "./parsed-elsewhere.ts";
 
-/** How a router holds the schemas of its inputs. */
+/** The part of tRPC's internals that holds a router's input schemas. */
 interface Definition {
   procedures: Record<string, { _def: { inputs: readonly unknown[] } }>;
 }
@@ -21,9 +21,8 @@ export function inputsOf(router: object): Map<z.ZodType, string[]> {
 }
 
 /**
- * Makes every procedure stop at the first bad element or field of its input. Issues cost a hundred times what the bytes cost
- * that they are made of: half a million of them held the hub's only thread for eight seconds. What a thread has parsed already is
- * taken as it is.
+ * Makes every procedure stop at the first invalid element of its input, and accept inputs that a thread has already parsed.
+ * An issue costs a hundred times as much as the bytes behind it. Half a million issues would block the hub for eight seconds.
  */
 export function limitIssues(router: object): void {
   for (const schema of inputsOf(router).keys()) {

@@ -1,9 +1,9 @@
 import type * as z from "zod";
 import { hashOf } from "#server/platform/random-id.ts";
 
-/** What was parsed and checked by the schema of its procedure in another thread already, and is not again. */
+/** Values that another thread has already checked by the schema of their procedure; they are not checked again. */
 const parsed = new WeakSet<object>();
-/** Manifests among them, as they are stored. */
+/** Their manifests, in stored form. */
 const stored = new WeakMap<object, StoredText>();
 
 export interface StoredText {
@@ -11,13 +11,13 @@ export interface StoredText {
   sha256: string;
 }
 
-/** Notes that a value was parsed by the schema that will be asked next. */
+/** Notes that a value was already checked by the schema that receives it next. */
 export function noteParsed(value: object, manifest: { value: object; stored: StoredText } | null): void {
   parsed.add(value);
   if (manifest !== null) stored.set(manifest.value, manifest.stored);
 }
 
-/** Makes a schema take what it has parsed elsewhere as it is. */
+/** Makes a schema accept noted values unchanged. */
 export function takeParsed(schema: z.core.$ZodType): void {
   const { run } = schema._zod;
   schema._zod.run = (payload, context) =>
@@ -26,7 +26,7 @@ export function takeParsed(schema: z.core.$ZodType): void {
       : run(payload, context);
 }
 
-/** Returns a manifest byte for byte as it is stored, and its digest. */
+/** Returns a manifest byte for byte as it is stored, and its SHA-256. */
 export function storedTextOf(manifest: object): StoredText {
   const known = stored.get(manifest);
   if (known !== undefined) return known;

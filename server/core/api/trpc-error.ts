@@ -3,7 +3,10 @@ import { ZodError } from "zod";
 import { isFault, type Fault, type FaultData } from "#protocol/faults/fault.ts";
 import { FAULTS } from "#protocol/faults/fault-table.ts";
 
-/** The Fault inside an error that left a procedure. What is not one is INTERNAL and says nothing of its cause. */
+/**
+ * Returns the Fault inside an error that a procedure threw. Any other error becomes INTERNAL and reveals nothing of its
+ * cause.
+ */
 export function faultDataOf(error: TRPCError): FaultData {
   if (isFault(error.cause)) return error.cause.toData();
   if (error.cause instanceof ZodError) {
@@ -52,6 +55,6 @@ const TRPC_CODES: Record<number, TRPCError["code"]> = {
   504: "GATEWAY_TIMEOUT",
 };
 
-/** A Fault as tRPC wants it thrown. */
+/** Returns a tRPC error with the HTTP status of a Fault. */
 export const trpcError = (fault: Fault): TRPCError =>
   new TRPCError({ code: TRPC_CODES[FAULTS[fault.code].http] ?? "INTERNAL_SERVER_ERROR", cause: fault });

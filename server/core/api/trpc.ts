@@ -8,24 +8,23 @@ import type { Caller } from "./caller.ts";
 import { faultDataOf, trpcError } from "./trpc-error.ts";
 
 /**
- * The one place where a call is allowed or refused. Every procedure says in its `meta` who may call it; the guard below
- * reads that declaration and nothing else, so a procedure without one cannot be called at all. Pages are never trusted to
- * have checked anything.
+ * Allows or refuses every call, in one place. Each procedure says in its `meta` who may call it. The guard reads only that,
+ * so a procedure without it cannot be called at all. Checks made by the pages do not count.
  */
 
 export type Who = "open" | Role | "node";
 export interface Meta {
   who: Who;
-  /** API tokens are refused: it is about a session, or it opens another way in. */
+  /** Refuses API tokens: the call is about a session, or would grant another way to sign in. */
   needsSession?: true;
 }
 
 export interface Context {
   hub: Hub;
   caller: Caller;
-  /** Address of the other end, for throttling and the audit. */
+  /** The client's address, for throttling and the audit. */
   address: string;
-  /** What the caller says it is: a stranger's word. */
+  /** The `User-Agent` header, untrusted. */
   agent: string;
   /** The hub's address as this caller reaches it, for example `https://tidemark.example.com`. */
   origin: string;
@@ -36,7 +35,7 @@ export interface Context {
   setCookie: (value: string) => void;
 }
 
-/** How streams keep themselves alive. */
+/** Keep-alive of streams (server-sent events). */
 export const SSE = { ping: { intervalMs: 15_000 }, client: { reconnectAfterInactivityMs: 45_000 } } as const;
 
 const t = initTRPC
@@ -55,7 +54,10 @@ const t = initTRPC
     },
   });
 
-/** @throws Fault NOT_SIGNED_IN, NODE_UNKNOWN, ROLE_REQUIRED, PERSON_REQUIRED, or the reason the credentials were refused for. */
+/**
+ * Checks that the caller may call the procedure. @throws Fault NOT_SIGNED_IN, NODE_UNKNOWN, ROLE_REQUIRED, PERSON_REQUIRED,
+ * or the reason the credentials were refused for
+ */
 function allow(meta: Meta | undefined, context: Pick<Context, "caller" | "refusal">): void {
   const who = meta?.who;
   if (who === "open") return;
@@ -71,7 +73,7 @@ function allow(meta: Meta | undefined, context: Pick<Context, "caller" | "refusa
   if (!hasRole(caller.person.role, who)) throw new Fault("ROLE_REQUIRED", { detail: `it needs the role ${who}` });
 }
 
-/** Failed calls of procedures that are open to everybody, by network. Calls that succeed are not counted. */
+/** Rate limit for failed calls of procedures that are open to everybody, by network. Successful calls are not counted. */
 const OPEN_CALLS = { atOnce: 60, perSecond: 2 } as const;
 
 const guarded = t.procedure.use(async ({ ctx, meta, type, path, next }) => {
@@ -79,7 +81,7 @@ const guarded = t.procedure.use(async ({ ctx, meta, type, path, next }) => {
   try {
     if (type === "mutation" && ctx.crossSite !== null) throw ctx.crossSite;
     allow(meta, ctx);
-    // Before the body is read and parsed: that is what it protects.
+    // The limit has to apply before the body is read and parsed.
     if (meta?.who === "open" && type === "mutation")
       giveBack = ctx.hub.throttle.spend(`open:${ctx.address}`, OPEN_CALLS);
   } catch (error) {
@@ -113,7 +115,7 @@ export const open = guarded.meta({ who: "open" });
 export const viewer = forPeople("viewer");
 export const operator = forPeople("operator");
 export const admin = forPeople("admin");
-/** Those of a role who sit at a browser: no API token. */
+/** The same roles for sessions of a browser only, without API tokens. */
 export const viewerHere = forSessions("viewer");
 export const adminHere = forSessions("admin");
 export const node = guarded.meta({ who: "node" }).use(({ ctx, next }) => {

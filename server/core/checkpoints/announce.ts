@@ -11,10 +11,9 @@ import { requireWriter } from "../runs/require-writer.ts";
 import type { NodeCaller } from "../api/caller.ts";
 
 /**
- * A capture exists and is about to be uploaded under a new attempt: from now on the node may be signed for that attempt,
- * and for nothing else. The same announcement again changes nothing; a new attempt at the same checkpoint replaces the
- * one before, which is then no longer signed for.
- * @throws Fault SEAL_REQUIRED, EPOCH_OVER, NOT_THIS_NODES, CONFLICT, BAD_INPUT
+ * Announces that a capture is about to be uploaded under a new attempt: from now on the hub signs for that attempt only.
+ * Repeating an announcement changes nothing. A new attempt at the same checkpoint replaces the one before, which is no longer
+ * signed for. @throws Fault SEAL_REQUIRED, EPOCH_OVER, NOT_THIS_NODES, CONFLICT, BAD_INPUT
  */
 export async function announce(
   { hub, caller }: Context & { caller: NodeCaller },

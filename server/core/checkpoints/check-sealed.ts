@@ -8,11 +8,10 @@ import { unlockManifest } from "./key-of-checkpoint.ts";
 import { sealingOfRun } from "../profiles/seal-keys.ts";
 
 /**
- * What must be true of encryption before the hub puts its name to a manifest: that a key of this profile opens it, that what
- * is inside fits what is outside, and that nothing plain comes where encryption was said. A checkpoint that nobody could ever
- * open is not called safe.
- * @returns the manifest with the names of its files
- * @throws Fault BAD_INPUT, SEAL_KEY_MISSING, SEAL_REQUIRED
+ * Checks the encryption of a manifest before the hub commits it. A key of this profile must open it, and its encrypted
+ * content must match the rest. Nothing may be plain where encryption is required. A checkpoint that nobody could open must
+ * never count as safe. @returns the manifest with the names of its files @throws Fault BAD_INPUT, SEAL_KEY_MISSING,
+ * SEAL_REQUIRED
  */
 export async function checkSealed(hub: Hub, manifest: Manifest, checkpoint: Checkpoint): Promise<Manifest> {
   const refuse = (detail: string) => new Fault("BAD_INPUT", { op: "commit", subject: "manifest", detail });
@@ -37,7 +36,7 @@ export async function checkSealed(hub: Hub, manifest: Manifest, checkpoint: Chec
   }
 }
 
-/** Of the bucket that it is saved in, or of another home of the run. */
+/** Returns whether the key belongs to the bucket of the checkpoint, or to another home of the run. */
 async function isKeyOfRun(
   hub: Hub,
   key: { profileId: string },
@@ -46,7 +45,10 @@ async function isKeyOfRun(
   return key.profileId === about.profileId || (await isHomeOf(hub.db, about.run, key.profileId));
 }
 
-/** A hub that wants encryption takes no announcement without it, so that no plain byte comes to lie in the bucket. @throws Fault SEAL_REQUIRED, BAD_INPUT */
+/**
+ * Refuses an announcement without encryption where it is required, so that no plain byte reaches the bucket. @throws Fault
+ * SEAL_REQUIRED, BAD_INPUT
+ */
 export async function requireSealed(
   hub: Hub,
   about: { run: string; profileId: string; sealKeyId: string | null },
@@ -69,8 +71,8 @@ async function sealRequired(hub: Hub, about: { op: string; profileId: string }):
 }
 
 /**
- * Refuses to go on with a checkpoint that was announced as it is, before encryption was switched on: the node begins again, and
- * encrypts. @throws Fault SEAL_REQUIRED
+ * Refuses a checkpoint that was announced as plain before encryption was switched on: the node starts over and encrypts it.
+ * @throws Fault SEAL_REQUIRED
  */
 export async function requireStillPlain(hub: Hub, checkpoint: Checkpoint): Promise<void> {
   if (checkpoint.sealKeyId !== null || (await sealingOfRun(hub, checkpoint)) === "off") return;

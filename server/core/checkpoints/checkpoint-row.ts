@@ -11,7 +11,7 @@ import { placeOfRow } from "../runs/place-of-row.ts";
 import { readMetrics } from "./read-metrics.ts";
 import { readStored } from "#server/platform/stored-json.ts";
 
-/** Bytes of each checkpoint that the store has acknowledged, from the uploads that move now. */
+/** Returns the acknowledged bytes of each checkpoint that is being uploaded now. */
 export function bytesMoving(live: Pick<Live, "transfers">): ReadonlyMap<string, number> {
   const moving = new Map<string, number>();
   for (const { row } of live.transfers.values()) {
@@ -20,22 +20,22 @@ export function bytesMoving(live: Pick<Live, "transfers">): ReadonlyMap<string, 
   return moving;
 }
 
-/** Where the training stood, not how well it went: the step is shown by itself. */
+/** Metrics that count progress rather than quality; the step has a field of its own. */
 export const COUNTERS: ReadonlySet<string> = new Set(["step", "global_step", "epoch"]);
 
-/** As many as a row of a list shows, and some for those who read lists by program. */
+/** Metrics per row of a list: as many as the page shows, and some for programs that read lists. */
 const MOST_LISTED_METRICS = 16;
 
-/** Returns the metrics of a manifest as people see them. */
+/** Returns the metrics of a manifest for display, without counters. */
 function metricsOf(stored: string, most: number): Record<string, number> {
   const metrics = Object.entries(readMetrics(stored));
   return Object.fromEntries(metrics.filter(([name]) => !COUNTERS.has(name)).slice(0, most));
 }
 
-/** Written by this hub and only shown. */
+/** Returns the damage report of a checkpoint; null when no damage is known. */
 export function damageIn(row: Pick<Checkpoint, "damage" | "damagedAt">): CheckpointRow["damage"] {
   if (row.damagedAt === null || row.damage === null) return null;
-  // A report that cannot be read is damage all the same.
+  // A checkpoint with an unreadable report still counts as damaged.
   const report = readStored(row.damage, damageReport) ?? { ranges: [], more: 0 };
   return { ...report, foundAt: row.damagedAt.getTime() };
 }
@@ -43,9 +43,9 @@ export function damageIn(row: Pick<Checkpoint, "damage" | "damagedAt">): Checkpo
 export interface RowContext {
   newestId: string | null;
   moving: ReadonlyMap<string, number>;
-  /** Left out: as many as a list shows. */
+  /** Default: as many as a list shows. */
   mostMetrics?: number;
-  /** What is said about keeping them, where that is shown. */
+  /** Retention states by checkpoint, where they are shown. */
   keeping?: ReadonlyMap<string, CheckpointKeeping>;
 }
 

@@ -21,10 +21,10 @@ import { writeManifest } from "./manifest/write-manifest.ts";
 import type { NodeCaller } from "../api/caller.ts";
 
 /**
- * The moment a checkpoint becomes safe. The node submits what it uploaded; the hub believes none of it: it compares every
- * named object with the bucket, writes the manifest itself under a key that no node is ever signed for, reads it back, and
- * records its digest. Only then the answer goes out. The same manifest again gives the same answer; another one for a
- * checkpoint that is complete is refused. A hub killed half-way finds its own manifest and goes on.
+ * Commits a checkpoint, which makes it safe. The hub trusts nothing that the node submits. It compares every named object
+ * with the bucket, writes the manifest under a key that no node is ever signed for, and reads it back. It answers after
+ * recording the digest. The same manifest again gives the same answer; a different one for a complete checkpoint is refused.
+ * A hub killed midway finds its own manifest and continues.
  */
 
 interface Commit {
@@ -56,7 +56,7 @@ async function recordComplete({ hub, node, checkpoint, manifest, text, sha256 }:
   const now = hub.now();
   const { id, run, step } = manifest;
   const event = await hub.db.$transaction(async (tx) => {
-    // Somebody may have taken over while the objects were compared.
+    // Another node may have taken over while the objects were compared.
     await requireWriter(tx, { run, epoch: manifest.writerEpoch, nodeId: node.id });
     const { state } = await tx.checkpoint.findUniqueOrThrow({ where: { id } });
     if (!mayBecome(state as CheckpointState, "complete")) throw new Fault("CONFLICT", { op: "commit", subject: id });
@@ -80,7 +80,7 @@ async function recordComplete({ hub, node, checkpoint, manifest, text, sha256 }:
       },
     });
     await tx.checkpointContent.update({ where: { checkpointId: id }, data: { manifest: text } });
-    // A step in the event would make it that of a checkpoint.
+    // An event with a step counts as one of a checkpoint, and a final model is none.
     const ofStep = manifest.role === undefined ? { step } : {};
     const what = manifest.role === "final-model" ? `the final model of ${run}` : `step ${step} of ${run}`;
     const { doubt, piece } = manifest;
@@ -102,7 +102,10 @@ async function recordComplete({ hub, node, checkpoint, manifest, text, sha256 }:
   emit(hub, event, ["checkpoints", "runs", "profiles"]);
 }
 
-/** @throws Fault NOT_FOUND, NOT_THIS_NODES, EPOCH_OVER, CONFLICT, and those of `checkAnnounced`, `checkObjects`, the store */
+/**
+ * Commits what a node uploaded and returns the SHA-256 of the stored manifest. @throws Fault NOT_FOUND, NOT_THIS_NODES,
+ * EPOCH_OVER, CONFLICT, and those of `checkAnnounced`, `checkObjects`, the store
+ */
 export async function commit(
   { hub, caller }: Context & { caller: NodeCaller },
   { manifest }: { manifest: Manifest },
@@ -111,7 +114,7 @@ export async function commit(
   const { text, sha256 } = storedTextOf(manifest);
   return hub.locks.run(`commit ${manifest.id}`, async () => {
     const { checkpoint, files } = await findAnnounced(hub, node, manifest);
-    // One in the trash was complete: whoever asks again learns so, and does not bring it back.
+    // A checkpoint in the trash was complete too: the answer says so, and does not restore it.
     if (checkpoint.state === "complete" || checkpoint.state === "trashed" || checkpoint.state === "joined") {
       if (checkpoint.manifestSha256 === sha256) {
         if (manifest.piece !== undefined && checkpoint.state === "complete") await joinAfter(hub, manifest);

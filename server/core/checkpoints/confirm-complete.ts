@@ -12,9 +12,9 @@ import { parseStored } from "./manifest/stored-manifest.ts";
 import type { NodeCaller } from "../api/caller.ts";
 
 /**
- * Returns which of these checkpoints are complete in their bucket now: recorded as such, not known to be damaged, and every object
- * listed with its size. A node asks before it removes its own copy. Leaves out checkpoints that this node neither wrote nor may
- * read, and those whose bucket gives no answer. No faults.
+ * Returns which of these checkpoints are complete in their bucket now: recorded so, not known to be damaged, every object
+ * listed with its size. A node asks before it removes its own copy. Checkpoints that this node neither wrote nor may read are
+ * left out, and so are those whose bucket does not answer. No faults.
  */
 export async function confirmComplete(
   { hub, caller }: Context & { caller: NodeCaller },
@@ -23,7 +23,7 @@ export async function confirmComplete(
   const node = liveNodeOf(hub, caller.nodeId);
   const complete: string[] = [];
   for (const id of new Set(checkpointIds)) {
-    // One that was changed, or whose bucket is away, keeps nobody from the others.
+    // A changed checkpoint, or one whose bucket does not answer, must not fail the others.
     const isThere = await isComplete(hub, node, id).catch((error: unknown) => {
       if (isFault(error)) return false;
       throw error;
@@ -38,7 +38,7 @@ async function isComplete(hub: Hub, node: { id: string }, id: string): Promise<b
   const found = await db.checkpoint.findUnique({ where: { id }, include: { content: true } });
   if (found === null || found.content?.manifest == null) return false;
   if (found.nodeId !== node.id && !(await mayRead(db, node, found))) return false;
-  // A piece is there as long as the checkpoint that names its objects.
+  // The objects of a joined piece are named by the joined checkpoint, so that one has to be complete.
   const { joinedId } = found;
   const named = joinedId === null ? found : await db.checkpoint.findUnique({ where: { id: joinedId } });
   if (named?.state !== "complete" || named.damagedAt !== null || found.damagedAt !== null) return false;
@@ -51,13 +51,13 @@ async function isComplete(hub: Hub, node: { id: string }, id: string): Promise<b
   return true;
 }
 
-/** Of a joined checkpoint also those that several nodes have under the same name. */
+/** Returns the files to compare. In a joined checkpoint they include those that several nodes have under the same name. */
 function filesOf(manifest: StoredManifest): StoredFile[] {
   if (isAdopted(manifest)) return manifest.files;
   return [...manifest.files, ...(manifest.joined?.pieces ?? []).flatMap(({ own }) => own ?? [])];
 }
 
-/** Returns the prefixes of the attempts that wrote these objects: those of its pieces where it was joined. */
+/** Returns the prefixes of the attempts that wrote these objects; a joined checkpoint has one per piece. */
 const attemptsOf = (prefix: string, keys: readonly string[]): string[] => [
   ...new Set(keys.map((key) => attemptPrefix(prefix, parseDataKey(prefix, key)))),
 ];

@@ -14,18 +14,18 @@ import type { Hub } from "../api/hub.ts";
 import type { OpenStore } from "../api/ports/stores.ts";
 import { hashOf } from "#server/platform/random-id.ts";
 
-/** Files as the hub looks inside them: by ranged reads whose every request the keeper signs, of one version each. */
+/** Inspects files by ranged reads of one object version. The signing process signs every request. */
 
 export interface ReadableCheckpoint {
   store: OpenStore;
   manifest: StoredManifest;
-  /** Of a sealed one: what opens it, for as long as it is looked at. */
+  /** The key of an encrypted checkpoint, held only during the inspection. */
   key: Buffer | null;
 }
 
 /**
- * A complete checkpoint by the manifest that the hub recorded.
- * @throws Fault NOT_FOUND, CHECKPOINT_INCOMPLETE, CHECKSUM_MISMATCH, SEAL_KEY_MISSING, SEAL_BROKEN
+ * Returns a complete checkpoint, by the manifest that the hub recorded. @throws Fault NOT_FOUND, CHECKPOINT_INCOMPLETE,
+ * CHECKSUM_MISMATCH, SEAL_KEY_MISSING, SEAL_BROKEN
  */
 export async function openCheckpoint(hub: Hub, checkpointId: string): Promise<ReadableCheckpoint> {
   const row = await hub.db.checkpoint.findUnique({
@@ -43,20 +43,20 @@ export async function openCheckpoint(hub: Hub, checkpointId: string): Promise<Re
   return { store: await hub.stores.open(row.profileId), ...(await unlockManifest(hub, read)) };
 }
 
-/** Where a store's ETags do not last, nothing can be held to them. */
+/** Returns the ETag to require of a read; null where the store's ETags are not stable. */
 const pinOf = ({ access }: OpenStore, etag: string): string | null => (access.traits.trustEtag ? etag : null);
 
 interface FileAt {
   store: OpenStore;
   file: StoredFile;
-  /** As of its checkpoint. */
+  /** The key of its checkpoint; null: not encrypted. */
   key: Buffer | null;
   signal: AbortSignal;
 }
 
 /**
- * Looks inside a file of a checkpoint, pinned to the ETags of its manifest; `files` are all of it, because what describes one
- * may lie beside it. Faults: those of the store, OBJECT_CHANGED.
+ * Inspects a file of a checkpoint at the ETags of its manifest. `files` are all files of the checkpoint, because metadata may
+ * lie in another file of the folder. Faults: those of the store, OBJECT_CHANGED.
  */
 export function inspectManifestFile(
   hub: Hub,
@@ -68,7 +68,7 @@ export function inspectManifestFile(
     const found = files.find(({ path }) => path === folder + relative);
     return Promise.resolve(found === undefined ? null : sourceOfExtents({ store, file: found, key, signal }));
   };
-  // What is found in a file that has others read with it is theirs too: the whole folder is its version.
+  // If other files of the folder are read as well, the cache key covers the whole folder.
   const versioned = readsBeside(file.path) ? files.filter(({ path }) => path.startsWith(folder)) : [file];
   const pins = versioned.flatMap(({ path, extents }) =>
     extents.map(({ key: at, offset, etag }) => `${path} ${at} ${offset} ${etag}`),
@@ -77,7 +77,7 @@ export function inspectManifestFile(
   return hub.inspections.of(version, () => hub.inspector.inspect(file.path, sourceOfExtents(about), beside));
 }
 
-/** The bytes of a file, which may lie in pieces of several objects, or as a frame among others in one. */
+/** Returns a source of a file's bytes. They may be spread over several objects, or be one frame of a pack. */
 function sourceOfExtents(about: FileAt): ByteSource {
   const { store, file, key, signal } = about;
   const fileKey = key === null ? null : fileKeyOf(key, file.path);
@@ -89,7 +89,7 @@ function sourceOfExtents(about: FileAt): ByteSource {
       etag: pinOf(store, etag),
       signal,
     });
-  // A frame is read whole whatever is wanted of it, so it is kept while the file is looked at: at most one, and small.
+  // A frame can only be unpacked as a whole, so it is kept during the inspection. A file has at most one, and it is small.
   const unpacked = new Map<StoredExtent, Uint8Array>();
   const readOf = async (extent: StoredExtent, from: number, length: number) => {
     if (fileKey !== null && !isSealedFrame(extent))
@@ -115,7 +115,7 @@ function sourceOfExtents(about: FileAt): ByteSource {
   };
 }
 
-/** Looks inside an object: its newest version, or the one of `etag`. Faults: NO_SUCH_KEY, OBJECT_CHANGED, those of the store. */
+/** Inspects an object: its newest version, or the one of `etag`. Faults: NO_SUCH_KEY, OBJECT_CHANGED, those of the store. */
 export async function inspectObject(
   hub: Hub,
   about: { store: OpenStore; key: string; etag: string | null; signal: AbortSignal },
@@ -137,7 +137,7 @@ export async function inspectObject(
   return hub.inspections.of(version, () => hub.inspector.inspect(key, source, beside));
 }
 
-/** An object as it is now; if it becomes another while it is read, that is a fault. */
+/** Returns a source of the object's current version; later reads fail if the object changes. */
 async function openObject(
   { store, signal }: { store: OpenStore; signal: AbortSignal },
   key: string,
@@ -152,7 +152,10 @@ async function openObject(
   return { source, etag: head.etag };
 }
 
-/** A file by where it is. Faults: NOT_FOUND when the checkpoint has no such file, those of the two above. */
+/**
+ * Inspects a file of a checkpoint or an object. Faults: NOT_FOUND when the checkpoint has no such file, those of
+ * `openCheckpoint`, `inspectManifestFile` and `inspectObject`.
+ */
 export async function inspectAt(
   hub: Hub,
   place: InspectPlace,

@@ -43,10 +43,7 @@ async function readCheckpointRows(tx: Transaction, id: string) {
   return { row, newest, epoch, keeping, restores, checks };
 }
 
-/**
- * One checkpoint with its files (the first 1,000) and its restores.
- * @throws Fault NOT_FOUND
- */
+/** Returns one checkpoint with its files (the first 1,000) and its restores. @throws Fault NOT_FOUND */
 export async function getCheckpoint(hub: Hub, id: string): Promise<CheckpointView> {
   const { row, newest, epoch, keeping, restores, checks } = await hub.db.$transaction((tx) =>
     readCheckpointRows(tx, id),

@@ -7,20 +7,20 @@ import { inspectManifestFile, type ReadableCheckpoint } from "#server/core/check
 const MOST_FILES = 500;
 const MOST_READ_BYTES = 128 * 1024 * 1024;
 const LONGEST_MS = 60_000;
-/** Of all files together; a few bytes of a file may describe one. */
+/** Limit for all files together: a few bytes of a file may describe a tensor. */
 const MOST_TENSORS = 300_000;
 const AT_A_TIME = 4;
 
 export interface InspectedFile {
   file: StoredFile;
-  /** Null when the store would not give it. */
+  /** Null when it could not be read; `fault` says why. */
   found: FileInspection | null;
   fault: Fault | null;
 }
 
 /**
- * The files of a checkpoint one beside another, as many as fit into one answer; what could not be read is named with its
- * fault and does not stop the others. Faults: CANCELLED.
+ * Inspects the files of a checkpoint, several at a time, as many as fit into one answer. A file that cannot be read is
+ * returned with its fault and does not stop the others. Faults: CANCELLED.
  */
 export async function inspectFiles(
   hub: Hub,

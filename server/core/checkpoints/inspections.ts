@@ -4,7 +4,7 @@ import type { Inspections } from "../api/ports/inspections.ts";
 const MOST_BYTES = 48 * 1024 * 1024;
 const MOST_AT_A_TIME = 3;
 
-/** About what an inspection takes: rows are most of it. */
+/** Returns the approximate memory of an inspection in bytes; rows are most of it. */
 const weightOf = ({ tensors, metadata, curve, names }: FileInspection): number =>
   4_096 + 300 * tensors.length + 300 * metadata.length + 120 * (curve?.points.length ?? 0) + 100 * names.length;
 
@@ -30,7 +30,7 @@ export function createInspections(mostBytes = MOST_BYTES): Inspections {
     try {
       return await work();
     } finally {
-      // The place goes to the next in line, or is free.
+      // Hands the slot to the next waiting call, or frees it.
       const next = waiting.shift();
       if (next === undefined) running--;
       else next();

@@ -24,12 +24,12 @@ import { weighObjects } from "./manifest/weigh-objects.ts";
 import { writeManifest } from "./manifest/write-manifest.ts";
 
 /**
- * Joins the pieces of one step by several nodes into one checkpoint, as soon as they are all there. Until then each piece is
- * doubtful, and its reason names what is missing. Its id is made from its pieces: a hub that was killed half-way finds its own
- * manifest and goes on.
+ * Joins the pieces that several nodes wrote of one step into one checkpoint, once all are complete. Until then each piece is
+ * marked doubtful, with what is missing as the reason. The id is derived from the pieces: a hub killed midway finds its own
+ * manifest and continues.
  */
 
-/** In the row of a piece, and of a checkpoint that was joined from pieces. */
+/** The `piece` column: of a piece (`rank`), or of a checkpoint joined from pieces (`nodes`). */
 const pieceColumn = z.object({
   of: z.number(),
   rank: z.number().optional(),
@@ -39,7 +39,7 @@ type PieceColumn = z.infer<typeof pieceColumn>;
 
 export const pieceOfRow = ({ piece }: Pick<Checkpoint, "piece">): PieceColumn | null => readStored(piece, pieceColumn);
 
-/** What a manifest says of pieces, for the row. */
+/** Returns the `piece` column for a manifest. */
 export function pieceToStore({ piece, joined }: Pick<Manifest, "piece" | "joined">): string | null {
   if (piece !== undefined) return JSON.stringify({ of: piece.of, rank: piece.rank } satisfies PieceColumn);
   if (joined === undefined) return null;
@@ -53,7 +53,7 @@ interface StepOf {
   step: bigint;
 }
 
-/** Of a run that several nodes write: pieces that are complete and not joined. */
+/** The filter for pieces that are complete and not joined. */
 const openOnes = { state: "complete", piece: { contains: '"rank"' }, joinedId: null };
 
 async function readManifest(db: Pick<Transaction, "checkpointContent">, id: string): Promise<PieceManifest | null> {
@@ -63,7 +63,7 @@ async function readManifest(db: Pick<Transaction, "checkpointContent">, id: stri
   return !isAdopted(read) && isPiece(read) ? read : null;
 }
 
-/** The newest piece of each node, and what tells whether others are still to come. */
+/** Returns the newest piece of each node, and the facts that tell whether more pieces are to come. */
 async function readStep({ db }: Pick<Hub, "db">, rows: readonly Checkpoint[], at: StepOf): Promise<PiecesOfStep> {
   const newest = new Map<number, Checkpoint>();
   for (const row of rows) {
@@ -98,10 +98,7 @@ async function readStep({ db }: Pick<Hub, "db">, rows: readonly Checkpoint[], at
   };
 }
 
-/**
- * Joins one step where its pieces are all there, else notes with each of them what is missing.
- * @throws Fault those of the store
- */
+/** Joins one step if all its pieces are complete; otherwise notes on each what is missing. @throws Fault those of the store */
 async function joinStep(hub: Hub, at: StepOf): Promise<void> {
   const { run, writerEpoch, step } = at;
   await hub.locks.run(`join ${run} ${writerEpoch} ${step}`, async () => {
@@ -130,7 +127,7 @@ function nameOf({ pieces }: PiecesOfStep) {
   return { id: hash.slice(0, ID_HEX), attempt: attemptId.parse(hash.slice(-ATTEMPT_HEX)) };
 }
 
-/** Writes the manifest of the whole into the bucket, then the record. @throws Fault those of the store */
+/** Writes the joined manifest into the bucket, then records it. @throws Fault those of the store */
 async function record(
   hub: Hub,
   { manifest, rows }: { manifest: Manifest; rows: readonly Checkpoint[] },
@@ -190,7 +187,10 @@ async function record(
   emit(hub, event, ["checkpoints", "runs", "profiles"]);
 }
 
-/** After a piece of a step is complete: joins it, and earlier steps that wait for no other node any more. @throws Fault those of the store */
+/**
+ * Joins the step of a completed piece, and earlier steps that no longer wait for another node. @throws Fault those of the
+ * store
+ */
 export async function joinAfter(hub: Hub, at: { run: string; writerEpoch: number; step: number }): Promise<void> {
   const { run, writerEpoch } = at;
   const step = BigInt(at.step);
@@ -198,14 +198,14 @@ export async function joinAfter(hub: Hub, at: { run: string; writerEpoch: number
   for (const earlier of await openSteps(hub, { run, writerEpoch, step: { lt: step } })) await joinStep(hub, earlier);
 }
 
-/** Joins what a hub that was killed left open, and what a rebuilt record has. @throws Fault those of the store */
+/** Joins steps that a killed hub left open, or that a rebuild has restored. @throws Fault those of the store */
 export async function joinOpen(hub: Hub, run: string): Promise<void> {
   for (const open of await openSteps(hub, { run })) await joinStep(hub, open);
 }
 
 const MOST_OPEN = 16;
 
-/** The newest steps of which pieces are not joined. */
+/** Returns the newest steps with pieces that are not joined. */
 async function openSteps(
   { db }: Pick<Hub, "db">,
   where: { run: string; writerEpoch?: number; step?: { lt: bigint } },
@@ -219,7 +219,7 @@ async function openSteps(
   });
 }
 
-/** Steps of the newest epoch of which not all pieces are there, the newest first, with what is missing. */
+/** Returns the steps of the newest epoch that lack pieces, newest first, with what is missing. */
 export async function readOpenPieces(hub: Pick<Hub, "db">, run: string): Promise<OpenPieces[]> {
   const rows = await openSteps(hub, { run });
   const newest = rows[0]?.writerEpoch;

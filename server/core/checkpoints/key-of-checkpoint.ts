@@ -5,13 +5,16 @@ import type { Hub } from "../api/hub.ts";
 import { sealKeyPlace } from "#server/signer/secret-place.ts";
 
 /**
- * The key of one sealed checkpoint, unwrapped by the keeper. The private half never comes here; what comes is good for this
- * checkpoint alone, and is kept by nobody.
+ * Unwraps the key of one encrypted checkpoint in the signing process. The private key never leaves that process. The
+ * unwrapped key opens this checkpoint only, and callers do not store it.
  */
 
 export type Unlocking = Pick<Hub, "db" | "keeper">;
 
-/** @throws Fault SEAL_KEY_MISSING (the hub does not have that key), SEAL_BROKEN */
+/**
+ * Returns the key of an encrypted checkpoint. @throws Fault SEAL_KEY_MISSING (the hub does not have the private key),
+ * SEAL_BROKEN
+ */
 export async function keyOfCheckpoint(
   { db, keeper }: Unlocking,
   read: Pick<SealedManifest, "id" | "run" | "step" | "transform">,
@@ -25,7 +28,7 @@ export async function keyOfCheckpoint(
   return Buffer.from(key, "base64url");
 }
 
-/** The manifest as who has the key reads it, and the key; null: it is not sealed. Faults: as above. */
+/** Returns the decrypted manifest and its key; `key` null: it is not encrypted. Faults: those of `keyOfCheckpoint`. */
 export async function unlockManifest(
   hub: Unlocking,
   read: StoredManifest,

@@ -10,15 +10,14 @@ type Input = z.infer<typeof listCheckpointsInput>;
 type Asked = Omit<Input, "steps"> & Partial<Pick<Input, "steps">>;
 
 /**
- * The checkpoints of a run, newest first, a page at a time. A page reads as many rows as it shows and one more, however many
- * the run has.
- * @throws Fault NOT_FOUND when the run, or the checkpoint to go on after, is not there
+ * Returns the checkpoints of a run, newest first, page by page. A page reads one row more than it shows, however many the run
+ * has. @throws Fault NOT_FOUND when the run, or the checkpoint of the cursor, does not exist
  */
 export async function listCheckpoints(
   hub: Pick<Hub, "db" | "live">,
   { run, states, kept, steps = null, cursor, limit }: Asked,
 ): Promise<CheckpointPage> {
-  // One transaction: what is the newest is told of the rows that are shown with it.
+  // One transaction, so that the mark "newest" agrees with the rows.
   const { found, newest, keeping } = await hub.db.$transaction(async (tx) => {
     if ((await tx.run.count({ where: { name: run } })) === 0) throw new Fault("NOT_FOUND", { subject: run });
     const after = cursor === null ? null : await tx.checkpoint.findUnique({ where: { id: cursor } });
@@ -31,7 +30,7 @@ export async function listCheckpoints(
       where: {
         run,
         ...(kept === null ? {} : { id: { in: byHand } }),
-        // Pieces that were joined are part of another row.
+        // The row of the joined checkpoint stands for its pieces.
         state: states.length === 0 ? { not: "joined" } : { in: states },
         ...(steps === null ? {} : { step: { gte: BigInt(steps.from), lte: BigInt(steps.to) } }),
         ...(after === null

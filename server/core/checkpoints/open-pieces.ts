@@ -7,8 +7,8 @@ import { readOpenPieces } from "./join-step.ts";
 import type { NodeCaller } from "../api/caller.ts";
 
 /**
- * Returns the steps of a run that several nodes write of which not all pieces are there, for one of these nodes.
- * @throws Fault NOT_THIS_NODES
+ * Returns the steps with missing pieces of a run that several nodes write, for one of these nodes. @throws Fault
+ * NOT_THIS_NODES
  */
 export async function openPieces(
   { hub, caller }: Context & { caller: NodeCaller },

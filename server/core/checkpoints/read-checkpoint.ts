@@ -18,7 +18,7 @@ interface Text {
   sha256: string | null;
 }
 
-/** As it lies in another home; null where there is no complete copy. */
+/** Returns the manifest in another home; null where there is no complete copy. */
 async function copyIn(hub: Hub, at: { checkpointId: string; profileId: string }): Promise<Text | null> {
   const where = { checkpointId_profileId: at };
   const copy = await hub.db.checkpointCopy.findUnique({
@@ -29,10 +29,10 @@ async function copyIn(hub: Hub, at: { checkpointId: string; profileId: string })
 }
 
 /**
- * The manifest of a checkpoint a node may restore, as it was committed; `profileId` says in which home, left out: as its row
- * says. `asStored`: hidden names stay hidden, as a copy has to say them. With it comes from where else it may be read, best
- * first. The hub's own record is the authority, not what lies in the bucket now.
- * @throws Fault NOT_THIS_NODES, CHECKPOINT_INCOMPLETE, CHECKSUM_MISMATCH, OBJECT_ARCHIVED
+ * Returns the committed manifest of a checkpoint that the node may restore, and the other copies, best first. The database is
+ * the authority, not the object in the bucket. `profileId` selects the home; default: that of the checkpoint's row.
+ * `asStored` keeps hidden names hidden, as a copy of the manifest needs them. @throws Fault NOT_THIS_NODES,
+ * CHECKPOINT_INCOMPLETE, CHECKSUM_MISMATCH, OBJECT_ARCHIVED
  */
 export async function readCheckpoint(
   { hub, caller }: Context & { caller: NodeCaller },
@@ -54,14 +54,14 @@ export async function readCheckpoint(
     throw new Fault("CHECKPOINT_INCOMPLETE", { op: "readCheckpoint", subject: checkpointId });
   }
   const { text, sha256 } = read;
-  // Reading and hashing ten megabytes are a slice each.
+  // Reading and hashing ten megabytes block the event loop, so each is a slice of its own.
   await createPauses().take();
   if (hashOf(text) !== sha256) throw new Fault("CHECKSUM_MISMATCH", { op: "readCheckpoint", subject: checkpointId });
   await createPauses().take();
   const copies = await offerCopies(hub, { nodeId: node.id, checkpoint });
   const named = () => readStored({ manifest: text, files: content?.files ?? "[]" }, adoption?.sums ?? null);
   const manifest = await (asStored ? parseStored(text) : named());
-  // What a person asked for was looked at when it was asked for, and may be some of the files.
+  // A restore that a person asked for was checked when it was created, and may need only some of the files.
   const isAsked = await hasOpenCommand(hub.db, { nodeId: node.id, checkpointId, kinds: READING_KINDS });
   if (!isElsewhere && !isAsked) await refuseArchived(hub, checkpoint, { manifest, files: null });
   return { manifest, sha256, copies };

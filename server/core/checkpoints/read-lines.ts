@@ -4,14 +4,14 @@ import { placeOfRow } from "../runs/place-of-row.ts";
 import type { Hub } from "../api/hub.ts";
 import { readNode } from "../nodes/list.ts";
 
-/** A node that writes more runs than this is asked for the lines of these. */
+/** At most this many runs of a node are looked up. */
 const MOST_RUNS = 16;
-/** Newest checkpoints of a run that are looked at. */
+/** The newest checkpoints per run that are read. */
 const MOST_LOOKED_AT = 32;
 
 /**
- * Returns for each run of a node the folder below the watched one in which it wrote its newest checkpoint, as far as the hub knows
- * their places. @throws Fault NOT_FOUND
+ * Returns for each run of a node the subfolder of the watched one that holds its newest checkpoint, as far as places are
+ * known. @throws Fault NOT_FOUND
  */
 export async function readLines(hub: Hub, id: string): Promise<NodeLine[]> {
   const { runs } = readNode(hub, id);

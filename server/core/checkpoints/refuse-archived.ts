@@ -6,21 +6,21 @@ import type { Hub } from "../api/hub.ts";
 import type { OpenStore } from "../api/ports/stores.ts";
 
 /**
- * A rule of a bucket may have moved objects to an archive, where nobody can read them before somebody has them brought back. A restore
- * of such a checkpoint is refused before it begins, with the files by name, unless another home has a copy.
+ * Refuses a restore whose files are archived. A lifecycle rule may have moved objects to an archive class, which must be
+ * restored before reading. The refusal names the files. It does not apply if another home has a copy.
  */
 
-/** What was found holds so long: a fleet that restores asks once. */
+/** A result is valid this long, so that a fleet that restores asks once. */
 const HOLDS_MS = 60_000;
 const MOST_KEPT = 64;
 const kept = new WeakMap<object, Map<string, { at: number; archived: Promise<readonly string[]> }>>();
 
 type Restored = Pick<Checkpoint, "id" | "profileId" | "bucket">;
 
-/** Folders that hold all the keys, none inside of another. */
+/** Returns folders that contain all the keys, none inside another. */
 function foldersOf(keys: ReadonlySet<string>): string[] {
   const found: string[] = [];
-  // In their order everything in a folder follows it.
+  // In sorted order a folder comes right before everything inside it.
   for (const folder of [...new Set([...keys].map((key) => key.slice(0, key.lastIndexOf("/") + 1)))].toSorted()) {
     const last = found.at(-1);
     if (last === undefined || !folder.startsWith(last)) found.push(folder);
@@ -53,8 +53,8 @@ async function archivedKeys(hub: Hub, checkpoint: Restored, keys: ReadonlySet<st
 }
 
 /**
- * `files`: which of them are wanted; null: all. A store that does not answer is no reason: whoever restores finds out.
- * @throws Fault OBJECT_ARCHIVED with the files by name
+ * Refuses a checkpoint with archived files. `files` are the wanted ones; null: all. If the store does not answer, the restore
+ * goes on and meets the error itself. @throws Fault OBJECT_ARCHIVED with the files by name
  */
 export async function refuseArchived(
   hub: Hub,

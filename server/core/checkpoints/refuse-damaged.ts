@@ -4,8 +4,8 @@ import type { Checkpoint } from "#prisma/client/client.ts";
 import { damageIn } from "./checkpoint-row.ts";
 
 /**
- * Whether what is known to be damaged is among what is wanted: all files (null), or these. Files that are right may be
- * fetched from a damaged checkpoint. @throws Fault CHECKPOINT_DAMAGED
+ * Refuses a restore of damaged files. `files` are the wanted ones; null: all. Intact files of a damaged checkpoint may be
+ * restored. @throws Fault CHECKPOINT_DAMAGED
  */
 export function refuseDamaged(checkpoint: Checkpoint, files: readonly string[] | null): void {
   const damage = damageIn(checkpoint);

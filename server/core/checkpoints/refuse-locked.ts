@@ -2,7 +2,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import type { Hub } from "../api/hub.ts";
 
-/** Nobody is asked to restore what nobody can open. @throws Fault SEAL_KEY_MISSING */
+/** Refuses a restore of a checkpoint that the hub has no key for. @throws Fault SEAL_KEY_MISSING */
 export async function refuseLocked(
   { db }: Pick<Hub, "db">,
   { sealKeyId, run, step }: Pick<Checkpoint, "sealKeyId" | "run" | "step">,

@@ -14,11 +14,11 @@ import { COUNTERS } from "./checkpoint-row.ts";
 import { readMetrics } from "./read-metrics.ts";
 
 /**
- * Metrics over the steps of a run. Steps are chosen by seeking in an index, not by reading the run: what it costs grows with what is
- * told, not with the number of checkpoints.
+ * Returns metrics over the steps of a run. Steps are chosen by index seeks rather than by reading the run: the cost grows
+ * with the points returned, not with the number of checkpoints.
  */
 
-/** Checkpoints that are looked at. More than are told of a metric, because not each carries each. */
+/** Checkpoints that are read. There are more of them than points, because not every checkpoint has every metric. */
 const MOST_LOOKED_AT = 4_000;
 
 interface Looked {
@@ -29,7 +29,7 @@ interface Looked {
 
 const isLoss = (name: string): boolean => /(^|[^a-z])loss($|[^a-z])/i.test(name);
 
-/** Losses first, the shortest name first: `loss` before `eval_loss`. */
+/** Orders metrics: losses first, then the shortest name, so `loss` comes before `eval_loss`. */
 const byInterest = (a: string, b: string): number =>
   Number(isLoss(b)) - Number(isLoss(a)) || a.length - b.length || (a < b ? -1 : 1);
 
@@ -41,7 +41,7 @@ interface Asked {
   most: number;
 }
 
-/** Complete checkpoints of an epoch: of each of `most` even stretches of steps the first one, and the last of all. */
+/** Returns complete checkpoints of an epoch: the first one in each of `most` equal ranges of steps, and the last of all. */
 async function lookAt({ db }: Pick<Hub, "db">, { run, epoch, from, to, most }: Asked): Promise<Looked[]> {
   const where = { run, state: "complete", writerEpoch: epoch, step: { gte: BigInt(from), lte: BigInt(to) } };
   const ends = await db.checkpoint.aggregate({ where, _min: { step: true }, _max: { step: true } });
@@ -63,7 +63,7 @@ async function lookAt({ db }: Pick<Hub, "db">, { run, epoch, from, to, most }: A
     .map(({ id, step, metrics }) => ({ id, step: Number(step), metrics: readMetrics(metrics) }));
 }
 
-/** At most `most` of them, evenly, the first and the last among them. */
+/** Returns at most `most` items, evenly spaced, including the first and the last. */
 export function thinned<Item>(items: readonly Item[], most: number): Item[] {
   if (items.length <= most) return [...items];
   const step = (items.length - 1) / (most - 1);

@@ -13,7 +13,7 @@ import { findKeeping } from "../retention/find-keeping.ts";
 import { bytesMoving, checkpointRowOf } from "./checkpoint-row.ts";
 import { currentEpoch, newestComplete, newestOfEach } from "../runs/newest.ts";
 
-/** What the run's present writer says about it; null when there is none or it has not spoken. */
+/** Returns the current writer's report on the run; null without a writer or a report. */
 function writersView(hub: Hub, run: string): NodeRunView | null {
   const writer = hub.live.writers.get(run);
   const node = writer === undefined ? undefined : hub.live.nodes.get(writer.nodeId);
@@ -21,14 +21,14 @@ function writersView(hub: Hub, run: string): NodeRunView | null {
   return nodeRowOf(hub.live, node, hub.now()).runs.find((view) => view.run === run) ?? null;
 }
 
-/** A claim that was refused is shown this long. */
+/** Refused claims are shown for this long. */
 const ASKED_MS = 86_400_000;
 
 type StateSums = Record<CheckpointState, { count: number; bytes: number }>;
 
 const NO_SUMS = Object.fromEntries(CHECKPOINT_STATES.map((state) => [state, { count: 0, bytes: 0 }])) as StateSums;
 
-/** By run, how many checkpoints are in each state, and their bytes, added up by the database. `run` left out: of every run. */
+/** Returns per run the number and bytes of checkpoints in each state. The database adds them up. `run` left out: all runs. */
 async function stateSums(db: Pick<Transaction, "checkpoint">, run?: string): Promise<Map<string, StateSums>> {
   const rows = await db.checkpoint.groupBy({
     by: ["run", "state"],
@@ -45,7 +45,7 @@ async function stateSums(db: Pick<Transaction, "checkpoint">, run?: string): Pro
   return sums;
 }
 
-/** What the row of a run is made of, besides what its nodes say. */
+/** The database's part of a run's row; the nodes' reports are the other part. */
 interface RunFacts {
   epoch: { epoch: number; nodeId: string } | null;
   newest: Pick<Checkpoint, "id" | "step" | "capturedAt"> | null;
@@ -79,7 +79,7 @@ function runRowOf(hub: Hub, run: Run & { profile: Profile }, { epoch, newest, su
   };
 }
 
-/** Newest run first. As many questions for a thousand runs as for one. */
+/** Returns all runs, newest first. The number of queries does not depend on the number of runs. */
 export async function listRuns(hub: Hub): Promise<RunRow[]> {
   const { db } = hub;
   const runs = await db.run.findMany({ include: { profile: true }, orderBy: { createdAt: "desc" } });
@@ -95,7 +95,7 @@ export async function listRuns(hub: Hub): Promise<RunRow[]> {
   });
 }
 
-/** What is in the trash is not counted: it is not listed. */
+/** Counts pinned and tagged checkpoints, without those in the trash, which are not listed. */
 function countKept(keeping: ReadonlyMap<string, CheckpointKeeping>): RunView["kept"] {
   const kept = [...keeping.values()].filter(({ trash }) => trash === null);
   return {
@@ -104,7 +104,7 @@ function countKept(keeping: ReadonlyMap<string, CheckpointKeeping>): RunView["ke
   };
 }
 
-/** Nodes that asked for the run and were refused, newest first, and may still have it. */
+/** Returns the nodes whose claim was refused, newest first, leaving out revoked nodes and the current writer. */
 async function askedBy(hub: Hub, run: string): Promise<RunView["askedBy"]> {
   const rows = await hub.db.event.findMany({
     where: { run, kind: "claim-refused", at: { gte: new Date(hub.now() - ASKED_MS) } },
@@ -122,9 +122,8 @@ async function askedBy(hub: Hub, run: string): Promise<RunView["askedBy"]> {
 }
 
 /**
- * Reads what the database knows of a run in one transaction: a checkpoint that becomes complete meanwhile is in all of it or in
- * none of it.
- * @throws Fault NOT_FOUND
+ * Reads everything about a run in one transaction, so that a checkpoint that becomes complete meanwhile shows everywhere or
+ * nowhere. @throws Fault NOT_FOUND
  */
 async function readRun(tx: Transaction, name: string) {
   const run = await tx.run.findUnique({ where: { name }, include: { profile: true } });
@@ -137,7 +136,7 @@ async function readRun(tx: Transaction, name: string) {
     orderBy: { epoch: "desc" },
   });
   const checkpoints = await tx.checkpoint.findMany({
-    // Pieces that were joined are part of another row.
+    // The row of the joined checkpoint stands for its pieces.
     where: { run: name, state: { not: "joined" } },
     include: { node: { select: { name: true } } },
     orderBy: [{ writerEpoch: "desc" }, { step: "desc" }, { announcedAt: "desc" }, { id: "desc" }],
@@ -146,7 +145,7 @@ async function readRun(tx: Transaction, name: string) {
   return { run, facts, epochs, checkpoints, keeping: await findKeeping(tx, { run: name }) };
 }
 
-/** @throws Fault NOT_FOUND */
+/** Returns one run with its epochs and newest checkpoints. @throws Fault NOT_FOUND */
 export async function getRun(hub: Hub, name: string): Promise<RunView> {
   const { run, facts, epochs, checkpoints, keeping } = await hub.db.$transaction((tx) => readRun(tx, name));
   const { sums } = facts;

@@ -6,14 +6,14 @@ import { step as parseStep } from "#protocol/base/names.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import type { Hub } from "../api/hub.ts";
 
-/** What people go to: neither the trash, nor what another row stands for. */
+/** States that a search finds: neither the trash nor joined pieces. */
 const STATES: CheckpointState[] = ["complete", "uploading", "torn"];
-/** So many runs, and tags, are looked through for those that fit the words best. */
+/** Runs, and tags, that are matched against the words. */
 const MOST_NAMED = 5_000;
-/** Of them so many are looked into. */
+/** The best matches among them that are searched. */
 const MOST_FITTING = 50;
 
-/** The step among the words, and the words of its run. Null where no word is a step. */
+/** Returns the step in the words, and the remaining words, which name its run. Null without a step. */
 export function readStepWords(words: string): { step: bigint; of: string } | null {
   const all = words.replaceAll("@", " ").split(/\s+/);
   const numbers = all.map((word) => (/^(step-?)?\d[\d,]*$/i.test(word) ? Number(word.replaceAll(/\D/g, "")) : null));
@@ -24,7 +24,7 @@ export function readStepWords(words: string): { step: bigint; of: string } | nul
   return { step: BigInt(data), of: of.trim() };
 }
 
-/** Those of the names that fit best. */
+/** Returns the names that match best. */
 const fitting = (names: readonly string[], words: string): string[] =>
   names
     .map((name) => ({ name, score: matchWords(name, words) }))
@@ -83,7 +83,7 @@ async function findTags(db: Hub["db"], words: string): Promise<FoundCheckpoint[]
   });
 }
 
-/** Finds checkpoints by their step or by a tag, over all runs; newest first. A bare step is found by an index of steps. */
+/** Finds checkpoints of all runs by step or tag, newest first. An index on steps answers a search for a step alone. */
 export async function searchCheckpoints(
   { db }: Pick<Hub, "db">,
   { words }: z.infer<typeof searchCheckpointsInput>,

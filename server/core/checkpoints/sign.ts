@@ -16,12 +16,12 @@ import { requireWriter } from "../runs/require-writer.ts";
 import type { NodeCaller } from "../api/caller.ts";
 
 /**
- * The fence. A node gets signatures for what it writes under an attempt it announced, while it is the writer and the
- * checkpoint is not complete; for taking back what it had not completed there; and for reading exactly the objects that the manifest of a checkpoint assigned to it names.
- * What another tool left in the bucket is only ever read.
- * In another home of a run than its own profile it gets the same for the checkpoints and copies of that run, and nothing else.
- * Below its own probe keys, where nothing is ever kept, it may do all that measuring a link needs, and only there delete.
- * Manifests and claims lie under keys that no operation of a node can even name. One refused operation refuses the batch.
+ * Decides which requests of a node the hub signs. Writes: only below an attempt that the node announced, while it is the
+ * writer and the checkpoint is not complete. Aborts: only of uploads below its own attempts. Reads: exactly the objects that
+ * the manifest of a checkpoint assigned to it names; files of another tool are only ever read. In another home of a run than
+ * its own profile the same holds for the checkpoints and copies of that run, and nothing else. Below its own probe keys,
+ * where nothing is kept, a node may do everything that measuring a link needs, and only there delete. Manifests and claims
+ * have keys that no operation of a node can name. One refused operation refuses the batch.
  */
 
 const refuse = (operation: Operation, detail: string): Fault =>
@@ -32,16 +32,16 @@ const NOT_ANNOUNCED = "no such attempt was announced";
 interface Batch {
   hub: Hub;
   node: LiveNode;
-  /** All of a batch is about one bucket. */
+  /** The bucket profile of the whole batch. */
   profileId: string;
-  /** By run and attempt: a batch is about few of them. */
+  /** Results by run and attempt: a batch is about few of them. */
   checkpoints: Map<string, Found | null>;
-  /** Checkpoints of this batch that the node turned out to be allowed to write, or to read: the keys it may read. */
+  /** Checkpoints that this batch found the node may write, and the keys of those it may read. */
   writable: Set<string>;
   readable: Map<string, ReadonlySet<string>>;
 }
 
-/** What an attempt is of: a checkpoint, or a copy of one. */
+/** The checkpoint of an attempt, or the copy of one. */
 interface Found {
   checkpoint: Checkpoint;
   copy: Omit<CheckpointCopy, "manifest"> | null;
@@ -53,7 +53,7 @@ const placeOf = ({ checkpoint, copy }: Found): { profileId: string; id: string }
 async function findAttempt({ hub }: Batch, at: DataKey): Promise<Found | null> {
   const where = { run_attempt: { run: at.run, attempt: at.attempt } };
   const checkpoint = await hub.db.checkpoint.findUnique({ where });
-  // What names the objects of a joined piece is the whole.
+  // The joined checkpoint names the objects of its pieces.
   const whole =
     checkpoint?.joinedId == null ? null : await hub.db.checkpoint.findUnique({ where: { id: checkpoint.joinedId } });
   if (checkpoint !== null) return { checkpoint: whole ?? checkpoint, copy: null };
@@ -77,7 +77,7 @@ async function allowWrite(batch: Batch, operation: Operation, found: Found): Pro
   const { id } = placeOf(found);
   if (batch.writable.has(id)) return;
   if (copy !== null) {
-    // The checkpoint is safe already: a writer that was replaced harms nobody by copying what it wrote.
+    // The checkpoint is safe already, so even a replaced writer may copy what it wrote.
     if (copy.nodeId !== batch.node.id) throw refuse(operation, "another node copies it there");
     if (copy.state !== "copying" || checkpoint.state !== "complete")
       throw refuse(operation, `the copy is ${copy.state}`);
@@ -110,8 +110,8 @@ async function readableKeys(batch: Batch, found: Found): Promise<ReadonlySet<str
 }
 
 /**
- * Taking back the parts of an upload that was not completed changes no object, so whoever announced an attempt may do it
- * whatever became of the attempt, its checkpoint and its run.
+ * Allows an abort to the node that announced the attempt, whatever its state. Aborting an upload that was not completed
+ * changes no object.
  */
 async function allowAbort(batch: Batch, operation: Operation, at: DataKey): Promise<void> {
   const where = { run_attempt: { run: at.run, attempt: at.attempt } };
@@ -123,7 +123,10 @@ async function allowAbort(batch: Batch, operation: Operation, at: DataKey): Prom
   }
 }
 
-/** Null for a read of what may be another tool's. Faults: NOT_THIS_NODES for everything else that is no data key. */
+/**
+ * Returns the parsed data key; null for a read of a key that may belong to another tool. Faults: NOT_THIS_NODES for any other
+ * key.
+ */
 function dataKeyAt(prefix: string, operation: Operation): DataKey | null {
   try {
     return parseDataKey(prefix, operation.key);
@@ -133,7 +136,7 @@ function dataKeyAt(prefix: string, operation: Operation): DataKey | null {
   }
 }
 
-/** A key of another tool is read, and never more, where an adopted checkpoint that is assigned to the node names it. */
+/** Allows reading an object of another tool if an external checkpoint assigned to the node names it. */
 async function allowForeign(batch: Batch, operation: Operation): Promise<void> {
   const { profileId } = batch;
   for (const checkpoint of await adoptedAround(batch.hub, { profileId, key: operation.key })) {
@@ -168,7 +171,7 @@ async function allow(batch: Batch, operation: Operation, prefix: string): Promis
       return allowWrite(batch, operation, found);
     case "get":
     case "head": {
-      // A writer looks at what it has just completed.
+      // A writer checks an object that it has just completed.
       const { nodeId, state } = found.copy ?? found.checkpoint;
       const isOwn = operation.op === "head" && nodeId === batch.node.id && state !== "complete";
       if (isOwn) return allowWrite(batch, operation, found);
@@ -181,7 +184,7 @@ async function allow(batch: Batch, operation: Operation, prefix: string): Promis
 
 const READS: ReadonlySet<Operation["op"]> = new Set(["get", "head", "parts"]);
 
-/** What the key is used for, and how often. */
+/** Returns how often each use of the key occurs. */
 const usesOf = (operations: readonly Operation[]): [KeyUse, number][] => {
   const reads = operations.filter(({ op }) => READS.has(op)).length;
   const deletes = operations.filter(({ op }) => op === "delete").length;
@@ -192,7 +195,10 @@ const usesOf = (operations: readonly Operation[]): [KeyUse, number][] => {
   ];
 };
 
-/** `profileId`: in which bucket; left out: that of the node's own profile. @throws Fault NODE_REVOKED, NOT_THIS_NODES, EPOCH_OVER, SEAL_REQUIRED */
+/**
+ * Signs requests for a node. `profileId` is the bucket; default: that of the node's own profile. @throws Fault NODE_REVOKED,
+ * NOT_THIS_NODES, EPOCH_OVER, SEAL_REQUIRED
+ */
 export async function sign(
   { hub, caller }: Context & { caller: NodeCaller },
   input: { operations: Operation[]; profileId?: string | undefined },

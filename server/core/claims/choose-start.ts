@@ -9,10 +9,10 @@ type Tx = Pick<Transaction, "checkpoint" | "epoch">;
 const MOST_NAMED = 8;
 
 /**
- * Returns the checkpoint that a run is to start from, null for its beginning, or that it may go on as it is: its present line
- * was started there already. Where the chosen step is the newest, a line is started all the same: a later step that is still on
- * its way from a node must not come before what is trained from here on.
- * @throws Fault NOT_FOUND when there is no complete checkpoint of that step
+ * Returns the checkpoint that a run is to start from, null for its beginning, or "as it is" if its current line already
+ * started there. A new line is opened even when the chosen step is the newest. A later step may still be on its way from a
+ * node, and must not come before the training that starts here. @throws Fault NOT_FOUND when there is no complete checkpoint
+ * of that step
  */
 export async function chooseStart(tx: Tx, run: string, from: ClaimFrom): Promise<Checkpoint | null | "as it is"> {
   const last = await tx.epoch.findFirst({ where: { run, isChosen: true }, orderBy: { epoch: "desc" } });

@@ -30,12 +30,12 @@ import { requireWriter } from "../runs/require-writer.ts";
 import type { NodeCaller } from "../api/caller.ts";
 
 /**
- * Who may write a run. The node of the latest epoch goes on with it; any other node opens the next one, which starts from
- * the newest complete checkpoint and shuts its predecessor out. The claim lies in the bucket, under a key that can be
- * written once, before the hub's own record says so: a hub that lost its database cannot hand the same number out twice.
- * Of a run that this hub has never heard of, and where the bucket has a claim that it has not, the bucket tells first what was
- * written there. Then the claim is either what a hub wrote in the moment it was killed, for this very node, and counts; or it
- * comes from a history this database has lost, and numbers go on well above it. `may-claim` says which node may open the next.
+ * Claims the right to write a run. The node of the latest epoch goes on with it. Any other node opens the next epoch, which
+ * starts from the newest complete checkpoint and fences off its predecessor. The claim is written to the bucket, under a
+ * write-once key, before the database. So a hub that lost its database cannot hand out the same number twice. A hub that does
+ * not know the run, or finds a claim that its database lacks, first reads the run's history from the bucket. Such a claim
+ * counts if a killed hub wrote it for this very node. Otherwise it comes from a history that the database has lost, and
+ * numbers continue well above it. `may-claim` decides which node may open the next epoch.
  */
 
 const MOST_TRIES = 20;
@@ -45,9 +45,9 @@ type Parent = { epoch: number; step: number } | null;
 type Newest = Awaited<ReturnType<typeof newestComplete>>;
 
 /**
- * Returns the highest epoch that a bucket has named of a run; 0 when none has. While that is not known the buckets are asked:
- * of a run that is new here, of one that was in doubt.
- * @throws Fault CONFLICT when the run lives in another bucket; those of the store: what cannot be read is not nothing
+ * Returns the highest epoch that a bucket has named of a run; 0 when none has. Reads the buckets if the database does not
+ * know: the run is new here, or in doubt. @throws Fault CONFLICT when the run lives in another bucket; those of the store: an
+ * unreadable bucket is not an empty one
  */
 async function openRun(hub: Hub, run: RunName, node: LiveNode): Promise<number> {
   const known = await hub.db.run.findUnique({ where: { name: run }, include: { profile: true, homes: true } });
@@ -66,7 +66,7 @@ async function openRun(hub: Hub, run: RunName, node: LiveNode): Promise<number> 
   return readHomes(hub, run, stores);
 }
 
-/** Writes down what these buckets know of a run; returns the highest epoch they name. @throws Fault those of the store */
+/** Records what these buckets know of a run; returns the highest epoch they name. @throws Fault those of the store */
 async function readHomes(hub: Hub, run: RunName, stores: readonly OpenStore[]): Promise<number> {
   for (const store of stores) await readRun(hub, { store, run }, nothingFound());
   const { highestSeen } = await hub.db.run.findUniqueOrThrow({ where: { name: run } });
@@ -74,7 +74,7 @@ async function readHomes(hub: Hub, run: RunName, stores: readonly OpenStore[]): 
   return highestSeen ?? 0;
 }
 
-/** Writes the claim unless somebody already has. Returns whether it is ours. */
+/** Writes the claim unless one exists. Returns whether the claim in the bucket is ours. */
 async function writeClaim(store: OpenStore, claim: EpochClaim): Promise<boolean> {
   const { client, access, prefix } = store;
   const at = { bucket: access.bucket, key: epochClaimKey(prefix, claim) };
@@ -108,19 +108,19 @@ interface Claim {
   goesOnAt: number | null;
   /** A person chose the parent. */
   isChosen: boolean;
-  /** The same node begins a new line of the run. */
+  /** The same node starts a new line of training in this run. */
   isLine: boolean;
-  /** It is one of several nodes that write the run together. */
+  /** Set for one of several nodes that write the run together. */
   group?: GroupClaim | undefined;
 }
 
-/** What became of a claim in one home. */
+/** The result of writing a claim to one home. */
 type Written = { store: OpenStore; isOurs: boolean };
 
 /**
- * Writes the claim into every home that can be reached: one is enough, because it only stands in for a database that was lost,
- * and after that numbers go on a thousand above the highest that any home names.
- * @throws Fault those of the store, when no home took it
+ * Writes the claim to every home that can be reached. One is enough: the claim only matters after the database was lost, and
+ * then numbers continue a thousand above the highest that any home names. @throws Fault those of the store, when no home took
+ * it
  */
 async function writeToHomes(stores: readonly OpenStore[], claim: EpochClaim): Promise<Written[]> {
   const tried = await Promise.allSettled(
@@ -133,21 +133,21 @@ async function writeToHomes(stores: readonly OpenStore[], claim: EpochClaim): Pr
 }
 
 /**
- * Returns the homes that a node without a hub has written to: they have to be read again. A home that is away stands in nobody's way.
- * @throws Fault RUN_IN_USE while such a node writes the run
+ * Returns the homes that a node without a hub has written to, which must be read again. An unreachable home does not block
+ * the claim. @throws Fault RUN_IN_USE while such a node writes the run
  */
 async function shutOutStandalone(hub: Hub, stores: readonly OpenStore[], claim: EpochClaim): Promise<OpenStore[]> {
   const now = hub.now();
   const written: OpenStore[] = [];
   for (const store of stores) {
     try {
-      // First the mark: no node begins to work alone there from now on.
+      // The mark comes first: from then on no node starts without a hub there.
       await markPrefix(hub, store);
       if (await takeFromStandalone(store, claim, now)) written.push(store);
     } catch (error) {
       if (!isFault(error)) throw error;
       if (error.code !== "RUN_IN_USE") continue;
-      // What it still writes is read at the next claim.
+      // The next claim reads what that node still writes.
       await hub.db.run.updateMany({ where: { name: claim.run }, data: { highestSeen: null } });
       throw error;
     }
@@ -159,7 +159,7 @@ const unlessFault = (error: unknown): void => {
   if (!isFault(error)) throw error;
 };
 
-/** Writes the claim of this number. Returns the homes that have one of somebody else; none: it is ours. */
+/** Writes the claim of this number. Returns the homes where another claim has the number; none: the claim is ours. */
 async function claimInBucket({ hub, run, node, parent, isChosen, group }: Claim, epoch: number): Promise<OpenStore[]> {
   const homes = (await homesOf(hub.db, run))?.profileIds ?? [node.profileId];
   const stores: OpenStore[] = [];
@@ -189,7 +189,7 @@ async function recordClaim(claim: Claim, epoch: number): Promise<Epoch> {
     if (revokedAt !== null) throw new Fault("NODE_REVOKED");
     const row = await tx.epoch.upsert({
       where: { run_epoch: { run, epoch } },
-      // It was read from the bucket: a hub was killed before it wrote it down.
+      // A hub was killed before it recorded the claim, which was then read from the bucket.
       update: {},
       create: {
         run,
@@ -203,18 +203,18 @@ async function recordClaim(claim: Claim, epoch: number): Promise<Epoch> {
       },
     });
     if (group !== undefined) await addMember(tx, { run, epoch, nodeId: node.id, group, now });
-    // The word of a person is good for one claim.
+    // A handover by a person is valid for one claim.
     if (last?.nodeId !== node.id)
       await tx.run.update({ where: { name: run }, data: { handedToId: null, handedAt: null } });
     if (isChosen) await abandonNewer(tx, { run, epoch, parent }, new Date(now));
     const goesOn = parent === null || goesOnAt === null ? null : { step: parent.step, at: goesOnAt };
     const lost =
-      // Steps that a person goes back behind on purpose are not lost. The node of a new line, and each of a group, tells its own
-      // losses.
+      // Steps that a person discards on purpose are not lost. The node of a new line, and each node of a group, reports its
+      // own losses.
       last === null || isChosen || isLine || group !== undefined
         ? null
         : await recordTakeover(tx, { hub, run, epoch, lastNodeId: last.nodeId, node, parent: goesOn });
-    // Its predecessors can no longer be committed.
+    // Uploads of the previous epoch can no longer be committed.
     await tx.checkpoint.updateMany({ where: { run, state: "uploading" }, data: { state: "torn" } });
     const from = parent === null ? "from the start" : `from step ${parent.step}`;
     const verb = isChosen || isLine ? "starts" : "took over";
@@ -233,10 +233,10 @@ async function recordClaim(claim: Claim, epoch: number): Promise<Epoch> {
 }
 
 /**
- * `from` in the input: where a person has the run start. The epoch that it opens is the run's line from then on; the same value
- * again goes on with that line, so that a container which is started again with the same command does not lose its work.
- * @throws Fault RUN_NOT_ALLOWED, RUN_IN_USE, NODE_REVOKED, CONFLICT, NOT_FOUND (no complete checkpoint of that step), and the
- * faults of the store
+ * Claims the run for the calling node. `from` in the input is the start that a person chose. The epoch it opens is the run's
+ * line from then on. The same value again goes on with that line, so a container restarted with the same command loses no
+ * work. @throws Fault RUN_NOT_ALLOWED, RUN_IN_USE, NODE_REVOKED, CONFLICT, NOT_FOUND (no complete checkpoint of that step),
+ * and the faults of the store
  */
 export async function claimEpoch(
   { hub, caller }: Context & { caller: NodeCaller },
@@ -251,7 +251,8 @@ export async function claimEpoch(
       await requireSameWay({ hub, run, node });
       if (group !== undefined) return claimTogether({ hub, run, node }, { highestSeen, group, from });
       await requireFree({ hub, run, node }, await currentEpoch(hub.db, run));
-      // Also where the node goes on in its epoch: an earlier version of the hub left no mark. That it cannot be written bars nobody.
+      // An earlier version of the hub left no mark, so an epoch that goes on needs one too. A failure to write it blocks no
+      // claim.
       await markPrefix(hub, await hub.stores.open(node.profileId)).catch(unlessFault);
       if (isLine) return claimLine({ hub, run, node }, highestSeen);
       if (from === undefined) return withDoubtful(hub, run, await claimNewest({ hub, run, node }, highestSeen));
@@ -264,8 +265,8 @@ export async function claimEpoch(
 }
 
 /**
- * Opens an epoch that starts at the beginning, for a program that began anew. What was written before stays the newest until
- * the new line has something complete. @throws Fault EPOCH_OVER when another node writes the run by now
+ * Opens an epoch that starts at the beginning, for a program that started over. Older checkpoints stay the newest until the
+ * new line has a complete one. @throws Fault EPOCH_OVER when another node writes the run by now
  */
 async function claimLine({ hub, run, node }: Claimant, highestSeen: number): Promise<ClaimAnswer> {
   const writer = await currentEpoch(hub.db, run);
@@ -274,7 +275,7 @@ async function claimLine({ hub, run, node }: Claimant, highestSeen: number): Pro
   return openEpoch({ hub, run, node }, { highestSeen, parent: null, isLine: true, newest });
 }
 
-/** One of several nodes that write the run together: it joins the epoch of the others, or opens the next one. */
+/** Claims for one of several nodes that write the run together: it joins the others' epoch, or opens the next one. */
 async function claimTogether(
   claimant: Claimant,
   about: { highestSeen: number; group: GroupClaim; from: ClaimFrom | undefined },
@@ -294,13 +295,13 @@ async function claimTogether(
     return withDoubtful(hub, run, { ...(await openEpoch(claimant, at)), ...said });
   }
   if (place === "join") await joinEpoch(claimant, last, group);
-  // All of them go on from the same checkpoint, whatever became complete meanwhile.
+  // All nodes of a group resume from the same checkpoint, even if a newer one has become complete.
   const isAtStart = place === "join" || group.start !== undefined;
   const newest = isAtStart ? await parentCheckpoint(hub, last) : await newestComplete(hub.db, run);
   return withDoubtful(hub, run, { ...answerOf(last, newest), ...said });
 }
 
-/** The checkpoint that an epoch goes on from. */
+/** Returns the checkpoint that an epoch started from. */
 async function parentCheckpoint(hub: Hub, { run, parentEpoch, parentStep }: Epoch): Promise<Newest> {
   if (parentEpoch === null || parentStep === null) return null;
   const which = { run, writerEpoch: parentEpoch, step: parentStep, state: "complete", role: null };
@@ -308,7 +309,7 @@ async function parentCheckpoint(hub: Hub, { run, parentEpoch, parentStep }: Epoc
   return found ?? newestOfStep(hub.db, run, Number(parentStep));
 }
 
-/** Opens an epoch that starts where a person chose; null: at the beginning. */
+/** Opens an epoch that starts from the checkpoint that a person chose; null: at the beginning. */
 function claimChosen(
   claimant: Claimant,
   { highestSeen, chosen }: { highestSeen: number; chosen: Newest },
@@ -335,7 +336,7 @@ async function openEpoch(
   throw new Fault("CONFLICT", { op: "claimEpoch", subject: run });
 }
 
-/** Adds the doubtful checkpoint that a person might rather go on from. */
+/** Adds the newer but doubtful checkpoint that a person might prefer to resume from. */
 async function withDoubtful(hub: Hub, run: RunName, answer: ClaimAnswer): Promise<ClaimAnswer> {
   const { newest } = answer;
   const after = newest === null ? null : { writerEpoch: newest.writerEpoch, step: BigInt(newest.step) };
@@ -367,7 +368,7 @@ async function claimNewest({ hub, run, node }: Claimant, seen: number): Promise<
   throw new Fault("CONFLICT", { op: "claimEpoch", subject: run });
 }
 
-/** Whether an epoch that was claimed before begins, or has come, where its node would go on now. */
+/** Returns whether an earlier epoch started from, or has itself written, the checkpoint that its node would resume from now. */
 const goesOnFrom = ({ epoch, parentEpoch, parentStep }: Epoch, parent: Parent): boolean =>
   parent?.epoch === epoch ||
   (parentEpoch === (parent?.epoch ?? null) && parentStep === (parent === null ? null : BigInt(parent.step)));

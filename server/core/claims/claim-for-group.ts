@@ -6,12 +6,12 @@ import { requireFree, type Claimant } from "./may-claim.ts";
 import { RESUMABLE } from "../runs/newest.ts";
 
 /**
- * Several nodes write an epoch together, each the pieces on its own disk ([decision 63]). The first of them opens it; the others
- * join it and go on from the same checkpoint. A node whose program starts again, or that takes the place of another, opens the
- * next one, which the others join when they start: pieces of one epoch are of one training.
+ * Lets several nodes write one epoch together, each the pieces on its own disk ([decision 63]). The first node opens it; the
+ * others join and resume from the same checkpoint. A node whose program restarts, or that replaces another, opens the next
+ * epoch, which the others join when they restart. So all pieces of an epoch come from one run of the training program.
  */
 
-/** Finds the place of a node in the present epoch. `open`: the next epoch has to be opened. */
+/** Returns what a node has to do about the current epoch: `open` the next one, `join` it, or `go on` in it. */
 export async function findGroupPlace(
   { hub, run, node }: Claimant,
   about: { group: GroupClaim; last: Epoch | null; highestSeen: number },
@@ -28,7 +28,7 @@ export async function findGroupPlace(
   const holder = await memberOf(hub.db, last, group.rank);
   if (holder === null) {
     if (group.start === undefined) return "join";
-    // It has come so far without this node: whoever starts now goes on from there, in an epoch of its own.
+    // The epoch has checkpoints without this node: a program that starts now resumes from them, in a new epoch.
     const where = { run, writerEpoch: last.epoch, state: "complete", ...RESUMABLE };
     return (await hub.db.checkpoint.count({ where })) > 0 ? "open" : "join";
   }
@@ -45,7 +45,7 @@ const memberOf = (db: Pick<Transaction, "epochMember">, { run, epoch }: Epoch, r
 const holderOf = (last: Epoch, holder: EpochMember | null): Epoch =>
   holder === null ? last : { ...last, nodeId: holder.nodeId };
 
-/** Writes down that a node is one of an epoch. */
+/** Records a node as a member of an epoch. */
 export async function addMember(
   tx: Pick<Transaction, "epochMember">,
   at: { run: string; epoch: number; nodeId: string; group: GroupClaim; now: number },
@@ -59,7 +59,7 @@ export async function addMember(
   });
 }
 
-/** Joins the present epoch, and says so. */
+/** Joins the current epoch and records an event. */
 export async function joinEpoch({ hub, run, node }: Claimant, last: Epoch, group: GroupClaim): Promise<void> {
   const { epoch } = last;
   const now = hub.now();

@@ -7,9 +7,9 @@ import { liveNodeOf } from "../nodes/live-node-of.ts";
 import type { Context } from "../api/trpc.ts";
 
 /**
- * Lets a node take a run over with its next claim, whoever writes it now and whatever the node may write otherwise. The writer
- * until then stops saving it. Good for one claim within a day.
- * @throws Fault NOT_FOUND, NODE_UNKNOWN, NODE_REVOKED
+ * Lets a node take over a run with its next claim, whoever writes the run now and whatever the node may write otherwise. The
+ * current writer then stops saving the run. Valid for one claim within a day. @throws Fault NOT_FOUND, NODE_UNKNOWN,
+ * NODE_REVOKED
  */
 export async function handOver(
   context: Context,

@@ -15,16 +15,19 @@ import { getObjectText, putObjectText } from "#storage/s3/objects.ts";
 import type { Hub } from "../api/hub.ts";
 import type { OpenStore } from "../api/ports/stores.ts";
 
-/** Writes what keeps nodes from going on alone beside a hub: a mark for the prefix, and the lease of each run that it takes over. */
+/**
+ * Writes the objects that stop nodes from working without a hub beside this one. These are a mark for the prefix, and the
+ * lease of each run that the hub takes over.
+ */
 
 const MOST_LEASE_BYTES = 64 * 1024;
 
 type Marked = Pick<OpenStore, "client" | "access" | "prefix">;
 
-/** Keeps what each hub of this process has marked, so that it asks each bucket once. */
+/** The places that each hub of this process has marked, so that it asks each bucket once. */
 const marked = new WeakMap<object, Set<string>>();
 
-/** Marks the prefix as kept by this hub, unless it is or this process has. @throws Fault those of the store */
+/** Marks the prefix as managed by a hub, unless it is marked already. @throws Fault those of the store */
 export async function markPrefix(hub: Pick<Hub, "db" | "settings" | "now">, store: Marked): Promise<void> {
   const { client, access, prefix } = store;
   const known = marked.get(hub.db) ?? new Set();
@@ -48,7 +51,7 @@ export async function markPrefix(hub: Pick<Hub, "db" | "settings" | "now">, stor
   known.add(place);
 }
 
-/** Returns the lease of a node that wrote the run without a hub; null where none did. */
+/** Returns the lease of a node that wrote the run without a hub; null when there is none. */
 async function readLease({ client, access, prefix }: Marked, run: EpochClaim["run"]): Promise<WriterLease | null> {
   try {
     const at = { bucket: access.bucket, key: writerLeaseKey(prefix, run), maxBytes: MOST_LEASE_BYTES };
@@ -59,11 +62,11 @@ async function readLease({ client, access, prefix }: Marked, run: EpochClaim["ru
   }
 }
 
-/** When a lease was seen first, by a clock that only goes up. */
+/** When each lease was first seen, by its nonce, on a monotonic clock. */
 const seen = new Map<string, number>();
 const MOST_SEEN = 1_000;
 
-/** How long the writer of a lease may still write: nobody's clock but the hub's own counts. */
+/** Returns how long the holder of a lease may still write, in ms. Only the hub's own clock counts. */
 function leftOf(lease: WriterLease): number {
   if (lease.by === "hub" || lease.until <= lease.renewedAt) return 0;
   const now = performance.now();
@@ -75,9 +78,9 @@ function leftOf(lease: WriterLease): number {
 }
 
 /**
- * Takes the run from a node that wrote it without a hub: its next commit is refused by its own look at the lease. Returns whether
- * it wrote since a hub did, so that the bucket has to be read again.
- * @throws Fault RUN_IN_USE while that node holds its lease, those of the store
+ * Takes the run from a node that wrote it without a hub, by replacing its lease; that node's next commit reads the lease and
+ * fails. Returns whether the node wrote after the last hub did, so that the bucket must be read again. @throws Fault
+ * RUN_IN_USE while that node holds its lease, those of the store
  */
 export async function takeFromStandalone(store: Marked, claim: EpochClaim, now: number): Promise<boolean> {
   const { run, epoch, node } = claim;

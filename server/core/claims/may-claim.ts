@@ -10,11 +10,11 @@ import { stateOf, type LiveNode } from "../live/live-node.ts";
 import { currentEpoch } from "../runs/newest.ts";
 
 /**
- * Which node may open the next epoch of a run. Two questions: whether the node may write this run at all (the patterns of its
- * token or its page; without them its own, new ones, and those that it named when it enrolled, unless they belong to nodes that
- * came by another way), and whether the run is free:
- * its writer is silent, has left or was revoked, or the node replaces it by the platform's own word (the same container group).
- * What a node says of itself, such as the id of its machine, proves nothing. A person can hand a run over, which answers both.
+ * Decides which node may open the next epoch of a run. First, the node must be allowed to write the run: by the patterns of
+ * its token or its page. Without patterns it may write its own runs, new ones, and those it named at enrollment, unless these
+ * belong to nodes that enrolled another way. Second, the run must be free: its writer is silent, has left or was revoked. It
+ * also counts as free if the platform confirms that the node replaces the writer (the same container group). Claims of a node
+ * about itself, such as its machine id, prove nothing. A person can hand a run over, which meets both conditions.
  */
 export interface Claimant {
   hub: Hub;
@@ -22,10 +22,10 @@ export interface Claimant {
   node: LiveNode;
 }
 
-/** A run that was handed over waits this long for its node. */
+/** How long a handover waits for its node. */
 const HANDED_MS = 24 * 3_600_000;
 
-/** @throws Fault RUN_NOT_ALLOWED */
+/** Checks the node's patterns, or the runs it named. @throws Fault RUN_NOT_ALLOWED */
 export async function requireAllowed({ hub, run, node }: Claimant): Promise<void> {
   const last = await currentEpoch(hub.db, run);
   if (last?.nodeId === node.id || (await isHandedTo({ hub, run, node }))) return;
@@ -52,10 +52,7 @@ const hasWritten = async ({ hub, run, node }: Claimant): Promise<boolean> =>
   (await hub.db.epoch.count({ where: { run, nodeId: node.id } })) > 0 ||
   (await hub.db.epochMember.count({ where: { run, nodeId: node.id } })) > 0;
 
-/**
- * What a node names itself opens no run of nodes that came by another way than it did.
- * @throws Fault RUN_NOT_ALLOWED
- */
+/** Refuses a run that the node named itself if its nodes enrolled in another way. @throws Fault RUN_NOT_ALLOWED */
 export async function requireSameWay({ hub, run, node }: Claimant): Promise<void> {
   const last = await currentEpoch(hub.db, run);
   if (last === null || last.nodeId === node.id || node.mayWrite !== null) return;
@@ -66,9 +63,10 @@ export async function requireSameWay({ hub, run, node }: Claimant): Promise<void
 }
 
 /**
- * Whether a node came as the writer before it did: with the same join token, or in the same container group. One that replaces a
- * machine does; whoever holds a token for something else does not. Of a writer from before this was kept, or out of a bucket, nobody
- * knows how it came. A token is for one bucket: nodes of another one take part because a person made that a home of the run.
+ * Returns whether a node enrolled like the previous writer: with the same join token, or in the same container group. A
+ * replacement for a machine does; a holder of a token for another purpose does not. Writers recorded before this was tracked,
+ * or read from a bucket, pass. So do nodes of another bucket: a token is for one bucket, so a person must have made that
+ * bucket a home of the run.
  */
 async function cameTheSameWay(hub: Hub, node: LiveNode, writerId: string): Promise<boolean> {
   const where = { id: writerId };
@@ -78,7 +76,7 @@ async function cameTheSameWay(hub: Hub, node: LiveNode, writerId: string): Promi
   return (node.tokenId !== null && node.tokenId === writer.tokenId) || isOfGroup(node, writer);
 }
 
-/** @throws Fault RUN_IN_USE */
+/** Checks that no live node holds the run. @throws Fault RUN_IN_USE */
 export async function requireFree({ hub, run, node }: Claimant, last: Epoch | null): Promise<void> {
   if (last === null || last.nodeId === node.id) return;
   const writer = hub.live.nodes.get(last.nodeId);
@@ -89,11 +87,11 @@ export async function requireFree({ hub, run, node }: Claimant, last: Epoch | nu
   throw new Fault("RUN_IN_USE", { op: "claimEpoch", subject: run, detail });
 }
 
-/** Holds its lease. A writer of which a hub that has just started does not know yet gets the time to speak. */
+/** Returns whether the writer still counts as alive. After a start of the hub, a writer not heard yet gets time to report. */
 const holdsLease = (writer: LiveNode, now: number): boolean =>
   isExpected(stateOf(writer)) && writer.lastSeenAt !== null && presenceAt(writer, now) !== "silent";
 
-/** By the word of the platform: `salad:organization/workload/machine`. */
+/** Returns the container group of the verified identity `salad:organization/workload/machine`. */
 const groupOf = ({ identity }: Pick<LiveNode, "identity">): string | null =>
   identity === null ? null : identity.slice(0, identity.lastIndexOf("/"));
 
@@ -111,11 +109,11 @@ function namesOf(json: string): readonly unknown[] {
 }
 
 const NOTED: ReadonlySet<string> = new Set(["RUN_NOT_ALLOWED", "RUN_IN_USE"]);
-/** The same claim is on record again after this long. */
+/** The same refused claim is recorded again only after this long. */
 const NOTED_EVERY_MS = 10 * 60_000;
 const MOST_NOTED_AN_HOUR = 30;
 
-/** Puts a claim that is refused on record: the alert rule "claim-refused" reads it there. */
+/** Records an event when a claim is refused; the alert rule "claim-refused" reads it. */
 export async function notingRefusal<T>({ hub, run, node }: Claimant, claim: () => Promise<T>): Promise<T> {
   try {
     return await claim();

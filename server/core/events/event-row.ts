@@ -6,7 +6,7 @@ import type { EventRow } from "#protocol/wire/views.ts";
 import type { Event } from "#prisma/client/client.ts";
 import { readStored } from "#server/platform/stored-json.ts";
 
-/** A fault as it was stored. What is no fault, or one that the table no longer has, is shown as INTERNAL. */
+/** Returns a stored Fault. Invalid text, or a code that no longer exists, becomes INTERNAL. */
 export function storedFault(text: string | null): FaultData | null {
   if (text === null) return null;
   return readStored(text, faultData) ?? { code: "INTERNAL" };

@@ -3,8 +3,8 @@ import type { Hub } from "../api/hub.ts";
 const EVENTS_KEPT_MS = 90 * 86_400_000;
 
 /**
- * Forgets what nobody needs any more: events after 90 days, sessions that are over, and who did what after as long as the
- * operator wants it kept. A line of the audit that counts many uses is as old as the last of them.
+ * Deletes events after 90 days, expired sessions, and audit entries after the period that the operator set. An audit entry
+ * that counts several uses is as old as its last use.
  */
 export async function forgetOld(hub: Pick<Hub, "db" | "now" | "settings">): Promise<void> {
   const now = hub.now();

@@ -5,7 +5,7 @@ import type { Hub } from "../api/hub.ts";
 
 const kindOf = (text: string): ActorKind => ACTOR_KINDS.find((kind) => kind === text) ?? "nobody";
 
-/** What those who did it are called now. Accounts that are gone, and the hub, are not in it. */
+/** Returns the current names of the actors. Removed accounts and the hub itself have none. */
 async function namesNow(hub: Hub, rows: readonly Audit[]): Promise<Map<string, string>> {
   const ids = [...new Set(rows.flatMap(({ actorId }) => (actorId === null ? [] : [actorId])))];
   const users = await hub.db.user.findMany({ where: { id: { in: ids } }, select: { id: true, email: true } });
@@ -17,7 +17,7 @@ async function namesNow(hub: Hub, rows: readonly Audit[]): Promise<Map<string, s
   return names;
 }
 
-/** Newest first; `nextCursor` is null on the last page. All conditions hold together. */
+/** Returns audit entries that meet all conditions, newest first; `nextCursor` is null on the last page. */
 export async function listAudit(
   hub: Hub,
   input: z.infer<typeof listAuditInput>,

@@ -11,7 +11,7 @@ const timesOf = ({ from, to }: { from: number | null; to: number | null }) => ({
   ...(to === null ? {} : { lt: new Date(to) }),
 });
 
-/** Newest first; `nextCursor` is null on the last page. */
+/** Returns events, newest first; `nextCursor` is null on the last page. */
 export async function listEvents(
   hub: Hub,
   input: z.infer<typeof listEventsInput>,

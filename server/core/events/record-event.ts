@@ -15,7 +15,7 @@ export interface NewEvent {
   node?: { id: string; name: string };
   run?: string;
   step?: number;
-  /** More lines of a stranger's text. */
+  /** More lines, untrusted text. */
   detail?: string;
   fault?: FaultData | null;
 }
@@ -33,18 +33,18 @@ const columnsOf = (event: NewEvent) => ({
   fault: event.fault === undefined || event.fault === null ? null : JSON.stringify(event.fault),
 });
 
-/** Writes one line of the hub's history, in the transaction that makes it true. Show it with `emit` once that is over. */
+/** Writes an event in the transaction of the change that it reports. Call `emit` after the commit to show it. */
 export const recordEvent = async (tx: Pick<Transaction, "event">, event: NewEvent): Promise<EventRow> =>
   eventRowOf(await tx.event.create({ data: columnsOf(event) }));
 
-/** Many at once, in their order. */
+/** Writes several events in one statement and returns them in order. */
 export async function recordEvents(tx: Pick<Transaction, "event">, events: readonly NewEvent[]): Promise<EventRow[]> {
   if (events.length === 0) return [];
   const rows = await tx.event.createManyAndReturn({ data: events.map(columnsOf) });
   return rows.toSorted((a, b) => a.id - b.id).map(eventRowOf);
 }
 
-/** Shows a recorded event to everybody who watches, together with the lists it made stale. */
+/** Sends a recorded event to every open page, with the topics whose lists it made stale. */
 export function emit(hub: Pick<Hub, "live">, event: EventRow | null, stale: readonly StaleTopic[] = []): void {
   if (event !== null) hub.live.addEvent(event);
   hub.live.markStale(event === null ? stale : [...stale, "events"]);

@@ -5,19 +5,18 @@ import type { Way } from "../api/ports/history.ts";
 
 export interface ExpectedRate {
   bytesPerSecond: number;
-  /** What it is drawn from. */
+  /** The measurements behind the estimate. */
   basis: "transfers" | "live" | "probe" | "neighbours";
 }
 
-/** A transfer has a beginning and an end that a probe does not have. */
+/** Factor from a probe's rate to a transfer's: a transfer also ramps up and winds down. */
 const OF_A_PROBE = 0.9;
 const LEAST_NEIGHBOURS = 3;
 
 /**
- * The rate at which a transfer of this node with this bucket may be expected to go, bytes per second: the median of its last
- * five transfers that way (of an even number the lower one), because one that met a busy neighbour says little; else what its
- * reports showed while it moved; else what its probe found; else the median of at least three nodes with the same bucket.
- * Null when there is nothing to draw on.
+ * Returns the rate to expect of a transfer between this node and this bucket, bytes per second; null when nothing is known.
+ * The first source with a value counts: the median of the last five transfers in this direction, the live download rate, the
+ * last probe. A lower median keeps one slow or fast transfer from deciding the estimate.
  */
 export function expectedRate(hub: Pick<Hub, "history" | "live">, about: Way): ExpectedRate | null {
   const { rates } = hub.history;
@@ -33,8 +32,8 @@ export function expectedRate(hub: Pick<Hub, "history" | "live">, about: Way): Ex
 }
 
 /**
- * What is expected of a node that has no history of its own: the median of the others with the same bucket. Computed once for
- * a list of nodes.
+ * Returns the rate to expect of a node without history of its own; null with fewer than three neighbours. The rate is the
+ * lower median over nodes with the same bucket. Callers compute it once for a list of nodes.
  */
 export function expectedOfNeighbours(
   hub: Pick<Hub, "history" | "live">,

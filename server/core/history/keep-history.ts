@@ -3,14 +3,14 @@ import { pruneHistory } from "./prune-history.ts";
 import { rollUp } from "./roll-up.ts";
 
 /**
- * Rolls minutes up and removes what is too old, beside everything else: both may take a while after the hub was away, and
- * silence has to be noticed meanwhile.
+ * Rolls minutes up and prunes old rows on a timer of its own. Both may take long after the hub was down, and the detection of
+ * silent nodes must not wait for them.
  */
 
 const LOOK_EVERY_MS = 30_000;
 const PRUNE_EVERY_MS = 3_600_000;
 
-/** Returns how to stop it; that waits for the batch under way. */
+/** Starts the timer. `stop` resolves when the batch under way has ended. */
 export function startKeepingHistory(hub: Hub): { stop: () => Promise<void> } {
   let running: Promise<void> | null = null;
   let pruneAt = hub.now() + PRUNE_EVERY_MS;

@@ -5,7 +5,7 @@ import { MINUTE_MS, shelfOf } from "./stretch.ts";
 
 /** Charts get at most about this many points. */
 const MOST_POINTS = 720;
-/** Rows that are read at a time: a week of them is ten thousand. */
+/** Rows per query: a week has ten thousand minutes. */
 const READ_AT_ONCE = 720;
 
 const mean = (sum: number, count: number): number => (count === 0 ? 0 : sum / count);
@@ -18,8 +18,8 @@ interface Bucket extends Omit<SamplePoint, "rttMs" | "cpuPercent"> {
 }
 
 /**
- * The chart of one node, or of the whole fleet (`nodeId` null), oldest first. Long spans are thinned: points of the same
- * stretch give their mean, and what was at risk its highest value.
+ * Returns the chart points of one node, or of the whole fleet (`nodeId` null), oldest first. Long ranges are thinned: points
+ * of the same interval are averaged, except that `atRiskBytes` and `lossMs` keep their maximum.
  */
 export async function listMinutes(hub: Hub, input: { nodeId: string | null; minutes: number }): Promise<SamplePoint[]> {
   const since = Math.floor(hub.now() / MINUTE_MS) - input.minutes;
@@ -40,7 +40,7 @@ async function ofFleet(hub: Hub, since: number): Promise<Bucket[]> {
   }
 }
 
-/** A node may have several series, when its place changed; of one minute it has one. */
+/** Reads one node's points. A node has several series if its place changed, but only one entry per minute. */
 async function ofNode(hub: Hub, nodeId: string, since: number): Promise<Bucket[]> {
   await hub.history.places.refresh();
   const number = hub.history.places.numberOf(nodeId);

@@ -23,7 +23,7 @@ function whereOf(hub: Hub, input: ListHistoryInput): Prisma.LinkRecordWhereInput
   };
 }
 
-/** Probes and transfers one by one, newest first; `nextCursor` is null on the last page. */
+/** Returns probes and transfers one by one, newest first; `nextCursor` is null on the last page. */
 export async function listHistory(
   hub: Hub,
   input: ListHistoryInput,

@@ -5,7 +5,7 @@ import { loadRates } from "./rate-memory.ts";
 import { readRules } from "./regions.ts";
 import type { History } from "../api/ports/history.ts";
 
-/** `url`: of the database. `thread`: the program of the thread that reads history. */
+/** Opens history. `url` is the address of the database, `thread` the module of the worker thread that reads history. */
 export async function openHistory(db: Database, { url, thread }: { url: string; thread: URL }): Promise<History> {
   const places = await openPlaces(db);
   const rates = await loadRates(db, places);

@@ -5,7 +5,7 @@ import type { LiveNode } from "../live/live-node.ts";
 import { regionOf } from "./region-of.ts";
 import type { Place, Numbered, Places } from "../api/ports/history.ts";
 
-/** Numbers of nodes and ids of series: made once, the same for ever. What is remembered here was committed. */
+/** Assigns numbers to nodes and ids to series, which never change. The cache in memory holds committed rows only. */
 
 const nameOf = (place: Place): string =>
   [place.nodeId, place.profileId, place.provider, place.bucketRegion, place.nodeRegion, place.engine].join(" ");
@@ -49,7 +49,7 @@ export async function openPlaces(db: Database): Promise<Places> {
   };
 }
 
-/** The numbers of a place, made when it is new. Not to be remembered before the transaction is over. */
+/** Returns the numbers of a place and creates them if the place is new. Callers cache the result only after the commit. */
 export async function numberPlace(tx: Transaction, place: Place): Promise<Numbered> {
   const { nodeId, ...rest } = place;
   const { number: node } =
@@ -68,7 +68,7 @@ async function seriesOf(
   return (found ?? (await tx.historySeries.create({ data: { ...unique, wholeId } }))).id;
 }
 
-/** Where a node is now, by the rules of now. */
+/** Returns where a node is, by the current region rules. */
 export function placeOf(
   node: Pick<LiveNode, "id" | "name" | "facts">,
   about: { profile: { id: string; provider: string; region: string }; rules: readonly RegionRule[]; engine?: string },

@@ -2,12 +2,12 @@ import type { Hub } from "../api/hub.ts";
 import { LEVELS, MINUTE_MS, STRETCH_MS, type Level } from "./stretch.ts";
 
 /**
- * Removes what is older than the settings say, a small batch at a time: a week of a large fleet in one statement would hold up
- * every node. What is not rolled up yet stays.
+ * Removes history older than the settings allow, in small batches: deleting a week of a large fleet in one statement would
+ * block every node. Minutes and records that are not rolled up yet stay.
  */
 
 const ROWS_AT_ONCE = 500;
-/** In one go; the rest comes with the next. A day of ten thousand nodes is half a million rows. */
+/** Batches per pass; the next pass removes the rest. A day of ten thousand nodes is half a million rows. */
 const MOST_BATCHES = 1_200;
 
 export async function pruneHistory(hub: Hub): Promise<number> {
@@ -60,7 +60,7 @@ const pruneRolls = (hub: Hub, where: { level: number; stretch: { lt: number } })
     return (await hub.db.historyRoll.deleteMany({ where: { level: where.level, stretch: { in: stretches } } })).count;
   });
 
-/** Returns how many rows went. Between two batches others have their turn. */
+/** Returns how many rows were removed. Yields to the event loop between batches. */
 async function inBatches(hub: Hub, remove: () => Promise<number>): Promise<number> {
   let total = 0;
   for (let batch = 0; batch < MOST_BATCHES && !hub.closing.aborted; batch++) {

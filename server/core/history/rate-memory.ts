@@ -21,7 +21,7 @@ export function createRateMemory(): RateMemory {
   };
 }
 
-/** From the newest records of all nodes. */
+/** Fills the memory from the newest records of all nodes. */
 export async function loadRates(db: Database, places: Places): Promise<RateMemory> {
   const rates = createRateMemory();
   const rows = await db.linkRecord.findMany({

@@ -8,7 +8,7 @@ import type { LiveNode } from "../live/live-node.ts";
 import { numberPlace, placeOf } from "./places.ts";
 import type { Numbered } from "../api/ports/history.ts";
 
-/** Writes what a probe or a transfer found out about a link, in the transaction that records it. */
+/** Records what a probe or a transfer measured on a link, in the transaction that records its end. */
 
 interface Scope {
   tx: Transaction;
@@ -25,7 +25,7 @@ async function numbersFor({ tx, hub, node }: Scope, about: { profileId: string; 
   return hub.history.places.known(place) ?? (await numberPlace(tx, place));
 }
 
-/** By whole milliseconds of work on the node's own clock, where the worker does not say how long bytes moved. */
+/** Returns the rate in bytes per second (null when unknown). A worker without measured duration is timed by its own clock. */
 function effectiveOf(event: Ended): { effective: number | null; tookMs: number } {
   const { measured } = event;
   const tookMs = measured?.tookMs ?? Math.max(0, event.at - event.startedAt);
@@ -33,7 +33,7 @@ function effectiveOf(event: Ended): { effective: number | null; tookMs: number }
   return { tookMs, effective: tookMs > 0 && sentBytes > 0 ? (sentBytes * 1000) / tookMs : null };
 }
 
-/** A transfer that was passed over, or cancelled before a byte moved, or that left others its turn, says nothing about a link. */
+/** Records an ended transfer. One that was superseded, or canceled before a byte moved, says nothing about the link. */
 export async function recordTransferLink(scope: Scope, event: Ended, profileId: string): Promise<void> {
   const { tx, hub, node } = scope;
   const { measured, state } = event;

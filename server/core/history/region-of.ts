@@ -2,8 +2,8 @@ import type { NodeFacts } from "#protocol/wire/hello.ts";
 import type { RegionRule } from "#protocol/history/history.ts";
 
 /**
- * Where a node is: by the first rule of the operator that fits, else by its own label `region`, else nobody knows. Never by a
- * look-up over the network: addresses of rented machines say where their exit is. Pure.
+ * Finds a node's region: by the first matching rule of the operator, else by the node's own label `region`, else unknown.
+ * Never looks an address up over the network: the address of a rented machine tells only where its exit is. Pure.
  */
 
 interface Placed {
@@ -14,7 +14,7 @@ interface Placed {
 const NOT_A_REGION = /[^a-z0-9]+/g;
 const LONGEST = 32;
 
-/** Hostile text as a region: `US East ` is `us-east`. */
+/** Returns untrusted text as a region name: `US East ` becomes `us-east`. */
 const regionFrom = (text: string): string =>
   text
     .toLowerCase()
@@ -22,7 +22,10 @@ const regionFrom = (text: string): string =>
     .replace(/^-+|-+$/g, "")
     .slice(0, LONGEST);
 
-/** Whether `pattern` with `*` and `?` covers `text`, ignoring case. Without regular expressions: the text is a stranger's. */
+/**
+ * Returns whether `pattern` with `*` and `?` matches all of `text`, ignoring case. Avoids regular expressions: the text is
+ * untrusted.
+ */
 function covers(pattern: string, text: string): boolean {
   const [wanted, given] = [pattern.toLowerCase(), text.toLowerCase()];
   let at = 0;
@@ -55,7 +58,7 @@ function fits(rule: RegionRule, { name, facts }: Placed): boolean {
   }
 }
 
-/** Empty where nobody said. */
+/** Returns the region; empty when unknown. */
 export function regionOf(rules: readonly RegionRule[], node: Placed): string {
   const rule = rules.find((one) => fits(one, node));
   return rule?.region ?? regionFrom(node.facts.labels["region"] ?? "");

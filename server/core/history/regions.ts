@@ -5,7 +5,7 @@ import type { Database } from "#prisma/open.ts";
 import { audit } from "../api/audit.ts";
 import type { Context } from "../api/trpc.ts";
 
-/** The rules in the order in which they count. One of another version that cannot be read any more is passed over. */
+/** Returns the rules by precedence. A rule written by another version that cannot be read is skipped. */
 export async function readRules(db: Database): Promise<RegionRule[]> {
   const rows = await db.regionRule.findMany({ orderBy: { position: "asc" } });
   return rows.flatMap((row) => {
@@ -14,7 +14,7 @@ export async function readRules(db: Database): Promise<RegionRule[]> {
   });
 }
 
-/** Puts these rules in place of all others. They count from now on: what was recorded keeps the region it was recorded with. */
+/** Replaces all rules. They apply from now on: recorded history keeps the region it was recorded with. */
 export async function setRules(context: Context, input: z.infer<typeof setRegionsInput>): Promise<{ ok: true }> {
   const { hub, caller } = context;
   await hub.db.$transaction(async (tx) => {

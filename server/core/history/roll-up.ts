@@ -3,13 +3,13 @@ import type { RolledShelf } from "../api/ports/history-questions.ts";
 import { DAY_MS, HOUR_MS, HOURS_A_DAY, LEVELS, MINUTE_MS, type Level } from "./stretch.ts";
 
 /**
- * Minutes become hours and hours become days when they are over. The thread reads and counts, the hub writes; the mark that
- * says how far it came is written last, so that a hub that was killed half-way does the same stretch again, with the same end.
- * Rows that exist are replaced, never added to.
+ * Rolls minutes up into hours, and hours into days, once they are over. The thread reads and counts, the hub writes. The
+ * progress mark is written last, so a hub killed midway redoes the same interval. Rows that exist are replaced, never added
+ * to.
  */
 
 const SHELVES_AT_ONCE = 16;
-/** After a long time away, a part at a time: everything else goes on. */
+/** Hours per pass: after a long downtime the backlog is worked off in portions. */
 const MOST_HOURS_AT_ONCE = 48;
 
 export async function rollUp(hub: Hub): Promise<void> {
@@ -33,7 +33,7 @@ export async function rollUp(hub: Hub): Promise<void> {
   }
 }
 
-/** Up to where (exclusive) rows of a level exist; null before the first. */
+/** Returns up to where (exclusive) rows of a level exist; null before the first. */
 export async function markOf(hub: Pick<Hub, "db">, level: Level): Promise<number | null> {
   const row = await hub.db.historyMark.findUnique({ where: { level: LEVELS[level] } });
   return row?.through ?? null;
@@ -52,14 +52,14 @@ async function firstHour(hub: Hub): Promise<number | null> {
 async function write(hub: Hub, row: { level: "hour" | "day"; stretch: number; rolled: RolledShelf[] }): Promise<void> {
   const { stretch, rolled } = row;
   const level = LEVELS[row.level];
-  // In several transactions: nodes and people wait for none of them long.
+  // Several short transactions, so that writes of nodes and people never wait long.
   for (let from = 0; from < rolled.length; from += SHELVES_AT_ONCE) {
     const some = rolled.slice(from, from + SHELVES_AT_ONCE);
     await hub.db.$transaction(async (tx) => {
       await tx.historyRoll.deleteMany({ where: { level, stretch, shelf: { in: some.map(({ shelf }) => shelf) } } });
       await tx.historyRoll.createMany({ data: some.map(({ shelf, body }) => ({ level, shelf, stretch, body })) });
     });
-    // The database answers without ever leaving the turn of the loop.
+    // Other work of the event loop runs between two transactions.
     await new Promise((resolve) => setImmediate(resolve));
   }
   const through = stretch + 1;

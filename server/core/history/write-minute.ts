@@ -12,8 +12,9 @@ import { LEVELS, MINUTE_MS, shelfOf, WHOLE_SHELF } from "./stretch.ts";
 import type { Numbered, Place } from "../api/ports/history.ts";
 
 /**
- * Writes down the minute that ends: each node that was heard in it, the fleet added up, and the histograms of all nodes
- * together. Nodes that were not heard leave a gap; a minute that is written twice keeps the newer word of each node.
+ * Writes down the minute that ends: each node that reported in it, the sums of the fleet, and the histograms of all nodes
+ * together. A node that did not report leaves a gap. If a minute is written twice, a node's newer entry replaces the older
+ * one.
  */
 
 const NUMBERED_AT_ONCE = 100;
@@ -23,7 +24,7 @@ interface Heard {
   entry: Omit<MinuteEntry, "series">;
 }
 
-/** A number that adds up with those of other nodes. */
+/** Returns 0 for a value that would spoil the sums over nodes. */
 const finite = (value: number): number => (Number.isFinite(value) ? value : 0);
 
 const bucketOfMeter = (meter: Meter): number => (meter.count === 0 ? NO_BUCKET : bucketOf(take(meter)));
@@ -55,7 +56,7 @@ async function heardNodes(hub: Hub, now: number): Promise<Heard[]> {
       const place = placeOf(node, { profile, rules: hub.history.rules });
       heard.push({ place, entry });
     } catch (error) {
-      // What one node said must not cost all others their minute.
+      // A bad report of one node must not lose the minute of all nodes.
       hub.log.error({ error, node: node.id }, "the minute of a node could not be written");
     }
   }
@@ -83,7 +84,7 @@ export async function writeMinute(hub: Hub, now: number): Promise<void> {
   });
 }
 
-/** Thousands of nodes that nobody has seen before get their numbers some at a time, so that others have their turn. */
+/** Numbers new nodes in batches, so that thousands of them do not block the event loop. */
 async function numberFresh(hub: Hub, heard: readonly Heard[]): Promise<void> {
   const { places } = hub.history;
   const fresh = heard.filter(({ place }) => places.known(place) === null).map(({ place }) => place);
@@ -102,7 +103,7 @@ async function numberFresh(hub: Hub, heard: readonly Heard[]): Promise<void> {
   }
 }
 
-/** Together with what the row holds of other nodes already. */
+/** Writes the entries and keeps what the row holds of other nodes. */
 async function putShelf(
   tx: Transaction,
   about: { shelf: number; minute: number; entries: MinuteEntry[] },
@@ -117,7 +118,7 @@ async function putShelf(
   else await tx.historyMinute.update({ where, data: { body } });
 }
 
-/** From the rows themselves, so that a minute that was written in two parts is whole. */
+/** Sums up the stored rows rather than the new entries, so that a minute written in two parts is complete. */
 async function putWhole(tx: Transaction, about: { minute: number; wholeOf: Map<number, number> }): Promise<void> {
   const { minute, wholeOf } = about;
   const total = { upBytesPerSecond: 0, downBytesPerSecond: 0, atRiskBytes: 0, lossMs: 0, rttSumMs: 0, rttCount: 0 };

@@ -5,15 +5,15 @@ import { mapInSlices } from "#server/platform/pauses.ts";
 import type { LiveNode } from "./live-node.ts";
 import { nodeRowOf, type WriterLookup } from "./node-row.ts";
 
-/** What of the memory of the fleet the view is made from. */
+/** The part of the live state that the view needs. */
 interface FleetMemory extends WriterLookup {
   readonly nodes: ReadonlyMap<string, LiveNode>;
   readonly totals: Pick<FleetView, "doneLastDay" | "failedLastDay" | "checkpointsComplete">;
 }
 
 /**
- * The fleet in one look. Revoked nodes do not count. Of a node that the hub does not count on any more, a run that another node has taken over
- * since is history, not risk. Ten thousand nodes are read in slices.
+ * Returns the summary of the fleet, without revoked nodes. If a node is no longer expected to report, its runs that another
+ * node has taken over do not count as at risk. Ten thousand nodes are read in slices.
  */
 export async function fleetViewOf(live: FleetMemory, now: number): Promise<FleetView> {
   const nodes = [...live.nodes.values()].filter(({ revokedAt }) => revokedAt === null);

@@ -3,17 +3,17 @@ import { UNKNOWN_FACTS } from "#protocol/wire/hello.ts";
 import { hashOf, newSecret } from "#server/platform/random-id.ts";
 
 /**
- * Every checkpoint in the database belongs to a node. What another tool left belongs to one that stands for all of these:
- * revoked from the start, with a credential nobody has, and in no list of the fleet.
+ * Every checkpoint in the database belongs to a node. External checkpoints belong to a placeholder node per profile: revoked
+ * from the start, with a credential nobody has, and in no list of the fleet.
  */
 const MARK = "adopted-";
 
-/** A condition of a query: only nodes that are machines. */
+/** A query condition that excludes placeholder nodes. */
 export const REAL_NODES = { id: { not: { startsWith: MARK } } } as const;
 
 export const foreignNodeId = (profileId: string): string => `${MARK}${profileId}`.slice(0, 64);
 
-/** What the writer of an adopted checkpoint is called. */
+/** The name shown as the writer of an external checkpoint. */
 export const FOREIGN_WRITER = "another tool";
 
 export async function ensureForeignNode(
@@ -27,7 +27,7 @@ export async function ensureForeignNode(
     update: {},
     create: {
       id,
-      // With a space, as no node's name can be.
+      // Names of nodes cannot contain a space, so this one never collides.
       name: `${FOREIGN_WRITER} ${at.profileId}`,
       credentialHash: hashOf(newSecret("tmn")),
       profileId: at.profileId,

@@ -1,20 +1,20 @@
 import type { FaultData } from "#protocol/faults/fault.ts";
 import { createSignal, type Signal } from "./signal.ts";
 
-/** What is known of jobs only while they are worked on; everything else stands in the database. */
+/** Progress of a running job, in memory only; everything else about it is in the database. */
 export interface JobProgress {
-  /** Stops the work on it. */
+  /** Aborting it stops the job. */
   stop: AbortController;
   foundObjects: number;
-  /** Of the chunk that is under way. */
+  /** Objects done in the current chunk. */
   doneObjects: number;
   doneBytes: number;
-  /** Why it waits before it tries again; null while it moves. */
+  /** The Fault that it waits out before a retry; null while it moves. */
   waitsFor: FaultData | null;
 }
 
 export interface JobBoard {
-  /** Rings when there may be something to do. */
+  /** Signals that there may be work. */
   readonly wake: Signal;
   readonly jobs: Map<string, JobProgress>;
 }

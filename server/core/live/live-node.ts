@@ -8,27 +8,27 @@ import { createSignal, type Signal } from "./signal.ts";
 import type { NodeParts } from "#protocol/fleet/node-changes.ts";
 import type { NodeRow, NodeState } from "#protocol/wire/views.ts";
 
-/** One open stream to a node: what waits to be sent, and the bell that says so. */
+/** An open stream to a node: its queued messages, and the signal that announces them. */
 export interface Mailbox {
   messages: NodeMessage[];
   signal: Signal;
-  /** SHA-256 of the credential it was opened with; null where there is none (tests). */
+  /** SHA-256 of the credential that opened the stream; null without one (tests). */
   credentialHash: string | null;
-  /** That credential was replaced: the stream ends. */
+  /** The credential was replaced, so the stream ends. */
   isOver: boolean;
 }
 
-/** Mean of what was added since it was last taken. */
+/** Accumulates values; `take` returns their mean and resets it. */
 export interface Meter {
   sum: number;
   count: number;
 }
 
-/** The present of a node, in memory only, but for `report` and the times, which are written down now and then. */
+/** The live state of a node, in memory only; `report` and the times are also stored from time to time. */
 export interface LiveNode {
   readonly id: string;
   readonly enrolledAt: number;
-  /** The join token it came with, when that is known. */
+  /** The join token it enrolled with, if known. */
   readonly tokenId: string | null;
   readonly fleet: string;
   readonly identity: string | null;
@@ -39,43 +39,43 @@ export interface LiveNode {
   profileName: string;
   facts: NodeFacts;
   revokedAt: number | null;
-  /** When it said goodbye. */
+  /** When it stopped on purpose, epoch ms. */
   leftAt: number | null;
   lastSeenAt: number | null;
-  /** Silence counts from here: its last word, or the start of a hub that was away itself. */
+  /** Silence is measured from here: its last sign of life, or the start of the hub if that is later. */
   quietSince: number;
   presence: Presence;
-  /** What it was told to keep to when it was heard last, or a slower pace that it was told since. */
+  /** The report interval in force when it was last heard, or a longer one that it was sent since. */
   reportEveryMs: number;
   report: ProgressReport | null;
-  /** By the hub's clock. */
+  /** Time of the last report, by the hub's clock. */
   reportedAt: number;
-  /** Since when it has its credential, and whether a person wants that replaced. */
+  /** When it got its credential, and whether a person asked for a new one. */
   credentialSince: number;
   isRotationAsked: boolean;
   mailboxes: Set<Mailbox>;
   /** Upload rates of the last five minutes, one per 10 s, oldest first. */
   history: number[];
   up: Meter;
-  /** `Busy`: only of reports in which something moved that way. */
+  /** `Busy`: only reports during which bytes moved in that direction. */
   minute: { up: Meter; down: Meter; upBusy: Meter; downBusy: Meter };
-  /** Until then somebody reads what its program says. */
+  /** Until then a person reads its program's log, epoch ms. */
   readUntil: number;
-  /** What its downloads really reached, smoothed; null before the first. */
+  /** Rate that its downloads reached, smoothed; null before the first. */
   downBytesPerSecond: number | null;
-  /** Raised whenever something people see of it changed. */
+  /** Raised whenever something visible about it changes. */
   revision: number;
-  /** What those who watch were told of it last; null before the first. */
+  /** The row as last sent to watchers; null before the first. */
   shown: ShownRow | null;
-  /** Has something to write down. */
+  /** Has changes that are not stored yet. */
   dirty: boolean;
-  /** When it was last written down. */
+  /** When it was last stored, epoch ms. */
   writtenAt: number;
 }
 
 /**
- * What all who watch see of a node: its row, made once for each of its revisions, and since which revision each part of the
- * row is what it is. A stream tells only what is newer than it has told: of a node that reports, a tenth of its row.
+ * A node's row for all watchers, computed once per revision, with the revision at which each part last changed. A stream
+ * sends only parts newer than its last message: about a tenth of the row of a node that reports.
  */
 export interface ShownRow {
   row: NodeRow;
@@ -86,7 +86,7 @@ export interface ShownRow {
 
 const newMeter = (): Meter => ({ sum: 0, count: 0 });
 
-/** Until the hub knows better: the pace of a fleet that nobody watches. */
+/** Initial interval: that of a fleet that nobody watches. */
 const REPORT_EVERY_MS = 10_000;
 export const HISTORY_POINTS = 30;
 
@@ -139,7 +139,7 @@ export function createLiveNode(row: NewLiveNode, now: number): LiveNode {
   };
 }
 
-/** The graphics card by the node's own facts, or by the label its owner gave it. */
+/** Returns the GPU from the node's own facts, or from the label its owner gave it. */
 export const gpuOf = (facts: NodeFacts): string | null => facts.gpu ?? facts.labels["gpu"] ?? null;
 
 export const createMailbox = (credentialHash: string | null): Mailbox => ({
@@ -158,13 +158,13 @@ export function post(node: LiveNode, message: NodeMessage): void {
 
 export const stateOf = (node: LiveNode): NodeState => nodeStateOf(node);
 
-/** The moment a node's risk is computed for, by the node's own clock: it stops with the node's last report. */
+/** Returns the time, by the node's own clock, for which its risk is computed; it stops at the last report of a lost node. */
 export function riskTimeOf(node: LiveNode, now: number): number {
   if (node.report === null) return now;
   return isExpected(stateOf(node)) ? node.report.at + Math.max(0, now - node.reportedAt) : node.report.at;
 }
 
-/** Risk per run of a node, in the order of its report. */
+/** Returns the risk of each run of a node, in the order of its report. */
 export const risksOf = (node: LiveNode, now: number): Risk[] =>
   (node.report?.runs ?? []).map((run) => riskOf(run, riskTimeOf(node, now)));
 
@@ -173,7 +173,7 @@ export function addTo(meter: Meter, value: number): void {
   meter.count++;
 }
 
-/** The mean since the last call; 0 when nothing came. */
+/** Returns the mean since the last call and resets the meter; 0 without values. */
 export function take(meter: Meter): number {
   const mean = meter.count === 0 ? 0 : meter.sum / meter.count;
   meter.sum = 0;

@@ -11,33 +11,33 @@ import { withoutSpeed } from "./transfer-row.ts";
 import { createSignal } from "./signal.ts";
 
 /**
- * The present of the fleet, in memory: what nodes reported last, what moves, who watches. Whoever changes something raises
- * its revision; a watcher remembers the revision it has seen and takes what is above it. Nothing here is a promise: what
- * was promised stands in the database.
+ * The live state of the fleet, in memory: last reports, transfers, watchers. Each change raises the revision; a watcher
+ * remembers the revision that it has seen and takes what is newer. Nothing here is durable: the database holds what must
+ * survive.
  */
 
 export interface LiveTransfer {
   row: TransferRow;
   revision: number;
-  /** Has progress to write down. */
+  /** Has progress that is not stored yet. */
   dirty: boolean;
-  /** When it ended, by its node's clock; null while that is not known. */
+  /** When it ended by its node's clock; null while unknown. */
   endedAtNode: number | null;
 }
 
 const EVENTS_KEPT = 200;
 const WATCHED_MS = 1_000;
 const UNWATCHED_MS = 10_000;
-/** What a hub with one core takes without being busy: a large fleet is looked at a little less closely. */
+/** The load that a hub with one core handles easily: a large fleet reports less often. */
 const REPORTS_PER_SECOND = 1_000;
 const LONGEST_MS = 15_000;
-/** A reloaded page must not slow every node down and speed it up again. */
+/** Delay before the fleet slows down: a page reload must not make every node slow down and speed up again. */
 const LINGER_MS = 5_000;
 
-/** Of one session or API token. */
+/** Streams per session or API token. */
 const MOST_STREAMS = 20;
 
-/** Who writes a run: the node that opened its epoch, and those of its group that joined it. */
+/** The writer of a run: the node that opened its epoch, and the nodes of its group that joined it. */
 interface Writer {
   nodeId: string;
   epoch: number;
@@ -48,11 +48,11 @@ export class Live {
   readonly nodes = new Map<string, LiveNode>();
   readonly transfers = new Map<string, LiveTransfer>();
   /**
-   * Hash of a credential to its node, of nodes that have one good credential and no other: a report must not cost a query.
-   * Whoever gives a node a second one takes the first out of here.
+   * Maps the hash of a credential to its node, so that a report needs no query. Holds only nodes with exactly one valid
+   * credential: code that gives a node a second one removes the first from here.
    */
   readonly credentials = new Map<string, string>();
-  /** Who writes each run now. */
+  /** The current writer of each run. */
   readonly writers = new Map<string, Writer>();
   readonly events: EventRow[] = [];
   readonly staleAt = new Map<StaleTopic, number>();
@@ -63,26 +63,26 @@ export class Live {
     failedLastDay: 0,
     checkpointsComplete: 0,
   };
-  /** Commands that have not ended, by state. */
+  /** Number of commands that have not ended, by state. */
   openCommands: ReadonlyMap<string, number> = new Map([
     ["sent", 0],
     ["accepted", 0],
   ]);
-  /** Restores may wait for their turn: their queue is in the database, and is read only while this is so. */
+  /** Restores may be waiting for their turn. Their queue is in the database, and is read only while this is true. */
   mayRestoresWait = true;
-  /** Messages of alerts may wait to be handed over. */
+  /** Messages of alerts may be waiting for delivery. */
   mayAlertsWait = true;
-  /** Findings may stand in line for their bucket. */
+  /** Verification findings may be waiting to be written to their bucket. */
   mayFindingsWait = true;
   /**
-   * Nodes of which a command may not have ended: every one that was sent something, until a look finds none. Counted again from
-   * the database now and then.
+   * Nodes that may have open commands: every node that was sent one, until a query finds none. Recomputed from the database
+   * periodically.
    */
   readonly mayHaveCommands = new Set<string>();
   revision = 0;
-  /** When the progress of transfers was last written down. */
+  /** When the progress of transfers was last stored, epoch ms. */
   transfersWrittenAt = 0;
-  /** How often something that opens a stream was taken away: streams look at theirs again. */
+  /** Number of revocations of sessions, tokens or accounts: a change makes streams check theirs again. */
   sessionEnds = 0;
   #watchers = 0;
   readonly #streams = new Map<string, number>();
@@ -99,14 +99,14 @@ export class Live {
     return { reportEveryMs: this.#reportEveryMs, returnWithinMs: this.#returnWithinMs };
   }
 
-  /** Something changed: returns its revision and wakes the watchers. */
+  /** Counts a change: returns its revision and wakes the watchers. */
   touch(): number {
     this.revision++;
     this.changed.ring();
     return this.revision;
   }
 
-  /** A session or an API token is over, or an account. */
+  /** Makes streams check whether their session, API token or account has ended. */
   endSession(): void {
     this.sessionEnds++;
     this.sessionsChanged.ring();
@@ -124,13 +124,13 @@ export class Live {
     node.revision = this.touch();
   }
 
-  /** Puts a transfer in view, or its newer row in place of the older one. */
+  /** Shows a transfer, or replaces its row by a newer one. */
   putTransfer(row: TransferRow, options: { toWrite: "now" | "later"; endedAtNode?: number }): void {
     const { toWrite, endedAtNode = null } = options;
     this.transfers.set(row.id, { row, revision: this.touch(), dirty: toWrite === "later", endedAtNode });
   }
 
-  /** Notes that the node keeps to the present pace from now on: its next report is expected by it. */
+  /** Notes a sign of life; the next report is expected after the current interval. */
   noteHeard(node: LiveNode, now: number): void {
     node.lastSeenAt = now;
     node.quietSince = now;
@@ -138,7 +138,7 @@ export class Live {
     node.reportEveryMs = this.settingsOf(node, now).reportEveryMs;
   }
 
-  /** The nodes of these transfers are not heard any more. */
+  /** Clears the speed of transfers whose nodes are no longer heard. */
   stopClocks(nodeIds: ReadonlySet<string>): void {
     for (const { row } of this.transfers.values()) {
       if (nodeIds.has(row.nodeId) && !isEnded(row.state)) this.putTransfer(withoutSpeed(row), { toWrite: "later" });
@@ -163,14 +163,14 @@ export class Live {
     if (node !== undefined) post(node, message);
   }
 
-  /** Takes back a command that has not gone down the node's stream yet. */
+  /** Removes a command from the stream of the node if it was not sent yet. */
   withdraw(nodeId: string, commandId: string): void {
     for (const mailbox of this.nodes.get(nodeId)?.mailboxes ?? []) {
       mailbox.messages = mailbox.messages.filter((one) => one.type !== "command" || one.command.id !== commandId);
     }
   }
 
-  /** Nodes of the profile read their store anew. */
+  /** Makes the nodes of the profile load their store anew. */
   profileChanged(profileId: string, profileName: string): void {
     for (const node of this.nodes.values()) {
       if (node.profileId !== profileId) continue;
@@ -180,28 +180,30 @@ export class Live {
     }
   }
 
-  /** The nodes that write a run, if any do, ask anew where their bytes go and how. */
+  /** Makes the writers of a run, if any, ask again for their store and its settings. */
   refreshWriter(run: string): void {
     const writer = this.writers.get(run);
     if (writer === undefined) return;
     for (const nodeId of new Set([writer.nodeId, ...(writer.others ?? [])])) this.send(nodeId, { type: "refresh" });
   }
 
-  /** Another node of a group writes an epoch together with the one that opened it. */
+  /** Adds a node of a group to the writers of its epoch. */
   joinWriters(run: string, { nodeId, epoch }: { nodeId: string; epoch: number }): void {
     const writer = this.writers.get(run);
     if (writer?.epoch !== epoch || writer.nodeId === nodeId) return;
     this.writers.set(run, { ...writer, others: [...(writer.others ?? []).filter((one) => one !== nodeId), nodeId] });
   }
 
-  /** Whether a node may be the writer of a run, as far as is known: true where nobody is. */
+  /** Returns whether a node may be the writer of a run, as far as known: true for a run without a writer. */
   mayWriteNow(run: string, nodeId: string): boolean {
     const writer = this.writers.get(run);
     return writer === undefined || writer.nodeId === nodeId || writer.others?.includes(nodeId) === true;
   }
 
-  /** A browser watches from now on: nodes report every second. Call the returned function when it leaves. */
-  /** `caller`: its streams are counted together. @throws Fault TOO_MANY_TRIES when it has too many open */
+  /**
+   * Counts a watching browser, so that nodes report every second. Call the returned function when it leaves. Streams are
+   * limited per `caller`. @throws Fault TOO_MANY_TRIES when the caller has too many open
+   */
   enter(now: () => number, caller: string): () => void {
     const open = this.#streams.get(caller) ?? 0;
     if (open >= MOST_STREAMS) {
@@ -219,14 +221,14 @@ export class Live {
     };
   }
 
-  /** How often this node is to report: at once while somebody reads what it says, however many others there are. */
+  /** Returns the report interval of a node: short while a person reads its log, whatever the size of the fleet. */
   settingsOf(node: LiveNode, now: number): NodeSettings {
     const { settings } = this;
     if (now >= node.readUntil) return settings;
     return { ...settings, reportEveryMs: Math.min(WATCHED_MS, settings.reportEveryMs) };
   }
 
-  /** Somebody reads what the program of this node says, and asks again while it goes on. */
+  /** Notes that a person reads this node's log; callers repeat it while that continues. */
   readClosely(node: LiveNode, now: number): void {
     const before = this.settingsOf(node, now).reportEveryMs;
     node.readUntil = now + LINGER_MS;
@@ -234,7 +236,7 @@ export class Live {
     if (settings.reportEveryMs < before) post(node, { type: "settings", settings });
   }
 
-  /** Tells the nodes when the wished cadence changed, or the fleet became twice or half as large. */
+  /** Sends new settings when the report interval changed, or the fleet became twice or half as large. */
   adaptCadence(now: number): void {
     const usual = this.#watchers > 0 || now < this.#watchedUntil ? WATCHED_MS : UNWATCHED_MS;
     const wished = Math.min(LONGEST_MS, Math.max(usual, Math.ceil((this.nodes.size * 1_000) / REPORTS_PER_SECOND)));
@@ -246,13 +248,13 @@ export class Live {
     this.#reportEveryMs = wished;
     this.#returnWithinMs = within;
     for (const node of this.nodes.values()) {
-      // A slower pace holds at once; a faster one when the node has heard of it, which its next report shows.
+      // A longer interval applies at once, a shorter one when the node has received it, which its next report shows.
       node.reportEveryMs = Math.max(node.reportEveryMs, wished);
       post(node, { type: "settings", settings: this.settings });
     }
   }
 
-  /** The fleet at `now`; computed once for all watchers of the same moment. */
+  /** Returns the fleet at `now`, computed once for all watchers of one revision and second. */
   fleet(now: number): Promise<FleetView> {
     if (this.#fleet === null || this.#fleet.revision !== this.revision || now - this.#fleet.at >= 1_000) {
       this.#fleet = { revision: this.revision, at: now, view: fleetViewOf(this, now) };

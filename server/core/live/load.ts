@@ -10,7 +10,7 @@ import { parseStored } from "#server/platform/stored-json.ts";
 
 const ENDED = ["done", "failed", "cancelled", "superseded"];
 
-/** The nodes whose last sign was that they fell silent: in one question, however many there are. */
+/** Returns the nodes whose latest event says that they fell silent, in one query. */
 async function silentNodes(db: Database): Promise<Set<string>> {
   const rows = await db.$queryRaw<{ nodeId: string }[]>`
     SELECT "nodeId" FROM "Event" WHERE "kind" = 'node-silent' AND "id" IN (
@@ -20,8 +20,8 @@ async function silentNodes(db: Database): Promise<Set<string>> {
 }
 
 /**
- * The fleet as it was when the hub last ran. A node that was not silent then gets the usual time to speak again before it
- * counts as silent: the hub was away, not the node.
+ * Loads the fleet as it was when the hub last ran. Nodes that were not silent get the usual time to report before they count
+ * as silent: the hub was down, not they.
  */
 export async function loadLive(db: Database, now: number): Promise<Live> {
   const live = new Live();
@@ -59,7 +59,7 @@ export async function loadLive(db: Database, now: number): Promise<Live> {
     );
   }
   for (const node of live.nodes.values()) node.presence = presenceAt(node, now);
-  // What the first that come back are told has to be of the whole fleet.
+  // The first nodes that reconnect need an interval for the whole fleet.
   live.adaptCadence(now);
   const epochs = await db.epoch.findMany({ orderBy: { epoch: "asc" } });
   for (const { run, epoch, nodeId } of epochs) live.writers.set(run, { nodeId, epoch });

@@ -1,4 +1,4 @@
 import * as z from "zod";
 
-/** How far back a chart goes: up to a week, which is what is kept. */
+/** The range of a chart in minutes: at most a week, which is as long as minutes are kept. */
 export const minutes = z.number().int().min(1).max(10_080);

@@ -10,7 +10,7 @@ export interface WriterLookup {
   mayWriteNow(run: string, nodeId: string): boolean;
 }
 
-/** The worst of some work states. */
+/** Returns the worst of some work states. */
 const worstOf = (states: readonly WorkState[]): WorkState =>
   WORK_ORDER[Math.max(0, ...states.map((state) => WORK_ORDER.indexOf(state)))] ?? "safe";
 
@@ -39,7 +39,7 @@ function runViewsOf(writers: WriterLookup, node: LiveNode, now: number): NodeRun
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-/** What people see of a node at `now`. */
+/** Returns the row of a node at `now`, for the pages and the API. */
 export function nodeRowOf(writers: WriterLookup, node: LiveNode, now: number): NodeRow {
   const runs = runViewsOf(writers, node, now);
   const { report } = node;
@@ -60,7 +60,7 @@ export function nodeRowOf(writers: WriterLookup, node: LiveNode, now: number): N
     profileId: node.profileId,
     profileName: node.profileName,
     facts: { ...node.facts, gpu: gpuOf(node.facts) },
-    // Of a node that stopped, what another one has taken over since is history.
+    // A stopped node is not blamed for a run that another node has taken over.
     work: worstOf(runs.filter(({ isWriter }) => isWriter || state !== "offline").map((run) => run.work)),
     runs,
     risk,

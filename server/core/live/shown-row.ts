@@ -5,7 +5,7 @@ import type { LiveNode } from "./live-node.ts";
 import { nodeRowOf, type WriterLookup } from "./node-row.ts";
 import type { ShownRow } from "./live-node.ts";
 
-/** As of the node's last revision, not of `now`: streams that began at different times hold the same row. */
+/** Returns the row as of the node's last revision rather than of `now`, so that all streams hold the same row. */
 export function shownRowOf(writers: WriterLookup, node: LiveNode, now: number): ShownRow {
   const { shown: before, revision } = node;
   if (before !== null && before.revision === revision) return before;
@@ -20,7 +20,7 @@ export function shownRowOf(writers: WriterLookup, node: LiveNode, now: number): 
   return node.shown;
 }
 
-/** The parts of a row that are newer than revision `seen`, with its id. */
+/** Returns the parts of a row that are newer than revision `seen`, with its id. */
 export function changesOf({ parts, since }: ShownRow, seen: number): NodeChange {
   const change: NodeChange = { id: parts.id };
   for (const [key, revision] of since) if (revision > seen) Object.assign(change, { [key]: parts[key] });

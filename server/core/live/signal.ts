@@ -1,9 +1,12 @@
-/** A bell that many may wait for. It remembers nothing: look first, then wait, without anything asynchronous between. */
+/**
+ * A condition variable for many waiters. A signal is not stored: check the condition, then call `wait` without an `await` in
+ * between.
+ */
 export interface Signal {
-  /** How many wait now. */
+  /** Number of waiters. */
   readonly waiting: number;
   ring(): void;
-  /** Until the bell rings, the time is over or `abort` is aborted, whichever comes first. Never fails. */
+  /** Resolves on the next `ring`, after `timeoutMs`, or when `abort` is aborted. Never rejects. */
   wait(options: { timeoutMs: number; abort: AbortSignal }): Promise<void>;
 }
 

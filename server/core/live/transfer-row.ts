@@ -7,7 +7,7 @@ import { storedFault } from "../events/event-row.ts";
 const averageOf = (bytes: number, startedAt: number | null, until: number): number =>
   startedAt === null || until <= startedAt ? 0 : (bytes * 1000) / (until - startedAt);
 
-/** A transfer as the database knows it: without the present. */
+/** Returns a transfer from the database, without live numbers. */
 export function transferRowOf(row: Transfer, nodeName: string): TransferRow {
   const startedAt = row.startedAt?.getTime() ?? null;
   const endedAt = row.endedAt?.getTime() ?? null;
@@ -43,16 +43,16 @@ export function transferRowOf(row: Transfer, nodeName: string): TransferRow {
   };
 }
 
-/** Smooths the rate the time left is computed from, so that it does not jump. */
+/** Exponential smoothing of the rate behind the ETA, so that it does not jump. */
 const SMOOTHING = 0.3;
 
-/** `before` with what the node says about it now. `skewMs` is the hub's clock minus the node's. */
+/** Returns `before` updated by the node's progress. `skewMs` is the hub's clock minus the node's. */
 export function withProgress(
   before: TransferRow,
   progress: TransferProgress,
   clock: { now: number; skewMs: number },
 ): TransferRow {
-  // Both clocks are a stranger's: a sum beyond what a date can be could never be read from the database again.
+  // The node's clock is untrusted: a sum outside the range of dates could never be read from the database again.
   const startedAt =
     progress.startedAt === null ? null : Math.min(clock.now, Math.max(0, progress.startedAt + clock.skewMs));
   const averageBytesPerSecond = averageOf(progress.bytesDone, startedAt, clock.now);
@@ -83,7 +83,7 @@ export function withProgress(
   };
 }
 
-/** A transfer whose node is not heard any more: never a frozen speed. */
+/** Returns a row without speed, for a transfer whose node is no longer heard: a frozen speed would mislead. */
 export const withoutSpeed = (row: TransferRow): TransferRow => ({
   ...row,
   currentPath: null,

@@ -5,9 +5,9 @@ import type { Live } from "./live.ts";
 import type { LiveNode } from "./live-node.ts";
 
 /**
- * Progress was never promised as durable: a restart of the hub forgets what is not written down yet. The oldest words are
- * written first, so many at each beat of the clock that a small fleet is at most 15 s old on disk and a large one a minute,
- * and never so many at once that anybody waits. One statement takes hundreds of rows: the database reads them out of JSON.
+ * Stores progress from memory. Progress is not durable: a restart of the hub loses what was not stored. The oldest state is
+ * stored first, at a rate that keeps a small fleet at most 15 s and a large one a minute behind. Batches are small, so that
+ * nobody waits. One statement updates hundreds of rows, which SQLite reads from JSON.
  */
 
 const AGE_MS = 15_000;
@@ -15,8 +15,9 @@ const OLDEST_MS = 60_000;
 const ROWS_PER_STATEMENT = 250;
 
 /**
- * What of the nodes is written at this beat: nothing until the oldest word is old enough, then a minute's fair share of a
- * large fleet, or all of a small one. Younger words go along: one flush of the disk for all of them, not one for each.
+ * Returns the nodes to store now: none until the oldest change is old enough. Then it is all of a small fleet, or a share of
+ * a large one that covers the fleet in a minute. Younger changes go along, because one flush of the disk then serves them
+ * all.
  */
 function dueOf(nodes: Iterable<LiveNode>, now: number): LiveNode[] {
   const dirty = [...nodes].filter((node) => node.dirty).toSorted((a, b) => a.writtenAt - b.writtenAt);
@@ -38,7 +39,7 @@ async function writeNodes(tx: Transaction, nodes: readonly LiveNode[]): Promise<
   }
 }
 
-/** An end that was recorded meanwhile stays; a failed one that is tried again goes on. */
+/** Updates transfers. A recorded end stays, except that a failed transfer may be retried. */
 async function writeTransfers(tx: Transaction, rows: readonly TransferRow[]): Promise<void> {
   for (let from = 0; from < rows.length; from += ROWS_PER_STATEMENT) {
     const words = rows.slice(from, from + ROWS_PER_STATEMENT).map((row) => ({
@@ -71,7 +72,7 @@ interface WrittenFrom {
   now: () => number;
 }
 
-/** Writes last words and reports of nodes, and progress of transfers that go on; `everything` at the end of the hub. */
+/** Stores the last reports of nodes and the progress of open transfers. `everything` is for the shutdown of the hub. */
 export async function writeDown(hub: WrittenFrom, extent: "due" | "everything"): Promise<void> {
   const now = hub.now();
   const all = hub.live.nodes.values();
@@ -96,7 +97,7 @@ export async function writeDown(hub: WrittenFrom, extent: "due" | "everything"):
   });
 }
 
-/** Writes transfers whose state has changed, at once: lists are asked for by state. */
+/** Stores transfers whose state has changed, at once, because lists filter by state. */
 export async function writeMoves(hub: Pick<WrittenFrom, "db">, rows: readonly TransferRow[]): Promise<void> {
   if (rows.length === 0) return;
   await hub.db.$transaction((tx) => writeTransfers(tx, rows));

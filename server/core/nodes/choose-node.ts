@@ -4,13 +4,13 @@ import { expectedRate } from "../history/expected-rate.ts";
 import type { Hub } from "../api/hub.ts";
 import { stateOf, type LiveNode } from "../live/live-node.ts";
 
-/** Room that writing a checkpoint needs beyond the files themselves. */
+/** Factor of disk space that a restore needs beyond the files themselves. */
 const HEADROOM = 1.05;
 
 /** Returns the free bytes that a node must have for a checkpoint of `sizeBytes`. */
 export const neededBytes = (sizeBytes: number): number => Math.ceil(sizeBytes * HEADROOM);
 
-/** Nodes that something moves on, or will as soon as it may. */
+/** Returns the nodes with a transfer that has not ended, whether moving or waiting. */
 function busyNodes(hub: Hub): ReadonlySet<string> {
   const busy = new Set<string>();
   for (const { row } of hub.live.transfers.values()) if (!isEnded(row.state)) busy.add(row.nodeId);
@@ -21,15 +21,15 @@ const backlogOf = ({ report }: LiveNode): number =>
   (report?.runs ?? []).reduce((sum, { unsafeCheckpoints }) => sum + unsafeCheckpoints, 0);
 
 /**
- * Online nodes of a bucket profile with nothing of their own to move, the fastest first. `roomBytes`: so much of the disk must
- * be free, as far as that is known.
+ * Returns online nodes with nothing of their own to move, the fastest first. `roomBytes` is the free disk space they need; a
+ * node that does not report its disk passes.
  */
 export function idleNodes(
   hub: Hub,
   wanted: {
     profileId: string;
     roomBytes: number;
-    /** Nodes of these profiles may read it; left out: of that one. */
+    /** Profiles whose nodes qualify; default: `profileId` alone. */
     from?: ReadonlySet<string>;
   },
 ): LiveNode[] {
@@ -52,7 +52,7 @@ export function idleNodes(
     .map(({ node }) => node);
 }
 
-/** For something that can wait at the node: an idle one, else any that is online; null when there is none. */
+/** Returns a node for a task that can wait there: an idle one, else any online one; null when there is none. */
 export const anyNode = (hub: Hub, about: { profileId: string; from: ReadonlySet<string> }): LiveNode | null =>
   idleNodes(hub, { ...about, roomBytes: 0 })[0] ??
   [...hub.live.nodes.values()].find((node) => about.from.has(node.profileId) && isExpected(stateOf(node))) ??

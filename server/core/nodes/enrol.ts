@@ -15,7 +15,7 @@ const FREE_PER_MACHINE = 20;
 const LONGEST_NAME = 64;
 const LONGEST_SUFFIX = 10;
 
-/** `name`, or the first of `name-2`, `name-3`, ... that is free: containers of one image often share a name. */
+/** Returns `name`, or the first free one of `name-2`, `name-3`, ...: containers of one image often share a name. */
 async function freeName(tx: Transaction, name: string): Promise<string> {
   const candidate = (number: number): string => {
     const suffix = number === 1 ? "" : `-${number}`;
@@ -29,17 +29,17 @@ async function freeName(tx: Transaction, name: string): Promise<string> {
   return candidate(number);
 }
 
-/** What lets a node in, and what it is given with that. */
+/** The result of a valid token or workload identity: what the new node belongs to and may write. */
 interface Admission {
   profile: { id: string; name: string };
   fleet: string;
   tokenId: string | null;
   identity: string | null;
-  /** Patterns of runs; null: those it names. */
+  /** Patterns of runs that it may write; null: those it names. */
   runs: string | null;
 }
 
-/** @throws Fault TOKEN_WRONG, TOKEN_EXPIRED */
+/** Checks a join token and counts its use. @throws Fault TOKEN_WRONG, TOKEN_EXPIRED */
 async function useToken(tx: Transaction, secret: string, now: number): Promise<Admission> {
   const token = await tx.joinToken.findUnique({ where: { hash: hashOf(secret) }, include: { profile: true } });
   if (token === null) throw new Fault("TOKEN_WRONG");
@@ -52,9 +52,9 @@ async function useToken(tx: Transaction, secret: string, now: number): Promise<A
 }
 
 /**
- * Takes a node in with a join token, which is counted in the same transaction, or with the word of its platform about it,
- * and gives it a credential of its own.
- * @throws Fault TOKEN_WRONG, TOKEN_EXPIRED, PROTOCOL_MISMATCH, TOO_MANY_TRIES, WORKLOAD_REFUSED, WORKLOAD_KEYS_AWAY
+ * Enrolls a node with a join token, counted in the same transaction, or with an identity signed by its platform. Returns a
+ * credential of its own. @throws Fault TOKEN_WRONG, TOKEN_EXPIRED, PROTOCOL_MISMATCH, TOO_MANY_TRIES, WORKLOAD_REFUSED,
+ * WORKLOAD_KEYS_AWAY
  */
 export async function enrol({ hub, address }: Context, input: z.infer<typeof enrolInput>): Promise<EnrolAnswer> {
   if (input.protocol < OLDEST_ACCEPTED_PROTOCOL || input.protocol > PROTOCOL_VERSION) {
@@ -103,7 +103,7 @@ export async function enrol({ hub, address }: Context, input: z.infer<typeof enr
     if (isFault(error)) await noteRefusal(hub, { by: "join-token", address });
     throw error;
   });
-  // What succeeded was no guess.
+  // A success is no guess, so it clears the count of tries.
   hub.throttle.clear(`enrol:${address}`);
   const { id, name, profileId, profileName, tokenId, fleet, identity, runs: mayWrite } = node;
   const known = { id, name, profileId, profileName, tokenId, fleet, identity, mayWrite, facts: input.facts };
@@ -112,10 +112,14 @@ export async function enrol({ hub, address }: Context, input: z.infer<typeof enr
   return { nodeId: id, name, credential };
 }
 
-/** @throws Fault WORKLOAD_REFUSED, WORKLOAD_KEYS_AWAY, TOO_MANY_TRIES */
+/**
+ * Verifies the platform's identity token and limits its reuse. @throws Fault WORKLOAD_REFUSED, WORKLOAD_KEYS_AWAY,
+ * TOO_MANY_TRIES
+ */
 async function admitWorkload(hub: Hub, jwt: string): Promise<Admission> {
   const { organizationId, workloadId, machineId } = await hub.workloads.verify(jwt);
-  // Such a word is good for minutes and says nothing of how often it was shown: a machine comes a few times, not a thousand.
+  // An identity can be shown many times while it is valid (minutes). A machine legitimately enrolls a few times, not a
+  // thousand.
   hub.throttle.take(`salad:${machineId}`, FREE_PER_MACHINE);
   const { profileName, fleet, runs } = hub.workloads;
   const rows = await hub.db.profile.findMany({

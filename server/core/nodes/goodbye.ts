@@ -2,7 +2,7 @@ import type { Context } from "../api/trpc.ts";
 import { liveNodeOf } from "./live-node-of.ts";
 import type { NodeCaller } from "../api/caller.ts";
 
-/** The worker stops on purpose: the node is offline, not silent. */
+/** Notes that a worker stops on purpose: its node becomes offline rather than silent. */
 export async function goodbye({ hub, caller }: Context & { caller: NodeCaller }): Promise<{ ok: true }> {
   const node = liveNodeOf(hub, caller.nodeId);
   const now = hub.now();

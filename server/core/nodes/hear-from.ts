@@ -3,7 +3,7 @@ import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../api/hub.ts";
 import type { LiveNode } from "../live/live-node.ts";
 
-/** Notes a sign of life of a node. One that had fallen silent, or had said goodbye, is back. */
+/** Notes a sign of life of a node. One that was silent or had stopped cleanly is back, which is recorded as an event. */
 export async function hearFrom(hub: Hub, node: LiveNode): Promise<void> {
   const now = hub.now();
   const { presence, leftAt, lastSeenAt } = node;

@@ -19,7 +19,7 @@ import type { Context } from "../api/trpc.ts";
 import { hearCaller } from "./hear-caller.ts";
 import type { NodeCaller } from "../api/caller.ts";
 
-/** Where the bytes of a profile go, as its nodes are told; `run`: the bytes of that run. */
+/** Returns the store as its nodes need to know it. With `run`, encryption follows all homes of that run. */
 export async function nodeStoreOf(hub: Hub, profileId: string, run?: string): Promise<NodeStore | null> {
   const row = await hub.db.profile.findUnique({ where: { id: profileId } });
   if (row === null) return null;
@@ -39,8 +39,8 @@ export async function nodeStoreOf(hub: Hub, profileId: string, run?: string): Pr
 }
 
 /**
- * Writes down what changed of a machine: a whole fleet that comes back after its hub was away says what it said before.
- * @returns the highest number of its events that the hub holds
+ * Stores a machine's facts only if they changed: after an outage of the hub, a whole fleet reconnects with facts that it
+ * already has. @returns the highest number of its events that the hub holds
  */
 async function keepFacts(hub: Hub, node: LiveNode, facts: NodeFacts): Promise<number> {
   const where = { id: node.id };
@@ -54,7 +54,7 @@ async function keepFacts(hub: Hub, node: LiveNode, facts: NodeFacts): Promise<nu
   return acceptedSeq;
 }
 
-/** A worker started, or its connection came back: where its bytes go, and what the hub holds of it. */
+/** Answers a worker that started or reconnected with its store, its settings, and how many of its events the hub holds. */
 export async function hello(
   { hub, caller }: Context & { caller: NodeCaller },
   input: z.infer<typeof helloInput>,

@@ -4,15 +4,15 @@ import type { Hub } from "../api/hub.ts";
 import { nodeRowOf } from "../live/node-row.ts";
 import { mapInSlices } from "#server/platform/pauses.ts";
 
-/** All nodes, by name. */
+/** Returns all nodes, by name. */
 export async function listNodes(hub: Hub): Promise<NodeRow[]> {
   const rows = await mapInSlices([...hub.live.nodes.values()], (node) => nodeRowOf(hub.live, node, hub.now()));
   return rows.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /**
- * Returns one node by its id or its name. Names are the words of strangers: one that reads like the id of another node does not hide it.
- * @throws Fault NOT_FOUND
+ * Returns one node by its id or its name. Ids win, because a node may choose a name that equals the id of another. @throws
+ * Fault NOT_FOUND
  */
 export function readNode(hub: Hub, idOrName: string): NodeRow {
   const { nodes } = hub.live;

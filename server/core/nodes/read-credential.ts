@@ -5,7 +5,7 @@ import type { Hub } from "../api/hub.ts";
 import { hashOf } from "#server/platform/random-id.ts";
 import type { NodeCaller } from "../api/caller.ts";
 
-/** Only the credential with the hash `good` is good from now on; streams that were opened with the old one end. */
+/** Ends the streams that were opened with another credential than that with the hash `good`. */
 export function endOld(hub: Pick<Hub, "live">, nodeId: string, good: string): void {
   for (const mailbox of hub.live.nodes.get(nodeId)?.mailboxes ?? []) {
     if (mailbox.credentialHash === null || mailbox.credentialHash === good) continue;
@@ -14,7 +14,7 @@ export function endOld(hub: Pick<Hub, "live">, nodeId: string, good: string): vo
   }
 }
 
-/** The first use of a node's new credential: it takes the place of the old one. */
+/** Replaces a node's credential by the new one at its first use. */
 async function promote(hub: Hub, node: Node, hash: string): Promise<void> {
   const at = new Date(hub.now());
   const isMine = await hub.db.$transaction(async (tx) => {
@@ -22,7 +22,7 @@ async function promote(hub: Hub, node: Node, hash: string): Promise<void> {
       where: { id: node.id, nextHash: hash },
       data: { credentialHash: hash, credentialAt: at, nextHash: null, overlapUntil: null, rotateAskedAt: null },
     });
-    // Of two first uses at the same time, one.
+    // Another call used it first, at the same time.
     if (count === 0) return false;
     const caller = { kind: "node" as const, nodeId: node.id, name: node.name, profileId: node.profileId };
     const about = { action: "use new credential", subject: node.name, subjectId: node.id };
@@ -35,9 +35,8 @@ async function promote(hub: Hub, node: Node, hash: string): Promise<void> {
 }
 
 /**
- * The node that this credential belongs to. While a node changes its credential two are good: the old one until the new one
- * was used once, or until the overlap ends.
- * @throws Fault NODE_UNKNOWN, NODE_REVOKED
+ * Returns the node of this credential. During a rotation two are valid: the old one until the first use of the new one, or
+ * until the overlap ends. @throws Fault NODE_UNKNOWN, NODE_REVOKED
  */
 export async function readNodeCredential(hub: Hub, credential: string): Promise<NodeCaller> {
   const hash = hashOf(credential);

@@ -4,9 +4,8 @@ import type { Hub } from "../api/hub.ts";
 import { stateOf } from "../live/live-node.ts";
 
 /**
- * The last words of the program on a node, from its newest report. They are asked for again and again while somebody reads
- * them; the node then reports at once, in a large fleet too, where it would say nothing of its program otherwise.
- * @throws Fault NOT_FOUND
+ * Returns the tail of the training program's log, from the node's newest report. Callers poll it while a person reads. Each
+ * call makes the node report its log frequently; in a large fleet reports otherwise leave it out. @throws Fault NOT_FOUND
  */
 export function readWords(hub: Hub, id: string): NodeWords {
   const node = hub.live.nodes.get(id);

@@ -5,8 +5,7 @@ import { emit, recordEvent } from "../events/record-event.ts";
 import type { Context } from "../api/trpc.ts";
 
 /**
- * Takes a node's right away: its next call is refused, its open stream ends, its commands are over. Its run may be
- * claimed by another node.
+ * Revokes a node: its next call is refused, its open stream ends, its commands are canceled. Another node may claim its run.
  * @throws Fault NOT_FOUND
  */
 export async function revokeNode(context: Context, input: { id: string }): Promise<{ ok: true }> {
@@ -26,7 +25,7 @@ export async function revokeNode(context: Context, input: { id: string }): Promi
       where: { nodeId: node.id, endedAt: null },
       data: { state: "failed", endedAt: at, fault: JSON.stringify({ code: "NODE_REVOKED" }) },
     });
-    // What it was uploading can no longer be committed.
+    // The uploads of a revoked node can no longer be committed.
     await tx.checkpoint.updateMany({ where: { nodeId: node.id, state: "uploading" }, data: { state: "torn" } });
     return recordEvent(tx, { at: now, kind: "node-revoked", work: "safe", node, text: "was revoked" });
   });

@@ -10,21 +10,21 @@ import { endOld } from "./read-credential.ts";
 import type { NodeCaller } from "../api/caller.ts";
 
 /**
- * A node's credential is replaced when a person asks for it or when it is old. The node makes the new one, has it on its
- * disk before it tells the hub the hash, and uses it only when the hub has taken it: whichever of them dies in between, the
- * node holds one that is good. The old one ends with the first use of the new one, or after the overlap.
+ * Rotates the credential of a node when a person asks for it or when it is old. The node makes the new one, writes it to
+ * disk, sends its hash to the hub, and uses it once the hub has accepted it. So the node holds a valid credential whichever
+ * side crashes. The old one ends with the first use of the new one, or after the overlap.
  */
 
 const OVERLAP_MS = 3_600_000;
 
-/** When a credential is old; one that was never counted is as old as its node. */
+/** Returns the time before which a credential is too old. */
 const dueBefore = (hub: Pick<Hub, "settings" | "now">): Date => new Date(hub.now() - hub.settings.rotateAfterMs);
 
-/** Whether the node should make itself a new credential. */
+/** Returns whether the node should make itself a new credential. */
 export const isRotationDue = (hub: Pick<Hub, "settings" | "now">, node: LiveNode): boolean =>
   node.isRotationAsked || node.credentialSince < dueBefore(hub).getTime();
 
-/** Tells every node whose credential is old. One that is away hears it when it comes back. */
+/** Asks every node with an old credential to replace it. A disconnected node is asked when it reconnects. */
 export async function askForRotation(hub: Hub): Promise<void> {
   const before = dueBefore(hub);
   const rows = await hub.db.node.findMany({
@@ -48,7 +48,7 @@ export async function endOverlaps(hub: Hub): Promise<void> {
   for (const { id, nextHash } of rows) endOld(hub, id, nextHash ?? "");
 }
 
-/** A person wants the credential of one node replaced. @throws Fault NOT_FOUND, NODE_REVOKED */
+/** Asks one node to replace its credential, for a person. @throws Fault NOT_FOUND, NODE_REVOKED */
 export async function askOne(context: Context, input: { id: string }): Promise<{ ok: true }> {
   const { hub } = context;
   const node = hub.live.nodes.get(input.id);
@@ -65,8 +65,8 @@ export async function askOne(context: Context, input: { id: string }): Promise<{
 }
 
 /**
- * Takes the hash of a node's new credential. Saying it again changes nothing but the end of the overlap, which only a hash
- * that is new moves. @throws Fault NODE_REVOKED, CONFLICT (somebody else's)
+ * Takes the hash of a node's new credential. Idempotent: only a new hash moves the end of the overlap. @throws Fault
+ * NODE_REVOKED, CONFLICT (the hash belongs to another node)
  */
 export async function rotate(
   { hub, caller }: Context & { caller: NodeCaller },

@@ -5,9 +5,8 @@ import type { Context } from "../api/trpc.ts";
 import { liveNodeOf } from "./live-node-of.ts";
 
 /**
- * Says which runs a node may write: patterns, or null for those that it named when it enrolled, its own, and new ones. What it
- * writes now it goes on writing.
- * @throws Fault NODE_UNKNOWN, NODE_REVOKED
+ * Sets which runs a node may write: patterns, or null for those it named at enrollment, its own, and new ones. A run that it
+ * writes now stays writable for it. @throws Fault NODE_UNKNOWN, NODE_REVOKED
  */
 export async function setNodeRuns(
   context: Context,

@@ -10,16 +10,16 @@ import { trpcError } from "../api/trpc-error.ts";
 import type { NodeCaller } from "../api/caller.ts";
 
 /**
- * The hub's word to a node: settings, then every command that has not ended (again at each reconnection: the node keeps
- * the ids it has taken), then what comes. Revoking a node ends its stream at once.
+ * Streams messages to a node: settings, then every command that has not ended, then new messages. Commands are repeated at
+ * each reconnection, and the node ignores ids it already has. Revoking a node ends its stream at once.
  */
 
-/** Only for the case that a bell is lost: whoever waits is woken by it. */
+/** A fallback for a missed signal; the signal normally wakes the stream. */
 const LOOK_AGAIN_MS = 120_000;
 
-/** Commands the node has not reported the end of, oldest first. */
+/** Returns the commands whose end the node has not reported, oldest first. */
 async function openCommands(hub: Hub, nodeId: string): Promise<Command[]> {
-  // Most nodes that come back have none: a thousand of them at once need not ask the database.
+  // Most reconnecting nodes have none, so a thousand of them at once need no query.
   if (!hub.live.mayHaveCommands.delete(nodeId)) return [];
   const notLate = { OR: [{ expiresAt: null }, { expiresAt: { gt: new Date(hub.now()) } }, { state: "accepted" }] };
   const where = { nodeId, endedAt: null, ...notLate };
@@ -33,10 +33,10 @@ async function openCommands(hub: Hub, nodeId: string): Promise<Command[]> {
   return rows.map((row) => command.parse(JSON.parse(row.body)));
 }
 
-/** A worker holds one stream; a connection that is gone may count as open for a while. */
+/** A worker holds one stream, but a lost connection may count as open for a while. */
 const MOST_STREAMS = 4;
 
-/** Ends the oldest streams of a node that has too many: the newest is the one that it listens to. */
+/** Ends the oldest streams of a node that has too many: the node listens to the newest. */
 function endSurplus({ mailboxes }: LiveNode): void {
   for (const oldest of mailboxes) {
     if (mailboxes.size <= MOST_STREAMS) return;
@@ -50,7 +50,10 @@ function refuseOver(node: LiveNode, mailbox: Mailbox): void {
   if (mailbox.isOver) throw trpcError(new Fault("CREDENTIAL_REPLACED"));
 }
 
-/** @throws SHUTTING_DOWN when the hub ends, NODE_REVOKED, CREDENTIAL_REPLACED (as tRPC errors: they end the stream) */
+/**
+ * Yields messages until the stream ends. @throws SHUTTING_DOWN when the hub ends, NODE_REVOKED, CREDENTIAL_REPLACED (as tRPC
+ * errors, which end the stream)
+ */
 export async function* streamToNode(
   { hub, caller }: Context & { caller: NodeCaller },
   signal: AbortSignal,
@@ -58,7 +61,7 @@ export async function* streamToNode(
   const node = liveNodeOf(hub, caller.nodeId);
   const mailbox = createMailbox(caller.credentialHash ?? null);
   const abort = AbortSignal.any([signal, hub.closing]);
-  // Before the commands are read, so that none falls between; one may come twice.
+  // The mailbox is registered before the commands are read, so that none is missed; a command may come twice.
   node.mailboxes.add(mailbox);
   endSurplus(node);
   try {

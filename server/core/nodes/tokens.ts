@@ -9,7 +9,7 @@ import type { Hub } from "../api/hub.ts";
 import { hashOf, newId, newSecret } from "#server/platform/random-id.ts";
 import type { Context } from "../api/trpc.ts";
 
-/** Join tokens: what a new node shows once to become a node. Only the hash is kept; the token is shown when it is made. */
+/** Join tokens let a new node enroll. Only the hash is stored; the token itself is shown once, when it is created. */
 
 const HINT_LENGTH = 10;
 
@@ -28,7 +28,7 @@ const viewOf = (row: JoinToken & { profile: Pick<Profile, "name"> }): TokenView 
   revokedAt: row.revokedAt?.getTime() ?? null,
 });
 
-/** Newest first. */
+/** Returns join tokens, newest first. */
 export async function listTokens(hub: Hub): Promise<TokenView[]> {
   const rows = await hub.db.joinToken.findMany({
     include: { profile: true },
@@ -38,7 +38,7 @@ export async function listTokens(hub: Hub): Promise<TokenView[]> {
   return rows.map(viewOf);
 }
 
-/** @throws Fault NOT_FOUND when the profile does not exist */
+/** Creates a join token and returns it once. @throws Fault NOT_FOUND when the profile does not exist */
 export async function createToken(
   context: Context,
   input: z.infer<typeof createTokenInput>,
@@ -70,7 +70,7 @@ export async function createToken(
   return { view: viewOf(row), token, hubUrl: context.origin };
 }
 
-/** @throws Fault NOT_FOUND */
+/** Revokes a join token; nodes that enrolled with it stay. @throws Fault NOT_FOUND */
 export async function revokeToken(context: Context, input: { id: string }): Promise<{ ok: true }> {
   const { hub } = context;
   const { count } = await hub.db.joinToken.updateMany({

@@ -6,7 +6,7 @@ import type { Credential } from "#storage/signing/sigv4.ts";
 import type { SignedCall } from "#storage/signing/temporary-key.ts";
 
 /**
- * Asks Cloudflare for a key of R2 that opens one folder and ends by itself.
+ * Returns the request that asks Cloudflare for a temporary R2 key, limited to one folder.
  * https://developers.cloudflare.com/api/resources/r2/subresources/temporary_credentials/methods/create
  */
 export function askR2Key(ask: { way: R2Way; bucket: string; folder: string; lifetimeMs: number }): SignedCall {
@@ -42,7 +42,7 @@ function parse(body: Buffer): unknown {
   }
 }
 
-/** The key in Cloudflare's answer. @throws Fault ACCESS_DENIED, STORE_UNAVAILABLE, UNEXPECTED_ANSWER with its words */
+/** Returns the key in Cloudflare's answer. @throws Fault ACCESS_DENIED, STORE_UNAVAILABLE, UNEXPECTED_ANSWER with its words */
 export function readR2Key({ status, body }: Pick<HttpAnswer, "status" | "body">, op: string): Credential {
   const parsed = parse(body);
   const key = made.safeParse(parsed);

@@ -24,13 +24,13 @@ import { lookupFor, refuseEndpoint } from "#server/platform/reach.ts";
 import type { OpenStore } from "../api/ports/stores.ts";
 
 /**
- * The rule that lets the pages of this hub talk to a bucket. First shown as what would change, then written, read back
- * and tried with the question a browser asks. Rules of others are kept as they are.
+ * Manages the CORS rule that lets the pages of this hub use a bucket. The change is shown first, then written, read back and
+ * tried with the preflight request of a browser. Rules of others are kept as they are.
  */
 
 const PREFLIGHT_TIMEOUT_MS = 10_000;
 const MOST_ANSWER_BYTES = 64 * 1024;
-/** Some stores need seconds until a rule is known everywhere. */
+/** Some stores need seconds until a new rule applies everywhere. */
 const PREFLIGHT_TRIES = 4;
 const PREFLIGHT_GAP_MS = 1500;
 
@@ -50,7 +50,7 @@ async function placeOf({ hub, origin }: Context, id: string): Promise<Place> {
   return { hub, store, profile, origin };
 }
 
-/** What the two requests that matter most would be answered: bytes up, and ranges down. */
+/** Sends the preflights of the two requests that matter most: PUT for uploads, GET for ranges of downloads. */
 function askAll({ hub, store, profile, origin }: Place): Promise<PreflightView[]> {
   const access = { ...store.access, endpoint: profile.browserEndpoint ?? profile.endpoint };
   const key = `${store.prefix}${OWN_FOLDERS.checks}preflight`;
@@ -65,8 +65,8 @@ function askAll({ hub, store, profile, origin }: Place): Promise<PreflightView[]
 }
 
 /**
- * Whether pages of this hub are let in, by asking what a browser would ask.
- * @throws Fault NOT_FOUND, ENDPOINT_REFUSED
+ * Returns whether the bucket allows requests of this hub's pages, by a browser's preflights. @throws Fault NOT_FOUND,
+ * ENDPOINT_REFUSED
  */
 export async function askProfileCors(context: Context, input: { profileId: string }): Promise<CorsAnswer> {
   const place = await placeOf(context, input.profileId);
@@ -74,7 +74,10 @@ export async function askProfileCors(context: Context, input: { profileId: strin
   return { origin: place.origin, preflights, isAllowed: preflights.every(({ isAllowed }) => isAllowed) };
 }
 
-/** The plan where rules cannot be written from here; in place where pages are let in without. */
+/**
+ * Returns the plan for a person to carry out, because the hub cannot write the rule. Its state is "in place" if preflights
+ * pass.
+ */
 async function planByHand(place: Place, why: "no call" | "refused"): Promise<CorsPlanView> {
   const { profile, origin } = place;
   const { wanted } = planCors([], origin);
@@ -96,7 +99,7 @@ async function planByHand(place: Place, why: "no call" | "refused"): Promise<Cor
   };
 }
 
-/** Why rules cannot be dealt with through S3 here; null when that is not what the fault says. */
+/** Returns why the hub cannot read or write CORS rules through S3; null when the fault has another cause. */
 function whyByHand(error: unknown): "no call" | "refused" | null {
   if (!isFault(error)) return null;
   if (error.code === "UNSUPPORTED") return "no call";
@@ -110,8 +113,8 @@ const viewOf = (present: readonly CorsRuleView[], origin: string): CorsPlanView 
 };
 
 /**
- * What would be written so that the pages of this hub are let in.
- * @throws Fault NOT_FOUND, BAD_INPUT (endpoint, too many rules), those of the store
+ * Returns the rules to write so that the pages of this hub are let in. @throws Fault NOT_FOUND, BAD_INPUT (endpoint, too many
+ * rules), those of the store
  */
 export async function planProfileCors(context: Context, input: { id: string }): Promise<CorsPlanView> {
   const place = await placeOf(context, input.id);
@@ -134,8 +137,8 @@ async function askUntilAllowed(place: Place): Promise<PreflightView[]> {
 }
 
 /**
- * Writes what was planned, reads it back and asks what a browser would ask.
- * @throws Fault CONFLICT (the rules are others than were shown), NOT_FOUND, BAD_INPUT, those of the store
+ * Writes the planned rules, reads them back and sends a browser's preflights. @throws Fault CONFLICT (the rules differ from
+ * those shown), NOT_FOUND, BAD_INPUT, those of the store
  */
 export async function writeProfileCors(
   context: Context,
@@ -160,7 +163,7 @@ export async function writeProfileCors(
     }
     await audit(context.hub, context.caller, { action: "write CORS rules", subject: `${name}: ${place.origin}` });
   }
-  // Where there are no rules to read, what the store says to a browser is all there is.
+  // Where the hub cannot read rules, the preflights are the only evidence.
   const present = plan.says === null ? await readCorsRules(client, bucket) : plan.present;
   const isWritten = plan.says === null && sameRules(present, plan.wanted);
   return { plan: { ...plan, present }, isWritten, preflights: await askUntilAllowed(place) };

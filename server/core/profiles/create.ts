@@ -12,7 +12,7 @@ import { refuseEndpoint } from "#server/platform/reach.ts";
 import { keyByColumn, serviceOf } from "./session-keys.ts";
 import { testedColumns } from "./tested-drafts.ts";
 
-/** Every endpoint of a draft that somebody of ours will talk to. @throws Fault ENDPOINT_REFUSED */
+/** Checks every endpoint of a draft that the hub, a worker or a page will connect to. @throws Fault ENDPOINT_REFUSED */
 export async function refuseEndpoints(hub: Hub, profile: ProfileDraft, keyBy: KeyBy | null): Promise<void> {
   const service = keyBy === null ? null : serviceOf(keyBy);
   for (const endpoint of [profile.endpoint, profile.workerEndpoint, profile.browserEndpoint, service]) {
@@ -20,7 +20,7 @@ export async function refuseEndpoints(hub: Hub, profile: ProfileDraft, keyBy: Ke
   }
 }
 
-/** @throws Fault CONFLICT when another profile has the name */
+/** Checks that no other profile has the name. @throws Fault CONFLICT when another profile has it */
 export async function refuseTakenName(hub: Hub, name: string, exceptId: string | null): Promise<void> {
   const taken = await hub.db.profile.findUnique({ where: { name } });
   if (taken === null || taken.id === exceptId) return;
@@ -28,8 +28,8 @@ export async function refuseTakenName(hub: Hub, name: string, exceptId: string |
 }
 
 /**
- * Stores a profile; its key goes to the keeper and only the sealed text is written.
- * @throws Fault ENDPOINT_REFUSED, CONFLICT (name), NOT_FOUND (a pasted key that is no longer kept)
+ * Stores a profile. The signing process seals its key, and only the sealed text is written. @throws Fault ENDPOINT_REFUSED,
+ * CONFLICT (name), NOT_FOUND (a pasted key that is no longer kept)
  */
 export async function createProfile(context: Context, input: z.infer<typeof createProfileInput>): Promise<ProfileView> {
   const { hub } = context;

@@ -7,8 +7,8 @@ import type { Profile } from "#prisma/client/client.ts";
 const GB = 1e9;
 
 /**
- * What one restore costs by the provider's list, or by the prices that stand in the profile. What leaves for nothing is not
- * taken off: how much of it is used up nobody here knows. Null for a store without a price list.
+ * Returns the cost of one restore by the provider's price list, or by prices set in the profile; null without either. Free
+ * traffic is not subtracted, because the hub cannot know how much of it is used up.
  */
 export function estimateCost(
   profile: Pick<Profile, "provider" | "prices">,

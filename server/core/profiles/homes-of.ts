@@ -3,22 +3,22 @@ import type { Checkpoint, CheckpointCopy } from "#prisma/client/client.ts";
 import type { Database } from "#prisma/open.ts";
 
 /**
- * The homes of a run, and where a checkpoint of it lies. The row of a checkpoint names the copy that is read where nobody says
- * otherwise; the others have rows of their own.
+ * Tells in which buckets (homes) a run is kept, and where copies of a checkpoint lie. The checkpoint's own row names its
+ * first copy, which is read by default; every other copy has a row in `checkpointCopy`.
  */
 
 type Db = Pick<Database, "run" | "runHome">;
 
 export interface HomesOf {
-  /** In their order; the first is the run's profile. */
+  /** In their configured order; the first is the run's profile. */
   profileIds: string[];
-  /** In how many a checkpoint is to lie. */
+  /** The number of homes that each checkpoint is to be copied to. */
   copies: number;
-  /** As it was set; null: in all. */
+  /** The number as a person set it; null: all homes. */
   copiesSet: number | null;
 }
 
-/** Null for a run that nobody has begun. */
+/** Returns the homes of a run; null for an unknown run. */
 export async function homesOf(db: Db, run: string): Promise<HomesOf | null> {
   const row = await db.run.findUnique({ where: { name: run }, include: { homes: { orderBy: { position: "asc" } } } });
   if (row === null) return null;
@@ -27,11 +27,11 @@ export async function homesOf(db: Db, run: string): Promise<HomesOf | null> {
   return { profileIds, copies: Math.min(copiesSet ?? profileIds.length, profileIds.length), copiesSet };
 }
 
-/** Nodes of the profile may take part in the run. */
+/** Returns whether the profile is a home of the run, so that its nodes may take part in it. */
 export const isHomeOf = async (db: Db, run: string, profileId: string): Promise<boolean> =>
   (await homesOf(db, run))?.profileIds.includes(profileId) ?? false;
 
-/** Profiles whose nodes may restore or check a checkpoint: the homes of its run, and wherever it lies. */
+/** Returns the profiles whose nodes may restore or check a checkpoint: the homes of its run, and every profile with a copy. */
 export async function profilesFor(
   db: Db & Pick<Database, "checkpointCopy">,
   checkpoint: { id: string; run: string; profileId: string },
@@ -44,7 +44,7 @@ export async function profilesFor(
   return new Set([checkpoint.profileId, ...homes, ...copies.map(({ profileId }) => profileId)]);
 }
 
-/** Where one copy of a checkpoint lies. */
+/** The location of one copy of a checkpoint. */
 export interface Lying {
   profileId: string;
   bucket: string;
@@ -55,10 +55,10 @@ export interface Lying {
 }
 
 type CopyRow = Omit<CheckpointCopy, "manifest">;
-/** Everything of a copy but the text of its manifest. */
+/** Prisma's `omit` for copies: manifests are large. */
 export const WITHOUT_MANIFEST = { manifest: true } as const;
 
-/** The copies of a checkpoint that are complete, the first one at the front. */
+/** Returns the complete copies of a checkpoint; the checkpoint's own row comes first. */
 export async function completeCopies(
   db: Pick<Database, "checkpointCopy">,
   checkpoint: Checkpoint,
@@ -71,7 +71,7 @@ export async function completeCopies(
   return [checkpoint, ...copies];
 }
 
-/** @throws Fault CONFLICT */
+/** Checks that the profile is a home of the run. @throws Fault CONFLICT */
 export async function requireHome(db: Db, about: { run: string; profileId: string; op: string }): Promise<void> {
   const { run, profileId, op } = about;
   if (await isHomeOf(db, run, profileId)) return;

@@ -6,9 +6,8 @@ import { secretPlace } from "#server/signer/secret-place.ts";
 import type { SealedKey, Imports } from "../api/ports/imports.ts";
 
 /**
- * Keys of pasted texts between their reading and the profile they become. Each is sealed at once for the id that its
- * profile will have, so the hub holds none of them readable; nothing gives one out, only the person who pasted it may name
- * it, and after a quarter of an hour it is gone.
+ * Holds keys of pasted texts until they become profiles. Each is sealed at once for the id that its profile will have, so the
+ * hub holds no readable key. Nothing returns a key; only the person who pasted it may refer to it, for a quarter of an hour.
  */
 
 const HELD_MS = 15 * 60_000;
@@ -24,7 +23,7 @@ export function createImports(keeper: Keeper, now: () => number): Imports {
   const all = new Map<string, Held>();
   const dropOld = (): void => {
     for (const [handle, { expiresAt }] of all) if (expiresAt <= now()) all.delete(handle);
-    // The oldest first: a map keeps the order things came in.
+    // A map iterates in insertion order, so this removes the oldest.
     for (const handle of all.keys()) if (all.size >= MOST_HELD) all.delete(handle);
   };
   return {
@@ -53,7 +52,7 @@ export function createImports(keeper: Keeper, now: () => number): Imports {
   };
 }
 
-/** Seals a key for a row that is still to be made. */
+/** Seals a key for a row that does not exist yet. */
 export async function sealKey(keeper: Keeper, credential: CredentialDraft): Promise<SealedKey> {
   const rowId = newId();
   const sealed = await keeper.seal({ place: secretPlace(rowId), credential });

@@ -38,7 +38,7 @@ const endpointFor = (profile: Endpoints, side: Side): string => {
   return own ?? profile.endpoint;
 };
 
-/** `worker` and `browser` give the access those use; `found` is what tests of this store found out, null where none counts. */
+/** Returns how one side reaches the store. `found` is the result of earlier tests of this store, null where none applies. */
 export const accessOf = (
   profile: Endpoints,
   { side, found }: { side: Side; found: FoundTraits | null },
@@ -51,11 +51,11 @@ export const accessOf = (
   ...trustOf(profile),
 });
 
-/** What is asked of the store's certificate; nothing where that is what is asked of all of them. */
+/** Returns the profile's own trust settings for the store's certificate; nothing where the system's defaults apply. */
 export const trustOf = ({ trustCa = null, trustPin = null }: Endpoints): { trust?: StoreTrust } =>
   trustCa === null && trustPin === null ? {} : { trust: { ca: trustCa, pin: trustPin } };
 
-/** The columns of a profile as the draft they were entered as. */
+/** Returns the columns of a profile as the draft that they were entered as. */
 export const draftOf = (row: Profile): ProfileDraft => ({
   name: row.name,
   provider: provider.catch("other").parse(row.provider),
@@ -70,7 +70,10 @@ export const draftOf = (row: Profile): ProfileDraft => ({
   trustPin: row.trustPin,
 });
 
-/** A control client whose every request is signed by the keeper with the key sealed for `rowId`, over checked addresses. */
+/**
+ * Returns an S3 client for control calls. The signing process signs every request with the key sealed for `rowId`, and
+ * `lookup` connects only to permitted addresses.
+ */
 export function createSealedClient(
   keeper: Keeper,
   input: {
@@ -79,7 +82,7 @@ export function createSealedClient(
     sealed: SealedNow;
     lookup: LookupFunction;
     limits?: ControlLimits;
-    /** Before every signature. */
+    /** Called before every signature. */
     onUse?: () => Promise<void>;
   },
 ): S3Client {
@@ -99,7 +102,7 @@ export function createSealedClient(
   });
 }
 
-/** Every call of a client, by how it ended. */
+/** Counts every call of a client by its outcome. */
 function countCalls(client: S3Client, counters: Pick<Counters, "storeCalls">): S3Client {
   client.middlewareStack.add(
     (next) => async (args) => {
@@ -124,7 +127,10 @@ function classOf(error: unknown): string {
   return typeof status === "number" && status >= 300 ? `${Math.floor(status / 100)}xx` : "none";
 }
 
-/** `keyUses` is told of every request that the hub itself signs; what is signed for somebody else, its caller tells. */
+/**
+ * Creates the stores. They note in `keyUses` each request that the hub signs for itself; callers of `signForNode` and
+ * `signForBrowser` note theirs.
+ */
 export function createStores(
   db: Database,
   keeper: Keeper,

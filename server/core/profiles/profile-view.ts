@@ -18,11 +18,11 @@ interface Counts {
   storedBytes: number;
 }
 
-/** Written by this hub and only shown; a test from before has less in it. */
+/** Returns the last test. This hub wrote it and only shows it, so no schema checks it; older tests lack some fields. */
 function lastTestOf(row: Pick<Profile, "lastTest">): ProfileTestView | null {
   if (row.lastTest === null) return null;
   const test = parseStored(row.lastTest) as ProfileTestView | undefined;
-  // Nobody can say what it found: as if it had not been tested.
+  // Unreadable results count as never tested.
   if (!Array.isArray(test?.checks)) return null;
   const nothing = { rawCode: null, httpStatus: null, skippedBecause: null, note: null };
   const found = { checksum: null, conditionalWrites: null, foundAt: test.at };
@@ -33,7 +33,7 @@ function lastTestOf(row: Pick<Profile, "lastTest">): ProfileTestView | null {
 
 const pricesOf = (row: Pick<Profile, "prices">): ProfileAbout["prices"] => readStored(row.prices, priceOverride);
 
-/** People's notes and prices as they are stored. */
+/** Returns notes, prices, packing and tuning as columns of the database. */
 export const aboutColumns = ({ notes, prices, packing, tuning }: ProfileAbout) => ({
   notes,
   prices: prices === null ? null : JSON.stringify(prices),
@@ -44,13 +44,13 @@ export const aboutColumns = ({ notes, prices, packing, tuning }: ProfileAbout) =
   }),
 });
 
-/** What people set of how nodes send to this bucket. */
+/** Returns the part size and number of connections that people set for uploads to this bucket. */
 export const tuningOf = (row: Pick<Profile, "tunePartBytes" | "tuneConnections">): Tuning => ({
   partBytes: row.tunePartBytes === null ? null : Number(row.tunePartBytes),
   connections: row.tuneConnections,
 });
 
-/** Which files of checkpoints nodes pack into this bucket, and how. */
+/** Returns which files of checkpoints nodes pack for this bucket, and how. */
 export const packingOf = (row: Pick<Profile, "packBelowBytes" | "packZstd">): Packing => ({
   belowBytes: Number(row.packBelowBytes),
   zstd: row.packZstd,
@@ -83,13 +83,16 @@ async function countsOf(hub: Hub, profileId: string): Promise<Counts> {
   return { nodes, runs, checkpoints: stored._count.id, storedBytes: Number(stored._sum.sizeBytes ?? 0n) };
 }
 
-/** How the network answered could map it: only who may enter an address reads that. */
+/**
+ * Reduces faults to their codes: details of network faults could map the network, so only those who may enter an address read
+ * them.
+ */
 const withoutNetwork = (test: ProfileTestView): ProfileTestView => ({
   ...test,
   checks: test.checks.map((one) => ({ ...one, fault: one.fault === null ? null : { code: one.fault.code } })),
 });
 
-/** All profiles by name, without their keys; the last test in full for an admin. */
+/** Returns all profiles by name, without their keys. Only an admin gets the last test in full. */
 export async function listProfiles(hub: Hub, as: Role): Promise<ProfileView[]> {
   const rows = await hub.db.profile.findMany({ orderBy: { name: "asc" } });
   const views = await Promise.all(rows.map(async (row) => viewOf(row, await countsOf(hub, row.id))));
@@ -97,7 +100,7 @@ export async function listProfiles(hub: Hub, as: Role): Promise<ProfileView[]> {
   return views.map((view) => ({ ...view, lastTest: view.lastTest === null ? null : withoutNetwork(view.lastTest) }));
 }
 
-/** @throws Fault NOT_FOUND */
+/** Returns one profile without its key. @throws Fault NOT_FOUND */
 export async function readProfile(hub: Hub, id: string): Promise<ProfileView> {
   const row = await hub.db.profile.findUnique({ where: { id } });
   if (row === null) throw new Fault("NOT_FOUND", { subject: "this bucket profile" });

@@ -5,8 +5,8 @@ import type { Context } from "../api/trpc.ts";
 import { personIdOf } from "./key-of.ts";
 
 /**
- * Reads a pasted text. The keys in it are sealed and kept for a quarter of an hour under a handle that only this person
- * can use; what goes back names them by their last characters.
+ * Reads a pasted text. Its keys are sealed and kept for a quarter of an hour under a handle that only this person can use.
+ * The answer names them by their last characters.
  */
 export async function readPastedText(context: Context, input: { text: string }): Promise<ImportView> {
   const { hub } = context;

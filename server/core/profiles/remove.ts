@@ -3,10 +3,7 @@ import { audit } from "../api/audit.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Context } from "../api/trpc.ts";
 
-/**
- * Removes a profile that nothing uses any more. The bucket itself is not touched.
- * @throws Fault NOT_FOUND, IN_USE
- */
+/** Removes a profile that nothing uses. The bucket itself is not touched. @throws Fault NOT_FOUND, IN_USE */
 export async function removeProfile(context: Context, input: { id: string }): Promise<{ ok: true }> {
   const { hub } = context;
   const { id } = input;

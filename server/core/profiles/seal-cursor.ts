@@ -2,16 +2,16 @@ import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { Fault } from "#protocol/faults/fault.ts";
 
 /**
- * Where a listing goes on, as it is given to a browser: the store's own token, sealed with a key of this process and bound to
- * what was asked. So nobody reads a store's token, hands the hub one of another listing, or makes one up. It is over when
- * the hub starts anew; whoever holds one then lists again from the last key they saw.
+ * Makes the cursor of a listing for a browser: the store's continuation token, encrypted with a key of this process and bound
+ * to the query. A browser can neither read the token, nor use it for another listing, nor forge one. Cursors end when the hub
+ * restarts; the page then lists again from the last key it saw.
  */
 
 const KEY = randomBytes(32);
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** What a cursor belongs to: procedure, profile, prefix. */
+/** The listing that a cursor is bound to: procedure, profile, prefix. */
 export type CursorOf = readonly string[];
 
 export function sealCursor(of: CursorOf, token: string): string {
@@ -21,7 +21,7 @@ export function sealCursor(of: CursorOf, token: string): string {
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString("base64url");
 }
 
-/** @throws Fault LISTING_OVER when it was not made by this process for this listing */
+/** Returns the store's token. @throws Fault LISTING_OVER when this process did not make the cursor for this listing */
 export function openCursor(of: CursorOf, cursor: string): string {
   const bytes = Buffer.from(cursor, "base64url");
   try {

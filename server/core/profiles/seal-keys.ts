@@ -6,15 +6,15 @@ import type { Profile } from "#prisma/client/client.ts";
 import { homesOf } from "./homes-of.ts";
 import type { Hub } from "../api/hub.ts";
 
-/** What a profile says of encryption, as people and nodes are told. Keys themselves are in neither. */
+/** Tells people and nodes the encryption settings of a profile, without the keys. */
 
 export const sealingOf = (row: Pick<Profile, "sealing">): Sealing => sealing.catch("off").parse(row.sealing);
 
-/** Off, content, names: each asks for what those before it ask for, and more. */
+/** Returns the strictest setting. The order is off, content, names: each includes what the settings before it encrypt. */
 const strictest = (all: readonly Sealing[]): Sealing =>
   all.includes("names") ? "names" : all.includes("content") ? "content" : "off";
 
-/** The profiles in which a run lies, the given one at the front: its key is taken where it has one. */
+/** Returns the profiles that hold a run, the given one first: its key is preferred. */
 async function rowsOf(db: Hub["db"], about: { run: string; profileId: string }): Promise<Profile[]> {
   const ids = (await homesOf(db, about.run))?.profileIds ?? [];
   const rows = await db.profile.findMany({ where: { id: { in: [...ids, about.profileId] } } });
@@ -23,8 +23,8 @@ async function rowsOf(db: Hub["db"], about: { run: string; profileId: string }):
 }
 
 /**
- * How checkpoints of a run are encrypted, in whichever of its homes they are saved first: as the strictest of them asks, or a
- * bucket that is down would decide whether plain bytes lie somewhere. "off": as they are.
+ * Returns how checkpoints of a run are encrypted, whichever home saves them first; "off": not at all. The strictest setting
+ * of all homes counts. Otherwise the outage of a bucket would decide whether plain bytes are stored.
  */
 export async function sealingOfRun(
   { db }: Pick<Hub, "db">,
@@ -33,7 +33,10 @@ export async function sealingOfRun(
   return strictest((await rowsOf(db, about)).map(sealingOf));
 }
 
-/** As `nodeSealingOf`, for one run: under the key of the home where it is saved, or of the first home that has one. */
+/**
+ * Does the same as `nodeSealingOf` for one run. The key is that of the home where it is saved, or of the first home that has
+ * one.
+ */
 export async function nodeSealingInRun(
   hub: Pick<Hub, "db">,
   about: { run: string; profileId: string },
@@ -44,7 +47,10 @@ export async function nodeSealingInRun(
   return told === null ? null : { ...told, hideNames: strictest(rows.map(sealingOf)) === "names" };
 }
 
-/** For the nodes of a profile; null: off. @throws Fault SEAL_KEY_MISSING when it is on and the key is not there: better no bytes than plain ones */
+/**
+ * Returns the encryption settings for the nodes of a profile; null: off. @throws Fault SEAL_KEY_MISSING when encryption is on
+ * without a key: an upload must never fall back to plain bytes
+ */
 export async function nodeSealingOf(
   { db }: Pick<Hub, "db">,
   row: Pick<Profile, "sealing" | "sealKeyId" | "name">,
@@ -56,14 +62,14 @@ export async function nodeSealingOf(
   return { keyId: key.id, publicKey: key.publicKey, hideNames: how === "names" };
 }
 
-/** @throws Fault NOT_FOUND */
+/** Returns the encryption settings, keys and counts of a profile for its page. @throws Fault NOT_FOUND */
 export async function readSealing({ db }: Pick<Hub, "db">, { id }: { id: string }): Promise<SealingView> {
   const row = await db.profile.findUnique({ where: { id }, include: { sealKeys: { orderBy: { createdAt: "desc" } } } });
   if (row === null) throw new Fault("NOT_FOUND", { subject: "this bucket profile" });
   const where = { profileId: id, state: "complete" };
   const counted = await db.checkpoint.groupBy({ by: ["sealKeyId"], where, _count: { id: true } });
   const counts = new Map(counted.map(({ sealKeyId, _count }) => [sealKeyId, _count.id]));
-  // What was copied here may be under the key of another home.
+  // A checkpoint copied here may be encrypted with the key of another home.
   const here = new Set((await db.sealKey.findMany({ select: { id: true } })).map((key) => key.id));
   const missing = [...counts].filter(([keyId]) => keyId !== null && !here.has(keyId));
   return {
@@ -83,7 +89,7 @@ export async function readSealing({ db }: Pick<Hub, "db">, { id }: { id: string 
   };
 }
 
-/** What the page of a checkpoint says of its encryption; null: it is not encrypted. */
+/** Returns the encryption of a checkpoint for its page; null: it is not encrypted. */
 export async function sealedViewOf({ db }: Pick<Hub, "db">, keyId: string | null): Promise<SealedView | null> {
   if (keyId === null) return null;
   const key = await db.sealKey.findUnique({ where: { id: keyId } });

@@ -12,15 +12,15 @@ import { secretPlace } from "#server/signer/secret-place.ts";
 import { lookupFor, type Reach } from "#server/platform/reach.ts";
 
 /**
- * The key that signs for a profile. Where the profile's key is used by role, that is a session's key, renewed ahead of its end: the
- * signing process signs the question, the hub sends it, and the answer is sealed at once. A session's key lasts an hour, opens one
- * bucket at most, and is kept in memory alone.
+ * Provides the key that signs for a profile. A profile with `keyBy` signs with a session key, which is renewed before it
+ * expires. The signing process signs the request for it, the hub sends that, and the answer is sealed at once. A session key
+ * lasts an hour, opens one bucket at most, and is kept in memory only.
  */
 
 const ANSWER_MS = 10_000;
 const MOST_ANSWER_BYTES = 64 * 1024;
 
-/** The sealed text to sign with now. Faults: KEYS_REFUSED, KEYS_UNAVAILABLE, ENDPOINT_REFUSED. */
+/** Returns the sealed key to sign with now. Faults: KEYS_REFUSED, KEYS_UNAVAILABLE, ENDPOINT_REFUSED. */
 export type SealedNow = () => Promise<string>;
 
 export interface SessionParts {
@@ -30,7 +30,7 @@ export interface SessionParts {
 }
 
 export interface KeyedProfile {
-  /** Of the row that the key is sealed for. */
+  /** The id of the row that the key is sealed for. */
   rowId: string;
   sealed: string;
   keyBy: KeyBy | null;
@@ -39,16 +39,16 @@ export interface KeyedProfile {
   region: string;
 }
 
-/** Reads the column. */
+/** Returns the parsed `keyBy` column. */
 export const keyByOf = (row: { keyBy: string | null }): KeyBy | null =>
   row.keyBy === null ? null : keyBySchema.parse(JSON.parse(row.keyBy));
 
 export const keyByColumn = (keyBy: KeyBy | null): string | null => (keyBy === null ? null : JSON.stringify(keyBy));
 
-/** Where the service is that gives out the keys of sessions. */
+/** Returns the URL of the service that issues session keys. */
 export const serviceOf = (keyBy: KeyBy): string => (keyBy.call === "sts" ? keyBy.endpoint : keyBy.url);
 
-/** Whether a profile's key is used at this service already. */
+/** Returns whether the profile already uses its key at this service. */
 export function isSameService(row: { keyBy: string | null }, keyBy: KeyBy): boolean {
   const before = keyByOf(row);
   return (
@@ -66,14 +66,14 @@ const AWAY: ReadonlySet<string> = new Set([
   "INTERCEPTED",
 ]);
 
-/** A profile whose key signs itself is answered at once. */
+/** Returns the source of the sealed key. A profile without session keys returns its own key at once. */
 export function sealedNow(parts: SessionParts, profile: KeyedProfile): SealedNow {
   const { keyBy, sealed } = profile;
   if (keyBy === null) return async () => sealed;
   const ring = createKeyRing({
     ask: () => askSession(parts, { ...profile, keyBy }),
     nameOf: (session) => session.sealed,
-    // Signatures outlive the moment they are given in: by half an hour at least.
+    // Presigned URLs end with the session: renewing early leaves each at least half an hour.
     aheadMs: SESSION_MS / 2,
     says: profile.name,
     now: parts.now,

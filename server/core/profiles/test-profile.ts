@@ -19,10 +19,12 @@ import { accessOf, createSealedClient, draftOf } from "./open-store.ts";
 import { isSameService, keyByOf, sealedNow } from "./session-keys.ts";
 import { keepTested } from "./tested-drafts.ts";
 
-/** Nobody vouched for what answers there. */
+/** Limits for an endpoint that is not trusted yet. */
 const LIMITS = { answerMs: 5_000, mostAnswerBytes: 64 * 1024 };
 
-/** A typed or pasted key is stored nowhere; without one the stored key of the profile is used. */
+/**
+ * Returns the sealed key to test with. A typed or pasted key is stored nowhere; without one the profile's stored key is used.
+ */
 async function sealedKeyOf(
   context: Context,
   input: { id: string | null; credential: KeySource | null },
@@ -34,7 +36,7 @@ async function sealedKeyOf(
   return { rowId: secret.profileId, sealed: secret.sealed };
 }
 
-/** With the version it has, when it is a stored one. */
+/** Returns the draft to test, with its version if it is exactly the stored profile. */
 async function draftToTest(
   hub: Hub,
   input: z.infer<typeof testProfileInput>,
@@ -51,8 +53,8 @@ async function draftToTest(
 }
 
 /**
- * A stored key may only be tried against the endpoint it was entered for: otherwise a draft could send its signatures
- * somewhere else.
+ * Refuses to test a stored key against an endpoint other than the one it was entered for. Otherwise a draft could send its
+ * signatures somewhere else.
  */
 async function refuseForeignEndpoint(
   hub: Hub,
@@ -61,7 +63,7 @@ async function refuseForeignEndpoint(
 ): Promise<void> {
   const row = await hub.db.profile.findUnique({ where: { id } });
   if (row === null) return;
-  // A service is sent what the key itself signs; Cloudflare's even the secret.
+  // STS receives a request signed by the key; Cloudflare receives the secret itself.
   const isOtherService = keyBy !== null && !isSameService(row, keyBy);
   if (isOtherService || new URL(row.endpoint).host !== new URL(profile.endpoint).host) {
     throw new Fault("BAD_INPUT", {
@@ -71,7 +73,7 @@ async function refuseForeignEndpoint(
   }
 }
 
-/** What this test could not tell stays as an earlier one found it. */
+/** Merges two results: a trait that this test could not determine keeps its earlier value. */
 function joined(before: FoundTraits | null, found: FoundTraits): FoundTraits {
   return {
     checksum: found.checksum ?? before?.checksum ?? null,
@@ -80,7 +82,7 @@ function joined(before: FoundTraits | null, found: FoundTraits): FoundTraits {
   };
 }
 
-/** Keeps the result, and signs from now on by what was found out. */
+/** Stores the result; the hub signs by the traits it found from now on. */
 async function keepResult(
   hub: Hub,
   { id, version }: { id: string; version: number },
@@ -90,7 +92,7 @@ async function keepResult(
   if (row === null) return;
   const before = foundOf(row);
   const found = joined(before, view.found);
-  // A profile that was changed while it was tested may be another store.
+  // The version guards against a profile that was changed during the test: it may be another store.
   const { count } = await hub.db.profile.updateMany({
     where: { id, version },
     data: { lastTest: JSON.stringify(view), found: JSON.stringify(found) },
@@ -104,7 +106,7 @@ async function keepResult(
 }
 
 /**
- * Tries every operation the product needs and says what the store answered. The result of a stored profile is kept.
+ * Tries every operation that the product needs and reports the store's answers. The result of a stored profile is kept.
  * @throws Fault NOT_FOUND, BAD_INPUT, ENDPOINT_REFUSED
  */
 export async function testProfile(context: Context, input: z.infer<typeof testProfileInput>): Promise<ProfileTestView> {
@@ -114,9 +116,9 @@ export async function testProfile(context: Context, input: z.infer<typeof testPr
   if (input.credential === null && input.id !== null) await refuseForeignEndpoint(hub, input.id, { profile, keyBy });
   const { rowId, sealed: own } = await sealedKeyOf(context, input);
   const sealed = sealedNow(hub, { rowId, sealed: own, keyBy, ...profile });
-  // Who gives no keys is news of its own, and no check of the store.
+  // A failure to get a session key fails the call: it is no finding about the store.
   await sealed();
-  // By the provider's own traits, so that what was found before is found out anew.
+  // Uses the provider's default traits, so that the test determines earlier findings anew.
   const access = accessOf(profile, { side: "hub", found: null });
   const place = secretPlace(rowId);
   const about = { action: "test profile", subject: profile.name };

@@ -4,11 +4,11 @@ import type { ProfileTestView } from "#protocol/wire/profile-views.ts";
 import type { Hub } from "../api/hub.ts";
 
 /**
- * What was tested before it was saved: a profile that is saved as it was tested is not "not tested". Found by a keyed hash of
- * everything that decides the result, the key included, which is kept nowhere.
+ * A draft that was tested before it was saved: if it is saved unchanged, it keeps the result. The result is found by a keyed
+ * hash of everything that decides it. The hash covers the key, which itself is not kept.
  */
 export interface TestedDraft {
-  /** Of the profile whose stored key was used; null: a key came along. */
+  /** The id of the profile whose stored key was used; null: the draft came with a key. */
   id: string | null;
   profile: ProfileDraft;
   credential: KeySource | null;
@@ -21,7 +21,7 @@ const SALT = randomBytes(32);
 const known = new WeakMap<Hub, Map<string, ProfileTestView>>();
 
 function markOf({ id, profile, credential, keyBy }: TestedDraft): string {
-  // The name decides nothing.
+  // The name does not affect the result of a test.
   const place = Object.entries(profile)
     .filter(([name]) => name !== "name")
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
@@ -38,7 +38,7 @@ export function keepTested(hub: Hub, draft: TestedDraft, view: ProfileTestView):
   for (const oldest of tested.keys()) if (tested.size > MOST) tested.delete(oldest);
 }
 
-/** The columns of a profile that is saved as it was tested within the last hour; nothing where it was not. */
+/** Returns the result columns of a profile that was tested in exactly this form within the last hour; else nothing. */
 export function testedColumns(hub: Hub, draft: TestedDraft): { lastTest?: string; found?: string } {
   const view = known.get(hub)?.get(markOf(draft));
   if (view === undefined || hub.now() - view.at > KEPT_MS) return {};

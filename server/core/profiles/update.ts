@@ -12,7 +12,7 @@ import { aboutColumns, readProfile } from "./profile-view.ts";
 import { isSameService, keyByColumn } from "./session-keys.ts";
 import { testedColumns } from "./tested-drafts.ts";
 
-/** Runs that have, or had, a home in a profile. */
+/** Returns the filter for runs that have, or had, a home in a profile. */
 const liesIn = (profileId: string) => ({
   OR: [
     { profileId },
@@ -21,7 +21,10 @@ const liesIn = (profileId: string) => ({
   ],
 });
 
-/** A service is sent what the stored key signs, and Cloudflare's the secret itself: another one wants the key typed again. @throws Fault BAD_INPUT */
+/**
+ * Refuses another service for session keys unless the key is typed again. STS receives a request signed by the stored key,
+ * and Cloudflare the secret itself. @throws Fault BAD_INPUT
+ */
 function refuseForeignService(
   before: Profile,
   { keyBy, credential }: Pick<z.infer<typeof updateProfileInput>, "keyBy" | "credential">,
@@ -34,8 +37,8 @@ function refuseForeignService(
 const PLACE = ["provider", "endpoint", "region"] as const;
 
 /**
- * Changes a profile. Bucket and prefix stay once runs lie there: their manifests name both. Nodes read the store anew.
- * @throws Fault NOT_FOUND, CONFLICT (changed in the meantime, or the name is taken), IN_USE, ENDPOINT_REFUSED
+ * Changes a profile. Bucket and prefix are fixed once runs lie there, because manifests name both. Nodes then load the store
+ * anew. @throws Fault NOT_FOUND, CONFLICT (changed in the meantime, or the name is taken), IN_USE, ENDPOINT_REFUSED
  */
 export async function updateProfile(context: Context, input: z.infer<typeof updateProfileInput>): Promise<ProfileView> {
   const { hub } = context;
@@ -47,7 +50,7 @@ export async function updateProfile(context: Context, input: z.infer<typeof upda
   refuseForeignService(before, { keyBy, credential });
   const moves = before.bucket !== profile.bucket || before.prefix !== profile.prefix;
   const told = about === undefined ? {} : aboutColumns(about);
-  // What was found out was found out of another store.
+  // Earlier test results then belong to another store.
   const isElsewhere = moves || PLACE.some((name) => before[name] !== profile[name]);
   const sealed = credential === null ? null : await hub.keeper.seal({ place: secretPlace(id), credential });
   const at = new Date(hub.now());

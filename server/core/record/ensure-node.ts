@@ -5,8 +5,8 @@ import { hashOf, newSecret } from "#server/platform/random-id.ts";
 const LONGEST_NAME = 64;
 
 /**
- * A node that the bucket names and the database does not know is written down as gone: its credential was lost with the
- * record, so it has to enrol again, as a new one.
+ * Records a node that the bucket names and the database does not know, as gone. Its credential was lost with the database, so
+ * it must enroll again, as a new node.
  */
 export async function ensureNode(
   tx: Pick<Transaction, "node">,
@@ -21,7 +21,7 @@ export async function ensureNode(
     data: {
       id: node.id,
       name: taken === null ? node.name : node.name.slice(0, LONGEST_NAME - suffix.length) + suffix,
-      // Nobody has the secret of this hash.
+      // The secret of this hash is discarded, so nobody can use the row to sign in.
       credentialHash: hashOf(newSecret("tmn")),
       profileId: at.profileId,
       facts: JSON.stringify(UNKNOWN_FACTS),

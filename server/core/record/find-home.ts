@@ -8,10 +8,10 @@ import { homesOf } from "../profiles/homes-of.ts";
 import type { OpenStore } from "../api/ports/stores.ts";
 
 const MOST_CLAIM_BYTES = 64 * 1024;
-/** The latest claims are in every home that could be reached. */
+/** Enough epochs to compare: the latest claims are in every home that could be reached. */
 const MOST_LOOKED_AT = 20;
 
-/** Whether the claim of this epoch in a bucket is the one that the database knows. @throws Fault those of the store */
+/** Returns whether the bucket has the same claim of this epoch as the database. @throws Fault those of the store */
 async function isSameClaim(store: OpenStore, at: { run: RunName; epoch: number; nodeId: string }): Promise<boolean> {
   const key = epochClaimKey(store.prefix, at);
   try {
@@ -26,10 +26,9 @@ async function isSameClaim(store: OpenStore, at: { run: RunName; epoch: number; 
 }
 
 /**
- * Which buckets a run has as homes stands in the database alone. After that was lost a bucket is taken for one when it holds a
- * claim of the run by the same node, under the same number, as another home does: ids of nodes are never given twice, so two
- * runs that only share a name do not. Returns whether it is one now.
- * @throws Fault those of the store
+ * Recovers a home of a run, since only the database lists them. After its loss a bucket counts as a home if it shares a claim
+ * with another home: the same run, epoch number and node. Node ids are unique, so two runs that only share a name do not
+ * match. Returns whether the bucket is a home now. @throws Fault those of the store
  */
 export async function becomesHome(
   db: Database,

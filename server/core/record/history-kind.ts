@@ -3,7 +3,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import type { RunName } from "#protocol/base/names.ts";
 import type { OpenStore } from "../api/ports/stores.ts";
 
-/** One kind of object in a bucket that tells of the past of a run. */
+/** A kind of object in a bucket from which the past of a run can be rebuilt. */
 
 export interface HistoryScope {
   db: Database;
@@ -24,25 +24,25 @@ export interface HistoryKind {
   /** The objects of a run lie below `{prefix}{folder}/{run}/`. */
   folder: string;
   mostBytes: number;
-  /** The epoch a key speaks of, relative to the run's folder; null when it is no key of this kind. */
+  /** Returns the epoch in a key relative to the run's folder; null when it is no key of this kind. */
   epochOf: (name: string) => number | null;
-  /** Whether the database has it as it is: it is then not fetched. */
+  /** Returns whether the database already has this object, so that it is not fetched. */
   isKnown: (scope: HistoryScope, key: string) => Promise<boolean>;
   /**
-   * Writes down what the object says, once. Returns whether something was new.
-   * @throws Fault BAD_INPUT, NOT_THIS_NODES, CONFLICT and those of comparing objects: this one is refused
+   * Records the object's content, once. Returns whether something was new. @throws Fault BAD_INPUT, NOT_THIS_NODES, CONFLICT
+   * and those of comparing objects: this one is refused
    */
   take: (scope: HistoryScope, object: HistoryObject) => Promise<boolean>;
-  /** What is done about an object that was refused. */
+  /** Handles an object that was refused. */
   onRefused?: (scope: HistoryScope, key: string) => Promise<void>;
-  /** How many the database has of this run that are not among `keys`. */
+  /** Returns how many objects of this run the database knows that are not among `keys`. */
   countMissing: (scope: HistoryScope, keys: ReadonlySet<string>) => Promise<number>;
 }
 
 export const refused = (object: Pick<HistoryObject, "key">, detail: string): Fault =>
   new Fault("BAD_INPUT", { op: "rebuild", subject: object.key, detail });
 
-/** @throws Fault BAD_INPUT */
+/** Parses an object's text as JSON. @throws Fault BAD_INPUT */
 export function readJson(object: HistoryObject): unknown {
   try {
     return JSON.parse(object.text);

@@ -13,7 +13,7 @@ export interface HistoryReader {
   now: () => number;
 }
 
-/** The runs that a bucket tells something of, and those that the database has there. */
+/** Returns the runs that have objects in the bucket, and those that the database places there. */
 async function findRuns(db: Database, store: OpenStore, found: HistoryFound): Promise<RunName[]> {
   const runs = new Set<RunName>();
   for (const { folder } of HISTORY_KINDS) {
@@ -30,9 +30,8 @@ async function findRuns(db: Database, store: OpenStore, found: HistoryFound): Pr
 }
 
 /**
- * Reads all that one bucket knows, run by run, and writes down what the database does not have. May be repeated, and goes
- * on where it was cut off.
- * @throws Fault those of the store: then it is not read
+ * Reads the history of every run in one bucket and records what the database lacks. It may be repeated, and continues where
+ * it was interrupted. @throws Fault those of the store: the bucket then counts as not read
  */
 export async function readBucket(reader: HistoryReader, profileId: string): Promise<HistoryFound> {
   const found = nothingFound();
@@ -43,7 +42,7 @@ export async function readBucket(reader: HistoryReader, profileId: string): Prom
   return found;
 }
 
-/** One account of what several buckets told. */
+/** Adds up the results of two buckets. */
 export function addFound(a: HistoryFound, b: HistoryFound): HistoryFound {
   return {
     runs: a.runs + b.runs,

@@ -15,13 +15,13 @@ import { KEEP_RECORDS } from "./take-keeping.ts";
 import { MANIFESTS } from "./take-manifest.ts";
 
 /**
- * Reads what a bucket knows of a run and writes down what the database does not. The database is a cache of the immutable
- * objects of the bucket, which is why it can be lost. Listings are strict: one that fails ends the reading of the run, which
- * then counts as not read; it is never a shorter history. An object that is not what its key says is refused, named and
- * counted, and the others go on. One object is in memory at a time.
+ * Reads the history of a run from a bucket and records what the database lacks. The database is a cache of immutable objects
+ * in the bucket, so it can be rebuilt. A failed listing ends the reading of the run, which then counts as not read: a partial
+ * history is never taken for the whole. An object that contradicts its key is refused, named and counted, and the others go
+ * on. One object is in memory at a time.
  */
 
-/** What tells of the past, in the order it is read. More kinds are more rows. */
+/** The kinds of objects, in the order they are read. A new kind is a new entry. */
 export const HISTORY_KINDS: readonly HistoryKind[] = [EPOCH_CLAIMS, MANIFESTS, KEEP_RECORDS, FINDING_OBJECTS];
 
 const REFUSED_NAMED = 100;
@@ -40,7 +40,7 @@ export function refuse(found: HistoryFound, key: string, why: string): void {
   if (found.refusedKeys.length < REFUSED_NAMED) found.refusedKeys.push({ key, why });
 }
 
-/** What an object itself can be blamed for. Everything else (the link, rights, the disk) ends the reading. */
+/** Faults of the object itself. Any other fault (of the link, rights or disk) ends the reading. */
 const OWN_FAULTS: ReadonlySet<string> = new Set([
   "BAD_INPUT",
   "NOT_THIS_NODES",
@@ -71,7 +71,7 @@ async function takeObject(kind: HistoryKind, reading: Reading, listed: ListedObj
   }
 }
 
-/** Reads all of one kind; returns the highest epoch that a key speaks of. */
+/** Reads all objects of one kind; returns the highest epoch in their keys and how many were new. */
 async function readKind(kind: HistoryKind, reading: Reading): Promise<{ highest: number; taken: number }> {
   const { store, run, found } = reading;
   const prefix = `${store.prefix}${kind.folder}/${run}/`;
@@ -86,7 +86,7 @@ async function readKind(kind: HistoryKind, reading: Reading): Promise<{ highest:
     }
   }
   let taken = 0;
-  // Of two that speak of the same thing the later one counts.
+  // The newer of two objects about the same thing counts, so it is read first.
   for (const object of listed.toSorted((a, b) => b.modifiedAt - a.modifiedAt)) {
     if (await takeObject(kind, reading, object)) taken++;
   }
@@ -95,9 +95,8 @@ async function readKind(kind: HistoryKind, reading: Reading): Promise<{ highest:
 }
 
 /**
- * Reads one run. Afterwards its row says the highest epoch that was seen: the node of that epoch may go on, lower ones are
- * over, and new ones start well above.
- * @throws Fault those of the store
+ * Reads one run. Afterwards its row holds the highest epoch seen. The node of that epoch may go on, lower epochs are over,
+ * and new ones start well above. @throws Fault those of the store
  */
 export async function readRun(
   hub: { db: Database; now: () => number },
@@ -133,7 +132,7 @@ export async function readRun(
   const highestSeen = Math.max(highest, last?.epoch ?? 0, known?.highestSeen ?? 0);
   await db.$transaction((tx) => abandonAgain(tx, run));
   await db.$transaction([
-    // Their epochs were over before this record knew it.
+    // Uploads of lower epochs ended before the database knew it.
     db.checkpoint.updateMany({
       where: { run, state: "uploading", writerEpoch: { lt: highestSeen } },
       data: { state: "torn" },

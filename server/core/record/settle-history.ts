@@ -6,7 +6,7 @@ import { nothingFound } from "./read-run.ts";
 import { openDoubt } from "../retention/may-delete.ts";
 import { showHistory } from "./show-history.ts";
 
-/** What was found, as a sentence for people. */
+/** Returns the result as a sentence for people. */
 export const foundText = (found: HistoryFound): string =>
   [
     `${found.runs} runs, ${found.checkpoints} checkpoints and ${found.epochs} epochs that the record did not have`,
@@ -15,9 +15,9 @@ export const foundText = (found: HistoryFound): string =>
   ].join("; ");
 
 /**
- * Reads every bucket after a part of the record was lost. Done once; what is cut off goes on the next time.
- * @returns what was found; null when there is nothing in doubt
- * @throws Fault those of the stores: then the history counts as not read
+ * Reads every bucket after a part of the database was lost. Runs once; an interrupted reading continues the next time.
+ * @returns the result; null when there is no open doubt, or the reading was stopped @throws Fault those of the stores: then
+ * the history counts as not read
  */
 export async function settleHistory(
   hub: HistoryReader & Pick<Hub, "live">,

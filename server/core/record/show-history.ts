@@ -2,7 +2,7 @@ import { nodeFacts } from "#protocol/wire/hello.ts";
 import { REAL_NODES } from "../live/foreign-node.ts";
 import type { Hub } from "../api/hub.ts";
 
-/** Puts in view what was read from a bucket while the hub runs: nodes that are gone, and who writes each run. */
+/** Shows in the live state what was read from a bucket while the hub runs: nodes that are gone, and the writer of each run. */
 export async function showHistory(hub: Pick<Hub, "db" | "live" | "now">): Promise<void> {
   const nodes = await hub.db.node.findMany({ where: REAL_NODES, include: { profile: { select: { name: true } } } });
   for (const row of nodes) {

@@ -3,7 +3,7 @@ import { epochClaimKey } from "#protocol/checkpoint/keys.ts";
 import { ensureNode } from "./ensure-node.ts";
 import { readJson, refused, type HistoryKind } from "./history-kind.ts";
 
-/** Who may write a run from a number on, as the claim in the bucket says. */
+/** Epoch claims: which node may write a run from an epoch on. */
 export const EPOCH_CLAIMS: HistoryKind = {
   folder: "epochs",
   mostBytes: 64 * 1024,

@@ -5,15 +5,15 @@ import { promoteSound } from "../runs/promote-sound.ts";
 import { readJson, refused, type HistoryKind, type HistoryObject, type HistoryScope } from "./history-kind.ts";
 
 /**
- * What reading checkpoints back found, as the bucket has it. In whatever order the objects come, the same is held
- * afterwards. Read after the manifests: what was found of a checkpoint that is gone is not fetched.
+ * Records the results of verifications from the bucket. The result does not depend on the order of the objects. They are read
+ * after the manifests, so findings about removed checkpoints are not fetched.
  */
 
-/** The checkpoint that a key speaks of, relative to the run's folder; null when it is no key of a finding. */
+/** Returns the checkpoint id in a key relative to the run's folder; null when it is no key of a finding. */
 const checkpointOf = (name: string): string | null =>
   /^([A-Za-z0-9-]{8,64})\/[A-Za-z0-9-]{8,64}\.json$/.exec(name)?.[1] ?? null;
 
-/** @throws Fault BAD_INPUT */
+/** Parses a finding and checks it against its key. @throws Fault BAD_INPUT */
 function readFinding({ store, run }: HistoryScope, object: HistoryObject): Finding {
   const parsed = finding.safeParse(readJson(object));
   if (!parsed.success) throw refused(object, parsed.error.issues[0]?.message ?? "it says nothing about a checkpoint");
@@ -27,7 +27,7 @@ function readFinding({ store, run }: HistoryScope, object: HistoryObject): Findi
 type Row = { verifiedAt: Date | null; damagedAt: Date | null };
 const ROW = { verifiedAt: true, damagedAt: true } as const;
 
-/** What a finding changes of what is known; null when it is no news. */
+/** Returns the columns that a finding changes; null when it is not newer. */
 function newsOf(row: Row, { at, found }: Finding): (Partial<Row> & { damage?: string | null }) | null {
   const verifiedAt = row.verifiedAt?.getTime() ?? -1;
   const damagedAt = row.damagedAt?.getTime() ?? -1;
@@ -41,7 +41,7 @@ function newsOf(row: Row, { at, found }: Finding): (Partial<Row> & { damage?: st
 
 type Db = Pick<Transaction, "checkpoint" | "checkpointCopy" | "checkpointContent">;
 
-/** It is said of the copy in the bucket that it lies in. Returns whether it is news. */
+/** Records a finding for the copy in the bucket that the object lies in. Returns whether it was new. */
 export async function takeFinding(tx: Db, profileId: string, read: Finding): Promise<boolean> {
   const { checkpointId, run } = read;
   const where = { id: checkpointId, run };
@@ -64,7 +64,7 @@ export const FINDING_OBJECTS: HistoryKind = {
   folder: FINDINGS,
   mostBytes: 64 * 1024,
   epochOf: (name) => (checkpointOf(name) === null ? null : 0),
-  // Each is small, and only a record that is read anew asks.
+  // Known findings are fetched again: they are small, and this runs only when the database is rebuilt.
   isKnown: async ({ db, store, run }, key) => {
     const id = checkpointOf(key.slice(`${store.prefix}${FINDINGS}/${run}/`.length)) ?? "";
     return (await db.checkpoint.count({ where: { id } })) === 0;

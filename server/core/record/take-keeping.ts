@@ -12,8 +12,8 @@ const nameIn = ({ store, run }: { store: { prefix: string }; run: string }, key:
   key.slice(`${store.prefix}keeping/${run}/`.length);
 
 /**
- * Pins, tags, notes and trash as the bucket has them. Read after the manifests: what is said of a checkpoint that is
- * gone is not fetched, unless a tag may have moved with it. One that cannot be read protects its checkpoint.
+ * Retention records in the bucket: pins, tags, notes and trash. They are read after the manifests. Records of a removed
+ * checkpoint are not fetched, except tags, which may have moved to another one. An unreadable record protects its checkpoint.
  */
 export const KEEP_RECORDS: HistoryKind = {
   folder: "keeping",

@@ -17,12 +17,12 @@ import { ensureNode } from "./ensure-node.ts";
 import { readJson, refused, type HistoryKind, type HistoryObject, type HistoryScope } from "./history-kind.ts";
 
 /**
- * A checkpoint as its manifest in the bucket says. Manifests lie where no node can write; all the same nothing of one is
- * believed that commit would not have believed: its key, its place, the keys it names, and every object it names are
- * compared. What does not hold is refused, and the others go on.
+ * Records checkpoints from their manifests in the bucket. No node can write manifests; still each is checked as strictly as
+ * at commit. The checks cover its key, its place, the keys it names, and every object it names. A manifest that fails is
+ * refused, and the others go on.
  */
 
-/** @throws Fault BAD_INPUT, NOT_THIS_NODES */
+/** Parses a manifest and checks its keys. @throws Fault BAD_INPUT, NOT_THIS_NODES */
 function readManifest({ store, run }: HistoryScope, object: HistoryObject): StoredManifest {
   const parsed = storedManifest.safeParse(readJson(object));
   if (!parsed.success) {
@@ -53,7 +53,7 @@ function readManifest({ store, run }: HistoryScope, object: HistoryObject): Stor
   return read;
 }
 
-/** The files of a manifest by the attempt that wrote them: of one that was joined from pieces there are several. */
+/** Groups the files of a manifest by the attempt that wrote them; a joined manifest has one attempt per piece. */
 function byAttempt({ run, writerEpoch: epoch, attempt, joined, files }: Manifest, prefix: string) {
   if (joined === undefined) return [{ attempt, files }];
   const all = [...files, ...joined.pieces.flatMap(({ own }) => own ?? [])];
@@ -64,7 +64,7 @@ function byAttempt({ run, writerEpoch: epoch, attempt, joined, files }: Manifest
   });
 }
 
-/** Notes which rows are pieces of which, whichever of them was read first. */
+/** Links pieces with their joined checkpoint, whichever was read first. */
 async function noteJoined(tx: Transaction, { id, run, writerEpoch, step, joined, piece }: Manifest): Promise<void> {
   const ids = joined?.pieces.map(({ checkpointId }) => checkpointId) ?? [];
   const isPiece = { id: { in: ids }, state: "complete" };
@@ -75,13 +75,13 @@ async function noteJoined(tx: Transaction, { id, run, writerEpoch, step, joined,
     select: { id: true, content: { select: { manifest: true } } },
   });
   for (const { id: wholeId, content } of wholes) {
-    // Only a manifest that names it has its id.
+    // Only the manifest of a checkpoint that was joined from it contains this id.
     if (content?.manifest?.includes(`"${id}"`) !== true) continue;
     await tx.checkpoint.update({ where: { id }, data: { state: "joined", joinedId: wholeId } });
   }
 }
 
-/** An adopted checkpoint names what lies at its place, and nothing that is ours. @throws Fault BAD_INPUT */
+/** Checks that an external checkpoint names only objects at its place, and none of Tidemark's own. @throws Fault BAD_INPUT */
 function checkForeign(prefix: string, { origin, files }: AdoptedManifest, object: HistoryObject): void {
   for (const { key } of files.flatMap(({ extents }) => extents)) {
     const isInside = origin.kind === "file" ? key === origin.place : key.startsWith(origin.place);
@@ -103,7 +103,7 @@ async function recordForeign(
   return true;
 }
 
-/** The same checkpoint in another home: of what is complete there already the recorded one counts. @throws Fault BAD_INPUT */
+/** Records a copy of a checkpoint in another home; a copy that is recorded as complete stays. @throws Fault BAD_INPUT */
 async function recordCopy(
   tx: Transaction,
   about: { store: HistoryScope["store"]; known: Checkpoint; object: HistoryObject; read: Manifest },
@@ -149,7 +149,7 @@ async function recordManifest(
 ): Promise<boolean> {
   const { id, attempt, writerEpoch, parent, node } = read;
   const known = await tx.checkpoint.findUnique({ where: { id } });
-  // Of several manifests of one checkpoint the recorded one counts; what is in the trash stays there.
+  // The recorded manifest wins over others of the checkpoint; a checkpoint in the trash stays there.
   if (known !== null && (known.state === "complete" || known.state === "trashed" || known.state === "joined")) {
     return known.profileId === store.profileId ? false : recordCopy(tx, { store, known, object, read });
   }
@@ -158,7 +158,7 @@ async function recordManifest(
   if (holder !== null && holder.id !== id) throw refused(object, "its attempt belongs to another checkpoint");
   await ensureNode(tx, node, { profileId: store.profileId, now });
   const committedAt = new Date(object.modifiedAt);
-  // A claim that was lost: the manifest was accepted from the writer of this epoch.
+  // Restores a lost claim: the manifest was accepted from the writer of this epoch.
   await tx.epoch.upsert({
     where: { run_epoch: { run, epoch: writerEpoch } },
     update: {},

@@ -2,23 +2,23 @@ import type { KeptReason } from "#protocol/wire/upkeep.ts";
 import { DEFAULT_LIFETIME_MS } from "#storage/signing/signing.ts";
 
 /**
- * What may go, as a pure function. Something that no manifest names goes when all of this holds, and stays otherwise:
+ * Decides whether an orphan may be deleted. Pure. An object that no manifest names is deleted when all of this holds:
  *
  * 1. the database knows its run, in this bucket, and knows of no later claim than its own;
- * 2. its epoch is lower than the run's present one, and has been over for longer than any signature lives, and a day;
- * 3. it is itself older than that, by the store's clock;
+ * 2. its epoch is lower than the run's current one, and ended longer ago than any signature lives, plus a day;
+ * 3. the object itself is older than that, by the store's clock;
  * 4. its attempt has no manifest, neither in the bucket nor in the database, and belongs to no checkpoint that is complete,
- *    in the trash, or being uploaded in the present epoch.
+ *   in the trash, or being uploaded in the current epoch.
  *
- * A node may be slow, a clock wrong, a listing late: each of them alone removes nothing.
+ * A slow node, a wrong clock or a late listing therefore deletes nothing on its own.
  */
 
 export const OLD_ENOUGH_MS = DEFAULT_LIFETIME_MS + 86_400_000;
 
 export interface RunFacts {
-  /** The latest epoch of the database. */
+  /** The latest epoch in the database. */
   currentEpoch: number;
-  /** The highest the bucket names. */
+  /** The highest epoch that the bucket names. */
   highestInBucket: number;
   /** When each epoch of the database was claimed, epoch ms by the hub's clock. */
   claimedAt: ReadonlyMap<number, number>;
@@ -28,11 +28,11 @@ export interface Leftover {
   epoch: number;
   /** Epoch ms by the store's clock; 0 when the store does not say. */
   modifiedAt: number;
-  /** A manifest in the bucket, or a checkpoint of the database that counts, is of its attempt. */
+  /** Whether a manifest in the bucket, or a checkpoint in the database that still needs its objects, belongs to the attempt. */
   isNamed: boolean;
 }
 
-/** When `epoch` was over: the next one was claimed. Null while it is not, or when nobody knows. */
+/** Returns when `epoch` ended because a later one was claimed, epoch ms; null while it is open or when no claim is known. */
 function overSince(run: RunFacts, epoch: number): number | null {
   let since: number | null = null;
   for (const [later, at] of run.claimedAt) {
@@ -41,7 +41,10 @@ function overSince(run: RunFacts, epoch: number): number | null {
   return since;
 }
 
-/** Why it stays; null when nobody needs it. `run` is null when the database does not know it here. */
+/**
+ * Returns why an orphan stays; null when nothing needs it. `run` is null when the database does not know the run in this
+ * bucket.
+ */
 export function whyKept(run: RunFacts | null, leftover: Leftover, now: number): KeptReason | null {
   if (run === null || run.highestInBucket > run.currentEpoch) return "unknown";
   if (!run.claimedAt.has(leftover.epoch)) return "unknown";
@@ -55,6 +58,6 @@ export function whyKept(run: RunFacts | null, leftover: Leftover, now: number): 
   return null;
 }
 
-/** What a probe left is of no run: its age alone decides. */
+/** Returns whether an object left by a probe may be deleted. It belongs to no run, so its age alone decides (epoch ms). */
 export const isOldProbe = (modifiedAt: number, now: number): boolean =>
   modifiedAt !== 0 && now - modifiedAt > OLD_ENOUGH_MS;

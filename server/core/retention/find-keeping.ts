@@ -14,7 +14,7 @@ export function trashStateOf(row: KeepRecord): TrashState {
   };
 }
 
-/** Adds what a word that holds says; older words first. */
+/** Applies one retention record that is in force. Older records come first, so a newer note replaces an older one. */
 function add(keeping: CheckpointKeeping, row: KeepRecord): CheckpointKeeping {
   switch (row.kind) {
     case "pin":
@@ -33,7 +33,7 @@ function add(keeping: CheckpointKeeping, row: KeepRecord): CheckpointKeeping {
 
 type Db = Pick<Transaction, "keepRecord">;
 
-/** What is said now about checkpoints: of one, or of all of a run about which something is said. */
+/** Returns the retention state of one checkpoint, or of each checkpoint of a run that has records. */
 export async function findKeeping(
   db: Db,
   of: { checkpointId: string } | { run: string },

@@ -7,9 +7,10 @@ import type { OpenStore } from "../api/ports/stores.ts";
 import { isOldProbe, whyKept, type RunFacts } from "./classify-orphan.ts";
 
 /**
- * What lies in a bucket and nobody needs. The listings are strict: one that fails ends the look. Objects are counted per
- * attempt, so that memory holds attempts and not keys; an attempt goes as a whole or not at all, by its youngest object.
- * What is listed last is what protects (manifests, claims, the database): what comes into being meanwhile is seen.
+ * Finds orphans: objects in a bucket that nothing needs. A listing that fails ends the search. Objects are counted per
+ * attempt, so memory holds attempts and not keys. An attempt is deleted as a whole or not at all, by its youngest object.
+ * Manifests, claims and the database protect objects; they are read after the data, so a checkpoint created meanwhile is
+ * seen.
  */
 
 export type AttemptAt = Omit<DataKey, "path">;
@@ -21,7 +22,7 @@ export interface FoundUpload {
 }
 
 export interface FoundLeftovers {
-  /** Attempts whose objects may go. */
+  /** Attempts whose objects may be deleted. */
   attempts: { at: AttemptAt; prefix: string }[];
   uploads: FoundUpload[];
   probes: { key: string }[];
@@ -31,9 +32,9 @@ export interface FoundLeftovers {
   kept: Record<KeptReason, Leftovers>;
 }
 
-/** Checkpoints in these states hold their objects. */
+/** States of a checkpoint that needs its objects. */
 const HOLDING = ["uploading", "complete", "trashed", "joined"];
-/** And copies in these. */
+/** States of a copy that needs its objects. */
 const COPIES_HOLDING = ["copying", "complete"];
 
 export const noLeftovers = (): Leftovers => ({ count: 0, bytes: 0, oldestAt: null });
@@ -46,7 +47,7 @@ function add(to: Leftovers, what: Leftovers): void {
 
 const nameOf = ({ run, epoch, attempt }: AttemptAt): string => `${run}/${epoch}/${attempt}`;
 
-/** A data key under this prefix and under no other profile's; null for anything else. */
+/** Returns a data key under this profile's prefix and under no foreign one; null for any other key. */
 export function dataKeyUnder(
   store: Pick<OpenStore, "prefix">,
   foreign: readonly string[],
@@ -61,7 +62,7 @@ export function dataKeyUnder(
   }
 }
 
-/** Prefixes of other profiles of the same bucket that lie inside this one. */
+/** Returns the prefixes of other profiles of the same bucket that lie inside this one. */
 export async function foreignPrefixes(db: Pick<Database, "profile">, store: OpenStore): Promise<string[]> {
   const { profileId, prefix: own } = store;
   const rows = await db.profile.findMany({ where: { bucket: store.access.bucket, id: { not: profileId } } });
@@ -98,7 +99,7 @@ async function listPendingUploads(store: OpenStore, folder: string) {
   return uploads;
 }
 
-/** Attempts that have a manifest in the bucket. */
+/** Returns the attempts that have a manifest in the bucket. */
 async function attemptsWithManifest(store: OpenStore): Promise<Set<string>> {
   const prefix = `${store.prefix}manifests/`;
   const attempts = new Set<string>();
@@ -122,7 +123,7 @@ async function highestClaims(store: OpenStore): Promise<Map<string, number>> {
 async function readRunFacts(db: Database, store: OpenStore): Promise<Map<string, RunFacts>> {
   const highest = await highestClaims(store);
   const { profileId } = store;
-  // Also those that have or had a home here.
+  // Includes runs that have or had a replica in this bucket.
   const where = {
     OR: [
       { profileId },
@@ -133,7 +134,7 @@ async function readRunFacts(db: Database, store: OpenStore): Promise<Map<string,
   const runs = await db.run.findMany({ where, include: { epochs: true } });
   const facts = new Map<string, RunFacts>();
   for (const { name, epochs, highestSeen } of runs) {
-    // Not read yet: nobody knows what is over.
+    // The run has not been read from the bucket yet, so it is unknown which epochs are over.
     if (highestSeen === null || epochs.length === 0) continue;
     facts.set(name, {
       currentEpoch: Math.max(...epochs.map(({ epoch }) => epoch)),
@@ -144,7 +145,7 @@ async function readRunFacts(db: Database, store: OpenStore): Promise<Map<string,
   return facts;
 }
 
-/** Whether a checkpoint that counts is of this attempt, now. */
+/** Returns whether a checkpoint or copy in the database needs the objects of this attempt now. */
 export async function isHeld(
   db: Pick<Database, "checkpoint" | "checkpointCopy">,
   { run, attempt }: AttemptAt,
@@ -153,7 +154,7 @@ export async function isHeld(
   return (await db.checkpointCopy.count({ where: { run, attempt, state: { in: COPIES_HOLDING } } })) > 0;
 }
 
-/** Looks through the bucket of one profile. @throws Fault those of the store */
+/** Searches the bucket of one profile. @throws Fault those of the store */
 export async function findLeftovers(
   hub: { db: Database; now: () => number },
   store: OpenStore,
@@ -196,7 +197,7 @@ export async function findLeftovers(
   for (const { key, uploadId, startedAt } of uploads) {
     const at = dataKeyUnder(store, foreign, key);
     if (at === null) continue;
-    // Parts that were never put together are of no checkpoint, complete or not.
+    // Parts of an upload that was never completed belong to no checkpoint, whatever its state.
     const leftover = { epoch: at.epoch, modifiedAt: startedAt, isNamed: false };
     if (whyKept(facts.get(at.run) ?? null, leftover, now) !== null) continue;
     found.uploads.push({ key, uploadId, at });
@@ -206,7 +207,7 @@ export async function findLeftovers(
   return found;
 }
 
-/** What a node that was killed while it measured its link left: nothing is ever kept there. */
+/** Adds what nodes left that were killed during a link probe. Nothing in that folder is ever kept. */
 async function findProbes(store: OpenStore, found: FoundLeftovers, now: number): Promise<void> {
   const folder = PROBES;
   const prefix = store.prefix + folder;

@@ -4,8 +4,8 @@ import { isEnded, type TransferState } from "#protocol/wire/transfer.ts";
 const READING = ["download", "verify", "drill", "copy"];
 
 /**
- * Checkpoints of a run that a node reads now or was asked to read, whether or not it has heard of it yet: a restore that waits
- * for its turn is a transfer from the beginning. Whatever takes a checkpoint away asks this first.
+ * Returns the checkpoints that a node reads or was asked to read, even if it has not received the command yet. A restore that
+ * waits for its turn counts too: its transfer exists from the beginning. Call this before taking a checkpoint away.
  */
 export async function findRead(db: Pick<Database, "command" | "transfer">, run: string): Promise<Set<string>> {
   const orders = await db.command.findMany({

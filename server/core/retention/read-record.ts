@@ -11,23 +11,23 @@ import { hashOf } from "#server/platform/random-id.ts";
 import { takeRecord } from "./take-record.ts";
 
 /**
- * Reads what the bucket says about keeping and this hub does not know: after a rebuild, after a write whose answer was lost,
- * and always before a checkpoint is moved to the trash or deleted. What cannot be read, or is of a later version, is
- * written down as such and counts as a pin until a person takes that away.
+ * Reads retention records that the bucket has and this hub lacks. It runs after a rebuild, after a lost answer to a write,
+ * and before any move to the trash or deletion. A record that is unreadable or of a later version counts as a pin until a
+ * person ends it.
  */
 
 export const MOST_RECORD_BYTES = 64 * 1024;
 
-/** The checkpoint that a key speaks of, relative to the run's folder; null when it lies in no checkpoint's folder. */
+/** Returns the checkpoint id in a key relative to the run's folder; null when the key lies in no checkpoint's folder. */
 export function checkpointOf(name: string): string | null {
   const match = /^([A-Za-z0-9-]{8,64})\/.+$/s.exec(name);
   return match?.[1] ?? null;
 }
 
-/** Whether the key is of a tag, as its name says: a tag on one checkpoint may take back another's. */
+/** Returns whether the key's name says tag. A tag on one checkpoint may end the same tag on another, known or not. */
 export const isTagKey = (key: string): boolean => key.endsWith("-tag.json");
 
-/** @throws Fault BAD_INPUT */
+/** Parses a retention record and checks it against its key. @throws Fault BAD_INPUT */
 export function parseRecord(at: { prefix: string; run: RunName }, object: { key: string; text: string }): KeepRecord {
   const refuse = (detail: string) => new Fault("BAD_INPUT", { op: "keeping", subject: object.key, detail });
   let value: unknown;
@@ -53,7 +53,7 @@ interface Reading {
   now: number;
 }
 
-/** Takes in one object that was read. @throws Fault BAD_INPUT */
+/** Stores the record of one object and returns whether it was new. @throws Fault BAD_INPUT */
 export async function takeObject(reading: Reading, object: { key: string; text: string }): Promise<boolean> {
   const record = parseRecord(reading, object);
   const notBefore = reading.now + USUAL_TRASH_MS;
@@ -63,25 +63,28 @@ export async function takeObject(reading: Reading, object: { key: string; text: 
   });
 }
 
-/** Writes down that there is an object that nobody could read. */
+/** Stores that an object exists which could not be read. */
 export async function takeUnread({ db, run, now }: Reading, at: { key: string; checkpointId: string }): Promise<void> {
   const { key, checkpointId } = at;
   const id = hashOf(key).slice(0, 32);
-  // A person may have taken it away, which is read before or after it.
+  // A person may have ended it, and the hub may read the ending record before or after this one.
   const ender = await db.keepRecord.findFirst({ where: { run, ends: { contains: JSON.stringify(id) } } });
   const about = { run, checkpointId, kind: "unread", text: "", at: new Date(now), by: "", key, ends: "[]" };
   const create = { id, ...about, endedById: ender?.id ?? null };
   await db.keepRecord.upsert({ where: { id }, update: {}, create });
 }
 
-/** Whether the database has what this object says. One that could not be read is tried again. */
+/**
+ * Returns whether the database has the record of this object. One that could not be read counts as unknown and is tried
+ * again.
+ */
 export const isKnownRecord = async (db: Pick<Database, "keepRecord">, key: string): Promise<boolean> =>
   (await db.keepRecord.count({ where: { key, kind: { not: "unread" } } })) > 0;
 
-/** Faults of the object itself, not of the way to it: reading it again would not help. */
+/** Faults of the object, not of the connection: a retry would not help. */
 const OWN_FAULTS: ReadonlySet<string> = new Set(["BAD_INPUT", "TOO_LARGE"]);
 
-/** Reads the words about one checkpoint that the database lacks. @throws Fault those of the store */
+/** Reads the retention records of one checkpoint that the database lacks. @throws Fault those of the store */
 export async function readRecords(
   hub: { db: Database; now: () => number },
   store: OpenStore,

@@ -4,8 +4,8 @@ import type { Transaction } from "#prisma/open.ts";
 import { isAdoptedRow } from "../runs/is-adopted.ts";
 
 /**
- * Writes down what an object in the bucket says. In whatever order the objects come, the same is held afterwards: a word
- * that was taken back before it was read is written down as taken back.
+ * Stores a retention record from the bucket. The result does not depend on the order of the objects: a record that was ended
+ * before it was read is stored as ended.
  */
 
 const textOf = ({ word }: KeepRecord): string => {
@@ -22,7 +22,7 @@ const textOf = ({ word }: KeepRecord): string => {
   }
 };
 
-/** Brings the state of a checkpoint in line with whether something holds it in the trash. What another tool wrote never is. */
+/** Sets the state of a checkpoint to `trashed` or `complete`, by its trash records. An external checkpoint keeps its state. */
 async function settleState(tx: Transaction, checkpointId: string): Promise<void> {
   const row = await tx.checkpoint.findUnique({
     where: { id: checkpointId },
@@ -38,8 +38,8 @@ async function settleState(tx: Transaction, checkpointId: string): Promise<void>
 }
 
 /**
- * Takes one word in, once; the state of its checkpoint follows. `notBefore` (epoch ms): trash is not emptied earlier, whatever
- * the word says.
+ * Stores a record if it is new, updates the state of its checkpoint, and returns whether it was new. `notBefore` (epoch ms):
+ * the trash is not emptied earlier, whatever the record says.
  */
 export async function takeRecord(
   tx: Transaction,

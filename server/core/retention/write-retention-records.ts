@@ -7,11 +7,11 @@ import type { Transaction } from "#prisma/open.ts";
 import type { Hub } from "../api/hub.ts";
 
 /**
- * What is said about keeping a checkpoint lies in every bucket that has a copy, so that a hub rebuilt from any of them keeps
- * what was pinned. Where a bucket was away, or the copy came later, the words are owed to it and written when they can be.
+ * Writes retention records of a checkpoint into every bucket that has a copy, so that a hub rebuilt from any of them keeps
+ * its pins. If a bucket was unreachable, or the copy came later, the records are noted as owed and written later.
  */
 
-/** Notes that these buckets lack a word. */
+/** Notes that these buckets lack retention records of a checkpoint. */
 export async function oweWords(
   tx: Pick<Transaction, "owedWords">,
   { checkpointId, profileIds, since }: { checkpointId: string; profileIds: readonly string[]; since: Date },
@@ -22,7 +22,7 @@ export async function oweWords(
   }
 }
 
-/** The object that a row was written down from; null for one that nobody could read. */
+/** Returns the object that a row was read from; null for one that could not be read. */
 function recordOf(row: KeepRow) {
   const { id, run, checkpointId, kind, text, by } = row;
   const words: Record<string, object> = {
@@ -46,7 +46,7 @@ function recordOf(row: KeepRow) {
   return parsed.success ? parsed.data : null;
 }
 
-/** Writes what is owed to one bucket about one checkpoint. @throws Fault those of the store */
+/** Writes the records of one checkpoint that one bucket lacks. @throws Fault those of the store */
 export async function payWords(hub: Hub, owed: { checkpointId: string; profileId: string }): Promise<void> {
   const { checkpointId, profileId } = owed;
   const store = await hub.stores.open(profileId);
@@ -71,7 +71,7 @@ export async function payWords(hub: Hub, owed: { checkpointId: string; profileId
 
 const MOST_A_BEAT = 1_000;
 
-/** What the clock does. A bucket that is away is passed over until the next beat. */
+/** Writes all owed records; a timer calls it. A bucket that fails is skipped until the next call. */
 export async function payAllWords(hub: Hub, isStopped: () => boolean): Promise<void> {
   const owed = await hub.db.owedWords.findMany({ orderBy: { since: "asc" }, take: MOST_A_BEAT });
   const away = new Set<string>();

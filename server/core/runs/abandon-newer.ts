@@ -3,9 +3,9 @@ import type { Transaction } from "#prisma/open.ts";
 type Tx = Pick<Transaction, "checkpoint" | "epoch">;
 
 /**
- * Marks what a person left behind by starting a run from an earlier step (`--from`): every complete checkpoint of earlier epochs
- * that is newer than the start of the chosen one. It stays in the bucket, can be restored, and is not the newest any more. A
- * step that was abandoned before and is chosen now counts again. May be repeated.
+ * Marks checkpoints as abandoned after a person started a run from an earlier step (`--from`). These are all complete
+ * checkpoints of earlier epochs that are newer than that start. They stay in the bucket and can be restored, but no longer
+ * count as the newest. An abandoned step that is chosen now counts again. Idempotent.
  */
 export async function abandonNewer(
   tx: Tx,
@@ -29,7 +29,7 @@ export async function abandonNewer(
   });
 }
 
-/** Does the same for all chosen epochs of a run, in their order: after the database was rebuilt from the bucket. */
+/** Does the same for all chosen epochs of a run in their order, after a rebuild of the database from the bucket. */
 export async function abandonAgain(tx: Tx, run: string): Promise<void> {
   const chosen = await tx.epoch.findMany({ where: { run, isChosen: true }, orderBy: { epoch: "asc" } });
   for (const { epoch, parentEpoch, parentStep, claimedAt } of chosen) {

@@ -16,12 +16,12 @@ import type { LiveNode } from "../live/live-node.ts";
 import { readNode } from "../nodes/list.ts";
 import { readRestorePoints } from "./newest.ts";
 
-/** Nodes of which one call reads. */
+/** Nodes that one call reads. */
 const MOST_NODES = 200;
 /** Runs of one node that a page lists with their newest step. */
 const MOST_LISTED = 16;
 
-/** The runs that a node writes, by its last report, in naming order. */
+/** Returns the runs that a node writes by its last report, in naming order. */
 function writtenBy({ live }: Pick<Hub, "live">, { id, report }: LiveNode): DiskPoint[] {
   const written = (report?.runs ?? []).filter(({ run }) => live.mayWriteNow(run, id));
   return inNamingOrder(
@@ -36,8 +36,8 @@ function writtenBy({ live }: Pick<Hub, "live">, { id, report }: LiveNode): DiskP
 }
 
 /**
- * Returns for each of these nodes, 200 at most, what the runs that it writes can be continued from: the checkpoint by the hub's
- * record, what its disk has by its last report. One question to the database. `most`: runs of a node that are read.
+ * Returns for each of these nodes, 200 at most, from which checkpoint its runs can resume. The checkpoint comes from the
+ * database, the state of the node's disk from its last report. Needs one query. `most`: runs per node.
  */
 export async function adviseContinue(
   hub: Pick<Hub, "db" | "live">,
@@ -55,14 +55,17 @@ export async function adviseContinue(
   );
 }
 
-/** Returns the advice for one node, by its id or its name, with the newest step of up to 16 of its runs. @throws Fault NOT_FOUND */
+/** Returns the advice for one node, by id or name, with the newest step of up to 16 of its runs. @throws Fault NOT_FOUND */
 export async function continueNode(hub: Hub, idOrName: string): Promise<ContinueAdvice> {
   const { id } = readNode(hub, idOrName);
   const found = await adviseContinue(hub, { nodeIds: [id], most: MOST_LISTED });
   return found.get(id) ?? { runs: [], text: "" };
 }
 
-/** Returns the record's part for a node that asks about its own runs. A run of which it is not the writer is left out, unless nobody knows it. */
+/**
+ * Returns the newest checkpoints in the database for a node's own runs. Leaves out a run that the node does not write, unless
+ * the hub does not know the run.
+ */
 export async function tellRestorePoints(
   { hub, caller }: Context & { caller: NodeCaller },
   { runs }: z.infer<typeof restorePointsInput>,

@@ -4,12 +4,12 @@ import { isWriter } from "./is-writer.ts";
 
 const ENDED = ["done", "failed", "cancelled", "superseded"];
 
-/** Orders that a node reads a checkpoint for. */
+/** Kinds of commands for which a node reads a checkpoint. */
 export const READING_KINDS: readonly string[] = [...MOVING_KINDS, "preview"];
 
 /**
- * Whether a node may read a checkpoint: somebody asked it to restore or to verify just that one and that has not ended, or
- * it writes the run now.
+ * Returns whether a node may read a checkpoint: it writes the run now, or has an open command to restore or verify just that
+ * one.
  */
 export async function mayRead(
   db: Pick<Database, "command" | "transfer" | "epoch" | "epochMember">,
@@ -20,7 +20,7 @@ export async function mayRead(
   return hasOpenCommand(db, { nodeId: node.id, checkpointId: checkpoint.id, kinds: READING_KINDS });
 }
 
-/** Whether a node was asked to do one of these with a checkpoint, and has not ended it. */
+/** Returns whether a node has an open command of one of these kinds for a checkpoint. */
 export async function hasOpenCommand(
   db: Pick<Database, "command" | "transfer">,
   { nodeId, checkpointId, kinds }: { nodeId: string; checkpointId: string; kinds: readonly string[] },
@@ -30,7 +30,7 @@ export async function hasOpenCommand(
     select: { endedAt: true, transferId: true },
   });
   if (commands.some(({ endedAt }) => endedAt === null)) return true;
-  // A restore that failed and is tried again goes on under its first command.
+  // A retried restore continues under its first command, which has ended.
   const ids = commands.map(({ transferId }) => transferId);
   const goingOn = { id: { in: ids }, nodeId, state: { notIn: ENDED } };
   return ids.length > 0 && (await db.transfer.count({ where: goingOn })) > 0;

@@ -8,7 +8,7 @@ import { awayFor } from "./note-away.ts";
 
 const timeOf = (date: Date | null): number | null => date?.getTime() ?? null;
 
-/** Where a checkpoint lies, the one that is read first at the front; one entry for a checkpoint in one bucket. */
+/** Returns the copies of a checkpoint, the first one being that of its own row, which is read by default. */
 export async function copiesOf(hub: Hub, checkpoint: Checkpoint): Promise<CopyView[]> {
   const copies = await hub.db.checkpointCopy.findMany({
     where: { checkpointId: checkpoint.id, state: { in: ["copying", "complete"] } },

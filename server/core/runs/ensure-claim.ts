@@ -7,9 +7,9 @@ import type { Hub } from "../api/hub.ts";
 import type { OpenStore } from "../api/ports/stores.ts";
 
 /**
- * Writes the claim of an epoch into a home that lacks it: the bucket was away when it was claimed, or became a home later. A hub
- * that is rebuilt from that bucket alone then knows who wrote. What lies there already stays.
- * @throws Fault those of the store
+ * Writes the claim of an epoch into a home that lacks it, because the bucket was unreachable at the claim or became a home
+ * later. A hub rebuilt from that bucket alone then knows the writer. An existing claim stays. @throws Fault those of the
+ * store
  */
 export async function ensureClaim(
   hub: Pick<Hub, "db">,
@@ -20,7 +20,7 @@ export async function ensureClaim(
     where: { run_epoch: at },
     include: { node: { select: { name: true } } },
   });
-  // Without such a condition a second hub's claim could be written over.
+  // Without conditional writes this could overwrite the claim of a second hub.
   if (row === null || !store.access.traits.conditionalWrites) return;
   const { parentEpoch, parentStep } = row;
   const claim: EpochClaim = {

@@ -17,9 +17,9 @@ function findWanted(db: Database, { run, step, before, role, name }: z.infer<typ
 }
 
 /**
- * Returns a complete checkpoint of a run that the node writes: the newest, the newest of one step, the one before the newest
- * of a step, the newest of a name, or the newest final model; null when there is none.
- * @throws Fault NOT_THIS_NODES when another node writes the run, or nobody does
+ * Returns a complete checkpoint of a run that the node writes; null when there is none. The input selects the newest one, the
+ * newest of a step or name, the one before a step, or the newest final model. @throws Fault NOT_THIS_NODES when another node
+ * writes the run, or the run has no writer
  */
 export async function findCheckpoint(
   { hub, caller }: Context & { caller: NodeCaller },

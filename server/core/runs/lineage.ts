@@ -10,7 +10,7 @@ const UNFINISHED: ReadonlySet<string> = new Set(["torn", "uploading"]);
 
 type Sums = Pick<LineageEpoch, "firstStep" | "lastStep" | "complete" | "sizeBytes"> & { unfinished: number };
 
-/** What each epoch of a run wrote, added up by the database: its answer grows with epochs, not with checkpoints. */
+/** Returns sums per epoch. The database adds them up, so the cost of the answer grows with epochs, not with checkpoints. */
 async function sumsByEpoch(hub: Pick<Hub, "db">, run: string): Promise<Map<number, Sums>> {
   const rows = await hub.db.checkpoint.groupBy({
     by: ["writerEpoch", "state"],
@@ -40,7 +40,7 @@ async function sumsByEpoch(hub: Pick<Hub, "db">, run: string): Promise<Map<numbe
   return sums;
 }
 
-/** @throws Fault NOT_FOUND */
+/** Returns the epochs of a run with their parents, sums and losses, newest first. @throws Fault NOT_FOUND */
 export async function readLineage(hub: Pick<Hub, "db">, run: string): Promise<LineageView> {
   if ((await hub.db.run.count({ where: { name: run } })) === 0) throw new Fault("NOT_FOUND", { subject: run });
   const sums = await sumsByEpoch(hub, run);
@@ -73,7 +73,7 @@ export async function readLineage(hub: Pick<Hub, "db">, run: string): Promise<Li
       endedAt: rows[index - 1]?.claimedAt.getTime() ?? null,
       parent: parentEpoch === null || parentStep === null ? null : { epoch: parentEpoch, step: Number(parentStep) },
       ...sum,
-      // What the present writer has not finished it still may.
+      // The current writer may still finish its uploads.
       unfinished: index === 0 ? 0 : sum.unfinished,
       lost: lostBy.get(epoch) ?? null,
     };
@@ -86,7 +86,7 @@ export async function readLineage(hub: Pick<Hub, "db">, run: string): Promise<Li
   return { run, epochs, omitted: total - rows.length, refusals: await readRefusals(hub, run) };
 }
 
-/** Nodes that came back after another had taken over, and what they were not let write. */
+/** Returns uploads that were refused because another node had taken over the run. */
 async function readRefusals(hub: Pick<Hub, "db">, run: string): Promise<LineageView["refusals"]> {
   const where = { run, direction: "upload", fault: { contains: '"EPOCH_OVER"' } };
   const newest = await hub.db.transfer.findMany({

@@ -10,10 +10,10 @@ import { placeIn } from "./place-of-row.ts";
 import type { NodeCaller } from "../api/caller.ts";
 
 /**
- * Returns what a run that the node writes has in the bucket of the line it goes on with, newest first, 200 at most: the
- * checkpoints of this epoch, those of its parent up to the step it went on from, and so on. What an earlier line trained beyond
- * that step is left out: a framework would take it for its newest. So is what is damaged, abandoned or in the trash.
- * @throws Fault NOT_THIS_NODES when another node writes the run, or nobody does
+ * Returns the checkpoints on the line of training that the node continues, newest first, 200 at most. The line is the current
+ * epoch, its parent up to the step it resumed from, and so on. Steps that an earlier line trained beyond that point are left
+ * out, because a framework would take them for the newest. So are damaged, abandoned and trashed ones. @throws Fault
+ * NOT_THIS_NODES when another node writes the run, or the run has no writer
  */
 export async function listKept(
   { hub, caller }: Context & { caller: NodeCaller },
@@ -42,10 +42,10 @@ export async function listKept(
   }));
 }
 
-/** Each is a part of one question to the database. */
+/** Each epoch adds a condition to one query. */
 const MOST_EPOCHS = 400;
 
-/** The epochs that the newest one goes back to, each up to the step that was gone on from. */
+/** Returns the ancestors of the newest epoch, each with the step up to which it counts. */
 function lineOf(epochs: readonly Epoch[]): { writerEpoch: number; step?: { lte: bigint } }[] {
   const line: { writerEpoch: number; step?: { lte: bigint } }[] = [];
   let wanted: { epoch: number; step: bigint | null } | null =

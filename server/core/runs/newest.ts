@@ -6,12 +6,12 @@ import { nameOfPlace } from "#protocol/checkpoint/place.ts";
 import { placeOfRow } from "./place-of-row.ts";
 
 const MOST_ASKED = 500;
-/** The newest first. */
+/** Sort order: the newest first. */
 export const NEWEST = [{ writerEpoch: "desc" as const }, { step: "desc" as const }, { committedAt: "desc" as const }];
 
 /**
- * A run may go on from it by itself: it has the state of a training program, it is whole as far as its files tell, and nobody had
- * the run start before it.
+ * Condition for a checkpoint that a run may resume from by itself: it has the training state, seems complete, and was not
+ * abandoned.
  */
 export const RESUMABLE = { role: null, abandonedAt: null, doubt: null };
 
@@ -22,13 +22,12 @@ async function newestOf(tx: Pick<Transaction, "checkpoint">, which: { run: strin
 }
 
 /**
- * Returns the newest complete checkpoint of a run: highest epoch, then highest step; null when it truly has none. One that is
- * known to be damaged is passed over for the one before it, unless there is no other. Final models, doubtful ones and what a
- * person abandoned do not count.
+ * Returns the newest complete checkpoint of a run: highest epoch, then highest step; null when there is none. A damaged one
+ * is skipped for an older one, unless there is no other. Final models, doubtful and abandoned checkpoints do not count.
  */
 export const newestComplete = (tx: Pick<Transaction, "checkpoint">, run: string) => newestOf(tx, { run });
 
-/** The newest complete checkpoint of the run of row `r`, as `newestComplete` finds it. */
+/** SQL for the id of the newest complete checkpoint of the run in row `r`, by the rules of `newestComplete`. */
 const NEWEST_OF_ROW = Prisma.sql`COALESCE(
       (SELECT c."id" FROM "Checkpoint" c WHERE c."run" = r."name" AND c."state" = 'complete' AND c."damagedAt" IS NULL
           AND c."role" IS NULL AND c."abandonedAt" IS NULL AND c."doubt" IS NULL
@@ -37,7 +36,10 @@ const NEWEST_OF_ROW = Prisma.sql`COALESCE(
           AND c."role" IS NULL AND c."abandonedAt" IS NULL AND c."doubt" IS NULL
         ORDER BY c."writerEpoch" DESC, c."step" DESC, c."committedAt" DESC LIMIT 1))`;
 
-/** The same of every run that has one, in two questions however many there are. */
+/**
+ * Returns the newest complete checkpoint of every run that has one. The number of queries hardly depends on the number of
+ * runs.
+ */
 export async function newestOfEach(db: Pick<Transaction, "checkpoint" | "$queryRaw">) {
   const found = await db.$queryRaw<{ id: string | null }[]>`SELECT ${NEWEST_OF_ROW} AS "id" FROM "Run" r`;
   const ids = found.flatMap(({ id }) => id ?? []);
@@ -58,7 +60,7 @@ interface PointRow {
   trashedStep: bigint | null;
 }
 
-/** Returns what each of these runs can be continued from, in one question; a run that the record does not know has no entry. */
+/** Returns the checkpoint that each of these runs can resume from, in one query; an unknown run has no entry. */
 export async function readRestorePoints(
   db: Pick<Transaction, "$queryRaw">,
   runs: readonly string[],
@@ -84,12 +86,12 @@ export async function readRestorePoints(
   );
 }
 
-/** The piece of one node is nothing that a program could go on from, whoever says so. */
+/** Excludes single pieces: no program can resume from one, even if a person asks for it. */
 const NO_PIECE = { OR: [{ piece: null }, { piece: { contains: '"nodes"' } }] };
 
 /**
- * Returns the newest complete checkpoint of one step, which several epochs may have; of those that are doubtful or
- * that a person abandoned where there is no other.
+ * Returns the newest complete checkpoint of one step, which several epochs may have. Doubtful and then abandoned ones count
+ * only if there is no other.
  */
 export async function newestOfStep(tx: Pick<Transaction, "checkpoint">, run: string, step: number) {
   const which = { run, step: BigInt(step) };
@@ -101,7 +103,7 @@ export async function newestOfStep(tx: Pick<Transaction, "checkpoint">, run: str
   return (await newestOf(tx, which)) ?? (await find({ abandonedAt: null })) ?? (await find({}));
 }
 
-/** Returns the newest doubtful checkpoint of a run that is later than `newest`; null where there is none. */
+/** Returns the newest doubtful checkpoint of a run that is later than `newest`; null when there is none. */
 export const doubtfulAfter = (
   tx: Pick<Transaction, "checkpoint">,
   run: string,
@@ -127,14 +129,14 @@ export const doubtfulAfter = (
 
 const MOST_OF_A_NAME = 64;
 
-/** Returns the newest complete checkpoint that its program calls so; null where there is none. */
+/** Returns the newest complete checkpoint that the training program gave this name; null when there is none. */
 export async function newestOfName(
   tx: Pick<Transaction, "checkpoint">,
   run: string,
   name: string,
 ): Promise<Checkpoint | null> {
   const which = { run, state: "complete", role: null, doubt: null };
-  // As it stands in the stored JSON; the exact comparison follows.
+  // A text search in the stored JSON; an exact comparison follows.
   const text = JSON.stringify(name).slice(1);
   const found = await tx.checkpoint.findMany({
     where: { ...which, place: { contains: text } },
@@ -148,20 +150,20 @@ export async function newestOfName(
   return tx.checkpoint.findFirst({ where: { ...which, place: null, step: BigInt(step) }, orderBy: NEWEST });
 }
 
-/** Returns the newest complete one of a role; null where there is none. */
+/** Returns the newest complete checkpoint of a role, sound ones first; null when there is none. */
 export const newestOfRole = (tx: Pick<Transaction, "checkpoint">, run: string, role: CheckpointRole) =>
   tx.checkpoint.findFirst({
     where: { run, state: "complete", role },
     orderBy: [{ damagedAt: { sort: "asc", nulls: "first" } }, { doubt: { sort: "asc", nulls: "first" } }, ...NEWEST],
   });
 
-/** Returns the complete checkpoint before the newest of a step; null where there is none. */
+/** Returns the complete checkpoint before the newest of a step; null when there is none. */
 export async function newestBefore(tx: Pick<Transaction, "checkpoint">, run: string, step: number) {
   const of = await newestOfStep(tx, run, step);
   return of === null ? null : completeBefore(tx, of);
 }
 
-/** The newest of those that are complete, older than this one, not doubtful, and not known to be damaged. */
+/** Returns the newest complete checkpoint older than this one that is neither doubtful, abandoned nor known to be damaged. */
 export const completeBefore = (
   tx: Pick<Transaction, "checkpoint">,
   { run, writerEpoch, step, role }: Pick<Checkpoint, "run" | "writerEpoch" | "step" | "role">,
@@ -173,13 +175,13 @@ export const completeBefore = (
       damagedAt: null,
       abandonedAt: null,
       doubt: null,
-      // Before a final model comes an earlier final model.
+      // The predecessor of a final model is an earlier final model.
       role,
       OR: [{ writerEpoch: { lt: writerEpoch } }, { writerEpoch, step: { lt: step } }],
     },
     orderBy: NEWEST,
   });
 
-/** The latest epoch of a run: its node is the only one that may write. */
+/** Returns the latest epoch of a run; only its node, or its group, may write. */
 export const currentEpoch = (tx: Pick<Transaction, "epoch">, run: string) =>
   tx.epoch.findFirst({ where: { run }, orderBy: { epoch: "desc" } });

@@ -5,11 +5,14 @@ import type { Hub } from "../api/hub.ts";
 import { stateOf, type LiveNode } from "../live/live-node.ts";
 
 /**
- * Nodes say in their reports which buckets they cannot reach. However many of them do, an outage is one line of history when
- * the first one says so and one when the last one has it back.
+ * Records outages of buckets, which nodes report. However many nodes report an outage, it makes two events: when the first
+ * node loses the bucket, and when the last one reaches it again.
  */
 
-/** Nodes that are heard and cannot reach a bucket now, and since when the first of them cannot; epoch ms. */
+/**
+ * Returns the number of live nodes that cannot reach a bucket, and since when (epoch ms) the first of them cannot; null:
+ * none.
+ */
 export function awayFor(hub: Pick<Hub, "live">, profileId: string): { nodes: number; since: number } | null {
   let nodes = 0;
   let since = Infinity;
@@ -23,7 +26,7 @@ export function awayFor(hub: Pick<Hub, "live">, profileId: string): { nodes: num
   return nodes === 0 ? null : { nodes, since };
 }
 
-/** After a report of this node was taken; `before`: what it said the last time. */
+/** Records changes after a report of this node; `before` is what its previous report said. */
 export async function noteAway(
   hub: Pick<Hub, "live" | "db" | "now">,
   node: LiveNode,

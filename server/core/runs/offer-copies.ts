@@ -7,7 +7,7 @@ import { nodeStoreOf } from "../nodes/hello.ts";
 import { completeCopies, type Lying } from "../profiles/homes-of.ts";
 import { awayFor } from "./note-away.ts";
 
-/** Which way of a node's link to compare buckets by: rates of different ways say nothing about each other. */
+/** Returns the direction by which to compare buckets; rates of different directions are not comparable. */
 function wayKnown(
   hub: Pick<Hub, "history" | "live">,
   about: { nodeId: string; profileIds: readonly string[]; wanted: LinkDirection },
@@ -18,7 +18,7 @@ function wayKnown(
   return !known(about.wanted) && known(other) ? other : about.wanted;
 }
 
-/** What is expected of a node's link to each of these buckets, bytes per second, by its own history first; null: unknown. */
+/** Returns the expected rate from a node to each bucket, bytes per second, by its own history first; null: unknown. */
 export function ratesTo(
   hub: Pick<Hub, "history" | "live">,
   about: { nodeId: string; profileIds: readonly string[]; wanted: LinkDirection },
@@ -39,15 +39,15 @@ interface Ranked {
 }
 
 /**
- * Sound before damaged, within reach before out of it, fast before slow. What nobody has measured keeps its place in the order
- * that people gave, behind what is known.
+ * Orders copies: sound before damaged, reachable before unreachable, fast before slow. Copies with unknown rates come last,
+ * in the order that people configured.
  */
 export const byFitness = (a: Ranked, b: Ranked): number =>
   Number(a.isDamaged) - Number(b.isDamaged) ||
   Number(a.isAway) - Number(b.isAway) ||
   (b.bytesPerSecond ?? -1) - (a.bytesPerSecond ?? -1);
 
-/** The copy that a node would read first. */
+/** Returns the copy that a node would read first. */
 export function bestFor(
   hub: Pick<Hub, "history" | "live">,
   { nodeId, copies }: { nodeId: string; copies: readonly Lying[] },
@@ -63,7 +63,7 @@ export function bestFor(
   return ranked.toSorted(byFitness)[0] ?? { profileId: "", bucket: "" };
 }
 
-/** From where a node may read a checkpoint, best first. */
+/** Returns the copies that a node may read, best first. */
 export async function offerCopies(hub: Hub, about: { nodeId: string; checkpoint: Checkpoint }): Promise<CopyOffer[]> {
   const { nodeId, checkpoint } = about;
   const copies = await completeCopies(hub.db, checkpoint);

@@ -1,10 +1,10 @@
 import { shownPlace, type CheckpointPlace, type ShownPlace } from "#protocol/checkpoint/place.ts";
 
-/** Returns what a row stores of a place; null where the manifest says none. */
+/** Returns the `place` column for a manifest's place; null when it has none. */
 export const placeToStore = (place: CheckpointPlace | undefined): string | null =>
   place === undefined ? null : JSON.stringify(shownPlace.parse(place));
 
-/** Returns the place that a row stores; null where it stores none, or one that cannot be read. */
+/** Returns the place in a row; null when it has none or cannot be read. */
 export function placeOfRow({ place }: { place: string | null }): ShownPlace | null {
   if (place === null) return null;
   try {
@@ -14,7 +14,7 @@ export function placeOfRow({ place }: { place: string | null }): ShownPlace | nu
   }
 }
 
-/** Returns the place for an answer to a node: absent where there is none. */
+/** Returns the place for an answer to a node; the field is absent when there is none. */
 export function placeIn(row: { place: string | null }): { place?: ShownPlace } {
   const place = placeOfRow(row);
   return place === null ? {} : { place };

@@ -1,8 +1,8 @@
 import type { Transaction } from "#prisma/open.ts";
 
 /**
- * When the copy that a checkpoint's row names is damaged and another one is sound, the two change places: whatever reads the
- * checkpoint by its row then reads the sound one, and the checkpoint as a whole does not count as damaged.
+ * Swaps a damaged copy in a checkpoint's row with a sound copy from another bucket. Readers that use the row then read the
+ * sound copy, and the checkpoint as a whole no longer counts as damaged. Returns whether it swapped.
  */
 export async function promoteSound(
   tx: Pick<Transaction, "checkpoint" | "checkpointCopy" | "checkpointContent">,

@@ -10,9 +10,9 @@ import type { Hub } from "../api/hub.ts";
 import type { LiveNode } from "../live/live-node.ts";
 
 /**
- * The loss ledger: what training had to do again. A node that was interrupted and goes on reports it itself, to the step; of
- * one that another node takes over from, what counts is its last report, until the node that took over says that it had to go
- * further back than to what was newest when it claimed the run.
+ * An entry of the loss ledger: training that had to be repeated. A node that resumes after an interruption reports its loss
+ * exactly. After a takeover the last report of the previous node counts. The successor corrects the entry if it has to go
+ * back further than to the newest checkpoint at its claim.
  */
 interface Lost {
   id: string;
@@ -30,9 +30,9 @@ interface Lost {
 const againWords = (lost: Parameters<typeof lostWords>[0]): string =>
   `${lostWords(lost)} ${lost.lostSteps === 0 ? "is" : "are"} done again`;
 
-/** No interruption costs more than a year. */
+/** An interruption is capped at a year. */
 const LONGEST_LOSS_MS = 366 * 86_400_000;
-/** Of one node in a day: more often than once a minute nobody is interrupted. */
+/** Limit per node and day: one interruption a minute. */
 const MOST_A_DAY = 1_440;
 
 async function hasToldTooMuch(tx: Transaction, about: { hub: Pick<Hub, "now">; node: LiveNode }): Promise<boolean> {
@@ -73,8 +73,8 @@ const takeoverId = (run: string, epoch: number): string =>
 type WorkLost = Extract<NodeEvent, { type: "work-lost" }>;
 
 /**
- * The row of a takeover whose node could not go on from the beginning of its epoch (a checkpoint that turned out damaged), and
- * went further back. Null when the event is of something else.
+ * Returns the takeover that an event corrects: its node could not resume from the epoch's start (a damaged checkpoint) and
+ * went further back. Null when the event is about another loss.
  */
 async function findTakeover(tx: Transaction, event: WorkLost, node: LiveNode): Promise<Loss | null> {
   const { run, writerEpoch: epoch, fromStep, lastStep } = event;
@@ -85,7 +85,7 @@ async function findTakeover(tx: Transaction, event: WorkLost, node: LiveNode): P
   return row?.fromStep === claimed.parentStep || row?.fromStep === goesOnAt ? row : null;
 }
 
-/** What lies between is lost as well, and is one loss with what the last writer had done after it. Told twice, it counts once. */
+/** Extends the loss of a takeover by the steps in between, which are lost as well. A repeated event counts once. */
 async function correct(
   { tx, hub, node }: { tx: Transaction; hub: Hub; node: LiveNode },
   row: Loss,
@@ -107,7 +107,7 @@ async function correct(
   return [await recordEvent(tx, { at: hub.now(), kind: "work-lost", work: "lost", text, node, run, step: lastStep })];
 }
 
-/** What a node lost itself, as it says. Told twice, it is one row. */
+/** Records the loss that a node reports. A repeated event makes one row. */
 export async function recordInterruption(
   { tx, hub, node }: { tx: Transaction; hub: Hub; node: LiveNode },
   event: WorkLost,
@@ -117,7 +117,7 @@ export async function recordInterruption(
   if (lostSteps < 0 || (lostSteps === 0 && !isEstimated)) return [];
   const isWriter = (await tx.epoch.count({ where: { run, epoch: writerEpoch, nodeId: node.id } })) > 0;
   if (!isWriter || (await hasToldTooMuch(tx, { hub, node }))) {
-    // Refusing it would keep the node's outbox from ever moving on.
+    // A refusal would block the node's outbox.
     hub.log.warn(
       { node: node.id, run, writerEpoch },
       "a loss was not written down: it is not this node's, or one of too many",
@@ -143,7 +143,10 @@ export async function recordInterruption(
   return row === null ? [] : [row];
 }
 
-/** What the writer before had done by its last report and its successor has not. Null when that is nothing. */
+/**
+ * Records the steps that the previous writer had done by its last report and the successor lacks. Returns null without a
+ * loss.
+ */
 export async function recordTakeover(
   tx: Transaction,
   about: { hub: Hub; run: string; epoch: number; lastNodeId: string; node: LiveNode; parent: Parent | null },
@@ -157,7 +160,7 @@ export async function recordTakeover(
   if (lostSteps < 0 || (lostSteps === 0 && report.isStepUncertain !== true)) return null;
   const lastAt = Math.max(report.trainedAt ?? 0, report.localAt ?? 0);
   const since = parent?.at ?? report.startedAt;
-  // Told for the time since the newest safe step only: of an older one it is not known.
+  // The report's idle time covers the time since the newest safe step only; for an older step it is unknown.
   const idleMs = (parent?.step ?? null) === report.safeStep ? report.idleMs : 0;
   const lostMs = Math.min(LONGEST_LOSS_MS, Math.max(0, lastAt - since - idleMs));
   if (lostSteps === 0 && lostMs < LEAST_UNCERTAIN_MS) return null;
@@ -176,7 +179,7 @@ export async function recordTakeover(
   return write(tx, lost, hub);
 }
 
-/** Where the successor goes on, and when that was captured. */
+/** The step that the successor resumes from, and when that was captured (epoch ms). */
 interface Parent {
   step: number;
   at: number;

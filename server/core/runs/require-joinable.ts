@@ -7,12 +7,12 @@ import { sealingOf } from "../profiles/seal-keys.ts";
 import { homesOf } from "../profiles/homes-of.ts";
 
 /**
- * Pieces of one checkpoint by several nodes ([decision 63]) lie in one bucket, as they are: one manifest names the objects of all of them. Each
- * encrypted piece would have a key of its own, and a copy would have to name the objects of every node anew. What cannot be joined is
- * refused before a byte of it is written.
+ * Refuses settings under which pieces of several nodes ([decision 63]) cannot be joined. One manifest names the objects of
+ * all nodes, so the pieces must be plain and in one bucket. Encrypted pieces would each have a key of their own, and a copy
+ * would have to rename the objects of every node. The refusal comes before a byte is written.
  */
 
-/** Why pieces of a run with these homes could not be joined; null when they can. */
+/** Returns why pieces of a run with these homes could not be joined; null when they can. */
 function whyNotJoinable(homes: readonly Pick<Profile, "name" | "sealing">[]): string | null {
   const encrypted = homes.find((home) => sealingOf(home) !== "off");
   if (encrypted !== undefined)
@@ -21,7 +21,7 @@ function whyNotJoinable(homes: readonly Pick<Profile, "name" | "sealing">[]): st
   return `pieces by several nodes lie in one bucket, and this run has ${homes.length}: ${homes.map(({ name }) => name).join(", ")}`;
 }
 
-/** For a claim of a run that several nodes write together. @throws Fault BAD_INPUT */
+/** Checks the claim of a run that several nodes write together. @throws Fault BAD_INPUT */
 export async function requireJoinable(hub: Pick<Hub, "db">, run: string): Promise<void> {
   const ids = (await homesOf(hub.db, run))?.profileIds ?? [];
   const rows = await hub.db.profile.findMany({ where: { id: { in: [...ids] } } });
@@ -29,13 +29,13 @@ export async function requireJoinable(hub: Pick<Hub, "db">, run: string): Promis
   if (detail !== null) throw new Fault("BAD_INPUT", { op: "claimEpoch", subject: run, detail });
 }
 
-/** How many nodes write the present epoch of a run together; null: one does. */
+/** Returns the number of nodes that write the current epoch together; null: a single node. */
 async function groupOf(hub: Pick<Hub, "db">, run: string): Promise<number | null> {
   const last = await hub.db.epoch.findFirst({ where: { run }, orderBy: { epoch: "desc" }, select: { groupOf: true } });
   return last?.groupOf ?? null;
 }
 
-/** For further homes of a run. @throws Fault BAD_INPUT when several nodes write it together */
+/** Checks new homes of a run. @throws Fault BAD_INPUT when several nodes write it together */
 export async function refuseHomesOfPieces(
   hub: Pick<Hub, "db">,
   { run, homes }: { run: string; homes: readonly Pick<Profile, "name" | "sealing">[] },
@@ -47,7 +47,7 @@ export async function refuseHomesOfPieces(
 }
 
 /**
- * For a bucket that is to want encryption. A run that nobody writes now is refused at its next claim.
+ * Checks a bucket before encryption is switched on. A run that no node writes now is refused at its next claim instead.
  * @throws Fault BAD_INPUT when several nodes write a run there now
  */
 export async function refuseSealingOfPieces(hub: Pick<Hub, "db" | "live">, profileId: string): Promise<void> {

@@ -3,8 +3,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import type { Transaction } from "#prisma/open.ts";
 
 /**
- * Of a run that several nodes write together each commits its own pieces, and nobody else does: nor does a node name what was
- * joined.
+ * Checks that a node commits only its own pieces of a run that several nodes write together, and never a joined manifest.
  * @throws Fault BAD_INPUT
  */
 export async function requirePiece(

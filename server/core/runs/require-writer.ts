@@ -3,9 +3,9 @@ import type { Transaction } from "#prisma/open.ts";
 import { isOfEpoch } from "./is-writer.ts";
 
 /**
- * Only the node of the latest epoch writes, or those of its group, and only under that epoch. After a part of the record was lost, nobody does before
- * the bucket was asked for later epochs.
- * @throws Fault EPOCH_OVER, NODE_REVOKED, HISTORY_UNREAD
+ * Checks that a node may write: it holds the latest epoch, alone or in its group, and writes under that epoch. After a part
+ * of the database was lost, no node may write before the bucket was searched for later epochs. @throws Fault EPOCH_OVER,
+ * NODE_REVOKED, HISTORY_UNREAD
  */
 export async function requireWriter(
   tx: Pick<Transaction, "epoch" | "epochMember" | "node">,
@@ -23,9 +23,9 @@ export async function requireWriter(
     const detail = current === null ? "no epoch was claimed" : `epoch ${claim.epoch}, now ${current.epoch}`;
     throw new Fault("EPOCH_OVER", { subject: claim.run, detail });
   }
-  // The bucket knows of later ones that this record does not.
+  // The bucket has a later epoch that the database lacks.
   if (current.epoch < (current.runRow.highestSeen ?? 0)) throw new Fault("EPOCH_OVER", { subject: claim.run });
-  // It may have been revoked since its call was let in.
+  // The node may have been revoked since its call was admitted.
   const node = await tx.node.findUnique({ where: { id: claim.nodeId }, select: { revokedAt: true } });
   if (node?.revokedAt !== null) throw new Fault("NODE_REVOKED");
 }

@@ -8,12 +8,12 @@ import { Fault } from "#protocol/faults/fault.ts";
 import type { Hub } from "../api/hub.ts";
 
 const LETTERS: Readonly<Record<string, string>> = { complete: "c", uploading: "u", torn: "t" };
-/** Of several attempts at one step the best counts. */
+/** Order of states: the best of several attempts at one step counts. */
 const BEST = "cut";
 
 /**
- * Every step of a run with its state, epoch by epoch. What was replaced or lies in the trash is left out.
- * @throws Fault NOT_FOUND
+ * Returns every step of a run with its state, epoch by epoch. Superseded and trashed checkpoints are left out. @throws Fault
+ * NOT_FOUND
  */
 export async function readTimeline(hub: Pick<Hub, "db">, run: string): Promise<RunTimeline> {
   if ((await hub.db.run.count({ where: { name: run } })) === 0) throw new Fault("NOT_FOUND", { subject: run });

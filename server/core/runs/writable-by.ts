@@ -2,7 +2,7 @@ import type { Database } from "#prisma/open.ts";
 import { isWriter } from "./is-writer.ts";
 import { homesOf } from "../profiles/homes-of.ts";
 
-/** The buckets that a node writes to: its own profile's first, then the homes of the runs that it is the writer of now. */
+/** Returns the bucket profiles that a node writes to: its own first, then the homes of runs that it writes now. */
 export async function writableBy(
   db: Pick<Database, "epoch" | "epochMember" | "run" | "runHome">,
   node: { id: string; profileId: string },

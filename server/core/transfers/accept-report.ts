@@ -15,10 +15,10 @@ import { placeOf } from "./place-of.ts";
 import { transferRowOf, withProgress } from "../live/transfer-row.ts";
 import type { NodeCaller } from "../api/caller.ts";
 
-/** What moves more slowly than this says nothing about a link: it was waiting for something else. */
+/** Bytes per second. A slower rate says nothing about the link: the transfer was waiting for something else. */
 const SLOWEST_MEASURE = 10_000;
 const SMOOTHING = 0.2;
-/** A report that took longer than this to arrive was given up by its node. */
+/** A node gives up a report that takes longer than this to arrive. */
 const LONGEST_WAY_MS = 30_000;
 
 function measure(node: LiveNode, report: ProgressReport): void {
@@ -40,7 +40,7 @@ function measure(node: LiveNode, report: ProgressReport): void {
       : node.downBytesPerSecond * (1 - SMOOTHING) + report.downBytesPerSecond * SMOOTHING;
 }
 
-/** The bucket at the other end of a transfer. A node's word on which that is counts only where the run has a home. */
+/** Returns the bucket at the other end of a transfer. The profile that a node names counts only if it is a home of the run. */
 async function homeFor(hub: Hub, node: LiveNode, about: TransferProgress): Promise<{ bucket: string; prefix: string }> {
   const { checkpointId: id, run, profileId } = about;
   if (profileId !== undefined && (await isHomeOf(hub.db, run, profileId))) {
@@ -50,7 +50,7 @@ async function homeFor(hub: Hub, node: LiveNode, about: TransferProgress): Promi
   return checkpoint ?? hub.db.profile.findUniqueOrThrow({ where: { id: node.profileId } });
 }
 
-/** Writes a transfer the hub hears of for the first time, so that its id can be asked for at once. */
+/** Stores a transfer that the hub hears of for the first time, so that clients can query its id at once. */
 async function createRow(hub: Hub, node: LiveNode, progress: TransferProgress): Promise<TransferRow> {
   const { bucket, prefix } = await homeFor(hub, node, progress);
   const row = await hub.db.transfer.create({
@@ -84,34 +84,33 @@ async function createRow(hub: Hub, node: LiveNode, progress: TransferProgress): 
 
 interface Said {
   progress: TransferProgress;
-  /** When, by the node's clock. */
+  /** Time of the report, by the node's clock. */
   at: number;
 }
 
-/** Whether a report is older than the failure it arrived behind. */
+/** Returns whether a report predates the failure of its transfer, which overtook it. */
 function wasSaidBefore(hub: Hub, live: LiveTransfer | undefined, said: Said): boolean {
   const failedAt = live?.endedAtNode ?? null;
-  // A clock that was set back must not hold a retry up for longer than a report can be under way.
+  // If the node's clock was set back, this must not block a retry for longer than a report can be in transit.
   const isRecent = hub.now() - (live?.row.endedAt ?? 0) < LONGEST_WAY_MS;
   return failedAt !== null && isRecent && said.at <= failedAt;
 }
 
-/** The row a progress belongs to; null when it is another node's, or over for good. */
+/** Returns the row of a progress; null when it belongs to another node or the transfer has ended for good. */
 async function rowFor(hub: Hub, node: LiveNode, said: Said): Promise<TransferRow | null> {
   const { progress } = said;
   const live = hub.live.transfers.get(progress.id);
   const stored = live === undefined ? await hub.db.transfer.findUnique({ where: { id: progress.id } }) : null;
   const row = live?.row ?? (stored === null ? await createRow(hub, node, progress) : transferRowOf(stored, node.name));
   if (row.nodeId !== node.id) return null;
-  // A transfer that failed may be taken up again; the others that ended stay as they are.
+  // A failed transfer may be retried; other ended transfers stay as they are.
   const isOver = isEnded(row.state) && (row.state !== "failed" || wasSaidBefore(hub, live, said));
   return isOver ? null : row;
 }
 
 /**
- * Takes a node's word about the present. Only changes of state are durable when this returns: numbers are written down
- * now and then. The answer says how often to report.
- * An end that only shows up here waits for the event that records it.
+ * Takes a node's progress report and returns how often to report. Only changes of state are durable on return; numbers are
+ * stored periodically. An end that only appears here waits for the event that records it.
  */
 export async function acceptReport(
   context: Context & { caller: NodeCaller },

@@ -16,22 +16,22 @@ import type { Context } from "../api/trpc.ts";
 import { transferRowOf } from "../live/transfer-row.ts";
 
 /**
- * A person's wish about a transfer. The node does the work, so it becomes a command, which the node hears at once or when
- * it comes back. Some things happen here and now, because no node may ever come: a restore that waits for its turn is moved
- * in its queue, one that its node has not accepted and cannot hear of is cancelled in place, and a failed one that is to be
- * tried again counts as waiting.
+ * Carries out a person's action on a transfer. The node does the work, so the action becomes a command, which the node
+ * receives at once or when it reconnects. Some actions take effect here, because the node may never come back. A restore
+ * waiting for its turn moves in its queue, and a restore that an unreachable node has not accepted is canceled. A failed
+ * transfer to be retried counts as waiting.
  */
 
 type Action = z.infer<typeof transferAction>["action"];
 
 function refuseIllegal(action: Action, row: Transfer, state: TransferState): void {
-  // What a failed upload captured takes room until somebody lets go of it; nothing is left of anything else that failed.
+  // A failed upload still holds captured files, so it can be canceled; nothing is left of other failed transfers.
   const isMoot = action === "cancel" && state === "failed" && row.direction !== "upload";
   if (judgeWish(state, action) === "to do" && !isMoot) return;
   throw new Fault("CONFLICT", { op: action, subject: `step ${row.step} of ${row.run}`, detail: `it is ${state}` });
 }
 
-/** Cancels in the database a restore that no node works on. Returns whether it did. */
+/** Cancels a restore that no node works on, in the database. Returns whether it did. */
 async function cancelUnheard(tx: Transaction, hub: Hub, row: Transfer): Promise<boolean> {
   const node = hub.live.nodes.get(row.nodeId);
   if (node !== undefined && isExpected(stateOf(node))) return false;
@@ -47,7 +47,7 @@ async function cancelUnheard(tx: Transaction, hub: Hub, row: Transfer): Promise<
 
 const QUEUED_STATES: Readonly<Partial<Record<Action, TransferState>>> = { pause: "paused", resume: "waiting" };
 
-/** Moves a restore that still waits for its turn: its node has never heard of it. Returns whether it did. */
+/** Changes a restore that still waits for its turn, of which its node has not heard. Returns whether it did. */
 async function moveQueued(tx: Transaction, hub: Hub, about: { row: Transfer; action: Action }): Promise<boolean> {
   const { row, action } = about;
   const queued = await tx.queuedRestore.findUnique({ where: { transferId: row.id } });
@@ -58,7 +58,10 @@ async function moveQueued(tx: Transaction, hub: Hub, about: { row: Transfer; act
   return true;
 }
 
-/** @throws Fault NOT_FOUND, NODE_REVOKED, CONFLICT when the transfer's state does not allow it */
+/**
+ * Carries out an action once per `requestId`. @throws Fault NOT_FOUND, NODE_REVOKED, CONFLICT when the transfer's state
+ * forbids it
+ */
 export async function act(context: Context, input: z.infer<typeof transferAction>): Promise<{ ok: true }> {
   const { hub } = context;
   const order: Command = { kind: input.action, id: newId(), transferId: input.transferId };

@@ -16,17 +16,17 @@ interface Wanted {
   kind: "verify" | "drill" | "copy";
   checkpoint: Checkpoint;
   node: LiveNode;
-  /** To verify a copy that is not the first: where it lies. Of a copy that is to be made: where it goes. */
+  /** The bucket of the copy to verify, if it is not the first one; for `copy`, the target bucket. */
   profileId?: string;
-  /** How long the node may take to hear of it. */
+  /** The command expires if the node has not received it within this time. */
   validMs: number;
-  /** Who asked; null: the hub's own clock. */
+  /** The person who asked; null: the hub's own schedule. */
   actor: string | null;
 }
 
 /**
- * Asks a node to read a checkpoint back. Transfer and command exist from this moment; the same request again is the same.
- * @throws Fault CHECKPOINT_INCOMPLETE, CONFLICT, NODE_REVOKED
+ * Asks a node to verify, rehearse restoring, or copy a checkpoint. Creates the transfer and the command, once per
+ * `requestId`. @throws Fault CHECKPOINT_INCOMPLETE, CONFLICT, NODE_REVOKED
  */
 export async function askCheck(hub: Hub, wanted: Wanted): Promise<{ transferId: string; isNew: boolean }> {
   const { requestId, kind, checkpoint, node, validMs, actor, profileId } = wanted;

@@ -10,7 +10,7 @@ import { transferRowOf } from "../live/transfer-row.ts";
 
 type Ended = Extract<NodeEvent, { type: "command-ended" }>;
 
-/** The hub gave it up without hearing of its node, which had accepted it in time. */
+/** Returns whether the hub gave up a command that the node had in fact accepted in time. */
 const isOverruled = (row: { state: string; transferId: string }, { outcome }: Ended): boolean =>
   row.transferId === "" &&
   PRESUMED_BY_HUB.some((state) => state === row.state) &&
@@ -19,7 +19,7 @@ const isOverruled = (row: { state: string; transferId: string }, { outcome }: En
 const detailOf = ({ detail }: Ended): { detail?: string } =>
   detail === null || detail === undefined ? {} : { detail: JSON.stringify(detail) };
 
-/** The node has written the command into its own journal: from now on it will end, one way or the other. */
+/** Marks a command as accepted: the node has it in its journal, so it will report an end. */
 export async function acceptCommand(
   { tx, hub, node, recorded }: RecordScope,
   event: Extract<NodeEvent, { type: "command-accepted" }>,
@@ -38,10 +38,7 @@ export async function acceptCommand(
   addDuration(hub.counters.commandDelivery, Math.max(0, hub.now() - createdAt.getTime()) / 1000);
 }
 
-/**
- * The node is done with a command. A restore that ended without ever becoming a transfer of its own takes the row that
- * stood for it along.
- */
+/** Ends a command. If a restore ends before it became a transfer of its own, the waiting transfer row ends too. */
 export async function endCommand({ tx, hub, node, recorded }: RecordScope, event: Ended): Promise<void> {
   const at = new Date(hub.now());
   const row = await tx.command.findUnique({ where: { id: event.commandId } });

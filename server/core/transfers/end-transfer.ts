@@ -16,7 +16,7 @@ import { transferRowOf } from "../live/transfer-row.ts";
 
 const storedText = (fault: FaultData | null): string | null => (fault === null ? null : JSON.stringify(fault));
 
-/** What the end of an upload makes of its checkpoint, when it did not make it safe. */
+/** State of a checkpoint after an upload that did not complete it. */
 const CHECKPOINT_AFTER: Partial<Record<TransferEnded["state"], CheckpointState>> = {
   failed: "torn",
   cancelled: "torn",
@@ -32,7 +32,7 @@ async function settleCheckpoint({ tx, node }: RecordScope, event: TransferEnded)
   await tx.checkpoint.update({ where: { id: checkpoint.id }, data: { state: next } });
 }
 
-/** The line people read about it, or null when the end is told elsewhere (a safe checkpoint) or is nobody's news. */
+/** Returns the event for the end of a transfer. Null: another event reports it (a safe checkpoint), or it is not worth one. */
 function newsOf(event: TransferEnded): { kind: EventKind; work: WorkState; text: string } | null {
   const what = `step ${event.step} of ${event.run}`;
   const why = event.fault === null ? "" : `: ${sentenceOf(event.fault)}`;
@@ -56,7 +56,7 @@ function newsOf(event: TransferEnded): { kind: EventKind; work: WorkState; text:
     : null;
 }
 
-/** What reading one back found; damage is told by itself. */
+/** Returns the event for the end of a verification; damage has an event of its own. */
 function checkNewsOf(event: TransferEnded): ReturnType<typeof newsOf> {
   const what = `step ${event.step} of ${event.run}`;
   if (event.damage !== undefined) return null;
@@ -74,14 +74,20 @@ function checkNewsOf(event: TransferEnded): ReturnType<typeof newsOf> {
   return { kind: "check-failed", work: "risk", text: `could not ${tried}${why}` };
 }
 
-/** A node that was killed before it could forget an end says it again, under another number. */
+/**
+ * Returns whether this end was reported before: a node killed before it could delete the event sends it again, under another
+ * number.
+ */
 const isSameEnd = (before: Transfer, event: TransferEnded): boolean =>
   before.state === event.state &&
   before.retries === event.retries &&
   Number(before.sentBytes) === event.sentBytes &&
   before.fault === storedText(event.fault);
 
-/** A node tries what its store refused again and again: only the first failure of a transfer and a new reason are news. */
+/**
+ * Returns whether the failure is already known. A node retries a refused upload again and again, so only the first failure
+ * and a new reason make an event.
+ */
 async function wasTold(tx: Transaction, event: TransferEnded, nodeId: string): Promise<boolean> {
   if (event.direction !== "upload" || event.state !== "failed" || event.fault === null) return false;
   const { run, fault } = event;
@@ -95,15 +101,15 @@ async function wasTold(tx: Transaction, event: TransferEnded, nodeId: string): P
   return typeof told === "object" && told !== null && Reflect.get(told, "code") === fault.code;
 }
 
-/** The home that a node says was at the other end; null where it says none, or one that the run does not have. */
+/** Returns the home that a node reports as the other end; null without one, or if the run does not have it. */
 async function homeElsewhere(tx: Transaction, { profileId, run }: TransferEnded) {
   if (profileId === undefined || !(await isHomeOf(tx, run, profileId))) return null;
   return tx.profile.findUnique({ where: { id: profileId } });
 }
 
 /**
- * Records the end of a transfer and calls `followers`. One that ended before stays as it was; an id that belongs to another node is
- * passed over.
+ * Records the end of a transfer and calls `followers`. A transfer that has ended already stays as it was. An id that belongs
+ * to another node is ignored.
  */
 export async function endTransfer(
   scope: RecordScope,
@@ -114,13 +120,13 @@ export async function endTransfer(
   const now = hub.now();
   const before = await tx.transfer.findUnique({ where: { id: event.transferId } });
   if (before !== null && before.nodeId !== node.id) {
-    // Refusing it would keep the node's outbox from ever moving on.
+    // A refusal would block the node's outbox.
     hub.log.warn({ node: node.id, transfer: event.transferId }, "a node reported the end of another node's transfer");
     return;
   }
   if (before !== null && isEnded(before.state as TransferState) && before.state !== "failed") return;
   const isRepeated = before !== null && isSameEnd(before, event);
-  // The node's clock may be wrong; the time it took is not.
+  // The node's clock may be wrong, but the duration between its times is right.
   const startedAt = new Date(now - Math.max(0, event.at - event.startedAt));
   const ended = {
     state: event.state,
@@ -146,7 +152,7 @@ export async function endTransfer(
       : { bytesDone: BigInt(live.bytesDone), filesDone: live.filesDone };
   const checkpoint = await tx.checkpoint.findUnique({ where: { id: event.checkpointId } });
   const elsewhere = await homeElsewhere(tx, event);
-  // A capture may end before it was announced.
+  // An upload may end before its checkpoint was announced.
   const home = elsewhere ?? checkpoint ?? (await tx.profile.findUniqueOrThrow({ where: { id: node.profileId } }));
   const row = await tx.transfer.upsert({
     where: { id: event.transferId },

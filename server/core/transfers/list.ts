@@ -7,7 +7,7 @@ import { transferRowOf } from "../live/transfer-row.ts";
 
 type Input = z.infer<typeof listTransfersInput>;
 
-/** What rows have to fit; all of it holds together. */
+/** Returns the conditions of the filter, which all must hold. */
 const conditionsOf = ({ nodeId, run, states, directions, nodeWords, runWords, from, to }: Input) => [
   ...(nodeId === null ? [] : [{ nodeId }]),
   ...(run === null ? [] : [{ run }]),
@@ -20,8 +20,8 @@ const conditionsOf = ({ nodeId, run, states, directions, nodeWords, runWords, fr
 ];
 
 /**
- * Newest first, page by page. What moves now carries its live numbers; which page a row is on does not depend on them.
- * @throws Fault NOT_FOUND when the cursor's row is gone
+ * Returns transfers newest first, page by page. Running ones carry live numbers, which do not affect the paging. @throws
+ * Fault NOT_FOUND when the cursor's row is gone
  */
 export async function listTransfers(
   hub: Hub,

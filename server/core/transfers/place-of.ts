@@ -1,6 +1,6 @@
 import type { TransferDirection } from "#protocol/wire/transfer.ts";
 
-/** Where a transfer goes to in words, as far as its node's reports tell. */
+/** Describes the target of a transfer in words. */
 export function placeOf(
   store: { bucket: string; prefix: string },
   about: { direction: TransferDirection; run: string },

@@ -5,11 +5,11 @@ import type { EventRow, TransferRow } from "#protocol/wire/views.ts";
 import type { Hub } from "../api/hub.ts";
 import type { LiveNode } from "../live/live-node.ts";
 
-/** What a batch changed, to be shown after the transaction. */
+/** Changes of a batch of events, shown after the commit. */
 export interface Recorded {
   events: EventRow[];
   transfers: { row: TransferRow; endedAtNode: number | null }[];
-  /** Some command is in another state. */
+  /** Whether a command changed its state. */
   commands: boolean;
 }
 
@@ -20,12 +20,12 @@ export interface RecordScope {
   recorded: Recorded;
 }
 
-/** A node's word that a transfer has ended. */
+/** A node's report that a transfer has ended. */
 export type TransferEnded = Extract<NodeEvent, { type: "transfer-ended" }>;
 
 /**
- * Port: what a feature does at the end of a transfer, in the transaction that records it. `checkpoint` is null where the transfer
- * ended before its checkpoint was announced. `http` composes the list; it is called in that order.
+ * A feature's hook at the end of a transfer, in the transaction that records it. `checkpoint` is null if the transfer ended
+ * before its checkpoint was announced. `http` composes the list of hooks, which run in that order.
  */
 export type OnTransferEnded = (
   scope: RecordScope,

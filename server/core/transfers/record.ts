@@ -11,13 +11,13 @@ import type { NodeCaller } from "../api/caller.ts";
 import type { OnTransferEnded, Recorded, RecordScope } from "./record-scope.ts";
 
 /**
- * Takes a node's durable events: each once, in the order of their numbers, however often they arrive. They, what follows
- * from them, and the highest number taken are written in one transaction; only then the node hears that it may forget.
+ * Records a node's durable events exactly once, in the order of their numbers, however often they arrive. One transaction
+ * holds the events, their consequences and the highest number taken. Only then does the answer let the node delete them.
  */
 
 /**
- * Whether a node may say something of a run: it wrote the run at some time, or nobody has yet. What a node says of the runs of
- * others is passed over; refusing it would keep its outbox from ever moving on.
+ * Returns whether a node may report on a run: it has written the run, or the run has no writer yet. Other reports are
+ * ignored, because a refusal would block the node's outbox.
  */
 async function isOfWriter(
   { tx, hub, node }: RecordScope,
@@ -60,7 +60,7 @@ async function take(scope: RecordScope, event: NodeEvent, onTransferEnded: reado
   }
 }
 
-/** `onTransferEnded`: what features do at the end of a transfer. @throws Fault NODE_UNKNOWN, NODE_REVOKED */
+/** Records events of the calling node. `onTransferEnded` are hooks of features. @throws Fault NODE_UNKNOWN, NODE_REVOKED */
 export async function record(
   { hub, caller }: Context & { caller: NodeCaller },
   input: z.infer<typeof recordInput>,
@@ -83,7 +83,7 @@ export async function record(
     hub.live.putTransfer(row, { toWrite: "now", ...(endedAtNode === null ? {} : { endedAtNode }) });
   }
   for (const event of recorded.events) hub.live.addEvent(event);
-  // One of them may have fallen back to another checkpoint.
+  // A restore among them may have fallen back to another checkpoint.
   if (recorded.transfers.length > 0) {
     hub.live.mayRestoresWait = true;
     hub.live.mayFindingsWait = true;

@@ -2,8 +2,8 @@ import type { HubSettingView } from "#protocol/fleet/hub-settings.ts";
 import { HUB_SETTINGS } from "./hub-settings.ts";
 
 /**
- * What an admin is shown of the environment the hub was started with. No secret is in it: of those only whether they are
- * set, and the master key is not even known to this process.
+ * Returns the environment that the hub was started with, for an admin. Secrets appear only as set or not set. This process
+ * does not even know the master key.
  */
 export function describeSettings(variables: Readonly<Record<string, string | undefined>>): HubSettingView[] {
   const isSet = (name: string): boolean => (variables[name]?.trim() ?? "") !== "";
@@ -11,7 +11,7 @@ export function describeSettings(variables: Readonly<Record<string, string | und
     rows.map(({ name, about, usual, mayBeFile, kept }): HubSettingView => {
       const row = { group, name, about, usual, value: null };
       if (kept === "keeper") return { ...row, source: "keeper" };
-      // As it is read: where both are there, the file wins.
+      // If both are set, the file wins, as when settings are read.
       if (mayBeFile === true && isSet(`${name}_FILE`)) return { ...row, source: "file" };
       if (!isSet(name)) return { ...row, source: "default" };
       return { ...row, source: "environment", value: kept === "secret" ? null : (variables[name]?.trim() ?? null) };

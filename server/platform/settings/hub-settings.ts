@@ -1,12 +1,12 @@
-/** Every setting of the hub's environment, with what holds where it is not set. A test finds the one that is missing. */
+/** Every setting in the hub's environment, with its default. A test finds missing ones. */
 
 interface SettingRow {
   name: string;
   about: string;
   usual: string;
-  /** `NAME_FILE` may name a file that holds it. */
+  /** `NAME_FILE` may name a file with the value. */
   mayBeFile?: true;
-  /** `secret`: whether it is set is told, and never what it is. `keeper`: this process is not given it at all. */
+  /** `secret`: only whether it is set is shown. `keeper`: this process never receives it. */
   kept?: "secret" | "keeper";
 }
 

@@ -3,16 +3,16 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { JANITOR_MODES, type JanitorMode } from "#protocol/wire/upkeep.ts";
 import { parseDuration } from "#protocol/wire/read-units.ts";
 
-/** What the hub does for itself by the clock. */
+/** Settings of the hub's scheduled maintenance. */
 export interface UpkeepSettings {
-  /** Null: no backups by the clock. */
+  /** Null: no scheduled backups. */
   backupEveryMs: number | null;
   backupKeep: number;
-  /** Absolute. */
+  /** Absolute path. */
   backupFolder: string;
   janitor: JanitorMode;
   janitorEveryMs: number;
-  /** How often policies are applied and the trash is looked through. */
+  /** How often retention policies are applied and the trash is checked. */
   keepingEveryMs: number;
 }
 
@@ -32,12 +32,12 @@ function durationOf(variables: Variables, name: string, usualMs = DAY_MS): numbe
     const ms = parseDuration(text);
     if (ms >= SHORTEST_MS) return ms;
   } catch {
-    // Said below, with the name.
+    // The Fault below names the variable.
   }
   throw new Fault("BAD_INPUT", { subject: name, detail: "it looks like 24h, 30m, or off" });
 }
 
-/** @throws Fault BAD_INPUT, naming the variable */
+/** Reads the settings from the environment. @throws Fault BAD_INPUT, naming the variable */
 export function readUpkeepSettings(variables: Variables, dataFolder: string): UpkeepSettings {
   const keep = textOf(variables, "TIDEMARK_BACKUP_KEEP") ?? "7";
   if (!/^[1-9]\d{0,3}$/.test(keep)) {

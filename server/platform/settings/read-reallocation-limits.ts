@@ -27,7 +27,7 @@ function duration(text: string): number | null {
   }
 }
 
-/** How often machines may be given back, as the environment says. @throws Fault BAD_INPUT, naming the variable. */
+/** Returns the limits on giving machines back, from the environment. @throws Fault BAD_INPUT, naming the variable. */
 export const readGovernorLimits = (variables: Variables): GovernorLimits => ({
   perHour: read(variables, "TIDEMARK_REALLOCATE_PER_HOUR", whole) ?? DEFAULT_LIMITS.perHour,
   cooldownMs: read(variables, "TIDEMARK_REALLOCATE_COOLDOWN", duration) ?? DEFAULT_LIMITS.cooldownMs,

@@ -4,22 +4,22 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { fleetName } from "#protocol/base/names.ts";
 import { runPatterns } from "#protocol/base/scope.ts";
 
-/** Which workloads of SaladCloud this hub takes in without a join token. */
+/** Workloads of SaladCloud that may enroll without a join token. */
 export interface SaladSettings {
   organizations: readonly string[];
   workloads: readonly string[];
-  /** What `aud` may be; the platform writes the organization's id there. */
+  /** Allowed values of `aud`, which the platform sets to the organization's id. */
   audience: readonly string[];
-  /** What `iss` has to be; null: it is not looked at, the keys say it. */
+  /** Required value of `iss`; null: it is not checked, because the signing keys already identify the platform. */
   issuer: string | null;
   keys: { kind: "remote"; url: URL } | { kind: "fixed"; jwks: JSONWebKeySet };
   profileName: string | null;
   fleet: string;
-  /** Patterns of the runs that they may write; null: those they name when they enrol, and new ones. */
+  /** Patterns of the runs that they may write; null: those they name when they enroll, and new ones. */
   runs: string | null;
 }
 
-/** Where the platform publishes its keys (https://docs.salad.com/container-engine/reference/imds/get-token). */
+/** The address of the platform's public keys (https://docs.salad.com/container-engine/reference/imds/get-token). */
 const KEYS_URL = "https://matrix-rest-api.salad.com/.well-known/workload-jwks.json";
 
 const keySet = z.object({
@@ -54,8 +54,8 @@ function keysOf(read: Read): SaladSettings["keys"] {
 }
 
 /**
- * Reads what the environment says of workloads; null when no organization is named. `read` gives the text of a variable.
- * @throws Fault BAD_INPUT, naming the variable
+ * Reads the settings of workloads; null when none is set. `read` returns the text of a variable. @throws Fault BAD_INPUT,
+ * naming the variable
  */
 export function readSaladSettings(read: Read): SaladSettings | null {
   const organizations = listOf(read("TIDEMARK_SALAD_ORGANIZATIONS"));

@@ -1,13 +1,13 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import { parseDuration } from "#protocol/wire/read-units.ts";
 
-/** How long history is kept, as the environment says. Longer than a chart asks for is never too long, shorter leaves gaps. */
+/** How long history is kept. A period shorter than the range of a chart leaves gaps in it. */
 export interface Retention {
-  /** Each minute of each node. */
+  /** Minutes of each node. */
   rawMs: number;
   /** Minutes of all nodes together. */
   minuteMs: number;
-  /** Hours of each node, and of all. */
+  /** Hours of each node, and of all together. */
   hourMs: number;
   dayMs: number;
   /** Probes and transfers, one by one. */
@@ -25,7 +25,7 @@ export const DEFAULT_RETENTION: Retention = {
   recordMs: 90 * DAY_MS,
 };
 
-/** @throws Fault BAD_INPUT, naming the variable */
+/** Reads the periods from the environment. @throws Fault BAD_INPUT, naming the variable */
 export function readRetention(variables: Readonly<Record<string, string | undefined>>): Retention {
   const read = (name: string, otherwise: number): number => {
     const text = variables[name]?.trim() ?? "";

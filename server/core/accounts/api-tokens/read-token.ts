@@ -5,10 +5,10 @@ import type { Hub } from "#server/core/api/hub.ts";
 import { hashOf } from "#server/platform/random-id.ts";
 import type { PersonCaller } from "../../api/caller.ts";
 
-/** How stale the record of the last use may be. */
+/** The time of last use is updated at most this often. */
 const USED_STEP_MS = 60_000;
 
-/** Why a token opens nothing, or null. Only whoever has the token is told. */
+/** Returns why a token is refused, or null. Only the holder of the token learns the reason. */
 function whyNot(row: ApiToken & { user: User }, now: number): string | null {
   if (row.revokedAt !== null) return "it was revoked";
   if (now >= row.expiresAt.getTime()) return "it has expired";
@@ -17,8 +17,8 @@ function whyNot(row: ApiToken & { user: User }, now: number): string | null {
 }
 
 /**
- * Who calls with this API token. It can do no more than its owner can now, whatever it was made with.
- * @throws Fault API_TOKEN_REFUSED
+ * Returns the caller of an API token. Its role is at most that of its owner now, whatever it was created with. @throws Fault
+ * API_TOKEN_REFUSED
  */
 export async function readToken(hub: Pick<Hub, "db" | "now">, token: string): Promise<PersonCaller> {
   const row = await hub.db.apiToken.findUnique({ where: { hash: hashOf(token) }, include: { user: true } });
@@ -35,7 +35,7 @@ export async function readToken(hub: Pick<Hub, "db" | "now">, token: string): Pr
   return { kind: "token", person, tokenId: row.id, tokenName: row.name };
 }
 
-/** Whether a token that was good when its stream began still is. */
+/** Returns whether a token that was valid when its stream began still is. */
 export async function isTokenGood(hub: Pick<Hub, "db" | "now">, id: string): Promise<boolean> {
   const row = await hub.db.apiToken.findUnique({ where: { id }, include: { user: true } });
   return row !== null && whyNot(row, hub.now()) === null;

@@ -9,7 +9,9 @@ import { hashOf, newId, newSecret } from "#server/platform/random-id.ts";
 import { router, viewer, viewerHere, type Context } from "#server/core/api/trpc.ts";
 import type { PersonCaller, SessionCaller } from "../../api/caller.ts";
 
-/** API tokens: made by people for their programs, shown once, kept as a hash. A token makes no other token. */
+/**
+ * API tokens: people create them for their programs. A token is shown once and stored as a hash. Tokens cannot create tokens.
+ */
 
 const HINT_LENGTH = 10;
 const MOST_PER_ACCOUNT = 100;
@@ -27,7 +29,7 @@ const viewOf = (row: ApiToken & { user: Pick<User, "email"> }): ApiTokenView => 
   revokedAt: row.revokedAt?.getTime() ?? null,
 });
 
-/** An admin sees everybody's, others their own; newest first. */
+/** Returns all tokens for an admin, else the caller's own; newest first. */
 async function list({ hub, caller }: Context & { caller: PersonCaller }): Promise<ApiTokenView[]> {
   const rows = await hub.db.apiToken.findMany({
     where: caller.person.role === "admin" ? {} : { userId: caller.person.id },
@@ -38,7 +40,7 @@ async function list({ hub, caller }: Context & { caller: PersonCaller }): Promis
   return rows.map(viewOf);
 }
 
-/** @throws Fault ROLE_REQUIRED (above one's own role), IN_USE (too many) */
+/** Creates a token. @throws Fault ROLE_REQUIRED (above one's own role), IN_USE (too many) */
 async function create(
   { hub, caller }: Context & { caller: SessionCaller },
   input: z.infer<typeof createApiTokenInput>,
@@ -77,7 +79,7 @@ async function create(
   return { view: viewOf(row), token };
 }
 
-/** One's own, or as an admin anybody's. Its open streams end within a second. @throws Fault NOT_FOUND */
+/** Revokes one's own token, or any token as an admin. Its open streams end within a second. @throws Fault NOT_FOUND */
 async function revoke(
   { hub, caller }: Context & { caller: PersonCaller },
   input: { id: string },

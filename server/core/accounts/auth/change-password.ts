@@ -8,9 +8,8 @@ import { hashPassword, hashTerms, passwordFits } from "./password.ts";
 import type { SessionCaller } from "../../api/caller.ts";
 
 /**
- * Gives the caller's own account another password and ends all its other sessions. Guessing the old one in a browser that
- * was left open counts as guessing at the door.
- * @throws Fault TOO_MANY_TRIES, PASSWORD_WRONG
+ * Changes the password of the caller's own account and ends its other sessions. Guesses of the old password in an open
+ * session count like guesses at sign-in. @throws Fault TOO_MANY_TRIES, PASSWORD_WRONG
  */
 export async function changePassword(
   context: Context & { caller: SessionCaller },
@@ -27,7 +26,7 @@ export async function changePassword(
   await hub.db.$transaction(async (tx) => {
     await tx.user.update({ where: { id }, data: { passwordHash } });
     await tx.session.deleteMany({ where: { userId: id, hash: { not: caller.sessionHash } } });
-    // A link to reset it that still lies in somebody's mail opens nothing any more.
+    // Revokes unused reset links, for example in an old mail.
     await tx.oneTimeCode.updateMany({
       where: { userId: id, kind: "reset", usedAt: null, revokedAt: null },
       data: { revokedAt: new Date(hub.now()) },

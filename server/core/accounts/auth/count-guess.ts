@@ -2,12 +2,12 @@ import { isFault } from "#protocol/faults/fault.ts";
 import type { Context } from "#server/core/api/trpc.ts";
 
 /**
- * Slows down guesses at the password of an account: by account and network together, by network over all accounts, and by
- * account over all networks. The last one would let a stranger lock a person out, so networks from which this account has
- * signed in before are not held by it.
+ * Slows down guesses at passwords with three limits: per account and network, per network over all accounts, and per account
+ * over all networks. The last limit would let a stranger lock a person out. So it does not apply to networks from which the
+ * account has signed in before.
  */
 
-/** Tries of one network at one account before it has to wait. */
+/** Tries of one network at one account before it must wait. */
 const FREE_TRIES_PER_PAIR = 5;
 const FREE_TRIES_PER_NETWORK = 20;
 const FREE_TRIES_PER_ACCOUNT = 30;
@@ -20,13 +20,13 @@ const keysOf = ({ address }: Guesser, email: string) => ({
   account: `account:${email}`,
 });
 
-/** Whether somebody signed in to this account from this network before. */
+/** Returns whether the account has signed in from this network before. */
 async function isKnownNetwork({ hub, address }: Guesser, email: string): Promise<boolean> {
   const known = { subject: email, address, action: { in: ["sign in", "accept invitation", "create first account"] } };
   return (await hub.db.audit.findFirst({ where: known, select: { id: true } })) !== null;
 }
 
-/** Counts a guess before it is looked at, so that many at once gain nothing. @throws Fault TOO_MANY_TRIES */
+/** Counts a guess before it is checked, so that parallel guesses gain nothing. @throws Fault TOO_MANY_TRIES */
 export async function countGuess(guesser: Guesser, email: string): Promise<void> {
   const { throttle } = guesser.hub;
   const { pair, network, account } = keysOf(guesser, email);
@@ -39,7 +39,7 @@ export async function countGuess(guesser: Guesser, email: string): Promise<void>
   }
 }
 
-/** Forgets the guesses of this network at this account: the password was right. */
+/** Clears the guesses of this network at this account after a correct password. */
 export function forgetGuesses(guesser: Guesser, email: string): void {
   const { throttle } = guesser.hub;
   const { pair, network } = keysOf(guesser, email);

@@ -7,8 +7,8 @@ import { newId } from "#server/platform/random-id.ts";
 import { hashPassword } from "./password.ts";
 
 /**
- * Creates the first account, an admin, only while there is none. Of two calls at the same time one wins.
- * @throws Fault SETUP_CLOSED
+ * Creates the first account, an admin, if there is no account yet. Only one of two concurrent calls succeeds. @throws Fault
+ * SETUP_CLOSED
  */
 export async function createFirstAccount(
   hub: Hub,

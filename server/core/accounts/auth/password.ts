@@ -2,20 +2,20 @@ import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import { createFairQueue } from "#server/platform/fair-queue.ts";
 
 /**
- * Passwords are kept as scrypt hashes that carry their own parameters: `scrypt$17$8$1$salt$hash`. One hash takes 128 MiB
- * while it is computed, so few are computed at once and a crowd of tries is turned away instead of filling the memory.
- * Networks take turns: tries from one of them do not delay a sign-in from another.
+ * Hashes passwords with scrypt; a hash carries its parameters: `scrypt$17$8$1$salt$hash`. A hash takes 128 MiB while it is
+ * computed, so few are computed at once, and excess tries are refused rather than filling the memory. Networks take turns:
+ * tries from one of them do not delay a sign-in from another.
  */
 
 export const PASSWORD_COST = 17;
 const BLOCK = 8;
 const queue = createFairQueue({ atOnce: 2, atOnceEach: 1, waiting: 32, waitingEach: 6 });
 
-/** How much a hash costs, and for whom it is computed. */
+/** The cost of a hash, and the network it is computed for. */
 export interface HashTerms {
   /** log2 of scrypt's N. */
   cost: number;
-  /** The network that asks. */
+  /** The network of the caller. */
   network: string;
 }
 
@@ -38,7 +38,7 @@ function derive(text: string, salt: Buffer, { cost, network }: HashTerms): Promi
   );
 }
 
-/** @throws Fault TOO_MANY_TRIES */
+/** Returns the hash of a new password. @throws Fault TOO_MANY_TRIES */
 export async function hashPassword(text: string, terms: HashTerms): Promise<string> {
   const salt = randomBytes(16);
   const key = await derive(text, salt, terms);
@@ -46,9 +46,8 @@ export async function hashPassword(text: string, terms: HashTerms): Promise<stri
 }
 
 /**
- * Returns whether `text` is the password of `hash`. Without a hash (no such account) it takes as long as with one, computed
- * at `cost`, and the answer is false.
- * @throws Fault TOO_MANY_TRIES
+ * Returns whether `text` is the password of `hash`. Without a hash (unknown account) the call hashes at `cost`, so it takes
+ * as long, and returns false. @throws Fault TOO_MANY_TRIES
  */
 export async function passwordFits(text: string, hash: string | null, terms: HashTerms): Promise<boolean> {
   const [, storedCost, , , salt, key] = (hash ?? "").split("$");

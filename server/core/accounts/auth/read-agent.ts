@@ -1,6 +1,6 @@
 /**
- * What a user agent says it is, told by a closed list: not one character of a stranger's text is passed on. The order
- * counts, because most of them say they are all the others too (https://www.rfc-editor.org/rfc/rfc9110#name-user-agent).
+ * Reads browser and system from a User-Agent by a closed list, so that no untrusted text is passed on. The order matters,
+ * because most browsers also name others (https://www.rfc-editor.org/rfc/rfc9110#name-user-agent).
  */
 
 const BROWSERS = [

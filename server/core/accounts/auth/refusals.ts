@@ -5,8 +5,8 @@ import { hashOf } from "#server/platform/random-id.ts";
 import type { Caller } from "../../api/caller.ts";
 
 /**
- * Who was not let in: failed sign-ins and credentials that open nothing. Each is counted and logged with its network; the
- * audit gets so many an hour, because a stranger decides how many there are.
+ * Records refusals: failed sign-ins and invalid credentials. Each is counted and logged with its network. The audit takes a
+ * limited number per hour, because strangers decide how many there are.
  */
 
 type RefusedBy = "password" | "code" | "api-token" | "node-credential" | "join-token";
@@ -14,14 +14,14 @@ type RefusedBy = "password" | "code" | "api-token" | "node-credential" | "join-t
 const HOUR_MS = 3_600_000;
 const MOST_AUDITED_AN_HOUR = 500;
 const MOST_AUDITED_EACH = 20;
-/** As far back as an alert rule can look. */
+/** Enough for the longest period of an alert rule. */
 const MOST_REMEMBERED = 20_000;
 
 interface Refusal {
   by: RefusedBy;
   /** The network it came from. */
   address: string;
-  /** Whose it was said to be. */
+  /** The account that was named. */
   account?: { email: string; id: string | null };
 }
 
@@ -48,13 +48,16 @@ export const failedSignInsSince = (hub: Hub, at: number): number =>
 
 const NOBODY: Caller = { kind: "nobody" };
 
-/** What an unknown account is called: a password typed into the wrong field must not end up in the record. */
+/**
+ * Returns the subject of the record. An unknown account is hashed: a password typed into the wrong field must not be
+ * recorded.
+ */
 const subjectOf = ({ by, account }: Refusal): string => {
   if (account === undefined) return by;
   return account.id === null ? `unknown account ${hashOf(account.email).slice(0, 12)}` : account.email;
 };
 
-/** Counts one that was not let in, logs it, and writes it into the audit unless too many were. */
+/** Counts a refusal, logs it, and adds it to the audit unless the limit is reached. */
 export async function noteRefusal(hub: Hub, refusal: Refusal): Promise<void> {
   const { by, address, account } = refusal;
   const memory = memoryOf(hub);

@@ -7,13 +7,13 @@ import type { Context } from "#server/core/api/trpc.ts";
 import { readAgent } from "./read-agent.ts";
 
 /**
- * A signed-in browser holds a random secret in a cookie no script can read; the hub holds its hash. A session ends by
- * itself after seven days without use, and after thirty days in any case.
+ * A signed-in browser holds a random secret in an HttpOnly cookie; the hub holds its hash. A session expires after seven days
+ * without use, and after thirty days in any case.
  */
 
 const IDLE_MS = 7 * 86_400_000;
 const LONGEST_MS = 30 * 86_400_000;
-/** How stale the record of the last use may be: one write per five minutes at most. */
+/** The time of last use is updated at most every five minutes. */
 const SEEN_STEP_MS = 300_000;
 const LONGEST_AGENT = 256;
 
@@ -26,7 +26,7 @@ export interface OpenSession {
 const SECURE_NAME = "__Host-tidemark";
 const PLAIN_NAME = "tidemark";
 
-/** By the hub's public address, or by what a trusted proxy says of the request: `origin` is made of both. */
+/** `origin` comes from the hub's public address, or from what a trusted proxy reports. */
 const isSecure = (origin: string): boolean => origin.startsWith("https:");
 
 const cookieName = (origin: string): string => (isSecure(origin) ? SECURE_NAME : PLAIN_NAME);
@@ -67,7 +67,7 @@ export function secretInCookie(origin: string, header: string | undefined): stri
   return null;
 }
 
-/** The session with this hash if it is still good, or null. */
+/** Returns the session with this hash if it is valid, or null. */
 export async function readSession(hub: Hub, hash: string): Promise<OpenSession | null> {
   const row = await hub.db.session.findUnique({ where: { hash }, include: { user: true } });
   const now = hub.now();
@@ -89,7 +89,7 @@ export async function endSession(hub: Hub, hash: string): Promise<void> {
   hub.live.endSession();
 }
 
-/** The sessions of an account that are still good, last used first. */
+/** Returns the valid sessions of an account, last used first. */
 export async function listSessions(hub: Hub, userId: string, thisHash: string): Promise<SessionView[]> {
   const now = hub.now();
   const rows = await hub.db.session.findMany({

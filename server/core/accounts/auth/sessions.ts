@@ -9,7 +9,7 @@ import type { SessionCaller } from "../../api/caller.ts";
 
 type Asked = Context & { caller: SessionCaller };
 
-/** Everybody's own sessions are theirs; those of others are an admin's. @throws Fault ROLE_REQUIRED */
+/** Allows access to one's own sessions, and an admin access to all. @throws Fault ROLE_REQUIRED */
 function allowFor({ caller }: Asked, userId: string): void {
   if (userId === caller.person.id || caller.person.role === "admin") return;
   throw new Fault("ROLE_REQUIRED", { detail: "the sessions of others need the role admin" });

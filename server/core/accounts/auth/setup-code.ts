@@ -3,8 +3,8 @@ import { hashOf } from "#server/platform/random-id.ts";
 import type { SetupCode } from "../../api/ports/setup-code.ts";
 
 /**
- * The code that makes the first account possible: whoever can read the hub's console owns the hub. It is random
- * (160 bits), lives for an hour, and a new one is printed when somebody asks after that.
+ * The code that allows the first account: a person who can read the hub's console owns the hub. It is random (160 bits) and
+ * valid for an hour; the next request after that prints a new one.
  */
 
 const LIFETIME_MS = 3_600_000;

@@ -6,7 +6,10 @@ import type { Context } from "#server/core/api/trpc.ts";
 import { createFirstAccount } from "./create-first-account.ts";
 import { welcome } from "./welcome.ts";
 
-/** @throws Fault TOO_MANY_TRIES, SETUP_CLOSED, SETUP_CODE_WRONG */
+/**
+ * Creates the first account with the code from the console and signs in. @throws Fault TOO_MANY_TRIES, SETUP_CLOSED,
+ * SETUP_CODE_WRONG
+ */
 export async function setup(context: Context, input: z.infer<typeof setupInput>): Promise<HubStatus> {
   const { hub } = context;
   hub.throttle.take(`setup:${context.address}`, 5);

@@ -10,7 +10,7 @@ import { noteRefusal } from "./refusals.ts";
 import { welcome } from "./welcome.ts";
 
 /**
- * Signs a person in with a new session. An unknown address takes as long as a wrong password and gives the same answer.
+ * Signs a person in with a new session. An unknown address takes as long as a wrong password and gets the same answer.
  * @throws Fault TOO_MANY_TRIES, SIGN_IN_FAILED, ACCOUNT_DISABLED
  */
 export async function signIn(context: Context, input: z.infer<typeof signInInput>): Promise<HubStatus> {
@@ -23,7 +23,7 @@ export async function signIn(context: Context, input: z.infer<typeof signInInput
     await noteRefusal(hub, { by: "password", address: context.address, account: { email, id: user?.id ?? null } });
     throw new Fault("SIGN_IN_FAILED");
   }
-  // Only whoever knows the password learns this.
+  // Only a caller with the correct password learns this.
   if (user.disabledAt !== null) throw new Fault("ACCOUNT_DISABLED");
   forgetGuesses(context, email);
   const person = { id: user.id, email: user.email, role: role.parse(user.role) };

@@ -2,7 +2,7 @@ import type { HubStatus } from "#protocol/wire/views.ts";
 import { PRODUCT_VERSION } from "#protocol/base/version.ts";
 import type { Context } from "#server/core/api/trpc.ts";
 
-/** Who is asking, and whether this hub still waits for its first account. */
+/** Returns the calling person, and whether this hub still waits for its first account. */
 export async function status({ hub, caller }: Context): Promise<HubStatus> {
   const publicOrigin = hub.settings.publicUrl?.origin ?? null;
   if (caller.kind === "person" || caller.kind === "token")

@@ -15,14 +15,14 @@ import { goodCode } from "./codes.ts";
 export const FREE_CODE_TRIES = 10;
 
 /**
- * Makes the account that an invitation is for and signs in. Of two who use one link at the same time one wins.
- * @throws Fault TOO_MANY_TRIES, CODE_REFUSED, CONFLICT
+ * Creates the account of an invitation and signs in. Only one of two concurrent uses of a link succeeds. @throws Fault
+ * TOO_MANY_TRIES, CODE_REFUSED, CONFLICT
  */
 export async function acceptInvitation(context: Context, input: z.infer<typeof takeCodeInput>): Promise<HubStatus> {
   const { hub, address } = context;
   hub.throttle.take(`code:${address}`, FREE_CODE_TRIES);
   const asked = { code: input.code, kind: "invitation" as const, now: hub.now() };
-  // Looked at before, so that a stranger's guess costs no hash of a password.
+  // The code is checked first, so that a stranger's guess does not cost a password hash.
   await goodCode(hub.db, asked).catch(async (error: unknown) => {
     await noteRefusal(hub, { by: "code", address });
     throw error;

@@ -10,11 +10,11 @@ import type { Context } from "#server/core/api/trpc.ts";
 import type { PersonCaller } from "../../api/caller.ts";
 
 /**
- * The accounts of this hub. Of those that can sign in, one is always an admin: every change that could take the last one
- * away looks in the transaction that makes it, so that two admins who remove each other do not both succeed.
+ * Manages the accounts of this hub. At least one enabled account is always an admin. Changes check that inside their
+ * transaction, so two admins who remove each other cannot both succeed.
  */
 
-/** By e-mail address. */
+/** Returns all accounts by e-mail address. */
 export async function listUsers(hub: Hub): Promise<UserView[]> {
   const good = { expiresAt: { gt: new Date(hub.now()) } };
   const rows = await hub.db.user.findMany({
@@ -36,14 +36,14 @@ export async function listUsers(hub: Hub): Promise<UserView[]> {
   }));
 }
 
-/** @throws Fault LAST_ADMIN when `user` is the only admin that can sign in */
+/** Checks that another admin remains. @throws Fault LAST_ADMIN when `user` is the only enabled admin */
 export async function keepAnAdmin(tx: Transaction, user: User): Promise<void> {
   if (user.role !== "admin" || user.disabledAt !== null) return;
   const others = await tx.user.count({ where: { role: "admin", disabledAt: null, id: { not: user.id } } });
   if (others === 0) throw new Fault("LAST_ADMIN", { subject: user.email });
 }
 
-/** Whoever is not an admin any more has invited nobody: links of theirs that are still open are over. */
+/** Revokes the open links that a former admin created. */
 export const closeLinksOf = async (tx: Transaction, user: User, at: Date): Promise<void> => {
   await tx.oneTimeCode.updateMany({
     where: { madeById: user.id, usedAt: null, revokedAt: null },
@@ -53,7 +53,7 @@ export const closeLinksOf = async (tx: Transaction, user: User, at: Date): Promi
 
 type Asked = Context & { caller: PersonCaller };
 
-/** Changes one account in a transaction, with the row that says who did it. @throws Fault NOT_FOUND, and those of `make` */
+/** Changes one account in a transaction, together with its audit entry. @throws Fault NOT_FOUND, and those of `make` */
 async function change(
   { hub, caller }: Asked,
   about: { id: string; action: string },
@@ -70,7 +70,7 @@ async function change(
   return { ok: true };
 }
 
-/** @throws Fault NOT_FOUND, LAST_ADMIN */
+/** Changes the role of an account. @throws Fault NOT_FOUND, LAST_ADMIN */
 export const setRole = (context: Asked, input: { id: string; role: Role }): Promise<{ ok: true }> =>
   change(context, { id: input.id, action: `make ${input.role}` }, async (tx, user) => {
     if (input.role !== "admin") {
@@ -81,8 +81,8 @@ export const setRole = (context: Asked, input: { id: string; role: Role }): Prom
   });
 
 /**
- * Shuts an account: its sessions are over, its open streams end within a second, its API tokens and links open nothing
- * while it is shut. @throws Fault NOT_FOUND, LAST_ADMIN
+ * Disables an account: its sessions end, and its open streams end within a second. Its API tokens are refused while it is
+ * disabled, and its open links are revoked. @throws Fault NOT_FOUND, LAST_ADMIN
  */
 export const disableUser = (context: Asked, input: { id: string }): Promise<{ ok: true }> =>
   change(context, { id: input.id, action: "disable account" }, async (tx, user) => {
@@ -94,13 +94,13 @@ export const disableUser = (context: Asked, input: { id: string }): Promise<{ ok
     await tx.session.deleteMany({ where: { userId: user.id } });
   });
 
-/** @throws Fault NOT_FOUND */
+/** Enables a disabled account. @throws Fault NOT_FOUND */
 export const enableUser = (context: Asked, input: { id: string }): Promise<{ ok: true }> =>
   change(context, { id: input.id, action: "enable account" }, async (tx, user) => {
     await tx.user.update({ where: { id: user.id }, data: { disabledAt: null } });
   });
 
-/** What it did stays on record under its id. @throws Fault NOT_FOUND, LAST_ADMIN */
+/** Removes an account. Its audit entries stay, under its id. @throws Fault NOT_FOUND, LAST_ADMIN */
 export const removeUser = (context: Asked, input: { id: string }): Promise<{ ok: true }> =>
   change(context, { id: input.id, action: "remove account" }, async (tx, user) => {
     await keepAnAdmin(tx, user);

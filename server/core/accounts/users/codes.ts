@@ -6,8 +6,8 @@ import type { OneTimeCode } from "#prisma/client/client.ts";
 import { hashOf } from "#server/platform/random-id.ts";
 
 /**
- * Links that open one account once: an invitation makes it, a reset gives it another password. The code has 256 bits and
- * stands behind the `#` of the link, which no browser sends anywhere; the hub keeps its hash and shows it once, to whoever
+ * One-time links to an account: an invitation creates it, a reset replaces its password. The code has 256 bits and is in the
+ * fragment (`#`) of the link, which browsers never send. The hub stores its hash and shows the link once, to the person who
  * asked for it. Nothing is mailed.
  */
 
@@ -26,7 +26,7 @@ export const codeViewOf = (row: OneTimeCode): CodeView => ({
   revokedAt: row.revokedAt?.getTime() ?? null,
 });
 
-/** The row of a code that is still good. @throws Fault CODE_REFUSED, the same for all that are not */
+/** Returns the row of a valid code. @throws Fault CODE_REFUSED, the same for every invalid code */
 export async function goodCode(
   tx: Pick<Transaction, "oneTimeCode">,
   asked: { code: string; kind: CodeKind; now: number },

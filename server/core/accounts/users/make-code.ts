@@ -12,7 +12,7 @@ import type { PersonCaller, SessionCaller } from "../../api/caller.ts";
 
 export interface MadeCode {
   view: CodeView;
-  /** Shown once: the hub keeps its hash. */
+  /** Shown once, because the hub stores only the hash of the code. */
   link: string;
 }
 
@@ -27,7 +27,9 @@ interface NewCode {
   validMs: number;
 }
 
-/** A code for what `look` finds in the same transaction. One of the same kind for the same address that was open is over. */
+/**
+ * Creates a code for the account that `look` finds in the same transaction, and revokes open codes of that kind and address.
+ */
 async function makeCode(
   { hub, caller, origin }: Context & { caller: SessionCaller },
   action: string,
@@ -63,7 +65,7 @@ async function makeCode(
   return made;
 }
 
-/** @throws Fault CONFLICT when there is an account with this address */
+/** Creates an invitation. @throws Fault CONFLICT when there is an account with this address */
 export const invite = (
   context: Context & { caller: SessionCaller },
   { email, role, validMs }: z.infer<typeof inviteInput>,
@@ -75,7 +77,7 @@ export const invite = (
     return { kind: "invitation", email, role, userId: null, validMs };
   });
 
-/** A link for somebody who forgot the password: good once, for a day. @throws Fault NOT_FOUND, ACCOUNT_DISABLED */
+/** Creates a link to reset a forgotten password: for one use within a day. @throws Fault NOT_FOUND, ACCOUNT_DISABLED */
 export const makeReset = (context: Context & { caller: SessionCaller }, input: { id: string }): Promise<MadeCode> =>
   makeCode(context, "reset password", async (tx) => {
     const user = await tx.user.findUnique({ where: { id: input.id } });
@@ -84,13 +86,13 @@ export const makeReset = (context: Context & { caller: SessionCaller }, input: {
     return { kind: "reset", email: user.email, role: user.role, userId: user.id, validMs: RESET_VALID_MS };
   });
 
-/** Newest first, those that are used or over too. */
+/** Returns links, newest first, including used and expired ones. */
 export async function listCodes(hub: Hub): Promise<CodeView[]> {
   const rows = await hub.db.oneTimeCode.findMany({ orderBy: { createdAt: "desc" }, take: SHOWN });
   return rows.map(codeViewOf);
 }
 
-/** One that was used, or is over, stays as it is. @throws Fault NOT_FOUND */
+/** Revokes a link; a used or revoked one stays as it is. @throws Fault NOT_FOUND */
 export async function revokeCode(
   { hub, caller }: Context & { caller: PersonCaller },
   input: { id: string },

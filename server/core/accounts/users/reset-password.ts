@@ -13,8 +13,8 @@ import { FREE_CODE_TRIES } from "./accept-invitation.ts";
 import { goodCode } from "./codes.ts";
 
 /**
- * Gives the account that a link of an admin is for another password, ends all its sessions and signs in.
- * @throws Fault TOO_MANY_TRIES, CODE_REFUSED, ACCOUNT_DISABLED
+ * Sets a new password for the account of a reset link, ends all its sessions and signs in. @throws Fault TOO_MANY_TRIES,
+ * CODE_REFUSED, ACCOUNT_DISABLED
  */
 export async function resetPassword(context: Context, input: z.infer<typeof takeCodeInput>): Promise<HubStatus> {
   const { hub, address } = context;
@@ -40,7 +40,7 @@ export async function resetPassword(context: Context, input: z.infer<typeof take
     return found;
   });
   hub.throttle.clear(`code:${address}`);
-  // Whoever forgot the password has tried it often.
+  // A person who forgot the password has likely guessed often before.
   forgetGuesses(context, person.email);
   hub.live.endSession();
   return welcome(context, person);

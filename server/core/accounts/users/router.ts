@@ -4,7 +4,7 @@ import { admin, adminHere, router } from "#server/core/api/trpc.ts";
 import { disableUser, enableUser, listUsers, removeUser, setRole } from "./accounts.ts";
 import { invite, listCodes, makeReset, revokeCode } from "./make-code.ts";
 
-/** What opens a way into the hub is done by a person at a browser; what shuts one, a program may do too. */
+/** Actions that grant access need a person at a browser; actions that take it away are open to programs too. */
 export const usersRouter = router({
   list: admin.query(({ ctx }) => listUsers(ctx.hub)),
   setRole: adminHere.input(setRoleInput).mutation(({ ctx, input }) => setRole(ctx, input)),
@@ -14,7 +14,7 @@ export const usersRouter = router({
   resetPassword: adminHere.input(byId).mutation(({ ctx, input }) => makeReset(ctx, input)),
 });
 
-/** Links that were made: invitations, and resets of passwords. */
+/** One-time links: invitations and password resets. */
 export const invitationsRouter = router({
   list: admin.query(({ ctx }) => listCodes(ctx.hub)),
   create: adminHere.input(inviteInput).mutation(({ ctx, input }) => invite(ctx, input)),

@@ -1,23 +1,23 @@
 import type { AlertKind, RuleDraft } from "#protocol/alerts/alerts.ts";
 
 /**
- * What the evaluation of alerts remembers between two looks. Rules and what fires stand in the database as well and are
- * read again at a start; what is pending is in memory only, and begins anew.
+ * State of the alert evaluation between two runs. Rules and firing alerts are in the database as well and are read again at
+ * start. Pending alerts are in memory only and start over.
  */
 export interface AlertMemory {
-  /** By id, without those that were removed. */
+  /** Rules by id, without removed ones. */
   rules: Map<string, LiveRule>;
-  /** What fires, by rule and subject. */
+  /** Firing alerts, by rule and subject. */
   open: Map<string, OpenAlert>;
-  /** Found true, not long enough: since when. */
+  /** Conditions that are true, but not for long enough to fire: since when (epoch ms). */
   pending: Map<string, number>;
-  /** Fires, and is not found true any more: since when. */
+  /** Firing alerts whose condition is no longer true: since when (epoch ms). */
   clearing: Map<string, number>;
-  /** Over, and somebody who was told that it fires was not told that. */
+  /** Ended alerts whose end still has to be sent to those who were told of the alert. */
   ended: OpenAlert[];
-  /** How far the transfers of each node were, and since when they are there. */
+  /** A fingerprint of each node's transfer progress, and since when (epoch ms) it is unchanged. */
   progress: Map<string, { mark: string; since: number }>;
-  /** Channels that hand over what waits for them just now. */
+  /** Deliveries in progress, by channel. */
   sending: Map<string, Promise<void>>;
 }
 

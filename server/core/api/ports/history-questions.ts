@@ -2,26 +2,26 @@ import type { Summary } from "#protocol/history/histogram.ts";
 import type { Grouping, Measure, PercentilesInput } from "#protocol/history/history.ts";
 import type { Finding, RateSpread } from "#protocol/alerts/advice.ts";
 
-/** What the hub asks of the thread that reads history, and what that answers. The thread changes nothing. */
+/** Messages between the hub and the thread that reads history. The thread only reads. */
 
 export interface Scope extends Pick<PercentilesInput, "from" | "to" | "profileId" | "provider" | "region" | "engine"> {
-  /** Kinds (protocol/history/roll-bytes.ts) of values that count. */
+  /** Kinds of values (protocol/history/roll-bytes.ts) that count. */
   kinds: readonly number[];
-  /** Numbers of nodes; null: all. */
+  /** Numbers of the nodes that count; null: all. */
   nodes: readonly number[] | null;
   kept: Kept;
 }
 
 export type Question =
-  /** The histograms of everything that happened from one moment to another. */
+  /** Histograms of a range (epoch ms). */
   | { op: "gather"; from: number; to: number }
-  /** Hours from one number to another (exclusive), merged. */
+  /** Hourly rows of a range of hour numbers (end exclusive), merged. */
   | { op: "condense"; from: number; to: number }
   | { op: "percentiles"; scope: Scope; by: Grouping }
   | { op: "series"; scope: Scope; by: Grouping; step: "minute" | "hour" | "day" }
-  /** What the lines since a moment (epoch ms) say to do, of all nodes or of one. */
+  /** Advice drawn from probes and transfers since `from` (epoch ms), for all nodes or one. */
   | { op: "advise"; from: number; now: number; node: number | null }
-  /** What the nodes of a bucket profile moved since a moment (epoch ms). */
+  /** Bytes that the nodes of a bucket profile moved since a time (epoch ms). */
   | { op: "sum-transfers"; profileId: string; since: number };
 
 export interface RolledShelf {
@@ -29,7 +29,7 @@ export interface RolledShelf {
   body: Uint8Array<ArrayBuffer>;
 }
 
-/** `key`: number of the node, or what the series says; of a direction the measure. */
+/** `key` is the node's number, the measure for a direction, or else the value of the grouped column. */
 export interface GroupRow extends Summary {
   key: string;
   measure: Measure;
@@ -51,16 +51,16 @@ export interface Answers {
 export type Reply = { id: number; answer: Answers[keyof Answers] } | { id: number; error: string };
 
 export interface Kept {
-  /** Up to where (exclusive) there are rows of hours and of days. */
+  /** The ends (exclusive) of the existing hourly and daily rows, as interval numbers. */
   hourThrough: number;
   dayThrough: number;
-  /** Hours before this one are not kept any more. */
+  /** Hourly rows before this hour are deleted. */
   oldestHour: number;
 }
 
 /**
- * What the transfers of a bucket's nodes moved, added up by the thread that reads history: a large fleet ends fifty thousand of them in
- * a month, and one sum over them holds whoever asks for a tenth of a second.
+ * Sums over the transfers of a bucket's nodes. A large fleet ends fifty thousand of them a month. Adding them up takes a
+ * tenth of a second, so the thread that reads history does it.
  */
 export interface TransferSums {
   /** Uploads by the day on which they ended, in days since 1970. */
@@ -68,7 +68,7 @@ export interface TransferSums {
   moved: { direction: string; bytes: number }[];
 }
 
-/** What the thread that reads history makes of it: only what was found leaves it. */
+/** Advice as the history thread returns it, without the rows that it read. */
 export interface Advised {
   findings: Finding[];
   up: RateSpread;

@@ -2,26 +2,26 @@ import type { RegionRule } from "#protocol/history/history.ts";
 import type { LinkDirection } from "#protocol/wire/transfer.ts";
 import type { Answers, Question } from "./history-questions.ts";
 
-/** What the hub keeps in memory of its history. */
+/** The hub's access to history, with what is kept in memory. */
 export interface History {
   readonly places: Places;
   readonly reader: HistoryReader;
   readonly rates: RateMemory;
-  /** The operator's word on where nodes are. */
+  /** The operator's rules for the regions of nodes. */
   rules: readonly RegionRule[];
 }
 
-/** The thread that reads history, as the hub sees it. It starts with the first question, if not before. */
+/** The hub's side of the thread that reads history. The thread starts with the first question, if not before. */
 export interface HistoryReader {
-  /** @throws Fault INTERNAL when it could not be read, SHUTTING_DOWN */
+  /** Answers a question. @throws Fault INTERNAL when history could not be read, SHUTTING_DOWN */
   ask<T extends Question>(question: T): Promise<Answers[T["op"]]>;
-  /** Starts the thread before anybody waits for it. */
+  /** Starts the thread ahead of the first question. */
   start(): void;
-  /** Waits for what was asked. */
+  /** Waits for open questions, then ends the thread. */
   close(): Promise<void>;
 }
 
-/** A node, where it is, where its bytes go, and what moves them. */
+/** The key of a series: node and its region, bucket, and engine. */
 export interface Place {
   nodeId: string;
   profileId: string;
@@ -38,18 +38,18 @@ export interface Numbered {
 }
 
 export interface Places {
-  /** Reads numbers that were made since. Nodes by their numbers are for those who called it. */
+  /** Reads numbers of nodes created since the last call. Call it before `nodeIdOf` and `numberOf`. */
   refresh(): Promise<void>;
   nodeIdOf(number: number): string | null;
   numberOf(nodeId: string): number | null;
   known(place: Place): Numbered | null;
-  /** Of a series of a node that was there at the start. */
+  /** Returns the profile of a series; null for one created since the hub started. */
   profileOf(seriesId: number): string | null;
-  /** Remembers what is committed. */
+  /** Caches numbers; only after their commit. */
   keep(place: Place, numbered: Numbered): void;
 }
 
-/** What the last transfers and the last probe of each node and bucket reached, so that nobody has to read history for it. */
+/** Rates of the last transfers and the last probe per node and bucket, kept in memory so that planning needs no query. */
 export interface RateMemory {
   /** Effective rates of the last transfers, oldest first. */
   transfers(about: Way): readonly number[];

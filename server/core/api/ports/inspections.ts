@@ -1,11 +1,11 @@
 import type { FileInspection } from "#protocol/checkpoint/inspect.ts";
 
 /**
- * What was found inside files, by the version of the object: an ETag never gets other bytes, so nothing here goes stale.
- * Bounded by an estimate of its size; what was not asked for the longest goes first. Looking inside takes memory of its
- * own, so only so many files are looked at together.
+ * A cache of file inspections by object version. An ETag never gets other bytes, so entries do not go stale. The cache is
+ * bounded by an estimate of its size and evicts the least recently used entry. An inspection takes memory of its own, so few
+ * run at once.
  */
 export interface Inspections {
-  /** `look` runs only when `version` is not known. Null: the version cannot be told, so nothing is kept. */
+  /** Returns the cached inspection, or runs `look`. `version` null: the version is unknown, so nothing is cached. */
   of(version: string | null, look: () => Promise<FileInspection>): Promise<FileInspection>;
 }

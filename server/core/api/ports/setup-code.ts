@@ -1,9 +1,9 @@
-/** Makes the first account possible: whoever can read the hub's console owns the hub. */
+/** Guards the creation of the first account by a code on the hub's console: a person who can read the console owns the hub. */
 export interface SetupCode {
-  /** Prints a code unless one is still good. Called at start and whenever somebody looks at the first-run page. */
+  /** Prints a code unless one is still valid. Called at start and whenever the first-run page is opened. */
   offer(): void;
-  /** True for the code printed last, while it is good. Case and dashes do not matter. */
+  /** Returns whether `code` is the last printed one and still valid. Case and dashes do not matter. */
   fits(code: string): boolean;
-  /** No code is good any more. */
+  /** Invalidates every code. */
   close(): void;
 }

@@ -3,8 +3,8 @@ import type { Operation, SignedRequest } from "#protocol/wire/operations.ts";
 import type { StoreAccess } from "#storage/signing/signing.ts";
 
 /**
- * A store as the hub reaches it. Control calls go to the profile's own endpoint; what is signed for a node carries the
- * endpoint nodes use. Every signature is made by the keeper from the sealed key: nothing here ever holds a key.
+ * A store as the hub reaches it. Control calls go to the profile's own endpoint; requests signed for a node use the endpoint
+ * of nodes. The signing process makes every signature from the sealed key, so no key is ever in this process.
  */
 export interface OpenStore {
   readonly profileId: string;
@@ -12,9 +12,11 @@ export interface OpenStore {
   readonly prefix: string;
   readonly access: StoreAccess;
   readonly client: S3Client;
-  /** Signs for a node. */
+  /** Signs operations for a node, at the endpoint of nodes. */
   signForNode(operations: readonly Operation[]): Promise<SignedRequest[]>;
-  /** Signs for a page, at the endpoint browsers use. Writes are conditional where the store honours that, except to `replace`. */
+  /**
+   * Signs for a page, at the endpoint of browsers. Writes are conditional where the store honors that, except with `replace`.
+   */
   signForBrowser(
     operations: readonly Operation[],
     terms: { lifetimeMs: number; ifThere?: "keep" | "replace" },
@@ -23,9 +25,9 @@ export interface OpenStore {
 
 /** Opens stores by their profiles and keeps them open. */
 export interface Stores {
-  /** @throws Fault NOT_FOUND, ENDPOINT_REFUSED */
+  /** Returns the open store of a profile. @throws Fault NOT_FOUND, ENDPOINT_REFUSED */
   open(profileId: string): Promise<OpenStore>;
-  /** After a profile changed or went away. */
+  /** Drops an open store after its profile changed or was removed. */
   forget(profileId: string): void;
   close(): void;
 }

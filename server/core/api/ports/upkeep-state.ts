@@ -1,8 +1,8 @@
 import type { FaultData } from "#protocol/faults/fault.ts";
 
-/** State of the janitor, in memory only. */
+/** State of the janitor (the job that removes orphans), in memory only. */
 export interface UpkeepState {
   isJanitorRunning: boolean;
-  /** How the last look of this hub failed; null when it did not. */
+  /** The Fault of the last run; null when it succeeded. */
   janitorFault: FaultData | null;
 }

@@ -1,17 +1,17 @@
-/** A container, by the word of its platform. */
+/** A container, as its platform identifies it. */
 interface Workload {
   organizationId: string;
   workloadId: string;
   machineId: string;
 }
 
-/** Verifies who a container is, and says what nodes of it get. */
+/** Verifies the identity of a container, and tells what its nodes get. */
 export interface Workloads {
-  /** Name of the bucket profile that its nodes get; null: the only one there is. */
+  /** Name of the bucket profile of its nodes; null: the only one there is. */
   readonly profileName: string | null;
   readonly fleet: string;
-  /** Patterns of the runs that its nodes may write; null: those they name when they enrol, and new ones. */
+  /** Patterns of the runs that its nodes may write; null: those they name when they enroll, and new ones. */
   readonly runs: string | null;
-  /** @throws Fault WORKLOAD_REFUSED, WORKLOAD_KEYS_AWAY */
+  /** Verifies the signed identity of a container. @throws Fault WORKLOAD_REFUSED, WORKLOAD_KEYS_AWAY */
   verify(jwt: string): Promise<Workload>;
 }

@@ -1,10 +1,13 @@
 import type { Checkpoint } from "#prisma/client/client.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 
-/** Deeper keys are nobody's checkpoint. */
+/** No checkpoint lies deeper than this. */
 const MOST_FOLDERS = 64;
 
-/** Adopted checkpoints of a profile that a key may belong to, by their places. Whether they name it their manifests say. */
+/**
+ * Returns external checkpoints of a profile that may name a key, judged by their place. Only their manifests say whether they
+ * do.
+ */
 export async function adoptedAround(
   hub: Pick<Hub, "db">,
   { profileId, key }: { profileId: string; key: string },

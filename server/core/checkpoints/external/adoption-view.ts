@@ -3,7 +3,7 @@ import { VERDICTS } from "#protocol/recognition/recognise.ts";
 import type { Adoption } from "#prisma/client/client.ts";
 import { readStored } from "#server/platform/stored-json.ts";
 
-/** How an adopted checkpoint came here, for people. */
+/** Returns how an external checkpoint was registered, for display. */
 export function adoptionView(row: Adoption): AdoptionView {
   const sums = readStored(row.sums, extentSums);
   return {

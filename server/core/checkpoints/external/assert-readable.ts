@@ -5,16 +5,16 @@ import type { ListedObject } from "#storage/s3/listing.ts";
 import { isArchive } from "#storage/answers/storage-class.ts";
 import type { OpenStore } from "../../api/ports/stores.ts";
 
-/** Asked at a time. */
+/** Requests in parallel. */
 const WIDTH = 8;
-/** So many are named. */
+/** Objects that an error names. */
 const NAMED = 5;
 
 type Store = Pick<OpenStore, "client"> & { access: Pick<OpenStore["access"], "bucket"> };
 type Asked = { objects: readonly ListedObject[]; signal: AbortSignal };
 
 /**
- * Asks for each object that lies in an archive whether somebody had it brought back; returns the keys of those that were not.
+ * Returns the keys of objects in an archive storage class that nobody has restored. Sends one request per archived object.
  * @throws Fault CANCELLED, those of the store
  */
 export async function findArchived(store: Store, { objects, signal }: Asked): Promise<string[]> {
@@ -29,7 +29,7 @@ export async function findArchived(store: Store, { objects, signal }: Asked): Pr
   return archived.sort();
 }
 
-/** Says of which objects, or files, nobody can read the bytes now. */
+/** Returns a Fault that names archived objects or files, whose bytes cannot be read now. */
 export function archivedFault(op: string, names: readonly string[]): Fault {
   const named = names.slice(0, NAMED).join(", ");
   const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : "";
@@ -37,7 +37,7 @@ export function archivedFault(op: string, names: readonly string[]): Fault {
   return new Fault("OBJECT_ARCHIVED", { op, subject: names[0] ?? "", ...detail });
 }
 
-/** @throws Fault OBJECT_ARCHIVED that names the objects of which nobody can read the bytes now, CANCELLED, those of the store */
+/** Checks that all objects can be read now. @throws Fault OBJECT_ARCHIVED with their names, CANCELLED, those of the store */
 export async function assertReadable(store: Store, asked: Asked): Promise<void> {
   const archived = await findArchived(store, asked);
   if (archived.length > 0) throw archivedFault("adopt", archived);

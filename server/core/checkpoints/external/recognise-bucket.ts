@@ -15,17 +15,17 @@ import type { Hub } from "#server/core/api/hub.ts";
 import type { OpenStore } from "../../api/ports/stores.ts";
 import { inspectObject } from "../find-file.ts";
 
-/** A checkpoint is never cut in two by the end of a page, as long as it has no more objects than this. */
+/** A page never splits a checkpoint, unless it has more objects than this. */
 const MOST_OF_ONE = 200_000;
-/** A store that does not sort is listed in one go, so far. */
+/** A store that does not sort its listings is listed in one page, up to this many objects. */
 const MOST_UNSORTED = 1_000_000;
 const MOST_READ = 50;
 const MOST_ASKED = 500;
 const MOST_TEXT_BYTES = 64 * 1024;
 
 /**
- * Which checkpoints of other tools lie under a prefix, a page at a time. Reads no data: a listing, and the few small files
- * whose words decide. Faults: NOT_FOUND, CANCELLED, those of the listing (one that failed is never a shorter one).
+ * Returns a page of checkpoints that other tools wrote under a prefix. Reads a listing and the few small files whose content
+ * decides, but no data. Faults: NOT_FOUND, CANCELLED, those of the listing (a failed listing is never taken for a short one).
  */
 export async function recogniseBucket(
   hub: Hub,
@@ -44,7 +44,7 @@ export async function recogniseBucket(
   return { ...found, adopted: await adoptedAmong(hub, input.profileId, found), cursor, warnings };
 }
 
-/** Which of them are checkpoints of Tidemark already: their ids by place. */
+/** Returns the ids of those that are registered already, by place. */
 async function adoptedAmong(hub: Hub, profileId: string, { runs }: Recognised): Promise<Record<string, string>> {
   const places = runs.flatMap(({ steps }) => steps.map(({ place }) => place));
   const known: Record<string, string> = {};
@@ -70,13 +70,13 @@ async function listInto(recogniser: Recogniser, about: Listing): Promise<string 
   const startAfter = input.cursor === null ? {} : { startAfter: input.cursor };
   let [count, isSorted] = [0, true];
   let last: string | null = null;
-  /** The key before the first one of the checkpoint that is being listed. */
+  /** The key just before the checkpoint that is being listed. */
   let before: string | null = null;
   let place: string | null = null;
-  /** The key after which the next page begins; null: none so far. */
+  /** Ends the page and returns the key after which the next one begins; null: no such key yet. */
   const cut = (): string | null => {
     if (place === null) return last;
-    // It may go on: it is for the next page, whole.
+    // The last checkpoint may continue, so all of it goes to the next page.
     if (before !== null) recogniser.drop(place);
     return before;
   };
@@ -112,10 +112,13 @@ async function listInto(recogniser: Recogniser, about: Listing): Promise<string 
   return null;
 }
 
-/** By UTF-8 bytes, as S3 sorts. */
+/** Compares keys by UTF-8 bytes, as S3 sorts them. */
 const comesAfter = (key: string, last: string): boolean => Buffer.compare(Buffer.from(key), Buffer.from(last)) > 0;
 
-/** Reads the few small files whose words decide. What cannot be read is a warning. Faults: CANCELLED, those that are not of one object. */
+/**
+ * Reads the few small files whose content decides. An unreadable one becomes a warning. Faults: CANCELLED, those that are not
+ * about one object.
+ */
 export async function readWanted(
   hub: Hub,
   about: { recogniser: Recogniser; store: OpenStore; signal: AbortSignal; warnings: string[] },

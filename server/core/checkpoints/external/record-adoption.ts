@@ -6,7 +6,7 @@ import { ensureForeignNode } from "#server/core/live/foreign-node.ts";
 
 interface Adopted {
   manifest: AdoptedManifest;
-  /** Byte for byte as it lies under `key`. */
+  /** The manifest, byte for byte as it is stored under `key`. */
   text: string;
   key: string;
   sha256: string;
@@ -16,7 +16,7 @@ interface Adopted {
   by: string;
 }
 
-/** Writes down an adopted checkpoint whose manifest is in the bucket. Its run is there already. */
+/** Records an external checkpoint whose manifest is in the bucket. The row of its run must exist. */
 export async function recordAdoption(tx: Transaction, adopted: Adopted): Promise<void> {
   const { manifest, text, key, sha256, store, now, by } = adopted;
   const { id, run, attempt, origin } = manifest;

@@ -10,21 +10,22 @@ import type { Checkpoint } from "#prisma/client/client.ts";
 import { createPauses } from "#server/platform/pauses.ts";
 import type { OpenStore } from "../../api/ports/stores.ts";
 
-/** What must be true of a manifest before the hub puts its name to it. */
+/** Checks a manifest before the hub commits it. */
 
 const refuse = (detail: string): Fault => new Fault("BAD_INPUT", { op: "commit", subject: "manifest", detail });
 export type AnnouncedFiles = CaptureAnnouncement["files"];
 
-/** Reads the announced files of a record. The hub wrote them from what it had parsed: checking 50,000 names again takes longer than reading them. */
+/**
+ * Parses announced files. No schema checks them again: the hub stored them after a check, and checking 50,000 names is slow.
+ */
 export const announcedIn = (text: string): AnnouncedFiles => JSON.parse(text) as AnnouncedFiles;
 
-/** Where an epoch started from, as its claim says. */
+/** The checkpoint that an epoch started from, by its claim. */
 export type Parent = Manifest["parent"];
 
 /**
- * The manifest says what the node announced: the same checkpoint, the parent its epoch has, the same files, keys under the announced attempt only.
- * Compares 50,000 files in slices.
- * @throws Fault BAD_INPUT, NOT_THIS_NODES, SIZE_MISMATCH
+ * Checks that the manifest matches the announcement: the checkpoint, the parent of its epoch, the files, and keys of the
+ * announced attempt only. Compares 50,000 files in slices. @throws Fault BAD_INPUT, NOT_THIS_NODES, SIZE_MISMATCH
  */
 export async function checkAnnounced(
   manifest: Manifest,
@@ -63,7 +64,7 @@ export async function checkAnnounced(
 
 const homeOf = ({ profileId, bucket, prefix }: Checkpoint) => ({ profileId, bucket, prefix });
 
-/** Where the objects of an attempt lie. */
+/** Identifies the prefix of an attempt's objects. */
 type AttemptAt = Pick<Checkpoint, "bucket" | "prefix" | "run" | "writerEpoch" | "attempt">;
 
 const prefixOf = (checkpoint: AttemptAt): string =>
@@ -74,14 +75,14 @@ const prefixOf = (checkpoint: AttemptAt): string =>
   });
 
 /**
- * Every named object is in the bucket with exactly the named size and, where the store's ETags can be compared, the named
- * ETag. One listing of the attempt's prefix; what lies there and is not named does not matter.
- * @throws Fault BAD_INPUT, NO_SUCH_KEY, SIZE_MISMATCH, OBJECT_CHANGED, and the faults of the store
+ * Checks that every named object is in the bucket with exactly the named size, and with the named ETag where the store's
+ * ETags are stable. Lists the attempt's prefix once; objects that are not named do not matter. @throws Fault BAD_INPUT,
+ * NO_SUCH_KEY, SIZE_MISMATCH, OBJECT_CHANGED, and the faults of the store
  */
 export const checkObjects = (store: OpenStore, manifest: Manifest, checkpoint: AttemptAt): Promise<void> =>
   compareObjects(store, manifest, { bucket: checkpoint.bucket, prefixes: [prefixOf(checkpoint)] });
 
-/** The same for objects below any prefixes, none of which is inside of another. */
+/** Does the same below the given prefixes, none of which is inside another. */
 export async function compareObjects(
   store: OpenStore,
   manifest: Pick<StoredManifest, "files">,

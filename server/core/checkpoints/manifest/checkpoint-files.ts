@@ -9,8 +9,8 @@ import { announcedIn } from "./check-manifest.ts";
 import { readStored } from "./stored-manifest.ts";
 
 /**
- * The files of a checkpoint as people see them. A manifest of 50,000 files is some megabytes of text: the last few that were
- * looked at are kept read, by their digest, so that a kept one can never be out of date.
+ * Lists the files of a checkpoint for display. A manifest of 50,000 files is megabytes of text, so the last few stay parsed
+ * in a cache. Its key contains the manifest's digest, so an entry never goes stale.
  */
 const MOST_KEPT = 4;
 const kept = new Map<string, readonly CheckpointFileView[]>();
@@ -18,18 +18,18 @@ const kept = new Map<string, readonly CheckpointFileView[]>();
 const committedFile = ({ path, sizeBytes, extents }: StoredFile): CheckpointFileView => ({
   path,
   sizeBytes,
-  // A file of one piece has that piece's checksum; several are not combined for display. Of an
-  // encrypted one it stands inside, and what stands here is that of what is stored.
+  // A file with one extent has that extent's checksum; several are not combined for display. An encrypted extent shows the
+  // checksum of the stored bytes, which is not that of the file.
   crc32: extents.length === 1 && extents[0]?.stored?.crc32 !== extents[0]?.crc32 ? (extents[0]?.crc32 ?? null) : null,
   parts: extents.length,
 });
 
-/** Its files have got other names in the record. */
+/** Drops the cached files of a manifest after their names in the database changed. */
 export function forgetFiles(manifestSha256: string | null): void {
   for (const version of kept.keys()) if (version.startsWith(`${manifestSha256} `)) kept.delete(version);
 }
 
-/** All files in the order of the manifest; those that were announced while there is none. */
+/** Returns all files in manifest order; without a manifest, the announced files. */
 export async function filesOf(
   hub: Pick<Hub, "db">,
   checkpoint: { id: string; manifestSha256: string | null },
@@ -39,7 +39,7 @@ export async function filesOf(
     where: { checkpointId },
     select: { summedAt: true, sums: true },
   });
-  // Checksums of an adopted checkpoint come later.
+  // Checksums of an external checkpoint are added later.
   const version = manifestSha256 === null ? null : `${manifestSha256} ${adoption?.summedAt?.getTime() ?? 0}`;
   const known = version === null ? undefined : kept.get(version);
   if (known !== undefined) return known;
@@ -58,7 +58,7 @@ export async function filesOf(
   return files;
 }
 
-/** @throws Fault NOT_FOUND */
+/** Returns a page of the files that match. @throws Fault NOT_FOUND */
 export async function listFiles(hub: Hub, input: z.infer<typeof listFilesInput>): Promise<FilePage> {
   const { checkpointId, words, sort, offset, limit } = input;
   const row = await hub.db.checkpoint.findUnique({

@@ -1,12 +1,12 @@
 import type { Database } from "#prisma/open.ts";
 
-/** Of JavaScript, ms since 1970. */
+/** The latest date that JavaScript can represent, epoch ms. */
 const LAST_DATE = 8_640_000_000_000_000;
 
 /**
- * Cuts sizes that no store can hold and no number tells exactly. Nodes could announce such before sizes were bounded, and the
- * library refuses every answer with one of them in it: one row cost every list that shows it. So did the start of a transfer that is no
- * date.
+ * Caps stored sizes above `Number.MAX_SAFE_INTEGER`, and clears start times that are no date. Nodes could report such values
+ * before inputs were bounded. The database client refuses every answer that contains one, so one row would break each list
+ * that shows it.
  */
 export async function cutSizes(db: Database): Promise<void> {
   const most = Number.MAX_SAFE_INTEGER;

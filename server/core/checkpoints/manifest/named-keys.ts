@@ -3,8 +3,8 @@ import type { Hub } from "#server/core/api/hub.ts";
 import { parseStored } from "./stored-manifest.ts";
 
 /**
- * A restore asks for signatures in hundreds of batches, and a manifest can name 50,000 files: the last few are kept read.
- * They are kept by their digest, so a kept one can never be out of date.
+ * Caches the object keys that a manifest names: a restore asks for signatures in hundreds of batches, and a manifest can name
+ * 50,000 files. The cache key is the manifest's digest, so an entry never goes stale.
  */
 
 const MOST_KEPT = 4;
@@ -12,7 +12,7 @@ const kept = new Map<string, ReadonlySet<string>>();
 
 interface Where {
   checkpoint: Checkpoint;
-  /** Null: the one that the checkpoint's own row names. */
+  /** Null: the copy of the checkpoint's own row. */
   copy: Pick<CheckpointCopy, "profileId" | "manifestSha256"> | null;
 }
 
@@ -22,7 +22,7 @@ async function manifestText({ db }: Pick<Hub, "db">, { checkpoint: { id: checkpo
   return (await db.checkpointCopy.findUnique({ where, select: { manifest: true } }))?.manifest ?? null;
 }
 
-/** The keys of the objects that the committed manifest of a complete checkpoint, or of a copy of it, names. */
+/** Returns the keys of the objects that the committed manifest of a complete checkpoint or copy names. */
 export async function namedKeys(hub: Pick<Hub, "db">, where: Where): Promise<ReadonlySet<string>> {
   const { manifestSha256 } = where.copy ?? where.checkpoint;
   if (manifestSha256 === null) return new Set();

@@ -6,8 +6,8 @@ import { createInputReader } from "#server/core/api/input-reader.ts";
 import { PARSED_HERE_BYTES, STORED_MANIFEST } from "#server/core/api/large-inputs.ts";
 
 /**
- * The manifest of a checkpoint as the hub recorded it: Tidemark's own, or what was adopted, with the checksums that nodes have
- * found of it since. Parsing 50,000 files takes a third of a second, in which nobody else would be answered: a thread does that.
+ * Returns the recorded manifest of a checkpoint: Tidemark's own, or an external one with the checksums that nodes have
+ * computed since. Parsing 50,000 files would block the event loop for a third of a second, so a thread does it.
  */
 export async function readStored(
   content: { manifest: string; files: string },
@@ -17,19 +17,19 @@ export async function readStored(
   return sums === null || !isAdopted(read) ? read : withSums(read, extentSums.parse(JSON.parse(sums)));
 }
 
-/** Every manifest is read once, however many ask for it at the same time. Long enough for all nodes of a fleet that restores. */
+/** Concurrent requests for one manifest share one parse. The queue is long enough for all nodes of a fleet that restores. */
 const reader = createInputReader({ waiting: 1_000, waitingEach: 1_000 });
 const MOST_KEPT = 2;
-/** Manifests never change, so what was read of a text is never out of date. The newest last. */
+/** Parsed manifests by text, the newest last. Manifests never change, so an entry never goes stale. */
 const kept = new Map<string, Promise<StoredManifest>>();
 
-/** As it lies in the bucket: names that are hidden there stay so, which is enough for its keys and its kind. */
+/** Parses a manifest as stored in the bucket. Encrypted file names stay hidden, which suffices for its keys and its kind. */
 export async function parseStored(text: string): Promise<StoredManifest> {
   if (text.length <= PARSED_HERE_BYTES) return storedManifest.parse(JSON.parse(text));
   const known = kept.get(text);
   if (known !== undefined) return known;
   const bytes = new TextEncoder().encode(text);
-  // Parsed by that very schema.
+  // The thread parses it with the same schema.
   const read = reader.read({ caller: "", path: STORED_MANIFEST, bytes }) as Promise<StoredManifest>;
   const [oldest] = kept.keys();
   if (kept.size >= MOST_KEPT && oldest !== undefined) kept.delete(oldest);
@@ -38,7 +38,10 @@ export async function parseStored(text: string): Promise<StoredManifest> {
   return read;
 }
 
-/** Names that are hidden in the bucket stand in the record, in the same order; where they do not, the hidden ones stay. */
+/**
+ * Replaces hidden names by those of the database, which are in the same order; hidden names stay where the database lacks
+ * them.
+ */
 function withNames(read: StoredManifest, announced: string): StoredManifest {
   if (!isSealed(read) || !read.transform.hideNames) return read;
   const named = announcedIn(announced);

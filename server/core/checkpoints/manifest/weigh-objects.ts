@@ -1,11 +1,11 @@
-/** As much of a manifest as is counted: ours, or that of an adopted checkpoint. */
+/** The part of a manifest file that is counted, Tidemark's own or external. */
 interface Placed {
   extents: readonly { key: string; length: number; stored?: { length: number } | undefined }[];
 }
 
 /**
- * What a checkpoint takes up in its bucket: the objects that its manifest names and the manifest itself. Packed files
- * share an object, and a compressed one counts with what lies there.
+ * Returns the objects and bytes of a checkpoint in its bucket: the objects that its manifest names, and the manifest itself.
+ * Packed files share an object; a compressed file counts with its stored size.
  */
 export function weighObjects(files: readonly Placed[], text: string): { objectCount: number; objectBytes: bigint } {
   const keys = new Set<string>();

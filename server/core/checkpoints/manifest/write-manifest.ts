@@ -4,8 +4,8 @@ import type { OpenStore } from "../../api/ports/stores.ts";
 import { writeOnce } from "./write-once.ts";
 
 /**
- * Puts a manifest in its place below the prefix, `text` byte for byte, and returns the key.
- * @throws Fault CONFLICT when another one lies there, CHECKSUM_MISMATCH, those of the store
+ * Writes a manifest to its key below the prefix, `text` byte for byte, and returns the key. @throws Fault CONFLICT when a
+ * different one exists, CHECKSUM_MISMATCH, those of the store
  */
 export async function writeManifest(
   store: Pick<OpenStore, "client" | "access">,

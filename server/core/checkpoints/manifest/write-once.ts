@@ -5,8 +5,8 @@ import type { OpenStore } from "../../api/ports/stores.ts";
 const MOST_MANIFEST_BYTES = 64 * 1024 * 1024;
 
 /**
- * Writes a manifest where nothing lies yet, or the same, and reads it back.
- * @throws Fault CONFLICT when another one lies there, CHECKSUM_MISMATCH when it came back otherwise, those of the store
+ * Writes a manifest unless the same one exists, and reads it back. @throws Fault CONFLICT when a different one exists,
+ * CHECKSUM_MISMATCH when it reads back differently, those of the store
  */
 export async function writeOnce(
   { client, access }: Pick<OpenStore, "client" | "access">,

@@ -2,16 +2,18 @@ import { NO_BUCKET, unpackMinute } from "#protocol/history/minute-bytes.ts";
 import type { StoredRecord } from "./read-rows.ts";
 import { addBucketToCell, addToCell, kindOf, type Cell } from "#protocol/history/roll-bytes.ts";
 
-/** What counts as a value of a link, and what as a failure: the same for rows of hours and for what is not in rows yet. */
+/**
+ * Decides which values of a link count, and which as failures. Hourly rows and minutes not rolled up yet use the same rules.
+ */
 
-/** The cell of a series and kind; null where it does not count. */
+/** Returns the cell of a series and kind; null where the value does not count. */
 export type Target = (series: number, kind: number) => Cell | null;
 
 const LIVE_UP = kindOf("up", "live");
 const LIVE_DOWN = kindOf("down", "live");
 const LIVE_RTT = kindOf("rtt", "live");
 
-/** A minute counts with the rate of the moments in which something moved. */
+/** Counts one stored minute of a shelf: each node's rates over the moments in which bytes moved, and its RTT. */
 export function countMinute(body: Uint8Array, target: Target): void {
   for (const { series, rttMs, upBucket, downBucket } of unpackMinute(body)) {
     const up = upBucket === NO_BUCKET ? null : target(series, LIVE_UP);
@@ -24,8 +26,9 @@ export function countMinute(body: Uint8Array, target: Target): void {
 }
 
 /**
- * A transfer counts with its steady rate, or with its effective one where it was too short for that; one that failed is a
- * failure, one that was cancelled is neither. A probe that could not measure a direction failed in it.
+ * Counts a transfer by its steady rate, or by its effective rate where it was too short for a steady one. A failed transfer
+ * counts as a failure, a canceled one as neither. A probe that could not measure a direction counts as a failure of that
+ * direction.
  */
 export function countRecord(record: StoredRecord, target: Target): void {
   const { series, kind, outcome, rttMs } = record;

@@ -49,7 +49,10 @@ const PERCENTILE_COLUMNS: readonly CsvColumn<PercentileRow>[] = [
   ["failure_share", (row) => row.failureShare],
 ];
 
-/** Units are in the columns' names; percentiles are in bytes per second, of `rtt` in ms. */
+/**
+ * Writes records or percentiles as CSV. Column names of records carry units; percentiles are in bytes per second, for `rtt`
+ * in ms.
+ */
 export async function exportHistory(hub: Hub, input: z.infer<typeof exportHistoryInput>): Promise<HistoryExport> {
   const day = new Date(hub.now()).toISOString().slice(0, 10);
   if (input.what === "percentiles") {

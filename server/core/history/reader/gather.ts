@@ -6,9 +6,9 @@ import { lastShelf, readMinutes, readRecords, readRolls, type SeriesTable } from
 import { cellFor, kindOfKey, packRoll, readRoll, seriesOfKey, type Cells } from "#protocol/history/roll-bytes.ts";
 import { LEVELS, MINUTE_MS, shelfOf, WHOLE_SHELF } from "../stretch.ts";
 
-/** Makes rows of histograms, shelf by shelf, so that memory holds sixty-four nodes at a time. */
+/** Builds rows of histograms one shelf (64 nodes) at a time, which bounds memory. */
 
-/** The histograms of everything from one moment to another (epoch ms, whole minutes): of each node, and of all together. */
+/** Returns the histograms of a range (epoch ms, whole minutes): one row per shelf, and one row of all nodes together. */
 export async function gather(
   client: SqlClient,
   series: SeriesTable,
@@ -47,7 +47,7 @@ function addToWhole(whole: Cells, own: Cells, series: SeriesTable): void {
   }
 }
 
-/** Rows of hours from one number to another (exclusive) as one row for each shelf. */
+/** Merges the hourly rows of a range (hour numbers, end exclusive) into one row per shelf. */
 export async function condense(client: SqlClient, hours: { from: number; to: number }): Promise<RolledShelf[]> {
   const rolled: RolledShelf[] = [];
   const last = await lastShelf(client);

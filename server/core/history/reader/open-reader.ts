@@ -9,7 +9,10 @@ interface Waiting {
   reject: (fault: Fault) => void;
 }
 
-/** `url`: of the database. `thread`: the program of the thread, which `http` composes. */
+/**
+ * Returns a reader whose thread starts at the first question. `url` is the address of the database, `thread` the module that
+ * the thread runs (`server/http/history-thread.ts`).
+ */
 export function openReader(url: string, thread: URL): HistoryReader {
   const waiting = new Map<number, Waiting>();
   let lastId = 0;

@@ -15,9 +15,9 @@ import { kindOf } from "#protocol/history/roll-bytes.ts";
 import { markOf } from "../roll-up.ts";
 import { STRETCH_MS } from "../stretch.ts";
 
-/** What links did over any range, by what people compare. Everything is read and counted in the thread of history. */
+/** Answers which rates and RTTs links had over any range, by group. The thread of history does the reading and counting. */
 
-/** A round trip is measured all the time; a rate of the moment says less than a transfer. */
+/** Live values count for RTT only: a momentary rate says less than the rate of a transfer. */
 const SOURCES_OF_RATES: readonly Source[] = ["probe", "transfer"];
 const SOURCES_OF_RTT: readonly Source[] = ["live", "probe", "transfer"];
 const MOST_POINTS = 1_500;
@@ -48,7 +48,7 @@ async function scopeOf(hub: Hub, input: Omit<PercentilesInput, "by" | "limit">, 
   };
 }
 
-/** A group as people call it, and as it is called outside of the thread. */
+/** Returns a group's key outside of the thread, and its label on the screen. */
 function namesOf(hub: Hub, by: Grouping, key: string): { key: string; label: string } {
   switch (by) {
     case "node": {
@@ -76,7 +76,7 @@ function namesOf(hub: Hub, by: Grouping, key: string): { key: string; label: str
 const shareOf = ({ failures, count }: GroupRow): number => (failures === 0 ? 0 : failures / (failures + count));
 const MEASURE_ORDER = { up: 0, down: 1, rtt: 2 } as const;
 
-/** Groups by their label, up before down before round trips. @throws Fault INTERNAL when history could not be read */
+/** Returns groups by label, up before down before RTT. @throws Fault INTERNAL when history could not be read */
 export async function readPercentilesOf(hub: Hub, input: PercentilesInput): Promise<Percentiles> {
   const scope = await scopeOf(hub, input, "no");
   if (scope.nodes?.length === 0) return { rows: [], more: false, from: input.from, to: input.to };
@@ -92,7 +92,10 @@ export async function readPercentilesOf(hub: Hub, input: PercentilesInput): Prom
   return { rows: rows.slice(0, input.limit), more: rows.length > input.limit, from: answer.from, to: answer.to };
 }
 
-/** @throws Fault BAD_INPUT for a range with more points than a chart has, INTERNAL */
+/**
+ * Returns one series of points per group and measure. @throws Fault BAD_INPUT for too many points or for minutes of single
+ * nodes, INTERNAL when history could not be read
+ */
 export async function readSeriesOf(hub: Hub, input: SeriesInput): Promise<HistorySeriesView[]> {
   const { from, to, step, by } = input;
   if ((to - from) / STRETCH_MS[step] > MOST_POINTS) {

@@ -1,15 +1,15 @@
 import { HOUR_MS, HOURS_A_DAY } from "../stretch.ts";
 import type { Kept } from "../../api/ports/history-questions.ts";
 
-/** Which rows answer for a range: whole days where there are any, hours at both ends, and what no row holds yet. Pure. */
+/** Rows that answer for a range: whole days where they exist, hours at both ends, and a tail that no row holds yet. Pure. */
 export interface RangePlan {
-  /** As it was widened, epoch ms. */
+  /** The range after it was widened to whole hours or days, epoch ms. */
   from: number;
   to: number;
-  /** Numbers of stretches, the end exclusive; empty when the end is not above the beginning. */
+  /** Interval numbers, the end exclusive; empty when the end is not above the beginning. */
   days: readonly [number, number];
   hours: readonly (readonly [number, number])[];
-  /** Epoch ms; null when everything lies in rows. */
+  /** The range to count from minutes and records, epoch ms; null when rows hold everything. */
   tail: readonly [number, number] | null;
 }
 

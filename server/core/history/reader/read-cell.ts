@@ -1,8 +1,8 @@
-/** Cells of rows that were read without Prisma: SQLite says of each only what it holds. */
+/** Converts cells of rows that were read without Prisma, and so without its column types. */
 
-/** What is no number is 0. */
+/** Returns 0 for anything but a number. */
 export const numberIn = (cell: unknown): number =>
   typeof cell === "number" || typeof cell === "bigint" ? Number(cell) : 0;
 export const numberOrNull = (cell: unknown): number | null => (cell === null ? null : numberIn(cell));
-/** What is no text is empty. */
+/** Returns an empty string for anything but text. */
 export const textIn = (cell: unknown): string => (typeof cell === "string" ? cell : "");

@@ -9,14 +9,14 @@ import { createCell, measureOf, readRoll, type Cell } from "#protocol/history/ro
 import { LEVELS, MINUTE_MS, shelfOf, STRETCH_MS, WHOLE_SHELF, type Level } from "../stretch.ts";
 
 /**
- * Percentiles over any range from rows of days and hours and from what no row holds yet. Values of all nodes together lie on
- * a shelf of their own, so only questions about single nodes read the shelves of nodes; those are answered shelf by shelf.
+ * Computes percentiles over any range from daily and hourly rows, and from minutes and records that no row holds yet. Values
+ * of all nodes together have a shelf of their own, so only questions about single nodes read the nodes' shelves.
  */
 
 const SHELVES_AT_ONCE = 8;
 const KINDS = 16;
 
-/** Cells of groups, in memory that is used again. */
+/** Keeps one cell per group, and reuses the memory of cells from shelf to shelf. */
 function createGroups() {
   const cells = new Map<string, Cell>();
   const spare: Cell[] = [];
@@ -26,7 +26,7 @@ function createGroups() {
       if (cell === undefined) cells.set(key, (cell = spare.pop() ?? createCell()));
       return cell;
     },
-    /** The rows of everything counted, and back to nothing. */
+    /** Returns one row per group and clears all groups. */
     take: (): GroupRow[] => {
       const rows: GroupRow[] = [];
       for (const [name, cell] of cells) {
@@ -72,7 +72,10 @@ interface Reading {
   isOfNodes: boolean;
 }
 
-/** Finds the cell of a value: null when the scope leaves it out. Remembered, because the same few series come again and again. */
+/**
+ * Returns a function that finds the cell of a value: null when the scope leaves it out. Group names are cached per series and
+ * kind, because few series recur often.
+ */
 function targetOf(about: {
   series: SeriesTable;
   scope: Scope;
@@ -86,7 +89,7 @@ function targetOf(about: {
   const names = new Map<number, string | null>();
   const nameOf = (id: number, kind: number): string | null => {
     const given = series.rows.get(id);
-    // What no row holds yet is known by node only.
+    // Minutes and records name the series of a node; a question about all nodes counts them in the series of all nodes.
     const row = isOfNodes || given === undefined || given.wholeId === 0 ? given : series.rows.get(given.wholeId);
     if (row === undefined || !kinds.has(kind)) return null;
     if (scope.profileId !== null && row.profileId !== scope.profileId) return null;
@@ -113,7 +116,7 @@ async function countRows(
   for (const { body } of await readRolls(client, where)) readRoll(body, target);
 }
 
-/** What no row of hours holds yet, of the nodes on one shelf or of all together. */
+/** Counts what no hourly row holds yet, for the nodes of one shelf or for all nodes together. */
 async function countTail(
   reading: Reading,
   about: { tail: readonly [number, number] | null; shelf: number; records: Records },
@@ -139,7 +142,7 @@ async function recordsOf(
   return Map.groupBy(rows, ({ series: id }) => (isOfNodes ? shelfOf(series.rows.get(id)?.node ?? 0) : WHOLE_SHELF));
 }
 
-/** Shelves to read, in portions. */
+/** Yields the shelves to read as ranges, the end exclusive. */
 async function* portions(
   client: SqlClient,
   scope: Scope,
@@ -158,7 +161,7 @@ async function* portions(
     yield [shelf, Math.min(last + 1, shelf + SHELVES_AT_ONCE)];
 }
 
-/** One row for each group and measure that has a value or a failure. */
+/** Returns one row for each group and measure that has a value or a failure. */
 export async function readPercentiles(
   client: SqlClient,
   series: SeriesTable,
@@ -183,7 +186,7 @@ export async function readPercentiles(
   return { rows: [...rows, ...groups.take()], from: plan.from, to: plan.to };
 }
 
-/** The same for each stretch of a range, for charts; minutes of all nodes together only. */
+/** Returns the same rows for each interval of a range, for charts. Minutes exist for all nodes together only. */
 export async function readSeries(
   client: SqlClient,
   series: SeriesTable,
@@ -222,7 +225,7 @@ export async function readSeries(
   return points;
 }
 
-/** A stretch that has no row of its own yet: from its hours, and what no hour holds. */
+/** Counts an interval that has no row of its own yet: from hourly rows, and from what no hourly row holds yet. */
 async function countStretch(reading: Reading, range: { from: number; to: number }): Promise<void> {
   const { client, scope, isOfNodes } = reading;
   const plan = planRange(range, { ...scope.kept, dayThrough: 0 });

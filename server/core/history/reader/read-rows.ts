@@ -1,7 +1,7 @@
 import type { SqlClient } from "#prisma/connection.ts";
 import { numberIn, numberOrNull, textIn } from "./read-cell.ts";
 
-/** Rows of history as the thread reads them: by its own connection, with bound values, in portions that fit in memory. */
+/** Reads rows of history for the thread: over its own connection, with bound parameters, in portions that fit in memory. */
 
 export interface SeriesRow {
   id: number;
@@ -17,7 +17,7 @@ export interface SeriesRow {
 const bytesOf = (value: unknown): Uint8Array =>
   value instanceof ArrayBuffer ? new Uint8Array(value) : new Uint8Array();
 
-/** Series never change; new ones are read when they are asked for. */
+/** A cache of all series, which never change; `refresh` reads those created since. */
 export interface SeriesTable {
   readonly rows: Map<number, SeriesRow>;
   refresh(): Promise<void>;
@@ -48,7 +48,7 @@ export function createSeriesTable(client: SqlClient): SeriesTable {
   };
 }
 
-/** Rows of histograms, by shelf; ends exclusive. */
+/** Returns rows of histograms by shelf and interval; the ends of ranges are exclusive. */
 export async function readRolls(
   client: SqlClient,
   at: { level: number; shelves: readonly [number, number]; stretches: readonly [number, number] },
@@ -59,7 +59,7 @@ export async function readRolls(
   return rows.map((row) => ({ shelf: numberIn(row[0]), stretch: numberIn(row[1]), body: bytesOf(row[2]) }));
 }
 
-/** Minutes of one shelf; the end exclusive. */
+/** Returns the minutes of one shelf; the end is exclusive. */
 export async function readMinutes(
   client: SqlClient,
   at: { shelf: number; minutes: readonly [number, number] },
@@ -79,7 +79,7 @@ export interface StoredRecord {
   effective: number | null;
 }
 
-/** Probes and transfers of a range (epoch ms, the end exclusive). */
+/** Returns the probes and transfers of a range (epoch ms, the end exclusive). */
 export async function readRecords(client: SqlClient, from: number, to: number): Promise<StoredRecord[]> {
   const sql =
     'SELECT "seriesId", "kind", "outcome", "rttMs", "up", "down", "effective" FROM "LinkRecord" WHERE "at" >= ? AND "at" < ?';
@@ -94,7 +94,7 @@ export async function readRecords(client: SqlClient, from: number, to: number): 
   }));
 }
 
-/** The highest shelf that a node lies on. */
+/** Returns the highest shelf that holds a node. */
 export async function lastShelf(client: SqlClient): Promise<number> {
   const { rows } = await client.execute('SELECT max("number") FROM "HistoryNode"');
   return Math.floor((numberIn(rows[0]?.[0]) - 1) / 64) + 1;

@@ -9,7 +9,7 @@ export async function sumTransfers(
   client: SqlClient,
   { profileId, since }: { profileId: string; since: number },
 ): Promise<TransferSums> {
-  // One that took days began before: it is found by when it began, with a week to spare.
+  // The index is on `createdAt`: a week more finds the transfers that began before `since` and ended after it.
   const days = await client.execute({
     sql: `SELECT CAST("endedAt" / ${DAY_MS} AS INTEGER), SUM("sentBytes") FROM "Transfer"
       WHERE "direction" = 'upload' AND "createdAt" >= ? AND "endedAt" >= ? AND ${OF_PROFILE} GROUP BY 1`,

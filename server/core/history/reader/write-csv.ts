@@ -1,8 +1,8 @@
 import { mapInSlices } from "#server/platform/pauses.ts";
 
 /**
- * Comma-separated values as RFC 4180 has them. Text that a spreadsheet would take for a formula (it begins with = + - @, a tab
- * or a line end) gets an apostrophe before it, as OWASP advises ("CSV Injection"): names of nodes are a stranger's.
+ * Writes comma-separated values as RFC 4180 has them. A spreadsheet takes text for a formula that begins with = + - @, a tab
+ * or a line end. Names of nodes are untrusted, so such text gets an apostrophe before it, as OWASP advises ("CSV Injection").
  */
 
 export type CsvValue = string | number | boolean | null;
@@ -20,7 +20,7 @@ const lineOf = (cells: readonly CsvValue[]): string => `${cells.map(cellOf).join
 
 export type CsvColumn<T> = readonly [name: string, read: (row: T) => CsvValue];
 
-/** With a line of the columns' names first; many rows are written in slices. */
+/** Returns a header line and one line per row. Rows are written in slices, which keeps the event loop free. */
 export async function writeCsv<T>(columns: readonly CsvColumn<T>[], rows: readonly T[]): Promise<string> {
   const lines = await mapInSlices(rows, (row) => lineOf(columns.map(([, read]) => read(row))));
   return lineOf(columns.map(([name]) => name)) + lines.join("");

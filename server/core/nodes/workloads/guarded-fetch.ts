@@ -6,9 +6,8 @@ const MOST_BYTES = 64 * 1024;
 const ANSWER_MS = 5_000;
 
 /**
- * Fetches a small document from an address that the hub's operator configured: by GET, no redirect followed, only from
- * addresses that the hub may connect to, checked in the very lookup that connects, and not more than 64 KiB of it.
- * @throws Fault WORKLOAD_KEYS_AWAY
+ * Fetches a small document from an address that the hub's operator configured: by GET, without redirects, at most 64 KiB. The
+ * very DNS lookup that connects checks the address, so only permitted addresses are reached. @throws Fault WORKLOAD_KEYS_AWAY
  */
 export async function guardedFetch(
   url: string,

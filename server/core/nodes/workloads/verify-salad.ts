@@ -8,21 +8,20 @@ import type { SaladSettings } from "#server/platform/settings/read-salad-setting
 import type { Workloads } from "../../api/ports/workloads.ts";
 
 /**
- * Who a container on SaladCloud is, by the word of the platform: a JWT of the instance metadata service, good for five
- * minutes, signed with RS256 by keys that change every two weeks; `sub` is the machine, `aud` the organization,
- * `salad_workload_id` the container group (https://docs.salad.com/container-engine/tutorials/security/jwt-authentication).
- * Every customer of the platform gets such tokens, so a good signature alone lets nobody in: the organization and the
- * workload have to be among those that the hub was told.
+ * Verifies the identity of a container on SaladCloud: a JWT of the instance metadata service, valid for five minutes. Its
+ * RS256 keys change every two weeks. `sub` is the machine, `aud` the organization, `salad_workload_id` the container group
+ * (https://docs.salad.com/container-engine/tutorials/security/jwt-authentication). Every customer of the platform gets such
+ * tokens, so a valid signature is not enough: organization and workload must be in the hub's settings.
  */
 
 const CLOCK_TOLERANCE_S = 60;
-/** The platform's are good for five minutes. */
+/** The platform's tokens live for five minutes. */
 const OLDEST_S = 900;
 const CACHED_MS = 3_600_000;
 const AGAIN_AFTER_MS = 30_000;
 const ANSWER_MS = 5_000;
 
-/** Ids go into names and into the record: nothing but what ids are made of. */
+/** Ids go into names and the audit, so nothing but id characters is allowed. */
 const claimed = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
 const claims = z.object({
   salad_machine_id: claimed,
@@ -43,7 +42,7 @@ function keysOf(salad: SaladSettings, reach: Reach): JWTVerifyGetKey {
   });
 }
 
-/** What makes a token bad; everything else is about the keys. */
+/** Returns whether the error is about the token; any other error is about the keys. */
 const isAboutToken = (error: unknown): boolean =>
   error instanceof errors.JWTClaimValidationFailed ||
   error instanceof errors.JWTExpired ||
@@ -55,7 +54,7 @@ const isAboutToken = (error: unknown): boolean =>
   error instanceof errors.JWKSNoMatchingKey ||
   error instanceof errors.JWKSMultipleMatchingKeys;
 
-/** One sentence for a person, without a word of the token itself. */
+/** Returns the reason for a person, without any content of the token. */
 function whyBad(error: unknown): string {
   if (error instanceof errors.JWTExpired) return "its identity has expired";
   if (error instanceof errors.JWTClaimValidationFailed) return `the claim ${error.claim} of its identity does not fit`;
