@@ -23,9 +23,9 @@ import type { Resolving } from "./http/socket/resolve-addresses.ts";
 import { createWire, type Exchange, type Sink, type Wire } from "./http/http-client.ts";
 
 /**
- * What moves bytes in one direction: connections, the gate that bounds them, the helm that sets its width, limiter, meter,
- * signatures and the way to retry. `send` and `receive` use it and cannot tell whether the signatures come from keys in
- * the environment or from a hub.
+ * Everything that moves bytes in one direction: connections, the semaphore that bounds them, the controller that sets its
+ * width, limiter, meter, signatures and retries. `send` and `receive` work the same whether signatures come from keys in the
+ * environment or from a hub.
  */
 export interface Engine {
   beats: Beats;
@@ -33,14 +33,14 @@ export interface Engine {
   gate: Gate;
   helm: Helm;
   hedges: Hedges;
-  /** For bytes that may turn out to be fetched for nothing. */
+  /** Tells whether the link has room for bytes that may move in vain. */
   room: LinkRoom;
   convoy: Convoy;
-  /** For sums of whole parts. */
+  /** Queue for the checksums of whole parts. */
   turns: Turns;
   limiter: Limiter;
   meter: Meter;
-  /** Of downloads. */
+  /** Stalls of downloads. */
   silences: Silences;
   signatures: Signatures;
   store: KnownStore;
@@ -54,22 +54,22 @@ export interface Engine {
 }
 
 export interface EngineOptions {
-  /** Told of every answer where it wants to be: it may learn from them how to sign. */
+  /** Signs requests. May observe every answer, to learn from it how to sign. */
   source: RequestSource & LearningSource;
   traits: StoreTraits;
-  /** What is asked of the store's certificate beyond the usual. */
+  /** Requirements on the store's certificate beyond the default. */
   trust?: StoreTrust | undefined;
-  /** How names become addresses, where not as the system says. */
+  /** Resolves host names in place of the system. */
   resolver?: Resolving;
-  /** Where a name led in an earlier run. */
+  /** Returns the addresses that a host name had in an earlier run. */
   rememberedOf?: (host: string) => readonly string[];
-  /** Which checksum this store took the last time. */
+  /** Checksum that this store accepted the last time. */
   keptChecksum?: ChecksumMemory | null;
-  /** Of the bytes; "down" when left out. */
+  /** Direction of the bytes. Default: "down". */
   direction?: "up" | "down";
-  /** How many parts move at a time; null: found out while they do. */
+  /** Number of parts in parallel; null: found by the concurrency search. */
   connections: number | null;
-  /** Where to begin when that is found out: what was best the last time. */
+  /** Width at which the concurrency search starts: the best one of the last transfer. */
   firstConnections?: number;
   /** Most memory for buffers of this direction. */
   memoryBytes?: number;
@@ -79,7 +79,7 @@ export interface EngineOptions {
   clock?: Clock;
   /** Epoch ms by this machine's clock. */
   wallNow?: () => number;
-  /** Shared by the engines of one endpoint, so that they have one breaker. */
+  /** Shared by the engines of one endpoint, so that they share one circuit breaker. */
   retrier?: Retrier;
   idleMs?: number;
 }
@@ -87,20 +87,21 @@ export interface EngineOptions {
 const DEFAULT_MEMORY_BYTES = 128 * 1024 * 1024;
 const BUFFER_BYTES = 1024 * 1024;
 const LEAST_BUFFER_BYTES = 64 * 1024;
-/** What a connection takes besides its buffer, most of it in what encrypts. */
+/** Memory that a connection takes besides its buffer, most of it for TLS. */
 const CONNECTION_BYTES = 512 * 1024;
-/** More than parts may move at a time, so that a small file, a HEAD or a Complete never waits behind a part. */
+/** Connections beyond the parts in parallel, so that a small file, a HEAD or a Complete never waits behind a part. */
 const SPARE_CONNECTIONS = 4;
 
 /**
- * Up, every part has its own connection as soon as the link is known to be long, because a part cannot be shared when it
- * turns out to be the last one. Down it can, and each connection more costs CPU.
+ * Width at which the ramp of the concurrency search ends. Up, every part gets its own connection once the link is known to be
+ * long, because the last part cannot be shared. Down it can be, and each further connection costs CPU.
  */
 const RAMP_CONNECTIONS = { up: 64, down: 24 } as const;
 /**
- * A small file is mostly a round trip, so many go at a time. Up, more than these overrun the queue of the router at home with
- * their first packets, and whose last packet is lost there takes a second longer (2,000 files of 64 KiB over 150 Mbit/s at
- * 120 ms: 7.9 s with 64, 8.9 s with 96); where no queue stands, more follow. Down, the store's side has room for them.
+ * The same for small files: each mostly waits for a round trip, so many are in flight. Up, more than these overflow the queue
+ * of a home router with their first packets. A file whose last packet is lost there takes a second longer (2,000 files of 64
+ * KiB over 150 Mbit/s at 120 ms: 7.9 s with 64, 8.9 s with 96). Where no queue stands, the search adds more. Down, the
+ * store's side has room for them.
  */
 const SMALL_RAMP_CONNECTIONS = { up: 64, down: 96 } as const;
 
@@ -108,7 +109,7 @@ export function createEngine(options: EngineOptions): Engine {
   const clock = options.clock ?? systemClock;
   const { traits, idleMs, direction = "down" } = options;
   const memoryBytes = options.memoryBytes ?? DEFAULT_MEMORY_BYTES;
-  // What memory does not suffice for with large buffers, it may with small ones; then there are fewer connections.
+  // Memory that is too small for large buffers may suffice for small ones; otherwise there are fewer connections.
   const fits = Math.max(1, Math.floor(memoryBytes / (LEAST_BUFFER_BYTES + CONNECTION_BYTES)) - SPARE_CONNECTIONS);
   const most = Math.min(options.connections ?? traits.mostConnections, fits);
   const wanted = Math.floor(memoryBytes / (most + SPARE_CONNECTIONS));
@@ -178,15 +179,15 @@ export interface Call {
   body?: Exchange["body"];
   headers?: Record<string, string>;
   sink?: Sink;
-  /** As those of an `Exchange`. */
+  /** Same as in `Exchange`. */
   onAgain?: () => void;
   onBegun?: Exchange["onBegun"];
 }
 
-/** These succeed once; their signatures are of no use afterwards and would only fill the memory. */
+/** Operations that succeed only once: their signatures are useless afterwards and would only take memory. */
 const ONCE: ReadonlySet<Operation["op"]> = new Set(["part", "put", "complete"]);
 
-/** Signs and sends one operation once. Faults: of signing, of the network; the answer itself is not judged. */
+/** Signs and sends one operation once; `read` judges the answer. Faults: of signing, of the network, of `read`. */
 export async function callStore<T>(
   engine: Engine,
   call: Call,
@@ -209,9 +210,9 @@ export async function callStore<T>(
 }
 
 /**
- * Sends a signed request and shows the answer to what is known of the store. `signedFor`: as it was before the request was
- * signed. Faults: of the network; SIGNATURE_EXPIRED, whatever the refusal says, when it turned out meanwhile that the
- * clock or the region was wrong: that may come only once for each.
+ * Sends a signed request and lets the known store learn from the answer. `signedFor`: value of `store.signedFor` before the
+ * request was signed. Faults: of the network; SIGNATURE_EXPIRED, whatever the refusal says, when the clock, region or key
+ * meanwhile proved wrong. That may happen only once for each of them.
  */
 export async function ask(
   engine: Engine,
@@ -232,8 +233,8 @@ export async function ask(
 }
 
 /**
- * Opens connections for `count` requests while the first call of a transfer is still on its way: as many as are used now,
- * and more as soon as the link is known to be long. `operation` only says where to. Faults: of signing.
+ * Opens connections for `count` requests while the first call of a transfer is in flight: as many as the present width, and
+ * more once the link is known to be long. `operation` only tells the address. Faults: of signing.
  */
 export async function warmUp(
   engine: Engine,
@@ -244,10 +245,13 @@ export async function warmUp(
   engine.helm.expect(next, (width) => engine.wire.warm(request.url, Math.min(next.count, width)));
 }
 
-/** For these a new signature is the answer. */
+/** Refusals that a new signature may cure. */
 const REFUSALS: ReadonlySet<FaultCode> = new Set(["ACCESS_DENIED", "SIGNATURE_EXPIRED", "CREDENTIALS_EXPIRED"]);
 
-/** Stores say "access denied" for a presigned request that came too late; only its date tells the two apart. */
+/**
+ * Returns SIGNATURE_EXPIRED for refusals of an outdated request. Stores answer "access denied" to a presigned request that
+ * came too late; only its date tells the two apart.
+ */
 function asExpired(error: unknown, about: { engine: Engine; operation: Operation; request: SignedRequest }): unknown {
   const { engine, operation, request } = about;
   if (isFault(error) && error.code === "CLOCK_SKEW") {
@@ -261,8 +265,8 @@ function asExpired(error: unknown, about: { engine: Engine; operation: Operation
 }
 
 /**
- * The clock is corrected by what every answer says, so one that refuses for its sake all the same is tried again; when
- * all of them do, it is the clock, and nobody told the time.
+ * Returns SIGNATURE_EXPIRED, which is retried, or `fault` when the clock really is wrong. Every answer corrects the clock, so
+ * a request refused for its time is tried again. If all are refused, no answer gave the right time.
  */
 export const doubtSkew = (engine: Engine, fault: Fault): Fault =>
   engine.store.doubtsSkew() ? new Fault("SIGNATURE_EXPIRED", { ...fault.context, cause: fault }) : fault;

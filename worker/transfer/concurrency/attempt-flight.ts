@@ -5,19 +5,20 @@ import { BEGUN_ANEW, SHED, type Flight, type Flying } from "./flight.ts";
 import type { FlightMemory } from "./latency-estimator.ts";
 import type { Gate } from "./semaphore.ts";
 
-/** What the attempts of all flights share. */
+/** Dependencies that the attempts of all flights share. */
 export interface FlightControl {
   clock: Clock;
   gate: Gate;
   memory: FlightMemory;
-  /** It is on its way from now on, and may be hedged, begun anew or shed. */
+  /** Registers a flight; from now on it may be hedged, restarted or shed. */
   enter(flight: Flying): void;
   leave(flight: Flying): void;
 }
 
 /**
- * Runs the attempts of one flight: the first one, and a second one beside it or in its place when `Flying` is told so.
- * Resolves with the first success, when all attempts have ended; rejects with the first attempt's failure.
+ * Runs the attempts of one flight: the first one, a second one in parallel after `hedge()`, or a replacement after
+ * `beginAnew()`. Resolves with the first success, once all attempts have ended; rejects with the first attempt's failure, or
+ * with `SHED`.
  */
 export function attemptFlight<T>(control: FlightControl, flight: Flight<T>): Promise<T> {
   const { clock, gate, memory, enter, leave } = control;
@@ -33,7 +34,7 @@ export function attemptFlight<T>(control: FlightControl, flight: Flight<T>): Pro
     leave(me);
     for (const other of stops) if (other !== stop) other.abort(new Fault("CANCELLED"));
     memory.landed(flight.lengthBytes, clock.now() - startedAt);
-    // Nothing of the loser may still read from the file when the winner is reported.
+    // The losing attempt must have stopped reading the file before the caller learns of the success.
     await Promise.allSettled(running);
     outcome.resolve(result);
   };
@@ -55,7 +56,7 @@ export function attemptFlight<T>(control: FlightControl, flight: Flight<T>): Pro
     const stop = new AbortController();
     stops.push(stop);
     const { signal } = stop;
-    // Thousands of `AbortSignal.any` would be felt as memory.
+    // One `AbortSignal.any` per attempt would use too much memory: there are thousands of attempts.
     const pass = () => stop.abort(flight.signal.reason);
     if (flight.signal.aborted) pass();
     const forget = whenAborted(flight.signal, pass);

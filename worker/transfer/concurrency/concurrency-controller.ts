@@ -6,45 +6,46 @@ import type { Wire } from "../http/http-client.ts";
 import { startLoad, weigh } from "./queue-delay-guard.ts";
 import type { Meter } from "../progress/meter.ts";
 
-/** Lets the governor look at the transfer while something moves, and sets the gate to the width it says. */
+/** Samples the transfer while bytes move, runs the concurrency search on each sample, and sets the width of the semaphore. */
 export interface Helm {
-  /** Something wants to move: look at it from now on. */
+  /** Starts sampling, because a request is about to be made. */
   wake(): void;
   /**
-   * So many requests come next. Opens connections for them, at once and whenever the width changes or a round trip is
-   * measured until they come; as many as the link is worth where that is known, and for small files before it is.
+   * Announces `count` requests. Calls `open` with the number of connections to open: at once, on each change of the width,
+   * and on each RTT measurement, until the requests come. The number is the present width; for small files it is larger, even
+   * before the capacity of the link is known.
    */
   expect(next: { count: number; size: Wants["size"] }, open: (width: number) => void): void;
-  /** A round trip was measured. */
+  /** Tells the controller that an RTT was measured. */
   roundTrip(): void;
-  /** A store asked for less. */
+  /** Tells the controller that the store throttled a request. */
   throttled(): void;
-  /** What this transfer found to be best, once it has; null before. */
+  /** Returns the width and rate that the search settled on; null while it is still ramping up. */
   best(): { width: number; bytesPerSecond: number } | null;
   stop(): void;
 }
 
 const LOOK_EVERY_MS = 50;
-/** As long as nobody waits: then there is nothing to decide. */
+/** Interval while no request waits for the semaphore: then there is nothing to decide. */
 const REST_EVERY_MS = 250;
-/** Ends its own timer after so many looks at nothing. */
+/** Sampling stops after this many samples in a row with nothing in flight. */
 const MOST_EMPTY_LOOKS = 20;
 
-/** What the controller looks at and sets. */
+/** Inputs and outputs of the controller. */
 export interface HelmParts {
   clock: Pick<Clock, "now">;
   beats: Pick<Beats, "every">;
   gate: Gate;
   meter: Meter;
   wire: Pick<Wire, "rttMs" | "measureRtt">;
-  /** `smallRamp`: the `ramp` of small files. */
+  /** `smallRamp`: value of `ramp` while all files are small. */
   limits: GovernorLimits & { smallRamp: number };
-  /** A bandwidth limit is what bounds the rate just now: then their number is not. */
+  /** Returns whether a bandwidth limit bounds the rate at present; then the number of connections does not. */
   isHeld(): boolean;
-  /** Length of the parts that would have to go again from their start; null when there are none. */
+  /** Returns the length of the longest part that would restart from zero when ended; null when there is none. */
   partBytes(): number | null;
   onWidth(width: number): void;
-  /** Fewer may move than do: ends some of those that have moved least. */
+  /** Called when more parts are in flight than `width` allows: must end those that have moved least. */
   onTooMany(width: number): void;
 }
 
@@ -59,7 +60,7 @@ export function createHelm(parts: HelmParts): Helm {
   let rttMs = Infinity;
   let presentRttMs: number | null = null;
   let isMeasuring = false;
-  /** Connections that were opened before it was known whether so many will be used. */
+  /** Connections opened in advance for announced small files; may exceed the width. */
   let ahead = 0;
   let expected: { count: number; size: Wants["size"]; open(width: number): void } | null = null;
 
@@ -78,7 +79,7 @@ export function createHelm(parts: HelmParts): Helm {
     isMeasuring = true;
     void parts.wire.measureRtt().then((ms) => {
       isMeasuring = false;
-      // Who asked may have found something else meanwhile; the next question is about another moment.
+      // The answer is dropped when nobody asks for it any more: a later question is about a later moment.
       presentRttMs = state.asksRtt || load.asksRtt ? (ms ?? Infinity) : null;
     });
   };
@@ -98,7 +99,7 @@ export function createHelm(parts: HelmParts): Helm {
       isThrottled,
     };
     isThrottled = false;
-    // A small file is mostly a round trip: what fills the link with parts leaves it idle with files.
+    // A small file mostly waits for a round trip: as many connections as fill the link with parts would leave it idle.
     const isSmall = gate.isAllSmall || gate.waitingSmall >= gate.width || expected?.size === "small";
     const ramp = isSmall ? limits.smallRamp : limits.ramp;
     const mostBefore = load.most;
@@ -114,7 +115,7 @@ export function createHelm(parts: HelmParts): Helm {
     const isBusy = sample.isHungry || gate.held === 0 || state.asksRtt || load.asksRtt;
     lookEvery(isBusy ? LOOK_EVERY_MS : REST_EVERY_MS);
     if (state.width === gate.width) return;
-    // Connections first: who is let in wants one.
+    // Connections are opened first: a request that the semaphore admits needs one at once.
     if (sample.isThrottled) ahead = 0;
     parts.onWidth(Math.max(ahead, state.width));
     gate.setWidth(state.width);
@@ -126,7 +127,7 @@ export function createHelm(parts: HelmParts): Helm {
     const isAwake = stopLooking !== null;
     lookEvery(LOOK_EVERY_MS);
     if (isAwake) return;
-    // Those that wait for the first places are in line in a moment.
+    // Deferred: the requests that called `wake` enter the queue of the semaphore in this turn of the event loop.
     setImmediate(look);
   };
   return {
@@ -136,8 +137,8 @@ export function createHelm(parts: HelmParts): Helm {
     },
     expect: (next, open) => {
       expected = { ...next, open };
-      // Of many small files each has a connection of its own in a moment, as soon as the link is known to be long: a handshake
-      // by then is a round trip less for all of them.
+      // Each of many small files gets its own connection as soon as the link is known to be long. Opening these connections
+      // now saves all of them the round trip of the handshake.
       if (next.size === "small") ahead = Math.min(next.count, limits.smallRamp, limits.most);
       if (ahead > gate.width) parts.onWidth(ahead);
       open(Math.max(ahead, gate.width));
@@ -147,7 +148,7 @@ export function createHelm(parts: HelmParts): Helm {
     roundTrip: () => {
       if (expected === null) return;
       look();
-      // Who opens them may want to know of the round trip too.
+      // The listener may also act on the new RTT when the width has not changed.
       expected?.open(gate.width);
     },
     throttled: () => {

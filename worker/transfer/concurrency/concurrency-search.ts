@@ -1,81 +1,83 @@
 import { hasQueue } from "./queue-delay-guard.ts";
 
 /**
- * How many connections a direction uses. It starts with a few and doubles with every round trip that brings more: new
- * connections are slow at first, and together they fill a long link sooner. More than a few dozen are only worth it where
- * each is held down by losses, so that step is only taken after the connections before it had their time to grow, and
- * where a round trip shows no standing queue. Later it tries a few more or less now and then, and stays with what is
- * fastest, and of two that are equally fast with the fewer: connections cost the training program CPU, and the
- * neighbours on the link their turn. A store that throttles halves it at once; it comes back one by one.
+ * State of the search for the best number of connections of one direction (hill climbing). Its phases:
+ * - `ramp`: starts with a few connections and doubles them with each window that brings more. New connections are slow at
+ * first, and together they fill a long link sooner.
+ * - `grown`, `leap`: goes to the most connections, which helps only where packet loss holds each of them down. Needs
+ * connections that had time to grow, and an RTT that shows no standing queue.
+ * - `steady`, `trial`: tries a few more or fewer now and then and keeps the faster width, or the smaller of two equally fast
+ * ones. Connections cost the training program CPU, and other users of the link bandwidth.
+ * - `recover`: a store that throttles halves the width at once; it then grows by one per window.
  *
- * Pure: a state and a sample give the next state, so every rule can be tested without a clock.
+ * Pure: a state and a sample give the next state, so tests need no clock.
  */
 export interface GovernorState {
   readonly width: number;
   readonly phase: "ramp" | "grown" | "leap" | "steady" | "trial" | "recover";
-  /** Where the present window began. */
+  /** Start of the present window, ms. */
   readonly windowAt: number;
   readonly windowBytes: number;
   /** Best rate seen while ramping; the rate to beat in a trial. Bytes per second. */
   readonly rate: number;
-  /** Windows in a row that brought nothing. */
+  /** Consecutive windows without a gain. */
   readonly flat: number;
-  /** The best rate of those windows: what less is measured against. */
+  /** Best rate in phase `grown`. A rate below `DROP` of it triggers another look for a queue. */
   readonly peak: number;
-  /** How often it was seen, or could have been looked at, that a queue stands. */
+  /** Windows in phase `grown` in which the search looked for a standing queue, or could have. */
   readonly looks: number;
   /** Width before the trial. */
   readonly widthBefore: number;
-  /** A trial is judged only after this. */
+  /** A new width is judged only after this time. */
   readonly settledAt: number;
   readonly nextTrialAt: number;
   readonly trialEveryMs: number;
   readonly lastTrial: "more" | "less";
-  /** Not above this until then: a store throttled there. */
+  /** Upper bound of the width until `ceilingUntil`, because the store throttled above it. */
   readonly ceiling: number;
   readonly ceilingUntil: number;
   readonly throttledAt: number;
-  /** A round trip should be measured: far above the least one a queue is full, so the link is. */
+  /** An RTT should be measured. One far above the minimum shows a standing queue, so the link is full. */
   readonly asksRtt: boolean;
 }
 
 export interface GovernorSample {
-  /** Milliseconds, only going up. */
+  /** Milliseconds, monotonic. */
   at: number;
   /** Bytes moved since the beginning. */
   bytes: number;
-  /** There is more to do than connections to do it. */
+  /** More requests are waiting than connections can serve. */
   isHungry: boolean;
-  /** The least one of this link. */
+  /** Minimum RTT of this link, ms; 0 while unknown. */
   rttMs: number;
-  /** Measured just now because the state asked for it; null otherwise. */
+  /** RTT measured because the state asked for it; null without a new measurement, Infinity when it failed. */
   presentRttMs: number | null;
   isThrottled: boolean;
 }
 
 export interface GovernorLimits {
   first: number;
-  /** What fills any link without losses. */
+  /** Width that fills any link without packet loss. */
   ramp: number;
-  /** May become less while it runs. */
+  /** Upper bound; may shrink during the transfer. */
   most: number;
 }
 
-/** A window has to bring this much more than the best one before it. */
+/** A window counts as a gain when its rate exceeds the best earlier one by this factor. */
 const RAMP_GAIN = 1.1;
 const FLAT_WINDOWS = 4;
-/** On a link this long each doubling would cost as much time as it saves: it takes one step, as soon as that is known. */
+/** From this RTT on, each doubling costs as much time as it saves: the width goes to `ramp` in one step. */
 const LONG_RTT_MS = 30;
 const LEAP_RTT_MS = 15;
 /**
- * Many slow starts at once fill the queue even of a link that loses packets. So it is looked at again when less arrives than
- * this share of what did, for so many windows.
+ * Many slow starts at once fill the queue even of a lossy link. So the search looks for a queue again when the rate falls
+ * below `DROP` of its peak, in at most `MOST_LOOKS` windows.
  */
 const DROP = 0.85;
 const MOST_LOOKS = 6;
-/** When the step to the most connections has brought this much, it need not be waited for any longer. */
+/** A leap that gained this much is accepted without waiting for `settledAt`. */
 const LEAP_GAIN = 1.2;
-/** A trial of more connections has to bring this much; one of fewer may cost at most this. */
+/** A trial of more connections must gain this factor; one of fewer must keep at least `LESS_COST` of the rate. */
 const MORE_GAIN = 1.05;
 const LESS_COST = 0.98;
 const LEAST_TRIED = 8;
@@ -105,7 +107,7 @@ export const startGovernor = (limits: GovernorLimits, at: number): GovernorState
   asksRtt: false,
 });
 
-/** How long a rate is measured before anything is made of it. */
+/** Returns how long a rate is measured before the search acts on it, ms. */
 function windowMs(state: GovernorState, { rttMs }: GovernorSample): number {
   switch (state.phase) {
     case "ramp":
@@ -121,7 +123,7 @@ function windowMs(state: GovernorState, { rttMs }: GovernorSample): number {
   }
 }
 
-/** The state after a sample. Called a few times per window; most calls change nothing. */
+/** Returns the state after a sample. Called a few times per window; most calls change nothing. */
 export function govern(state: GovernorState, sample: GovernorSample, limits: GovernorLimits): GovernorState {
   if (sample.isThrottled && sample.at - state.throttledAt >= THROTTLE_PAUSE_MS) return throttled(state, sample);
   const ramp = Math.min(limits.most, limits.ramp);
@@ -164,7 +166,8 @@ export function govern(state: GovernorState, sample: GovernorSample, limits: Gov
 }
 
 function throttled(state: GovernorState, sample: GovernorSample): GovernorState {
-  // Refused again before a window has passed in peace, it refuses everything: that says nothing about this width.
+  // A second refusal within the recovery window means that the store refuses everything. This says nothing about the present
+  // width.
   const isSameStorm = state.phase === "recover" && state.windowAt === state.throttledAt;
   return {
     ...state,
@@ -195,7 +198,7 @@ interface Seen {
   sample: GovernorSample;
 }
 
-/** `most`: the end of the ramp. */
+/** Judges a window of phase `ramp`. `most`: width at which the ramp ends. */
 function climb(state: GovernorState, { rate, most, sample }: Seen): GovernorState {
   if (rate < state.rate * RAMP_GAIN) {
     const flat = state.flat + 1;
@@ -206,15 +209,15 @@ function climb(state: GovernorState, { rate, most, sample }: Seen): GovernorStat
   return { ...state, rate, flat: 0, width, phase: "grown", settledAt: sample.at + timeToGrow(sample) };
 }
 
-/** Slow start of new connections, the handshake included. */
+/** Returns the time that new connections need for handshake and slow start, ms. */
 const timeToGrow = ({ rttMs }: GovernorSample): number => Math.min(4_000, Math.max(300, 8 * rttMs));
 
 function askWhenGrown(state: GovernorState, { rate, most, sample }: Seen): GovernorState {
   if (state.asksRtt) return state;
   if (sample.at < state.settledAt) return { ...state, rate };
-  // On a short link a few connections make up for losses as fast as many.
+  // With a short RTT a few connections recover from losses as fast as many.
   if (state.width >= most || sample.rttMs < LEAP_RTT_MS) return rest(state, { rate, at: sample.at });
-  // As long as the rate still grows by itself, more connections could not be told from more time.
+  // While the rate still grows, the effect of more connections cannot be told from that of more time.
   if (rate >= state.rate * RAMP_GAIN) return { ...state, rate, peak: Math.max(state.peak, rate) };
   if (state.looks >= MOST_LOOKS) return rest(state, { rate, at: sample.at });
   const peak = Math.max(state.peak, state.rate, rate);
@@ -222,13 +225,15 @@ function askWhenGrown(state: GovernorState, { rate, most, sample }: Seen): Gover
   return isToLook ? { ...state, rate, peak, asksRtt: true } : { ...state, rate, peak, looks: state.looks + 1 };
 }
 
-/** A standing queue says that the link is full; losses leave it empty. */
+/**
+ * Leaps to `most` connections when no queue stands. A standing queue shows a full link; packet loss leaves the queue empty.
+ */
 function leapWhenEmpty(
   state: GovernorState,
   about: { presentRttMs: number; most: number; sample: GovernorSample },
 ): GovernorState {
   const { presentRttMs, most, sample } = about;
-  // Nobody waits any more: what is told of the queue is told too late.
+  // No request waits any more, so the answer about the queue comes too late.
   if (!sample.isHungry) return { ...state, asksRtt: false };
   const next = { ...state, asksRtt: false, looks: state.looks + 1 };
   if (!Number.isFinite(presentRttMs)) return rest(next, { rate: state.rate, at: sample.at });
@@ -238,8 +243,9 @@ function leapWhenEmpty(
 
 function landLeap(state: GovernorState, { rate, sample }: Omit<Seen, "most">): GovernorState {
   if (rate < state.rate * LEAP_GAIN && sample.at < state.settledAt) return state;
-  // Kept also when it brought nothing: those that stay would go on with the small windows they had among many. But fewer are tried
-  // soon then: where the link is full and no handshake can tell, or the store is slow, they cost CPU for nothing.
+  // The width is kept even without a gain: with fewer connections, those left would keep the small TCP windows they had among
+  // many. But fewer are tried soon. On a full link whose RTT cannot show it, or with a slow store, extra connections cost CPU
+  // in vain.
   const next = rest(state, { rate, at: sample.at });
   return rate < state.rate * MORE_GAIN ? { ...next, nextTrialAt: sample.at + SOON_MS } : next;
 }
@@ -270,7 +276,7 @@ function steady(state: GovernorState, { rate, most, sample }: Seen): GovernorSta
 
 function judge(state: GovernorState, about: { rate: number; at: number }): GovernorState {
   const { rate, at } = about;
-  // The window that holds the change itself tells nothing.
+  // A window that includes the change of width says nothing about the new width.
   if (at < state.settledAt) return state;
   const isBetter = rate >= state.rate * (state.width > state.widthBefore ? MORE_GAIN : LESS_COST);
   const trialEveryMs = isBetter ? TRIAL_EVERY_MS : Math.min(LONGEST_TRIAL_EVERY_MS, state.trialEveryMs * 2);

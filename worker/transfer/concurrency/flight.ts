@@ -1,26 +1,26 @@
 import { Fault } from "#protocol/faults/fault.ts";
 
-/** It makes room for others, and has to start over when its turn comes again. */
+/** Abort reason of an attempt that makes room for others; it starts over when the semaphore admits it again. */
 export const SHED = new Fault("CANCELLED", { detail: "the link is too slow for so many parts at a time" });
-/** Reason of an attempt that another one replaces. */
+/** Abort reason of an attempt that is restarted on another connection. */
 export const BEGUN_ANEW = new Fault("CANCELLED", { detail: "it is begun anew on another connection" });
 
 /** A part or a small file to send. */
 export interface Flight<T> {
   signal: AbortSignal;
-  /** Whether it may be sent twice at the same time. Asked when that would help. */
+  /** Returns whether two attempts may run at the same time. Asked only when a second one would help. */
   mayRepeat(): boolean;
-  /** All of a small file, not a part. */
+  /** True for a whole small file, false for a part. */
   isSmall: boolean;
-  /** To make room for others; otherwise whoever runs it need not know of that. */
+  /** Whether the flight may be ended to make room for others; the caller must then handle `SHED`. */
   mayShed: boolean;
-  /** Only flights of about the same length are compared with each other. */
+  /** Only flights of equal length are compared with each other. */
   lengthBytes: number;
-  /** Tells `onMoved` of every byte that went out. */
+  /** Runs one attempt and reports all bytes it sends to `onMoved`. */
   attempt(about: { signal: AbortSignal; isHedge: boolean; onMoved(bytes: number): void }): Promise<T>;
 }
 
-/** One that is on its way. */
+/** A flight in progress. */
 export interface Flying {
   lengthBytes: number;
   startedAt: number;

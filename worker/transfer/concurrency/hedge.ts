@@ -9,50 +9,52 @@ import type { LinkRoom } from "./spare-capacity.ts";
 import type { Meter } from "../progress/meter.ts";
 
 /**
- * The last seconds of an upload belong to its slowest part: one connection on a bad path, while all others stand idle.
- * Against that there are two means. A part that is far slower than those beside it is begun anew on another connection,
- * as long as little of it is gone: a connection that lost its first packets stays slow for longer than a part takes. And
- * when nothing is waiting any more, a part is sent a second time beside the first try: when it has been on its way far
- * longer than its siblings took, or when the link stands half empty and what is left of it would take longer than the
- * whole of it on that link. Whichever is acknowledged first counts, and the other is dropped.
+ * Speeds up the last seconds of an upload, which often wait for one part on a slow connection while all others are idle.
  *
- * Both send bytes for nothing, so both need a link that has room for them: on a full one they take it from the rest. Only small
- * files are sent again without asking.
+ * Restart: a part far slower than those beside it starts again on another connection, while little of it has been sent. A
+ * connection that lost its first packets stays slow for longer than a part takes.
+ *
+ * Hedged request: when no part waits any more, a part is sent a second time in parallel. It qualifies when it has been in
+ * flight far longer than its siblings took. It also qualifies when the link is half empty and its rest would take longer than
+ * sending it whole. The first acknowledged attempt counts, and the other is canceled.
+ *
+ * Both send bytes in vain, so both need spare capacity: on a full link they slow the other parts. Only small files skip that
+ * check.
  */
 export interface Hedges {
   /**
-   * Runs `attempt`, and perhaps once more beside it. Resolves with the first success, when both have ended; rejects with
-   * the first attempt's failure when neither succeeds.
+   * Runs `flight.attempt`, and perhaps a second attempt in parallel. Resolves with the first success, once both have ended;
+   * rejects with the first attempt's failure when neither succeeds.
    */
   run<T>(flight: Flight<T>): Promise<T>;
-  /** Watches over a small file that moves by somebody else's doing. */
+  /** Watches a small file whose requests the caller runs itself. */
   follow(small: Followed): Following;
-  /** Length of the longest on its way that may be shed; null when there is none. */
+  /** Returns the length of the longest flight in progress that may be shed; null when there is none. */
   lengthBytes(): number | null;
-  /** Ends all but `width` of those on their way, the ones that have moved least: they reject with `SHED`. */
+  /** Ends flights until `width` are left, those that have moved least first. They reject with `SHED`. */
   shed(width: number): void;
 }
 
-/** A small file, most of which is gone at once. */
+/** A small file to watch. Most of its bytes are sent at once. */
 export interface Followed {
   lengthBytes: number;
-  /** As that of a `Flight`. */
+  /** Same as `Flight.mayRepeat`. */
   mayRepeat(): boolean;
-  /** It is late: to be sent once more beside the first try. At most once. */
+  /** Called at most once, when the file is late: starts a second request in parallel. */
   hedge(): void;
-  /** To be ended, to make room for others; left out where it may not be. */
+  /** Ends the file to make room for others; omitted where it may not be ended. */
   shed?(): void;
 }
 
 export interface Following {
-  /** So many bytes of it are gone. */
+  /** Counts bytes of the file that have moved. */
   moved(bytes: number): void;
-  /** It is over. `hasLanded`: it got there, which tells how long one of its kind takes. */
+  /** Ends the watch. `hasLanded`: the file arrived, so its duration counts in later comparisons. */
   leave(hasLanded: boolean): void;
 }
 
 const LOOK_EVERY_MS = 250;
-/** While small files are on their way, or parts that may be begun anew, and in the end. */
+/** Interval while small files or parts that may restart are in flight, and near the end. */
 const LOOK_OFTEN_MS = 125;
 
 const nothing = () => undefined;
@@ -65,7 +67,7 @@ export function createHedges(parts: {
 }): Hedges {
   const { clock, beats, gate, room } = parts;
   const flying = new Set<Flying>();
-  /** Of those, how many may be shed, and how many are small. */
+  /** Number of flights that may be shed, and of small ones. */
   let mayShed = 0;
   let small = 0;
   const memory = createFlightMemory(parts.meter);
@@ -100,7 +102,7 @@ export function createHedges(parts: {
 
   return {
     lengthBytes: () => {
-      // Asked for all the time; small downloads are many, and none of them is meant.
+      // Asked on every sample: skips the loop over thousands of small downloads, none of which may be shed.
       if (mayShed === 0) return null;
       let longest: number | null = null;
       for (const one of flying) if (one.mayShed) longest = Math.max(longest ?? 0, one.lengthBytes);
@@ -123,7 +125,7 @@ export function createHedges(parts: {
         isSmall: true,
         mayShed: shed !== undefined,
         mayRepeat,
-        // It is gone before that could help.
+        // A small file has been sent before a restart could help.
         wasBegunAnew: true,
         hedge: () => {
           me.isHedged = true;

@@ -6,17 +6,17 @@ import { SHED } from "./flight.ts";
 export interface ToTryTwice<T> {
   signal: AbortSignal;
   lengthBytes: number;
-  /** Only those of about the same length are compared; as long as it is when left out. */
+  /** Only requests of equal `alikeBytes` are compared. Default: `lengthBytes`. */
   alikeBytes?: number;
-  /** Whether it may move twice at the same time. Asked when that would help. */
+  /** Returns whether two requests may run at the same time. Asked only when a second one would help. */
   mayRepeat(): boolean;
-  /** To make room for others. */
+  /** Whether the file may be ended to make room for others. */
   mayShed: boolean;
-  /** One try. It hands out how it is ended (`begun`) and tells of its bytes (`moved`). */
+  /** Runs one attempt. Must call `begun` with a function that ends its request, and `moved` for its bytes. */
   ask(isHedge: boolean): Promise<T>;
-  /** Each byte of the file once; fewer again when it starts over. */
+  /** Reports each byte of the file once; negative when the file starts over. */
   onMoved(bytes: number): void;
-  /** It got there when the other one had. */
+  /** Called when an attempt succeeds after the other one already had. */
   onTooLate?(result: T): void;
 }
 
@@ -26,8 +26,9 @@ interface Outcome<T> {
 }
 
 /**
- * A small file on its way, up or down: the first try, and when it is late a second one beside it. Whichever gets there first counts, and
- * the other is dropped. One object, and no signal of its own for each try: thousands of small files are as many.
+ * One small file in flight, up or down: the first attempt, and a hedged request beside it when the first is late. The first
+ * success counts, and the other attempt is canceled. Attempts have no AbortSignal of their own, because there may be
+ * thousands of small files.
  */
 export class TryTwice<T> {
   readonly #engine: Pick<Engine, "gate">;
@@ -37,7 +38,7 @@ export class TryTwice<T> {
   #running = 0;
   #outcome: Outcome<T> | null = null;
   #failure: unknown = null;
-  /** Why whatever has begun shall end, and what begins after that: a try may still wait for its signature. */
+  /** Fault that ends all attempts, including one that still waits for its signature. */
   #over: Fault | null = null;
   #shownBytes = 0;
 
@@ -53,12 +54,12 @@ export class TryTwice<T> {
     });
   }
 
-  /** There was one try, with one request, and it is over. */
+  /** Whether only one attempt with one request was made, and it has ended. */
   get wasOne(): boolean {
     return this.#ends.length === 1 && this.#running === 0;
   }
 
-  /** Once. Faults: those of `ask`; SHED. */
+  /** Runs the attempts; may be called once. @throws Fault of `ask`; SHED */
   run(): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#outcome = { resolve, reject };
@@ -66,20 +67,20 @@ export class TryTwice<T> {
     });
   }
 
-  /** A request of some try is on its way: how it is ended. */
+  /** Registers the function that ends a request which an attempt has begun. */
   begun(end: (fault: Fault) => void): void {
     this.#ends.push(end);
     if (this.#over !== null) end(this.#over);
   }
 
-  /** The second try is not shown: its bytes are on the screen already. */
+  /** Counts bytes of the first attempt only: the progress display holds those of the hedge already. */
   moved(bytes: number, isHedge: boolean): void {
     if (isHedge) return;
     this.#following.moved(bytes);
     if (this.#outcome !== null) this.#show(bytes);
   }
 
-  /** Nothing of it has moved after all. */
+  /** Takes back all bytes reported so far, because none of them counts. */
   takeBack(): void {
     this.#show(-this.#shownBytes);
   }
@@ -108,9 +109,9 @@ export class TryTwice<T> {
       this.#wanted.onTooLate?.(result);
       return;
     }
-    // A fault is costly to make, and mostly there is nobody to end.
+    // Creates the Fault only when needed: it is expensive, and usually no other attempt runs.
     if (this.#running > 0) this.#endAll(new Fault("CANCELLED"));
-    // Whatever those do that are told of it.
+    // Resolves before `onMoved` is called, so that a listener that throws cannot prevent it.
     outcome.resolve(result);
     this.#show(this.#wanted.lengthBytes - this.#shownBytes);
   }

@@ -2,16 +2,22 @@ import type { Engine } from "../engine.ts";
 
 const LOOK_AGAIN_MS = 60;
 
-/** Those for whom there is nothing to fetch: one of them looks again now and then, whether somebody has become slow. */
+/**
+ * Parks download lanes (loops that fetch ranges) for which no range is left. One parked lane checks now and then whether
+ * another one has become slow.
+ */
 export interface IdleLanes {
   wait(): Promise<void>;
-  /** One of them found something: the next may look, once that one has its connection. */
+  /** Lets the next lane check. Called when a lane that found a range is about to take its connection. */
   next(): void;
   wakeIfOver(): void;
   stop(): void;
 }
 
-/** `wantsMore`: one more connection would be worth it, so that somebody waits for one to be allowed. */
+/**
+ * Creates the scheduler. `wantsMore`: returns whether one more connection is worth waiting for although the semaphore is
+ * full.
+ */
 export function createIdleLanes(
   engine: Pick<Engine, "gate">,
   about: { isOver(): boolean; wantsMore(): boolean },

@@ -3,33 +3,34 @@ import type { FlightMemory } from "./latency-estimator.ts";
 import type { Gate } from "./semaphore.ts";
 import type { LinkRoom } from "./spare-capacity.ts";
 
-/** Late is: longer than this times the middle one of its siblings, and a little more. */
+/** A part is late after this factor times the median duration of its siblings, plus `LATE_MS`. */
 const LATE_FACTOR = 2.5;
 const LATE_MS = 500;
-/** A small file is all of it gone in a moment: what is late then waits for a lost packet, and costs little to send again. */
+/** A small file is sent in one go, so a late one waits for a lost packet and is cheap to send again. */
 const SMALL_LATE_FACTOR = 2;
 const SMALL_LATE_MS = 100;
-/** Slow is: a third of the middle rate of those beside it, when both had time to show what they can. */
+/** A part is slow below this share of the median rate, once it and its siblings had `SHOWN_MS` to reach theirs. */
 const SLOW_SHARE = 0.35;
 const SHOWN_MS = 1_500;
 const LEAST_BESIDE = 4;
-/** The link has room when it carries less than this share of what it has carried. */
+/** The link has room when its rate is below this share of its best rate. */
 const ROOM_SHARE = 0.6;
-/** What a part begun now gets of the link, and how long it takes to get there. */
+/** Share of the best rate that a second attempt is expected to reach. */
 const AGAIN_SHARE = 0.5;
-/** Only the last few parts: while more are on their way, they fill the link by themselves soon. */
+/** A half-empty link counts only with so few parts in flight: more parts soon fill it by themselves. */
 export const LAST_PARTS = 4;
+/** Time that a second attempt needs until it reaches this rate. */
 const AGAIN_MS = 800;
-/** Begun anew only while less than this is gone. */
+/** A part restarts only while less than this share of it has been sent. */
 const GONE_SHARE = 0.3;
 
-/** Begins those anew that are far slower than those beside them. Returns whether any may be begun anew, now or later. */
+/** Restarts flights that are far slower than the others. Returns whether any flight may still be restarted, now or later. */
 export function beginSlowAnew(flying: ReadonlySet<Flying>, room: LinkRoom, now: number): boolean {
   const hasShown = ({ isHedged, startedAt }: Flying) => !isHedged && now - startedAt >= SHOWN_MS;
   const isEarly = ({ movedBytes, lengthBytes }: Flying) => movedBytes < lengthBytes * GONE_SHARE;
   const early: Flying[] = [];
   for (const one of flying) if (!one.wasBegunAnew && isEarly(one)) early.push(one);
-  // Most looks end here, and there are thousands of them.
+  // Most calls return here, and there are thousands of flights.
   if (early.length === 0) return false;
   const shown = [...flying].filter(hasShown);
   if (shown.length <= LEAST_BESIDE) return true;
@@ -42,9 +43,8 @@ export function beginSlowAnew(flying: ReadonlySet<Flying>, room: LinkRoom, now: 
 }
 
 /**
- * Sends those a second time that have been on their way far longer than their siblings took: every small file that is
- * late, and of the parts the one that began first. `bytesPerSecond`: rate of the link, lately. Called when nothing is
- * waiting any more.
+ * Sends late flights a second time: every late small file, and of the late parts the one that started first. Must be called
+ * only when no request waits any more. `bytesPerSecond`: recent rate of the link.
  */
 export function hedgeLate(
   flying: ReadonlySet<Flying>,
@@ -52,11 +52,11 @@ export function hedgeLate(
 ): void {
   const { now, bytesPerSecond, memory, gate, room } = about;
   const seemsFree = flying.size <= LAST_PARTS && bytesPerSecond < memory.bestRate * ROOM_SHARE;
-  // Asked ahead: the answer takes round trips, and these are the last ones.
+  // Asked in advance: the answer takes round trips, and few are left.
   if (seemsFree) room.isFree();
   let latest: Flying | null = null;
   let spare = gate.width - gate.held;
-  // Nearly all are of one length.
+  // Caches the last lookup, because nearly all flights have the same length.
   let known: { lengthBytes: number; usual: number | null } = { lengthBytes: -1, usual: null };
   for (const flight of flying) {
     if (flight.isHedged) continue;

@@ -1,13 +1,19 @@
 import type { Meter } from "../progress/meter.ts";
 
-/** What the parts and files that are through tell about those that are still on their way: how long one takes, and what the link carries. */
+/**
+ * Statistics of finished parts and files: how long one takes, and what the link carries. Hedging compares flights in progress
+ * with them.
+ */
 export interface FlightMemory {
   landed(lengthBytes: number, tookMs: number): void;
-  /** Milliseconds that one of this length usually takes; null when too few are known. */
+  /** Returns the median duration of flights of this length, ms; null when too few have finished. */
   usualMs(lengthBytes: number): number | null;
-  /** Bytes per second of late; Infinity while that would be no measure. To be asked a few times a second. */
+  /**
+   * Returns the rate of the last 1.5 s in bytes per second, or Infinity while that window is too short. Each call takes a
+   * sample, so it needs a few calls a second.
+   */
   rateOfLink(nowMs: number): number;
-  /** The most that was told, bytes per second; 0 before. */
+  /** Highest rate measured so far, bytes per second; 0 before. */
   readonly bestRate: number;
 }
 
@@ -36,7 +42,7 @@ export function createFlightMemory(meter: Pick<Meter, "totalBytes">): FlightMemo
       while (looks[0] !== undefined && nowMs - looks[0].at > RATE_MS) looks.shift();
       looks.push({ at: nowMs, bytes: meter.totalBytes });
       const [first] = looks;
-      // The first ones only saw buffers fill.
+      // The first samples only show how socket buffers fill.
       if (first === undefined || nowMs - first.at < RATE_MS / 2 || nowMs - firstLookAt < 2 * RATE_MS) return Infinity;
       const rate = ((meter.totalBytes - first.bytes) * 1000) / (nowMs - first.at);
       bestRate = Math.max(bestRate, rate);

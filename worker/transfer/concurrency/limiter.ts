@@ -2,50 +2,58 @@ import { reasonOf, throwIfAborted, type Clock } from "#worker/base/clock.ts";
 import { createWaitingLine, type Waiter } from "./waiting-line.ts";
 
 /**
- * An exact token bucket over all connections of one direction: in any stretch of time, at most the rate times that
- * stretch plus one small burst passes. Each part has a lane, and the lane opened first goes first: when the rate is what
- * limits, parts complete one after another instead of all at the same late moment, so a kill or a pause loses little.
- * Stores hang up on a connection that is silent in mid-request, so a lane in use gets a piece now and then all the same.
+ * A token bucket over all connections of one direction: in any interval at most the rate times the interval plus one small
+ * burst passes. Each part has a lane, and the lane opened first goes first. So parts complete one after another instead of
+ * all at the same late moment, and a kill or a pause loses little. Stores close connections that are silent mid-request, so
+ * each lane in use still gets a piece now and then.
  *
- * Bytes are given in pieces of a fiftieth of a second, which keeps the rate even and every lane of many alive. Who can cut
- * what it has (an upload) takes piece by piece; who has the bytes already (a download) takes them whole and then rests.
- * Without a limit all of it is one comparison and no promise.
+ * Bytes pass in pieces of 20 ms, which keeps the rate even and many lanes alive. An upload takes piece by piece. A download
+ * already holds its bytes, so it takes all of them and then waits. Without a limit each call is one comparison and no
+ * promise.
  */
 export interface Limiter {
-  /** A place in the line. `isOpen`: the connection is in use before its first byte passes here (a download). */
+  /**
+   * Opens a lane behind all earlier ones. `isOpen`: its connection is in use before its first byte passes here (a download).
+   */
   lane(wants?: { isOpen: boolean }): Lane;
-  /** Holds at once, also for those that wait. 0 lifts the limit. */
+  /** Sets the rate at once, also for waiting lanes. 0 lifts the limit. */
   setRate(bytesPerSecond: number): void;
   /** Present rate; 0 is no limit. */
   readonly bytesPerSecond: number;
-  /** The limit is what bounds the rate just now, not the link: somebody waits, or all that may pass has passed. */
+  /** Whether the limit, not the link, bounds the rate at present: a lane waits, or the tokens are spent. */
   readonly isHolding: boolean;
 }
 
 export interface Lane {
-  /** How many of `bytes` may pass now; they are charged. All of them without a limit; 0: wait for them. Never waits. */
+  /**
+   * Returns how many of `bytes` may pass now, and charges them. Without a limit all may; 0: use `take` or `takeSome`. Never
+   * waits.
+   */
   tryTake(bytes: number): number;
-  /** How many of `bytes` may pass, as soon as it is one. Faults: CANCELLED or the signal's own. */
+  /** Resolves with how many of `bytes` may pass, once at least one may. Faults: CANCELLED or the signal's own. */
   takeSome(bytes: number, signal: AbortSignal): Promise<number>;
   /** Resolves when all `bytes` may pass. Faults: CANCELLED or the signal's own. */
   take(bytes: number, signal: AbortSignal): Promise<void>;
 }
 
-/** For bytes that are there already: nothing when all of them may pass, which takes no promise. Faults: those of `take`. */
+/**
+ * Charges bytes that have already arrived. Returns undefined when all may pass, which avoids a promise. Faults: those of
+ * `take`.
+ */
 export function pay(lane: Lane, bytes: number, signal: AbortSignal): Promise<void> | undefined {
   const unpaid = bytes - lane.tryTake(bytes);
   return unpaid === 0 ? undefined : lane.take(unpaid, signal);
 }
 
-/** What may pass at once after a silence: small enough to be invisible in any few seconds. */
+/** Seconds of the rate that may pass at once after an idle time: too few to show in any few seconds. */
 const IDLE_BURST_SECONDS = 0.1;
-/** What is caught up when somebody waited and the timer came late: more would show as a burst. */
+/** Seconds of the rate that are caught up when a timer fires late: more would show as a burst. */
 const LATE_BURST_SECONDS = 0.15;
-/** One piece. 96 lanes take two seconds for a round of such pieces, whatever the rate. */
+/** Length of one piece. A round of such pieces over 96 lanes takes two seconds, whatever the rate. */
 const SLICE_SECONDS = 0.02;
 const LEAST_SLICE_BYTES = 512;
 const MOST_SLICE_BYTES = 1024 * 1024;
-/** Together with a round of 96 silent lanes it stays under five seconds. */
+/** A lane in use jumps the queue after this silence. With a round of 96 silent lanes its wait stays below five seconds. */
 const PATIENCE_MS = 2_900;
 /** Timers are not finer than this in practice, and fewer wake-ups cost less. */
 const LEAST_SLEEP_MS = 2;
@@ -78,7 +86,7 @@ export function createLimiter(clock: Clock, bytesPerSecond: number): Limiter {
       if (rate > 0 && tokens < 0) {
         const paidMs = (-tokens / rate) * 1000;
         sleeping = new AbortController();
-        // Woken early when the rate changes: what was slept for no longer holds.
+        // Aborted when the rate changes, because the delay was computed from the old rate.
         await clock
           .sleep(Math.min(MOST_SLEEP_MS, Math.max(LEAST_SLEEP_MS, paidMs)), sleeping.signal)
           .catch(() => undefined);
@@ -89,7 +97,7 @@ export function createLimiter(clock: Clock, bytesPerSecond: number): Limiter {
       if (waiter === undefined) break;
       const bytes = pieceOf(waiter.bytes);
       waiter.bytes -= bytes;
-      // A piece may be larger than what is there: it goes into debt, and the next one waits until that is paid.
+      // A piece may exceed the tokens left: the balance turns negative, and the next piece waits until it is not.
       if (rate > 0) tokens -= bytes;
       if (waiter.isContent === "with all" && waiter.bytes > 0) continue;
       waiting.remove(waiter);
@@ -140,7 +148,7 @@ export function createLimiter(clock: Clock, bytesPerSecond: number): Limiter {
           inUse = true;
           return bytes;
         }
-        // Whoever waits goes first, or the silent ones would starve.
+        // Waiting lanes go first; otherwise the silent ones would starve.
         if (waiting.length > 0) return 0;
         refill();
         if (tokens < 0) return 0;
@@ -160,7 +168,7 @@ export function createLimiter(clock: Clock, bytesPerSecond: number): Limiter {
     },
     setRate: (next) => {
       refill();
-      // A debt was made at the old rate; at a lower one it would silence everybody for long.
+      // Scales the debt down with the rate; otherwise it would block all lanes for long.
       if (next <= 0) tokens = 0;
       else if (next < rate) tokens *= next / rate;
       rate = next;

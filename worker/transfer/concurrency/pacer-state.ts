@@ -5,9 +5,9 @@ import type { LinkRate } from "./rate-allocation.ts";
 /** One part that is paced. */
 export interface Member {
   lengthBytes: number;
-  /** Null: its bytes are counted out. */
+  /** Socket that paces itself; null when the pacer grants the part its bytes. */
   socket: PacedSocket | null;
-  /** By this socket, before it began. */
+  /** Bytes that this socket had acknowledged before the part began. */
   ackedBefore: number;
   movedBytes: number;
   /** Moved bytes at the last reviews. */
@@ -15,16 +15,16 @@ export interface Member {
   pace: number;
   tokens: number;
   wasHeld: boolean;
-  /** Given, and not asked for again yet. */
+  /** Bytes granted and not yet taken. */
   granted: number;
   waiting: { bytes: number; goOn(): void } | null;
 }
 
-/** What a pacer is made of. */
+/** Dependencies of a pacer. */
 export interface PacerParts {
   clock: Pick<Clock, "now" | "random">;
   wire: Pick<Wire, "measureRtt" | "rttMs">;
-  /** Nothing waits for one of these parts to end. */
+  /** Returns whether no further part waits for one of these to end. */
   isLast(): boolean;
 }
 
@@ -36,14 +36,14 @@ export interface PacerState extends PacerParts {
   tickedAt: number;
   reviewedAt: number;
   link: LinkRate | null;
-  /** The parts are the last ones, and many enough and far enough to be paced. */
+  /** Whether pacing applies: these are the last parts, there are enough of them, and the RTT is long enough. */
   isClose: boolean;
-  /** Bytes per second that sockets told of at the last reviews, together. */
+  /** Bytes per second of all sockets together, as reported at the last reviews. */
   lately: readonly number[];
-  /** What may be given to all of those whose bytes are counted. */
+  /** Bytes that may be granted at present, to all parts without a pacing socket together. */
   budget: number;
   isProbing: boolean;
-  /** The last two, so that one that was late by chance does not count. */
+  /** The last two RTT probes, ms. The shorter one counts, so one that was late by chance does not matter. */
   probes: readonly [number | null, number | null];
 }
 
@@ -70,14 +70,14 @@ export interface RoundTripTime {
   mostMs: number;
 }
 
-/** Returns it in milliseconds for a link of this round trip time. */
+/** Returns the time in milliseconds for a link of this RTT. */
 export const within = ({ roundTrips, leastMs, mostMs }: RoundTripTime, rttMs: number): number =>
   Math.min(mostMs, Math.max(leastMs, roundTrips * rttMs));
 
-/** A socket is told of nothing less. */
+/** Smaller relative changes are not passed on to the socket. */
 const LEAST_CHANGE = 0.03;
 
-/** Sets the pace of one part, where it differs enough from the present one. Infinity: no limit. */
+/** Sets the pace of one part in bytes per second, if it differs enough from the present one. Infinity: no limit. */
 export function setPace(one: Member, pace: number): void {
   const isNew = Math.abs(pace - one.pace) > one.pace * LEAST_CHANGE || (pace === Infinity) !== (one.pace === Infinity);
   if (one.socket !== null && !isNew) return;

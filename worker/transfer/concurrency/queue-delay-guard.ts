@@ -1,49 +1,49 @@
 /**
- * How many parts a slow link can carry side by side. On a fast link many connections are never too many; on a slow one
- * each gets so little that a part takes minutes, and whatever was not acknowledged when the process is killed has to go
- * again. So where a part would take longer than `LONGEST_SECONDS`, and a standing queue shows that it is the link that is
- * slow and not each connection, fewer parts are sent at a time. A queue is there for a moment where connections begin, too: when
- * it is gone with those that are left, losses hold them down, and there is room for one more.
+ * State of the guard that limits how many parts a slow link carries in parallel. On a fast link many connections do no harm.
+ * On a slow one each gets so little that a part takes minutes, and a kill loses every unacknowledged part. So the guard
+ * allows fewer parts when one would take longer than `LONGEST_SECONDS` and a standing queue shows that the link is slow. New
+ * connections cause a queue for a moment, too. If the queue then vanishes, losses hold the remaining parts down, and one more
+ * may run.
  *
- * Pure, as the governor is.
+ * Pure: a state and a sample give the next state.
  */
 export interface Load {
-  /** The most parts at a time; Infinity while nothing speaks against any number. */
+  /** Most parts in parallel; Infinity without a limit. */
   readonly most: number;
   readonly windowAt: number;
   /** Null before the first byte. */
   readonly windowBytes: number | null;
-  /** The window before this one was too slow already. After an interruption of the link one is, two are not. */
+  /** The window before this one was too slow already. An interruption of the link causes one such window, not two. */
   readonly isSuspected: boolean;
-  /** A round trip should be measured: to end some, or to let one more come. */
+  /** An RTT should be measured, to decide whether to end some parts or to let in one more. */
   readonly asksRtt: boolean;
-  /** Of the last window, bytes per second. */
+  /** Rate of the last window, bytes per second. */
   readonly rate: number;
-  /** Whether one more may come is asked not before then, and the less often the more often there was no room. */
+  /** The guard looks for room for one more part only after this time; each time without room doubles the interval. */
   readonly nextRoomAt: number;
   readonly roomEveryMs: number;
 }
 
 export interface LoadSample {
-  /** Milliseconds, only going up. */
+  /** Milliseconds, monotonic. */
   at: number;
   /** Bytes moved since the beginning. */
   bytes: number;
-  /** How many parts move. */
+  /** Number of parts in flight. */
   width: number;
-  /** Their length; null where nothing is lost when one of them is cut. */
+  /** Length of the parts; null when ending one of them loses nothing. */
   partBytes: number | null;
-  /** The least one of this link. */
+  /** Minimum RTT of this link, ms. */
   rttMs: number;
-  /** Measured just now because the state asked for it; null otherwise, Infinity when that could not be told. */
+  /** RTT measured because the state asked for it; null without a new measurement, Infinity when it failed. */
   presentRttMs: number | null;
 }
 
 const WISHED_SECONDS = 30;
 const LONGEST_SECONDS = 60;
-/** Fewer than this would leave the link idle between one part and the next. */
+/** Fewer parts would leave the link idle between one part and the next. */
 const LEAST = 4;
-/** Of fewer none is cut: what is lost with it is more than what it keeps the others from. */
+/** With fewer parts none is ended: the bytes lost with it would outweigh what it takes from the others. */
 const LEAST_CUT = 7;
 const WINDOW_MS = 2_000;
 const WINDOW_ROUND_TRIPS = 10;
@@ -60,10 +60,11 @@ export const startLoad = (at: number): Load => ({
   roomEveryMs: WINDOW_MS,
 });
 
-/** A queue stands where a round trip takes this much longer than the least one. */
+/** Returns whether a queue stands: the RTT is clearly longer than the minimum. */
 export const hasQueue = (presentRttMs: number, rttMs: number): boolean =>
   Number.isFinite(presentRttMs) && presentRttMs > rttMs * 1.2 + 3;
 
+/** Returns the state after a sample. */
 export function weigh(load: Load, sample: LoadSample): Load {
   const { at, bytes, width, partBytes, rttMs, presentRttMs } = sample;
   if (partBytes === null) return load.most === Infinity && !load.asksRtt ? load : startLoad(at);
@@ -93,7 +94,7 @@ export function weigh(load: Load, sample: LoadSample): Load {
   return { ...next, asksRtt, isSuspected: tooLong && load.isSuspected };
 }
 
-/** On a link that stays full every question is a handshake for nothing. */
+/** Doubles the time to the next look for room: on a link that stays full each look wastes a handshake. */
 const askLater = (load: Load, at: number): Load => ({
   ...load,
   nextRoomAt: at + load.roomEveryMs,

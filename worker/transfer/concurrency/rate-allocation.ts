@@ -1,28 +1,27 @@
 /**
- * How the last parts of an upload come to their end at the same time. Connections that share a link share it badly: what one of
- * them lost in its first second it lacks for ten more, so that a few arrive seconds after all others and the link stands empty
- * meanwhile. Where all of them are driven a little below what the link carries, its queue drains, every round trip becomes
- * as short as it can be, and those behind become as fast as those ahead. Then each is given the rate at which it ends
- * together with the rest.
+ * One of the last parts of an upload, which rate allocation lets end at the same time. Connections share a link unfairly: one
+ * that lost packets in its first second lags for ten more. So a few parts arrive seconds after all others, and the link is
+ * idle meanwhile. When all connections are paced slightly below the link's capacity, its queue drains and round trips become
+ * short. Then those behind become as fast as those ahead, and each gets the rate at which it ends together with the rest.
  *
- * Pure, as the governor is.
+ * The functions here are pure: a state and a sample give the next state.
  */
 export interface Sailing {
   leftBytes: number;
-  /** Bytes per second, lately. */
+  /** Recent rate, bytes per second. */
   rate: number;
-  /** It would have taken more than it was given. */
+  /** The part could have used a higher rate than it was given. */
   wasHeld: boolean;
 }
 
-/** None is slowed down below this share of the mean. */
+/** No part is slowed down below this share of the mean rate. */
 const LEAST_SHARE = 0.4;
-/** Nearer to its share than this is as good as there. */
+/** A part that reaches this share of its target rate counts as reaching it. */
 export const ABLE_SHARE = 0.9;
 
 /**
- * Bytes per second for each; Infinity: as many as it can. Who cannot take its share leaves the rest of it to the others, unless
- * a queue stands: then it is the queue that holds it back, and it has to drain first.
+ * Returns the pace of each part in bytes per second; Infinity means no limit. A part that cannot use its share leaves the
+ * rest of it to the others, unless a queue stands: then the queue limits the part and has to drain first.
  */
 export function pacesFor(
   all: readonly Sailing[],
@@ -48,67 +47,72 @@ export function pacesFor(
 
 export interface LinkRate {
   /**
-   * `draining`: what lies in buffers and in the link's queue goes first. `drained`: so much was held back as should do, and
-   * round trips do not tell of it yet. `given up`: others fill the link.
+   * `draining`: socket buffers and the link's queue empty first. `drained`: enough was held back, but round trips do not show
+   * it yet. `level`: parts are paced at the link's capacity. `given up`: other traffic fills the link.
    */
   readonly phase: "draining" | "drained" | "level" | "given up";
-  /** Nothing lies in buffers: sockets keep to their pace by themselves. */
+  /** Whether all sockets pace themselves, so that no bytes pile up in buffers. */
   readonly isPaced: boolean;
-  /** What the link carries, bytes per second, and what it seemed to carry first. */
+  /** Estimated capacity of the link in bytes per second: at present, and when it was first found or last corrected. */
   readonly carries: number;
   readonly first: number;
-  /** Looks since it was found, or found to be less; how often that was. */
+  /** Samples since the capacity was found or last corrected; number of corrections. */
   readonly looks: number;
   readonly corrections: number;
-  /** What the very first look saw. */
+  /** Rate that the very first sample showed. */
   readonly firstSeen: number;
-  /** Of what may lie in buffers, how much has not gone yet. */
+  /** Estimated bytes that are still in socket buffers. */
   readonly buffered: number;
-  /** Since when, ms, a queue has been standing that nobody here feeds; null: there is none. */
+  /** Time in ms since which a queue has been standing that other traffic may cause; null without a queue. */
   readonly queuedAt: number | null;
   readonly at: number;
 }
 
 export interface LinkSample {
-  /** Milliseconds, only going up. */
+  /** Milliseconds, monotonic. */
   at: number;
-  /** Moved lately, bytes per second. */
+  /** Recent rate of all parts, bytes per second. */
   rate: number;
-  /** What usually arrived between the last looks, bytes per second; 0: nobody tells. */
+  /** Median rate between the last samples, bytes per second; 0 when no socket reports any. */
   usualRate: number;
-  /** A round trip just now; null: it could not be told. */
+  /** Present RTT, ms; null when it could not be measured. */
   presentRttMs: number | null;
-  /** The least one of this link. */
+  /** Minimum RTT of this link, ms. */
   rttMs: number;
 }
 
-/** So much longer than the least one a round trip may be, as a share of it: a link without any queue may not be full. */
+/** Target of the queueing delay, as a share of the minimum RTT: a link without any queue may not be full. */
 const WISHED_QUEUE = 0.08;
 const LONG_QUEUE = 0.2;
 const DRAINING_LEAST = 0.65;
 const DRAINED_SHARE = 0.7;
 const LEVEL_LEAST = 0.9;
 const LEVEL_MOST = 1.01;
-/** What the first look may have been wrong by. */
+/** The estimated capacity never falls below this share of its first value. */
 const LEAST_OF_FIRST = 0.85;
 const GROWTH = 1.01;
 /**
- * What was lost arrives with all that waited behind it, so the first look may see much more than the link carries. Behind a queue what
- * arrives is what it carries: then that is believed, after so many looks and so often. Others who fill the link look the same.
+ * Retransmitted bytes arrive together with all that waited behind them, so the first sample may exceed the capacity. While a
+ * queue stands, the rate equals the capacity and may replace the estimate. This takes `CORRECTED_AFTER` samples and happens
+ * at most `MOST_CORRECTIONS` times, because other traffic on the link looks the same.
  */
 const CORRECTED_AFTER = 3;
 const MOST_CORRECTIONS = 2;
 const CLEARLY_LESS = 0.98;
-/** Less than this share of the first look is a link that stands still for a moment, or one that others fill. */
+/**
+ * A rate below this share of the first sample is not the capacity: the link stalls for a moment, or other traffic fills it.
+ */
 const LEAST_BELIEVED = 0.7;
-/** What arrived lately and what usually does are the same: it is not changing just now. */
+/** The recent and the usual rate count as equal within this share: the rate is not changing. */
 const AGREED = 0.05;
-/** A queue that stands for so long is fed by others. */
+/** A queue that stands this long is caused by other traffic. */
 const FOREIGN_MS = 4_000;
-/** What the system takes from a program for a connection before it has gone out. */
+/** Bytes that the kernel buffers for one connection before sending them. */
 const BUFFER_BYTES = 256 * 1024;
 
-/** `rate`: as fast as connections went by themselves. `counted`: how many of them have their bytes counted out. */
+/**
+ * Returns the first state. `rate`: total rate without pacing. `counted`: number of parts that get their bytes from the pacer.
+ */
 export const startLinkRate = (about: { at: number; rate: number; counted: number; rttMs: number }): LinkRate => ({
   phase: "draining",
   isPaced: about.counted === 0,
@@ -122,12 +126,13 @@ export const startLinkRate = (about: { at: number; rate: number; counted: number
   at: about.at,
 });
 
+/** Returns the queueing delay as a share of the minimum RTT; null when the RTT is unknown. */
 const queueOf = ({ presentRttMs, rttMs }: LinkSample): number | null =>
   presentRttMs === null ? null : Math.max(0, (presentRttMs - rttMs - 2) / Math.max(1, rttMs));
 
 /**
- * Where only the queue has to go, it goes until the next look, nearly: what is given too little is lost, for an empty queue means
- * an idle link.
+ * Returns the share of the capacity to send while the queue drains. If all sockets pace themselves, the queue should be
+ * nearly empty at the next sample. Holding back more would leave the link idle.
  */
 function drainingShare({ isPaced, at }: LinkRate, sample: LinkSample): number {
   const queue = queueOf(sample) ?? 0;
@@ -135,7 +140,7 @@ function drainingShare({ isPaced, at }: LinkRate, sample: LinkSample): number {
   return 1 - ((queue - WISHED_QUEUE) * sample.rttMs * DRAINED_SHARE) / Math.max(1, sample.at - at);
 }
 
-/** The next state, how many bytes per second may go out, and whether a queue stands. */
+/** Returns the next state, how many bytes per second may be sent, and whether a queue stands. */
 export function steer(
   state: LinkRate,
   sample: LinkSample,
@@ -165,7 +170,7 @@ export function steer(
     seen < state.carries * CLEARLY_LESS;
   if (isLess) {
     const corrections = state.corrections + 1;
-    // The queue was our doing.
+    // These parts caused the queue, so the time of a foreign queue starts again.
     const found = { carries: seen, first: seen, looks: 0, corrections, queuedAt: at };
     return { state: { ...state, ...found, at }, bytesPerSecond: seen * LEVEL_LEAST, isQueued };
   }

@@ -1,15 +1,18 @@
 /**
- * Connections that were asked for in the place of silent ones. Where the store or the machine is what is busy, the second one
- * waits as long as the first did, and whoever replaces all that are silent asks for everything again and again: so one is
- * tried, and others follow when it was right.
+ * Limits the connections requested in place of silent ones. When the store or this machine is overloaded, the replacement
+ * waits as long as the original did. Replacing every silent connection would then request everything again and again. So one
+ * is tried first, and more may follow when it proved right.
  */
 export interface Replacements<S> {
-  /** Another one may be asked for. `soonMs`: what is answered within that was right; what is not in twice that was not. */
+  /**
+   * Returns whether another replacement may be requested. `soonMs`: one answered within this time was right; one unanswered
+   * after twice this time was not.
+   */
   mayAsk(about: { now: number; soonMs: number }): boolean;
   asked(span: S, now: number): void;
 }
 
-/** `answeredAt`: of one that was asked for; null while no answer began. */
+/** Creates an empty record. `answeredAt`: returns when the answer to a request began, ms; null before. */
 export function createReplacements<S>(answeredAt: (span: S) => number | null): Replacements<S> {
   const unproven = new Map<S, number>();
   let most = 1;

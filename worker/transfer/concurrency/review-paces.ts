@@ -3,28 +3,30 @@ import { within, setPace, type Member, type PacerState, type RoundTripTime } fro
 import { GRANT_BYTES } from "./grant-bytes.ts";
 import { ABLE_SHARE, pacesFor, startLinkRate, steer } from "./rate-allocation.ts";
 
-/** Fewer have next to nothing to gain. */
+/** Fewer parts have almost nothing to gain. */
 const LEAST_MEMBERS = 8;
-/** Nearer stores are reached before anything could be learned. */
+/** On a shorter link the parts end before the pacer has learned anything. */
 const LEAST_RTT_MS = 10;
-/** In round trips, and within these bounds. */
+/** Interval between reviews, in round trips and within these bounds. */
 const REVIEW = { roundTrips: 2, leastMs: 100, mostMs: 250 };
-/** Once the rate is known and sockets keep to theirs by themselves. */
+/** Interval once the rate is known and all sockets pace themselves. */
 const LEVEL_REVIEW = { roundTrips: 2, leastMs: 200, mostMs: 500 };
+/** Time after the last join before pacing begins. */
 const SETTLE = { roundTrips: 16, leastMs: 500, mostMs: 2_000 };
+/** Window of the rate where sockets report nothing. */
 const WINDOW = { roundTrips: 16, leastMs: 600, mostMs: 2_000 };
-/** Where sockets tell what has arrived, a little later than it did, but exactly. */
+/** Window of the rate where sockets report acknowledged bytes: a little late, but exactly. */
 const TOLD_WINDOW = { roundTrips: 5, leastMs: 250, mostMs: 1_200 };
-/** Below this a rate is guessed from too little. */
+/** Grants per part that a window must hold; from fewer the rate would be a guess. */
 const WINDOW_GRANTS = 4;
-/** Nor is one believed that is less than this share of what usually arrived between the last reviews: the link stood still meanwhile. */
+/** A rate below this share of the usual one is not believed: the link stalled meanwhile. */
 const BELIEVED_SHARE = 0.8;
 const REMEMBERED_REVIEWS = 8;
 const USUAL_REVIEWS = 5;
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
-/** Returns how long it is from one review to the next. */
+/** Returns the interval between two reviews. */
 export const reviewEvery = ({ link }: PacerState): RoundTripTime =>
   link !== null && link.isPaced && link.phase === "level" ? LEVEL_REVIEW : REVIEW;
 
@@ -54,7 +56,10 @@ function release(pacer: PacerState): void {
   for (const one of pacer.members) setPace(one, Infinity);
 }
 
-/** What sockets tell: how far each is, and the shortest of their round trips, now and ever; null when none tells. */
+/**
+ * Reads the TCP statistics of each socket and updates the progress of its part. Returns the shortest present and minimum RTT,
+ * ms; null when no socket reports any.
+ */
 function ask(pacer: PacerState, passedMs: number): { presentRttMs: number; rttMs: number } | null {
   const trips: Told[] = [];
   let arrivedBytes = 0;
@@ -96,7 +101,7 @@ export function review(pacer: PacerState, now: number, passedMs: number): void {
     spanMs = Math.max(spanMs, now - (one.seen[0]?.at ?? now));
     one.seen.push({ at: now, bytes: one.movedBytes });
   }
-  // Does not go up and down with one look at sockets that lost much, or caught up with it.
+  // A median, so that one sample of sockets that lost or caught up much does not move it.
   const usualRate = told === null ? 0 : median(pacer.lately.slice(-USUAL_REVIEWS));
   if (told === null) probe(pacer);
   const counted = [...members].filter(({ socket }) => socket === null).length;

@@ -2,28 +2,32 @@ import { reasonOf, throwIfAborted } from "#worker/base/clock.ts";
 import { whenAborted } from "#worker/base/when-aborted.ts";
 
 /**
- * Who may use a connection. Its width may change while it is in use: nobody is thrown out, and the next ones wait until
- * there is room again. Small files (a single part) have a line of their own: they take turns with the parts of large
- * files, and two of them always get through, so that a file of 5 kB never waits behind one of 50 GB.
+ * Semaphore for connections. Its width may change in use: no holder is evicted, and the next requests wait until there is
+ * room again. Small files (a single part) have their own queue. They alternate with the parts of large files, and two of them
+ * always get in. So a file of 5 kB never waits behind one of 50 GB.
  */
 export interface Gate {
   run<T>(wants: Wants, work: () => Promise<T>): Promise<T>;
   setWidth(width: number): void;
-  /** Told whenever somebody asks to be let in. */
+  /** Sets the listener that is called at the start of each `run`. */
   onEntered(listener: () => void): void;
   /**
-   * Told when fewer are let in than hold a place: whoever only waits there shall make room. Returns how to be told no more.
+   * Calls `listener` when more places are held than the width allows: holders that only wait there should leave. Returns a
+   * function that removes the listener.
    */
   onTooWide(listener: () => void): () => void;
   readonly width: number;
   readonly held: number;
   readonly waiting: number;
   readonly waitingSmall: number;
-  /** More is to come although nobody waits: an input is still being read. Call what is returned when all has come. */
+  /**
+   * Announces that more requests follow although none waits: an input is still being read. Returns a function to call when
+   * all have come.
+   */
   expectMore(): () => void;
-  /** All that is still to move holds a place already. */
+  /** Whether all remaining requests already hold a place. */
   readonly isEnding: boolean;
-  /** Nothing but small files moves or waits. */
+  /** Whether only small files hold places or wait. */
   readonly isAllSmall: boolean;
 }
 
@@ -32,7 +36,7 @@ export interface Wants {
   size: "small" | "large";
 }
 
-/** Small files get through even when large ones hold every place. */
+/** Small files that get in even when large ones hold every place. */
 const SPARE_FOR_SMALL = 2;
 
 interface Line {
@@ -55,7 +59,7 @@ export function createGate(initial: number): Gate {
   const held = () => small.held + large.held;
   const hasRoom = (size: Wants["size"]): boolean =>
     held() < width || (size === "small" && small.held < SPARE_FOR_SMALL);
-  /** Both lines in turns while there is room; the spare places only for the small ones. */
+  /** Admits from both queues in turn while there is room; the spare places are for small files only. */
   const admit = () => {
     for (;;) {
       const wantsSmall = small.waiting.size > 0 && (!lastWasSmall || large.waiting.size === 0);

@@ -3,11 +3,14 @@ import type { Wire } from "../http/http-client.ts";
 import { hasQueue } from "./queue-delay-guard.ts";
 
 /**
- * Whether a link has room for bytes that may turn out to be sent for nothing. Rates do not tell: what the kernel's buffers take
- * looks like a link that carries it. A handshake does: on a full link it waits in the queue that stands there.
+ * Tells whether a link has room for bytes that may be sent in vain. Rates do not show it: bytes that fill the kernel's
+ * buffers look like bytes that the link carries. A handshake does: on a full link it waits in the standing queue.
  */
 export interface LinkRoom {
-  /** Whether a handshake of the last second met no queue. Asks for one where there was none lately; false until it is answered. */
+  /**
+   * Returns whether a handshake of the last second met no queue. Starts one when there was none lately; false until it is
+   * answered.
+   */
   isFree(): boolean;
 }
 
@@ -16,7 +19,7 @@ const FRESH_MS = 1_000;
 export function createLinkRoom(parts: {
   clock: Pick<Clock, "now">;
   wire: Pick<Wire, "rttMs" | "measureRtt">;
-  /** Its queue is kept empty by ourselves: that none stands says nothing. */
+  /** Returns whether the tail pacer keeps the link's queue empty: then the lack of a queue proves nothing. */
   isDriven(): boolean;
 }): LinkRoom {
   const { clock, wire } = parts;
@@ -26,7 +29,7 @@ export function createLinkRoom(parts: {
     isAsking = true;
     const [presentMs, leastMs] = [await wire.measureRtt(), wire.rttMs()];
     isAsking = false;
-    // Where it cannot be told, nothing speaks against it.
+    // An RTT that cannot be measured counts as no queue.
     const isFree = presentMs === null || leastMs === null || !hasQueue(presentMs, leastMs);
     found = { at: clock.now(), isFree };
   };

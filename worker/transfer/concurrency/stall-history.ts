@@ -1,18 +1,18 @@
 /**
- * How long connections brought nothing and then went on. A store, a link or a machine with too much to do lets all of them
- * wait for seconds; who takes that for their end asks for everything twice, and makes it worse.
+ * Remembers how long connections were silent before they went on. An overloaded store, link or machine stalls all of them for
+ * seconds. Treating such a stall as a dead connection would request everything twice and add to the load.
  */
 export interface Silences {
-  /** Something came after this long. */
+  /** Records that bytes came after `silentMs` of silence. */
   ended(silentMs: number): void;
-  /** The longest of late; it counts half as much every ten seconds. */
+  /** Returns the longest recent silence, ms; its weight halves every ten seconds. */
   longestMs(): number;
 }
 
 const HALF_LIFE_MS = 10_000;
-/** What is shorter tells nothing, and every read asks. */
+/** Shorter gaps are noise, and every read reports one. */
 const LEAST_MS = 100;
-/** What is longer was an outage, or the machine slept: that says nothing of the next. */
+/** Longer gaps count as this much: an outage or a sleeping machine says nothing about the next gap. */
 const MOST_MS = 3_000;
 
 export function createSilences(now: () => number): Silences {

@@ -3,28 +3,31 @@ import { freeFor, giveBytes, TICK } from "./grant-bytes.ts";
 import { newPacerState, setPace, within, type Member, type PacerParts } from "./pacer-state.ts";
 import { review, reviewEvery } from "./review-paces.ts";
 
-/** Gives the parts of the last round of an upload their bytes so that they arrive together: see `rate-allocation.ts`. */
+/** Paces the last parts of an upload so that they arrive together: see `rate-allocation.ts`. */
 export interface Convoy {
-  /** A part begins to go out. */
+  /** Adds a part that begins to be sent. */
   join(lengthBytes: number): Place;
-  /** Its parts are driven at what the link carries: it is full, though no queue stands. */
+  /** Whether the parts are paced at the link's capacity: then the link is full although no queue stands. */
   readonly isDriving: boolean;
 }
 
 export interface Place {
   /**
-   * How many of `bytes` may go now. 0: none yet; then `goOn` is called, once, when it may ask again and will get some. Who
-   * has left is not called any more.
+   * Returns how many of `bytes` may be sent now. 0: none yet; then `goOn` is called once, when the part may ask again and
+   * will get some. Never called after `leave()`.
    */
   take(bytes: number, goOn: () => void): number;
-  /** It goes out by this socket. True: which keeps to a rate by itself: then all may always go. */
+  /** Sets the socket that sends the part. Returns whether the socket paces itself; then `take` always allows all bytes. */
   begins(socket: PacedSocket): boolean;
-  /** The system has them; negative when they come again. */
+  /** Counts bytes that the kernel has taken; negative when they are sent again. */
   moved(bytes: number): void;
   leave(): void;
 }
 
-/** Creates a pacer. `review-paces.ts` sets the paces of its parts, `grant-bytes.ts` gives bytes to those whose bytes are counted. */
+/**
+ * Creates a pacer. `review-paces.ts` sets the paces of its parts, `grant-bytes.ts` grants bytes to those whose socket cannot
+ * pace itself.
+ */
 export function createConvoy(parts: PacerParts): Convoy {
   const pacer = newPacerState(parts);
   const { clock, wire, members } = pacer;
@@ -41,7 +44,7 @@ export function createConvoy(parts: PacerParts): Convoy {
     const passedMs = now - pacer.tickedAt;
     pacer.tickedAt = now;
     sleep();
-    // A handshake shall not wait behind what is given now: it would see a queue that is gone until the next tick.
+    // Deferred: behind the bytes granted now, a probe's handshake would measure a queue that is gone before the next tick.
     if (isToReview) setImmediate(() => giveBytes(pacer, passedMs));
     else giveBytes(pacer, passedMs);
   };

@@ -1,26 +1,26 @@
-/** One that waits for bytes to pass. */
+/** A lane that waits until its bytes may pass. */
 export interface Waiter {
   place: number;
-  /** Still to be paid. */
+  /** Bytes not charged yet. */
   bytes: number;
   isContent: "with some" | "with all";
-  /** When it may jump the line. */
+  /** Time after which the waiter may jump the queue, ms. */
   patientUntil: number;
   pass(bytes: number): void;
 }
 
-/** Those that wait for bytes to pass: first the one that has run out of patience, then by place. */
+/** Queue of a bandwidth limiter: first the waiter whose patience has run out, then the lowest place. */
 export interface WaitingLine {
   readonly length: number;
   add(waiter: Waiter): void;
   remove(waiter: Waiter): void;
-  /** Returns the one to serve next; it stays in the line. `now`: milliseconds, monotonic. */
+  /** Returns the waiter to serve next, which stays in the queue. `now`: milliseconds, monotonic. */
   next(now: number): Waiter | undefined;
 }
 
 /** Creates an empty line. */
 export function createWaitingLine(): WaitingLine {
-  /** By place. */
+  /** Sorted by place. */
   const waiting: Waiter[] = [];
   /** No waiter runs out of patience before this. */
   let allPatientUntil = Infinity;
@@ -29,7 +29,7 @@ export function createWaitingLine(): WaitingLine {
       return waiting.length;
     },
     add: (waiter) => {
-      // Mostly at the end, or (the lane that was just served) at the front.
+      // Searches from the end, where most waiters belong. The lane that was just served belongs at the front.
       let at = waiting.length;
       if ((waiting[0]?.place ?? -1) >= waiter.place) at = 0;
       while (at > 0 && (waiting[at - 1]?.place ?? 0) > waiter.place) at--;

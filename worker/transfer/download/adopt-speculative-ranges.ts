@@ -10,13 +10,13 @@ import type { SpanQueue } from "./range-scheduler.ts";
 import { leftOf } from "./span.ts";
 import { forgetBytes, takeBytes } from "./take-bytes.ts";
 
-/** A range that was asked for early, and the spans that its bytes fill, one after the other without a gap. */
+/** A speculative range, and the spans that its bytes fill, one after the other without a gap. */
 export interface Adopted {
   range: EarlyRange;
   spans: PieceSpan[];
 }
 
-/** Finds out what the early ranges are good for. Those of no use are dropped. */
+/** Claims spans for the speculative ranges of a job. Drops ranges that fill none. */
 export function adoptRanges(engine: Engine, job: Receiving, queue: SpanQueue<Piece>): Adopted[] {
   const [first] = job.pieces;
   if (job.early === undefined || first === undefined) return [];
@@ -30,7 +30,7 @@ export function adoptRanges(engine: Engine, job: Receiving, queue: SpanQueue<Pie
   const now = engine.retrier.clock.now();
   const adopted: Adopted[] = [];
   const check = (headers: HttpAnswer["headers"]) => {
-    // Also where ETags are not trusted: in doubt it is fetched again.
+    // Compared even where ETags are not trusted: a range in doubt is fetched again.
     if (quoteEtag(headers["etag"]?.trim() ?? "") !== quoteEtag(etag)) {
       throw new Fault("OBJECT_CHANGED", { op: "GetObject", subject: key });
     }
@@ -55,8 +55,8 @@ export function adoptRanges(engine: Engine, job: Receiving, queue: SpanQueue<Pie
 }
 
 /**
- * Fills the spans as far as the range goes; what is missing of them afterwards is for whoever fetches spans. No faults: each
- * would come again there, where it can be waited for.
+ * Fills the spans with the bytes of the range; the caller fetches what is then missing. Throws no faults: each would come
+ * again in that fetch, which retries.
  */
 export async function followRange(engine: Engine, job: Receiving, { range, spans }: Adopted): Promise<void> {
   const lane = engine.limiter.lane({ isOpen: true });
@@ -67,7 +67,7 @@ export async function followRange(engine: Engine, job: Receiving, { range, spans
     span.drop = range.drop;
     job.onPiece(span.of.piece, "moving");
   }
-  /** The one that the next byte is of; null when somebody else fetches it. */
+  /** Returns the span that holds the next byte; null when another connection fetches it. */
   const current = () => {
     const span = spans.find((one) => leftOf(one) > 0) ?? null;
     const isNext = span !== null && span.of.piece.objectOffset + span.from + span.received === position;
@@ -82,7 +82,7 @@ export async function followRange(engine: Engine, job: Receiving, { range, spans
       position += own.length;
     }
     const now = engine.retrier.clock.now();
-    // Also of those whose turn has not come: their connection is not silent.
+    // Later spans count as moving, too: their connection is not silent.
     for (const span of spans) {
       span.answeredAt ??= now;
       span.movedAt = now;

@@ -3,9 +3,9 @@ import type { HttpAnswer } from "#storage/s3/answers.ts";
 import { quoteEtag } from "#storage/answers/check-range.ts";
 
 /**
- * Holds all reads of an object to one version where ETags are not trusted enough to be made a condition: each answer's
- * ETag and date are compared with those known before. A store may give an object another ETag in a HEAD or a listing
- * than in a GET; between answers to GETs they agree, or the object is another one.
+ * Holds all reads of an object to one version where ETags are not trusted as a condition (If-Match). Compares the ETag and
+ * date of each answer with those known before. A store may report another ETag in a HEAD or a listing than in a GET. Between
+ * GETs the ETags agree, or the object has changed.
  */
 export interface Pins {
   /** @throws Fault OBJECT_CHANGED when the answer is of another version than the answers before. */
@@ -14,7 +14,7 @@ export interface Pins {
 
 export interface PinnedObject {
   key: string;
-  /** From a HEAD, a listing or a manifest; null when nobody knows it. */
+  /** From a HEAD, a listing or a manifest; null when unknown. */
   etag: string | null;
   /** Epoch ms by the store's clock, from the same place. */
   modifiedAtMs?: number | null;
@@ -23,7 +23,7 @@ export interface PinnedObject {
 interface Version {
   etag: string | null;
   modifiedAtMs: number | null;
-  /** A GET has said this ETag. */
+  /** Whether a GET has reported this ETag. */
   isSeen: boolean;
 }
 
@@ -63,9 +63,9 @@ function isOther(known: Version, found: Omit<Version, "isSeen">): boolean {
     found.modifiedAtMs !== null &&
     Math.abs(known.modifiedAtMs - found.modifiedAtMs) > SAME_DATE_MS;
   if (known.etag === null || found.etag === null) return isOtherDate;
-  // An object that was written again with the same bytes may keep its ETag; then it does not matter.
+  // An equal ETag with another date is the same version: an object rewritten with the same bytes may keep its ETag.
   return strong(known.etag) !== strong(found.etag) && (known.isSeen || isOtherDate);
 }
 
-/** What stands before a store may mark an ETag as weak now and then; it is the same all the same. */
+/** Removes the weak mark, which a proxy before the store may add to the same ETag. */
 const strong = (etag: string): string => etag.replace(/^W\//, "");

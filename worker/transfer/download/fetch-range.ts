@@ -6,24 +6,24 @@ import type { Sink } from "../http/http-client.ts";
 
 export interface WantedRange {
   /**
-   * The range is sent but not signed, so any part of what this is for can be fetched under the same signature. Of one with
-   * `isSummed` only the whole can.
+   * Operation to sign. The Range header is not signed, so one signature serves any range of the operation. With `isSummed`
+   * only the whole object can be fetched.
    */
   operation: Extract<Operation, { op: "get" }>;
-  /** In the object. */
+  /** Offset in the object. */
   offset: number;
   length: number;
   signal: AbortSignal;
   sink: {
     head: Sink["head"];
-    /** As that of a `Sink`; `leftBytes`: how many of the range are to come after these. */
+    /** Same as `Sink.bytes`. `leftBytes`: bytes of the range still to come after `chunk`. */
     bytes(chunk: Buffer, leftBytes: number): ReturnType<Sink["bytes"]>;
   };
 }
 
 /**
- * Asks once for a range of an object. What is checked of the head is the sink's business, and whether all of it came.
- * Faults: of signing, of the network, of the answer; UNEXPECTED_ANSWER when more comes than was asked for.
+ * Requests a range of an object once. The sink must check the head of the answer and that all bytes came. Faults: of signing,
+ * of the network, of the answer; UNEXPECTED_ANSWER when more comes than was asked for.
  */
 export async function fetchRange(engine: Engine, wanted: WantedRange): Promise<void> {
   const { operation, offset, length, signal, sink } = wanted;

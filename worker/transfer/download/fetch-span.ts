@@ -14,8 +14,8 @@ import { leftOf, type PieceSpans } from "./span.ts";
 import { forgetBytes, takeBytes } from "./take-bytes.ts";
 
 /**
- * Fetches what is missing of a span, as often as it takes. A disk that is full is waited for like a link that is down: everything
- * that was received stays. Faults: those of the store and of the disk, SEAL_BROKEN, CANCELLED.
+ * Fetches what is missing of a span, with as many retries as it takes. Waits for room on a full disk as for a link that is
+ * down: all bytes received so far stay. Faults: those of the store and of the disk, SEAL_BROKEN, CANCELLED.
  */
 export async function fetchSpan(engine: Engine, job: Receiving, span: PieceSpan): Promise<void> {
   const { clock, patienceMs, onTrouble } = engine.retrier;
@@ -50,7 +50,10 @@ async function trySpan(engine: Engine, job: Receiving, span: PieceSpan): Promise
   });
 }
 
-/** What does not open may have been changed on its way: like wrong bytes it is fetched again twice. What did open stays. */
+/**
+ * Fetches the rest of a span. A segment that fails to decrypt may have been damaged in transit: like wrong bytes it is
+ * fetched again twice. Decrypted segments stay.
+ */
 async function fetchOpening(engine: Engine, job: Receiving, about: { span: PieceSpan; lane: Lane }): Promise<void> {
   const { of } = about.span;
   for (;;) {
@@ -68,7 +71,10 @@ async function fetchOpening(engine: Engine, job: Receiving, about: { span: Piece
 
 const isStillAlone = (of: PieceSpans<Piece>): boolean => of.spans.length === 1;
 
-/** What is missing of a span, in one request. Ends early, without a fault, when the rest was given to another connection. */
+/**
+ * Fetches what is missing of a span in one request. Returns early, without a fault, when another connection took over the
+ * rest.
+ */
 async function fetchRest(engine: Engine, job: Receiving, about: { span: PieceSpan; lane: Lane }): Promise<void> {
   const { span, lane } = about;
   const { clock } = engine.retrier;
@@ -83,7 +89,7 @@ async function fetchRest(engine: Engine, job: Receiving, about: { span: PieceSpa
     head: (answer) => {
       span.answeredAt = clock.now();
       checkRange(answer, { offset, length, etag: operation.etag, subject: piece.key });
-      // A piece with a sum of its own is held to that.
+      // A piece with a checksum is verified by that instead.
       if (operation.etag === null && piece.crc32 === null) job.pins.check(piece, answer.headers);
     },
     bytes: (chunk, leftBytes) => {
@@ -95,11 +101,11 @@ async function fetchRest(engine: Engine, job: Receiving, about: { span: PieceSpa
       engine.meter.add(chunk.length);
       job.patience.progressed();
       if (leftOf(span) <= 0 && leftBytes > 0) return "enough";
-      // What it rests for a limit is no silence.
+      // Waiting for the bandwidth limit is not silence.
       return pay(lane, chunk.length, signal)?.then(() => void (span.movedAt = clock.now()));
     },
   };
-  // It was neither silent nor slow while nothing was asked for.
+  // Resets the times, because the span was neither silent nor slow before this request.
   span.startedAt = clock.now();
   span.movedAt = span.startedAt;
   span.answeredAt = null;

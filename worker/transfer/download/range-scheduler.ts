@@ -4,35 +4,34 @@ import { findSlowest, silentFrom, type Giving } from "./slowest-span.ts";
 import { leftOf, type KnownSpan, type PieceSpans, type Span } from "./span.ts";
 
 /**
- * How the pieces of a download are cut into requests. A piece (what has a checksum) is fetched in one or more spans, each
- * by one connection. Spans are handed out when a connection is free: large ones while there is much left, smaller ones
- * towards the end, so that all connections end at about the same time. When nothing is left to hand out, half of what
- * the slowest connection still has to do is given to an idle one, or all of it when that connection has fallen silent.
- * Where a bandwidth limit is what holds them all (`isHeld`), that would bring nothing sooner, and throw away what is in
- * the buffers of the connection that is cut short: bytes that the limited link carries twice. On a machine that
- * is short of processors rates say nothing, and connections would be cut short again and again: what is given on has a bound.
+ * Cuts the pieces of a download into requests. A piece (the unit with a checksum) is fetched in one or more spans, each by
+ * one connection. A free connection gets a large span at first and a smaller one towards the end, so that all end at about
+ * the same time. When no span is left, an idle connection takes half of what the slowest one still has to fetch. It takes all
+ * of it when that connection is silent. While a bandwidth limit bounds the rate (`isHeld`), nothing is split. Splitting would
+ * gain nothing, and bytes in the buffers of the cut connection would be fetched twice. On a busy CPU rates mean little and
+ * would cause split after split, so the total of split bytes is bounded.
  *
- * What is fetched in steps (`stepBytes` of a piece) is cut between two of them, and counts as received step by step.
+ * Pieces with `stepBytes` are cut between two steps, and count as received step by step.
  *
  * Only bookkeeping: no I/O, no clock of its own.
  */
 export interface SpanQueue<P> {
   /**
-   * The next span to fetch; null when there is none just now. `isGrown`: it is going to be fetched by a connection that is past
+   * Returns the next span to fetch; null when there is none at present. `isGrown`: the connection that will fetch it is past
    * its slow start.
    */
   take(about: Giving & { width: number; isHeld: boolean }): Span<P> | null;
-  /** Another connection, although a new one, would bring something sooner. */
+  /** Returns whether one more connection, although a new one, would bring something sooner. */
   wantsMore(about: Omit<Giving, "isGrown">): boolean;
-  /** What is already on its way of a piece, asked for before there was a plan; null when not all of it is left to hand out. */
+  /** Claims a range of a piece that was requested before the plan existed; null when part of it is handed out already. */
   claim(piece: P, range: { from: number; to: number; now: number }): Span<P> | null;
-  /** It was received to its end. True when it was the last one of its piece. */
+  /** Ends a span that was received completely. Returns whether it was the last one of its piece. */
   finish(span: Span<P>): boolean;
-  /** Everything of the piece has to come again. Returns the bytes that counted as received. */
+  /** Schedules the whole piece again. Returns the bytes of it that had counted as received. */
   startOver(piece: PieceSpans<P>): number;
-  /** Hex; of a piece whose spans are all there. */
+  /** Returns the CRC32 of a piece, hex. All its spans must have been received. */
   sumOf(piece: PieceSpans<P>): string;
-  /** Nothing is left, in hand or under way. */
+  /** Whether no piece is left to hand out or in progress. */
   readonly isDone: boolean;
 }
 
@@ -40,15 +39,18 @@ export interface SpanQueue<P> {
 export const MOST_MISMATCHES = 2;
 const ALIGN_BYTES = 64 * 1024;
 const LEAST_SPAN_BYTES = 2 * 1024 * 1024;
-/** Each connection gets its share of the rest in so many spans. */
+/** Spans in which each connection gets its share of the remaining bytes. */
 const SPANS_PER_CONNECTION = 1.25;
 /**
- * In all so many times what was under way at first is given on. A large file needs 0.2 to 0.4 of it; one that has fewer spans
- * than there are connections, once only to give each of them its share.
+ * Split bytes may reach this multiple of the bytes in progress at the first split. A large file needs a multiple of 0.2 to
+ * 0.4. A file with fewer spans than connections needs 1, just to give each connection its share.
  */
 const MOST_GIVEN = 2;
 
-/** `known`: for pieces that were begun, what is there already: spans that do not overlap, in order, less than the piece. */
+/**
+ * Creates a queue. `known`: spans already received of pieces begun earlier: in order, without overlap, and less than the
+ * piece.
+ */
 export function createSpanQueue<P extends { length: number; stepBytes?: number }>(
   pieces: readonly P[],
   known: ReadonlyMap<P, readonly KnownSpan[]> = new Map(),
@@ -58,7 +60,7 @@ export function createSpanQueue<P extends { length: number; stepBytes?: number }
   const active = new Set<Span<P>>();
   let waiting: PieceSpans<P>[] = [...all];
   let waitingBytes = all.reduce((sum, { gaps }) => sum + gaps.reduce((bytes, gap) => bytes + gap.to - gap.from, 0), 0);
-  /** What may still be given on; counted from the first time that nothing was left to hand out. */
+  /** Bytes that may still be split off. Infinity until the first split after a span was handed out. */
   let givableBytes = Infinity;
 
   const begin = (of: PieceSpans<P>, range: { from: number; to: number; now: number; takeovers: number }): Span<P> => {
@@ -75,7 +77,7 @@ export function createSpanQueue<P extends { length: number; stepBytes?: number }
     const align = of.piece.stepBytes ?? ALIGN_BYTES;
     const wished = Math.ceil(Math.max(LEAST_SPAN_BYTES, share) / align) * align;
     const rest = gap.to - gap.from;
-    // A crumb at the end would cost a request.
+    // A small rest is included, because it would cost a request of its own.
     const length = rest < wished * 1.5 ? rest : wished;
     const span = begin(of, { from: gap.from, to: gap.from + length, now: about.now, takeovers: 0 });
     waitingBytes -= length;
@@ -90,7 +92,7 @@ export function createSpanQueue<P extends { length: number; stepBytes?: number }
   const split = (about: Giving): Span<P> | null => {
     const { now } = about;
     const silentFromMs = silentFrom(about);
-    // Twice as long each time: while the link itself is down, everything is silent.
+    // Doubles with each takeover: while the link itself is down, every connection is silent.
     const isSilent = (span: Span<P>) => leftOf(span) > 0 && now - span.movedAt > silentFromMs * 2 ** span.takeovers;
     const silent = active.values().find(isSilent);
     if (silent !== undefined && replacements.mayAsk({ now, soonMs: silentFromMs })) return takeOver(silent, now);

@@ -16,11 +16,11 @@ import type { KnownSpan } from "./span.ts";
 import { sumToHex } from "#storage/checksums/combine-crc32.ts";
 
 /**
- * Fills one file from its pieces and makes it durable. Pieces that an earlier life of the process had received are read
- * back and summed before they are believed: after a power cut the journal may know more than the disk.
+ * One file to fill from its pieces. Pieces that an earlier process received are read back and verified before they count:
+ * after a power loss the journal may know more than the disk.
  */
 export interface FileToReceive {
-  /** Where the bytes go: a temporary name, never the final one. */
+  /** Path to write to: a temporary name, never the final one. */
   path: string;
   sizeBytes: number;
   pieces: readonly Piece[];
@@ -28,7 +28,7 @@ export interface FileToReceive {
 
 export type ReceiveWatch = Pick<ReceiveJob, "signal" | "patience" | "early" | "onMoved" | "onPiece" | "onRetry">;
 
-/** Returns the CRC32 of each piece, in order. Faults: as `receivePieces`. */
+/** Fills a file and makes it durable. Returns the CRC32 of each piece, in order. Faults: as `receivePieces`. */
 export async function receiveFile(
   engine: Engine,
   file: FileToReceive,
@@ -97,7 +97,7 @@ async function verifiedSum(
   return sum === remembered ? sum : null;
 }
 
-/** Those that are still on the disk as they were remembered. Less than the whole piece. */
+/** Returns the remembered spans that are unchanged on the disk; together less than the whole piece. */
 async function verifiedSpans(
   handle: FileHandle,
   about: { file: FileToReceive; piece: Piece; remembered: readonly KnownSpan[] },
@@ -113,15 +113,15 @@ async function verifiedSpans(
     kept.push(span);
     end = from + length;
   }
-  // All of a piece but no right sum of it: nothing says which of them is wrong.
+  // If the spans cover a piece without a valid sum, any of them may be wrong: none is kept.
   return kept.reduce((sum, { length }) => sum + length, 0) < piece.length ? kept : [];
 }
 
 export interface ReceiveMemory {
   sumOf(path: string, piece: Piece): string | null;
-  /** Nothing was begun before. */
+  /** Whether nothing was begun before. */
   readonly isEmpty: boolean;
-  /** Of a piece that was begun. */
+  /** Returns the spans received of a piece that was begun. */
   spansOf(path: string, piece: Piece): readonly KnownSpan[];
   done(path: string, piece: Piece, crc32: string): Promise<void>;
   partly(path: string, piece: Piece, span: KnownSpan): Promise<void>;
@@ -136,16 +136,18 @@ const record = z.object({
   etag: z.string().nullable(),
   at: z.number(),
   length: z.number(),
-  /** Null: what was remembered of it counts no more. */
+  /** Null: earlier records of the piece are void. */
   crc32: crc32Hex.nullable(),
-  /** Only so much of the piece, from its start. */
+  /** Set when only this part of the piece was received; `from`: offset in the piece. */
   part: z.object({ from: z.number(), length: z.number() }).optional(),
 });
 
 const nameOf = (path: string, piece: Piece): string =>
   JSON.stringify([path, piece.key, piece.etag, piece.fileOffset, piece.length]);
 
-/** The journal of received pieces; bound to ETags, so that pieces of another version of an object do not count. */
+/**
+ * Opens the journal of received pieces. Records are bound to ETags, so pieces of another version of an object do not count.
+ */
 export async function openReceiveJournal(journalPath: string): Promise<ReceiveMemory> {
   const journal = await openJournal(journalPath, record);
   const sums = new Map<string, string>();

@@ -8,25 +8,25 @@ import type { EarlyRanges } from "./speculative-ranges.ts";
 
 /** One file to receive. */
 export interface ReceiveJob {
-  /** Open for writing, or memory that takes the bytes in its place; null: they are counted and summed, and nothing is kept. */
+  /** File descriptor open for writing, or a buffer for the bytes; null: bytes are counted and summed but not kept. */
   fd: number | Buffer | null;
   path: string;
   pieces: readonly Piece[];
   signal: AbortSignal;
   patience: Patience;
-  /** Most requests at a time; as many as the pieces are worth when left out. */
+  /** Most parallel requests. Default: as many as the size of the pieces justifies. */
   mostLanes?: number;
   onMoved(bytes: number): void;
   onPiece(piece: Piece, state: PartState): void;
-  /** What is in the file already of pieces that were begun: spans that do not overlap, in order. */
+  /** Spans of begun pieces that are in the file already: in order and without overlap. */
   known?: ReadonlyMap<Piece, readonly KnownSpan[]>;
-  /** What was asked for already of the object that all pieces are of. */
+  /** Ranges requested speculatively from the object that all pieces belong to. */
   early?: EarlyRanges;
-  /** A piece is in the file and its sum is right. Resolves when that is remembered. */
+  /** Called when a piece is in the file and its checksum is right. Resolves when that is recorded. */
   onDone(piece: Piece, crc32: string): Promise<void>;
-  /** Some of a piece is in the file; whether it is right only the whole piece can tell. Resolves when it is remembered. */
+  /** Called when a span of a piece is in the file; only the whole piece can be verified. Resolves when that is recorded. */
   onPartly(piece: Piece, span: KnownSpan): Promise<void>;
-  /** The sum was wrong: whatever was remembered of the piece counts no more. Resolves when that is remembered. */
+  /** Called when the checksum was wrong: earlier records of the piece are void. Resolves when that is recorded. */
   onWrong(piece: Piece): Promise<void>;
   onRetry(fault: Fault): void;
 }
@@ -34,5 +34,5 @@ export interface ReceiveJob {
 /** A span of a piece of a file. */
 export type PieceSpan = Span<Piece>;
 
-/** A job with the ETags that its answers must have. */
+/** A job with the guard that holds its answers to one version of each object. */
 export type Receiving = ReceiveJob & { pins: Pins };

@@ -18,11 +18,11 @@ const SIGNED_AT_A_TIME = 32;
 const OVER = new Fault("CANCELLED", { detail: "everything is there" });
 
 /**
- * Fetches ranges of objects to positions of a file, as many requests at a time as the engine's gate lets through. Every
- * byte is counted and summed while it is in hand; a range that was cut short goes on where it stopped, under the same
- * ETag, so two versions of an object are never mixed. A piece whose sum is wrong is fetched again, twice; then the whole
- * download fails and nothing is put in place.
- * Faults: OBJECT_CHANGED, RANGE_IGNORED, SIZE_MISMATCH, CHECKSUM_MISMATCH, NO_SPACE, WRITE_FAILED, those of the store, CANCELLED.
+ * Fetches ranges of objects into a file, with as many parallel requests as the engine's semaphore admits. Each byte is
+ * counted and summed when it arrives. An interrupted range resumes where it stopped, under the same ETag, so two versions of
+ * an object are never mixed. A piece whose checksum is wrong is fetched again, twice; then the whole download fails and
+ * nothing is put in place. Faults: OBJECT_CHANGED, RANGE_IGNORED, SIZE_MISMATCH, CHECKSUM_MISMATCH, NO_SPACE, WRITE_FAILED,
+ * those of the store, CANCELLED.
  */
 export async function receivePieces(engine: Engine, wanted: ReceiveJob): Promise<void> {
   if (wanted.pieces.length === 0) return;
@@ -35,7 +35,7 @@ export async function receivePieces(engine: Engine, wanted: ReceiveJob): Promise
   const lanes = Math.min(job.mostLanes ?? MOST_LANES, Math.max(1, Math.ceil(bytes / LEAST_BYTES_PER_LANE)));
   const failures: unknown[] = [];
   const signed = signAhead(engine, job.pieces, SIGNED_AT_A_TIME);
-  /** Pieces that are there and may turn out to be wrong: then they begin anew. */
+  /** Spans being verified or recorded: their piece may turn out to be wrong and start over. */
   let settling = 0;
   const isOver = () => (queue.isDone && settling === 0) || failures.length > 0;
   const settled = async (span: PieceSpan): Promise<boolean> => {
@@ -56,7 +56,7 @@ export async function receivePieces(engine: Engine, wanted: ReceiveJob): Promise
     isOver,
     wantsMore: () => !engine.limiter.isHolding && queue.wantsMore(giving()),
   });
-  // Who stands in line for a place would wait there for others' ends when there is nothing left to fetch.
+  // Ends waits for the semaphore when nothing is left to fetch: a lane would wait there for requests of other transfers.
   const over = new AbortController();
   const inLine = AbortSignal.any([job.signal, over.signal]);
   const endIfOver = () => {
@@ -77,7 +77,7 @@ export async function receivePieces(engine: Engine, wanted: ReceiveJob): Promise
             isGrown: engine.wire.grown > starting,
           });
           if (span === null) return null;
-          // It has its connection in a moment; until then nobody else may count on that.
+          // Counts this span until it has its connection, so that no other lane counts on the same connection.
           starting++;
           setImmediate(() => starting--);
           await signed.of(span.of.piece);
@@ -96,10 +96,10 @@ export async function receivePieces(engine: Engine, wanted: ReceiveJob): Promise
   };
   const failed = (error: unknown) => {
     failures.push(error);
-    // Nothing is put in place any more, so nobody needs to finish.
+    // The download has failed, so no other request needs to finish.
     stop.abort(error);
   };
-  /** What a range that was asked for early brings, and what it leaves. */
+  /** Follows a speculative range, then fetches what is missing of its spans. */
   const adopted = async (one: Adopted) => {
     try {
       await followRange(engine, job, one);
@@ -124,7 +124,10 @@ export async function receivePieces(engine: Engine, wanted: ReceiveJob): Promise
   if (failures.length > 0) throw failures[0];
 }
 
-/** When the piece is complete: right, and remembered; or wrong, and fetched again. True when nothing is left of it to do. */
+/**
+ * Ends a span. With the last span of a piece, records the piece when it is right and schedules it again when it is wrong.
+ * Returns whether nothing is left to do for the piece.
+ */
 async function settle(job: ReceiveJob, queue: SpanQueue<Piece>, span: PieceSpan): Promise<boolean> {
   const { of, from, received: length, crc } = span;
   const { piece } = of;

@@ -6,15 +6,20 @@ import type { Clock } from "#worker/base/clock.ts";
 import type { Patience } from "../store-session/retry.ts";
 
 /**
- * Space for a file before its bytes come, so that the disk cannot fill up behind them: the training program writes too.
- * Node has no call for that; the `fallocate` program, part of every Linux, has. Where it is missing, or the disk cannot,
- * the file only gets its length, and a disk that fills up is met when it does.
+ * Size from which files get their disk space before their bytes come: the training program writes, too, and could fill the
+ * disk meanwhile. Node has no fallocate(2), so the `fallocate` program of Linux reserves the space. Where it is missing or
+ * fails, the file only gets its length, and a full disk shows up while writing.
  */
 const WORTH_BYTES = 32 * 1024 * 1024;
-/** Memory disks fill reserved space with zeros at once, which costs what it should save. */
+/**
+ * File system types of tmpfs and ramfs. Both fill reserved space with zeros at once, which costs what reserving should save.
+ */
 const MEMORY_DISKS: ReadonlySet<number> = new Set([0x0102_1994, 0x8584_58f6]);
 
-/** Gives an open file its length and, where that is worth it, its space. Faults: none; the errors of truncate. */
+/**
+ * Sets the length of an open file and, where worthwhile, reserves its disk space. Rejects with errors of the file system, not
+ * with Faults.
+ */
 export async function reserve(handle: FileHandle, file: { path: string; sizeBytes: number }): Promise<void> {
   const { path, sizeBytes } = file;
   if (sizeBytes >= WORTH_BYTES && !MEMORY_DISKS.has((await statfs(dirname(path))).type)) {
@@ -28,8 +33,8 @@ export async function reserve(handle: FileHandle, file: { path: string; sizeByte
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * Waits until there is room for `bytes` again, as long as the transfer has patience. Faults: the given one when there is
- * none left, CANCELLED.
+ * Waits until the disk has room for `bytes`, as long as the transfer has patience. Faults: `fault` when its patience has
+ * ended, CANCELLED.
  */
 export async function waitForRoom(
   fault: Fault,

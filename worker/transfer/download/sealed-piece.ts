@@ -4,30 +4,33 @@ import { placed } from "#storage/encryption/unseal.ts";
 import type { Piece } from "./piece.ts";
 
 /**
- * Ranges of encrypted objects. All bookkeeping of a download is in the file's own bytes, in steps of whole segments; only here are
- * they turned into the bytes of the object. A segment is put together in memory, opened, and counts once it did open: what
- * was there of one when a connection ended comes again.
+ * Ranges of encrypted objects. A download counts plaintext bytes, in steps of whole segments; only this file converts them to
+ * bytes of the object. A segment is assembled in memory, decrypted, and counts once that succeeded. If the connection ends
+ * within a segment, the whole segment is fetched again.
  */
 
-/** What the pieces of a file say of its encryption; nothing where it has none. */
+/** Returns the encryption fields for the pieces of a file; none without a key. */
 export const sealedAs = (
   { sizeBytes }: { sizeBytes: number },
   fileKey: Buffer | undefined,
 ): Pick<Piece, "sealed" | "stepBytes"> =>
   fileKey === undefined ? {} : { sealed: { fileKey, plainBytes: sizeBytes }, stepBytes: SEGMENT_PLAIN_BYTES };
 
-/** Stored bytes of so many of the file that begin at a segment. */
+/** Returns the stored length of `length` plaintext bytes that begin at a segment. */
 export const storedLength = ({ sealed }: Pick<Piece, "sealed">, length: number): number =>
   sealed === undefined ? length : sealedBytes(length);
 
-/** Where in the object the byte at `offset` of the piece lies, from the piece's start. A segment begins there. */
+/** Returns where the plaintext byte at `offset` of a piece is stored, from the piece's start. A segment begins there. */
 export const storedOffset = ({ sealed }: Pick<Piece, "sealed">, offset: number): number =>
   sealed === undefined ? offset : (offset / SEGMENT_PLAIN_BYTES) * SEGMENT_BYTES;
 
 const spare: Buffer[] = [];
 const MOST_SPARE = 16;
 
-/** Takes the chunks of one range and hands the bytes of each segment on that opened. The function throws SEAL_BROKEN. */
+/**
+ * Returns a function that takes the chunks of one range and passes the plaintext of each segment on. That function throws
+ * SEAL_BROKEN.
+ */
 export function openSegments(
   piece: Piece,
   span: { from: number; to: number; received: number },
@@ -46,7 +49,7 @@ export function openSegments(
   return (chunk) => {
     for (let at = 0; at < chunk.length;) {
       const left = span.to - span.from - span.received;
-      // The rest was given to another connection.
+      // Another connection took over the rest.
       if (left <= 0) break;
       const whole = Math.min(SEGMENT_BYTES, left + SEAL_TAG_BYTES);
       const length = Math.min(whole - filled, chunk.length - at);

@@ -1,36 +1,39 @@
 import { leftOf, type Span } from "./span.ts";
 
-/** Less than this is not worth a request of its own. */
+/** A shorter rest is not worth a request of its own. */
 const LEAST_SPLIT_BYTES = 64 * 1024;
-/** Nor is a rest that comes about as soon as a new request could bring it. */
+/** A rest that ends within so many round trips is not split: a new request would bring it no sooner. */
 const WORTH_ROUND_TRIPS = 1.6;
 const LEAST_GAIN_MS = 10;
-/** From here on a connection needs a while to grow; what would take longer than that is worth it. */
+/** From this RTT on, a new connection needs a while to grow. Only a rest that takes longer than `GROWING` is split for it. */
 const FAR_MS = 10;
 const GROWING = { ms: 1_000, roundTrips: 12 };
-/** Who brings no more than this in a round trip, long after its slow start, is as slow as a new one. */
+/** A connection that brings no more per round trip, long after its slow start, is as slow as a new one. */
 const FIRST_WINDOW_BYTES = 10 * 1_460;
 const SETTLED_ROUND_TRIPS = 10;
-/** What a connection keeps of its rest, in round trips of its own rate. */
+/** Round trips at its own rate for which a cut connection keeps bytes. */
 const KEPT_ROUND_TRIPS = 1.15;
-/** A connection that brought nothing for this long is taken for dead while others stand idle. */
+/** A connection silent for this long counts as dead while others are idle. */
 const SILENT_MS = 1_500;
 const SILENT_ROUND_TRIPS = 6;
-/** And not, where others were nearly as long silent and went on. */
+/** Nor does a connection count as dead before this multiple of the longest silence after which others went on. */
 const LONGER_THAN_OTHERS = 3;
 
-/** About a connection that has nothing to do. */
+/** State of the link when an idle connection looks for work. */
 export interface Giving {
   now: number;
   rttMs: number;
-  /** How long others were silent of late, and went on. */
+  /** Longest recent silence after which a connection went on, ms. */
   silentMs: number;
   isGrown: boolean;
-  /** A handshake just now met no queue. Asked only where that matters. */
+  /** Returns whether a recent handshake met no queue. Called only where that matters. */
   hasRoom(): boolean;
 }
 
-/** Returns where a connection would be cut short for another one, which takes half of what it cannot do itself until that could. */
+/**
+ * Returns the offset at which to cut a span. The other connection gets half of the bytes that the present one cannot fetch
+ * before the new request is answered.
+ */
 function cutOf<P extends { stepBytes?: number }>(span: Span<P>, about: { leftMs: number; rttMs: number }): number {
   const { of, to } = span;
   const left = leftOf(span);
@@ -40,7 +43,7 @@ function cutOf<P extends { stepBytes?: number }>(span: Span<P>, about: { leftMs:
   return Math.ceil((to - given) / stepBytes) * stepBytes;
 }
 
-/** Returns the span of `active` that would end last, where another connection could bring half of its rest sooner. */
+/** Returns the active span that would end last, if another connection could bring half of its rest sooner; else null. */
 export function findSlowest<P extends { stepBytes?: number }>(
   active: Iterable<Span<P>>,
   about: Giving,
@@ -52,14 +55,15 @@ export function findSlowest<P extends { stepBytes?: number }>(
   for (const span of active) {
     const left = leftOf(span);
     const { answeredAt, before, received, startedAt } = span;
-    // One that has only just begun says nothing of its rate.
+    // A span that has just begun has no known rate.
     if (received === before || left < 2 * LEAST_SPLIT_BYTES) continue;
     if (answeredAt === null || now - answeredAt < LEAST_GAIN_MS) continue;
-    // Nor one that brought nothing since it was cut; from afar that is a round trip, and that long others would stand idle.
+    // On a short link a span must bring bytes after a cut before it is cut again. On a long link others would be idle for a
+    // round trip meanwhile.
     if (rttMs < FAR_MS && received === span.cutWith) continue;
-    // Of those that are silent one is tried, and all of it.
+    // A silent span is not cut: the scheduler takes it over as a whole.
     if (now - span.movedAt > silentFromMs) continue;
-    // How long a busy store let it wait for its answer is not its rate.
+    // The time that a busy store took to answer is not part of the rate.
     const ownMs = now - Math.max(startedAt, answeredAt - 2 * rttMs);
     const leftMs = (left * ownMs) / (received - before);
     if (leftMs <= longestMs) continue;
@@ -69,7 +73,7 @@ export function findSlowest<P extends { stepBytes?: number }>(
     longestMs = leftMs;
   }
   if (slowest === null || isGrown || rttMs < FAR_MS) return slowest;
-  // One that has to grow first would bring the rest later than the one that has it, unless losses keep that from growing.
+  // A new connection must grow first and would end later than the present one, unless losses keep that one slow.
   if (longestMs >= GROWING.ms + GROWING.roundTrips * rttMs) return slowest;
   const { span } = slowest;
   const isSettled = now - span.startedAt >= SETTLED_ROUND_TRIPS * rttMs;

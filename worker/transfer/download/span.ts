@@ -1,43 +1,43 @@
-/** One stretch of a piece, fetched by one connection. */
+/** A range of a piece, fetched by one connection. */
 export interface Span<P> {
   readonly of: PieceSpans<P>;
-  /** From the start of the piece. */
+  /** Offset from the start of the piece. */
   readonly from: number;
-  /** Exclusive; becomes smaller when the rest is given to somebody else. */
+  /** Exclusive end; shrinks when another connection takes over the rest. */
   to: number;
   received: number;
   crc: number;
-  /** When the request that is under way for it was made. */
+  /** Time of the present request. */
   startedAt: number;
-  /** When the answer to it began; null before. */
+  /** Time at which the answer to it began; null before. */
   answeredAt: number | null;
-  /** Of what was received, the bytes that earlier requests brought. */
+  /** Bytes that earlier requests received. */
   before: number;
-  /** What had been received of it when it was cut short the last time. */
+  /** Value of `received` when the span was last cut; null before. */
   cutWith: number | null;
   movedAt: number;
-  /** How often its bytes were taken from a connection that had fallen silent. */
+  /** Number of times that its bytes were taken over from a silent connection. */
   readonly takeovers: number;
-  /** Ends the request that is under way for it; set by who fetches it. */
+  /** Ends the present request; set by the function that fetches the span. */
   drop: (() => void) | null;
 }
 
-/** A piece, and how far its bytes are handed out. */
+/** A piece and the state of its spans. */
 export interface PieceSpans<P> {
   readonly piece: P;
   readonly length: number;
   spans: Span<P>[];
-  /** Not handed out yet, in order. */
+  /** Ranges not handed out yet, in order. */
   gaps: { from: number; to: number }[];
   mismatches: number;
 }
 
-/** Bytes of a piece that are in the file from an earlier life of the process; `from` the start of the piece. */
+/** Bytes of a piece that an earlier process wrote to the file. `from`: offset in the piece. */
 export interface KnownSpan {
   from: number;
   length: number;
   crc: number;
 }
 
-/** Bytes of it still to come. */
+/** Returns the number of bytes of a span still to come. */
 export const leftOf = ({ from, to, received }: Span<unknown>): number => to - from - received;

@@ -6,41 +6,42 @@ import { fetchRange, type WantedRange } from "./fetch-range.ts";
 import type { Sink } from "../http/http-client.ts";
 
 /**
- * The first ranges of an object are asked for while the store is still asked how long it is, which on a far link brings all
- * of it a round trip sooner. Their bytes are held at the socket until somebody says where they go. Whatever is wrong with
- * one of them (no such range, another version, a connection that ends) ends only it: what it was to bring is fetched as all
- * the rest, with its retries.
+ * Requests the first ranges of an object while the request for its length is in flight, which saves a round trip on a long
+ * link. Their bytes wait in the socket until the receiver knows where they go. A range that fails (no such range, another
+ * version, a lost connection) ends alone. Its bytes are then fetched like all others, with retries.
  */
 export interface EarlyRanges {
-  /** Asks for the first `count` of them; once. */
+  /** Requests the first `count` ranges; may be called once. */
   begin(count: number): void;
   /**
-   * Those that may still bring something, in their order; once. `check` throws when an answer is of another version than the
-   * one that was meant: then its range ends.
+   * Returns the ranges that may still bring bytes, in order; may be called once. `check` throws for an answer of another
+   * version, which ends its range.
    */
   take(key: string, check: Check): EarlyRange[];
-  /** Ends what nobody has taken. */
+  /** Ends all ranges that were not taken. */
   drop(): void;
 }
 
 type Check = (headers: HttpAnswer["headers"]) => void;
 
 export interface EarlyRange {
-  /** In the object; the answer may end before `to`, with the object. */
+  /** Offsets in the object. The answer ends before `to` if the object does. */
   readonly from: number;
   readonly to: number;
-  /** Hands over what came and what comes, as a sink would get it. Faults: those of the network and of the answer. */
+  /**
+   * Passes the bytes that came and those to come to `bytes`, as to a sink. Faults: those of the network and of the answer.
+   */
   follow(bytes: Sink["bytes"]): Promise<void>;
   drop(): void;
 }
 
-/** So much that a connection is past its slow start, and so little that few would be of no use. */
+/** Long enough for a connection to pass its slow start, short enough that a wasted range costs little. */
 const RANGE_BYTES = 4 * 1024 * 1024;
 
 export function createEarlyRanges(engine: Engine, about: { key: string; signal: AbortSignal }): EarlyRanges {
-  /** Null until they are asked for; none once nobody wants them any more. */
+  /** Null before `begin`; empty once the ranges were taken or dropped. */
   let ranges: Asked[] | null = null;
-  /** Ends that they make room for what tells where they go, when they hold more connections than there may be now. */
+  /** Removes the listener that drops the ranges when they hold more places than the semaphore's width allows. */
   let forget: () => void = () => undefined;
   const handOut = (): Asked[] => {
     const all = ranges ?? [];
@@ -66,7 +67,7 @@ export function createEarlyRanges(engine: Engine, about: { key: string; signal: 
 }
 
 interface Asked extends EarlyRange {
-  /** The answer is held to this, now or when it comes. False when it may bring nothing. */
+  /** Applies `check` to the head of the answer, now or when it comes. Returns false when the range can bring nothing. */
   holdTo(check: Check): boolean;
 }
 
@@ -88,7 +89,7 @@ function askFor(engine: Engine, about: { key: string; from: number; signal: Abor
     },
     bytes: (chunk) => {
       if (take !== null) return take(chunk);
-      // It is only valid now, and nothing more is read before this is taken.
+      // The chunk is valid only during this call, and nothing more is read before the promise resolves.
       const copy = Buffer.from(chunk);
       return followed.promise.then((bytes) => {
         const outcome = bytes(copy);
@@ -96,7 +97,7 @@ function askFor(engine: Engine, about: { key: string; from: number; signal: Abor
       });
     },
   };
-  // All of them under one signature, because the range is not signed.
+  // All ranges share one signature, because the Range header is not signed.
   const operation = { op: "get", key, offset: 0, length: RANGE_BYTES, etag: null } as const;
   const done = engine.gate
     .run({ signal, size: "large" }, () =>
@@ -106,7 +107,7 @@ function askFor(engine: Engine, about: { key: string; from: number; signal: Abor
       isOver = true;
     });
   const drop = () => stop.abort(new Fault("CANCELLED"));
-  // Nobody may follow it.
+  // Prevents an unhandled rejection when nobody follows the range.
   done.catch(() => undefined);
   return {
     from,
@@ -130,7 +131,7 @@ function askFor(engine: Engine, about: { key: string; from: number; signal: Abor
   };
 }
 
-/** Where the object ends before the range does, the answer does too. Faults: of `checkRange`. */
+/** Checks the head of an answer, which is shorter than the range where the object ends before it. Faults: of `checkRange`. */
 function checkEarly(answer: HttpAnswer, asked: { key: string; from: number; to: number }): void {
   const { key: subject, from: offset, to } = asked;
   const total = Number(/\/(\d{1,16})$/.exec(answer.headers["content-range"]?.trim() ?? "")?.[1] ?? Number.NaN);

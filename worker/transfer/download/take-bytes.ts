@@ -3,7 +3,7 @@ import { diskFault } from "#worker/base/disk-fault.ts";
 import type { PieceSpan, ReceiveJob } from "./receive-job.ts";
 import { sumBytes } from "#worker/base/sum-bytes.ts";
 
-/** The next bytes of a span: written, summed and counted. Faults: NO_SPACE, WRITE_FAILED. */
+/** Writes, sums and counts the next bytes of a span. Faults: NO_SPACE, WRITE_FAILED. */
 export function takeBytes(job: ReceiveJob, span: PieceSpan, own: Buffer): void {
   writeAll(job, own, span.of.piece.fileOffset + span.from + span.received);
   span.crc = sumBytes(own, span.crc);
@@ -11,14 +11,14 @@ export function takeBytes(job: ReceiveJob, span: PieceSpan, own: Buffer): void {
   job.onMoved(own.length);
 }
 
-/** They may be anything. */
+/** Discards the received bytes of a span, which may be wrong. */
 export function forgetBytes(job: ReceiveJob, span: PieceSpan): void {
   job.onMoved(-span.received);
   span.received = 0;
   span.crc = 0;
 }
 
-/** Written at once: the page cache takes it, and the buffer can go back to the network without a copy. */
+/** Writes synchronously: the page cache takes the bytes, and the network buffer can be reused without a copy. */
 function writeAll({ fd, path }: ReceiveJob, chunk: Buffer, position: number): void {
   if (fd === null) return;
   if (typeof fd !== "number") {

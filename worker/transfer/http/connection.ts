@@ -14,31 +14,31 @@ import { createSilence, type Silence } from "./socket/stall-timeout.ts";
 import type { Shared, Task } from "./task.ts";
 
 /**
- * One socket and the one request that is on it: connecting -> idle <-> busy -> gone. A connection that is in any doubt (an
- * answer cut short, bytes too many, a request that was not sent to its end) is dropped and never used again. Buffers go
- * back to the pool only when the socket cannot touch them any more.
+ * Events of a connection: one socket and the one request on it, in the states connecting -> idle <-> busy -> gone. A
+ * connection in any doubt (an answer cut short, extra bytes, a request not sent to its end) is dropped and never reused.
+ * Buffers return to the pool only when the socket cannot touch them any more.
  */
 export interface Owner {
   onReady(connection: Connection): void;
-  /** Its request is over and it can take another one. */
+  /** Its request has ended, and the connection can take another one. */
   onFree(connection: Connection): void;
-  /** `fault`: why it could not connect; null when it was connected before. */
+  /** The connection is closed. `fault`: why it could not connect; null when it was connected before. */
   onGone(connection: Connection, fault: Fault | null): void;
 }
 
-/** One that never had a request: servers give it longer. */
+/** How long a connection that never had a request is kept: servers wait longer for the first one. */
 const UNUSED_REST_MS = 15_000;
-/** Kernels take back what a connection had grown to when it rested for a few of its timeouts. */
+/** Kernels reset the congestion window of a connection that was idle for a few of its timeouts. */
 const GROWN_MS = 500;
-/** So many buffers are filled one after the other before other connections have their turn. */
+/** Buffers filled in a row before other connections have their turn. */
 const MOST_IN_A_ROW = 4;
 /**
- * From a near store all that a buffer holds is handed on at a time, which saves calls. One that is farther brings less at a
- * time, and after lost packets much at once on many connections: then less of the memory near the processor is enough.
+ * From a near store all that a buffer holds is passed on at a time, which saves calls. A farther one brings less at a time,
+ * and after packet loss much at once on many connections: smaller chunks then use less of the CPU cache.
  */
 const NEAR_MS = 5;
 const FAR_GATHER_BYTES = 256 * 1024;
-/** Of a body up to this length the answer follows soon; that of a longer one may take seconds. */
+/** After a body up to this length the answer follows soon; after a longer one it may take seconds. */
 const SOON_ANSWERED_BYTES = 1024 * 1024;
 /** Bodies up to this length go out in one piece with the head. */
 const SMALL_BODY_BYTES = 64 * 1024;
@@ -54,18 +54,18 @@ export class Connection {
   #receiving: Receiving | null = null;
   #flow: Flow | SmallFlow | null = null;
   #sending: GoingOut | null = null;
-  /** When a request was in the kernel's hands, until the first byte of its answer. */
+  /** Time at which the kernel had all of a request; null from the first byte of its answer on. */
   #askedAt: number | null = null;
-  /** The answer is whole, and the kernel's word on our last bytes is still to come. */
+  /** The answer is complete, but the kernel has not confirmed our last bytes yet. */
   #isOverWhenSent = false;
   #broughtBytes = 0;
-  /** Of the request that is on it: when it began, and what it brought so far. */
+  /** Start of the present request, and the bytes of its answer so far. */
   #beganAt = 0;
   #movedBytes = 0;
   #freeAt = 0;
-  /** An idle connection is used only until then. */
+  /** Time until which an idle connection may be reused. */
   idleUntil = 0;
-  /** Of whatever request is on it. */
+  /** Events of the present request. */
   readonly #asking: SendingEvents = {
     onMoved: () => this.#silence.touch(),
     onHold: () => this.#silence.hold(),
@@ -113,7 +113,7 @@ export class Connection {
     return this.#state === "connecting";
   }
 
-  /** The other side sends as much at once as this way takes: it is past its slow start, and has not rested so long as to begin anew. */
+  /** Whether the connection is past its slow start, and has not been idle so long that slow start begins anew. */
   get isGrown(): boolean {
     const { now, pace } = this.#shared;
     return this.#state === "idle" && this.#broughtBytes >= pace.growBytes && now() - this.#freeAt < GROWN_MS;
@@ -162,14 +162,14 @@ export class Connection {
       const sending = new SendingHeld(body);
       this.#sending = sending;
       sending.send(head, { outlet: this.#channel.outlet, direct, events: this.#asking });
-      // The rest of one write goes without a sign of life.
+      // The rest of a single write gives no sign of progress, so its time is allowed at once.
       if (!sending.isGiven) this.#silence.allow(answerWaitMs(body, idleMs));
     } else this.#send(head, Buffer.isBuffer(body) ? bodyOf(body) : body);
-    // It may have rested for a moment only.
+    // Paused by the request before, if the connection was idle only for a moment.
     if (!flow.isAtTicks) tap.resume();
   }
 
-  /** What the kernel has no room for goes when it has. */
+  /** Writes to the socket; the outlet sends what the kernel has no room for now. */
   #write(bytes: Buffer): void {
     const { direct, outlet } = this.#channel;
     const took = direct?.write(bytes) ?? 0;
@@ -193,7 +193,7 @@ export class Connection {
     }
   }
 
-  /** All bytes are in the kernel's hands. */
+  /** Called when the kernel has all bytes of the request. */
   #sent(body: SentBody): void {
     this.#silence.allow(answerWaitMs(body, this.#shared.idleMs));
     this.#askedAt = body.lengthBytes <= SOON_ANSWERED_BYTES ? this.#shared.now() : null;
@@ -201,14 +201,12 @@ export class Connection {
     else if (body.lengthBytes <= SOON_ANSWERED_BYTES && this.#channel.direct?.isWatched === true) this.#flow?.expect();
   }
 
-  /**
-   * Bytes came, into the room given last or into `first`. What stops reading is a pause of the socket.
-   */
+  /** Takes bytes that were read into the last `room()`, or into `first`. A sink stops further reads by pausing the socket. */
   #read(count: number, first: Buffer | null): void {
     const receiving = this.#receiving;
     const flow = this.#flow;
     if (this.#state !== "busy" || receiving === null || flow === null) {
-      // Nothing was asked for.
+      // The server sent bytes without a request.
       this.drop();
       return;
     }
@@ -217,7 +215,7 @@ export class Connection {
       const tookMs = now() - this.#askedAt;
       this.#askedAt = null;
       trips.answered(tookMs);
-      // At ticks it may have been there for a while.
+      // At ticks the answer may have waited for the tick, so the time is no RTT.
       if (this.#sending === null && !flow.isAtTicks) trips.add(tookMs);
     }
     flow.came(count);
@@ -229,11 +227,11 @@ export class Connection {
       this.#failed(error);
       return;
     }
-    // After the sink, whose time is not the network's.
+    // After the sink has run, because its time is not the network's.
     this.#silence.touch();
   }
 
-  /** What is there of one answer, as far as others need not wait for it. */
+  /** Reads what has come of the answer, up to a limit, so that other connections have their turn. */
   #readDirectly(receiving: Receiving): void {
     const { direct } = this.#channel;
     if (direct === null) return;
@@ -252,7 +250,7 @@ export class Connection {
     }
   }
 
-  /** Nothing tells of what has left the kernel already. */
+  /** Schedules another read: no event reports bytes that have left the kernel already. */
   #readRest(): void {
     const receiving = this.#receiving;
     if (receiving === null || this.#channel.direct?.hasMore !== true) return;
@@ -261,7 +259,7 @@ export class Connection {
     });
   }
 
-  /** An answer while the request is still going out: the rest is not sent. */
+  /** Stops sending when the answer comes before the whole request was given to the socket. */
   #headCame(): void {
     if (this.#sending !== null && !this.#sending.isGiven) this.#sending.stop();
   }
@@ -293,12 +291,12 @@ export class Connection {
     task.done(receiving.answer);
   }
 
-  /** Other addresses of its origin are so much faster that its place is worth more with them. */
+  /** Whether other addresses of the origin are so much faster that this connection's place is worth more there. */
   get isSurplus(): boolean {
     return this.#shared.addressesOf(this.origin)?.isSurplus(this.#channel.address) === true;
   }
 
-  /** Idle again. */
+  /** Makes the connection idle again. */
   #rest(until: number): void {
     this.#channel.rest();
     this.#broughtBytes = this.#flow?.broughtBytes ?? 0;
@@ -312,13 +310,13 @@ export class Connection {
     this.#freeAt = this.#shared.now();
     this.idleUntil = until;
     this.#owner.onFree(this);
-    // Mostly the next request comes before the turn is over.
+    // Deferred: usually the next request comes in this turn of the event loop.
     setImmediate(this.#settle);
   }
 
   readonly #settle = (): void => {
     if (this.#state !== "idle") return;
-    // To see when the other side closes it.
+    // Reads on, to notice when the other side closes the connection.
     this.#channel.tap.resume();
     this.#channel.unref();
   };
@@ -366,7 +364,7 @@ export class Connection {
     task.fail(fault, { isUnanswered, sentBytes: takenBytes, reading });
   }
 
-  /** Closes the connection at once. The request on it is not told. */
+  /** Closes the connection at once. Its request gets no event. */
   drop(): void {
     if (this.#state !== "gone") this.#leave(null);
   }
@@ -377,7 +375,7 @@ export class Connection {
     this.#flow?.stop();
     this.#receiving?.stop();
     this.#sending?.stop();
-    // What the kernel holds of a request that is of no use any more shall not go over the link.
+    // A reset keeps bytes of a useless request, which the kernel still holds, off the link.
     this.#channel.close({ isReset: this.#sending !== null });
     this.#owner.onGone(this, fault);
   }
@@ -388,7 +386,7 @@ export class Connection {
     this.#broken(new Fault("LINK_DOWN", { detail: "the connection was closed" }));
   }
 
-  /** Looks whether it has been silent for too long; `lateMs` of that this process itself was not there. */
+  /** Ends the connection if it was silent for too long. `lateMs`: time of it in which this process itself stood still. */
   check(lateMs: number): void {
     this.#silence.forgive(lateMs);
     const silentMs = this.#silence.tooLongMs();

@@ -1,11 +1,14 @@
 import { malformed } from "./parse-answer.ts";
 
 /**
- * The chunked transfer coding (RFC 9112, 7.1) taken off in place: the payload of what one read brought is moved together
- * at the front of the same memory, so that it is handed on in one piece.
+ * Removes the chunked transfer coding (RFC 9112, 7.1) in place: the payload of one read is moved to the front of the same
+ * memory, so that it can be passed on in one piece.
  */
 export interface Dechunker {
-  /** `kept`: payload bytes, now at the front of `bytes`. `used`: how many of `bytes` belonged to the body. */
+  /**
+   * Decodes the bytes of one read. `kept`: payload bytes, now at the front of `bytes`. `used`: how many of `bytes` belonged
+   * to the body.
+   */
   decode(bytes: Buffer): { kept: number; used: number; ended: boolean };
 }
 
@@ -13,7 +16,7 @@ type Place = "size" | "extension" | "size-end" | "data" | "data-cr" | "data-lf" 
 
 const CR = 13;
 const LF = 10;
-/** Of one chunk's extension, or of all trailers. */
+/** Limit for the extension of one chunk, and for all trailers together. */
 const MOST_CONTROL_BYTES = 16 * 1024;
 const MOST_DIGITS = 12;
 

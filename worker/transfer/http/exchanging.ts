@@ -9,8 +9,8 @@ import type { Pool, Wanted } from "./pool.ts";
 import type { Failing, Task } from "./task.ts";
 
 /**
- * One request from the line for a connection to its answer; once more on a new connection when the one it went out on turns out to
- * have been closed. All in one object: thousands of small files are as many requests.
+ * One request from the queue for a connection to its answer. It is sent once more, on a new connection, when the first one
+ * turns out to have been closed. A single object per request, because thousands of small files are as many requests.
  */
 export class Exchanging implements Task, Wanted {
   readonly #exchange: Exchange;
@@ -46,13 +46,13 @@ export class Exchanging implements Task, Wanted {
     this.origin = target.origin;
   }
 
-  /** Once. */
+  /** Starts the exchange; may be called once. */
   begin(): void {
     const { signal, onBegun } = this.#exchange;
     this.#forgetSignal = whenAborted(signal, () => this.end(reasonOf(signal)));
     this.#underWay.add(this);
     onBegun?.((fault) => this.end(fault));
-    // Whoever began it may have ended it at once.
+    // `onBegun` may have ended the exchange at once.
     if (!this.#isOver) this.#acquire();
   }
 
@@ -77,7 +77,7 @@ export class Exchanging implements Task, Wanted {
     this.#outcome.resolve(answer);
   }
 
-  /** `how` is left out where no connection could be made. */
+  /** Ends or repeats the exchange after a failure. `how`: omitted where no connection could be made. */
   fail(fault: Fault, how?: Failing): void {
     this.#connection = null;
     if (this.#isOver) return;
@@ -112,7 +112,7 @@ export interface ToExchange {
   sink: Sink | null;
   target: Target;
   pool: Pool;
-  /** Those that can still be ended. */
+  /** Exchanges that have not ended. */
   underWay: Set<Exchanging>;
 }
 

@@ -4,14 +4,14 @@ import type { Receiving } from "./receiving.ts";
 import type { Trips } from "./socket/rtt-estimator.ts";
 
 /**
- * The body of one answer between socket and sink, in time: after everything that was ready has been read, a connection
- * that brought little rests, and what has gathered is handed on before it is old.
+ * Options of `Flow`, which schedules the reads of one answer between socket and sink. When all that was ready has been read,
+ * a connection that brought little rests (see `pace.ts`). Gathered bytes are passed on before they are old.
  */
 export interface FlowOptions {
   socket: { pause(): unknown; resume(): unknown };
   /** Null: only the socket itself can read. */
   direct: Pick<DirectSocket, "hasInput"> | null;
-  /** Reads what has come since, past the socket, which stays paused, so that nothing watches it meanwhile. */
+  /** Reads what has come, bypassing the socket, which stays paused so that the event loop does not watch it meanwhile. */
   read(): void;
   receiving: Pick<Receiving, "hasBegun" | "isFlowing" | "isHeld" | "leftBytes" | "waitingSince" | "deliver">;
   pacer: Pacer;
@@ -23,21 +23,21 @@ export interface FlowOptions {
   onFault(error: unknown): void;
 }
 
-/** What has gathered is handed on after this time even if it is little. */
+/** Gathered bytes are passed on after this time even if they are few. */
 const MOST_WAIT_MS = 50;
 /**
- * At ticks one rest may bring so many times as much: after a lost packet much comes at once. What brings more rests for the shortest
- * tick, and what brings more in that one cannot be left alone.
+ * At ticks a rest may bring this multiple of the aim, because much comes at once after a lost packet. If it brings more, the
+ * next rest is the shortest tick; if that brings more, too, ticks end.
  */
 const FAR_TOO_MUCH = 4;
-/** From the end of a body, in what a rest should bring. */
+/** A body is long while more than this multiple of the aim is still to come. */
 const LONG = 4;
-/** A rest is nothing beside a round trip of so many. */
+/** A rest is negligible beside a round trip of this many rests. */
 const FAR = 12;
-/** The shortest tick may be a little more of one: other connections fill the link meanwhile. */
+/** The shortest tick may be a larger share of a round trip, because other connections fill the link meanwhile. */
 const FAR_ENOUGH = 7;
 
-/** Of the time that answers have stood in line, what a tick may be longer; and the longest it may be. */
+/** Share of the time that answers wait in queues by which a tick may be longer; longest tick. */
 const QUEUE_SHARE = 1 / 4;
 const EXPECTED_MS = 32;
 /** An answer that takes longer, in round trips, is not looked for at ticks any more. */
@@ -50,11 +50,11 @@ export class Flow implements Paced {
   #bytesSinceRest = 0;
   #restedAt: number;
   #isResting = false;
-  /** Read at ticks, and not by the socket. */
+  /** Whether the connection is read at ticks, and not by the socket. */
   #isAtTicks = false;
   #isReadingAtTick = false;
   #isStopped = false;
-  /** The present one. */
+  /** Length of the present rest. */
   #restMs = 0;
   #expectsUntil = 0;
   dueAt = 0;
@@ -65,17 +65,17 @@ export class Flow implements Paced {
     this.#broughtBytes = options.broughtBytes;
   }
 
-  /** By this body and those before it. */
+  /** Bytes of this body and of those before it on the connection. */
   get broughtBytes(): number {
     return this.#broughtBytes;
   }
 
-  /** It is read at ticks, and not by the socket. */
+  /** Whether the connection is read at ticks, and not by the socket. */
   get isAtTicks(): boolean {
     return this.#isAtTicks;
   }
 
-  /** Bytes of an answer were read. */
+  /** Counts bytes of the answer that were read. */
   came(count: number): void {
     if (this.#burstBytes === 0 && !this.#isReadingAtTick) this.#options.pacer.seen(this);
     this.#burstBytes += count;
@@ -83,9 +83,9 @@ export class Flow implements Paced {
   }
 
   /**
-   * The request is on its way. Where the store is far its answer may be looked for at ticks, for as long as it may take: thousands
-   * of small objects are as many answers, and those of one tick wake the process once. Where they had to stand in line, a longer
-   * tick mostly makes that line shorter.
+   * Called when the request was sent. From a far store the answer may be looked for at ticks while it can be expected.
+   * Answers to thousands of small requests then wake the process once per tick. Where answers wait in queues, a longer tick
+   * mostly makes the queue shorter.
    */
   expect(): void {
     const { receiving, pace, trips, socket, pacer, now } = this.#options;
@@ -104,22 +104,23 @@ export class Flow implements Paced {
     if (this.#decide()) this.#options.pacer.rest(this);
   }
 
-  /** True: it is to be visited at `dueAt`. */
+  /** Decides how the connection is read on. Returns true when it is to be visited at `dueAt`. */
   #decide(): boolean {
     const { receiving, pace, socket, direct, trips, now } = this.#options;
     const burst = this.#burstBytes;
     this.#burstBytes = 0;
     if (this.#isStopped) return false;
     if (!receiving.isFlowing) {
-      // The sink is busy, or this was the end, or no body for a sink: the socket goes on by itself when it may.
+      // The sink is busy, the answer has ended, or it has no body for a sink: the socket reads by itself when it may.
       this.#leaveTicks();
       return false;
     }
     this.#bytesSinceRest += burst;
     const nowMs = now();
     let restMs = 0;
-    // Near its end a body is read as it comes: the next request waits for it, and a small object is all end. A young connection
-    // is too, because of its window. Both may wait for the shortest tick where that is nothing beside a round trip.
+    // Near its end a body is read as it comes: the next request waits for it, and a small object is all end. So is a young
+    // connection, because of its receive window. Both may wait for the shortest tick where that is negligible beside a round
+    // trip.
     const isOld = this.#broughtBytes >= pace.growBytes;
     const isLong = receiving.leftBytes > LONG * pace.aimBytes;
     const roundTripMs = trips.leastMs() ?? 0;
@@ -174,7 +175,7 @@ export class Flow implements Paced {
     this.#isReadingAtTick = false;
     if (this.#burstBytes > 0 || this.#isStopped) return this.#decide();
     if (!receiving.hasBegun && nowMs >= this.#expectsUntil) {
-      // It may take minutes now.
+      // The answer may take minutes now, so ticks would be wasted.
       this.#leaveTicks();
       return false;
     }
@@ -183,20 +184,20 @@ export class Flow implements Paced {
     return true;
   }
 
-  /** The socket reads by itself again, as soon as it may. */
+  /** Lets the socket read by itself again, as soon as it may. */
   #leaveTicks(): void {
     if (!this.#isAtTicks) return;
     this.#isAtTicks = false;
     this.wake();
   }
 
-  /** So far away that the shortest tick is nothing beside a round trip. */
+  /** Returns whether the store is so far that the shortest tick is negligible beside a round trip. */
   #isFar(roundTripMs: number): boolean {
     const { direct, pace } = this.#options;
     return direct !== null && isFarFor(pace, roundTripMs);
   }
 
-  /** Reads on, unless this is the time to rest or the sink is busy. */
+  /** Resumes the socket, unless the connection rests or the sink is busy. */
   wake(): void {
     const { socket, receiving } = this.#options;
     if (!this.#isResting && !this.#isAtTicks && !receiving.isHeld && !this.#isStopped) socket.resume();
@@ -208,18 +209,18 @@ export class Flow implements Paced {
   }
 }
 
-/** So far away that the shortest tick is nothing beside a round trip. */
+/** Returns whether the store is so far that the shortest tick is negligible beside a round trip. */
 export const isFarFor = (pace: Pace, roundTripMs: number): boolean =>
   pace.tickMs > 0 && roundTripMs >= FAR_ENOUGH * pace.tickMs;
 
-/** How often answers are looked for. Where they have to stand in line, a longer tick mostly makes that line shorter. */
+/** Returns how often to look for answers, ms. Where answers wait in queues, a longer tick mostly makes the queue shorter. */
 export const answerTickMs = (pace: Pace, trips: Trips): number =>
   restFor(pace.tickMs, Math.min(EXPECTED_MS, (trips.leastMs() ?? 0) / FAR + trips.waitMs() * QUEUE_SHARE));
 
-/** Rests of the same length end together. */
+/** Returns the end of a rest: rests of the same length end together. */
 const nextOf = (restMs: number, nowMs: number): number => (Math.floor(nowMs / restMs) + 1) * restMs;
 
-/** One, two, four, ... ticks: the longest of at most `mostMs`. */
+/** Returns the longest of one, two, four, ... ticks that is at most `mostMs`, but at least one tick. */
 function restFor(tickMs: number, mostMs: number): number {
   let restMs = tickMs;
   while (restMs * 2 <= mostMs) restMs *= 2;

@@ -1,40 +1,40 @@
 import type { Buffers } from "./socket/buffers.ts";
 
-/** Where the bytes of one body stand until they are taken. */
+/** Memory for the bytes of one body until they are taken. */
 export interface Gathered {
   readonly roomBytes: number;
-  /** So much is there that it should be taken. */
+  /** Whether so many bytes wait that they should be taken. */
   readonly isDue: boolean;
   /** When the oldest byte that was not taken came; Infinity when there is none. */
   readonly waitingSince: number;
-  /** Where the next bytes shall go: behind those that are still to be taken. */
+  /** Returns the memory for the next bytes, behind those that are still to be taken. */
   room(): Buffer;
-  /** Puts there what stands in `bytes` from `from` on, as far as there is room. Returns how much; it is still to be added. */
+  /** Copies `bytes` from `from` on, as far as there is room. Returns how many; they must still be added. */
   copyIn(bytes: Buffer, from: number): number;
-  /** `count` bytes came into the room given last. */
+  /** Counts `count` bytes that came into the last `room()`. */
   add(count: number): void;
-  /** Everything that has gathered, valid until more is added; null when there is nothing. */
+  /** Returns all bytes that have gathered, valid until more are added; null when there are none. */
   take(): Buffer | null;
-  /** Gives the buffer back: nothing may write into it any more. */
+  /** Returns the buffer to its pool: nothing may write into it any more. */
   release(): void;
 }
 
-/** With less room than this the buffer is handed on instead of being filled to its last byte. */
+/** With less room the buffer is passed on instead of being filled to its last byte. */
 const LITTLE_ROOM_BYTES = 16 * 1024;
 
-/** A lent buffer that fills with the bytes of one body and is emptied in pieces as large as they have become. */
+/** A pooled buffer that fills with the bytes of one body, and is emptied of all that has gathered at a time. */
 export class Gather implements Gathered {
   readonly #buffers: Buffers;
   readonly #now: () => number;
   readonly #mostBytes: number;
   #lent: Buffer | null = null;
-  /** What of it may be filled. */
+  /** Part of `#lent` that may be filled. */
   #filled: Buffer | null = null;
   #start = 0;
   #end = 0;
   #waitingSince = Infinity;
 
-  /** `mostBytes`: of a buffer, what may be filled. */
+  /** `mostBytes`: how much of a buffer may be filled. */
   constructor(buffers: Buffers, about: { now: () => number; mostBytes: number }) {
     this.#buffers = buffers;
     this.#now = about.now;
@@ -92,10 +92,12 @@ export class Gather implements Gathered {
   }
 }
 
-/** Nothing has to make room; how far it is should be known now and then. */
+/** Bytes are passed on now and then to show progress, although no room has to be made. */
 const DUE_BYTES = 16 * 1024;
 
-/** All of a body, where its sink wants it to stand. There is room behind it, so that bytes that come after it are noticed. */
+/**
+ * Gathers a whole body in the memory that its sink provides. That memory is longer than the body, so extra bytes are noticed.
+ */
 export class GatherInPlace implements Gathered {
   readonly roomBytes = Infinity;
   readonly #place: Buffer;
@@ -138,6 +140,6 @@ export class GatherInPlace implements Gathered {
     return taken;
   }
 
-  /** It is the sink's own. */
+  /** Does nothing: the memory belongs to the sink. */
   release(): void {}
 }

@@ -29,37 +29,39 @@ export type { Exchange, PacedSocket, Sink, UploadBody } from "./exchange.ts";
 export type { Told } from "#worker/base/system-calls.ts";
 
 /**
- * The one place where bytes meet the network: HTTP/1.1 on sockets of its own, because a general client costs several
- * times the CPU and memory. It never sends `Expect: 100-continue`, never asks for a content coding, never follows a
- * redirect, and watches every request for bytes that stopped moving. It knows nothing of retries but one: a request on a
- * connection that was idle and turns out to be closed goes out again on a new one. An exchange succeeds with whatever the
- * store answered, or throws one Fault.
+ * HTTP/1.1 client on sockets of its own, because a general client costs several times the CPU and memory. It never sends
+ * `Expect: 100-continue`, never asks for a content coding, never follows a redirect, and watches every request for stalls. It
+ * retries in one case: a request on an idle connection that turns out to be closed goes out again on a new one. An exchange
+ * resolves with whatever the store answered, or rejects with one Fault.
  */
 export interface Wire {
   /** Sends a signed request without or with a body, and reads the whole (small) answer. */
   send(exchange: Exchange): Promise<HttpAnswer>;
   /**
-   * Sends a signed request and hands the body of a 2xx answer to `sink` as it arrives. Other answers are read whole. An
-   * answer whose end only the closed connection tells resolves like any other: the sink has to count.
+   * Sends a signed request and passes the body of a 2xx answer to `sink` as it arrives. Other answers are read whole. An
+   * answer whose end shows only by the closed connection resolves like any other, so the sink has to count.
    */
   fetch(exchange: Exchange & { sink: Sink }): Promise<HttpAnswer>;
   /** Opens connections to the origin of `url` until `count` are idle or busy, in the background; failures are ignored. */
   warm(url: string, count: number): void;
-  /** Least time to connect or to the first byte of a request without a body lately, ms; null when unknown. */
+  /** Returns the shortest recent time to connect or to the first byte of a request without a body, ms; null when unknown. */
   rttMs(): number | null;
-  /** The middle of `tries` TCP handshakes (three when left out) made now, to where the last request went; null when that cannot be told. */
+  /**
+   * Measures `tries` TCP handshakes (default: three) with the origin of the last request. Returns their median, ms; null when
+   * one fails.
+   */
   measureRtt(tries?: number): Promise<number | null>;
-  /** Most connections from now on; idle ones above it are closed, requests above it wait in line. */
+  /** Sets the most connections; idle ones above it are closed, requests above it wait in line. */
   setConnections(count: number): void;
-  /** Connections there are now, those being made included. */
+  /** Number of connections, those being made included. */
   readonly open: number;
-  /** Idle connections that are past their slow start; the next requests go out on them. */
+  /** Number of idle connections past their slow start; the next requests go out on them. */
   readonly grown: number;
   /** Drops every connection; requests under way fail with CANCELLED. */
   close(): Promise<void>;
-  /** Connections that stand, by address, of the origins that have several. */
+  /** Established connections by address, of the origins with addresses to choose from. */
   readonly spread: ReadonlyMap<string, number>;
-  /** The addresses that the name of `url` was found to have; none where it was not looked up. */
+  /** Returns the addresses that the host name of `url` was found to have; none where it was not looked up. */
   addressesOf(url: string): readonly string[];
 }
 
@@ -67,39 +69,39 @@ export interface WireOptions {
   connections: number;
   /** Longest time without a byte either way, ms. */
   idleMs?: number;
-  /** Of each busy connection. */
+  /** Buffer of each busy connection. */
   bufferBytes?: number;
   connectMs?: number;
-  /** Longest an idle connection is used again, ms, where the store does not say. */
+  /** Longest time after which an idle connection is reused, ms, where the store does not say. */
   restMs?: number;
   now?: () => number;
   /** Certificates to trust instead of all others, PEM. */
   ca?: string;
-  /** Left out: what is asked of every store's certificate. */
+  /** Requirements on the store's certificate beyond the default. */
   trust?: StoreTrust | undefined;
-  /** How names become addresses, where not as the system says. */
+  /** Resolves host names in place of the system. */
   naming?: { resolver: Resolving };
-  /** Where a name led in an earlier run. */
+  /** Returns the addresses that a host name had in an earlier run. */
   rememberedOf?: (host: string) => readonly string[];
-  /** A round trip was measured. */
+  /** Called when an RTT was measured. */
   onRoundTrip?: () => void;
   beats?: Beats;
   buffers?: Buffers;
   pace?: Pace;
-  /** Null: as on a system that has none. */
+  /** Native system calls; null: as on a system that has none. */
   calls?: SystemCalls | null;
   disk?: DiskSense;
-  /** Bodies that lie in files will be sent. */
+  /** Bodies from files will be sent, so the native calls are loaded early. */
   sendsFiles?: boolean;
 }
 
 const IDLE_MS = 15_000;
 const CONNECT_MS = 8_000;
-/** Node's servers close after five seconds. */
+/** Below the five seconds after which servers made with Node close idle connections. */
 const REST_MS = 4_000;
 const BUFFER_BYTES = 256 * 1024;
 const SCRATCH_BYTES = 64 * 1024;
-/** Well below half of the receive window a connection begins with: what waits in the kernel should not narrow it much. */
+/** The aim is well below half of the first receive window: bytes that wait in the kernel should not narrow it much. */
 const PACE: Pace = { tickMs: 4, aimBytes: 32 * 1024, mostMs: 40, growBytes: 512 * 1024 };
 const MOST_CHECK_MS = 500;
 
@@ -189,7 +191,7 @@ export function createWire(options: WireOptions): Wire {
     fetch: (exchange) => exchangeOnce(exchange, exchange.sink),
     warm: (url, count) => {
       pool.warm(targetOf(url).origin, count);
-      // What takes a moment to load takes it while nothing else can be done.
+      // Loads the native calls while the process only waits for connections.
       if (options.sendsFiles === true) setImmediate(straightOnce);
     },
     rttMs: () => trips.leastMs(),

@@ -1,23 +1,25 @@
 import type { Connection } from "./connection.ts";
 import type { Origin } from "./socket/open-socket.ts";
 
-/** Connections that wait for a request. The one used last is used first, so that few stay warm instead of many going stale. */
+/**
+ * Connections that wait for a request. The one used last is used first, so that a few stay warm instead of many going stale.
+ */
 export interface IdleConnections {
-  /** Returns one to this origin that has not expired, and removes it; null when there is none. Drops those that have. */
+  /** Removes and returns a connection to this origin that has not expired; null when there is none. Drops expired ones. */
   take(origin: Origin): Connection | null;
   add(connection: Connection): void;
   remove(connection: Connection): void;
-  /** Drops those that have expired. `now`: milliseconds, monotonic. */
+  /** Drops expired connections. `now`: milliseconds, monotonic. */
   dropExpired(now: number): void;
-  /** Drops the one that was not used for longest. Returns whether there was one. */
+  /** Drops the connection that was not used for longest. Returns whether there was one. */
   dropOldest(): boolean;
-  /** Those that are past their slow start. */
+  /** Number of connections past their slow start. */
   readonly grown: number;
 }
 
 /** Creates an empty list. `now`: milliseconds, monotonic. */
 export function createIdleConnections(now: () => number): IdleConnections {
-  /** The one used last is at the end. */
+  /** In the order of their last use, the latest at the end. */
   const idle: Connection[] = [];
   return {
     get grown() {

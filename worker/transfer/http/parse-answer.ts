@@ -1,9 +1,8 @@
 import { Fault } from "#protocol/faults/fault.ts";
 
 /**
- * The head of an HTTP/1.1 answer (RFC 9112), read strictly: an answer that could be understood in two ways is not
- * understood at all, because bytes of one answer taken for the next one would end in a file. Every limit is there because
- * the other side may be anybody.
+ * The head of an HTTP/1.1 answer (RFC 9112), read strictly. An ambiguous answer is refused, because bytes of one answer taken
+ * for the next one would end up in a file. The limits exist because the other side may be anybody.
  */
 export interface AnswerHead {
   status: number;
@@ -12,7 +11,7 @@ export interface AnswerHead {
   isHttp10: boolean;
 }
 
-/** Where the body of an answer ends. */
+/** How the end of an answer's body is found. */
 export type Framing = { kind: "none" } | { kind: "length"; bytes: number } | { kind: "chunked" } | { kind: "close" };
 
 const MOST_HEAD_BYTES = 64 * 1024;
@@ -20,7 +19,7 @@ const MOST_HEADERS = 200;
 const START = "HTTP/1.";
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-/** Of a whole head: controls, and line ends that are only half of one. */
+/** Characters that no head may hold: control characters, and a CR or LF alone. */
 const FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/;
 const LENGTH = /^\d{1,15}$/;
 
@@ -30,10 +29,12 @@ export const malformed = (detail: string): Fault => new Fault("UNEXPECTED_ANSWER
 export class HeadReader {
   #kept: Buffer | null = null;
   #skipped = 0;
-  /** Some byte arrived, of this head or of an interim answer. */
+  /** Whether any byte arrived, of this head or of an interim answer. */
   hasBegun = false;
 
-  /** Bytes as they come. Returns the head and how many of these bytes belong to it, or null while it is not whole. */
+  /**
+   * Takes bytes as they come. Returns the head and how many of these bytes belong to it; null while the head is not complete.
+   */
   push(bytes: Buffer): { head: AnswerHead; used: number } | null {
     if (bytes.length > 0) this.hasBegun = true;
     const before = this.#kept?.length ?? 0;
@@ -57,18 +58,21 @@ export class HeadReader {
   }
 }
 
-/** What is no HTTP answer is noticed at its first bytes, and not only when the connection falls silent. */
+/** Throws at the first bytes that are not HTTP, and not only when the connection falls silent. */
 function assertBeginning(text: string): void {
   const isStart = text.length < START.length ? START.startsWith(text) : text.startsWith(START);
   if (!isStart || /(?:^|[^\r])\n/.test(text)) throw malformed("it is not HTTP/1.1");
 }
 
-/** Nothing is inherited. An object that is made for nothing of its own is a table to V8, which takes longer than all else here. */
+/**
+ * Class of objects without inherited properties. V8 turns `Object.create(null)` into a hash table, which takes longer than
+ * the rest of parsing.
+ */
 const Headers = function () {} as unknown as new () => Record<string, string>;
 Headers.prototype = Object.freeze(Object.create(null));
 
 function parseHead(text: string): AnswerHead {
-  // By positions: thousands of small objects are as many heads.
+  // Parsed by positions, which is faster: thousands of small objects are as many heads.
   let end = lineEnd(text, 0);
   const found = STATUS_LINE.exec(text.slice(0, end));
   if (found === null) throw malformed("it is not HTTP/1.1");
@@ -92,17 +96,17 @@ function parseHead(text: string): AnswerHead {
 
 const MOST_NAMES = 256;
 const MOST_NAME_LENGTH = 40;
-/** Stores use the same few names in every answer. */
+/** Cache of names: stores use the same few in every answer. */
 const names = new Map<string, string>();
 
-/** A name in lower case. */
+/** Returns a header name in lower case. */
 function nameOf(text: string): string {
   const known = names.get(text);
   if (known !== undefined) return known;
   if (!TOKEN.test(text)) throw malformed("a header is malformed");
   if (text.length > MOST_NAME_LENGTH) return text.toLowerCase();
   if (names.size >= MOST_NAMES) names.clear();
-  // A copy: a piece of a text keeps all of it in memory.
+  // Copied, because a slice would keep the whole head in memory.
   const own = Buffer.from(text, "latin1").toString("latin1");
   const name = own.toLowerCase();
   names.set(own, name);
@@ -124,7 +128,7 @@ function trimBlanks(text: string, start: number, end: number): string {
 
 const isBlank = (code: number): boolean => code === 0x20 || code === 0x09;
 
-/** How the body after `head` ends. Faults: UNEXPECTED_ANSWER when it could end in two ways or in an unknown one. */
+/** Returns how the body after `head` ends. Faults: UNEXPECTED_ANSWER when it could end in two ways or in an unknown one. */
 export function framingOf(head: AnswerHead, method: string): Framing {
   const { status, headers, isHttp10 } = head;
   if (method === "HEAD" || status === 204 || status === 304) return { kind: "none" };
@@ -138,7 +142,7 @@ export function framingOf(head: AnswerHead, method: string): Framing {
   return length === undefined ? { kind: "close" } : { kind: "length", bytes: Number(length) };
 }
 
-/** How long an idle connection may be used again after this answer, ms; 0 when it may not. */
+/** Returns how long an idle connection may be reused after this answer, ms; 0 when it may not. */
 export function restAfter(head: AnswerHead, defaultMs: number): number {
   const { connection, "keep-alive": keepAlive } = head.headers;
   const options = connection === undefined ? [] : connection.toLowerCase().split(/[ \t]*,[ \t]*/);
@@ -146,7 +150,7 @@ export function restAfter(head: AnswerHead, defaultMs: number): number {
   const found = keepAlive === undefined ? null : /(?:^|[,; \t])timeout=(\d{1,6})(?!\d)/i.exec(keepAlive);
   if (found === null) return defaultMs;
   const theirMs = Number(found[1]) * 1000;
-  // Until one second before they close it; half of the time where a second is all there is.
+  // Until one second before the server closes it, or half of its time when that is longer.
   return Math.min(MOST_REST_MS, Math.max(theirMs - 1000, theirMs / 2));
 }
 

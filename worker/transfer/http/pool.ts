@@ -6,26 +6,26 @@ import type { Origin } from "./socket/open-socket.ts";
 import type { Shared } from "./task.ts";
 
 /**
- * The connections of one wire, never more than a number that may change while it runs. Requests wait in one line; the
- * connection used last is used first, so that few stay warm instead of many going stale.
+ * The connections of one client, never more than a number that may change in use. Requests wait in one queue. The connection
+ * used last is used first, so that a few stay warm instead of many going stale.
  */
 export interface Pool {
-  /** Gets a connection for one request. Returns how to leave the line. */
+  /** Queues a request for a connection. Returns a function that removes the request from the queue. */
   acquire(wanted: Wanted): () => void;
   warm(origin: Origin, count: number): void;
   setConnections(count: number): void;
   readonly open: number;
-  /** Idle ones that are past their slow start. They are used first. */
+  /** Number of idle connections past their slow start. They are used first. */
   readonly grown: number;
-  /** Waits for nothing: drops every connection. */
+  /** Drops every connection, without waiting for anything. */
   close(): void;
 }
 
 export interface Wanted {
   origin: Origin;
-  /** Only a connection that was just made will do. */
+  /** Whether only a new connection will do. */
   mustBeNew: boolean;
-  /** `isNew`: the connection was not idle in between, so its end cannot have gone unnoticed. */
+  /** `isNew`: the connection was never idle, so its end cannot have gone unnoticed. */
   use(connection: Connection, how: { isNew: boolean }): void;
   fail(fault: Fault): void;
 }
@@ -69,7 +69,10 @@ export function createPool(input: {
     checkedAt = shared.now();
     stopChecking = beats.every(checkMs, check);
   };
-  /** Serves the line as far as connections go. What happens meanwhile is served in another round, never inside this one. */
+  /**
+   * Serves the queue as far as there are connections. A call made meanwhile causes another round afterwards, never a nested
+   * one.
+   */
   const serve = withoutNesting(() => serveOnce());
   const serveOnce = () => {
     for (let at = 0; at < line.length;) {
@@ -82,7 +85,7 @@ export function createPool(input: {
         wanted.use(found, { isNew: false });
       }
     }
-    // Those still in line get new connections, one each, as far as there may be more.
+    // Requests still in the queue get new connections, one each, as far as there may be more.
     const asked = new Map<string, number>();
     for (const { origin } of line) {
       const before = asked.get(origin.key) ?? 0;
@@ -102,7 +105,7 @@ export function createPool(input: {
     },
     onFree: (connection: Connection) => {
       if (all.size > most || connection.isSurplus) {
-        // Who waits gets a new one.
+        // A waiting request gets a new connection instead.
         connection.drop();
         return;
       }
@@ -113,7 +116,7 @@ export function createPool(input: {
       all.delete(connection);
       idle.remove(connection);
       if (fault !== null) {
-        // A connection made in advance may fail unseen; one that somebody waits for may not.
+        // A connection made in advance may fail unseen; one that a request waits for may not.
         const waiting = line.filter(isOf(connection.origin)).length;
         const first = line.findIndex(isOf(connection.origin));
         if (waiting > connectingTo(connection.origin)) line.splice(first, 1)[0]?.fail(fault);

@@ -7,31 +7,32 @@ import { Gather, GatherInPlace, type Gathered } from "./gather.ts";
 import { framingOf, HeadReader, malformed, type AnswerHead, type Framing } from "./parse-answer.ts";
 
 /**
- * One answer, from its first byte to its last. The head and small bodies come through the scratch buffer all connections
- * share; a body for a sink gathers in a buffer of its own, so that what a slow link brings in crumbs is written in pieces.
+ * Options of `Receiving`, which reads one answer from its first byte to its last. The head and small bodies pass through a
+ * scratch buffer that all connections share. A body for a sink gathers in its own buffer, so that the small reads of a slow
+ * link become larger writes.
  */
 export interface ReceivingOptions {
   method: string;
   sink: Sink | null;
   buffers: Buffers;
-  /** Of a buffer, what is filled before it is handed on. */
+  /** Bytes to gather in a buffer before they are passed on. */
   gatherBytes: number;
   scratch: Buffer;
   now: () => number;
-  /** The same for all answers of one connection. */
+  /** Shared by all answers of one connection. */
   events: ReceivingEvents;
 }
 
 export interface ReceivingEvents {
-  /** The head of the final answer is there. */
+  /** Called when the head of the final answer has come. */
   onHead(): void;
-  /** The sink has a promise out: nothing more shall be read. */
+  /** Called when the sink has returned a promise: nothing more may be read. */
   onHold(): void;
   onGoOn(): void;
-  /** The sink has taken everything and can take more. */
+  /** Called when the sink has taken everything and can take more. */
   onHungry(): void;
   onEnough(): void;
-  /** Everything has been delivered. */
+  /** Called when everything has been delivered. */
   onOver(): void;
   onFault(error: unknown): void;
 }
@@ -53,9 +54,9 @@ export class Receiving {
   #isEnded = false;
   #isStopped = false;
   #given: Buffer;
-  /** It was not given by `room`. */
+  /** `#given` was not returned by `room`, and is valid only during the present call. */
   #isGivenForNow = false;
-  /** Nothing came after the end of the answer. */
+  /** Whether nothing came after the end of the answer. */
   isClean = true;
 
   constructor(options: ReceivingOptions) {
@@ -77,22 +78,22 @@ export class Receiving {
     return this.#head;
   }
 
-  /** The end of the answer can be told from its own bytes. */
+  /** Whether the end of the answer can be told from its own bytes. */
   get isDelimited(): boolean {
     return this.#framing.kind !== "close";
   }
 
-  /** The sink has a promise out. */
+  /** Whether a promise of the sink is pending. */
   get isHeld(): boolean {
     return this.#isHeld;
   }
 
-  /** More is to come, and may. */
+  /** Whether more is to come and may be taken. */
   get isOpen(): boolean {
     return !this.#isEnded && !this.#isHeld && !this.#isStopped;
   }
 
-  /** In the middle of a body for the sink. */
+  /** Whether the answer is in the middle of a body for the sink. */
   get isFlowing(): boolean {
     return this.#isSinking() && this.isOpen;
   }
@@ -112,14 +113,14 @@ export class Receiving {
     return sink !== null && this.#head !== null && this.#head.status < 300;
   }
 
-  /** Where the next bytes shall go. */
+  /** Returns the memory for the next bytes. */
   room(): Buffer {
     const isGathering = this.#isSinking() && !this.#isEnded && !this.#isStopped;
     this.#given = isGathering ? this.#gathered.room() : this.#options.scratch;
     return this.#given;
   }
 
-  /** Bytes came that stand in `bytes` only until the next ones do. */
+  /** Takes bytes that are valid only during this call, and copies what must stay. */
   takeCopy(bytes: Buffer): void {
     if (this.#isStopped) return;
     if (this.#framing.kind === "length" && bytes.length <= this.#left && this.#isSinking()) {
@@ -138,11 +139,11 @@ export class Receiving {
     }
   }
 
-  /** `count` bytes came into the room given last. */
+  /** Takes `count` bytes that came into the last `room()`. */
   take(count: number): void {
     if (this.#isStopped) return;
     if (this.#framing.kind === "length" && !this.#isForNow && count <= this.#left) {
-      // Nothing to parse, as for nearly all bytes there are.
+      // Nearly all bytes come this way: there is nothing to parse.
       this.#left -= count;
       this.#isEnded = this.#left === 0;
       this.#gather(count);
@@ -191,7 +192,7 @@ export class Receiving {
     this.#isEnded = kind === "none" || (kind === "length" && this.#left === 0);
   }
 
-  /** How many bytes of body there are at the front of `bytes`, without what frames them. */
+  /** Removes the framing. Returns how many bytes of body are then at the front of `bytes`. */
   #unframe(bytes: Buffer): number {
     if (this.#framing.kind === "close") return bytes.length;
     if (this.#dechunker !== null) {
@@ -232,12 +233,12 @@ export class Receiving {
     if (!this.#isHeld) {
       if (this.#gathered.isDue) this.deliver();
     } else if (this.#gathered.roomBytes === 0 && !this.#isEnded) {
-      // Cannot happen while the sizes in buffers.ts hold.
+      // Cannot happen with the sizes in buffers.ts.
       throw new Fault("INTERNAL", { detail: "bytes came while nobody took them" });
     }
   }
 
-  /** Hands the sink what has gathered, unless it is busy. */
+  /** Passes the gathered bytes to the sink, unless it is busy. */
   deliver(): void {
     if (this.#isHeld || this.#isStopped) return;
     const chunk = this.#gathered.take();
@@ -284,7 +285,7 @@ export class Receiving {
     this.#options.events.onOver();
   }
 
-  /** The other side has sent all it will. Returns the fault when that was too little. */
+  /** Called when the other side sends no more. Returns the fault when the answer is incomplete. */
   end(): Fault | null {
     if (this.#head === null) return new Fault("LINK_DOWN", { detail: "closed before it answered" });
     if (this.#isEnded) return null;
@@ -297,12 +298,12 @@ export class Receiving {
     return null;
   }
 
-  /** Nothing is delivered any more. */
+  /** Stops: nothing is delivered any more. */
   stop(): void {
     this.#isStopped = true;
   }
 
-  /** Gives the buffer back: the socket must not write into it any more. */
+  /** Returns the buffer to its pool: the socket must not write into it any more. */
   release(): void {
     this.#gathered.release();
   }

@@ -3,7 +3,7 @@ import { HEAD_ROOM_BYTES, type HeldBody } from "./exchange.ts";
 import type { DirectSocket } from "./socket/move-directly.ts";
 import type { GoingOut, SendingEvents } from "./sending.ts";
 
-/** A body in memory on its way out, with its head before it, in one write. */
+/** Sends a body that is in memory, with its head before it, in one write. */
 export class SendingHeld implements GoingOut {
   readonly #body: HeldBody;
   #isTaken = false;
@@ -15,7 +15,7 @@ export class SendingHeld implements GoingOut {
 
   readonly reading = null;
 
-  /** Only with its last byte: whoever answers before that has not read all of it. */
+  /** True only once the last byte was taken: a server that answers before has not read all of the body. */
   get isGiven(): boolean {
     return this.#isTaken;
   }
@@ -28,7 +28,7 @@ export class SendingHeld implements GoingOut {
     return this.#isTaken ? this.#body.lengthBytes : 0;
   }
 
-  /** Once. `direct`: null where only the outlet can write. */
+  /** Sends the request; may be called once. `direct`: null where only the outlet can write. */
   send(head: string, to: { outlet: Outlet; direct: DirectSocket | null; events: SendingEvents }): void {
     const { outlet, direct, events } = to;
     const whole = this.#withHead(head);
@@ -37,7 +37,7 @@ export class SendingHeld implements GoingOut {
       this.#taken(events);
       return;
     }
-    // What the kernel has no room for goes when it has. A failed write is told by the socket's own error.
+    // The outlet writes the rest when the kernel has room. The socket's own error reports a failed write.
     outlet.write(took === 0 ? whole : whole.subarray(took), (error) => {
       if (error == null && !this.#isStopped) this.#taken(events);
     });

@@ -6,9 +6,9 @@ import type { FileBody, UploadBody } from "./exchange.ts";
 import type { DirectSocket } from "./socket/move-directly.ts";
 
 /**
- * One request with a body on its way out: a buffer is filled, given to the kernel, and filled again when the kernel has
- * taken it. What is handed over at a time follows how fast the kernel takes it, so that on a slow link too every few
- * seconds show that bytes move.
+ * Options of `Sending`, which sends one request with a body. A buffer is filled, given to the kernel, and filled again when
+ * the kernel has taken it. The length of a chunk follows how fast the kernel takes it, so that even a slow link shows
+ * progress every few seconds.
  */
 export interface SendingOptions {
   outlet: Outlet;
@@ -20,53 +20,53 @@ export interface SendingOptions {
   buffers: Buffers;
   isTls: boolean;
   now: () => number;
-  /** The same for all requests of one connection. */
+  /** Shared by all requests of one connection. */
   events: SendingEvents;
 }
 
 export interface SendingEvents {
-  /** Bytes moved into the kernel. */
+  /** Called when the kernel has taken bytes. */
   onMoved(): void;
-  /** The body is being read: that is not the network's time. */
+  /** Called when the body has to be waited for: that is not the network's time. */
   onHold(): void;
   onGoOn(): void;
   onSent(body: SentBody): void;
   onFault(error: unknown): void;
 }
 
-/** What has to be known of a body once it is gone. */
+/** Properties of a body that are needed after it was sent. */
 export type SentBody = Pick<UploadBody, "lengthBytes" | "bytesPerSecond">;
 
-/** What a connection has to know of the body that it sends. */
+/** A request being sent, as its connection sees it. */
 export interface GoingOut {
-  /** All bytes were given to the socket. */
+  /** Whether all bytes were given to the socket. */
   readonly isGiven: boolean;
   readonly isSent: boolean;
   /** Bytes of the body that the kernel has taken. */
   readonly takenBytes: number;
-  /** Settles when no read of the body is under way any more; null when none is. */
+  /** Settles when the pending read of the body has ended; null without one. */
   readonly reading: Promise<void> | null;
-  /** Sends no more. */
+  /** Stops sending. */
   stop(): void;
-  /** The socket is gone, and with it what it still had to write. */
+  /** Called when the socket is closed: the bytes that it still had to write are gone. */
   closed(): void;
 }
 
 export const MOST_HEAD_BYTES = 32 * 1024;
 /**
- * What is allowed at a time where no buffer has to hold it: little, for a limit that is set now does not hold for what was allowed
- * before. A socket may take all of it at once.
+ * Bytes allowed at a time where no buffer has to hold them. Few, because a limit set now does not apply to bytes allowed
+ * before. A socket may take all of them at once.
  */
 const STRAIGHT_BYTES = 256 * 1024;
 const FIRST_CHUNK_BYTES = 64 * 1024;
 const LEAST_CHUNK_BYTES = 16 * 1024;
-/** TLS keeps an encrypted copy of what it was given at a time; with 96 connections that would be felt. */
+/** TLS by Node keeps an encrypted copy of each chunk; with 96 connections larger ones would take much memory. */
 const MOST_TLS_CHUNK_BYTES = 64 * 1024;
 const QUICK_MS = 600;
 const SLOW_MS = 2_000;
-/** The kernel may take these at once, one after the other, before other connections have their turn. */
+/** Chunks that the kernel may take in a row before other connections have their turn. */
 const MOST_IN_A_ROW = 4;
-/** The most the kernel may hold back after our last write. */
+/** Most bytes that the kernel may hold back after our last write. */
 const KERNEL_BUFFER_BYTES = 4 * 1024 * 1024;
 const MOST_ANSWER_WAIT_MS = 120_000;
 
@@ -75,23 +75,23 @@ const NOTHING = Buffer.alloc(0);
 export class Sending implements GoingOut {
   readonly #options: SendingOptions;
   readonly #body: UploadBody;
-  /** Where the bytes lie, when they may go straight from there. */
+  /** Place of the bytes in a file, when they may be sent directly from there. */
   readonly #file: FileBody | null;
   #buffer: Buffer | null = null;
-  /** What of the head is not given yet. */
+  /** Bytes of the head not given to the socket yet. */
   #head: Buffer;
   /** Bytes of the body that were given to the socket, and those the kernel has taken. */
   #given = 0;
   #taken = 0;
-  /** Bytes that may go straight from the file, and did not yet. */
+  /** Bytes that may be sent directly from the file, and were not yet. */
   #allowed = 0;
-  /** Nobody but the limiter has to be asked. */
+  /** Whether only the limiter has to be asked, not `allow`. */
   readonly #isFree: boolean;
   #chunkBytes = FIRST_CHUNK_BYTES;
   #inARow = 0;
   #isWriting = false;
   #reading: Promise<void> | null = null;
-  /** The body allows nothing to be read now. */
+  /** Whether the body allows nothing to be read at present. */
   #isWaiting = false;
   #isStopped = false;
 
@@ -132,7 +132,7 @@ export class Sending implements GoingOut {
       this.#write(0);
       return;
     }
-    // What was allowed and could not go straight is still to go.
+    // Bytes that were allowed but could not be sent directly are still allowed.
     const arePassed = this.#allowed > 0;
     const most = arePassed ? Math.min(wanted, this.#allowed) : this.#allow(wanted);
     if (most === 0) return;
@@ -147,7 +147,7 @@ export class Sending implements GoingOut {
     else this.#await(count, (read) => this.#checked(read, most));
   }
 
-  /** 0: none yet, and it goes on by itself. */
+  /** Returns how many bytes may be read. 0: none yet; sending then goes on by itself. */
   #allow(wanted: number): number {
     const most = this.#isFree ? wanted : (this.#body.allow?.(wanted, this.#goOn) ?? wanted);
     if (most === 0) {
@@ -158,8 +158,8 @@ export class Sending implements GoingOut {
   }
 
   /**
-   * From the file into the socket, as long as there is room. False: what comes next has to go through a buffer, and whatever is
-   * wrong shows there.
+   * Sends directly from the file to the socket while there is room. Returns false when the next bytes have to go through a
+   * buffer, where any error shows.
    */
   #goStraight(): boolean {
     const file = this.#file;
@@ -172,7 +172,7 @@ export class Sending implements GoingOut {
     for (let turns = MOST_IN_A_ROW; turns > 0; turns--) {
       if (this.#isStopped) return true;
       const wanted = Math.min(STRAIGHT_BYTES, this.#body.lengthBytes - this.#given);
-      // What a socket has room for shall not need two calls because little of what was allowed is left.
+      // Tops up a small allowance, so that filling the socket does not take two calls.
       if (this.#allowed > 0 && this.#allowed < wanted && this.#isFree)
         this.#allowed += file.passNow(wanted - this.#allowed);
       if (this.#allowed === 0) {
@@ -260,11 +260,11 @@ export class Sending implements GoingOut {
       this.#written(count, 0);
       return;
     }
-    // What the kernel has no room for goes when it has.
+    // The outlet writes the rest when the kernel has room.
     outlet.write(took === 0 ? chunk : chunk.subarray(took), (error) => {
       this.#isWriting = false;
       if (this.#isStopped) this.release();
-      // A failed write is told by the socket's own error.
+      // The socket's own error reports a failed write.
       else if (error == null) this.#written(count, now() - startedAt);
     });
   }
@@ -302,7 +302,7 @@ export class Sending implements GoingOut {
     this.release();
   }
 
-  /** Gives the buffer back once neither the socket nor a read of the body uses it. */
+  /** Returns the buffer to its pool once neither the socket nor a read of the body uses it. */
   release(): void {
     if (this.#buffer === null || this.#isWriting || this.#reading !== null) return;
     this.#options.buffers.give(this.#buffer);
@@ -310,18 +310,20 @@ export class Sending implements GoingOut {
   }
 }
 
-/** Bytes in memory as a body. */
+/** Returns a body of bytes in memory. */
 export function bodyOf(bytes: Buffer): UploadBody {
   return {
     lengthBytes: bytes.length,
     read: (into, at) => bytes.copy(into, 0, at, at + into.length),
     sent: () => undefined,
-    // Nobody measured; a slow one.
+    // Not measured, so a slow rate is assumed.
     bytesPerSecond: () => 64 * 1024,
   };
 }
 
-/** How long the answer may take after the last byte was given to the kernel: on a slow link the store has it much later. */
+/**
+ * Returns how long the answer may take after the kernel has the last byte, ms: on a slow link the store gets it much later.
+ */
 export function answerWaitMs(body: SentBody, idleMs: number): number {
   const drainMs = (Math.min(body.lengthBytes, KERNEL_BUFFER_BYTES) / Math.max(1, body.bytesPerSecond())) * 1000;
   return Math.min(MOST_ANSWER_WAIT_MS, idleMs + 2 * drainMs);

@@ -6,8 +6,8 @@ import type { Receiving } from "./receiving.ts";
 import type { Trips } from "./socket/rtt-estimator.ts";
 
 /**
- * A small body between socket and sink, in time: it is there before a rest would be of use. Where the store is far it is looked for
- * together with those on other connections, and the socket does not read by itself; otherwise it is read as it comes.
+ * Schedules the reads of a small body, which is complete before a rest would help. From a far store it is read at ticks,
+ * together with those on other connections, while the socket is paused. Otherwise it is read as it comes.
  */
 export class SmallFlow implements Reader {
   readonly #options: SmallFlowOptions;
@@ -40,10 +40,10 @@ export class SmallFlow implements Reader {
     if (!this.#options.receiving.isHeld) this.wake();
   }
 
-  /** It is read at ticks, or as it comes. */
+  /** Does nothing: the body is already read at ticks, or as it comes. */
   expect(): void {}
 
-  /** Reads on, unless that is done at ticks. */
+  /** Resumes the socket, unless it is read at ticks. */
   wake(): void {
     if (!this.#isAtTicks) this.#options.socket.resume();
   }
@@ -62,6 +62,6 @@ export interface SmallFlowOptions {
   broughtBytes: number;
   pace: Pace;
   trips: Trips;
-  /** What is there, past the socket. */
+  /** Reads what has come, bypassing the socket. */
   read(): void;
 }

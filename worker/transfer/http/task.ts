@@ -10,7 +10,9 @@ import type { Origin, TlsMemory } from "./socket/open-socket.ts";
 import type { Pace, Pacer } from "./socket/pace.ts";
 import type { Trips } from "./socket/rtt-estimator.ts";
 
-/** One request on one connection, written out; ends in exactly one of `done` and `fail`, unless the connection is dropped. */
+/**
+ * One request, ready to be sent on a connection. Ends in exactly one of `done` and `fail`, unless the connection is dropped.
+ */
 export interface Task {
   about: About;
   method: string;
@@ -24,30 +26,30 @@ export interface Task {
 export interface Failing {
   /** No byte of an answer came. */
   isUnanswered: boolean;
-  /** Bytes of the body that were told to be sent. */
+  /** Bytes of the body that `sent` was told of. */
   sentBytes: number;
-  /** Settles when the body is not being read any more; null when it is not. */
+  /** Settles when the pending read of the body has ended; null without one. */
   reading: Promise<void> | null;
 }
 
-/** What all connections of a wire share. */
+/** State that all connections of a client share. */
 export interface Shared {
   buffers: Buffers;
-  /** For heads, small answers and idle connections; whatever is in it is used up before the next read. */
+  /** Buffer for heads, small answers and idle connections; its content is used up before the next read. */
   scratch: Buffer;
   pacer: Pacer;
-  /** Null where bytes cannot go straight from files to sockets. */
+  /** Returns the native calls for direct transfers between files and sockets; null where there are none. */
   straight: () => Straight | null;
   disk: DiskSense;
   pace: Pace;
   trips: Trips;
   tls: TlsMemory;
   encryption: Encryption;
-  /** The addresses of an origin; null where there is nothing to choose: an address, or a proxy that chooses. */
+  /** Returns the addresses of an origin; null where there is no choice: an IP address, or a proxy that resolves the name. */
   addressesOf: (origin: Origin) => Addresses | null;
   now: () => number;
   idleMs: number;
   connectMs: number;
-  /** Reuse of an idle connection where the store does not say how long it waits, ms. */
+  /** Longest time after which an idle connection is reused, ms, where the store does not say. */
   restMs: number;
 }

@@ -2,12 +2,12 @@ import { reasonOf, throwIfAborted } from "#worker/base/clock.ts";
 import { whenAborted } from "#worker/base/when-aborted.ts";
 
 export interface LentMemory {
-  /** As soon as there is one that nobody uses. Faults: the signal's own, CANCELLED. */
+  /** Resolves with a buffer as soon as one is unused. Faults: the signal's own, CANCELLED. */
   lend(): Promise<Buffer>;
   takeBack(buffer: Buffer): void;
 }
 
-/** At most `count` buffers of `sizeBytes`, each made when it is needed first and used again and again. */
+/** Creates a pool of at most `count` buffers of `sizeBytes`, each allocated when it is first needed. */
 export function lendMemory(about: { count: number; sizeBytes: number; signal: AbortSignal }): LentMemory {
   const { count, sizeBytes, signal } = about;
   const unused: Buffer[] = [];

@@ -1,22 +1,22 @@
 /**
- * Memory for small objects, used again and again: thousands of them in buffers of their own would lie about until they are
- * collected, and be felt as memory long after.
+ * Pool of buffers for small objects. Thousands of separate buffers would stay allocated until they are collected, and the
+ * process would keep that memory for long.
  */
 export interface SmallBuffers {
-  /** At least so long. */
+  /** Returns a buffer of at least `lengthBytes`. */
   lend(lengthBytes: number): Buffer;
-  /** Nobody reads or writes it any more. */
+  /** Returns a buffer to the pool. Nobody may read or write it any more. */
   takeBack(buffer: Buffer): void;
 }
 
 const LEAST_BYTES = 4096;
-/** Lengths between two powers of two; those of one such step are lent the same buffers. */
+/** Size classes between two powers of two. */
 const STEPS = 8;
-/** Of the memory for buffers, what is kept of it for the next small objects. */
+/** Share of the memory for buffers that stays allocated for the next small objects. */
 const KEPT_SHARE = 1 / 4;
 const lent = new WeakMap<object, SmallBuffers>();
 
-/** Those of one engine. */
+/** Returns the pool of an engine. */
 export function smallBuffersOf(engine: { memoryBytes: number }): SmallBuffers {
   const buffers = lent.get(engine) ?? createSmallBuffers(engine.memoryBytes * KEPT_SHARE);
   lent.set(engine, buffers);
@@ -24,11 +24,13 @@ export function smallBuffersOf(engine: { memoryBytes: number }): SmallBuffers {
 }
 
 const MOST_SMALL_BYTES = 128 * 1024;
-/** So many of the largest fit into the memory for buffers; an eighth of them may be on their way, and with room for a
- * head before it each takes twice as much. */
+/**
+ * The memory for buffers holds at least this many small objects. An eighth of them may be in flight, and room for a request
+ * head doubles the memory of each.
+ */
 const FIT_INTO_MEMORY = 1024;
 
-/** Whether so many bytes may be held in memory as a whole. */
+/** Returns whether an object of this length may be held in memory as a whole. */
 export const isSmallFor = ({ memoryBytes }: { memoryBytes: number }, lengthBytes: number): boolean =>
   lengthBytes > 0 && lengthBytes <= Math.min(MOST_SMALL_BYTES, memoryBytes / FIT_INTO_MEMORY);
 
@@ -37,7 +39,7 @@ function stepAbove(bytes: number): number {
   return Math.ceil(bytes / step) * step;
 }
 
-/** Keeps at most `mostBytes` that nobody uses. */
+/** Creates a pool that keeps at most `mostBytes` of unused buffers. */
 export function createSmallBuffers(mostBytes: number): SmallBuffers {
   const unused = new Map<number, Buffer[]>();
   let keptBytes = 0;

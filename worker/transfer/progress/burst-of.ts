@@ -1,21 +1,21 @@
 import type { Reading } from "#worker/base/steady.ts";
 
 /**
- * How fast a transfer was in its first seconds, and in its last quarter: links that are slowed down after a burst show it. The
- * very beginning is left out, because slow start is no sign of anything. Pure.
+ * Rates of a transfer in its first seconds and in its last quarter: links that are throttled after a burst show a difference.
+ * The very beginning is left out, because slow start is no sign of that. Pure.
  */
 export interface Burst {
   firstBytesPerSecond: number;
   lateBytesPerSecond: number;
 }
 
-/** Shorter ones have no end that could be told from their beginning. */
+/** The end of a shorter transfer cannot be told from its beginning. */
 const LEAST_MS = 20_000;
 const FROM_MS = 1_000;
 const UNTIL_MS = 6_000;
 const LATE_SHARE = 0.25;
 
-/** `readings` in the order in which they were taken; null when the transfer was too short. */
+/** Returns the rates; null when the transfer was too short. `readings`: in the order in which they were taken. */
 export function burstOf(readings: readonly Reading[]): Burst | null {
   const [first, last] = [readings[0], readings.at(-1)];
   if (first === undefined || last === undefined || last.atMs - first.atMs < LEAST_MS) return null;
@@ -30,7 +30,7 @@ function rateBetween(readings: readonly Reading[], fromMs: number, untilMs: numb
   return ((bytesAt(readings, untilMs) - bytesAt(readings, fromMs)) * 1000) / (untilMs - fromMs);
 }
 
-/** Between two readings bytes came evenly. */
+/** Interpolates linearly between two readings. */
 function bytesAt(readings: readonly Reading[], atMs: number): number {
   const next = readings.findIndex((reading) => reading.atMs >= atMs);
   const [before, after] = [readings[next - 1], readings[next]];

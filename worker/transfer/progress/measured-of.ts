@@ -4,7 +4,7 @@ import type { Tally } from "./transfer-progress.ts";
 
 const MOST_RTT_MS = 600_000;
 
-/** What a transfer found out about the link, for the hub's history; null when nothing moved. */
+/** Returns the measurements of a transfer for the hub's history of links; null when nothing moved. */
 export function measuredOf(
   tally: Pick<Tally, "pace" | "partsTotal"> | null,
   about: { engine: Pick<Engine, "wire"> | null; partBytes: number | null },

@@ -1,7 +1,7 @@
-/** How fast bytes move: acknowledged and moving bytes over the last few seconds. */
+/** Rate of bytes over the last few seconds, acknowledged or in flight. */
 export interface Meter {
   add(bytes: number): void;
-  /** Bytes per second over the last five seconds (or since the first byte, when that is less). */
+  /** Returns bytes per second over the last five seconds, or since the first byte when that is less. */
   bytesPerSecond(): number;
   readonly totalBytes: number;
 }
@@ -9,7 +9,7 @@ export interface Meter {
 const SLOT_MS = 250;
 const SLOTS = 20;
 
-/** `now` in milliseconds, only going up. */
+/** Creates a meter. `now`: milliseconds, monotonic. */
 export function createMeter(now: () => number): Meter {
   const slots: number[] = Array.from({ length: SLOTS }, () => 0);
   let newest = Math.floor(now() / SLOT_MS);

@@ -2,7 +2,7 @@ import type { TransferProgress } from "#protocol/wire/reports.ts";
 import type { Engine } from "../engine.ts";
 import type { Tally } from "./transfer-progress.ts";
 
-/** A link that was silent this long is worth a word. */
+/** A transfer without a byte for this long is reported as stalled. */
 export const STALLED_MS = 5_000;
 
 type Movement = Pick<
@@ -10,7 +10,10 @@ type Movement = Pick<
   "bytesDone" | "filesDone" | "currentPath" | "bytesPerSecond" | "connections" | "pieces"
 >;
 
-/** What can be seen of a transfer now. The tally of what is not at work is null; without its engine it does not move. */
+/**
+ * Returns the present progress of a transfer for reports. `tally`: null while the transfer is not at work. `engine`: null
+ * means a rate of 0.
+ */
 export function movementOf(tally: Tally | null, engine: Engine | null): Movement {
   return {
     bytesDone: tally?.bytesDone ?? 0,
@@ -22,7 +25,7 @@ export function movementOf(tally: Tally | null, engine: Engine | null): Movement
   };
 }
 
-/** How long no byte of it has moved, in milliseconds, once that is long enough to say; else null. */
+/** Returns how long no byte of a transfer has moved, ms, once that counts as stalled; else null. */
 export function stalledMsOf(tally: Tally | null): number | null {
   const idleMs = tally === null ? 0 : Math.round(tally.idleMs());
   return idleMs > STALLED_MS ? idleMs : null;

@@ -2,14 +2,14 @@ import { burstOf, type Burst } from "./burst-of.ts";
 import { steadyRate, type Reading, type SteadyRate } from "#worker/base/steady.ts";
 
 /**
- * How a transfer moved, from its first byte to when the last of it was acknowledged: enough readings to find its steady rate,
- * however long it takes. When there are too many, every other one goes and the next are taken half as often.
+ * Readings of a transfer from its first byte to the last acknowledgment, enough to find its steady rate however long it
+ * takes. When there are too many, every other one is dropped and later ones are taken half as often.
  */
 export interface Pace {
   moved(bytes: number): void;
-  /** A part is there: it was not while only the kernel had its bytes. */
+  /** Records that the store acknowledged a part; before, only the kernel may have had its bytes. */
   arrived(): void;
-  /** Null while nothing has moved. */
+  /** Returns the measurements; null while nothing has moved. */
   read(): { sentBytes: number; tookMs: number; steady: SteadyRate | null; burst: Burst | null } | null;
 }
 
@@ -18,7 +18,7 @@ const MOST_READINGS = 800;
 const LEAST_WINDOW_MS = 250;
 const MOST_WINDOWS = 200;
 
-/** `now` in milliseconds, only going up. */
+/** Creates an empty record. `now`: milliseconds, monotonic. */
 export function createPace(now: () => number): Pace {
   let readings: Reading[] = [];
   let gapMs = LEAST_GAP_MS;

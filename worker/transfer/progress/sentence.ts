@@ -3,7 +3,9 @@ import { visibleText } from "#protocol/base/visible-text.ts";
 import { STALLED_MS } from "./movement-of.ts";
 import type { Tally } from "./transfer-progress.ts";
 
-/** A transfer is a sentence, the same on every surface: from where to where, how much of how much, how fast, how long. */
+/**
+ * Data of the progress sentence, which is the same on every surface: source, target, bytes done and total, rate, time left.
+ */
 export interface Moving {
   from: string;
   to: string;
@@ -11,12 +13,12 @@ export interface Moving {
   bytesPerSecond: number;
 }
 
-/** Time left at the present rate, ms; null when nothing moves. */
+/** Returns the time left at the present rate, ms; null when nothing moves. */
 function etaMs(tally: Tally, bytesPerSecond: number): number | null {
   return bytesPerSecond > 0 ? ((tally.bytesTotal - tally.bytesDone) / bytesPerSecond) * 1000 : null;
 }
 
-/** `gpu-7 -> bucket/key, 12 of 40 files, 3.1 GiB of 18 GiB, 41 MB/s, about 6 min left` */
+/** Returns the progress sentence: `gpu-7 -> bucket/key, 12 of 40 files, 3.1 GiB of 18 GiB, 41 MB/s, about 6 min left`. */
 export function transferSentence({ from, to, tally, bytesPerSecond }: Moving): string {
   const parts = [`${visibleText(from)} -> ${visibleText(to)}`];
   if (tally.filesTotal !== 1) parts.push(`${formatCount(tally.filesDone)} of ${formatCount(tally.filesTotal)} files`);
@@ -36,7 +38,7 @@ export function transferSentence({ from, to, tally, bytesPerSecond }: Moving): s
 
 const WIDTH = 32;
 
-/** The tide line: what is sure lies under it, what is moving crosses it. */
+/** Returns the progress bar: `█` acknowledged, `▒` in flight, `░` still to move. */
 export function tideLine(tally: Tally): string {
   if (tally.bytesTotal === 0) return "█".repeat(WIDTH);
   const sure = Math.floor((tally.bytesSure / tally.bytesTotal) * WIDTH);
@@ -46,7 +48,7 @@ export function tideLine(tally: Tally): string {
   );
 }
 
-/** The facts behind the sentence, for `--json`. */
+/** Returns the data of the progress sentence for `--json`. */
 export function transferFacts({ from, to, tally, bytesPerSecond }: Moving): Record<string, unknown> {
   return {
     from,

@@ -3,32 +3,32 @@ import { pieceCountFor, pieceOfPart } from "#storage/s3/plan.ts";
 import type { Rows } from "#worker/base/rows.ts";
 import { createPace, type Pace } from "./pace.ts";
 
-/** The counts of one transfer, as the screen, the report to the hub and the command line show them. */
+/** Counters of one transfer, for the screen, reports to the hub and the command line. */
 export interface Tally {
   readonly filesTotal: number;
   readonly bytesTotal: number;
   readonly partsTotal: number;
-  /** Null when there is none. */
+  /** Null without parts. */
   readonly largestPartBytes: number | null;
-  /** Acknowledged and on its way. */
+  /** Bytes acknowledged or in flight. */
   readonly bytesDone: number;
-  /** Acknowledged by the store, or verified in the file. */
+  /** Bytes acknowledged by the store, or verified in the file. */
   readonly bytesSure: number;
-  /** Bytes that crossed the network in this life of the process. */
+  /** Bytes that crossed the network since this process started. */
   readonly sentBytes: number;
   readonly filesDone: number;
-  /** Of those, the ones of which the store keeps no sum to compare with. */
+  /** Files of `filesDone` for which the store keeps no checksum to compare with. */
   readonly filesUnverified: number;
   readonly retries: number;
   readonly currentPath: string | null;
   readonly lastFault: Fault | null;
-  /** How it has moved so far; null while nothing has. */
+  /** Returns the measurements so far; null while nothing has moved. */
   pace(): ReturnType<Pace["read"]>;
-  /** Milliseconds since a byte moved. */
+  /** Returns the milliseconds since a byte moved. */
   idleMs(): number;
-  /** `.` waiting, `>` moving, `#` sure: one character per piece. */
+  /** Returns one character per piece: `.` waiting, `>` moving, `#` sure. */
   pieces(): string;
-  /** Positions in `pieces()` of those that hold a part which came to nothing before and is not there yet. */
+  /** Returns the positions in `pieces()` with a part whose last try failed and that is not done yet. */
   triedAgain(): number[];
   moved(bytes: number): void;
   part(at: PartAt, state: PartState): void;
@@ -36,7 +36,7 @@ export interface Tally {
   retried(fault: Fault): void;
 }
 
-/** `kept`: it was there already from an earlier try, so nothing has to move; `again`: a try came to nothing. */
+/** `kept`: done in an earlier process, so nothing has to move; `again`: a try failed. */
 export type PartState = "moving" | "waiting" | "again" | "done" | "kept";
 
 interface PartAt {
@@ -44,7 +44,7 @@ interface PartAt {
   /** From 0. */
   partIndex: number;
   length: number;
-  /** What crosses the network for it, where that is not the same. */
+  /** Bytes that cross the network for the part, if not `length`. */
   movedBytes?: number;
 }
 
@@ -62,7 +62,7 @@ interface Totals {
   bytesTotal: number;
   partsTotal: number;
   largestPartBytes: number | null;
-  /** Of each file its first part. */
+  /** Index of each file's first part. */
   starts: Uint32Array;
 }
 
@@ -78,7 +78,7 @@ function addUp(files: Rows<TallyFile>): Totals {
     totals.starts[index++] = totals.partsTotal;
     totals.partsTotal += partCount;
     totals.bytesTotal += sizeBytes;
-    // Parts of a file are of one size, but for the last one.
+    // All parts of a file but the last have the same size.
     if (partCount > 0) {
       totals.largestPartBytes = Math.max(totals.largestPartBytes ?? 0, Math.ceil(sizeBytes / partCount));
     }
@@ -90,7 +90,7 @@ export function createTally(files: Rows<TallyFile>, now: () => number): Tally {
   const { bytesTotal, partsTotal, largestPartBytes, starts } = addUp(files);
   const states = new Uint8Array(partsTotal);
   const failed = new Set<number>();
-  /** Handed to the network and not yet acknowledged. */
+  /** Bytes handed to the network and not yet acknowledged. */
   let flyingBytes = 0;
   let bytesSure = 0;
   let sentBytes = 0;

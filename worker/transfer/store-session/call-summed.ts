@@ -5,7 +5,7 @@ import type { ProbeVerdict } from "#storage/profile-test/probe-traits.ts";
 import { S3_NAMES } from "#storage/signing/signing.ts";
 import { callStore, type Call, type Engine } from "../engine.ts";
 
-/** What came to a request, and with which checksum it went. */
+/** The answer to a request, and the checksum that the request carried. */
 export interface SummedAnswer {
   answer: HttpAnswer;
   subject: string;
@@ -13,9 +13,9 @@ export interface SummedAnswer {
 }
 
 /**
- * As `callStore`, for what may carry a checksum (a Create, a part, an object): sent with the one the store takes, and at
- * once again with the next one when the store refuses it for that. `make` is asked anew each time.
- * Faults: those of `make`, of `callStore` and of `read`; CHECKSUM_MISMATCH when the store has other bytes than ours.
+ * Works as `callStore` for requests that may carry a checksum (a Create, a part, an object). Sends the checksum that the
+ * store accepts, and retries at once with the next one when the store refuses it. Calls `make` anew each time. Faults: those
+ * of `make`, of `callStore` and of `read`; CHECKSUM_MISMATCH when the store has other bytes than ours.
  */
 export async function callSummed<T>(
   engine: Engine,

@@ -12,41 +12,40 @@ import {
 } from "#storage/profile-test/probe-traits.ts";
 
 /**
- * The store as it shows itself while it is used: which checksum it takes along with bytes, what time it has, and in which
- * region it wants to be asked. Every answer is shown to it. What is found out holds for all that is sent afterwards, and
- * is said once where a person should know.
+ * Learns from every answer which checksum the store accepts, its time, and its region. Findings apply to all later requests.
+ * Findings that a person should know are reported once.
  */
 export interface KnownStore {
-  /** What the next Create, part or object is sent with. */
+  /** Checksum for the next Create, part or object. */
   readonly checksum: StoreChecksum;
-  /** The store compares the bytes with a sum of this kind, so nobody has to sum them again while they are handed over. */
+  /** Returns whether the store verifies bytes with this checksum; then they need not be summed again while they are sent. */
   compares(checksum: StoreChecksum): boolean;
-  /** Goes up when whatever was signed before is worth nothing: by a wrong clock, or for a wrong region. */
+  /** Incremented when all earlier signatures are void: made by a wrong clock, or for a wrong region. */
   readonly signedFor: number;
-  /** Shown every answer. */
+  /** Learns from an answer. Returns whether requests must be signed again. */
   observe(seen: ObservedAnswer): "as before" | "sign again";
-  /** Shown what came to a Create, a part or an object. `url`: only its scheme counts. */
+  /** Returns what follows from the answer to a Create, a part or an object. `url`: only its scheme counts. */
   judge(sent: SentRequest, answer: HttpAnswer, url: string): ProbeVerdict;
-  /** Whether a refusal for the clock's sake may be a mistake of one server: asked about each of them. */
+  /** Returns whether a refusal for the clock's sake may be the mistake of one server. Counts the calls: one per refusal. */
   doubtsSkew(): boolean;
-  /** Whether equal bytes have equal ETags here; null while nobody knows. */
+  /** Whether equal bytes have equal ETags here; null while unknown. */
   readonly hasEqualEtags: boolean | null;
-  /** True once, where that is to be found out: whoever is told so compares one ETag with the MD5, and says so. */
+  /** Returns true once, while `hasEqualEtags` is unknown: that caller compares one ETag with the MD5 and calls `seeEtag`. */
   wantsEtag(): boolean;
-  /** `etag`: as answers give it, with its quotes. */
+  /** Records whether an ETag equals the MD5 of its object. `etag`: as in answers, with its quotes. */
   seeEtag(etag: string, md5: string): void;
-  /** What the next transfer should begin with; null while nothing is certain. */
+  /** Returns the checksum that the next transfer should begin with; null while nothing is certain. */
   found(nowMs: number): ChecksumMemory | null;
-  /** Told what a person should know, once each. */
+  /** Called with each finding that a person should know, once. */
   onSay: ((sentence: string) => void) | null;
 }
 
-/** A source that signs here learns from answers; one far away does not. */
+/** Methods of a request source that signs here and learns from answers; a remote signer has none of them. */
 export type LearningSource = Partial<
   Pick<DirectSource, "observe" | "clockSentence" | "regionSentence" | "styleSentence">
 >;
 
-/** So many refusals in a row for the clock's sake, and it is the clock. */
+/** With so many refusals in a row it is the clock that is wrong, not one server. */
 const MOST_SKEWS = 8;
 
 export function createKnownStore(about: {
@@ -56,7 +55,7 @@ export function createKnownStore(about: {
 }): KnownStore {
   const { source, traits, kept } = about;
   let probe = startChecksumProbe(traits, { kept, nowMs: Date.now() });
-  // What the profile says, or what was seen lately, needs no further proof.
+  // A checksum that the profile names, or that was proven recently, needs no further proof.
   const trusted = !traits.probeChecksum || probe.checksum === kept?.checksum ? probe.checksum : null;
   let hasEqualEtags = traits.trustEtag ? true : null;
   let hasAskedForEtag = traits.trustEtag;

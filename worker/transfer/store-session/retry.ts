@@ -4,14 +4,14 @@ import { createBreaker, jitter, type Breaker, type Ticket } from "#worker/base/b
 import { throwIfAborted, type Clock } from "#worker/base/clock.ts";
 
 /**
- * A part is tried again until it succeeds, until a fault says that trying is useless, or until *nothing at all* of the
- * whole transfer has moved for `patienceMs`. There is no budget of tries: a link that was down for ten minutes is not a
- * reason to lose an upload. A part's failure never touches its siblings.
+ * Time since a transfer last made progress. A part is retried until it succeeds, a fault says that retrying is useless, or
+ * *nothing at all* of the transfer has moved for `patienceMs`. The number of tries is not limited: a link that was down for
+ * ten minutes is no reason to lose an upload. A part's failure never affects its siblings.
  */
 export interface Patience {
-  /** Called whenever bytes of the transfer were acknowledged. */
+  /** Must be called whenever bytes of the transfer were acknowledged or received. */
   progressed(): void;
-  /** Milliseconds since then. */
+  /** Returns the milliseconds since the last progress. */
   idleMs(): number;
 }
 
@@ -19,11 +19,11 @@ export interface Retrier {
   clock: Clock;
   breaker: Breaker;
   patienceMs: number;
-  /** How the link failed last, for those that did not come to try. */
+  /** Last fault of the link, for calls that give up before their first try. */
   linkFault: Fault | null;
-  /** Told of every fault that will be retried, whatever the transfer. */
+  /** Called with every fault that will be retried, of any transfer. */
   onTrouble: ((fault: Fault) => void) | null;
-  /** What trying again cannot overcome here although it could elsewhere, each with what a person can do. */
+  /** Faults that retrying cannot cure on this machine, each with advice for a person. */
   hopeless: ReadonlyMap<FaultCode, string>;
 }
 
@@ -48,10 +48,13 @@ export function createPatience(clock: Clock): Patience {
   };
 }
 
-/** Faults that say the way to the store is broken, as opposed to the store having an opinion. */
+/** Faults of the path to the store, as opposed to answers of the store itself. */
 const LINK_FAULTS: ReadonlySet<FaultCode> = new Set(["LINK_DOWN", "NAME_NOT_RESOLVED", "INTERCEPTED", "PROXY_FAILED"]);
 
-/** What a failure says of the way to the store. `ticket`: what the breaker gave; "free" where it was not asked. */
+/**
+ * Tells the circuit breaker whether a failure means that the link is down. `ticket`: from the breaker; "free" where it was
+ * not asked.
+ */
 export function tellLink(retrier: Retrier, fault: Fault, ticket: Ticket): void {
   const { breaker } = retrier;
   if (LINK_FAULTS.has(fault.code)) {
@@ -60,10 +63,10 @@ export function tellLink(retrier: Retrier, fault: Fault, ticket: Ticket): void {
   } else breaker.up();
 }
 
-/** Longest a failed try waits, whatever the store asks for. */
+/** Longest wait after a failed try, whatever the store asks for. */
 const MOST_WAIT_MS = 60_000;
 
-/** Milliseconds to wait after a fault. `atOnce`: not at all, unless the store asks for it. */
+/** Returns the milliseconds to wait after a fault. `atOnce`: none, unless the store asks for a wait. */
 export const waitAfter = (clock: Clock, fault: Fault, { tries, atOnce }: { tries: number; atOnce: boolean }): number =>
   Math.min(MOST_WAIT_MS, Math.max(fault.context.retryAfterMs ?? 0, atOnce ? 0 : jitter(clock, tries)));
 
@@ -75,7 +78,7 @@ const MOST_AT_ONCE = 3;
 export interface Attempting {
   signal: AbortSignal;
   patience: Patience;
-  /** Told of every fault that will be retried. */
+  /** Called with every fault that will be retried. */
   onRetry?: (fault: Fault) => void;
 }
 
@@ -89,7 +92,7 @@ export async function withRetry<T>(retrier: Retrier, context: Attempting, work: 
   const last: { fault: Fault | null } = { fault: null };
   const isOverdue = () => context.patience.idleMs() > retrier.patienceMs;
   for (;;) {
-    // What never had its turn ends with the others: a thousand files would otherwise each wait for a probe of their own.
+    // A call that was never tried ends with the others: otherwise a thousand files would each wait for a probe of their own.
     const isTooLate = () => isOverdue() && (last.fault !== null || breaker.downMs() > retrier.patienceMs);
     const ticket = await breaker.pass(context.signal, isTooLate);
     if (ticket === "late") throw last.fault ?? retrier.linkFault ?? new Fault("LINK_DOWN");
@@ -115,7 +118,7 @@ export async function withRetry<T>(retrier: Retrier, context: Attempting, work: 
       tries++;
       const atOnce = fault.retry === "now" && tries <= MOST_AT_ONCE;
       const waitMs = waitAfter(clock, fault, { tries, atOnce });
-      // While the link is down the breaker decides who waits how long.
+      // While the link is down, the circuit breaker decides which call waits how long.
       if (waitMs > 0 && !breaker.isDown) await clock.sleep(waitMs, context.signal);
     }
   }

@@ -4,14 +4,17 @@ import type { Piece } from "../download/piece.ts";
 import { storedLength } from "../download/sealed-piece.ts";
 
 export interface SignAhead {
-  /** Best effort: what cannot be signed now is signed, or fails, when it is sent. */
+  /**
+   * Resolves when the batch of a piece is signed. Never rejects: a piece that cannot be signed now is signed, or fails, when
+   * it is fetched.
+   */
   of(piece: Piece): Promise<unknown>;
   done(piece: Piece): void;
 }
 
 /**
- * One signature serves all ranges of a piece, because the range is not signed; and those of the next `atATime` pieces are
- * asked for together, because each question may be a round trip to the hub.
+ * Signs the requests for pieces in batches of `atATime`, because each call may be a round trip to the hub. One signature
+ * serves all ranges of a piece, because the Range header is not signed.
  */
 export function signAhead(engine: Engine, pieces: readonly Piece[], atATime: number): SignAhead {
   const numbers = new Map(pieces.map((piece, index) => [piece, index]));
@@ -29,7 +32,7 @@ export function signAhead(engine: Engine, pieces: readonly Piece[], atATime: num
   };
 }
 
-/** The signed request for a piece, of which any range may be asked under it. */
+/** Returns the operation to sign for a piece; any range of the piece may be requested under its signature. */
 export const operationOf = (engine: Engine, piece: Piece): Extract<Operation, { op: "get" }> => ({
   op: "get",
   key: piece.key,

@@ -3,27 +3,32 @@ import { SIGN_BATCH, type Operation, type SignedRequest } from "#protocol/wire/o
 import type { RequestSource } from "#storage/signing/signing.ts";
 
 /**
- * Signed requests, ahead of need. Operations asked for in the same moment are signed in one call; `prepare` signs what
- * will be needed later, so that an upload goes on while the signer is away. A signature close to its end is thrown away.
+ * Cache of signed requests. Operations requested in the same turn of the event loop are signed in one call. `prepare` signs
+ * in advance, so that an upload goes on while the signer is unreachable. A signature close to its end is dropped.
  */
 export interface Signatures {
-  /** Faults: those of the source. */
+  /** Resolves with a cached or a new signed request. Faults: those of the source. */
   request(operation: Operation): Promise<SignedRequest>;
-  /** What is in hand, or can be signed here; null where somebody has to be asked. Faults: those of the source. */
+  /**
+   * Returns a request that is cached or can be signed here; null when a remote signer must be asked. Faults: those of the
+   * source.
+   */
   now(operation: Operation): SignedRequest | null;
-  /** Signs and keeps; what cannot be signed now is signed when it is needed. Returns how many are in hand. */
+  /** Signs operations in advance. Returns how many of them are cached. Rejects when the source cannot sign. */
   prepare(operations: readonly Operation[]): Promise<number>;
-  /** The store did not accept it, or it is no longer needed. */
+  /** Drops a request that the store refused, or that is no longer needed. */
   forget(operation: Operation): void;
-  /** None that was signed before now is of use any more. */
+  /** Drops all requests, including those that `prepare` is just having signed. */
   forgetAll(): void;
-  /** How many are in hand. */
+  /** Number of cached requests. */
   readonly kept: number;
-  /** The store refused an operation: was its signature over? */
+  /** Returns whether a signature has ended; asked after the store refused its request. */
   isOver(request: SignedRequest): boolean;
 }
 
-/** A part may take a while after it was started, but the store checks the date when the request arrives. */
+/**
+ * Signatures that end sooner are not used. A part may take longer, but the store checks the date when the request arrives.
+ */
 const MARGIN_MS = 20_000;
 
 function nameOf(operation: Operation): string {
@@ -32,10 +37,10 @@ function nameOf(operation: Operation): string {
   return `part ${partNumber} ${uploadId} ${sizeBytes} ${crc32} ${checksum} ${md5}`;
 }
 
-/** `signerNow`: epoch ms by the signer's clock. */
+/** Creates an empty cache. `signerNow`: epoch ms by the signer's clock. */
 export function createSignatures(source: RequestSource, signerNow: () => number): Signatures {
   const kept = new Map<string, SignedRequest>();
-  /** Goes up when everything is forgotten: what was asked for before that is not kept when it comes. */
+  /** Incremented by `forgetAll`: signatures requested before are not cached when they come. */
   let round = 0;
   let asked: { operation: Operation; settle: (answer: SignedRequest | Fault) => void }[] = [];
 
@@ -100,7 +105,7 @@ export function createSignatures(source: RequestSource, signerNow: () => number)
         const ready = kept.get(nameOf(operation));
         return ready === undefined || !isFresh(ready);
       });
-      // Those of uploads that were given up would otherwise stay for ever.
+      // Removes the signatures of abandoned uploads, which would otherwise stay forever.
       for (const [name, request] of kept) if (!isFresh(request)) kept.delete(name);
       for (let at = 0; at < wanted.length; at += SIGN_BATCH) {
         const batch = wanted.slice(at, at + SIGN_BATCH);

@@ -13,17 +13,17 @@ interface Resumed extends Pick<PartToSend, "source" | "ahead"> {
 }
 
 /**
- * Asks the store which parts of an upload it has, and keeps those that the journal missed: a process was killed before it wrote
- * the answer down, or the kernel sent the rest of a part after its end. To read such a part costs less than to send it again.
- * Faults: those of the store, CANCELLED, NO_SPACE, WRITE_FAILED.
+ * Asks the store which parts of an upload it has, and adopts those that the journal lacks. A process may have been killed
+ * before it recorded the answer, or the kernel sent the rest of a part after the process had ended. Reading such a part is
+ * cheaper than sending it again. Faults: those of the store, CANCELLED, NO_SPACE, WRITE_FAILED.
  */
 export async function adoptParts(engine: Engine, resumed: Resumed & { uploadId: string }): Promise<void> {
   const { job, uploadId } = resumed;
   const planned = new Map(job.plan.parts.map((part) => [part.partNumber, part]));
   const adopt = async (part: PlannedPart, listed: ListedPart) => {
-    // What cannot be read shows when it is sent.
+    // A part that cannot be read fails when it is sent.
     const sums = await sumsOf(engine, resumed, part).catch(() => null);
-    // Without a sum on both sides nothing says that these are our bytes.
+    // Without a checksum on both sides nothing proves that these are our bytes.
     if (sums === null || !isOfThese(listed, sums)) return;
     await job.memory.acknowledge(part.partNumber, { etag: listed.etag, crc32: sums.crc32 });
     job.watch.onPart(part, "kept");
@@ -45,9 +45,9 @@ export async function adoptParts(engine: Engine, resumed: Resumed & { uploadId: 
 }
 
 /**
- * Remembers all parts of an object that is whole and ours, of which the journal has not all: a process was killed after it asked
- * for Complete. Faults: READ_FAILED, SOURCE_CHANGED, NO_SPACE, WRITE_FAILED.
- * @param etag of the object; the parts of a whole object need no ETags of their own
+ * Records the parts that the journal lacks of a complete object of ours: a process was killed after it requested Complete.
+ * Faults: READ_FAILED, SOURCE_CHANGED, NO_SPACE, WRITE_FAILED.
+ * @param etag ETag of the object; the parts of a complete object need no ETags of their own
  */
 export async function adoptObject(engine: Engine, resumed: Resumed, etag: string): Promise<void> {
   const { job } = resumed;
@@ -61,12 +61,15 @@ export async function adoptObject(engine: Engine, resumed: Resumed, etag: string
   );
 }
 
-/** Returns the sums of a part, from the disk when nothing has them yet. Faults: READ_FAILED, SOURCE_CHANGED. */
+/** Returns the checksums of a part; reads the part if they are unknown. Faults: READ_FAILED, SOURCE_CHANGED. */
 async function sumsOf(engine: Engine, { job, source, ahead }: Resumed, part: PlannedPart): Promise<PartSums> {
   const known = job.knownSums(part) ?? (await ahead.of(part));
   return known ?? engine.turns.run(() => source.sum(part, engine.store.checksum));
 }
 
-/** Whether the store has a part of these sums. An ETag that equals the MD5 proves it, whatever the store makes its ETags of. */
+/**
+ * Returns whether the listed part has these checksums. An ETag that equals the MD5 proves it, however the store makes its
+ * ETags.
+ */
 const isOfThese = (listed: ListedPart, { crc32, md5 }: PartSums): boolean =>
   listed.crc32 === null ? md5 !== undefined && listed.etag === quoteEtag(md5) : listed.crc32 === crc32;

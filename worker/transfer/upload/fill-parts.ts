@@ -5,17 +5,18 @@ import { sumBytes } from "#worker/base/sum-bytes.ts";
 /** A part whose bytes are in memory. */
 export interface FilledPart {
   part: PlannedPart;
-  /** As long as `part`; the memory that was lent begins with it. */
+  /** Bytes of the part, a view of the start of `lent`. */
   bytes: Buffer;
   lent: Buffer;
-  /** Of the bytes as they came in, hex. */
+  /** CRC32 of the bytes as they came in, hex. */
   crc32: string;
   isLast: boolean;
 }
 
 /**
- * An input that can be read once, in parts of `partBytes`, the last one shorter; none of an empty one. A part comes when it is
- * known whether it is the last. `lend`: memory for one more, at least so long. Faults: those of the input and of `lend`.
+ * Yields an input that can be read once in parts of `partBytes`; the last may be shorter, and an empty input has none. Yields
+ * a part once it is known whether it is the last. `lend`: resolves with memory of at least `partBytes`. Faults: those of the
+ * input and of `lend`.
  */
 export async function* fillParts(
   input: AsyncIterable<Buffer>,

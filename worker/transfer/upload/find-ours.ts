@@ -5,7 +5,10 @@ import { callStore, type Engine } from "../engine.ts";
 import { withRetry } from "../store-session/retry.ts";
 import { attempting, type SendRequests } from "./send-job.ts";
 
-/** ETag of the object when it is there, has our size and our nonce; null otherwise. Asks once. Faults: those of the store. */
+/**
+ * Returns the ETag of the object if it exists with our size and our nonce; null otherwise. Asks once. Faults: those of the
+ * store.
+ */
 export async function findOurs(engine: Engine, job: SendRequests): Promise<string | null> {
   const size = job.plan.parts.reduce((sum, part) => sum + part.length, 0);
   const operation: Operation = { op: "head", key: job.key };
@@ -18,11 +21,14 @@ export async function findOurs(engine: Engine, job: SendRequests): Promise<strin
   }
 }
 
-/** The same, until there is an answer. Faults: those of the store, CANCELLED. */
+/** Works as `findOurs`, with retries until there is an answer. Faults: those of the store, CANCELLED. */
 export const lookForOurs = (engine: Engine, job: SendRequests): Promise<string | null> =>
   withRetry(engine.retrier, attempting(job), () => findOurs(engine, job));
 
-/** ETag of the object that was just sent. Faults: SIZE_MISMATCH when it is not there as it was sent; those of the store. */
+/**
+ * Returns the ETag of the object that was just sent. Faults: SIZE_MISMATCH when the store does not show it as sent; those of
+ * the store.
+ */
 export async function verifySent(engine: Engine, job: SendRequests): Promise<string> {
   const etag = await lookForOurs(engine, job);
   if (etag !== null) return etag;

@@ -7,10 +7,10 @@ import { summedReader } from "./read-part.ts";
 import type { SendSource } from "./send-source.ts";
 import { sumBytes } from "#worker/base/sum-bytes.ts";
 
-/** Summing this much takes a quarter of a millisecond; then others have their turn. */
+/** Bytes to sum before other work gets its turn: they take a quarter of a millisecond. */
 const SUM_AT_A_TIME_BYTES = 512 * 1024;
 
-/** Parts that are held in memory until the store has them. `subject` for faults. */
+/** Creates a source of parts that are in memory until the store has them. `subject`: named in faults. */
 export function heldSource(subject: string, bytesOf: (part: PlannedPart) => Buffer | undefined): SendSource {
   const held = (part: PlannedPart): Buffer => {
     const bytes = bytesOf(part);

@@ -8,18 +8,21 @@ import { sumBytes } from "#worker/base/sum-bytes.ts";
 import { sumToHex } from "#storage/checksums/combine-crc32.ts";
 
 /**
- * Parts are read from the file at their offset, as often as needed, and never kept in memory: a part can be sent again at
- * any time, and memory is one buffer per connection whatever the part size is.
+ * A part of a file, read at its offset as often as needed and never kept in memory. So a part can be sent again at any time,
+ * and memory is one buffer per connection whatever the part size.
  */
 export interface PartSlice {
   fd: number;
-  /** For faults. */
+  /** Named in faults. */
   path: string;
   offset: number;
   length: number;
 }
 
-/** Fills `into` from the file at `position`, in the manner of `atOnce`. Faults: READ_FAILED, SOURCE_CHANGED (the file is shorter). */
+/**
+ * Fills `into` from the file at `position`, synchronously where that is fast (see `atOnce`). Faults: READ_FAILED,
+ * SOURCE_CHANGED (the file is shorter).
+ */
 export const readFully = (
   slice: Pick<PartSlice, "fd" | "path">,
   into: Buffer,
@@ -61,20 +64,26 @@ const shorter = ({ path }: Pick<PartSlice, "path">) =>
 
 /** Reads a part in order for sending; may start over at 0. */
 export interface PartReader {
-  /** As `UploadBody.read`. Faults: READ_FAILED, SOURCE_CHANGED (the file is shorter, or its bytes differ from `crc32Hex`). */
+  /**
+   * Same as `UploadBody.read`. Faults: READ_FAILED, SOURCE_CHANGED (the file is shorter, or its bytes differ from
+   * `crc32Hex`).
+   */
   read(into: Buffer, at: number): number | Promise<number>;
 }
 
 /**
- * `crc32Hex` is what the bytes must add up to, or null where the store is told the sum and compares it itself: then
- * the bytes need not be summed a second time.
+ * Creates a reader of a part. `crc32Hex`: CRC32 that the bytes must have; null where the store gets the checksum and compares
+ * it, so that the bytes need not be summed twice.
  */
 export const createPartReader = (slice: PartSlice, crc32Hex: string | null): PartReader =>
   summedReader({ path: slice.path, length: slice.length, crc32Hex }, (into, at) =>
     readFully(slice, into, slice.offset + at),
   );
 
-/** The same for bytes from anywhere: `fill` fills all of `into` with those at `at` of the part, in the manner of `atOnce`. */
+/**
+ * Creates a reader of bytes from anywhere. `fill`: fills all of `into` with the bytes at `at` of the part, perhaps
+ * synchronously (see `atOnce`).
+ */
 export function summedReader(
   { path, length, crc32Hex }: { path: string; length: number; crc32Hex: string | null },
   fill: (into: Buffer, at: number) => void | Promise<void>,
@@ -83,7 +92,7 @@ export function summedReader(
   const took = (into: Buffer, at: number): number => {
     if (crc32Hex === null) return into.length;
     sum = sumBytes(into, at === 0 ? 0 : sum);
-    // The last bytes are held back when the sum is wrong, so the store never gets a complete wrong part.
+    // Throws before the last bytes are sent, so the store never gets a complete wrong part.
     if (at + into.length === length && sum !== Number.parseInt(crc32Hex, 16)) {
       throw new Fault("SOURCE_CHANGED", { op: "read", subject: path, detail: "its bytes changed" });
     }
@@ -99,20 +108,23 @@ export function summedReader(
 }
 
 const SUM_BYTES = 128 * 1024;
-/** Summing this much takes a quarter of a millisecond; then others have their turn: an answer waits for several of them. */
+/**
+ * Bytes to sum before other work gets its turn: they take a quarter of a millisecond, and an answer may wait for several such
+ * turns.
+ */
 const SUM_AT_A_TIME_BYTES = 512 * 1024;
 const spare: Buffer[] = [];
 
-/** The sums of a part, in hex. The MD5 only where a store wants it: it costs ten times as much. */
+/** Checksums of a part, hex. The MD5 only where a store wants it: it costs ten times as much. */
 export interface PartSums {
   crc32: string;
   md5?: string;
 }
 
-/** CRC32 of a slice as eight hex digits. Faults: READ_FAILED, SOURCE_CHANGED. */
+/** Returns the CRC32 of a slice as eight hex digits. Faults: READ_FAILED, SOURCE_CHANGED. */
 export const checksumSlice = async (slice: PartSlice): Promise<string> => (await sumSlice(slice, "crc32")).crc32;
 
-/** All sums that a slice needs to be sent with this checksum, in one pass. Faults: READ_FAILED, SOURCE_CHANGED. */
+/** Returns all checksums that a slice needs to be sent with `checksum`, in one pass. Faults: READ_FAILED, SOURCE_CHANGED. */
 export async function sumSlice(slice: PartSlice, checksum: StoreChecksum): Promise<PartSums> {
   const buffer = spare.pop() ?? Buffer.allocUnsafeSlow(SUM_BYTES);
   const md5 = checksum === "md5" ? createHash("md5") : null;
@@ -133,11 +145,14 @@ export async function sumSlice(slice: PartSlice, checksum: StoreChecksum): Promi
   return { crc32: sumToHex(sum), ...(md5 === null ? {} : { md5: md5.digest("hex") }) };
 }
 
-/** Whether these are all the sums that bytes need to be sent with this checksum. */
+/** Returns whether `sums` has all checksums that bytes need to be sent with `checksum`. */
 export const isSummedFor = (sums: PartSums, checksum: StoreChecksum): boolean =>
   checksum !== "md5" || sums.md5 !== undefined;
 
-/** Whether a file has these sums, each with the number of its part from 0. Faults: READ_FAILED, SOURCE_CHANGED; the error of opening it. */
+/**
+ * Returns whether the parts of a file have these CRC32s; `index` counts parts from 0. Faults: READ_FAILED, SOURCE_CHANGED;
+ * the error of opening it.
+ */
 export async function hasSums(
   { path, sizeBytes, partBytes }: { path: string; sizeBytes: number; partBytes: number },
   sums: Iterable<readonly [index: number, crc32: string]>,

@@ -3,7 +3,10 @@ import { callSummed } from "../store-session/call-summed.ts";
 import type { Engine } from "../engine.ts";
 import { createPatience, withRetry } from "../store-session/retry.ts";
 
-/** A plain object may be empty; in a checkpoint an empty file has no object. Faults: those of the store, CANCELLED. */
+/**
+ * Sends an empty object. Only plain objects may be empty: in a checkpoint an empty file has no object. Faults: those of the
+ * store, CANCELLED.
+ */
 export async function sendEmpty(
   engine: Engine,
   about: { key: string; nonce: string; signal: AbortSignal },

@@ -7,53 +7,53 @@ import type { SendSource } from "./send-source.ts";
 import type { Attempting, Patience } from "../store-session/retry.ts";
 import type { PartState } from "../progress/transfer-progress.ts";
 
-/** One file to one object: what `sendFile` is told. */
+/** One file to send to one object: input of `sendFile`. */
 export interface SendJob {
-  /** For faults, and where the bytes come from unless `open` says otherwise. */
+  /** Named in faults; also the file to read unless `open` is set. */
   path: string;
   key: string;
   identity: FileIdentity;
-  /** As that of an `ExpectedFile`. */
+  /** Same as in `ExpectedFile`. */
   onGrown?: (() => void) | undefined;
-  /** Where the bytes come from when they are not those of one file. */
+  /** Opens the source of the bytes when they are not those of one file. */
   open?: () => Promise<SendSource>;
   plan: PartPlan;
   nonce: string;
-  /** Sums of a part where they are known already. */
+  /** Returns the checksums of a part if they are known already. */
   knownSums: (part: PlannedPart) => PartSums | null;
   memory: SendMemory;
   watch: SendWatch;
-  /** Ends uploads of the same key that the store began for us without our hearing of it. Never throws. */
+  /** Ends uploads of the same key that were begun by a Create whose answer was lost. Never throws. */
   sweep?: (lost: LostCreate) => Promise<void>;
 }
 
-/** What the requests need to know of it, wherever its bytes come from. */
+/** The fields of a job that its requests need, wherever the bytes come from. */
 export type SendRequests = Omit<SendJob, "identity" | "onGrown" | "open">;
 
-/** A Create whose answer was lost began an upload that nobody knows the id of. */
+/** A Create whose answer was lost: it may have begun an upload of unknown id. */
 export interface LostCreate {
   key: string;
-  /** The upload that was begun afterwards, and how long before it the lost ones can have begun; a little later than it, too. */
+  /** The upload that was begun afterwards. The lost ones began at most `withinMs` before it, or a little later than it. */
   uploadId: string;
   withinMs: number;
 }
 
-/** What survives a kill; each method resolves when it is on disk. */
+/** State of an upload that survives a kill; each method resolves when its record is on disk. */
 export interface SendMemory {
   uploadId: string | null;
-  /** What the upload was begun with: Complete must name the same. Null when nobody remembers. */
+  /** Checksum that the upload was begun with: Complete must name the same. Null when unknown. */
   checksum: StoreChecksum | null;
-  /** How long before this upload others may have been begun for us without our hearing of it; null when none can. */
+  /** Time before this upload in which uploads may have been begun by lost Creates, ms; null when there can be none. */
   lostWithinMs: number | null;
-  /** The upload was begun in this life of the process, so the store knows no part that is not in `parts`. */
+  /** Whether this process began the upload, so that the store knows no part that is not in `parts`. */
   isFresh: boolean;
   parts: ReadonlyMap<number, SentPart>;
-  /** A new upload: parts of an earlier one count no more. */
+  /** Records a new upload: parts of an earlier one count no more. */
   begin(upload: BegunUpload): Promise<void>;
   acknowledge(partNumber: number, part: SentPart): Promise<void>;
-  /** ETag of the object once it was verified: nothing is left to do. */
+  /** ETag of the object once it was verified: nothing is left to do. Null before. */
   sentEtag: string | null;
-  /** `crc32`: of the only part, where nobody has acknowledged it. */
+  /** Records that the object is verified. `crc32`: of the only part, when it was not acknowledged before. */
   finish(etag: string, crc32?: string): Promise<void>;
 }
 
@@ -72,13 +72,13 @@ export interface SentPart {
 interface SendWatch {
   signal: AbortSignal;
   patience: Patience;
-  /** Bytes that were on their way (negative: a part failed and they have to go again). */
+  /** Counts bytes in flight (negative: a part failed, and they must be sent again). */
   onMoved(bytes: number): void;
   onPart(part: PlannedPart, state: PartState): void;
   onRetry(fault: Fault): void;
 }
 
-/** How the requests of a job are tried. */
+/** Returns the retry context of a job. */
 export const attempting = (job: Pick<SendJob, "watch">): Attempting => ({
   signal: job.watch.signal,
   patience: job.watch.patience,

@@ -10,7 +10,10 @@ import { hasSums } from "./read-part.ts";
 import { SentPlaces } from "./sent-places.ts";
 import type { BegunUpload, SendMemory, SentPart } from "./send-job.ts";
 
-/** What an upload remembers on disk: for each object its upload id, the acknowledged parts, and which file they were read from. */
+/**
+ * Record of the upload journal. For each object it keeps the upload id, the acknowledged parts, and the file that they were
+ * read from.
+ */
 const record = z.discriminatedUnion("t", [
   z.object({
     t: z.literal("file"),
@@ -29,7 +32,7 @@ const record = z.discriminatedUnion("t", [
     lostWithinMs: z.number().optional(),
   }),
   z.object({ t: z.literal("part"), key: z.string(), n: z.number(), etag, crc32: crc32Hex }),
-  /** `crc32`: of the only part, which has no line of its own. */
+  /** `crc32`: of the only part, which has no record of its own. */
   z.object({ t: z.literal("sent"), key: z.string(), etag, crc32: crc32Hex.optional() }),
 ]);
 
@@ -42,7 +45,7 @@ interface Remembered {
   uploadId: string | null;
   checksum: StoreChecksum | null;
   lostWithinMs: number | null;
-  /** Epoch ms of when the file was first remembered. */
+  /** Time of the first record of the file, epoch ms. */
   atMs: number | null;
   isFresh: boolean;
   parts: Map<number, SentPart>;
@@ -51,7 +54,7 @@ interface Remembered {
 
 interface FileAbout {
   key: string;
-  /** Where it is read from; left out: its identity is all that tells it. */
+  /** Path of the file. Without a path only `identity` tells whether the file changed. */
   path?: string;
   identity: FileIdentity;
   partBytes: number;
@@ -59,23 +62,23 @@ interface FileAbout {
 
 export interface SendJournal {
   /**
-   * The memory of one object. A file that changed, or another part size, starts from nothing; `abandon` is then told of
-   * the upload that nobody will go on with, before it is forgotten.
+   * Returns the memory of one object. A file that changed, or another part size, starts from nothing; `abandon` is then first
+   * called with the id of the unfinished upload.
    */
   file(
     about: FileAbout & { abandon?: (uploadId: string) => Promise<void> },
   ): Promise<{ memory: SendMemory; nonce: string }>;
   /**
-   * Remembers many files in one go, those that are not known yet: their turn is soon, and by then `file` need not write. Not
-   * while `file` is asked about one of them.
+   * Records all of these files that are not known yet in one write, so that `file` need not write later. Must not run while
+   * `file` is called for one of them.
    */
   ahead(files: readonly FileAbout[]): Promise<void>;
-  /** Nobody asks about this object again: only the disk goes on remembering it, because there may be a million of them. */
+  /** Removes an object that nobody asks about again from memory, which may hold a million. The disk keeps its records. */
   letGo(key: string): void;
-  /** Uploads that were begun and not finished. */
+  /** Returns the uploads that were begun and not finished. */
   unfinished(): { key: string; uploadId: string }[];
   close(): Promise<void>;
-  /** Closes and deletes it: nothing is left to go on with. */
+  /** Closes and deletes the journal: nothing is left to resume. */
   remove(): Promise<void>;
 }
 
@@ -88,12 +91,12 @@ const newFile = ({ key, identity, partBytes }: FileAbout): Line => ({
   at: Date.now(),
 });
 
-/** Faults: NO_SPACE, WRITE_FAILED, READ_FAILED. */
+/** Opens a journal and reads its records. Faults: NO_SPACE, WRITE_FAILED, READ_FAILED. */
 export async function openSendJournal(path: string): Promise<SendJournal> {
   const files = new Map<string, Remembered>();
   const places = new SentPlaces();
   const journal = await openJournal(path, record, sortOut(files, places));
-  /** Of an object that an earlier life was done with. */
+  /** Returns the state of an object that an earlier process finished. */
   const recall = (key: string): Remembered | undefined => {
     const place = places.find(key);
     if (place === null) return undefined;
@@ -137,7 +140,10 @@ export async function openSendJournal(path: string): Promise<SendJournal> {
   };
 }
 
-/** Whether what was sent is what the file holds. Where only its disk may have told another time, what was sent is compared with it. */
+/**
+ * Returns whether the sent bytes are those of the file. If only the time differs, and the disk may have caused that, compares
+ * the file with the checksums of what was sent.
+ */
 async function isAsSent(
   { identity: before, parts, partBytes, sentEtag }: Remembered,
   { identity, path }: { identity: FileIdentity; path: string | undefined },
@@ -150,8 +156,8 @@ async function isAsSent(
 }
 
 /**
- * Of objects that are done in one request nothing is held but where their lines lie, because there may be a million; of the others, what the
- * lines say.
+ * Returns a function that takes the records of the journal. For objects that were finished in one request it keeps only the
+ * offsets of their records, because there may be a million.
  */
 function sortOut(files: Map<string, Remembered>, places: SentPlaces): (line: Line, at: number) => void {
   const filesAt = new Map<string, number>();
@@ -174,7 +180,7 @@ interface MemoryAbout {
   write(line: Line): Promise<void>;
 }
 
-/** What is remembered of one file. */
+/** Recorded state of one file. */
 class Memory implements SendMemory {
   readonly #file: Remembered;
   readonly #about: MemoryAbout;
@@ -211,7 +217,7 @@ class Memory implements SendMemory {
   async begin({ uploadId, checksum, firstTryMs }: BegunUpload) {
     const file = this.#file;
     const { key, wasKnown, write } = this.#about;
-    // An earlier life of the process that knew the file may have begun an upload and not lived to hear of it.
+    // An earlier process that knew the file may have begun an upload and been killed before the answer came.
     const since = Math.min(
       firstTryMs ?? Infinity,
       wasKnown && file.uploadId === null ? (file.atMs ?? Infinity) : Infinity,

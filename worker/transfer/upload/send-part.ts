@@ -15,14 +15,14 @@ import { withRetry } from "../store-session/retry.ts";
 import { attempting, type SendJob, type SendRequests } from "./send-job.ts";
 import type { SendSource } from "./send-source.ts";
 
-/** One part of a file, or a whole small file, from the disk to the store. */
+/** One part of a file, or a whole small file, to send. */
 export interface PartToSend {
   part: PlannedPart;
   source: SendSource;
   ahead: Pick<SumsAhead, "of">;
 }
 
-/** The operation that sends a part; the whole file when there is only one. */
+/** Returns the operation that sends a part, or the whole file when there is only one part. */
 export function partOperation(
   job: Pick<SendJob, "key" | "plan" | "nonce">,
   about: { part: PlannedPart; uploadId: string | null; sums: PartSums; checksum: StoreChecksum },
@@ -36,15 +36,15 @@ export function partOperation(
   return { op: "part", key, uploadId: uploadId ?? "", partNumber: part.partNumber, ...summed };
 }
 
-/** Sums of the parts that go first, each as soon as it is there. What cannot be read shows when the part is sent. */
+/** Checksums of the first parts, computed in advance. A part that cannot be read fails when it is sent. */
 export interface SumsAhead {
-  /** Null when it was not summed ahead. */
+  /** Resolves with the checksums of a part; null when they were not computed in advance. */
   of(part: PlannedPart): Promise<PartSums | null>;
-  /** Resolves when nothing is read any more. */
+  /** Stops summing; resolves when nothing is read any more. */
   stop(): Promise<void>;
 }
 
-/** Begins to sum, one part after the other: the first ones can go while the next are being read. */
+/** Begins to sum the first parts, one after the other: the first can be sent while the next are being read. */
 export function sumAhead(engine: Engine, job: SendRequests, source: SendSource): SumsAhead {
   const found = new Map<number, Promise<PartSums | null>>();
   let isStopped = false;
@@ -66,15 +66,15 @@ export function sumAhead(engine: Engine, job: SendRequests, source: SendSource):
 interface Sent {
   etag: string;
   crc32: string;
-  /** The store said, to the first time it was asked, all that can be said of an object that is safely there. */
+  /** Whether the first answer already proves that the object is stored, so that no HEAD is needed. */
   isSure: boolean;
 }
 
 const SMALL_BYTES = 1024 * 1024;
 
 /**
- * Sends a part until the store has it. `remembered` resolves when that is written down, which nobody has to wait for to send more.
- * Faults, of both: SOURCE_CHANGED, READ_FAILED, those of the store, CANCELLED, NO_SPACE, WRITE_FAILED.
+ * Sends a part until the store has it. `remembered` resolves when the journal has the part; sending more need not wait for
+ * that. Faults, of both: SOURCE_CHANGED, READ_FAILED, those of the store, CANCELLED, NO_SPACE, WRITE_FAILED.
  */
 export async function sendPart(
   engine: Engine,
@@ -84,7 +84,7 @@ export async function sendPart(
   const { part, source, ahead } = about;
   const { signal } = job.watch;
   const isWhole = job.plan.parts.length === 1;
-  // For all tries: a part that has to go again keeps its sums and its place.
+  // Kept for all tries: a part that is sent again keeps its checksums and its lane.
   let kept: { summing: Summing; lane: Lane } | null = null;
   const send = async () => {
     kept ??= {
@@ -103,7 +103,7 @@ export async function sendPart(
       job.watch.onPart(part, "moving");
       const attempt = (own: Own) => attemptPart(engine, job, { part, source, summing, lane, ...own });
       try {
-        // Twice the same bytes are only harmless where they have equal ETags.
+        // Sending the same bytes twice is harmless only where both have equal ETags.
         const mayRepeat = () => engine.store.hasEqualEtags === true;
         const result = await engine.hedges.run({
           signal,
@@ -124,7 +124,7 @@ export async function sendPart(
   let sent = await engine.gate.run(wants, send).catch(unlessShed);
   while (sent === null) sent = await engine.gate.run(wants, send).catch(unlessShed);
   if (engine.store.wantsEtag()) await learnEtags(engine, about, sent.etag);
-  // What is done is written down as that.
+  // An object that is done is recorded as a whole by `finish`, not as a part.
   const remembered = isDone(job, sent)
     ? Promise.resolve()
     : job.memory.acknowledge(part.partNumber, { etag: sent.etag, crc32: sent.crc32 });
@@ -133,23 +133,23 @@ export async function sendPart(
   return { ...sent, remembered };
 }
 
-/** Nothing follows: the object is there, and the store has said all that there is to say. */
+/** Returns whether nothing follows: the object is stored, and its answer proves that. */
 export const isDone = (job: Pick<SendJob, "plan">, { isSure }: Pick<Sent, "isSure">): boolean =>
   isSure && job.plan.parts.length === 1;
 
-/** Most stores take the MD5 as the ETag of what came in one request; of one that nobody knows the first answer tells. */
+/** Learns whether the store's ETag of an object sent in one request is its MD5, as in most stores. */
 async function learnEtags(engine: Engine, { source, part }: PartToSend, etag: string): Promise<void> {
   const sums = await source.sum(part, "md5").catch(() => null);
   if (sums?.md5 !== undefined) engine.store.seeEtag(etag, sums.md5);
 }
 
-/** Null for a part that made room for others and has to wait for its turn again. */
+/** Returns null for a part that made room for others and has to wait for the semaphore again. Throws other errors. */
 function unlessShed(error: unknown): null {
   if (error === SHED) return null;
   throw error;
 }
 
-/** The sums of one part, found once for all tries and as far as they are needed. */
+/** Returns the checksums of one part; computes each only when needed and once for all tries. */
 type Summing = (checksum: StoreChecksum) => Promise<PartSums>;
 
 function createSumming(
@@ -162,7 +162,7 @@ function createSumming(
   return async (checksum) => {
     if (sums !== null && isSummedFor(sums, checksum)) return sums;
     const sum = async () => {
-      // Its turn may come after the end of all of it.
+      // The queue may reach this part after the upload has ended.
       throwIfAborted(signal);
       return source.sum(part, checksum);
     };
@@ -175,7 +175,7 @@ function createSumming(
   };
 }
 
-/** What is an attempt's own: see `Hedges`. */
+/** Fields of a single attempt: see `Hedges`. */
 interface Own {
   signal: AbortSignal;
   isHedge: boolean;
@@ -214,7 +214,10 @@ async function attemptPart(engine: Engine, job: SendRequests, about: PartAttempt
   }
 }
 
-/** An object that is there already may be ours: an earlier try arrived although its answer did not. */
+/**
+ * Returns the ETag of an object that exists already, if it is ours: an earlier try arrived although its answer did not.
+ * Throws `error` otherwise.
+ */
 export async function arrivedBefore(
   engine: Engine,
   job: SendRequests,
@@ -229,8 +232,8 @@ export async function arrivedBefore(
 type MeteredBody = ReturnType<typeof meteredBody>;
 
 /**
- * A body that waits for the limiter and counts what it hands over. The second try of a part is only counted as traffic:
- * its bytes are on the screen already.
+ * Creates a body that waits for the limiter and counts its bytes. A hedged attempt counts only as traffic: the progress
+ * display holds its bytes already.
  */
 function meteredBody(
   engine: Engine,
@@ -239,14 +242,15 @@ function meteredBody(
 ) {
   const { part, source, crc32, checksum, lane, signal, isHedge, onMoved } = flow;
   const { length } = part;
-  // A store that is told the sum compares it; otherwise the bytes are summed again while they are handed over. Of a store that
-  // nobody knows its answer will tell: only an object that is there at once with its bytes cannot wait for that.
+  // A store that gets the checksum compares it; otherwise the bytes are summed again while they are sent. An unknown store
+  // shows only in its answer whether it does. A multipart upload can wait for that; a single object cannot, because it is
+  // visible at once.
   const mayCompare = checksum === "crc32" && job.plan.parts.length > 1;
   const isSummed = !mayCompare && !engine.store.compares(checksum);
   const reader = source.reader(part, isSummed ? crc32 : null);
   let moved = 0;
   const place = isHedge || length <= SMALL_BYTES ? null : engine.convoy.join(length);
-  // What is summed again has to come by here.
+  // Bytes that are summed again must pass through this process, not directly from the file to the socket.
   const lies = isSummed ? null : source.placeOf(part);
   const pass = (bytes: number): number | Promise<number> => lane.tryTake(bytes) || lane.takeSome(bytes, signal);
   const body: UploadBody = {
@@ -278,7 +282,10 @@ function meteredBody(
       if (!isHedge) job.watch.onMoved(-moved);
       moved = 0;
     },
-    /** Where nobody else has compared what was sent with its sum. Faults: SOURCE_CHANGED, READ_FAILED. */
+    /**
+     * Reads and sums the part again if nothing else compared its bytes with the checksum. Faults: SOURCE_CHANGED,
+     * READ_FAILED.
+     */
     assertSummed: async () => {
       if (isSummed || engine.store.compares(checksum)) return;
       const again = await source.sum(part, "crc32");
@@ -286,7 +293,7 @@ function meteredBody(
         throw new Fault("SOURCE_CHANGED", { op: "read", subject: job.path, detail: "its bytes changed" });
       }
     },
-    /** The first try's bytes were taken back when it was dropped in favour of this one. */
+    /** Counts the bytes of a hedged attempt: those of the first attempt were taken back when it was canceled. */
     arrived: () => {
       place?.leave();
       if (isHedge) job.watch.onMoved(length);

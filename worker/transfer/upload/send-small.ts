@@ -21,30 +21,29 @@ import { sumBytes } from "#worker/base/sum-bytes.ts";
 import { TryTwice } from "../concurrency/hedged-request.ts";
 
 /**
- * A small file in one request, out of memory: what makes thousands of them cheap. It is read, summed, signed and given to the
- * kernel in one go, and sent once more beside that when it is late. Whatever is not as it mostly is (a disk that has to be
- * waited for, a limit, a store that refuses, a link that is down) is left to the way of all other files, which knows what
- * to do, and how often.
+ * Sends a small file from memory in one request, which makes thousands of them cheap. The file is read, summed, signed and
+ * given to the kernel in one go, and gets a hedged request when it is late. Any unusual case (a slow disk, a limit, a
+ * refusing store, a link that is down) is left to the general path with its retries.
  */
 
-/** The store has it. `isSure`: as that of `sendPart`. */
+/** The store has the file. `isSure`: as in `sendPart`. */
 export interface SentSmall {
   etag: string;
   crc32: string;
   isSure: boolean;
 }
 
-/** "left": nothing was sent; "tried": something may have arrived. Either way it has to take the long way. */
+/** "left": nothing was sent; "tried": something may have arrived. In both cases the file has to take the general path. */
 export type SmallOutcome = SentSmall | "left" | "tried";
 
-/** The only part of a file that may be sent so; null when it may not. */
+/** Returns the only part of a file that may be sent this way; null when it may not. */
 export function smallPartOf(engine: Pick<Engine, "memoryBytes">, job: SendJob): PlannedPart | null {
   const [part, ...more] = job.plan.parts;
   const isWhole = part !== undefined && more.length === 0 && job.open === undefined;
   return isWhole && isSmallFor(engine, part.length) && job.memory.parts.size === 0 ? part : null;
 }
 
-/** Faults: those of the store that will not change, CANCELLED. */
+/** Tries once to send a small file. Faults: those of the store that will not change, CANCELLED. */
 export async function sendSmall(engine: Engine, job: SendJob, part: PlannedPart): Promise<SmallOutcome> {
   const { watch } = job;
   const { signal } = watch;
@@ -88,20 +87,23 @@ async function sendNow(engine: Engine, job: SendJob, part: PlannedPart): Promise
   return { ...said, crc32 };
 }
 
-/** As the one of that name in `send-part`. A system that may not take an MD5 does not know. */
+/** Works as `learnEtags` in `send-part`. Learns nothing where the system forbids MD5 (FIPS). */
 function learnEtags({ store }: Engine, bytes: Buffer, etag: string): void {
   try {
     store.seeEtag(etag, hash("md5", bytes));
   } catch {
-    // Then nothing is sent twice.
+    // Without this knowledge no request is hedged.
   }
 }
 
-/** Whether all of it is there, and it is still the file that is meant: what the disk says otherwise it says on the long way. */
+/**
+ * Returns whether all bytes were read and the file is still the expected one. Errors of the disk are left to the general
+ * path.
+ */
 function readWhole({ path, identity, onGrown }: SendJob, into: Buffer): boolean {
   const startedAt = performance.now();
   try {
-    // What became a pipe meanwhile would not be waited for.
+    // O_NONBLOCK, so that opening a path that became a pipe meanwhile does not wait.
     const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       for (let filled = 0; filled < into.length;) {
@@ -109,7 +111,7 @@ function readWhole({ path, identity, onGrown }: SendJob, into: Buffer): boolean 
         if (count === 0) return false;
         filled += count;
       }
-      // Asked afterwards: what was read is what it was when it was listed.
+      // Checked after reading: the bytes read are then those of the listed file.
       const now = identityOf(fstatSync(fd, { bigint: true }));
       if (isSameFile(now, identity, path)) return true;
       if (onGrown === undefined || !hasGrown(now, identity)) return false;
@@ -127,7 +129,7 @@ function readWhole({ path, identity, onGrown }: SendJob, into: Buffer): boolean 
 
 type Said = Pick<SentSmall, "etag" | "isSure">;
 
-/** A file that is sent, perhaps twice beside each other. */
+/** A small file in flight, perhaps with a hedged request. */
 class SmallFlight {
   readonly #engine: Engine;
   readonly #job: SendJob;
@@ -141,7 +143,7 @@ class SmallFlight {
     this.#tries = new TryTwice(engine, {
       signal: job.watch.signal,
       lengthBytes: about.part.length,
-      // Twice the same bytes are only harmless where they have equal ETags.
+      // Sending the same bytes twice is harmless only where both have equal ETags.
       mayRepeat: () => engine.store.hasEqualEtags === true,
       mayShed: true,
       ask: (isHedge) => this.#ask(isHedge),
@@ -149,12 +151,12 @@ class SmallFlight {
     });
   }
 
-  /** Nobody uses the memory any more. */
+  /** Whether nobody uses the memory any more. */
   get isFree(): boolean {
     return this.#tries.wasOne;
   }
 
-  /** Once. Faults: those of signing, of the network and of the store; SHED. */
+  /** Sends the file; may be called once. Faults: those of signing, of the network and of the store; SHED. */
   async fly(): Promise<Said> {
     this.#job.watch.onPart(this.#about.part, "moving");
     try {

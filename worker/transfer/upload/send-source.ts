@@ -6,20 +6,20 @@ import { diskFault } from "#worker/base/disk-fault.ts";
 import { assertUnchanged, type ExpectedFile } from "#worker/base/identity.ts";
 import { createPartReader, sumSlice, type PartReader, type PartSums } from "./read-part.ts";
 
-/** Where the bytes of an object come from, while it is sent: any part of them, as often as needed. */
+/** Source of the bytes of an object while it is sent: any part of them, as often as needed. */
 export interface SendSource {
-  /** Faults: SOURCE_CHANGED. */
+  /** Rejects when the source has changed. Faults: SOURCE_CHANGED. */
   assertUnchanged(): Promise<void>;
-  /** `crc32Hex` as that of `createPartReader`. */
+  /** Returns a reader of a part. `crc32Hex`: as in `createPartReader`. */
   reader(part: PlannedPart, crc32Hex: string | null): PartReader;
-  /** Where the bytes of a part lie as they are sent; null when they lie nowhere so. */
+  /** Returns where the bytes of a part lie in a file exactly as they are sent; null when they lie in none. */
   placeOf(part: PlannedPart): { fd: number; offset: number } | null;
-  /** Faults: READ_FAILED, SOURCE_CHANGED. */
+  /** Returns the checksums of a part. Faults: READ_FAILED, SOURCE_CHANGED. */
   sum(part: PlannedPart, checksum: StoreChecksum): Promise<PartSums>;
   close(): Promise<void>;
 }
 
-/** The bytes of one file. Faults: READ_FAILED, SOURCE_CHANGED when it is no longer the one that is meant. */
+/** Opens a file as a source. Faults: READ_FAILED, SOURCE_CHANGED when it is not the expected file. */
 export async function openFileSource(file: ExpectedFile): Promise<SendSource> {
   const { path } = file;
   try {

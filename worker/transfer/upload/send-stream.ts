@@ -16,32 +16,32 @@ import { beginUpload, completeUpload, NOTHING_AHEAD, sendWhole, sweepLost } from
 
 /** An input of unknown length that can be read once only. */
 export interface StreamToSend {
-  /** For faults. */
+  /** Named in faults. */
   subject: string;
   key: string;
-  /** Destroyed when nothing more is wanted of it. */
+  /** Destroyed when no more of it is needed. */
   input: Input;
   partBytes: number;
-  /** So many parts are held in memory until the store has them, and one more while it fills. */
+  /** Number of parts held in memory until the store has them; one more is being filled. */
   partsAtATime: number;
-  /** Told of all that comes in; what it throws ends the upload. */
+  /** Called with the length of each chunk read; an error that it throws ends the upload. */
   onRead(bytes: number): void;
-  /** As that of a `SendJob`. */
+  /** Same as in `SendJob`. */
   onMoved(bytes: number): void;
   sweep(lost: LostCreate): Promise<void>;
   signal: AbortSignal;
 }
 
 /**
- * How much longer an upload that is being begun is waited for: whoever does not know its id cannot end it at the store. Briefly
- * where a person or a supervisor asked to stop.
+ * Longest wait for a Create in flight when the upload ends: without its id the upload cannot be ended at the store. The wait
+ * is short when a person or a supervisor asked to stop.
  */
 const BEGIN_MS = { stopped: 2_000, failed: 60_000 };
 
 /**
- * Sends such an input to one object, as a file is sent but for two things: its parts are held in memory, in buffers that are
- * used again and again, and after a kill nothing can be gone on with. An upload that comes to nothing is ended at the store.
- * Returns how many bytes the object has. Faults: READ_FAILED, those of `onRead`, of the store, CANCELLED.
+ * Sends a stream to one object. Works as for a file but for two things: its parts are held in reused buffers, and it cannot
+ * be resumed after a kill. An upload that fails is ended at the store. Returns the size of the object in bytes. Faults:
+ * READ_FAILED, those of `onRead`, of the store, CANCELLED.
  */
 export async function sendStream(engine: Engine, stream: StreamToSend): Promise<number> {
   const patience = createPatience(engine.retrier.clock);
@@ -92,7 +92,7 @@ export async function sendStream(engine: Engine, stream: StreamToSend): Promise<
         await sendWhole(engine, job, { source, wasTried: false });
         return part.length;
       }
-      // Another part follows, so this one is not the whole object, and counts as a part whatever its size.
+      // Another part follows, so this one is sent as a part of an upload, whatever its size.
       if (!filled.isLast) parts.push({ ...part, partNumber: part.partNumber + 1, offset: part.offset + part.length });
       const sending = send(filled).catch(fail);
       underWay.add(sending);
@@ -142,7 +142,7 @@ function jobOf(
   };
 }
 
-/** For as long as the process lives. */
+/** Creates a memory that lasts as long as the process. */
 function rememberHere(): SendMemory {
   const parts = new Map<number, SentPart>();
   const memory: SendMemory = {
@@ -170,7 +170,7 @@ async function* watched(stream: StreamToSend, patience: Patience): AsyncGenerato
       patience.progressed();
       yield chunk;
     }
-    // However long it took until nothing more came, that was not the store.
+    // The store is not to blame for the time until the input ended.
     patience.progressed();
   } catch (error) {
     throw isFault(error) ? error : diskFault(error, { op: "read", subject, otherwise: "READ_FAILED" });

@@ -16,15 +16,14 @@ import { sendSmall, smallPartOf, type SentSmall } from "./send-small.ts";
 import { openFileSource, type SendSource } from "./send-source.ts";
 
 /**
- * One file to one object. A part that the store acknowledged is written down at once, so a killed
- * process goes on with the same upload id at the first missing part. An object counts as sent only when HEAD shows it
- * with the right size and our own nonce, whatever the answers before said; but a small one whose very first answer left
- * nothing open needs no HEAD.
+ * Sends one file to one object. Each acknowledged part is recorded at once, so a killed process resumes the same upload at
+ * the first missing part. An object counts as sent only when HEAD shows it with the right size and our own nonce, whatever
+ * the answers before said. Only a small object whose very first answer proves that it is stored needs no HEAD.
  */
 
 /** How often a file may start over with a new upload id. */
 const MOST_UPLOADS = 3;
-/** A Complete that ended in one of these may have happened all the same. */
+/** Faults of a Complete that may have succeeded all the same. */
 const IN_DOUBT: ReadonlySet<FaultCode> = new Set(["NO_SUCH_UPLOAD", "ALREADY_EXISTS", "NO_SUCH_KEY"]);
 
 /**
@@ -53,7 +52,7 @@ export async function sendFile(engine: Engine, job: SendJob): Promise<Extent[]> 
   }
 }
 
-/** It is there, and nothing is left to ask. `crc32` as that of `sendWhole`. */
+/** Records that the object is verified, and returns its extents. `crc32`: as in `sendWhole`. */
 async function finish(
   engine: Engine,
   job: SendJob,
@@ -73,7 +72,7 @@ function extentsOf(job: SendJob, etag: string): Extent[] {
   });
 }
 
-/** What leaves a question open is written down before it is asked. */
+/** Returns the ETag of a small object. If its answer proved nothing, records the part first and then verifies the object. */
 async function etagOfSmall(engine: Engine, job: SendJob, { etag, crc32, isSure }: SentSmall): Promise<string> {
   if (isSure) return etag;
   await job.memory.acknowledge(1, { etag, crc32 });
@@ -82,7 +81,7 @@ async function etagOfSmall(engine: Engine, job: SendJob, { etag, crc32, isSure }
 
 export const NOTHING_AHEAD = { of: () => Promise.resolve(null) };
 
-/** What is no more than one part, as one object. `crc32` of what has not been written down. */
+/** Sends a file of a single part as one object. `crc32`: of a part that was not recorded. */
 export async function sendWhole(
   engine: Engine,
   job: SendRequests,
@@ -128,13 +127,13 @@ async function sendParts(engine: Engine, job: SendJob, source: SendSource): Prom
       await source.assertUnchanged();
       await sweepLost(job);
       const etag = await completeUpload(engine, job);
-      // In their order: with the last one all of them are.
+      // The journal is written in order: when the last record is on disk, all are.
       await remembered;
       assertRemembered();
       return etag;
     } catch (error) {
       if (!isFault(error) || error.code !== "NO_SUCH_UPLOAD" || uploads >= MOST_UPLOADS) throw error;
-      // The Complete may have been done by an earlier life of this process, or by a request whose answer was lost.
+      // The Complete may have been done by an earlier process, or by a request whose answer was lost.
       const etag = await lookForOurs(engine, job);
       if (etag === null) await beginUpload(engine, job);
       else {
@@ -147,19 +146,22 @@ async function sendParts(engine: Engine, job: SendJob, source: SendSource): Prom
   }
 }
 
-/** Uploads that were begun for us without our hearing of it: while our own is there, the store's list tells when it began. */
+/**
+ * Ends uploads that were begun by lost Creates. Our own upload must still exist, because the store's list tells when it
+ * began.
+ */
 export async function sweepLost({ key, memory, sweep }: Pick<SendJob, "key" | "memory" | "sweep">): Promise<void> {
   const { uploadId, lostWithinMs } = memory;
   if (uploadId !== null && lostWithinMs !== null) await sweep?.({ key, uploadId, withinMs: lostWithinMs });
 }
 
-/** Connections for the parts open while the store is still thinking about Create. */
+/** Opens connections for the parts while the store still works on the Create. */
 async function openAhead(engine: Engine, job: SendJob): Promise<void> {
   const missing = job.plan.parts.length - job.memory.parts.size;
   await warmUp(engine, { op: "head", key: job.key }, { count: missing, size: "large" });
 }
 
-/** Starts a new multipart upload and remembers it. */
+/** Starts a new multipart upload and records it. */
 export async function beginUpload(engine: Engine, job: SendRequests): Promise<void> {
   const { key, nonce } = job;
   const { signal } = job.watch;
@@ -180,14 +182,14 @@ export async function beginUpload(engine: Engine, job: SendRequests): Promise<vo
   await job.memory.begin(tries > 1 ? { ...upload, firstTryMs } : upload);
 }
 
-/** Goes on with the known upload, or begins one. */
+/** Resumes the known upload, or begins one. */
 async function ensureUpload(engine: Engine, job: SendJob, from: Pick<PartToSend, "source" | "ahead">): Promise<void> {
   const { uploadId, isFresh, parts } = job.memory;
   if (uploadId === null) await beginUpload(engine, job);
   else if (!isFresh && parts.size < job.plan.parts.length) await adoptParts(engine, { ...from, job, uploadId });
 }
 
-/** Makes the parts one object, as often as it takes to know that it is there; returns its ETag. Faults: those of the store. */
+/** Completes the upload, with retries until the object is known to exist; returns its ETag. Faults: those of the store. */
 export async function completeUpload(engine: Engine, job: SendRequests): Promise<string> {
   const { uploadId, checksum: begunWith } = job.memory;
   if (uploadId === null) throw new Fault("NO_SUCH_UPLOAD", { op: "complete", subject: job.key });
@@ -197,13 +199,13 @@ export async function completeUpload(engine: Engine, job: SendRequests): Promise
       throw new Fault("INTERNAL", { op: "complete", subject: job.key, detail: "a part is missing" });
     return { partNumber: part.partNumber, ...sent };
   });
-  // A store that keeps checksums wants those here that Create spoke of, and no others.
+  // A store that keeps checksums expects the kind here that Create named, and no other.
   const isRecorded = engine.store.checksum === "crc32" && (begunWith === null || begunWith === "crc32");
   const body = Buffer.from(completeBody(parts, { checksum: isRecorded ? "crc32" : "none" }));
   const operation: Operation = { op: "complete", key: job.key, uploadId };
   let inDoubt = false;
   await withRetry(engine.retrier, attempting(job), async () => {
-    // The answer before was lost or strange; the store may have done it.
+    // The answer before was lost or unclear: the store may have completed the upload.
     if (inDoubt && (await findOurs(engine, job)) !== null) return;
     try {
       await callStore(engine, { operation, signal: job.watch.signal, body }, readComplete);
@@ -217,7 +219,7 @@ export async function completeUpload(engine: Engine, job: SendRequests): Promise
   return verifySent(engine, job);
 }
 
-/** Ends an upload nobody will finish. Best effort: an orphan only wastes space until the hub sweeps it. */
+/** Ends an upload that nobody will finish. Best effort: an orphan only wastes space until the hub sweeps it. */
 export async function abandonUpload(
   engine: Engine,
   about: { key: string; uploadId: string; signal: AbortSignal },

@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
 
-/** Of an object, where its lines begin. */
+/** Offsets of the two journal records of an object. */
 export interface SentPlace {
   fileAt: number;
   sentAt: number;
@@ -8,12 +8,12 @@ export interface SentPlace {
 
 const NONE = 2 ** 32 - 1;
 const FIRST_SLOTS = 1_024;
-/** Of the slots, so many may be taken. */
+/** Highest load factor of the hash table. */
 const FULL = 0.8;
 
 /**
- * Where in a journal the lines of those objects lie that are done: 15 to 30 bytes for each of what may be a million. Keys are told
- * apart by a sum of 32 bits only, so what lies there has to be looked at.
+ * Hash table of the offsets of finished objects in a journal: 15 to 30 bytes for each of up to a million. Keys are told apart
+ * by a 32-bit CRC only, so callers must compare the key of the record.
  */
 export class SentPlaces {
   #sums = new Uint32Array(FIRST_SLOTS);
@@ -21,18 +21,21 @@ export class SentPlaces {
   #sentAt = new Uint32Array(FIRST_SLOTS);
   #used = 0;
 
-  /** Returns false, and keeps nothing, where a key of the same sum has a place, and beyond the first 4 GiB of a journal. */
+  /**
+   * Stores the offsets of a key. Returns false, and stores nothing, when a key of the same CRC has a place, or beyond the
+   * first 4 GiB of a journal.
+   */
   put(key: string, place: SentPlace): boolean {
     if (place.sentAt >= NONE) return false;
     if (this.#used >= FULL * this.#sums.length) this.#grow();
     return this.#set(crc32(key), place);
   }
 
-  /** It was sent once more. */
+  /** Updates the offset of an object that was sent once more. */
   sentAgain(key: string, sentAt: number): void {
     const slot = this.#slotOf(crc32(key));
     if (this.#filesAt[slot] === NONE) return;
-    // Where that cannot be said it is sent once more.
+    // An offset beyond 4 GiB cannot be stored: the object is then sent once more.
     this.#sentAt[slot] = Math.min(sentAt, NONE);
   }
 
@@ -52,7 +55,7 @@ export class SentPlaces {
     return true;
   }
 
-  /** That of the sum, or the empty one where it would be put. */
+  /** Returns the slot of the CRC, or the empty slot where it belongs. */
   #slotOf(sum: number): number {
     const last = this.#sums.length - 1;
     let slot = sum & last;

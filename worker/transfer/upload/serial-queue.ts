@@ -1,9 +1,9 @@
 import { diskSense, type DiskSense } from "#worker/base/adaptive-sync-io.ts";
 
 /**
- * Parts are summed one after the other, in the order in which they were asked for, as long as their bytes come from memory.
- * Side by side all of them would be ready in the same late moment; so the first goes while the others are summed, and they do not
- * all begin to send at once. A disk that has to be waited for is asked for many at a time.
+ * Computes the checksums of parts one after the other, in the order of the calls, as long as their bytes come from memory. In
+ * parallel all would be ready in the same late moment. In series the first part is sent while others are summed, and they do
+ * not all begin to send at once. While the disk is slow, calls run in parallel.
  */
 export interface Turns {
   run<T>(work: () => Promise<T>): Promise<T>;

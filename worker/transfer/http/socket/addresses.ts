@@ -5,42 +5,48 @@ import { createNameLookup } from "./look-up-name.ts";
 import { SYSTEM_RESOLVER, type Resolving } from "./resolve-addresses.ts";
 
 /**
- * The addresses of one origin, and how connections are spread over them. A name is looked up once for all connections, and again when its
- * time to live is over. A new connection goes to the address with the fewest for its speed, the others follow in case it is dead.
- * An address that did not answer is left for a while. Decision 64.
+ * The addresses of one origin, and how connections are spread over them. A name is looked up once for all connections, and
+ * again when its TTL is over. A new connection goes to the address with the fewest connections for its speed; others follow
+ * in case it is dead. An address that did not answer is avoided for a while. See decision 65.
  */
 export interface Addresses {
-  /** For one new connection. `onOther`: see `Attempt.isOther`; it has been so for a while, and the connection may still not stand. */
+  /**
+   * Starts the attempt of one new connection. `onOther`: called a while after `Attempt.isOther` became true; the connection
+   * may still not be established.
+   */
   attempt(onOther?: () => void): Attempt;
-  /** As the name was looked up last; none before that. */
+  /** Addresses of the last look-up; none before. */
   readonly lookedUp: readonly string[];
-  /** A connection moved so many bytes in so many milliseconds. `address`: null before it stands. */
+  /** Records that a connection moved so many bytes in so many milliseconds. `address`: null before it is established. */
   moved(address: string | null, took: { bytes: number; ms: number }): void;
-  /** Whether an idle connection there is one too many: others are so much faster that its place is worth more with them. */
+  /**
+   * Returns whether an idle connection to this address is surplus: other addresses are so much faster that its place is worth
+   * more there.
+   */
   isSurplus(address: string | null): boolean;
-  /** Connections that stand, by address. */
+  /** Established connections, by address. */
   readonly open: ReadonlyMap<string, number>;
 }
 
 /** One connection, from the choice of its address to its end. */
 export interface Attempt {
-  /** For `net.connect`: the addresses that may be tried, in the order in which to try. */
+  /** Lookup for `net.connect`: the addresses that may be tried, in the order in which to try. */
   readonly lookup: LookupFunction;
-  /** It stands. */
+  /** Records that the connection is established. */
   opened(address: string): void;
-  /** An address did not answer, or refused: others are tried first for a while. */
+  /** Records that an address did not answer or refused: others are tried first for a while. */
   failed(address: string): void;
   /**
-   * Whether it went to an address of an earlier run that the name does not lead to any more, as far as is known. Then the next attempt
-   * waits for what the name leads to now: whatever this one met says nothing about the store.
+   * Returns whether the connection went to an address of an earlier run that the name no longer leads to, as far as is known.
+   * The next attempt then waits for the look-up: an error of the old address says nothing about the store.
    */
   isOther(): boolean;
-  /** It is gone, or never came to be. */
+  /** Records that the connection is gone, or was never established. */
   ended(): void;
 }
 
 interface Known {
-  /** Connections that stand, and those that are being made. */
+  /** Connections that are established or being made. */
   open: number;
   /** Bytes a millisecond of one connection, smoothed; null until enough was seen. */
   rate: number | null;
@@ -49,19 +55,21 @@ interface Known {
   leftUntil: number;
 }
 
-/** A name has many addresses; more than these are not tried for one connection. */
+/** Most addresses tried for one connection; a name may have many more. */
 const MOST_TRIED = 4;
-/** Many names lead to other addresses each time, and the earlier ones serve all the same: one that answers within this does. */
+/**
+ * Many names lead to other addresses each time, while the earlier ones still work: one that answers within this time is used.
+ */
 const EARLY_MS = 250;
 const LEFT_MS = 30_000;
 const MOST_LEFT_MS = 300_000;
-/** Less than this says more of round trips than of the address. */
+/** A shorter transfer says more about round trips than about the address. */
 const LEAST_BYTES = 256 * 1024;
 const LEAST_SEEN = 3;
 const SMOOTHING = 0.25;
-/** A slow address keeps so much of its share: it has to be seen when it becomes fast again. */
+/** A slow address keeps this share of connections, so that it is noticed when it becomes fast again. */
 const LEAST_WEIGHT = 0.125;
-/** Differences below this are noise. */
+/** Rates above this share of the fastest one count as equal: such differences are noise. */
 const CLEARLY_SLOWER = 0.6;
 
 /** Returns the share of connections of one address, by its rate beside that of the fastest: 1 unless it is clearly slower. */
@@ -71,7 +79,9 @@ function weightOf({ rate, seen }: Known, known: ReadonlyMap<string, Known>): num
   return Math.max(LEAST_WEIGHT, rate / fastest);
 }
 
-/** Returns the first of `sorted`, with one of the other family among them: where one family leads nowhere, that one may. */
+/**
+ * Returns the first of `sorted`, at least one of them of the other family (IPv4 or IPv6): a whole family may be unreachable.
+ */
 function chooseTried(sorted: readonly string[]): string[] {
   const tried = sorted.slice(0, MOST_TRIED);
   const family = isIP(tried[0] ?? "");
@@ -81,8 +91,8 @@ function chooseTried(sorted: readonly string[]): string[] {
 }
 
 /**
- * `remembered`: where the name led in an earlier run. They serve until the name has been looked up. Only for origins that prove who they
- * are: somebody else may have such an address by now.
+ * Creates the addresses of `host`. `remembered`: addresses of an earlier run, used until the name has been looked up. Only
+ * for origins that prove their identity: another host may have such an address by now.
  */
 export function createAddresses(
   host: string,
@@ -120,14 +130,14 @@ export function createAddresses(
     name.expire();
   };
   const attempt = (onOther?: () => void): Attempt => {
-    /** Addresses of an earlier run that it may have gone to. */
+    /** Addresses of an earlier run that the connection may have gone to. */
     let byMemory: readonly string[] = [];
     const isElsewhere = () => byMemory.length > 0 && !byMemory.some((address) => name.lookedUp.includes(address));
     let timer: NodeJS.Timeout | null = null;
     const look = () => {
       if (isElsewhere() && onOther !== undefined) timer = setTimeout(onOther, EARLY_MS).unref();
     };
-    /** Where it counts: connections that are made at once shall not all go to the same address. */
+    /** Counts the connection while it is made: simultaneous ones must not all go to the same address. */
     let counted: Known | null = null;
     let standsAt: string | null = null;
     const countAt = (address: string | null) => {
@@ -166,7 +176,7 @@ export function createAddresses(
       },
       isOther: () => {
         if (!isElsewhere()) return false;
-        // Not to be tried once more by somebody else.
+        // The next attempt must not try the remembered addresses again.
         if (name.lookedUp.length === 0) name.discard();
         return true;
       },

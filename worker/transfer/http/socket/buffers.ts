@@ -1,21 +1,21 @@
 /**
- * Buffers that move bytes between the network and files. They are lent to a request only while its bytes flow, so memory
- * follows the number of busy connections and not the size of what they carry; what came back is lent again.
+ * Pool of buffers that move bytes between the network and files. A request holds one only while its bytes flow, so memory
+ * follows the number of busy connections, not the size of what they carry.
  */
 export interface Buffers {
   readonly sizeBytes: number;
-  /** How many are out now. */
+  /** Number of buffers in use. */
   readonly lent: number;
   take(): Buffer;
   give(buffer: Buffer): void;
-  /** Keeps at most `count` unused ones from now on. */
+  /** Keeps at most `count` unused buffers from now on. */
   keep(count: number): void;
 }
 
-/** A TLS connection hands over up to 80 KiB that it had decrypted already after it was told to stop. */
+/** A TLS connection may deliver up to 80 KiB that were decrypted already after it was paused. */
 const LEAST_BYTES = 128 * 1024;
 
-/** A pool of buffers of `sizeBytes` (at least 128 KiB), of which at most `spare` unused ones are kept. */
+/** Creates a pool of buffers of `sizeBytes` (at least 128 KiB), of which at most `spare` unused ones are kept. */
 export function createBuffers(input: { sizeBytes: number; spare: number }): Buffers {
   const sizeBytes = Math.max(LEAST_BYTES, input.sizeBytes);
   const unused: Buffer[] = [];

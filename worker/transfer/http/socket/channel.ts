@@ -10,28 +10,28 @@ import { Tap } from "./read-pause.ts";
 import type { Shared } from "../task.ts";
 
 /**
- * The socket of one connection, encrypted where its origin says so: connecting -> ready -> closed. Encryption is done here where that
- * can be had (`encrypt-directly.ts`), otherwise by Node, which also makes each handshake again that fails here: what it says then
- * is what is told.
+ * Events of a channel: the socket of one connection, encrypted where its origin requires it, in the states connecting ->
+ * ready -> closed. `encrypt-directly.ts` encrypts where that is possible, otherwise Node. Node also repeats each handshake
+ * that fails here, so that its error is reported.
  */
 export interface ChannelEvents {
   onReady(): void;
-  /** A handshake begins anew, on another socket. */
+  /** Called when a handshake begins anew, on another socket. */
   onAnew(): void;
-  /** Bytes came that stand in `bytes` only during the call. */
+  /** Called with bytes that are valid only during the call. */
   onBytes(bytes: Buffer): void;
-  /** There is more than the socket reads by itself. */
+  /** Called when there is more than the socket reads by itself. */
   onMore(): void;
-  /** The other side sends no more. */
+  /** Called when the other side sends no more. */
   onEnded(): void;
   onBroken(error: unknown): void;
-  /** Nothing touches the buffers any more. */
+  /** Called when nothing touches the buffers any more. */
   onClosed(): void;
 }
 
 /**
- * What a socket reads by itself. With TLS by Node that is everything, in pieces as long as a record. Of others it is only the first
- * bytes: their copy costs nothing beside the call, and the rest is read to where it belongs.
+ * Bytes that a socket reads by itself at a time. With TLS by Node it reads everything, one record at a time. Other sockets
+ * read only the first bytes: copying them is cheap beside the call, and the rest is read to its final place.
  */
 const FIRST_BYTES = 16 * 1024;
 /** An address that has not answered after so many round trips is dead, or not worth the wait. */
@@ -51,7 +51,7 @@ export class Channel {
   #isReady = false;
   #address: string | null = null;
   #attempt: Attempt | null = null;
-  /** While the proxy has not said yet that it is through. */
+  /** Set until the proxy has confirmed the connection to the origin. */
   #handshake: ProxyHandshake | null = null;
 
   constructor(origin: Origin, shared: Shared, events: ChannelEvents) {
@@ -68,17 +68,17 @@ export class Channel {
     return this.#tap;
   }
 
-  /** Of the other side; null before it is connected, and behind a proxy. */
+  /** Address of the other side; null before it is connected, and behind a proxy. */
   get address(): string | null {
     return this.#address;
   }
 
-  /** Null with TLS by Node, and before it is ready. */
+  /** Null with TLS by Node, and before the channel is ready. */
   get direct(): DirectSocket | null {
     return this.#direct;
   }
 
-  /** Nothing came that was not asked for, as far as the kernel cannot tell. */
+  /** Whether no unrequested bytes have left the kernel, where no event would report them. */
   get isQuiet(): boolean {
     if (this.#direct?.hasMore !== true) return true;
     try {
@@ -88,7 +88,7 @@ export class Channel {
     }
   }
 
-  /** Where goes what `direct` had no room for, or all of it. */
+  /** Takes the bytes that `direct` had no room for, or all bytes without `direct`. */
   get outlet(): Outlet {
     return this.#encrypted?.outlet ?? this.#socket;
   }
@@ -101,7 +101,7 @@ export class Channel {
   }
 
   #onread() {
-    // All of them read into the same one, in which nothing is meant to stay.
+    // All connections read into the same buffer, in which nothing is meant to stay.
     const first = this.#shared.scratch.subarray(0, FIRST_BYTES);
     const opened: { socket: Socket | null } = { socket: null };
     const callback = (count: number): true => {
@@ -125,7 +125,7 @@ export class Channel {
       .on("connectionAttempt", (address: string) => {
         attemptedAt = now();
         trying = address;
-        // While the other side's answer is on its way.
+        // Prepared while the answer of the other side is on its way.
         if (way === "encrypted here") setImmediate(encryption.prepare);
       })
       .on("connectionAttemptFailed", (address: string) => attempt?.failed(address))
@@ -147,7 +147,10 @@ export class Channel {
     });
   }
 
-  /** Begins anew where it went to an address that the name led to earlier, and whoever is there now is not the store. */
+  /**
+   * Opens another socket if this one went to an address that the name led to earlier, where another host may be now. Returns
+   * whether it did.
+   */
   #openElsewhere(): boolean {
     if (this.#isReady || this.#attempt?.isOther() !== true) return false;
     this.#openAnew(this.#way);
@@ -165,7 +168,9 @@ export class Channel {
     this.#events.onAnew();
   }
 
-  /** By a proxy whose own connection is not encrypted: once it is through, the socket is like any other. */
+  /**
+   * Opens a socket through a proxy whose own connection is not encrypted: after the proxy's handshake it is like any other.
+   */
   #openThrough(proxy: Proxy, way: Way): Socket {
     const { opened, onread } = this.#onread();
     const isWhole = isAskedOfProxy(this.#origin);
@@ -187,7 +192,7 @@ export class Channel {
     return this.#watch(socket, (error) => this.#events.onBroken(this.#isReady ? error : tunnelFault(proxy, error)));
   }
 
-  /** TLS by Node, over a connection that a proxy makes first. */
+  /** Opens a connection with TLS by Node inside a tunnel of a proxy. */
   #openInside(proxy: Proxy): Socket {
     const { tls, connectMs } = this.#shared;
     const tunnel = openTunnel(proxy, this.#origin, connectMs);
@@ -202,7 +207,7 @@ export class Channel {
       },
       (fault: unknown) => this.#events.onBroken(fault),
     );
-    // Its errors are those of the tunnel until then.
+    // Errors of its socket are reported by `tunnel.open` until then.
     return this.#watch(tunnel.socket, () => undefined);
   }
 
@@ -226,7 +231,7 @@ export class Channel {
     else this.#events.onBroken(tunnelFault(proxy, new Error("it closed the connection")));
   }
 
-  /** The socket's bytes reach the origin. */
+  /** Called when the bytes of the socket reach the origin: begins to encrypt, or reports that the channel is ready. */
   #reached(socket: Socket, way: Way): void {
     if (way === "plain") this.#ready(directSocketOf(socket, this.#shared.straight));
     else if (way === "encrypted here") this.#encrypt();
@@ -247,7 +252,7 @@ export class Channel {
 
   #tapOf(way: Way): Tap {
     const tap = new Tap(this.#socket);
-    // One of Node's own that is told so before it is connected begins to read afterwards, whatever it is told then.
+    // Only for TLS by Node: resuming a plain socket before it connects would make a later `pause()` ineffective.
     if (way === "encrypted by Node") tap.resume();
     return tap;
   }
@@ -284,7 +289,7 @@ export class Channel {
   }
 
   #decrypt(encrypted: EncryptedSocket, bytes: Buffer): void {
-    // As far from the encrypted ones as there is room.
+    // At the end of the scratch buffer, as far from the encrypted bytes as possible.
     const plain = this.#shared.scratch.subarray(-FIRST_BYTES);
     const take = (count: number): boolean => {
       this.#events.onBytes(plain.subarray(0, count));
@@ -310,12 +315,12 @@ export class Channel {
     this.#socket.unref();
   }
 
-  /** A request is over, and the connection stays. */
+  /** Called when a request has ended and the connection stays open. */
   rest(): void {
     this.#encrypted?.rest();
   }
 
-  /** `isReset`: what the kernel still holds does not go over the link any more. TLS sockets of Node cannot do that. */
+  /** Closes the socket. `isReset`: what the kernel still holds is not sent any more, which TLS sockets of Node cannot do. */
   close({ isReset }: { isReset: boolean }): void {
     const isByNode = this.#origin.isTls && this.#encrypted === null;
     const isOverTls = this.#origin.proxy?.kind === "https";

@@ -1,18 +1,18 @@
 import { MOST_TOLD, type SocketWatch } from "#worker/base/system-calls.ts";
 
 /**
- * Which of many sockets have something to read: one question for all that are looked at in the same tick, instead of a read in
- * vain for every second of them.
+ * Tells which of many sockets have something to read. One call serves all sockets of a tick, instead of a failed read for
+ * every second one.
  */
 export interface InputWatch {
-  /** From now on it is asked about, until it is closed. False: nobody can tell. */
+  /** Watches a socket until it is closed. Returns false when it cannot be watched. */
   add(socketFd: number): boolean;
-  /** Whether one that was added has something to read, its end or an error included. In doubt it has. */
+  /** Returns whether a watched socket has something to read, its end or an error included. True in doubt. */
   hasInput(socketFd: number): boolean;
   close(): void;
 }
 
-/** So long an answer counts for the others. */
+/** Time for which the result of one call serves all sockets, ms. */
 const FRESH_MS = 1;
 
 export function createInputWatch(sockets: SocketWatch, now: () => number): InputWatch {
@@ -26,14 +26,14 @@ export function createInputWatch(sockets: SocketWatch, now: () => number): Input
       const nowMs = now();
       if (nowMs - askedAt > FRESH_MS) {
         const told = sockets.take();
-        // There may be more than could be told.
+        // More sockets may be ready than one call can tell.
         ready = told.length < MOST_TOLD ? new Set(told) : null;
         askedAt = nowMs;
       }
       return ready === null || ready.has(socketFd);
     },
     close: () => {
-      // Its number belongs to another file afterwards.
+      // Closed once only: its descriptor may belong to another file afterwards.
       if (isClosed) return;
       isClosed = true;
       sockets.close();

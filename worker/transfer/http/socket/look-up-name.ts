@@ -1,21 +1,21 @@
 import { UNKNOWN_TTL_MS, type Resolving } from "./resolve-addresses.ts";
 
-/** The addresses of one name. They are looked up once for all connections, and again when their time to live is over. */
+/** The addresses of one name, looked up once for all connections, and again when their TTL is over. */
 export interface NameLookup {
   /** Resolves with the addresses, known or looked up now. Faults: those of the resolver. */
   listed(): Promise<readonly string[]>;
-  /** As the name was looked up last; empty before that. */
+  /** Addresses of the last look-up; empty before. */
   readonly lookedUp: readonly string[];
   /** Calls `look` when the name is looked up the next time. */
   onceLookedUp(look: () => void): void;
   forgetLook(look: () => void): void;
-  /** The name may lead somewhere else by now: it is looked up again, and the known addresses serve until then. */
+  /** Marks the addresses as outdated: the name is looked up again, and they are used until then. */
   expire(): void;
-  /** The known addresses must not be used any more. */
+  /** Drops the known addresses, which must not be used any more. */
   discard(): void;
 }
 
-/** `remembered`: the addresses of an earlier run, which serve until the name has been looked up. */
+/** Creates the look-up of `host`. `remembered`: addresses of an earlier run, used until the name has been looked up. */
 export function createNameLookup(
   host: string,
   about: {
@@ -29,7 +29,7 @@ export function createNameLookup(
   let current: { addresses: readonly string[]; until: number } | null =
     remembered.length === 0 ? null : { addresses: remembered, until: -Infinity };
   let lookedUp: readonly string[] = [];
-  /** Connections that are being made to addresses of an earlier run. */
+  /** Listeners of connections that are being made to addresses of an earlier run. */
   const early = new Set<() => void>();
   let asking: Promise<readonly string[]> | null = null;
   const ask = (): Promise<readonly string[]> => {
@@ -40,7 +40,7 @@ export function createNameLookup(
         lookedUp = addresses;
         for (const look of early) look();
         early.clear();
-        // Nobody waits for the time to live.
+        // The addresses can be used before their TTL is known.
         void resolver.refine(host, addresses).then(({ addresses, ttlMs }) => {
           current = { addresses, until: now() + ttlMs };
         });
@@ -56,7 +56,7 @@ export function createNameLookup(
     },
     listed: () => {
       if (current === null) return ask();
-      // The old ones serve until the answer is there, and when there is none.
+      // The old addresses are used until the new ones are known, or if the look-up fails.
       if (current.until <= now()) ask().catch(() => undefined);
       return Promise.resolve(current.addresses);
     },

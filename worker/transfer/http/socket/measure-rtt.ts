@@ -2,19 +2,19 @@ import { connect, type Socket } from "node:net";
 import { connectProxy, openTunnel, readyEventOf } from "#storage/network/tunnel.ts";
 import { isAskedOfProxy, type Origin } from "./open-socket.ts";
 
-/** Milliseconds of one handshake; null when it fails or takes longer than `mostMs`. */
+/** Returns the milliseconds of one handshake; null when it fails or takes longer than `mostMs`. */
 export async function timeHandshake(origin: Origin, mostMs: number): Promise<number | null> {
   const { host, port, proxy } = origin;
   let startedAt = performance.now();
   const socket = proxy === null ? connect({ host, port, noDelay: true }) : null;
-  // Looking up the name is not the link.
+  // The look-up of the name is not part of the RTT.
   socket?.on("connectionAttempt", () => (startedAt = performance.now()));
   const isThere =
     socket === null ? await isThrough(origin, mostMs) : await isReady(socket, { event: "connect", mostMs });
   return isThere ? performance.now() - startedAt : null;
 }
 
-/** Whether the proxy reached the destination; of one that is asked with whole requests, whether it answers. */
+/** Returns whether the proxy reached the destination; for a proxy that takes whole requests, whether the proxy answers. */
 async function isThrough(origin: Origin, mostMs: number): Promise<boolean> {
   const { proxy } = origin;
   if (proxy === null) return false;
@@ -44,7 +44,7 @@ const isReady = (socket: Socket, { event, mostMs }: { event: string; mostMs: num
       .once("error", () => end(false));
   });
 
-/** The middle of `tries` handshakes, one after the other, ms; null when one of them fails or takes longer than `mostMs`. */
+/** Returns the median of `tries` handshakes, one after the other, ms; null when one fails or takes longer than `mostMs`. */
 export async function measureRtt(
   origin: Origin,
   { mostMs, tries }: { mostMs: number; tries: number },

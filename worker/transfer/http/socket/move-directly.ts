@@ -10,57 +10,59 @@ import type { PacedSocket } from "../exchange.ts";
 import type { FileSlice, SystemCalls } from "#worker/base/system-calls.ts";
 
 /**
- * Bytes between our buffers and a TCP socket by one system call each, past the streams of Node: a socket
- * that is read at ticks need not be watched in between. The socket stays Node's, and may go on reading by itself as long as it
- * does so into a buffer that nobody keeps; nothing is written here while writes of its own wait.
+ * Moves bytes between our buffers and a TCP socket by one system call each, bypassing Node's streams: a socket that is read
+ * at ticks need not be watched in between. Node still owns the socket, and may read by itself into a buffer that nobody
+ * keeps. Nothing is written here while writes of Node's own wait.
  */
 export interface DirectSocket {
   /**
-   * How many of `bytes` the kernel took at once. 0: none now, or never again; what is wrong then the socket itself tells,
-   * to whom the rest is given.
+   * Returns how many of `bytes` the kernel took at once. 0: none now, or never again. The rest must then be written to the
+   * socket itself, which reports errors.
    */
   write(bytes: Buffer): number;
   /**
-   * How many bytes came into `into`. 0: the other side sends no more; null: nothing is there now. Throws the system's error
-   * when the connection is broken.
+   * Returns how many bytes came into `into`. 0: the other side sends no more; null: nothing is there now. Throws the system's
+   * error when the connection is broken.
    */
   read(into: Buffer): number | null;
-  /** The last read ended because `into` was full: what is still to come may have left the kernel, so that nothing tells of it. */
+  /**
+   * Whether the last read ended because `into` was full: further bytes may have left the kernel, so no event reports them.
+   */
   readonly hasMore: boolean;
-  /** Whether a read is worth while. Asked now and then, for many sockets at a time, it costs less than a read in vain. */
+  /** Returns whether a read is worthwhile. Asked for many sockets at a time, it costs less than failing reads. */
   hasInput(): boolean;
-  /** Somebody can tell whether it is. */
+  /** Whether `hasInput` can tell that. */
   readonly isWatched: boolean;
-  /** From now on `reader` is asked to read at ticks when that is worth while. False: nobody can tell. */
+  /** Lets `reader` read at ticks when there is something. Returns false when that cannot be told. */
   expect(reader: Reader): boolean;
-  /** It is not asked any more. */
+  /** Ends what `expect` began. */
   forget(): void;
   /**
-   * Bytes of an open file. `took`: how many the kernel had room for. "full": none now; "failed": this way does not go, or not
+   * Sends bytes of an open file. Returns how many the kernel had room for. "full": none now; "failed": not possible, or not
    * now.
    */
   sendFile(from: FileSlice): number | "full" | "failed";
-  /** Null: bytes leave as they are given. */
+  /** Null: bytes are sent as they are given. */
   readonly encrypter: Encrypter | null;
-  /** `goOn` is called once, when there is room again. False: nobody can tell. */
+  /** Calls `goOn` once when there is room again. Returns false when that cannot be told. */
   whenRoom(goOn: () => void): boolean;
-  /** It is not called any more. */
+  /** Cancels `whenRoom`. */
   forgetRoom(goOn: () => void): void;
-  /** Null where the system cannot do that. */
+  /** Returns the interface for the sending rate; null where the system has none. */
   paced(): PacedSocket | null;
 }
 
-/** Encrypts ahead of the kernel, so that it takes much at a time. */
+/** Encrypts ahead of the kernel, so that the kernel can take much at a time. */
 export interface Encrypter {
-  /** Encrypts as many of `bytes` as there is room for, and returns how many. They go out with the next `flush`. */
+  /** Encrypts as many of `bytes` as there is room for, and returns how many. The next `flush` sends them. */
   encrypt(bytes: Buffer): number;
-  /** Gives the kernel what it has room for; the rest follows by itself. A broken connection is told by the socket. */
+  /** Gives the kernel what it has room for; the rest follows by itself. The socket reports a broken connection. */
   flush(): void;
-  /** Encrypted, and not in the kernel yet. */
+  /** Bytes that are encrypted and not in the kernel yet. */
   readonly pendingBytes: number;
 }
 
-/** What goes straight between files, buffers and sockets, and who looks when sockets have room or bytes. */
+/** Native calls between files, buffers and sockets, and the watches that tell when sockets have room or input. */
 export interface Straight {
   calls: SystemCalls;
   rooms: RoomWatch;
@@ -72,7 +74,7 @@ const hasDescriptor = (handle: unknown): handle is { fd: number } =>
   typeof handle === "object" && handle !== null && "fd" in handle && typeof handle.fd === "number";
 
 function readByNode(fd: number, into: Buffer): number | null {
-  // "Nothing yet" comes as an error, a thousand times a second: it need not tell where it was made.
+  // EAGAIN is thrown a thousand times a second: without a stack trace that is cheaper.
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
   try {
@@ -86,27 +88,30 @@ function readByNode(fd: number, into: Buffer): number | null {
 }
 
 /**
- * The number of its descriptor, to be asked for each time: that of a closed one may belong to another file by now. Less than 0 as soon
- * as it is destroyed. Null where a socket has none to show.
+ * Returns a function that tells the descriptor of a socket; null where a socket has none. It must be called each time,
+ * because a closed descriptor may belong to another file by now. It returns less than 0 once the socket is destroyed.
  */
 export function descriptorOf(socket: Socket): (() => number) | null {
   const handle: unknown = Reflect.get(socket, "_handle");
   return hasDescriptor(handle) ? () => handle.fd : null;
 }
 
-/** The error of a call to the system that failed. */
+/** Returns the error of a system call that failed. */
 export function systemError(call: string, negativeErrno: number): Error {
   const code = getSystemErrorName(negativeErrno);
   return Object.assign(new Error(`${call} ${code}`), { code });
 }
 
-/** Null where a socket has no descriptor to show. Not for TLS by Node: what its descriptor carries is not what it means. */
+/**
+ * Returns the direct socket; null where a socket has no descriptor. Not for TLS by Node: its descriptor carries encrypted
+ * bytes.
+ */
 export function directSocketOf(socket: Socket, straight: () => Straight | null): DirectSocket | null {
   const descriptor = descriptorOf(socket);
   if (descriptor === null) return null;
   let isInputWatched = false;
   let isRoomWatched = false;
-  /** Known when it is closed, too. */
+  /** Kept, because a closed socket does not tell its descriptor any more. */
   let expectedFd = -1;
   return {
     write: (bytes) => {

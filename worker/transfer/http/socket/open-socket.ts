@@ -9,18 +9,18 @@ import type { Attempt } from "./addresses.ts";
 import { preferAes128 } from "../tls/prefer-aes-128.ts";
 import { whyRefused } from "./why-refused.ts";
 
-/** Where connections lead: scheme, host and port of a URL. */
+/** Destination of connections: scheme, host and port of a URL. */
 export interface Origin {
   /** As `URL.origin` writes it. */
   key: string;
   isTls: boolean;
   host: string;
   port: number;
-  /** What leads there; null: nothing is between. */
+  /** Proxy on the way; null: none. */
   proxy: Proxy | null;
 }
 
-/** Why no connection stands after so many seconds. */
+/** Returns why no connection was established within so many seconds. */
 export function notConnected({ proxy }: Origin, seconds: number): Fault {
   if (proxy !== null) return new Fault("PROXY_FAILED", { detail: `${proxy.shown}: no answer for ${seconds} s` });
   return new Fault("LINK_DOWN", { detail: `no connection within ${seconds} s` });
@@ -34,26 +34,32 @@ export function originOf(url: URL): Origin {
   return { key: url.origin, isTls, host, port, proxy: network().proxyFor?.({ host, port, isTls }) ?? null };
 }
 
-/** Whether requests go to the proxy as a whole: most HTTP proxies make connections to port 443 only. */
+/**
+ * Returns whether whole requests go to the proxy instead of through a tunnel: most HTTP proxies make tunnels to port 443
+ * only.
+ */
 export const isAskedOfProxy = ({ isTls, proxy }: Origin): boolean =>
   !isTls && proxy !== null && proxy.kind !== "socks5";
 
-/** A URL as a request says it: to where, and what for. */
+/** A URL as a request needs it: destination and path. */
 export interface Target {
   origin: Origin;
-  /** Of the header: with the port where it is not the usual one. */
+  /** Value of the Host header: with the port where it is not the default one. */
   host: string;
-  /** Path and query; for a proxy that is asked with the whole URL before them. */
+  /** Path and query; for a proxy that takes whole requests, the whole URL. */
   path: string;
-  /** Lines of the head for a proxy, each with its end. */
+  /** Lines of the head for a proxy, each with its line end. */
   proxyLines: string;
 }
 
-/** What needs no reading to be a path and a query: the characters of a signed request, and no segment of dots. */
+/** Paths that need no URL parser: only characters of a signed request, and no dot segments. */
 const PLAIN = /^\/(?!\.)(?:[\w~%?&=-]|\/(?!\.)|(?<!\/)\.)*$/;
 const CODED_DOT = /%2e/i;
 
-/** Reads URLs. Nearly all that one wire sees begin like the one before, and to read one costs as much as to sign it. */
+/**
+ * Returns a parser of URLs. Nearly all URLs of one client have the same origin, and parsing one costs as much as signing it,
+ * so the last origin is reused.
+ */
 export function createTargets(): (url: string) => Target {
   let last: { start: string; before: string; common: Omit<Target, "path"> } | null = null;
   return (text) => {
@@ -74,23 +80,23 @@ function proxyLinesOf(origin: Origin): string {
   return authorization === null ? "" : `proxy-authorization: ${authorization}\r\n`;
 }
 
-/** What TLS connections of one wire share: what they trust, and a ticket for each origin to resume with. */
+/** State that TLS connections of one client share: certificates to trust, and a session ticket of each origin. */
 export interface TlsMemory {
-  /** Certificates to trust in place of the usual ones, PEM. Asked when the first connection is made. */
+  /** Returns the certificates to trust in place of the usual ones, PEM. Called when the first connection is made. */
   ca: () => string | undefined;
-  /** See pin.ts; null: any key that an authority has signed. */
+  /** Pinned key, see pin.ts; null: any key that an authority has signed. */
   pin: string | null;
   tickets: Map<string, Buffer>;
-  /** Read once: a hundred certificates take a millisecond each connection. */
+  /** Created once: reading a hundred certificates takes a millisecond for each connection. */
   context?: SecureContext | undefined;
 }
 
-/** How a connection is opened beside where it leads. */
+/** Options of opening a connection. */
 export interface Opening {
   tls: TlsMemory;
-  /** Chooses among the addresses of its name. Left out: in the order of the system. */
+  /** Chooses among the addresses of the name. Default: the order of the system. */
   attempt?: Attempt | null;
-  /** How long each address has before the next one is tried: a few round trips. The last one is not given up here. */
+  /** Time that each address has before the next one is tried: a few round trips. The last address has no such limit. */
   attemptMs?: number;
 }
 
@@ -98,8 +104,8 @@ const LEAST_ATTEMPT_MS = 250;
 const MOST_ATTEMPT_MS = 2_000;
 
 /**
- * Starts to connect, to the origin itself. Bytes go through `onread` into our own buffers. The socket is ready at `connect`, with TLS
- * at `secureConnect`. Addresses of both families are tried in turn, as Node does.
+ * Starts to connect to the origin itself. Received bytes go through `onread` into our own buffers. The socket is ready at
+ * `connect`, with TLS at `secureConnect`. Addresses of both families are tried in turn, as Node does.
  */
 export function openSocket(
   origin: Origin,
@@ -114,20 +120,20 @@ export function openSocket(
   return origin.isTls ? encrypt(origin, common, tls) : openPlain(common);
 }
 
-/** Starts to connect to a proxy that is not encrypted. */
+/** Starts to connect to a proxy without TLS. */
 export const openToProxy = ({ host, port }: Proxy, onread: OnReadOpts): Socket =>
   openPlain({ host, port, onread, autoSelectFamily: true });
 
 const openPlain = (options: TcpNetConnectOpts): Socket =>
   connectTcp({ ...options, noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 });
 
-/** Encrypts for `origin` what goes over a connection that leads there already. */
+/** Encrypts a connection that leads to `origin` already. */
 export const encryptInside = (origin: Origin, socket: Socket, tls: TlsMemory): TLSSocket =>
   encrypt(origin, { socket, host: origin.host }, tls);
 
 function encrypt({ host, key }: Origin, over: ConnectionOptions | TcpNetConnectOpts, tls: TlsMemory): TLSSocket {
   const session = tls.tickets.get(key);
-  // Not imported: with the system's certificates it takes as long to load as half of all other modules.
+  // Loaded lazily: with the system's certificates `node:tls` takes as long to load as half of all other modules.
   const { connect, createSecureContext, DEFAULT_CIPHERS } = process.getBuiltinModule("node:tls");
   const ciphers = preferAes128(DEFAULT_CIPHERS);
   network().authorities.prepare();
@@ -137,7 +143,7 @@ function encrypt({ host, key }: Origin, over: ConnectionOptions | TcpNetConnectO
     ...over,
     ALPNProtocols: ["http/1.1"],
     ciphers,
-    // An address is no name: none is sent then.
+    // SNI carries names only, so none is sent for an IP address.
     servername: isIP(host) === 0 ? host : "",
     ...(session !== undefined && { session }),
     ...(tls.context !== undefined && { secureContext: tls.context }),

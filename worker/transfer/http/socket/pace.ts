@@ -1,34 +1,36 @@
 /**
- * On a slow link every few packets would wake the process for 5 KB. Connections that bring little are therefore left
- * alone for a few milliseconds, all until the same tick, and read then what has gathered in the kernel. A connection that
- * brings much is never held back.
+ * Schedules the rests of connections. On a slow link every few packets would wake the process for 5 KB. So connections that
+ * bring little rest for a few milliseconds, all until the same tick, and then what gathered in the kernel is read. A
+ * connection that brings much never rests.
  */
 export interface Pacer {
-  /** This one was just read from; it is asked to settle when all that was ready has been read. */
+  /** Records that a connection was just read; its `settle` is called when all that was ready has been read. */
   seen(one: Paced): void;
-  /** Visits it at `dueAt`. */
+  /** Visits a connection at its `dueAt`. */
   rest(one: Paced): void;
   forget(one: Paced): void;
 }
 
 export interface Pace {
-  /** The shortest rest, ms; longer ones are twice, four times ... as long. 0: they are read from as soon as there is anything. */
+  /** Shortest rest, ms; longer ones are twice, four times ... as long. 0: no rests, bytes are read as they come. */
   tickMs: number;
-  /** What one rest should bring, bytes. */
+  /** Bytes that one rest should bring. */
   aimBytes: number;
-  /** Longest rest, ms. Nor is a rest longer than a third of the round trip (or one tick): longer ones cost throughput. */
+  /**
+   * Longest rest, ms. A rest is also no longer than a third of the RTT (or one tick), because longer ones cost throughput.
+   */
   mostMs: number;
   /**
-   * A connection rests only after it brought so much: until then the kernel widens its receive window by how fast it is
-   * read from, and a window that stays narrow costs throughput for as long as the connection lives.
+   * A connection rests only after it brought this many bytes. Until then the kernel widens its receive window by how fast it
+   * is read. A window that stays narrow costs throughput for as long as the connection lives.
    */
   growBytes: number;
 }
 
 export interface Paced {
-  /** All that was ready has been read. */
+  /** Called when all that was ready has been read. */
   settle(): void;
-  /** Its time has come. True: visit again at `dueAt`. */
+  /** Called at `dueAt`. Returns true to be visited again at the new `dueAt`. */
   visit(nowMs: number): boolean;
   /** By the clock of the pacer, ms. */
   dueAt: number;

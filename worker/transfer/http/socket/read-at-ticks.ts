@@ -1,25 +1,25 @@
 import type { SocketWatch } from "#worker/base/system-calls.ts";
 
 /**
- * The answers to thousands of small requests come in crumbs on many connections: to be woken for each of them costs more than to read
- * it. Here nobody is woken: at every tick one question tells which sockets have something, and only those are read.
+ * Answers to thousands of small requests come in small pieces on many connections, and waking the process for each costs more
+ * than reading it. So at every tick one call tells which sockets have something, and only those are read.
  */
 export interface TickReader {
-  /** From the next tick on. The socket is watched already. */
+  /** Reads a socket from the next tick on. The socket must be watched already. */
   expect(socketFd: number, reader: Reader): void;
   forget(socketFd: number): void;
-  /** Nobody is asked about any more. */
+  /** Ends all ticks. */
   close(): void;
 }
 
 export interface Reader {
-  /** There is something to read, its end or an error included. */
+  /** Called when there is something to read, its end or an error included. */
   read(): void;
-  /** Nothing has come for so long that it may take minutes: it is not asked about any more. */
+  /** Called when nothing has come for long and may take minutes: the socket is no longer read at ticks. */
   leave(): void;
 }
 
-/** An answer that has not begun by then, or goes on no more, is waited for in the usual way. */
+/** An answer that brings nothing for this long is waited for in the usual way, ms. */
 const QUIET_MS = 2_000;
 
 export function createTickReader(

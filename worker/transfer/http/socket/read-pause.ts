@@ -1,20 +1,20 @@
-/** Whether a socket reads by itself. It is told once for each change: each costs it a question to the system. */
+/** Pauses and resumes the reads of a socket. Passes on changes only, because each call costs a system call. */
 export class Tap {
   readonly #socket: { pause(): unknown; resume(): unknown };
-  /** Null: nobody has said. Then it begins when it is connected. */
+  /** Null before the first call: the socket begins to read when it is connected. */
   #isOpen: boolean | null = null;
 
   constructor(socket: { pause(): unknown; resume(): unknown }) {
     this.#socket = socket;
   }
 
-  /** From now on it does not. */
+  /** Stops the socket from reading by itself. */
   pause(): void {
     if (this.#isOpen !== false) this.#socket.pause();
     this.#isOpen = false;
   }
 
-  /** From now on it does. */
+  /** Lets the socket read by itself. */
   resume(): void {
     if (this.#isOpen !== true) this.#socket.resume();
     this.#isOpen = true;

@@ -1,27 +1,27 @@
 import { lookup, Resolver } from "node:dns/promises";
 import { isIP } from "node:net";
 
-/** What a name is now, and for how long. */
+/** Addresses of a name, and how long they hold. */
 export interface Resolved {
   addresses: readonly string[];
   ttlMs: number;
 }
 
-/** Where the time to live is not known: the system's own lookup does not tell it. */
+/** TTL where none is known: the system's own look-up does not tell it. */
 export const UNKNOWN_TTL_MS = 60_000;
-/** A shorter time would ask for nearly each connection; stores of many addresses give 4 s and more. */
+/** A shorter TTL would mean a look-up for nearly each connection; stores of many addresses give 4 s and more. */
 const LEAST_TTL_MS = 4_000;
 const MOST_TTL_MS = 300_000;
-/** The time to live is not worth a wait. */
+/** Longest wait for DNS: the TTL is not worth more. */
 const TTL_WAIT_MS = 2_000;
 
 /**
- * Looks a name up as the system does, with its hosts file and its order of families. The time to live comes from DNS, and so do further
- * addresses, where DNS knows the name as the system does: then an answer of the hosts file was not left aside.
+ * Looks a name up as the system does, with its hosts file and its order of families. The TTL and further addresses come from
+ * DNS, but only where DNS and the system share an address: otherwise the hosts file may have decided.
  */
 export interface Resolving {
   lookup(host: string): Promise<readonly string[]>;
-  /** What DNS adds to what a lookup found. Never rejects. */
+  /** Adds what DNS knows to the addresses of a look-up. Never rejects. */
   refine(host: string, found: readonly string[]): Promise<Resolved>;
 }
 
@@ -35,7 +35,7 @@ interface Answered {
   ttl: number;
 }
 
-/** Pure: what is known together. */
+/** Joins the addresses of the system with the answers of DNS. Pure. */
 export function withTtl(found: readonly string[], answered: readonly Answered[]): Resolved {
   if (!answered.some(({ address }) => found.includes(address))) return { addresses: found, ttlMs: UNKNOWN_TTL_MS };
   const families = new Set(found.map(isIP));

@@ -2,30 +2,33 @@ import type { Beats } from "#worker/base/timer-coalescer.ts";
 import type { SocketWatch } from "#worker/base/system-calls.ts";
 
 /**
- * A socket that is full has room again for a few packets a moment later, and for a third of what it holds some time after:
- * it is asked for that at ticks, of all sockets at once, instead of being woken for each.
+ * Tells when full sockets have room again. Room for a few packets comes a moment later, room for a third of the buffer some
+ * time after. So all sockets are asked at ticks for that third, instead of waking the process for each.
  */
 export interface RoomWatch {
-  /** From now on it can be waited for, until it is closed. False: nobody can tell. */
+  /** Watches a socket until it is closed. Returns false when it cannot be watched. */
   add(socketFd: number): boolean;
   /**
-   * Of one that was added: `goOn` is called once, when the socket has room again. That its connection is broken the socket
-   * itself tells. False: nobody can tell any more.
+   * Calls `goOn` once when a watched socket has room again; the socket itself reports a broken connection. Returns false
+   * after `close`.
    */
   wait(socketFd: number, goOn: () => void): boolean;
-  /** From now on it sends no faster than it was told, or as fast as it can. */
+  /** Records whether the sending rate of a socket is limited. */
   paced(socketFd: number, isPaced: boolean): void;
   forget(goOn: () => void): void;
-  /** Nobody is told any more, and nobody can wait. */
+  /** Ends the watch: no listener is called any more, and `wait` returns false. */
   close(): void;
 }
 
 /**
- * What a socket still holds when it has room again is sent within a third of a round trip, or within half of the time that it took
- * until it had room, which is longer where losses hold it back. A look that comes late makes that time longer: so of it a third.
+ * A socket with room again sends its remaining bytes within a third of a round trip, or half of its drain time if longer.
+ * Drain time: from full to room, longer when packets are lost. A late tick lengthens that time, so only a third of it is
+ * used.
  */
 const TICK = { roundTrips: 1 / 3, ofDraining: 1 / 3, leastMs: 2, mostMs: 50 };
-/** One that is held back holds more, and takes more at a time for it: when it has room it holds as much as is gone by then, twice. */
+/**
+ * A paced socket holds more, and takes more at a time: when it has room, it still holds twice as much as it has sent since.
+ */
 const PACED_TICK: typeof TICK = { roundTrips: 1, ofDraining: 1, leastMs: 2, mostMs: 400 };
 
 interface Waiting {
@@ -39,7 +42,7 @@ export function createRoomWatch(
 ): RoomWatch {
   const waiting = new Map<number, Waiting>();
   const paced = new Set<number>();
-  /** How long each took, the last time, until it had room. */
+  /** Last drain time of each socket, from full to room, ms. */
   const drainMs = new Map<number, number>();
   let forgetTick: (() => void) | null = null;
   let tickMs = 0;
@@ -82,7 +85,7 @@ export function createRoomWatch(
   };
   return {
     add: (socketFd) => {
-      // Its number may have been that of another one.
+      // Its descriptor may have been that of a closed socket.
       paced.delete(socketFd);
       drainMs.delete(socketFd);
       return !isClosed && rooms.add(socketFd);
@@ -105,7 +108,7 @@ export function createRoomWatch(
       for (const [socketFd, one] of waiting) if (one.goOn === goOn) waiting.delete(socketFd);
     },
     close: () => {
-      // Its number belongs to another file afterwards.
+      // Closed once only: its descriptor may belong to another file afterwards.
       if (isClosed) return;
       isClosed = true;
       waiting.clear();

@@ -1,17 +1,17 @@
-/** The shortest round trips seen lately: TCP handshakes, and requests without a body up to the first byte of the answer. */
+/** RTT estimator. Samples: TCP handshakes, and requests without a body up to the first byte of the answer. */
 export interface Trips {
   add(ms: number): void;
-  /** Least of the last ones within five minutes, ms; null when there was none. Cheap. */
+  /** Returns the minimum of the last samples within five minutes, ms; null when there was none. Cheap. */
   leastMs(): number | null;
-  /** An answer began so long after its request was in the kernel's hands. */
+  /** Records how long after the kernel had its request an answer began. */
   answered(ms: number): void;
-  /** How much longer than a round trip that takes lately, ms: what is waited for in queues, on the way or at the store. */
+  /** Returns how much longer than a round trip answers take lately, ms: the wait in queues, on the way or at the store. */
   waitMs(): number;
 }
 
 const WINDOW_MS = 5 * 60_000;
 const MOST = 32;
-/** Of the middle over the last answers, each. */
+/** Weight of a new answer in the moving average. */
 const SHARE = 1 / 16;
 
 export function createTrips(now: () => number, onTrip: () => void = () => undefined): Trips {
@@ -27,7 +27,7 @@ export function createTrips(now: () => number, onTrip: () => void = () => undefi
         gone = Math.min(gone, trips.shift()?.ms ?? Infinity);
       }
       trips.push({ at, ms });
-      // Each answer is one, so they are only looked through when the least of them went.
+      // Samples are many, so the minimum is searched again only when the old one has left the window.
       if (least === null || gone <= least) least = trips.reduce((sum, trip) => Math.min(sum, trip.ms), Infinity);
       else least = Math.min(least, ms);
       goodUntil = at + WINDOW_MS;

@@ -1,18 +1,18 @@
 /**
- * Sockets can stay open for a quarter of an hour after the other side is gone. Here is counted how long no byte moved;
- * time spent waiting for our own limiter or disk does not count, nor does time in which this process stood still.
+ * Stall timeout of a socket, which can stay open for a quarter of an hour after the other side is gone. Counts how long no
+ * byte moved. Time spent waiting for our own limiter or disk does not count, nor does time in which this process stood still.
  */
 export interface Silence {
-  /** A byte moved. */
+  /** Records that a byte moved. */
   touch(): void;
-  /** From now on, this long without a byte is too long. */
+  /** Sets how long no byte may move from now on, ms. */
   allow(quietMs: number): void;
-  /** We keep the network waiting, until `goOn`. May be nested. */
+  /** Suspends the timeout until `goOn`, because this side keeps the network waiting. May be nested. */
   hold(): void;
   goOn(): void;
-  /** The process itself did not look for so long. */
+  /** Excludes milliseconds in which the process itself stood still. */
   forgive(ms: number): void;
-  /** How long nothing moved, when that is too long; null otherwise. */
+  /** Returns how long nothing moved, ms, when that is too long; null otherwise. */
   tooLongMs(): number | null;
 }
 

@@ -15,39 +15,41 @@ import type { Reader } from "../socket/read-at-ticks.ts";
 import { opensslCalls, type TlsClient, type TlsTicket } from "./openssl-calls.ts";
 
 /**
- * TLS on a TCP socket of Node's, by one call for each record and past the streams of Node (see `openssl-calls.ts`), so that encrypted
- * connections are read at ticks, asked for room and paced as plain ones are. The socket stays Node's: it connects, wakes us, and
- * what it reads by itself is decrypted here.
+ * TLS on a TCP socket of Node's with one call for each record, bypassing Node's streams (see `openssl-calls.ts`). So
+ * encrypted connections are read at ticks, watched for room and paced as plain ones are. Node still owns the socket: it
+ * connects, raises events, and what it reads by itself is decrypted here.
  */
 export interface Encryption {
-  /** Whether connections to it are encrypted here; otherwise Node does it. */
+  /** Returns whether connections to an origin are encrypted here; otherwise Node does it. */
   isFor(origin: Origin): boolean;
-  /** Does ahead of the first connection what `begin` would do between its handshakes: reading the authorities takes 15 ms. */
+  /**
+   * Does part of the work of `begin` before the first connection, because reading the certificate authorities takes 15 ms.
+   */
   prepare(): void;
-  /** Of a connected socket. Null: it is left to Node. */
+  /** Begins TLS on a connected socket. Returns null when it is left to Node. */
   begin(socket: Socket, origin: Origin): EncryptedSocket | null;
-  /** A handshake failed: from now on Node makes them, and says why. */
+  /** Leaves all further handshakes with an origin to Node, which reports what is wrong. Called when one failed here. */
   leaveToNode(origin: Origin): void;
   close(): void;
 }
 
-/** Where bytes go that the kernel had no room for: a socket of Node, or what encrypts for it. */
+/** Takes bytes that the kernel had no room for: a socket of Node, or the layer that encrypts for it. */
 export interface Outlet {
   write(bytes: Buffer, done?: (error?: Error | null) => void): unknown;
 }
 
-/** The most that one record holds. */
+/** Most bytes that one TLS record holds. */
 const RECORD_BYTES = 16 * 1024;
 /**
- * A new connection may send ten packets before the first of them is acknowledged, and nobody can read a record before all of it is there:
- * in a record of full length the first bytes of a request would come a round trip later.
+ * A new connection may send ten packets before the first of them is acknowledged, and a record is readable only when it is
+ * complete. In a record of full length the first bytes of a request would arrive a round trip later.
  */
 const FIRST_RECORD_BYTES = 4 * 1024;
-/** So many bytes of each request go in such records. */
+/** Bytes of each request that go in such short records. */
 const FIRST_BYTES = 2 * FIRST_RECORD_BYTES;
 const AGAIN = -constants.errno.EAGAIN;
 
-/** `isPinned`: a key is asked for, which Node compares. */
+/** Creates the encryption of one client. `isPinned`: a key is pinned, which only Node compares. */
 export function createEncryption(about: {
   ca: () => string | undefined;
   isPinned: boolean;
@@ -67,7 +69,7 @@ export function createEncryption(about: {
         network().authorities.prepare();
         opensslCalls()?.prepare(ca());
       } catch {
-        // A file that cannot be read is told when the connection is there.
+        // An unreadable file is reported when the connection is made.
       }
     },
     begin: (socket, { host, key }) => {
@@ -93,27 +95,27 @@ export function createEncryption(about: {
 interface EncryptedOptions {
   socket: Socket;
   descriptor: () => number;
-  /** Its bytes as they travel. */
+  /** Moves the encrypted bytes. */
   direct: DirectSocket;
   client: TlsClient;
-  /** For further connections to resume with. */
+  /** Keeps a session ticket with which further connections can resume. */
   keep(ticket: TlsTicket): void;
 }
 
 /** One encrypted connection, from its handshake on. */
 export class EncryptedSocket implements DirectSocket, Encrypter {
   readonly #options: EncryptedOptions;
-  /** In order. */
+  /** Bytes given to `outlet` and not encrypted yet, in order. */
   readonly #waiting: { bytes: Buffer; done: (() => void) | undefined }[] = [];
-  /** Who waits for room in the kernel. */
+  /** Listener that waits for room in the kernel. */
   #goOn: (() => void) | null = null;
   #isTicketKept = false;
-  /** Of the request that goes out now, as far as its records are short. */
+  /** Bytes of the present request that went in short records. */
   #begunBytes = 0;
   #isFree = false;
   hasMore = false;
   readonly encrypter = this;
-  /** Sends all that it is given, in order, when there is room. */
+  /** Encrypts and sends all bytes that it is given, in order, when there is room. */
   readonly outlet: Outlet = { write: (bytes, done) => this.#queue(bytes, done) };
 
   constructor(options: EncryptedOptions) {
@@ -124,7 +126,7 @@ export class EncryptedSocket implements DirectSocket, Encrypter {
     return !this.#isFree && this.#options.descriptor() >= 0;
   }
 
-  /** Goes on with the handshake; `bytes`: what Node read of it, null at its begin. */
+  /** Goes on with the handshake. `bytes`: what Node read of it; null at its start. */
   shake(bytes: Buffer | null): "done" | "waits" | "failed" {
     const { client } = this.#options;
     if (!this.#isOpen) return "failed";
@@ -134,17 +136,17 @@ export class EncryptedSocket implements DirectSocket, Encrypter {
     }
     client.readFrom(bytes);
     const outcome = client.shake();
-    // Also what is said of a failure.
+    // Also sends the alert of a handshake that failed.
     client.flush();
-    // Tickets may have come with it; nothing else can have.
+    // Only session tickets may come with the end of the handshake: any other byte is a failure.
     const isSilent = outcome !== "done" || client.read(Buffer.alloc(1)) === AGAIN;
     client.readFrom(null);
     return isSilent ? outcome : "failed";
   }
 
   /**
-   * Decrypts what `bytes` hold, which Node read, into `plain`. `take`: the next `count` bytes are there; false: no more of them is
-   * wanted. Throws the system's error when the connection is broken.
+   * Decrypts `bytes`, which Node read, into `plain`. Calls `take` with the length of each decrypted piece; it returns false
+   * to stop. Throws the system's error when the connection is broken.
    */
   decrypt(bytes: Buffer, plain: Buffer, take: (count: number) => boolean): "more" | "ended" {
     const { client } = this.#options;
@@ -168,7 +170,7 @@ export class EncryptedSocket implements DirectSocket, Encrypter {
     this.hasMore = false;
     if (!this.#isOpen) return null;
     let filled = 0;
-    // A record that does not fit would leave its rest where nothing tells of it.
+    // Stops before a record might not fit: its rest would stay in OpenSSL, where no event reports it.
     while (filled === 0 || into.length - filled >= RECORD_BYTES) {
       const count = client.read(filled === 0 ? into : into.subarray(filled));
       if (count > 0) filled += count;
@@ -182,8 +184,8 @@ export class EncryptedSocket implements DirectSocket, Encrypter {
   }
 
   /**
-   * How many of `bytes` were taken: into the kernel, or to be given to it as soon as it has room. 0 while others wait, which this would
-   * overtake.
+   * Returns how many of `bytes` were taken: sent, or encrypted and waiting for the kernel. 0 while earlier bytes wait, so as
+   * not to overtake them.
    */
   write(bytes: Buffer): number {
     if (this.#waiting.length > 0 || !this.#isOpen) return 0;
@@ -239,7 +241,7 @@ export class EncryptedSocket implements DirectSocket, Encrypter {
       this.flush();
       if (taken < first.bytes.length) {
         first.bytes = first.bytes.subarray(taken);
-        // There is room in the kernel, or it is waited for.
+        // With nothing taken, `flush` waits for room and then calls this again.
         if (taken === 0) return;
         continue;
       }
@@ -248,7 +250,7 @@ export class EncryptedSocket implements DirectSocket, Encrypter {
     }
   }
 
-  /** A request is over: what came with its answer may serve to resume. */
+  /** Called when a request has ended: keeps a session ticket that came with its answer. */
   rest(): void {
     this.#begunBytes = 0;
     if (this.#isTicketKept || !this.#isOpen) return;
@@ -258,7 +260,7 @@ export class EncryptedSocket implements DirectSocket, Encrypter {
     this.#options.keep(ticket);
   }
 
-  /** The socket is closed. Once. */
+  /** Frees the TLS state. Called when the socket is closed. */
   free(): void {
     if (this.#isFree) return;
     this.#isFree = true;
@@ -282,7 +284,7 @@ export class EncryptedSocket implements DirectSocket, Encrypter {
     this.#options.direct.forget();
   }
 
-  /** Bytes of files are not encrypted. */
+  /** Always fails: bytes of a file cannot be encrypted on their way to the socket. */
   sendFile(): "failed" {
     return "failed";
   }

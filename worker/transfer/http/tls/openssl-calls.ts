@@ -5,30 +5,33 @@ import { preferAes128 } from "./prefer-aes-128.ts";
 import { read64, type Foreign, type Koffi } from "#worker/base/system-calls.ts";
 
 /**
- * TLS by the OpenSSL that Node itself is linked with, on a TCP socket and without the streams of Node: a record goes between our
- * buffer and the kernel in one call. OpenSSL makes the handshake, verifies the certificate and the name in it, and keeps all keys.
- * Only what is plain success counts: a handshake that fails here is made again by Node, which says what is wrong.
+ * TLS by the OpenSSL that Node itself is linked with, on a TCP socket and without Node's streams: a record goes between our
+ * buffer and the kernel in one call. OpenSSL makes the handshake, verifies the certificate and the name in it, and keeps all
+ * keys. A handshake that fails here is made again by Node, which reports what is wrong.
  *
- * Handles are addresses of OpenSSL's objects. None is used after `free`, and no function keeps one of our buffers, except between
- * `readFrom(bytes)` and `readFrom(null)`.
+ * Handles are addresses of OpenSSL's objects. None may be used after `free`. No function keeps one of our buffers, except
+ * between `readFrom(bytes)` and `readFrom(null)`.
  */
 export interface TlsClient {
-  /** "failed": it is to be made again by Node. */
+  /** Goes on with the handshake. "failed": Node must make it again. */
   shake(): "done" | "waits" | "failed";
-  /** From now on records are read from `bytes`, which stay as they are until then; null: from the socket again. */
+  /** Reads records from `bytes` from now on, which must not change meanwhile; null: from the socket again. */
   readFrom(bytes: Buffer | null): void;
   /**
-   * How many bytes came into `into`: those of one record at most. 0: the other side sends no more; less: the system's error, as a
-   * negative number: EAGAIN when nothing is there now, EPROTO when the other side refuses us, EBADMSG for records that were damaged.
+   * Returns how many bytes came into `into`, of one record at most. 0: the other side sends no more. Negative: the system's
+   * error: EAGAIN when nothing is there now, EPROTO when the other side refuses us, EBADMSG for damaged records.
    */
   read(into: Buffer): number;
-  /** Encrypts as many of `bytes` as there is room for, and returns how many; nothing goes out before `flush`. */
+  /** Encrypts as many of `bytes` as there is room for, and returns how many. `flush` sends them. */
   encrypt(bytes: Buffer): number;
-  /** Encrypted bytes that are still to go out. */
+  /** Returns the number of encrypted bytes still to be sent. */
   pendingBytes(): number;
-  /** Gives the kernel what it has room for of those. Returns 0, or the system's error as a negative number. */
+  /** Gives the kernel those that it has room for. Returns 0, or the system's error as a negative number. */
   flush(): number;
-  /** What a further connection resumes with; null when the other side gave nothing for that. To be given back with `dropTicket`. */
+  /**
+   * Returns a session with which a further connection can resume; null when the other side gave none. Must be released with
+   * `dropTicket`.
+   */
   ticket(): TlsTicket | null;
   free(): void;
 }
@@ -37,24 +40,30 @@ export interface TlsClient {
 export type TlsTicket = number & { readonly ticket: unique symbol };
 
 export interface OpensslCalls {
-  /** Makes what all connections with these authorities share, so that the first of them finds it. */
+  /** Makes the settings that all connections with these authorities share, before the first of them needs them. */
   prepare(ca: string | undefined): void;
-  /** The client's side of a connected socket that does not wait. Null: it cannot be had. */
+  /** Creates the client side of TLS on a connected, non-blocking socket; null when that is not possible. */
   client(socketFd: number, about: { host: string; ca: string | undefined; resume: TlsTicket | null }): TlsClient | null;
   dropTicket(ticket: TlsTicket): void;
 }
 
-/** From `openssl/ssl.h`, `bio.h` and `x509_vfy.h`; the same in all versions of OpenSSL 3. */
+/** Constants of `openssl/ssl.h`, `bio.h` and `x509_vfy.h`, the same in all versions of OpenSSL 3. */
 const SSL_CTRL_SET_MIN_PROTO_VERSION = 123;
 const TLS1_2_VERSION = 0x0303;
 const SSL_CTRL_MODE = 33;
-/** Partial writes, from buffers that may have moved. Buffers are kept between records: to be given back costs more than they hold. */
+/**
+ * SSL_MODE_ENABLE_PARTIAL_WRITE, ACCEPT_MOVING_WRITE_BUFFER and AUTO_RETRY. Not RELEASE_BUFFERS: releasing them after each
+ * record costs more than the memory is worth.
+ */
 const MODES = 0x1 | 0x2 | 0x4;
 const SSL_CTRL_SET_READ_AHEAD = 41;
-/** Taken from the kernel in one call, several records. */
+/** Bytes taken from the kernel in one call: several records. */
 const READ_BYTES = 32 * 1024;
 const SSL_CTRL_SET_TLSEXT_HOSTNAME = 55;
-/** An end without a farewell is an end: bodies are counted. No compression, no renegotiation. */
+/**
+ * SSL_OP_IGNORE_UNEXPECTED_EOF (bodies are counted, so an end without close_notify is accepted), NO_COMPRESSION,
+ * NO_RENEGOTIATION.
+ */
 const OPTIONS = 2 ** 7 + 2 ** 17 + 2 ** 30;
 const SSL_VERIFY_PEER = 1;
 const BIO_C_SET_BUF_MEM_EOF_RETURN = 130;
@@ -62,13 +71,16 @@ const X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS = 4;
 const X509_V_OK = 0;
 const SSL_ERROR = { wantRead: 2, wantWrite: 3, system: 5, end: 6 };
 /**
- * What may be encrypted ahead of the kernel, on one connection: enough that it takes much at a time. It lies in OpenSSL, and only what is
- * used of it is memory.
+ * Most bytes encrypted ahead of the kernel on one connection: enough that the kernel takes much at a time. OpenSSL holds
+ * them, and only the used part takes memory.
  */
 const OUT_BYTES = 96 * 1024;
 const MSG_DONTWAIT = 0x40;
 const MSG_NOSIGNAL = 0x4000;
-/** Of an error's number, what names its reason. What the other side alerts us of begins at 1,000; damaged records are its 20. */
+/**
+ * Bits of an error number that name its reason. Reasons from 1,000 on are alerts of the other side; alert 20 means damaged
+ * records.
+ */
 const REASON_MASK = 0x7fffff;
 const ALERTS_FROM = 1000;
 const ALERT_BAD_RECORD = ALERTS_FROM + 20;
@@ -76,7 +88,7 @@ const ALPN = Buffer.from("\x08http/1.1", "latin1");
 
 let found: OpensslCalls | null | undefined;
 
-/** Null where they cannot be had: on another system, or from a worker that does not carry what makes them. */
+/** Returns the calls; null on another system, or in a worker without the native module. */
 export function opensslCalls(): OpensslCalls | null {
   if (found === undefined) found = process.platform === "linux" ? callsBy(loadNative(KOFFI) as Koffi | null) : null;
   return found;
@@ -87,7 +99,7 @@ function callsBy(koffi: Koffi | null): OpensslCalls | null {
   try {
     return callsOf(koffi, functionsOf(koffi));
   } catch {
-    // A Node that is linked with something else.
+    // This Node is linked with another library.
     return null;
   }
 }
@@ -153,9 +165,12 @@ function functionsOf(koffi: Koffi) {
 
 const text = (value: string): Buffer => Buffer.from(`${value}\0`, "latin1");
 
-/** Settings of all connections that trust the same authorities. Made once for each, and kept. */
+/**
+ * Creates the settings (SSL_CTX) of all connections that trust the same authorities; null when they cannot be set. Kept by
+ * the caller.
+ */
 function contextOf(f: Functions, ca: string | undefined): number | null {
-  // Not imported: see `open-socket.ts`.
+  // Not imported, because that is slow: see `open-socket.ts`.
   const { DEFAULT_CIPHERS, getCACertificates } = process.getBuiltinModule("node:tls");
   const context = f.newContext(f.method());
   const is13 = (name: string): boolean => name.startsWith("TLS_");
@@ -182,7 +197,7 @@ function contextOf(f: Functions, ca: string | undefined): number | null {
     f.freeCertificate(certificate);
   }
   f.freeBio(bio);
-  // That there are no more of them is an error, too.
+  // The end of the certificates leaves an error, too.
   f.forgetErrors();
   return context;
 }
@@ -207,7 +222,7 @@ function callsOf(koffi: Koffi, f: Functions): OpensslCalls {
       const isAddress = isIP(host) !== 0;
       const name = text(host);
       f.setHostFlags(checks, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-      // An address is no name: none is sent then.
+      // SNI carries names only, so none is sent for an IP address.
       const isNamed = isAddress
         ? f.setAddress(checks, name) === 1
         : f.setHost(checks, name, 0) === 1 && f.control(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, 0, name) === 1;
@@ -226,14 +241,14 @@ function callsOf(koffi: Koffi, f: Functions): OpensslCalls {
   };
 }
 
-/** `out`: what is encrypted is taken from there. */
+/** Creates the client of one connection. `out`: BIO from which the encrypted bytes are taken. */
 function clientOf(about: { koffi: Koffi; f: Functions; ssl: number; socketFd: number; out: number }): TlsClient {
   const { koffi, f, ssl, socketFd, out } = about;
   const at = Buffer.alloc(8);
   const socketBio = f.readingBio(ssl);
-  // For as long as this lives, also while it reads from somewhere else.
+  // Keeps the socket's BIO alive while records are read from memory.
   f.keepBio(socketBio);
-  /** Of a call that answered `count`, which is not more than 0; as a negative number, or 0 for the end. */
+  /** Returns the error of a call that returned `count`, which is not more than 0, as a negative number; 0 for the end. */
   const errorOf = (count: number): number => {
     const errno = koffi.errno();
     const what = f.whatWasWrong(ssl, count);
@@ -259,7 +274,7 @@ function clientOf(about: { koffi: Koffi; f: Functions; ssl: number; socketFd: nu
         return;
       }
       const bio = f.memory(bytes, bytes.length);
-      // At their end more is to come.
+      // The end of `bytes` means "more is to come", not the end of the connection.
       f.bioControl(bio, BIO_C_SET_BUF_MEM_EOF_RETURN, -1, null);
       f.setReadingBio(ssl, bio);
     },
@@ -269,7 +284,7 @@ function clientOf(about: { koffi: Koffi; f: Functions; ssl: number; socketFd: nu
     },
     encrypt: (bytes) => {
       let done = 0;
-      // One record at a time.
+      // Each call encrypts one record.
       while (done < bytes.length) {
         const count = f.write(ssl, done === 0 ? bytes : bytes.subarray(done), bytes.length - done);
         if (count <= 0) break;

@@ -5,9 +5,9 @@ import type { DirectSocket, Encrypter } from "../socket/move-directly.ts";
 import { MOST_HEAD_BYTES, type GoingOut, type SendingEvents } from "../sending.ts";
 
 /**
- * One request with a body on its way out over a connection that we encrypt ourselves: so much is read and encrypted that the
- * kernel can take all that it has room for in one call, and the rest waits encrypted. A buffer is used only while the body is
- * read into it, so all connections share one as long as reads answer at once.
+ * Options of `SendingEncrypted`, which sends one request with a body over a connection that is encrypted here. So much is
+ * read and encrypted that the kernel can take all it has room for in one call; the rest waits encrypted. A buffer is used
+ * only while the body is read into it, so all connections share one while reads are synchronous.
  */
 export interface SendingEncryptedOptions {
   direct: Pick<DirectSocket, "paced" | "whenRoom" | "forgetRoom">;
@@ -15,28 +15,28 @@ export interface SendingEncryptedOptions {
   head: string;
   body: UploadBody;
   buffers: Buffers;
-  /** The same for all requests of one connection. */
+  /** Shared by all requests of one connection. */
   events: SendingEvents;
 }
 
-/** Read at a time: it stays in the memory near the processor until it is encrypted. */
+/** Bytes read at a time: they stay in the CPU cache until they are encrypted. */
 const CHUNK_BYTES = 48 * 1024;
-/** With less than this waiting, more is encrypted. */
+/** More is encrypted while fewer bytes wait. */
 const AHEAD_BYTES = 32 * 1024;
-/** The kernel may take these at once, one after the other, before other connections have their turn. */
+/** Times that the kernel may take everything at once before other connections have their turn. */
 const MOST_IN_A_ROW = 4;
 
 export class SendingEncrypted implements GoingOut {
   readonly #options: SendingEncryptedOptions;
   readonly #body: UploadBody;
-  /** Nobody but the limiter has to be asked. */
+  /** Whether only the limiter has to be asked, not `allow`. */
   readonly #isFree: boolean;
   #buffer: Buffer | null = null;
   /** Bytes of the body that were encrypted, and those that the kernel has taken. */
   #given = 0;
   #taken = 0;
   #reading: Promise<void> | null = null;
-  /** The body allows nothing to be read now. */
+  /** Whether the body allows nothing to be read at present. */
   #isWaiting = false;
   #isStopped = false;
 
@@ -91,7 +91,7 @@ export class SendingEncrypted implements GoingOut {
 
   readonly #onRoom = (): void => this.next();
 
-  /** What is encrypted waits in front of the kernel in its last bytes. */
+  /** Counts the bytes that the kernel has taken. Encrypted bytes that still wait are the last ones of the body. */
   #count(pendingBytes: number): void {
     const taken = pendingBytes === 0 ? this.#given : Math.max(this.#taken, this.#given - pendingBytes);
     const count = taken - this.#taken;
@@ -101,7 +101,7 @@ export class SendingEncrypted implements GoingOut {
     this.#body.sent(count);
   }
 
-  /** False: it has to wait for the body, and goes on by itself. */
+  /** Encrypts ahead. Returns false when the body has to be waited for; sending then goes on by itself. */
   #encryptAhead(): boolean {
     const { encrypter, buffers, events } = this.#options;
     while (!this.isGiven && encrypter.pendingBytes < AHEAD_BYTES) {
@@ -126,7 +126,7 @@ export class SendingEncrypted implements GoingOut {
     return true;
   }
 
-  /** 0: none yet, and it goes on by itself. */
+  /** Returns how many bytes may be read. 0: none yet; sending then goes on by itself. */
   #allow(wanted: number): number {
     const most = this.#isFree ? wanted : (this.#body.allow?.(wanted, this.#goOn) ?? wanted);
     if (most === 0) {
@@ -148,7 +148,7 @@ export class SendingEncrypted implements GoingOut {
     const taken = this.#options.encrypter.encrypt(from.subarray(0, count));
     this.#given += count;
     this.release();
-    // A connection that is broken tells so itself.
+    // Less is taken only when the connection is broken, which the socket reports.
     if (taken < count) this.stop();
   }
 
@@ -192,7 +192,7 @@ export class SendingEncrypted implements GoingOut {
     this.release();
   }
 
-  /** Gives the buffer back once no read of the body uses it. */
+  /** Returns the buffer to its pool once no read of the body uses it. */
   release(): void {
     if (this.#buffer === null || this.#reading !== null) return;
     this.#options.buffers.give(this.#buffer);
