@@ -41,15 +41,15 @@ import type { Runs } from "../capture/runs.ts";
 import type { ProgressBars } from "../program/progress-bars.ts";
 import type { Uplink } from "../capture/uplink.ts";
 import type { SendingParts, Uploader } from "../upload/uploader-parts.ts";
-/** The parts of a worker that lives, put together from what it was told and what lies in its state folder. */
+/** Parts of a running worker, assembled from its options and from what lies in its state folder. */
 export interface Agent {
   options: AgentOptions;
   narrator: Narrator;
   hub: Hub;
   session: Session;
-  /** Replaces this node's credential. */
+  /** Replaces this node's credential with a new one. */
   rotate(): Promise<void>;
-  /** The one that holds now, for a second Tidemark on this machine. */
+  /** Returns the present credential, for a second Tidemark process on this machine. */
   secret(): string;
   outbox: Outbox;
   ledger: Ledger;
@@ -63,9 +63,9 @@ export interface Agent {
   homes: Homes;
   copies: CopyLedger;
   copier: Copier;
-  /** Where a capture goes. */
+  /** Returns the engine and bucket that a capture is sent with; null until the hub has named a bucket. */
   benchOf(item: Capture): Bench | null;
-  /** Where the hub may have checkpoints put. */
+  /** Folders in which the hub may place checkpoints. */
   places: Places;
   /** This node's id at its hub. */
   nodeId: string;
@@ -75,44 +75,47 @@ export interface Agent {
   ends: Ends;
   uplink: Uplink;
   training: Training;
-  /** Where programs write their last step themselves. */
+  /** Files in which programs write their last step themselves. */
   stepRecords: StepRecords;
-  /** Where programs on this machine reach this worker; null until it is open. */
+  /** Local API through which programs on this machine reach this worker; null until it listens. */
   local: { door: LocalDoor | null };
-  /** The epoch in which this node wrote each run before this start; null when it never did. */
+  /** Epoch in which this node last wrote each run before this start; null when this node never did. */
   epochsBefore: ReadonlyMap<string, number | null>;
-  /** Runs that were put in place in this life. */
+  /** Runs that `tidemark run` has prepared since this worker started: the checkpoint to resume from is in place. */
   prepared: Set<string>;
-  /** Checkpoints above the chosen one that this run did not write, by path, with their fingerprints. */
+  /** Checkpoints above the chosen one that this run did not write, with their fingerprints by path. */
   leftInPlace: Map<string, string>;
-  /** What lay in the watched folders before the first start of the program, by path, with its fingerprint. */
+  /** Checkpoints that lay in the watched folders before the program first started, with their fingerprints by path. */
   laidBefore: Map<string, string>;
-  /** Checkpoints whose last outcome is a refusal, by path. The fingerprint is null where they could not be looked at. */
+  /** Checkpoints whose last outcome is a refusal, by path. The fingerprint is null for one that could not be read. */
   refused: Map<string, { run: RunName; fingerprint: string | null }>;
-  /** Of programs that have not shown yet where they really began; `judge-beginning` compares. */
+  /** Starts of programs that have not yet shown from which step they continue; `judgeBeginning` compares. */
   beginnings: Map<RunName, Beginning>;
-  /** Runs of which this life of the worker made something safe. */
+  /** Runs of which this worker has made something safe since it started. */
   savedRuns: Set<RunName>;
-  /** What this worker kept safe since its start although it may not be whole. */
+  /** Checkpoints that this worker captured since its start although they may be incomplete. */
   doubtful: { run: RunName; step: number; why: string }[];
-  /** How many new lines this worker opened of each run. */
+  /** Number of epochs that this worker opened per run because training began anew (`beginLine`). */
   linesBegun: Map<RunName, number>;
   /** When this worker began to watch each run, epoch ms. */
   watchedSince: ReadonlyMap<string, number>;
-  /** Runs are put in place before a program goes on: until then nothing in their folders is known to be of the present epoch. */
+  /**
+   * Whether `tidemark run` prepares each run before its program starts. Until then no file there is known to be of the present
+   * epoch.
+   */
   preparesRuns: boolean;
-  /** What the program beside this worker said last; null without one. */
+  /** Returns the last output of the program beside this worker; null without one. */
   logTail: (() => string) | null;
-  /** What its progress bars show; null without a program. */
+  /** Steps that the progress bars of the program show; null without a program. */
   bars: ProgressBars | null;
   stand: Stand;
   platform: { imds: Imds; machineId: string | null };
   probeWishes: ProbeWishes;
-  /** Where engines of other people are looked for. */
+  /** Where the programs of other transfer engines are looked for. */
   engines: Where;
-  /** This node's turns in benchmarks that run now. */
+  /** Benchmark turns of this node that run now, by turn id. An abort ends the turn. */
   turns: Map<string, AbortController>;
-  /** Ends this worker as a signal would, after so much time for work at most. */
+  /** Ends this worker as a signal would, after at most `graceMs` of further work. */
   stopWithin(graceMs: number): void;
   signal: AbortSignal;
 }
@@ -122,7 +125,7 @@ export interface AgentParts {
   state: string;
   facts: NodeFacts;
   hub: Hub;
-  /** Signatures for one engine; `profileId`: of another home than the node's own. */
+  /** Creates a source of signatures for one engine. `profileId`: that of a replica; none: the node's own. */
   createSource(profileId?: string): EngineOptions["source"];
   credential: NodeCredential;
   rotate(): Promise<void>;
@@ -132,16 +135,16 @@ export interface AgentParts {
   probeWishes: ProbeWishes;
   engines: Where;
   preparesRuns: boolean;
-  /** Of the user; null where none is known. */
+  /** Home directory of the user; null when it is unknown. */
   home: string | null;
-  /** What the uplink did when it was measured at this start, bytes per second; null when it was not. */
+  /** Upload rate measured at this start, bytes per second; null when it was not measured. */
   probedUp: number | null;
-  /** Of a program that runs as another user. */
+  /** Where a program that runs as another user reaches this worker; null when no program does. */
   program: ProgramPlace | null;
   stopWithin(graceMs: number): void;
 }
 
-/** Reads what earlier lives left, and removes what belongs to nobody. Nothing moves yet. */
+/** Opens the state that earlier processes left, removes orphaned captures, and creates the parts. Starts no transfer. */
 export async function assemble(beginning: AgentParts, signal: AbortSignal): Promise<Agent> {
   const { options, state, facts, hub, credential, narrator, platform, probeWishes, engines, stopWithin } = beginning;
   const wallNow = Date.now;
@@ -256,7 +259,7 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
   };
 }
 
-/** Something of this node's own is moving, or waits for its turn to. What is paused or failed waits for a person. */
+/** Returns whether an own upload or restore runs or waits for its turn. Paused and failed ones wait for a person. */
 const hasOwnWork = ({ ledger, uploader, restorer }: Pick<Agent, "ledger" | "uploader" | "restorer">): boolean =>
   uploader.active !== null ||
   ledger.all().some(({ state: at }) => at === "waiting" || at === "running") ||

@@ -10,7 +10,7 @@ import { beginLine } from "./begin-line.ts";
 import { takeCapture, type TakeParts } from "../capture/take-capture.ts";
 import { warnOfPace } from "./warn-of-pace.ts";
 
-/** What this worker takes captures with. */
+/** Returns what every capture of this worker needs. */
 const takingOf = (agent: Agent): TakeParts => ({
   ledger: agent.ledger,
   runs: agent.runs,
@@ -24,14 +24,14 @@ const takingOf = (agent: Agent): TakeParts => ({
   group: agent.options.group,
 });
 
-/** Takes one now, whoever asks for it. Null when it has been taken already. Faults: those of `takeCapture`. */
+/** Captures a checkpoint now, for any caller. Returns null when it was captured already. Faults: those of `takeCapture`. */
 export async function captureNow(agent: Agent, about: Parameters<typeof takeCapture>[1]): Promise<Capture | null> {
   const taken = await takeCapture(takingOf(agent), about);
   if (taken !== null) sayCaptured(agent, taken);
   return taken;
 }
 
-/** Where captures do not fit, or will not for long, although there is room beside the checkpoints. */
+/** Warns when captures do not fit on the state disk, or soon will not, although the checkpoints' own disk has room. */
 async function warnOfDisk({ state, narrator }: Agent, folder: string): Promise<void> {
   const found = await judgeStateDisk(state, folder);
   if (found !== null) narrator.smallDisk(folder, found);
@@ -46,7 +46,7 @@ function sayCaptured(agent: Agent, captured: Capture): void {
   agent.uploader.wake();
 }
 
-/** What one watched folder is captured with. */
+/** Returns the parts and callbacks with which one watched folder is captured. */
 export function capturingOf(
   agent: Agent,
   watch: Watch,
@@ -66,22 +66,22 @@ export function capturingOf(
     over: () => null,
     isClosed: () => agent.stand.isDrained || (agent.preparesRuns && !agent.prepared.has(watch.run)),
     ...about,
-    // Several nodes open the next epoch by starting their programs anew.
+    // A group of nodes opens its next epoch when its programs start again, never while they run.
     ...(watch.group === undefined && {
       onBefore: (candidate, look) => beginLine(agent, watch.run, { candidate, look }),
     }),
     onSeen: (run, { step, at }, { stepFrom }) => {
-      // Seconds are no steps that a program could have done or lost.
+      // A step that was read from a timestamp counts seconds, not training steps.
       if (stepFrom === "time") return;
       const { training, runs, prepared, epochsBefore } = agent;
       if (at >= (agent.beginnings.get(run)?.startedAt ?? 0)) agent.bars?.confirm(step);
       const epoch = runs.get(run)?.claim?.epoch ?? null;
-      // What lay there before another node took the run over and gave it back says nothing of this epoch.
+      // A checkpoint from before another node took the run over and gave it back says nothing about this epoch.
       if (epoch === null || (!prepared.has(run) && epochsBefore.get(run) !== epoch)) return;
       try {
         training.see(run, { step, at, epoch });
       } catch (error) {
-        // Only losses are told less exactly; the checkpoint itself is what matters.
+        // Without this note lost work is only estimated less exactly; the capture itself must go on.
         narrator.waitingFor(error);
       }
     },
@@ -98,7 +98,7 @@ export function capturingOf(
       narrator.passedOver(candidate);
     },
     onRefused: (candidate, fault, look) => {
-      // What is no checkpoint is not missing among those that are safe.
+      // A folder that is no checkpoint does not count as an unsafe one.
       if (fault.code !== "NO_CHECKPOINT")
         agent.refused.set(candidate.path, { run: watch.run, fingerprint: look?.fingerprint ?? null });
       narrator.refused(candidate, fault);

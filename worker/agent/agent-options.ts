@@ -9,36 +9,36 @@ import { groupMember, type GroupMember } from "#protocol/checkpoint/pieces.ts";
 import { readWatches, type Watch } from "../capture/watch.ts";
 import { usage } from "../command-line/verb.ts";
 
-/** What `tidemark agent` was told, read and checked before anything starts. */
+/** Options of `tidemark agent`, parsed and checked before anything starts. */
 export interface AgentOptions {
-  /** Address of the hub, or what stands in its place: `s3://bucket/prefix`. */
+  /** Address of the hub, or the `s3://bucket/prefix` that stands in for one. */
   hub: string;
-  /** Bucket and prefix that this node writes to with keys of its own, without a hub; null: it has a hub. */
+  /** Bucket and prefix to which this node writes with its own keys, without a hub; null when it has a hub. */
   to: string | null;
   token: string | null;
-  /** Join with what the platform says this container is. */
+  /** Whether to enroll with the identity that the platform gives this container. */
   withSaladIdentity: boolean;
   name: string;
   watches: Watch[];
-  /** Which of several nodes that write the run together it is; null: it writes alone. */
+  /** Rank of this node among several that write the run together; null: it writes alone. */
   group: GroupMember | null;
   settleMs: number;
-  /** What looks unfinished and has been quiet for so long is kept safe as doubtful. */
+  /** A checkpoint that looks unfinished but has not changed for this long is captured as doubtful. */
   unfinishedAfterMs: number;
-  /** Most bytes of the disk for captures; null: half of what is free when it starts. */
+  /** Upper limit of disk space for captures, bytes; null: half of what is free at the start. */
   diskBudgetBytes: number | null;
-  /** Of the local API on loopback; null: the unix socket alone. */
+  /** Port of the local API on loopback; null: the unix socket only. */
   localPort: number | null;
   limits: Limits;
-  /** Null: found out while bytes move. */
+  /** Fixed number of connections; null: the concurrency controller finds it while bytes move. */
   connections: number | null;
-  /** Most memory for the buffers of both directions. */
+  /** Upper limit of buffer memory for both directions together, bytes. */
   memoryBytes: number;
   partBytes: number | null;
   patienceMs: number;
-  /** Folders in which the hub may have checkpoints put; none: inside of watched folders, beside them, and in `./restored`. */
+  /** Folders in which the hub may place checkpoints. Empty: in watched folders, beside them, and in `./restored`. */
   restoreTo: string[];
-  /** A connection without a byte for this long is given up. */
+  /** A connection that moves no byte for this long is given up. */
   idleMs: number;
 }
 
@@ -71,7 +71,7 @@ function readGroup(rank: number | null, of: number | null): GroupMember | null {
 function readHub(config: Config): Pick<AgentOptions, "hub" | "to"> {
   const isTyped = (name: "to" | "hub") =>
     config.settings.some((one) => one.name === name && one.source === `--${name}`);
-  // What was typed counts more than the variable of the other one.
+  // A flag overrides the environment variable of the other option.
   const to = isTyped("hub") && !isTyped("to") ? null : config.text("to");
   const hub = isTyped("to") && !isTyped("hub") ? null : config.text("hub");
   if (to === null) {
@@ -83,7 +83,7 @@ function readHub(config: Config): Pick<AgentOptions, "hub" | "to"> {
   return { hub: to, to };
 }
 
-/** @throws Fault BAD_INPUT, HUB_PLAIN_HTTP */
+/** Reads and checks the options of `tidemark agent`. @throws Fault BAD_INPUT, HUB_PLAIN_HTTP */
 export function readAgentOptions(config: Config): AgentOptions {
   const connections = config.count("concurrency");
   const group = readGroup(config.number("node-rank"), config.number("nodes"));

@@ -13,9 +13,9 @@ import { createProbeTalk } from "../probe/talk.ts";
 import { readProbeWishes } from "../probe/options.ts";
 import { readBacklog } from "../upload/backlog.ts";
 
-/** What a worker has to do with the machine it is on: whether it is worth staying, and what would be lost with it. */
+/** Ties of a worker to its machine: the link probe at the start, and the cost of deleting the container. */
 
-/** What a probe needs to know of how this worker was started; see `AgentCommand`. */
+/** Parts of `AgentCommand` that the probe needs. */
 interface ProbedStart {
   config: Config;
   terminal: Terminal;
@@ -26,8 +26,8 @@ interface ProbedStart {
 }
 
 /**
- * Measures the link when that is asked for, and returns what its way up does (bytes per second; null when nothing was
- * measured). A node that leaves says goodbye. Faults: those of `probeAtStart`.
+ * Measures the link when the options ask for it. Returns the upload rate, bytes per second; null when nothing was measured. On
+ * a fault the node says goodbye to the hub before it leaves. Faults: those of `probeAtStart`.
  */
 export async function probeFirst(
   command: ProbedStart,
@@ -62,7 +62,7 @@ export async function probeFirst(
   }
 }
 
-/** Tells a platform that has a name for this machine what would be lost with it. Returns when the signal fires. */
+/** Tells the platform how many unsafe bytes this machine holds, until the signal fires. Does nothing without a machine id. */
 export async function tellCost(agent: Agent, { machineId, imdsUrl }: PlatformFacts): Promise<void> {
   if (machineId === null) return;
   await keepDeletionCost({

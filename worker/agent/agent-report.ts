@@ -21,7 +21,7 @@ export interface ReportParts extends BacklogParts {
   session: Session;
   homes: Homes;
   copier: Copier;
-  /** Where a capture goes. */
+  /** Returns the engine and bucket that a capture is sent with; null until the hub has named a bucket. */
   benchOf(item: Capture): Bench | null;
   bootId: string;
   state: string;
@@ -34,7 +34,7 @@ const LIVELY_MS = 2_000;
 let reports = 0;
 let cpu = { at: performance.now(), usage: process.cpuUsage() };
 
-/** The present of this node, as the hub wants to hear it. */
+/** Returns the progress report of this node for its hub. */
 export async function composeReport(parts: ReportParts): Promise<ProgressReport> {
   const { active } = parts.uploader;
   const up = (active === null ? parts.benches.up() : parts.benchOf(active.capture))?.engine ?? null;
@@ -68,7 +68,7 @@ export async function composeReport(parts: ReportParts): Promise<ProgressReport>
   };
 }
 
-/** Where restores may go: a folder outside of watched ones, and which of those take any. */
+/** Returns where restores may go: a folder outside of the watched ones, and which watched folders accept restores. */
 async function placesOf({ options, places }: ReportParts): Promise<Pick<ProgressReport, "restoreFolder" | "watched">> {
   const restoreFolder = await folderApart(places);
   const watched = await Promise.all(
@@ -81,10 +81,13 @@ async function placesOf({ options, places }: ReportParts): Promise<Pick<Progress
   return { watched, ...(restoreFolder === null ? {} : { restoreFolder: restoreFolder.slice(0, 1024) }) };
 }
 
-/** The hub asks for a quick pace while somebody looks; at others the last words of a program are not worth their bytes. */
+/**
+ * Returns whether a person looks at this node: the hub then asks for frequent reports. At other times the log tail is not sent,
+ * to save its bytes.
+ */
 const isWatched = ({ session }: ReportParts): boolean => session.settings.reportEveryMs <= LIVELY_MS;
 
-/** Of one core, since the last report. */
+/** Returns the CPU use since the last report, in percent of one core. */
 function readCpuPercent(): number {
   const now = performance.now();
   const used = process.cpuUsage(cpu.usage);

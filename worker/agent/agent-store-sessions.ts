@@ -10,17 +10,17 @@ import { learnFrom, recollect } from "../limits/recollect.ts";
 import type { Throttle } from "../limits/throttle.ts";
 import type { Session } from "../hub-link/session.ts";
 
-/** The engines of this node, one per direction, made when the hub has said where bytes go. */
+/** Engines of this node, one per direction and bucket, created once the hub has named the bucket. */
 export interface Benches {
   up(): Bench | null;
   down(): Bench | null;
-  /** For what leaves everything else its turn: few connections, little memory. */
+  /** Returns an engine for background work that must not slow other transfers: few connections, little memory. */
   aside(): Bench | null;
-  /** The same for another home of a run. */
+  /** Returns the engines for the bucket of a replica. */
   at(store: NodeStore): { up: Bench; down: Bench; aside: Bench };
-  /** Bytes per second of all engines together. */
+  /** Returns the rates of all upload and download engines together, bytes per second, without background engines. */
   rates(): { up: number; down: number };
-  /** Of the store, as far as it is known by now. */
+  /** Returns the traits of the node's own store, as far as they are known by now. */
   traits(): StoreTraits;
   rttMs(): number | null;
   close(): Promise<void>;
@@ -40,18 +40,18 @@ interface Made {
 
 export function createBenches(parts: {
   options: AgentOptions;
-  /** Signatures for one engine; `profileId`: of another home than the node's own. */
+  /** Creates a source of signatures for one engine. `profileId`: that of a replica; none: the node's own. */
   createSource(profileId?: string): EngineOptions["source"];
   session: Session;
   throttle: Throttle;
   memory: Memory;
 }): Benches {
   const { options, session, throttle, memory } = parts;
-  /** By place. Engines of a place that nobody uses any more stay until the end: something may still move there. */
+  /** By bucket. Engines of an unused bucket stay open until the end, because a transfer may still use them. */
   const all = new Map<string, Made>();
   const make = (store: NodeStore): Made => {
     const { traits, endpoint, bucket } = store;
-    // One breaker: both directions share the link.
+    // Both directions share one link, so they share one circuit breaker.
     const retrier = createRetrier(systemClock, options.patienceMs);
     const own = session.store?.profileId ?? store.profileId;
     const createSource = () => parts.createSource(store.profileId === own ? undefined : store.profileId);
@@ -60,12 +60,12 @@ export function createBenches(parts: {
       trust: store.trust,
       retrier,
       connections: options.connections,
-      // Each direction its half.
+      // Each direction gets half of the memory.
       memoryBytes: Math.floor(options.memoryBytes / 2),
       signerNow: session.hubNow,
       idleMs: options.idleMs,
     };
-    // The throttle sets the limits.
+    // The throttle sets the limits later.
     const keys = { up: { endpoint, bucket, direction: "up" }, down: { endpoint, bucket, direction: "down" } } as const;
     const up = createEngine({
       ...rest,
@@ -145,13 +145,13 @@ export function createBenches(parts: {
 const ASIDE_CONNECTIONS = 2;
 const ASIDE_MEMORY_BYTES = 4 * 1024 * 1024;
 
-/** Another one needs other engines. */
+/** Returns a key of all that an engine is built for. A change of any of it needs new engines. */
 const placeOf = ({ profileId, endpoint, bucket, traits, trust }: NodeStore): string =>
   JSON.stringify([profileId, endpoint, bucket, traits, trust]);
 
 const LOOK_EVERY_MS = 5_000;
 
-/** Keeps what an engine found out whenever it comes to rest. The returned function ends it, after a last look. */
+/** Stores what an engine has learned whenever it is idle. The returned function stops this after a last look. */
 function keepLearning(about: {
   engine: Engine;
   memory: Memory;

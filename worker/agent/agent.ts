@@ -27,27 +27,27 @@ import { keepCapturing, type ProgramOver } from "../capture/keep-capturing.ts";
 import type { Watch } from "../capture/watch.ts";
 
 /**
- * `tidemark agent`: keeps the checkpoints of this machine safe and puts others back when the hub asks. Everything it was
- * told or has seen is on disk before it acts, so it may be killed at any instant; started again, it goes on.
+ * `tidemark agent`: keeps the checkpoints of this machine safe and restores others when the hub asks. Everything it was told or
+ * has seen is on disk before it acts. It may be killed at any instant and continues when started again.
  */
 export interface AgentCommand {
   config: Config;
   terminal: Terminal;
   signal: AbortSignal;
-  /** The machine will be gone soon; `signal` follows. */
+  /** Fires when the machine will be gone soon; `signal` follows. */
   stopping: AbortSignal;
-  /** Longest time for the last words to the hub. */
+  /** Longest time for the last messages to the hub. */
   goodbyeMs: number;
   platform: PlatformFacts;
-  /** Folder of the state, where it is not the one of the settings. It exists. */
+  /** State folder, if it is not the one of the settings. It exists. */
   state?: string;
   /** Reads the bucket of `--to` and writes nothing there. */
   readsOnly?: true;
-  /** Runs are put in place, by what goes on beside the worker, before anything of them is captured. */
+  /** Whether work beside the worker prepares each run before anything of the run is captured. */
   preparesRuns?: boolean;
-  /** Where a program that runs as another user reaches this worker. */
+  /** Returns where a program that runs as another user reaches this worker; null when no program does. */
   programPlace?(state: string): ProgramPlace | null;
-  /** Called when the state folder is this worker's alone, before it speaks to the hub. Returns what is called at the end. */
+  /** Called once this worker has locked the state folder, before it contacts the hub. Returns what to call at the end. */
   takePlace?(place: Place): Promise<() => Promise<void>>;
 }
 
@@ -80,7 +80,10 @@ export async function runAgent(command: AgentCommand, beside: Beside = untilAske
   }
 }
 
-/** Beside the watched folders where neither of the usual ones can be had. @throws Fault FOLDER_UNWRITABLE, FOLDER_NOT_OWN */
+/**
+ * Returns the state folder; beside the watched folders if neither usual place works. @throws Fault FOLDER_UNWRITABLE,
+ * FOLDER_NOT_OWN
+ */
 async function stateOfWorker({ config, platform, terminal }: AgentCommand): Promise<string> {
   const [wished, { home }] = [config.text("state"), platform];
   const state = await stateFolder(wished, home, statesBeside(config.list("watch")));
@@ -97,17 +100,17 @@ const platformOf = ({ config, platform, preparesRuns = false }: AgentCommand) =>
   engines: whereOf(platform),
 });
 
-/** What goes on beside the worker's own tasks, and says when it is over. */
+/** Work that runs beside the worker's own tasks, such as a supervised program. It may end the worker. */
 export type Beside = (agent: Agent, life: Life) => Promise<void>;
 
 export interface Life {
-  /** The machine will be gone soon. */
+  /** Fires when the machine will be gone soon, or when the hub asked this worker to stop. */
   stopping: AbortSignal;
-  /** It was the hub that asked: no signal has told a program beside us. */
+  /** Fires when the hub asked for the stop. A program beside the worker has received no signal then. */
   askedByHub: AbortSignal;
-  /** Takes no more captures but, when a program that wrote them has ended, what it left. Resolves when that is done. */
+  /** Stops captures. `after`: how the program ended; what it left is captured first. Resolves when that is done. */
   endCaptures(after: ProgramOver | null): Promise<void>;
-  /** Puts everything away. */
+  /** Ends all tasks of the worker. */
   end(): void;
 }
 
@@ -212,7 +215,7 @@ async function keepListening(agent: Agent): Promise<void> {
     onTrouble: (error) => narrator.waitingFor(toFault(error, { op: "command" })),
   };
   await finishTaken(taking);
-  // One after the other, in the order in which the hub said them.
+  // Commands run one at a time, in the order in which the hub sent them.
   let queue: Promise<void> = Promise.resolve();
   const inTurn = (work: () => Promise<void>) => {
     queue = queue.then(work).catch((error: unknown) => narrator.waitingFor(toFault(error, { op: "command" })));
@@ -231,7 +234,7 @@ async function keepListening(agent: Agent): Promise<void> {
       restorer.wake();
       agent.checker.wake();
       agent.copier.wake();
-      // Best effort: until then what was known counts.
+      // Best effort: until the answer comes, the replicas known so far apply.
       void agent.homes.refresh().catch(() => undefined);
     },
     onMessage: (message) => {
@@ -258,7 +261,7 @@ async function keepListening(agent: Agent): Promise<void> {
   });
 }
 
-/** Until one of them fires. */
+/** Resolves when one of the signals fires. */
 export const aborted = (...signals: readonly AbortSignal[]): Promise<void> =>
   new Promise((resolve) => {
     const any = AbortSignal.any([...signals]);
@@ -266,7 +269,7 @@ export const aborted = (...signals: readonly AbortSignal[]): Promise<void> =>
     else any.addEventListener("abort", () => resolve(), { once: true });
   });
 
-/** Without a program: until it is asked to stop; then it uploads what can still be safe, and ends early when that is all. */
+/** Runs without a program. When asked to stop, uploads what can still be made safe, and ends early once all is. */
 const untilAsked: Beside = async (agent, life) => {
   stepAside();
   const { signal } = agent;
@@ -277,13 +280,13 @@ const untilAsked: Beside = async (agent, life) => {
   life.end();
 };
 
-/** Uploads what is not safe yet, nearest first. Resolves when that is all, or when there is no more time. */
+/** Uploads unsafe captures, those with the fewest bytes left first. Resolves when all are safe or time is over. */
 export async function drain({ ledger, narrator, uploader }: Agent): Promise<void> {
   narrator.draining(ledger.all().filter(({ state }) => state === "waiting" || state === "running").length);
   await uploader.drain();
 }
 
-/** The last words: to the hub, which shows from then on what was not safe at the end, and to the person at the terminal. */
+/** Sends the hub a last report and a goodbye, and prints what is not safe. Waits for the hub at most `mostMs`. */
 async function sayGoodbye(agent: Agent, mostMs: number): Promise<void> {
   const { hub, outbox, narrator } = agent;
   const words = async () => {

@@ -10,16 +10,17 @@ type Parts = Pick<
 >;
 
 /**
- * A program begins, and `step` is the first that it says: what the interruption before it cost is told, once. It went on from
- * the newest checkpoint up to that step. One that had saved all it did, and goes back on purpose, lost nothing. Under
- * `tidemark run` the worker put the run in place itself and has told it. Faults: READ_FAILED, NO_SPACE, WRITE_FAILED.
+ * Reports once what the last interruption cost, when a program starts and says `step` first. The program continued from the
+ * newest checkpoint at or below that step. A program that had saved all its work and goes back on purpose lost nothing. Does
+ * nothing under `tidemark run`, which prepares the run and reports the loss itself. Faults: READ_FAILED, NO_SPACE,
+ * WRITE_FAILED.
  */
 export async function beginAgain(agent: Parts, { run, step }: { run: RunName; step: number }): Promise<void> {
   const { training, runs, ledger, narrator, preparesRuns } = agent;
   if (preparesRuns) return;
   const claim = runs.get(run)?.claim ?? null;
   const epoch = claim?.epoch ?? ledger.writerEpoch(run);
-  // Before anything is waited for: the program writes its steps from now on.
+  // Read before the first await: the program writes its steps from now on.
   const last = training.of(run, epoch) ?? (claim === null ? null : beginningOf(claim));
   const at = Date.now();
   try {
@@ -39,7 +40,7 @@ export async function beginAgain(agent: Parts, { run, step }: { run: RunName; st
   training.note(run, { ...(training.of(run, epoch) ?? { step, at, epoch }), resumed });
 }
 
-/** What a program could go on from: what is safe, and what lies here whole. */
+/** Returns the points from which a program could continue: safe ones, and those on this disk that are not torn. */
 async function readKept(
   { options, ledger, runs, watchedSince }: Parts,
   run: RunName,

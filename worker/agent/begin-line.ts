@@ -10,13 +10,13 @@ type Parts = Pick<
   "runs" | "ledger" | "beginnings" | "session" | "narrator" | "linesBegun" | "training" | "outbox"
 >;
 
-/** Two programs that write one run in turns would open epochs without end. */
+/** Limit of epochs per run: two programs that write one run in turns would open epochs without end. */
 const MOST_LINES = 16;
 
 /**
- * Opens a new epoch when a program counts from a lower step again than the run has reached: training began anew, and what it
- * writes now is what must be kept safe. Everything before stays in the bucket. Nothing happens where the hub is too old, or away:
- * then the checkpoint is captured all the same. Faults: EPOCH_OVER, NO_SPACE, WRITE_FAILED.
+ * Opens a new epoch when a program writes a lower step than the run has reached: training began anew. Earlier checkpoints stay
+ * in the bucket. Does nothing when the hub is too old or unreachable; the checkpoint is then captured in the present epoch.
+ * Faults: EPOCH_OVER, NO_SPACE, WRITE_FAILED.
  */
 export async function beginLine(
   parts: Parts,
@@ -27,12 +27,12 @@ export async function beginLine(
   if (candidate.role !== undefined || candidate.stepFrom === "time" || !session.knows("line")) return;
   const reached = reachedBy(parts, run);
   if (reached === null || candidate.step >= reached.step) return;
-  // An older checkpoint that was touched again, or a copy of one, has files from before.
+  // An older checkpoint that was touched again, or a copy of one, contains files from before.
   const oldestMs = look.files.reduce((oldest, { mtimeMs }) => Math.min(oldest, mtimeMs), Infinity);
   const begun = linesBegun.get(run) ?? 0;
   if (oldestMs <= reached.at || begun >= MOST_LINES) return;
   const beginning = beginnings.get(run);
-  // The steps that the program threw away belong to the epoch that it was given.
+  // Reported first, because the discarded steps belong to the epoch that the program was given.
   if (beginning !== undefined && look.newestMs >= beginning.startedAt)
     await judgeBeginning(parts, run, { step: candidate.step, by: "checkpoint" });
   try {
@@ -46,7 +46,7 @@ export async function beginLine(
   }
 }
 
-/** The highest step that this run has in its present epoch, as far as this node knows; null: none. */
+/** Returns the highest step of the run in its present epoch, as far as this node knows; null when there is none. */
 function reachedBy({ runs, ledger, beginnings }: Parts, run: RunName): { step: number; at: number } | null {
   const epoch = runs.get(run)?.claim?.epoch ?? ledger.writerEpoch(run);
   if (epoch === null) return null;

@@ -3,10 +3,11 @@ import { isLabelName } from "#protocol/recognition/checkpoint-file-names.ts";
 import type { ShownPlace } from "#protocol/checkpoint/place.ts";
 
 /**
- * Decides where training goes on from: a checkpoint in the bucket or one on this disk. Highest epoch first, then highest
- * step: what this node wrote in the present epoch counts like what is safe; what it wrote before another node took the run
- * over does not, however high its step is. Training programs take the checkpoint with the highest number by themselves, so
- * what lies above the chosen one is moved out of their sight. Only what this run wrote is ever moved; the rest is named.
+ * Decides from where training continues: a checkpoint in the bucket or one on this disk. The highest epoch wins, then the
+ * highest step. A local checkpoint of the present epoch counts like a safe one. A checkpoint from before another node took the
+ * run over does not count, however high its step. Training programs pick the checkpoint with the highest number by themselves,
+ * so those above the chosen one are moved out of their sight. Only checkpoints that this run wrote are moved; the others are
+ * reported.
  *
  * Pure.
  */
@@ -14,32 +15,32 @@ export interface LocalCheckpoint {
   path: string;
   step: number;
   fingerprint: string;
-  /** `torn`: its program did not finish it. `doubtful`: nothing says whether it did. */
+  /** `torn`: its program did not finish it. `doubtful`: nothing shows whether the program finished it. */
   state: "whole" | "doubtful" | "torn";
   content: ContentEvidence;
   /** When its newest file was written, epoch ms. */
   writtenAt: number;
-  /** When it came to be on this disk: later than `writtenAt` for a copy that keeps old dates. Epoch ms. */
+  /** When it appeared on this disk, epoch ms: later than `writtenAt` for a copy that keeps old dates. */
   appearedAt: number;
-  /** It was captured or restored here, and has not changed since. */
+  /** Whether it was captured or restored here, and has not changed since. */
   isKnown: boolean;
-  /** Of several files of one folder: their names. */
+  /** Names of its files, when it is a set of files in a folder that holds others too. */
   names?: readonly string[];
-  /** Those of the names that are neither models nor labels: they are not moved with it. */
+  /** Those of `names` that are neither models nor labels, such as a vocabulary. */
   data?: readonly string[];
 }
 
-/** A person's choice (`--from`), where it differs from the newest: a step, the bucket's newest, or the beginning. */
+/** Wish of a person (`--from`): the newest anywhere (the default), the newest in the bucket, or a start from the beginning. */
 export type ResumeWish = { kind: "newest" } | { kind: "bucket" } | { kind: "beginning" };
 
 export interface ResumeInput {
-  /** Newest complete checkpoint in the bucket; null: there is none, and that is certain. */
+  /** Newest complete checkpoint in the bucket; null when certainly none exists. */
   newest: { checkpointId: string; step: number; capturedAt: number; place?: ShownPlace } | null;
-  /** This node has been the writer since it wrote what lies here. */
+  /** Whether this node has been the only writer since it wrote the local checkpoints. */
   isSameEpoch: boolean;
-  /** This run was never written from here before: what lies here is from before Tidemark. */
+  /** Whether this node never wrote the run before: the local checkpoints are then older than the use of Tidemark. */
   isFirstStart: boolean;
-  /** When this worker began to watch the run, or its newest safe checkpoint was written, if that is later. Epoch ms. */
+  /** Start of watching the run, or the time of its newest safe checkpoint if that is later. Epoch ms. */
   since: number;
   wish: ResumeWish;
   local: readonly LocalCheckpoint[];
@@ -49,10 +50,10 @@ export interface Resume {
   from:
     | { kind: "local"; path: string; step: number }
     | { kind: "restore"; checkpointId: string; step: number; capturedAt: number; place?: ShownPlace }
-    /** There is none anywhere, or none is wanted. */
+    /** No checkpoint exists, or none is wanted. */
     | { kind: "start" };
   setAside: LocalCheckpoint[];
-  /** Above the chosen one, and nothing shows that this run wrote them: they stay where they are. */
+  /** Checkpoints above the chosen one that nothing shows to be this run's own: they stay where they are. */
   left: LocalCheckpoint[];
 }
 
@@ -60,12 +61,12 @@ const highest = (all: readonly LocalCheckpoint[]): LocalCheckpoint | null =>
   all.reduce<LocalCheckpoint | null>((found, one) => (found === null || one.step > found.step ? one : found), null);
 
 /**
- * Returns whether a checkpoint may be moved: it was captured or restored here; or it is in a known format (or a folder
- * that its program had just begun) and was written since the run was watched and since its last safe step.
+ * Returns whether a checkpoint may be moved. Known ones may: captured or restored here. Others must have a known format, or be
+ * a folder that their program had just begun. They must also be newer than the start of watching and the last safe step.
  */
 function isOfThisRun({ isKnown, content, state, appearedAt }: LocalCheckpoint, since: number): boolean {
   if (isKnown) return true;
-  // Text alone is one that was begun where its own files say what is missing.
+  // A torn folder with text files alone was only begun: its own files name what is missing.
   const isBegun = content === "empty" || (content === "text" && state === "torn");
   return (isKnownFormat(content) || isBegun) && appearedAt >= since;
 }
@@ -74,7 +75,7 @@ export function chooseResume(input: ResumeInput): Resume {
   const { local, since } = input;
   const from = chooseFrom(input);
   const above = local.filter(({ step }) => step > (from.kind === "start" ? -1 : from.step));
-  // A torn one of the same step lies where the restored one will lie; the restore keeps it beside its own.
+  // A torn checkpoint of the chosen step lies at the target of the restore, which keeps it aside by itself.
   return {
     from,
     setAside: above.filter((one) => isOfThisRun(one, since)),
@@ -83,17 +84,18 @@ export function chooseResume(input: ResumeInput): Resume {
 }
 
 /**
- * Returns the files of a checkpoint that are moved with it; null of a folder or a single file. Half of one must not stay: a program
- * that looks for `optim_50.pt`, or for `last.ckpt`, would go on from it. Pure.
+ * Returns the names of the files that move with a checkpoint; null for a folder or a single file. No half may stay: a program
+ * that looks for `optim_50.pt` or `last.ckpt` would continue from it. Pure.
  */
 export function movedWith(
   { names: all, data = [] }: LocalCheckpoint,
   from: Resume["from"]["kind"],
 ): readonly string[] | null {
-  // A program that begins anew may need its vocabulary.
+  // Data files stay: a program that starts anew may need its vocabulary.
   const names = all?.filter((name) => !data.includes(name));
   if (names === undefined || from === "start") return names ?? null;
-  // On the same disk the labels may be of the one that the program goes on from; the best one so far is of any step.
+  // On the same disk a label (`last`, `best`) may be of the chosen checkpoint. After a restore only `best` stays: it may be of
+  // any step.
   const stays = (name: string) => isLabelName(name) && (from === "local" || /best/i.test(name));
   return names.filter((name, at) => at === 0 || !stays(name));
 }
@@ -103,11 +105,11 @@ function chooseFrom({ newest, isSameEpoch, isFirstStart, wish, local }: ResumeIn
   const isTrusted = (one: LocalCheckpoint): boolean => {
     if (one.state !== "whole") return false;
     if (newest === null) return wish.kind === "newest";
-    // What is the very same as the one in the bucket need not be fetched again.
+    // A local copy of the bucket's newest checkpoint need not be downloaded again.
     const isThatOne = one.isKnown && one.step === newest.step;
     return wish.kind === "newest" && isSameEpoch ? one.step >= newest.step : isThatOne;
   };
-  // From before Tidemark: without us the program would have gone on from it.
+  // Without Tidemark the program would have continued from this older checkpoint.
   const isBelieved = (one: LocalCheckpoint): boolean =>
     wish.kind === "newest" && newest === null && isFirstStart && one.state === "doubtful";
   const best = highest(local.filter((one) => isTrusted(one) || isBelieved(one)));

@@ -13,26 +13,26 @@ import { createCaptureMessages, type CaptureMessages } from "./messages/capture-
 import { createProgramMessages, type ProgramMessages } from "./messages/program-messages.ts";
 import { createRestoreMessages, type RestoreMessages } from "./messages/restore-messages.ts";
 
-/** Prints one line for each milestone, and on a terminal the tide line of the active upload. */
+/** Prints one line for each milestone, and on a terminal the progress line of the active upload. */
 export interface Narrator extends OrphanNarrator, CaptureMessages, RestoreMessages, ProgramMessages {
   joined(credential: NodeCredential, how: { isNew: boolean }): void;
   watching(watch: Watch): void;
   answering(door: { url: string; tokenFile: string }): void;
   runOver(run: Run): void;
-  /** 0 is no limit. */
+  /** Prints a changed limit; 0 is no limit. */
   limited(direction: "up" | "down", bytesPerSecond: number): void;
   waitingFor(error: unknown): void;
-  /** The hub asks for something. */
+  /** Prints a command of the hub. */
   obeying(order: { kind: string; id: string }): void;
   hubLost(error: unknown): void;
   hubBack(): void;
-  /** Draws until the signal fires. */
+  /** Redraws the progress of the active upload until the signal fires. */
   follow(about: { uploader: Uploader; benches: Benches; session: Session; signal: AbortSignal }): void;
   close(): void;
 }
 
 const TICK_MS = 100;
-/** The same trouble is said again only after this long. */
+/** The same fault is printed again only after this long. */
 const QUIET_MS = 60_000;
 
 export function createNarrator(terminal: Terminal): Narrator {

@@ -4,7 +4,7 @@ import { riskOf } from "#protocol/wire/risk.ts";
 import { formatBytes, formatCount, formatDuration } from "#protocol/base/units.ts";
 import type { Capture } from "../capture/capture.ts";
 
-/** Returns how an upload ended, in a sentence. */
+/** Returns a sentence that says how an upload ended. */
 export function endSentence(name: string, capture: Capture): string {
   switch (capture.state) {
     case "done": {
@@ -20,7 +20,7 @@ export function endSentence(name: string, capture: Capture): string {
   }
 }
 
-/** Returns what would be lost now, in the words of the screen, with its facts. */
+/** Returns a sentence that says what of a run would be lost if the machine were gone now, with its facts for `--json`. */
 export function lastWords(run: RunBacklog): [string, { type: string } & Record<string, unknown>] {
   const risk = riskOf(run, Date.now());
   const facts = {

@@ -4,15 +4,15 @@ import { systemClock } from "../base/clock.ts";
 import { readCheckpoint } from "../restore/read-checkpoint.ts";
 import { unlock } from "../restore/unlock.ts";
 
-/** A checkpoint, with its place where the hub said one. */
+/** A checkpoint, with its place when the hub sent it. */
 export interface FoundPlace {
   checkpointId: string;
   place?: ShownPlace;
 }
 
 /**
- * Returns where a checkpoint is put below a watched folder. Where the hub does not say it (it is older, or names are hidden from
- * it), the manifest does. Faults: those of `readCheckpoint` and `unlock`.
+ * Returns where a checkpoint belongs below its watched folder. Reads the manifest when the hub did not send the place: the hub
+ * is older, or names are hidden from it by encryption. Faults: those of `readCheckpoint` and `unlock`.
  */
 export async function findPlace(
   { hub, signal }: Pick<Agent, "hub" | "signal">,

@@ -16,13 +16,13 @@ import { readCredential, type Held } from "../hub-link/node-credential.ts";
 import { rotateCredential, takeOther } from "../hub-link/rotate-credential.ts";
 import { openStandalone, type Standalone } from "../standalone/open-standalone.ts";
 
-/** Whom a worker asks: its hub, or over a bucket alone what stands in its place. Nothing else in the worker knows which. */
+/** Connection to the hub, or to the bucket that stands in for one. No other module of the worker knows which. */
 export interface Joined extends Pick<AgentParts, "hub" | "credential" | "createSource" | "rotate" | "secret"> {
-  /** Ends all calls. */
+  /** Ends all calls that are still open. */
   leave(): Promise<void>;
 }
 
-/** As much of the command as joining needs. */
+/** Parts of the command that joining needs. */
 interface Joining {
   config: Config;
   terminal: Terminal;
@@ -38,7 +38,7 @@ interface JoinParts {
   narrator: Narrator;
 }
 
-/** Faults: those of `enrol` and of `openStandalone`. */
+/** Joins the hub, or opens the bucket that stands in for one. Faults: those of `enrol` and of `openStandalone`. */
 export const join = (command: Joining, parts: JoinParts): Promise<Joined> =>
   parts.options.to === null ? joinHub(command, parts) : joinBucket(command, { ...parts, to: parts.options.to });
 
@@ -46,7 +46,7 @@ async function joinHub(command: Joining, { options, state, facts, narrator }: Jo
   const lifetime = new AbortController();
   const held: Held = { credential: await readCredential(state) };
   if (held.credential !== null && held.credential.hub !== options.hub) {
-    // Another hub than the one this node belongs to: it has to be enrolled there.
+    // The credential belongs to another hub: this node has to enroll at the configured one.
     held.credential = null;
   }
   const hub = connectHub(options.hub, {
@@ -77,7 +77,7 @@ async function joinHub(command: Joining, { options, state, facts, narrator }: Jo
   };
 }
 
-/** A hub that was rebuilt does not know its old nodes; with a join token at hand the node enrols again by itself. */
+/** Returns false when the hub does not know this node, as after a rebuild. With a join token the node then enrolls again. */
 async function isKnown(hub: Hub, facts: NodeFacts): Promise<boolean> {
   try {
     const bootId = randomUUID();
@@ -95,7 +95,7 @@ async function joinBucket(
   { options, state, to }: JoinParts & { to: string },
 ): Promise<Joined> {
   const lifetime = new AbortController();
-  // Only at the start: what is said last is said after the signal of the command.
+  // The signal of the command ends only the opening: the last messages are sent after it has fired.
   const end = () => lifetime.abort();
   signal.addEventListener("abort", end, { once: true });
   const about = { to, name: options.name, state, signal: lifetime.signal, ...(readsOnly === true && { readsOnly }) };

@@ -6,9 +6,9 @@ import { tellLoss } from "./report-loss.ts";
 type Parts = Pick<Agent, "beginnings" | "training" | "ledger" | "outbox" | "narrator">;
 
 /**
- * Compares where a program was to go on with where it really began, by what it says or writes first in this life. When that is
- * below the checkpoint that it was given, it did not go on from it: the steps between are told as lost, once, and so is a
- * person. `shown`: the first step that it said, or the step of a checkpoint that it wrote. Faults: NO_SPACE, WRITE_FAILED.
+ * Compares the checkpoint that a program was given with the first step that it says or writes in this life. A lower step shows
+ * that it did not continue from there: the steps between are reported as lost, once, and a person is told. `shown`: the first
+ * step that it said, or the step of a checkpoint that it wrote. Faults: NO_SPACE, WRITE_FAILED.
  */
 export async function judgeBeginning(
   parts: Parts,
@@ -18,7 +18,7 @@ export async function judgeBeginning(
   const beginning = parts.beginnings.get(run);
   if (beginning === undefined) return;
   const { epoch, given, local } = beginning;
-  // The first word of a program that goes on is the step it was given, or the next one; it writes a later one first.
+  // A program that continues first says the given step or the next one. Its first checkpoint has a later step.
   const wentOn = shown.by === "word" ? shown.step >= given.step : shown.step > given.step;
   parts.beginnings.delete(run);
   if (wentOn) return;
@@ -30,7 +30,7 @@ export async function judgeBeginning(
   await tellLoss(parts, { run, epoch, from, last: { ...given, isExact: true } });
 }
 
-/** Looks at what programs said in their records so far. Faults: NO_SPACE, WRITE_FAILED. */
+/** Checks the steps that programs have written to their step records so far. Faults: NO_SPACE, WRITE_FAILED. */
 export async function judgeWords(parts: Parts): Promise<void> {
   for (const run of parts.beginnings.keys()) {
     const step = parts.training.said(run);

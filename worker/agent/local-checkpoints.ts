@@ -7,9 +7,9 @@ import { readReadiness } from "../capture/detection/readiness.ts";
 import type { Watch } from "../capture/watch.ts";
 import type { LocalCheckpoint } from "./choose-resume.ts";
 
-/** What tells a run's own checkpoints from other folders. */
+/** Evidence that a folder is one of the run's own checkpoints. */
 export interface LocalEvidence {
-  /** It was captured or restored by this worker. */
+  /** Returns whether this worker captured or restored the checkpoint. */
   knows(path: string, fingerprint: string): boolean;
   isRestored(path: string): boolean;
   /** When this worker began to watch the run, epoch ms. */
@@ -17,8 +17,8 @@ export interface LocalEvidence {
 }
 
 /**
- * Returns the checkpoints in a watched folder, lowest step first, while nobody writes to it. Where a format does not say
- * whether it is finished, a newer checkpoint beside it does: its program went on. Faults: READ_FAILED.
+ * Returns the checkpoints in a watched folder, lowest step first, while nobody writes to it. When a format does not say whether
+ * a checkpoint is finished, a newer one beside it shows that its program went on. Faults: READ_FAILED.
  */
 export async function readLocalCheckpoints(
   { folder, takes }: Watch,
@@ -28,13 +28,13 @@ export async function readLocalCheckpoints(
   const recogniser = createRecogniser({ isNamed: takes !== null, watchedSince, knows, isRestored });
   for (const candidate of inOrderOfEvidence(await findCandidates(folder, takes))) {
     const { path, step } = candidate;
-    // One that cannot be looked at (a link to another folder in it) is no checkpoint that could be captured or moved.
+    // A candidate that cannot be read, such as one with a link to another folder, could be neither captured nor moved.
     const look = await lookAt(candidate).catch(() => null);
     if (look === null) continue;
     const { why, content } = await recogniser.judge(candidate, look);
     const isEmpty = look.files.length === 0;
-    // A folder that its program had just made when it was killed, or had only described its model in; without a saver's word
-    // in its name it is anybody's.
+    // A folder without recognized content counts if its program had just made it, or had only described its model there. The
+    // folder's name must then contain a word that savers use; any other folder may be anybody's.
     if (why !== null) {
       const isWord = evidenceOfName(candidate) === "word";
       if (!isWord || !(isEmpty || (await isDescribed(candidate, look)))) continue;
@@ -64,25 +64,25 @@ export async function readLocalCheckpoints(
   });
 }
 
-/** Whether its own files say that the weights are still to come (`config.json` of `save_pretrained` comes first). */
+/** Returns whether its own files say that weights are still to come (`save_pretrained` writes `config.json` first). */
 const isDescribed = async (candidate: Candidate, look: Look): Promise<boolean> =>
   (await readReadiness(candidate, look)).says === "unfinished";
 
-/** Where a format says nothing, a program that was killed may have left half of it. */
+/** Returns the state that its files show. When the format says nothing, a killed program may have left half of it. */
 async function stateOf(candidate: Candidate, look: Look): Promise<LocalCheckpoint["state"]> {
   const readiness = await readReadiness(candidate, look);
   if (readiness.says === "unfinished") return "torn";
   return readiness.says === "finished" || readiness.isWhole ? "whole" : "doubtful";
 }
 
-/** Of an empty folder; 0 when it is gone. */
+/** Returns when an empty folder was changed, epoch ms; 0 when the folder is gone. */
 const changedAt = (path: string): Promise<number> =>
   stat(path).then(
     ({ mtimeMs }) => mtimeMs,
     () => 0,
   );
 
-/** When the newest file of a checkpoint was written, epoch ms. Faults: READ_FAILED. */
+/** Returns when the newest file of a checkpoint was written, epoch ms. Faults: READ_FAILED. */
 export async function writtenAt(path: string): Promise<number> {
   const kind = (await stat(path)).isDirectory() ? "folder" : "file";
   return (await lookAt({ path, kind }))?.newestMs ?? 0;

@@ -31,8 +31,8 @@ export interface Preview {
 const LONGEST_MS = 30_000;
 
 /**
- * What a restore would do on this node, without doing any of it: how much, whether there is room, what lies at the target
- * now, and whether it would be refused. Faults: those of the hub, NO_SUCH_BUCKET before the hub said where the bytes lie.
+ * Returns what a restore would do on this node, without doing it: size, free space, what lies at the target, and whether it is
+ * refused. The verdict is `unknown` until the hub has named a bucket. Faults: those of the hub.
  */
 export async function previewRestore(agent: Agent, wanted: Preview): Promise<CommandDetail> {
   const engine = agent.benches.aside()?.engine ?? null;
@@ -69,13 +69,13 @@ export async function previewRestore(agent: Agent, wanted: Preview): Promise<Com
 
 interface Amounts {
   files: StoredFile[];
-  /** What moves. */
+  /** Bytes to transfer. */
   bytes: number;
-  /** What is needed of the disk at some time. */
+  /** Peak of disk space that the restore needs, bytes. */
   room: number;
-  /** Null: whole files, or nobody can say. */
+  /** Null for whole files, and when the tensors are encrypted. */
   tensors: { tensors: number; tensorBytes: number; writtenBytes: number } | null;
-  /** Less moves, and nobody can say how much. */
+  /** Whether `bytes` is an upper limit, because the exact number cannot be known yet. */
   isAtMost: boolean;
 }
 
@@ -89,7 +89,7 @@ async function amountsOf(
     return { files, bytes: sizeBytes, room: sizeBytes, tensors: null, isAtMost: false };
   }
   if (isSealed(whole)) {
-    // Only who restores gets the key to look inside. How much room it takes is found when it begins.
+    // Only a node that restores gets the key to read the tensors. The space that it needs is found when it begins.
     const { shards, indexes } = tensorFiles(whole, wanted.files ?? null);
     const files = [...shards, ...indexes];
     const bytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);

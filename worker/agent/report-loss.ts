@@ -8,10 +8,10 @@ import type { Resumed } from "../lost-work/training.ts";
 type Teller = Pick<Agent, "outbox" | "ledger" | "narrator">;
 
 /**
- * Tells the hub what the interruption before this start cost, once; from here on training has come no further than where it
- * goes on. Only what this node noted in its present epoch counts: of another node's work the hub knows the last report, and
- * takes it that an epoch goes on from where it was to begin. When it cannot (that checkpoint is damaged), that is told.
- * Faults: NO_SPACE, WRITE_FAILED.
+ * Reports once to the hub what the interruption before this start cost, and notes that training is back where it continues.
+ * Only steps that this node noted in its present epoch count. For another node's steps the hub has that node's last report, and
+ * assumes that an epoch continues where it was to begin. A damaged checkpoint makes that impossible; the difference is then
+ * reported here. Faults: NO_SPACE, WRITE_FAILED.
  */
 export async function reportLoss(
   agent: Teller & Pick<Agent, "training">,
@@ -26,13 +26,13 @@ export async function reportLoss(
   training.note(run, { step: from?.step ?? 0, at, epoch, resumed });
 }
 
-/** From when on work is at risk that goes on now: what is in the bucket is safe, and so is what was done before it. */
+/** Returns from when on this start's work is at risk. Work before a safe step is safe too, so `fromAt` is then null. */
 export const resumedAt = (at: number, from: Point | null, safeStep: number): Resumed => ({
   at,
   fromAt: from !== null && from.step > safeStep ? from.at : null,
 });
 
-/** Says what lies between how far training had come and where it goes on. Faults: NO_SPACE, WRITE_FAILED. */
+/** Reports the steps between how far training had come and where it continues, if any. Faults: NO_SPACE, WRITE_FAILED. */
 export async function tellLoss(
   { outbox, ledger, narrator }: Teller,
   about: Pick<Parameters<typeof lossOf>[0], "run" | "epoch" | "from" | "last">,
@@ -43,7 +43,7 @@ export async function tellLoss(
   narrator.lost(loss);
 }
 
-/** Where an epoch was to begin in which nothing has been saved yet; null in one that has gone on since. */
+/** Returns where an epoch was to begin while nothing has been saved in it; null once something has. */
 export function beginningOf({ parent, newest }: ClaimAnswer): Point | null {
   if (parent === null || newest === null) return null;
   if (newest.step !== parent.step || newest.writerEpoch !== parent.epoch) return null;

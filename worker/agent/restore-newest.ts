@@ -14,13 +14,13 @@ interface Found {
   place?: ShownPlace;
 }
 
-/** The hub hears of the damage from the outbox, within seconds; it is not asked for ever. */
+/** The outbox tells the hub of the damage within seconds, so the hub is asked only for a while. */
 const LOOK_MS = 500;
 const MOST_LOOKS = 60;
 
 /**
- * Restores a checkpoint of a run that this node writes. One that turns out damaged is passed over for the one before it, and
- * that is said; when there is none, or none is wanted, the fault stands. Faults: those of a restore.
+ * Restores a checkpoint of a run that this node writes. With `mayFallBack`, a damaged one is replaced by the one before it, and
+ * a message says so. Otherwise, or when there is none, the fault is thrown. Faults: those of a restore.
  */
 export async function restoreNewest(
   agent: Pick<Agent, "hub" | "restorer" | "narrator" | "signal">,
@@ -60,7 +60,7 @@ export async function restoreNewest(
   }
 }
 
-/** What the hub calls the newest once it knows; null when it still means the same one. */
+/** Asks the hub until its newest checkpoint is another one; null when it still is the same, or when there is none. */
 async function findOther(
   { hub, signal }: Pick<Agent, "hub" | "signal">,
   run: RunName,

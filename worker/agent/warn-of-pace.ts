@@ -4,7 +4,7 @@ import type { Capture } from "../capture/capture.ts";
 import type { Ledger } from "../capture/ledger.ts";
 import type { Uplink } from "../capture/uplink.ts";
 
-/** Says so when the run of this capture saves more often than the uplink can carry, as far as its rate is known. */
+/** Warns when the run of this capture saves more often than the uplink can carry, as far as both rates are known. */
 export function warnOfPace(
   parts: { ledger: Pick<Ledger, "intervalMs">; uplink: Uplink; narrator: Pick<Narrator, "cannotSustain"> },
   { run, sizeBytes }: Pick<Capture, "run" | "sizeBytes">,

@@ -15,22 +15,22 @@ import { promisify } from "node:util";
 import { renameOwned, renameOwnedNow } from "./disk/change-disk.ts";
 
 /**
- * Short calls to the disk. Handing one to another thread and back costs ten times the CPU of the call itself while it is
- * answered from memory, which is nearly always; so it is made at once. After one that had to wait for the disk the next
- * ones are handed over, so that nothing else waits for them.
+ * Makes short disk calls on this thread. While memory answers, which is nearly always, handing a call to a thread costs ten
+ * times as much CPU. After a call that had to wait for the disk, the next ones go to a thread, so that the event loop stays
+ * free.
  */
 const SLOW_MS = 3;
 const HANDED_OVER = 64;
-/** Of many calls that follow each other one is handed over all the same, or nothing else would have a turn. */
+/** Every 256th call in a row goes to a thread, so that the event loop is never starved. */
 const IN_A_ROW = 256;
 let toHandOver = 0;
 let madeAtOnce = 0;
 
-/** Longer than this nothing else waits for calls made at once that follow each other without an end. */
+/** Longest series of calls on this thread before other work gets its turn. */
 const MOST_TURN_MS = 20;
 let turnBeganAt: number | null = null;
 
-/** Asked before several such calls: everything else is to have its turn first, by `nextTurn`. */
+/** Returns whether calls on this thread have gone on for too long; the caller then first awaits `nextTurn`. */
 export function isTurnOver(): boolean {
   if (turnBeganAt !== null) return performance.now() - turnBeganAt > MOST_TURN_MS;
   turnBeganAt = performance.now();
@@ -42,7 +42,7 @@ export function isTurnOver(): boolean {
 
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Either of two ways to do the same. Throws what `now` throws; rejects as `later` does. */
+/** Makes a call on this thread (`now`) or on another (`later`). Throws what `now` throws; rejects as `later` does. */
 export function atOnce<T>(now: () => T, later: () => Promise<T>): T | Promise<T> {
   if (toHandOver > 0) {
     toHandOver--;
@@ -55,11 +55,11 @@ export function atOnce<T>(now: () => T, later: () => Promise<T>): T | Promise<T>
   return done;
 }
 
-/** For calls that read from the disk and do more than that, so that only a long time says that it was the disk. */
+/** Makes the same choice for calls that do more than read from the disk, so that only a long time points to the disk. */
 export interface DiskSense {
-  /** They may be made at once. */
+  /** Returns whether such calls may run on this thread. */
   isQuick(): boolean;
-  /** One took so long. */
+  /** Takes note of how long one took. */
   took(ms: number): void;
 }
 
@@ -74,14 +74,14 @@ export const diskSense: DiskSense = {
 const [openLater, closeLater, statLater] = [promisify(open), promisify(close), promisify(fstat)];
 const setDateLater = promisify(utimes);
 
-/** What follows fails with the errors of the system, as they come. Returns a descriptor. */
+/** Opens a file and returns its descriptor. Like all that follow, fails with the system's own error. */
 export const openFile = async (path: string, flags: number): Promise<number> =>
   atOnce(
     () => openSync(path, flags, 0o644),
     () => openLater(path, flags, 0o644),
   );
 
-/** Only when nothing uses the descriptor any more: its number is given to the next file. */
+/** Closes a descriptor that nothing uses any more, because the next file gets its number. */
 export const closeFile = async (fd: number): Promise<void> =>
   atOnce(
     () => closeSync(fd),
@@ -102,19 +102,22 @@ export const renameFile = async (from: string, to: string): Promise<void> =>
   );
 
 /**
- * Makes what was written durable. In memory, or where the disk has a memory that lasts, that takes no time; elsewhere it is waited for on
- * another thread, and tried at once less and less often.
+ * Makes written data durable. In memory, or on a disk with a durable cache, that takes no time. Elsewhere another thread waits
+ * for it, and this thread tries less and less often.
  */
 export interface Syncing {
-  /** The last one made at once took no time. */
+  /** Returns whether the last sync on this thread took no time. */
   isQuick(): boolean;
-  /** Made at once, whatever that takes. Throws the system's error. */
+  /** Syncs on this thread, however long that takes. Throws the system's error. */
   atOnce(fd: number): void;
   /** Rejects with the system's error. */
   sync(fd: number): Promise<void>;
 }
 
-/** Disks take longer. To hand it over takes a third of that, but now and then this process stands still for so long. */
+/**
+ * A sync that reaches the disk takes longer. Handing it to a thread takes a third of this time; a stall of the process may take
+ * as long.
+ */
 const SLOW_SYNC_MS = 0.5;
 const SYNCS_GROWTH = 8;
 const MOST_SYNCS_HANDED_OVER = 32_768;
@@ -145,10 +148,10 @@ export function createSyncing(calls: { now(fd: number): void; later(fd: number):
   };
 }
 
-/** Of the disk that files are written to. */
+/** Syncs files that are downloaded or copied. */
 export const fileSyncing = createSyncing({ now: fdatasyncSync, later: promisify(fdatasync) });
 
-/** Date of the last change, and of the last reading: seconds since 1970. */
+/** Sets the times of the last change and the last access: seconds since 1970. */
 export const setFileDate = async (path: string, seconds: number): Promise<void> =>
   atOnce(
     () => utimesSync(path, seconds, seconds),

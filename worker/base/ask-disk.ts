@@ -1,17 +1,17 @@
 /**
- * Thousands of small calls to one disk. Another thread for each costs many times the call itself while the disk answers as
- * fast as memory does, so most are made at once. One before each lot goes through a thread: a disk that does not answer holds
- * up that call and not the program. After a lot that took its time all go through threads for a while.
+ * Makes thousands of small calls to one disk. While the disk answers as fast as memory, a thread for each costs many times the
+ * call itself, so most run on this thread. The first of each batch goes through a thread: a disk that hangs then blocks that
+ * call, not the program. After a slow batch all calls go through threads for a while.
  */
 export interface DiskCall<T, R> {
-  /** What was seen of this disk, or of the folder that is asked about; kept between calls by whoever asks. */
+  /** State of this disk or folder; the caller keeps it between calls. */
   mood: DiskMood;
   now(item: T): R;
   later(item: T): Promise<R>;
 }
 
 export interface DiskMood {
-  /** So many go through other threads before it is tried again. */
+  /** Number of calls that go through threads before this thread is tried again. */
   later: number;
 }
 
@@ -19,7 +19,9 @@ const LOT = 64;
 const SLOW_LOT_MS = 20;
 const LATER = 256;
 
-/** The answers in the order of the items. Rejects with the first error; of the lot that it was in, others may have been done. */
+/**
+ * Returns the answers in the order of the items. Rejects with the first error; other calls of that batch may have succeeded.
+ */
 export async function askDisk<T, R>(items: readonly T[], { mood, now, later }: DiskCall<T, R>): Promise<R[]> {
   const answers: R[] = [];
   while (answers.length < items.length) {

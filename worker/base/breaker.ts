@@ -2,23 +2,23 @@ import type { Clock } from "./clock.ts";
 import { reasonOf, throwIfAborted } from "./clock.ts";
 
 /**
- * One breaker per endpoint. While the link is down, a hundred parts that each try for themselves would only make it
- * worse, so exactly one of them probes after a jittered wait; the others sleep. The first success wakes all of them.
+ * One breaker per endpoint. While the link is down, a hundred parts that each try for themselves would only make it worse. So
+ * exactly one part probes after a jittered wait, and the others sleep. The first success wakes all of them.
  */
 export interface Breaker {
   /**
-   * Resolves at once while the link is up. While it is down: for one caller after a wait (the probe), for the others when
-   * it is up, or as soon as their turn comes and it is too late for them.
+   * Resolves at once while the link is up. While it is down, one caller resolves after a wait and is the probe. The others
+   * resolve when the link is up, or with "late" when they are woken and `isTooLate` returns true.
    */
   pass(signal: AbortSignal, isTooLate?: () => boolean): Promise<Ticket | "late">;
-  /** Bytes or an answer arrived: the link works. */
+  /** Called when bytes or an answer arrived: the link works. */
   up(): void;
-  /** The link failed. */
+  /** Called when the link failed. */
   down(ticket: Ticket): void;
-  /** The caller gives up without having learnt anything about the link. */
+  /** Called when the caller gives up without having learned anything about the link. */
   release(ticket: Ticket): void;
   readonly isDown: boolean;
-  /** For how long it has been down; 0 while it is up. */
+  /** Returns how long the link has been down; 0 while it is up. */
   downMs(): number;
 }
 
@@ -27,7 +27,7 @@ export type Ticket = "probe" | "free";
 const FIRST_WAIT_MS = 100;
 const MAX_WAIT_MS = 5_000;
 
-/** Wait before try number `tries` (from 0): full jitter, at most 5 s. */
+/** Returns the wait before try number `tries` (from 0): full jitter, at most 5 s. */
 export const jitter = (clock: Clock, tries: number): number =>
   clock.random() * Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(tries, 20));
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Fault } from "#protocol/faults/fault.ts";
 
-/** Time and chance as the engine sees them; tests pass their own. */
+/** Time and randomness as the engine sees them; tests pass their own. */
 export interface Clock {
   /** Milliseconds that only go up; not a date. */
   now(): number;
@@ -14,7 +14,7 @@ export interface Clock {
 export const systemClock: Clock = {
   now: () => performance.now(),
   sleep: async (wishedMs, signal) => {
-    // A busy process reaches this after the moment; Node warns of a negative time on stderr.
+    // In a busy process the moment may have passed; Node warns of a negative time on stderr.
     const ms = Math.max(0, wishedMs);
     if (signal === undefined) {
       await delay(ms);
@@ -29,7 +29,7 @@ export const systemClock: Clock = {
   random: Math.random,
 };
 
-/** Why a signal fired, as a Fault. */
+/** Returns why a signal fired, as a Fault. */
 export function reasonOf(signal: AbortSignal): Fault {
   const reason: unknown = signal.reason;
   return reason instanceof Fault ? reason : new Fault("CANCELLED");

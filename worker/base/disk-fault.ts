@@ -1,13 +1,13 @@
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import type { FaultCode } from "#protocol/faults/fault-table.ts";
 
-/** Of these the disk and its permissions are not the cause. */
+/** Errors that neither the disk nor its permissions cause. */
 const WORDS: Readonly<Record<string, string>> = {
   EMFILE: "EMFILE: this process may not open more files at once; raise its limit with ulimit -n",
   ENFILE: "ENFILE: this machine may not open more files at once; raise fs.file-max",
 };
 
-/** An error of the file system as a Fault: a full disk is NO_SPACE, anything else what the caller says. */
+/** Returns a file system error as a Fault: NO_SPACE for a full disk, `otherwise` for anything else. */
 export function diskFault(error: unknown, about: { op: string; subject: string; otherwise: FaultCode }): Fault {
   if (isFault(error)) return error;
   const code = codeOf(error);

@@ -1,7 +1,7 @@
 import type { BigIntStats } from "node:fs";
 import * as z from "zod";
 
-/** Which file it is and whether it was touched: device and inode, size, time of the last change. Text, because the numbers exceed 2^53. */
+/** Identity and state of a file: device and inode, size, time of the last change. Strings, because the numbers exceed 2^53. */
 export const fileIdentity = z.object({ dev: z.string(), ino: z.string(), sizeBytes: z.number(), mtimeNs: z.string() });
 export type FileIdentity = z.infer<typeof fileIdentity>;
 

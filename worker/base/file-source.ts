@@ -4,8 +4,8 @@ import type { ByteSource } from "#storage/inspect/source.ts";
 import { codeOf } from "./disk-fault.ts";
 
 /**
- * A file of the disk as the readers of formats see it. It is open only while it is read from, because a checkpoint has more
- * files than a process may have open. Faults of `read`: those of the system, as they come.
+ * Returns a file as the readers of formats need it. It is open only during a read, because a checkpoint has more files than a
+ * process may have open. Faults of `read`: the system's own errors.
  */
 export const sourceOfFile = (path: string, sizeBytes: number): ByteSource => ({
   sizeBytes,
@@ -21,7 +21,7 @@ export const sourceOfFile = (path: string, sizeBytes: number): ByteSource => ({
   },
 });
 
-/** A file by its path from the folder of another one; null when there is none. */
+/** Opens a file by its path relative to the folder of another one; null when there is none. */
 export async function openBeside(path: string, relative: string): Promise<ByteSource | null> {
   const beside = join(dirname(path), relative);
   const stats = await stat(beside).catch((error: unknown) => {

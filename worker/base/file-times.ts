@@ -2,40 +2,44 @@ import { statfsSync } from "node:fs";
 import type { FileIdentity } from "./file-identity.ts";
 
 /**
- * When a file was written, as far as its disk can be trusted with that. Disks of other machines (NFS, SMB, FUSE, Gluster, Lustre) may tell
- * another time of a file that nobody touched: out of a cache or not, rounded to 1 s or 2 s, by the clock of another server. This is the one
- * rule ([decision 70](docs/decisions/0070-times-of-remote-disks-may-wobble.md)) for all places that ask whether a file changed.
+ * Decides whether a file was written, as far as its disk reports times reliably. Disks of other machines (NFS, SMB, FUSE,
+ * Gluster, Lustre) may report another time for an untouched file: they wobble. The time may come from a cache, be rounded to 1
+ * s or 2 s, or be of another server's clock. Every check for a changed file uses this rule:
+ * [decision 70](docs/decisions/0070-times-of-remote-disks-may-wobble.md).
  */
 
-/** Coarsest unit of a file system, and more than servers of one volume are apart. */
+/** Coarsest time unit of a file system, and more than the clocks of one volume's servers differ. */
 export const MOST_WOBBLE_MS = 2_000;
 const MOST_WOBBLE_NS = BigInt(MOST_WOBBLE_MS) * 1_000_000n;
 const UNITS_NS = [1_000_000_000n, 2_000_000_000n];
 
-/** File systems of this machine keep a time to the nanosecond: ext, xfs, btrfs, zfs, f2fs, bcachefs, tmpfs, ramfs, overlay. */
+/** Local file systems that keep times to the nanosecond: ext, xfs, btrfs, zfs, f2fs, bcachefs, tmpfs, ramfs, overlay. */
 const OF_THIS_MACHINE: ReadonlySet<number> = new Set([
   0xef53, 0x58465342, 0x9123683e, 0x2fc12fc1, 0xf2f52010, 0xca451a4e, 0x01021994, 0x858458f6, 0x794c7630,
 ]);
 
-/** So many times are remembered for comparison. */
+/** Limit of files whose reported time is remembered. */
 const MOST_REMEMBERED = 200_000;
 
 export interface FileTimes {
-  /** Whether the file that is meant has the time that it had before. Of two names of one disk that wobbles, each is asked for itself. */
+  /**
+   * Returns whether a file has its earlier time. Compare one name with itself: on a disk that wobbles two names of a file may
+   * differ.
+   */
   isSame(now: FileIdentity, before: FileIdentity, path: string): boolean;
-  /** Returns the identity with the time that was told of this file before, where the difference says nothing. */
+  /** Returns the identity with the time reported before, when the difference does not prove a write. */
   steady(identity: FileIdentity, path: string): FileIdentity;
-  /** Whether the disk is one of another machine, whose clock may be another one too. */
+  /** Returns whether the disk belongs to another machine, whose clock may differ. */
   isRemote(dev: string, path: string): boolean;
-  /** Whether the disk of this file was seen to tell different times of what nobody wrote. */
+  /** Returns whether the disk of this file has reported different times for a file that nobody wrote. */
   wobbles(identity: Pick<FileIdentity, "dev">): boolean;
-  /** A person says that disks of other machines wobble (`--unsteady-times`). */
+  /** Expects every disk of another machine to wobble (`--unsteady-times`). */
   expectWobble(): void;
-  /** The difference may be that of a disk which was not seen to wobble yet. */
+  /** Returns whether the difference may come from a remote disk that has not been seen to wobble yet. */
   mayBeWobble(now: FileIdentity, before: FileIdentity, path: string): boolean;
 }
 
-/** `typeOf`: the type of the file system in which a path lies. Throws where it cannot be asked. */
+/** Creates the rule. `typeOf` returns the file system type of a path and throws when it cannot be read. */
 export function createFileTimes(typeOf: (path: string) => number = (path) => statfsSync(path).type): FileTimes {
   const isRemote = new Map<string, boolean>();
   const wobbling = new Set<string>();
@@ -45,7 +49,7 @@ export function createFileTimes(typeOf: (path: string) => number = (path) => sta
     let found = isRemote.get(dev);
     if (found === undefined) {
       try {
-        // Types are 32 bits wide, and some come with their sign.
+        // Types are 32 bits wide; some arrive as negative numbers.
         found = !OF_THIS_MACHINE.has(typeOf(path) >>> 0);
       } catch {
         return false;
@@ -88,7 +92,7 @@ export function createFileTimes(typeOf: (path: string) => number = (path) => sta
   };
 }
 
-/** A write gives a file the time that it is: it takes no time back, and cuts none off. */
+/** Returns whether the times rule out a write. A write sets the present time: it neither goes back nor drops the fraction. */
 function isNoWrite(now: bigint, before: bigint): boolean {
   return now < before || UNITS_NS.some((unit) => before % unit === 0n && now - (now % unit) === before);
 }

@@ -1,13 +1,13 @@
 import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { numbered, placesOf, type Rows } from "./rows.ts";
 
-/** No more parts than this are in line at a time, whatever the width of the gate: the gate decides how many move. */
+/** Limit of parts that wait in line; the semaphore decides how many of them move. */
 export const MOST_LANES = 96;
 
 /**
- * Files side by side: many small ones at a time, because each costs a round trip and next to no bytes, and beside them
- * the large ones in their order, so that the first of them is whole early. Otherwise as `forEachOf`; `work` is told each with
- * its place in `files`.
+ * Runs `work` for files side by side: many small ones at a time, because each costs a round trip and few bytes. The large ones
+ * run beside them in their order, so that the first is complete early. Otherwise like `forEachOf`; `work` also gets the index
+ * in `files`.
  */
 export async function forEachFile<T>(
   files: Rows<T>,
@@ -25,7 +25,7 @@ export async function forEachFile<T>(
   for (const one of both) if (one.status === "rejected") throw one.reason;
 }
 
-/** With their places, all but those at some places, which are in order. */
+/** Yields the files with their indexes, except those at `places`, which are in ascending order. */
 function* leaveOut<T>(files: Rows<T>, places: readonly number[]): Generator<readonly [index: number, file: T]> {
   let left = 0;
   for (const one of numbered(files)) {
@@ -35,9 +35,9 @@ function* leaveOut<T>(files: Rows<T>, places: readonly number[]): Generator<read
 }
 
 /**
- * More than may move: some of them are being written down or put in place meanwhile. Up that takes a moment, and each file more is
- * memory that lives long enough to be costly garbage.
+ * More than may move, because some are being recorded or put in place meanwhile. For uploads that takes a moment, and memory of
+ * each further file lives long enough to make garbage collection costly.
  */
 const SMALL_FILES_AT_A_TIME = { up: 128, down: 256 } as const;
-/** Files of two or three parts have to fill a wide gate too. */
+/** Enough for files of two or three parts to fill a wide semaphore. */
 const LARGE_FILES_AT_A_TIME = 32;

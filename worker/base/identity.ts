@@ -5,7 +5,7 @@ import { diskFault } from "./disk-fault.ts";
 import { identityOf, type FileIdentity } from "./file-identity.ts";
 import { fileTimes } from "./file-times.ts";
 
-/** Faults: READ_FAILED, or SOURCE_CHANGED when the file is gone. */
+/** Returns the identity of a file. Faults: READ_FAILED, or SOURCE_CHANGED when the file is gone. */
 export async function readIdentity(path: string): Promise<FileIdentity> {
   try {
     return identityOf(await stat(path, { bigint: true }));
@@ -14,25 +14,25 @@ export async function readIdentity(path: string): Promise<FileIdentity> {
   }
 }
 
-/** Whether the file at `path` is the one that it was before, and nobody wrote to it: by the rule of `file-times` for its time. */
+/** Returns whether the file at `path` is the same one and unwritten, by the rule of `file-times` for its time. */
 export const isSameFile = (now: FileIdentity, before: FileIdentity, path: string): boolean =>
   now.dev === before.dev &&
   now.ino === before.ino &&
   now.sizeBytes === before.sizeBytes &&
   fileTimes.isSame(now, before, path);
 
-/** Whether it is the same file, and what was there is there: of a log, what was written since comes behind. */
+/** Returns whether the file is the same one with more at its end, as a log that is appended to. */
 export const hasGrown = (now: FileIdentity, before: FileIdentity): boolean =>
   now.dev === before.dev && now.ino === before.ino && now.sizeBytes > before.sizeBytes;
 
-/** The file that is meant. `onGrown`: it is written at its end alone, so more of it is no change; told when there is more. */
+/** A file that must not change. `onGrown`: it is only appended to, so growth is no change; called when it has grown. */
 export interface ExpectedFile {
   path: string;
   identity: FileIdentity;
   onGrown?: (() => void) | undefined;
 }
 
-/** A time that goes back where it was says that the disk does not keep it. */
+/** A time that returns to its old value shows that the disk does not keep times, so it is read again. */
 const MORE_LOOKS = 8;
 const LOOK_AGAIN_MS = 250;
 
@@ -46,7 +46,7 @@ export async function assertUnchanged({ fd }: { fd: number }, expected: Expected
     await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
     const last = now;
     now = identityOf(await statFile(fd));
-    // That it went back is remembered of its disk, also where it is the expected time again.
+    // Records that the disk changed its mind about the time, even when the time is the expected one again.
     fileTimes.isSame(now, last, path);
     if (isSameFile(now, identity, path)) return;
   }

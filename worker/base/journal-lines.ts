@@ -3,7 +3,7 @@ import type * as z from "zod";
 import { crc32Hex } from "#storage/checksums/crc32.ts";
 import { nextTurn } from "./adaptive-sync-io.ts";
 
-/** The lines of a journal: the CRC32 of its JSON, and the JSON. */
+/** Returns a line of a journal: the CRC32 of its JSON, then the JSON. */
 
 export const lineOf = (record: unknown): string => {
   const json = JSON.stringify(record);
@@ -11,15 +11,15 @@ export const lineOf = (record: unknown): string => {
 };
 
 const LINE_END = 10;
-/** Read at a time; a line is nearly always shorter. */
+/** Bytes read at a time; nearly every line is shorter. */
 const STRETCH_BYTES = 256 * 1024;
 
-/** Told of each record with where its line begins. */
+/** Receives each record with the offset of its line. */
 export type OnRecord<T> = (record: T, at: number) => void;
 
 /**
- * Tells the valid records at the start of a file, with turns for everything else between. Returns where the first bad line begins, and
- * the size of the file.
+ * Passes on the valid records at the start of a file, and yields to the event loop between reads. Returns the offset of the
+ * first bad line and the size of the file.
  */
 export async function readLines<T>(
   fd: number,
@@ -36,7 +36,7 @@ export async function readLines<T>(
     for (let end = stretch.indexOf(LINE_END); end >= 0; end = stretch.indexOf(LINE_END, at)) {
       const json = readLine(stretch.subarray(at, end));
       if (json === null) return { validBytes: validBytes + at, bytes: fstatSync(fd).size };
-      // A whole line of a kind that this version does not know: not a torn tail, so what follows counts.
+      // A complete line of a kind that this version does not know is no torn tail, so reading goes on.
       const parsed = about.schema.safeParse(json.value);
       if (parsed.success) about.onRecord(parsed.data, validBytes + at);
       at = end + 1;
@@ -50,12 +50,12 @@ export async function readLines<T>(
   }
 }
 
-/** Longer ones are not looked for again. */
+/** Longest line that `readRecord` reads. */
 const MOST_LINE_BYTES = 16 * 1024;
-/** Nothing lies in it between two calls. */
+/** Shared by all calls, since it holds nothing between two of them. */
 const lineBuffer = Buffer.allocUnsafe(MOST_LINE_BYTES);
 
-/** The record whose line begins there; null where none does. */
+/** Returns the record whose line begins at `at`; null when none does. */
 export function readRecord<T>(fd: number, about: { schema: z.ZodType<T>; at: number }): T | null {
   const stretch = lineBuffer.subarray(0, readSync(fd, lineBuffer, 0, lineBuffer.length, about.at));
   const end = stretch.indexOf(LINE_END);

@@ -8,36 +8,36 @@ import { diskFault } from "./disk-fault.ts";
 import { lineOf, readLines, readRecord, type OnRecord } from "./journal-lines.ts";
 
 /**
- * An append-only file of JSON lines that survives kill -9 and power loss: `append` resolves when the line is on disk.
- * Every line carries the CRC32 of its JSON. Reading stops at the first line that is cut short or damaged; what follows
- * can only be the torn tail of the last write, and is cut off before anything new is appended. So is what a failed write
- * (a full disk) left, or everything acknowledged after it would be lost. Several appends at once share one fsync; where
- * one follows the other they wait for each other a moment, so that thousands of small files do not cost as many.
+ * An append-only file of JSON lines that survives kill -9 and power loss: `append` resolves when the line is on disk. Every
+ * line carries the CRC32 of its JSON. Reading stops at the first line that is cut short or damaged. The bytes from there on can
+ * only be the torn tail of the last write, and are cut off before the next append. The rest of a failed write (a full disk) is
+ * cut off too, or everything acknowledged after it would be lost. Simultaneous appends share one fsync; sequential ones wait a
+ * moment for each other, so that thousands of small files need few.
  */
 export interface Journal<T> {
-  /** What the file held when it was opened, in order; once, because whoever read it knows better. Nothing where `onRecord` was told of it. */
+  /** Returns the records found at opening, in order, and forgets them. Empty when `onRecord` has received them. */
   takeRecords(): T[];
-  /** A record that lies there since the journal was opened; null when there is none. Faults: READ_FAILED. */
+  /** Returns the record at an offset that `onRecord` received; null when there is none. Faults: READ_FAILED. */
   recordAt(at: number): T | null;
   /** Resolves when the record is on disk. Faults: NO_SPACE, WRITE_FAILED. */
   append(record: T): Promise<void>;
-  /** As `append`, for many in one go. */
+  /** Appends many records in one write, like `append`. */
   appendAll(added: readonly T[]): Promise<void>;
   /**
-   * Replaces everything by what `kept` returns when its turn comes, atomically. A record appended just before may come
-   * twice: records must say the same when they are read again. Where that cannot be written (a full disk) the old file
-   * goes on: it says the same at more length.
+   * Atomically replaces everything by what `kept` returns when its turn comes. A record appended just before may occur twice,
+   * so a repeated record must mean the same. If the new file cannot be written (a full disk), the old one stays in use: it says
+   * the same at more length.
    */
   compact(kept: () => readonly T[]): Promise<void>;
   close(): Promise<void>;
 }
 
 const SYNC_EVERY_MS = 20;
-/** Whose last time is remembered. */
+/** Limit of folders whose last sync is remembered. */
 const MOST_FOLDERS = 4_096;
 
 const { O_RDWR, O_WRONLY, O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
-/** A link in its place was not made by us, and is not written through. */
+/** A symbolic link in its place was not made by this program, and is not written through. */
 const APPEND = O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW;
 const FRESH = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
 
@@ -54,7 +54,7 @@ export async function openJournal<T>(path: string, schema: z.ZodType<T>, onRecor
   }
 }
 
-/** What a journal held by nobody says; empty when there is none. Faults: READ_FAILED. */
+/** Returns the records of a journal that no process holds; empty when there is none. Faults: READ_FAILED. */
 export async function readJournal<T>(path: string, schema: z.ZodType<T>): Promise<readonly T[]> {
   const records: T[] = [];
   try {
@@ -152,7 +152,7 @@ async function start<T>(
   };
 }
 
-/** Whether it could be written; when not, nothing is left of it. */
+/** Writes the new file. Returns false, and leaves nothing of it, when that fails. */
 async function writeFresh(path: string, lines: Buffer): Promise<boolean> {
   let target: FileHandle | null = null;
   try {
@@ -179,10 +179,7 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/**
- * As `syncFolder`, for many files of a few folders: those that come while a folder is being synced, or a moment after, share
- * the next time.
- */
+/** Creates a `syncFolder` for many files of a few folders: requests during a sync, or a moment after it, share the next one. */
 export function createFolderSyncs(
   sync: (folder: string) => Promise<void> = syncFolder,
 ): (folder: string) => Promise<void> {
@@ -191,7 +188,7 @@ export function createFolderSyncs(
   return (folder) => {
     const waiting = next.get(folder);
     if (waiting !== undefined) return waiting;
-    // Without the one before nothing is lost but that two of them share one.
+    // Forgetting costs only that one sync is not shared.
     if (last.size > MOST_FOLDERS) last.clear();
     const before = last.get(folder);
     const one = async () => {

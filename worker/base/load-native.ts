@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { getRawAsset, isSea } from "node:sea";
 import { removeOwnedNow } from "./disk/change-disk.ts";
 
-/** A module that is machine code: the executable carries it under this name; in a checkout it is a package. */
+/** A native module: the executable carries it as `asset`; in a checkout it is a package. */
 export interface NativeModule {
   package: string;
   asset: string;
@@ -14,7 +14,7 @@ export interface NativeModule {
 export const KOFFI: NativeModule = { package: "koffi", asset: "koffi.node" };
 export const NODE_RS_CRC32: NativeModule = { package: "@node-rs/crc32", asset: "crc32.node" };
 
-/** What the module exports, unchecked. Null where it is not there, or nowhere to be loaded from. */
+/** Returns the module's exports, unchecked; null when the module is missing or cannot be loaded. */
 export function loadNative({ package: name, asset }: NativeModule): unknown {
   try {
     return isSea() ? loadCarried(asset) : createRequire(import.meta.filename)(name);
@@ -23,14 +23,14 @@ export function loadNative({ package: name, asset }: NativeModule): unknown {
   }
 }
 
-/** The system loads libraries from files only, and not from every folder; memory first, for there may be no other. */
+/** Loads from a file, because the system loads libraries only so. Tries memory first, because no other folder may allow it. */
 function loadCarried(asset: string): unknown {
   const bytes = new Uint8Array(getRawAsset(asset));
   for (const folder of ["/dev/shm", tmpdir()]) {
     try {
       return loadFrom(folder, { asset, bytes });
     } catch {
-      // Read-only, full, or not for programs.
+      // Read-only, full, or mounted noexec.
     }
   }
   throw new Error("no folder to load it from");
@@ -45,7 +45,7 @@ function loadFrom(folder: string, { asset, bytes }: { asset: string; bytes: Uint
     process.dlopen(holder, path);
     return holder.exports;
   } finally {
-    // What is loaded stays, without a name.
+    // A loaded library stays in memory when its file is gone.
     removeOwnedNow("scratch", own);
   }
 }

@@ -3,7 +3,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { formatBytes } from "#protocol/base/units.ts";
 import { diskFault } from "./disk-fault.ts";
 
-/** Free and total bytes of the disk under `path`, as a program without special rights may use them. */
+/** Returns free and total bytes of the disk under `path`, as a program without special rights may use them. */
 export async function readRoom(path: string): Promise<{ freeBytes: number; totalBytes: number }> {
   try {
     const stats = await statfs(path);
@@ -13,7 +13,7 @@ export async function readRoom(path: string): Promise<{ freeBytes: number; total
   }
 }
 
-/** @throws Fault NO_SPACE when less than `sizeBytes` and 5 % is free under `folder`. */
+/** Checks the free disk space. @throws Fault NO_SPACE when less than `sizeBytes` and 5 % is free under `folder`. */
 export async function assertRoom(folder: string, sizeBytes: number): Promise<void> {
   const { freeBytes } = await readRoom(folder);
   const needed = Math.ceil(sizeBytes * 1.05);

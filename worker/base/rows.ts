@@ -1,10 +1,10 @@
-/** A list, whatever holds it: an array is one, and so is what lies in a file. Asked for one after the other it costs least. */
+/** A list, in an array or in a file. Access in ascending order costs least. */
 export interface Rows<T> extends Iterable<T> {
   readonly length: number;
   at(index: number): T | undefined;
 }
 
-/** Each made out of another when it is looked at, and as often as that is. */
+/** Maps rows lazily: a row is made each time it is read. */
 export const mapRows = <T, U>(rows: Rows<T>, made: (row: T) => U): Rows<U> => ({
   length: rows.length,
   at: (index) => {
@@ -16,7 +16,7 @@ export const mapRows = <T, U>(rows: Rows<T>, made: (row: T) => U): Rows<U> => ({
   },
 });
 
-/** Those at some of the places, in that order. */
+/** Returns the rows at the given indexes, in that order. */
 export const pickRows = <T>(rows: Rows<T>, places: readonly number[]): Rows<T> => {
   const at = (index: number) => {
     const place = places[index];
@@ -34,20 +34,20 @@ export const pickRows = <T>(rows: Rows<T>, places: readonly number[]): Rows<T> =
   };
 };
 
-/** Where those are that are meant. */
+/** Returns the indexes of the rows that match. */
 export function placesOf<T>(rows: Rows<T>, isMeant: (row: T) => boolean): number[] {
   const places: number[] = [];
   for (const [index, row] of numbered(rows)) if (isMeant(row)) places.push(index);
   return places;
 }
 
-/** With their places. */
+/** Yields rows with their indexes. */
 export function* numbered<T>(rows: Iterable<T>): Generator<readonly [index: number, row: T]> {
   let index = 0;
   for (const row of rows) yield [index++, row];
 }
 
-/** In stretches of so many, the last one shorter. */
+/** Yields rows in chunks of `count`, the last one shorter. */
 export function* stretchesOf<T>(rows: Iterable<T>, count: number): Generator<T[]> {
   let stretch: T[] = [];
   for (const row of rows) {

@@ -1,34 +1,33 @@
 /**
- * The rate of a link, from how many bytes had moved at which moments: of the part of the time box in which the ramp-up was
- * over. Slow start makes the beginning too slow, buffers that fill make it too fast; so the beginning is not judged by its
- * direction but cut off where the rest is known best (the marginal standard error rule of simulations): each moment cut
- * off costs certainty, each outlier left in costs more. Pure.
+ * Estimates the rate of a link from byte counts over time, without the ramp-up. Slow start makes the beginning too slow;
+ * buffers that fill make it too fast. The cut lies where the rest has the least standard error (marginal standard error rule of
+ * simulations). Each reading cut off costs certainty; each outlier left in costs more. Pure.
  */
 export interface Reading {
   /** Milliseconds, only going up. */
   atMs: number;
-  /** Moved since the beginning. */
+  /** Bytes moved since the beginning. */
   bytes: number;
 }
 
 export interface SteadyRate {
   bytesPerSecond: number;
-  /** From the first reading to where the steady part begins. */
+  /** Time from the first reading to the steady part. */
   rampMs: number;
-  /** False: it was still changing when the time was over, so this is what had been reached. */
+  /** False: the rate was still changing at the end, so it is what had been reached. */
   isSteady: boolean;
 }
 
 const WINDOW_MS = 250;
 const LEAST_WINDOWS = 6;
-/** What is left must be long enough to be told from a good moment. */
+/** The rest must be long enough to tell a rate from a lucky moment. */
 const MOST_RAMP_SHARE = 0.6;
-/** Of cuts that are about as good the first one is where the ramp-up ended; the best one is often a chance. */
+/** Factor of the least error: the first cut within it ends the ramp-up. The very best cut is often chance. */
 const ABOUT_AS_GOOD = 1.3;
-/** Two halves that differ by more are not one rate. */
+/** Two halves whose rates differ by more are not one rate. */
 const MOST_DRIFT = 0.2;
 
-/** Null when there is too little to say anything: no time, or no bytes. Long measurements are cut into longer windows. */
+/** Returns null when there is too little time, or no bytes. Long measurements use longer windows. */
 export function steadyRate(readings: readonly Reading[], windowMs: number = WINDOW_MS): SteadyRate | null {
   const first = readings[0];
   const last = readings.at(-1);
@@ -51,7 +50,7 @@ export function steadyRate(readings: readonly Reading[], windowMs: number = WIND
   };
 }
 
-/** How many of the first windows to leave out. */
+/** Returns how many of the first windows to leave out. */
 function endOfRamp(rates: readonly number[], most: number): number {
   const errors = Array.from({ length: most + 1 }, (_, at) => {
     const rest = rates.slice(at);
@@ -62,7 +61,9 @@ function endOfRamp(rates: readonly number[], most: number): number {
   return errors.findIndex((error) => error <= least * ABOUT_AS_GOOD);
 }
 
-/** By least squares over all edges: bytes come in lumps, and the two ends alone would be wrong by one of them. */
+/**
+ * Returns the slope by least squares over all edges: bytes arrive in lumps, and the two ends alone would be off by one lump.
+ */
 function slopeOf(edges: readonly number[]): number {
   const middleAt = (edges.length - 1) / 2;
   const middle = mean(edges);
@@ -76,7 +77,7 @@ function slopeOf(edges: readonly number[]): number {
 const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 
-/** Between two readings, as if bytes had moved evenly. */
+/** Returns the bytes at a moment, interpolated between two readings. */
 function bytesAt(readings: readonly Reading[], atMs: number): number {
   const after = readings.findIndex((reading) => reading.atMs >= atMs);
   const next = readings[after];

@@ -3,14 +3,14 @@ import { loadNative, NODE_RS_CRC32 } from "./load-native.ts";
 
 type Sum = (bytes: Uint8Array, previous: number) => number;
 
-/** Of less nobody would notice, and many commands never see more. */
+/** Below this size the gain is too small to notice, and many commands never sum more. */
 const LEAST_BYTES = 64 * 1024;
 
 let fastest: Sum | null = null;
 
 /**
- * CRC32 (ISO-HDLC) of bytes that follow those whose sum is `previous`, as zlib's. By code that uses what processors have had for
- * a decade, where the worker has it: in half the time that zlib takes.
+ * Returns the CRC32 (ISO-HDLC) of bytes that follow those with the sum `previous`, as zlib does. Where the worker has native
+ * code with instructions of the last decade's processors, it takes half the time of zlib.
  */
 export function sumBytes(bytes: Uint8Array, previous = 0): number {
   if (bytes.length < LEAST_BYTES) return crc32(bytes, previous);
@@ -18,7 +18,7 @@ export function sumBytes(bytes: Uint8Array, previous = 0): number {
   return fastest(bytes, previous);
 }
 
-/** Null where there is none. */
+/** Returns the native CRC32; null when there is none. */
 export function nativeSum(): Sum | null {
   const found = loadNative(NODE_RS_CRC32);
   if (typeof found !== "object" || found === null || !("crc32" in found)) return null;

@@ -2,47 +2,47 @@ import { constants } from "node:os";
 import { KOFFI, loadNative } from "./load-native.ts";
 
 /**
- * What Linux can do and Node does not pass on, called as functions of the C library that Node itself is linked with: bytes
- * of a file go to a socket without being copied to us and back, and one question tells which of many sockets have room
- * again. Every answer that is not plain success is left to Node's own ways, which know what went wrong.
+ * Linux calls that Node does not offer, made through the C library that Node itself is linked with. `sendfile` moves bytes of a
+ * file to a socket without a copy, and one `epoll` call tells which of many sockets have room again. Every result but plain
+ * success is left to Node's own functions, which know what went wrong.
  */
 export interface SystemCalls {
   /**
-   * Bytes of an open file into an open socket that does not wait. Returns how many the kernel had room for. "full": none now.
+   * Sends bytes of an open file into a non-blocking socket. Returns how many the kernel had room for. "full": none now.
    * "failed": anything else, the end of the file included; nothing was sent.
    */
   sendFile(socketFd: number, from: FileSlice): number | "full" | "failed";
-  /** How many bytes came into `into`; 0: the other side sends no more; less: the system's error, as a negative number. */
+  /** Returns how many bytes came into `into`; 0: the peer sends no more; negative: the system's error number. */
   receive(socketFd: number, into: Buffer): number;
-  /** Of sockets that are sent by: told while there is room, for a third of what one holds at least. */
+  /** Watches sockets that are written to: reports one while at least a third of its send buffer is free. */
   watchRoom(): SocketWatch | null;
-  /** Of sockets that are read from: told while there is something to read, or nothing more will come. */
+  /** Watches sockets that are read from: reports one while there is something to read, or nothing more will come. */
   watchInput(): SocketWatch | null;
-  /** From now on a TCP socket sends no faster than that, evenly. Infinity: as fast as it can. False: this system cannot. */
+  /** Paces a TCP socket evenly at that rate. Infinity: as fast as it can. Returns false when this system cannot. */
   pace(socketFd: number, bytesPerSecond: number): boolean;
-  /** Null: it cannot be told. */
+  /** Returns what a TCP socket has measured; null when that cannot be read. */
   told(socketFd: number): Told | null;
   /**
-   * Pages of a file that were mapped into this process and never written to: they leave its resident memory and come back, each
-   * from the file, when they are used again. What was written to would be lost. False: they stayed.
+   * Removes pages of a mapped file from resident memory; the next use reads them from the file. Changes to the pages would be
+   * lost. Returns false when they stayed.
    */
   dropPages(pages: { address: number; bytes: number }): boolean;
 }
 
-/** What a TCP socket has seen. */
+/** Measurements of a TCP socket (`TCP_INFO`). */
 export interface Told {
-  /** Bytes of all requests that the other side has acknowledged. */
+  /** Bytes of all requests that the peer has acknowledged. */
   ackedBytes: number;
-  /** Of late, and the least one: of packets with data, that is, which their receiver may keep for a moment. */
+  /** Recent RTT, and the least one below. Both are of packets with data, whose acknowledgment the receiver may delay. */
   rttMs: number;
   leastRttMs: number;
 }
 
-/** What is used of Koffi, which calls functions of C libraries: https://koffi.dev. */
+/** Part of Koffi that is used; it calls functions of C libraries: https://koffi.dev. */
 export interface Koffi {
-  /** Null: what the process itself is linked with. */
+  /** Loads the libraries that the process itself is linked with. */
   load(path: null): Library;
-  /** Of the last call. */
+  /** Returns the error number of the last call. */
   errno(): number;
 }
 
@@ -58,11 +58,11 @@ export interface FileSlice {
 }
 
 export interface SocketWatch {
-  /** Once each. False: it cannot be watched. A socket that is closed is watched no more. */
+  /** Watches a socket; call it once each. False: it cannot be watched. Closing a socket ends its watch. */
   add(socketFd: number): boolean;
-  /** Those of whom it is to be told now, at most `MOST_TOLD`. Never waits. */
+  /** Returns the sockets that are ready now, at most `MOST_TOLD`. Never waits. */
   take(): number[];
-  /** Nothing is watched any more. */
+  /** Ends all watches. */
   close(): void;
 }
 
@@ -83,11 +83,11 @@ const IPPROTO_TCP = 6;
 const TCP_INFO = 11;
 /** From `sys/mman.h`. */
 const MADV_DONTNEED = 4;
-/** In `struct tcp_info`, which only ever grows at its end. */
+/** Offsets in `struct tcp_info`, which only ever grows at its end. */
 const INFO = { rttMicrosAt: 68, ackedAt: 120, leastRttMicrosAt: 148, leastBytes: 152 };
 
 const HIGH = 2 ** 32;
-/** Numbers of 64 bits that are safe ones, in halves: as a BigInt each of them takes as long as the call it is for. */
+/** Writes a safe integer as two halves: a BigInt would take as long as the system call that it is for. */
 const write64 = (into: Buffer, value: number): void => {
   into.writeUInt32LE(value % HIGH, 0);
   into.writeUInt32LE(Math.floor(value / HIGH), 4);
@@ -96,7 +96,7 @@ export const read64 = (from: Buffer, at: number): number => from.readUInt32LE(at
 
 let found: SystemCalls | null | undefined;
 
-/** Null where they cannot be had: on another system, or from a worker that does not carry what makes them. */
+/** Returns null when the calls are missing: on another system, or in a worker without the native module. */
 export function systemCalls(): SystemCalls | null {
   found ??= process.platform === "linux" ? callsBy(loadNative(KOFFI) as Koffi | null) : null;
   return found;

@@ -1,18 +1,18 @@
 /**
- * Looks at what goes on that can as well happen a little sooner or later all happen in the same moments. To wake a process that
- * sleeps costs more than most looks do: what it needs is in no cache any more.
+ * Coalesces periodic checks onto shared ticks, so that the process wakes once for all of them. Waking a sleeping process costs
+ * more than most checks do, because its data is in no cache any more.
  */
 export interface Beats {
-  /** Calls `go` once, in about `ms`. Returns how not to. Nothing of this keeps the process alive. */
+  /** Calls `go` once after about `ms`. Returns a function that cancels it. Does not keep the process alive. */
   after(ms: number, go: () => void): () => void;
-  /** Calls `look` about every `ms` until that is ended by what is returned. */
+  /** Calls `look` about every `ms` until the returned function is called. */
   every(ms: number, look: () => void): () => void;
 }
 
-/** What is wanted sooner is wanted then; what may come later comes with every second beat, every fourth, or every eighth. */
+/** Shortest tick. Shorter delays are exact; longer ones end on a tick, or on every second, fourth or eighth. */
 const BEAT_MS = 125;
 const LONGEST_BEAT_MS = 8 * BEAT_MS;
-/** A timer may come a little early; what is due by then anyhow comes with it. */
+/** Timers may fire a little early; a check that is due within this time runs with them. */
 const SLACK_MS = 2;
 
 interface Due {
@@ -47,7 +47,7 @@ export function createBeats(): Beats {
     isRunning = true;
     try {
       const until = performance.now() + SLACK_MS;
-      // What is begun meanwhile waits for its own time.
+      // Checks that are added meanwhile wait for their own time.
       for (const one of [...waiting].filter(({ at }) => at <= until)) if (waiting.delete(one)) one.go();
     } finally {
       isRunning = false;

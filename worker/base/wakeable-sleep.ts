@@ -1,9 +1,9 @@
 import type { Clock } from "./clock.ts";
 
-/** Sleeps that end early when it rings; a ring while nobody sleeps is kept for the next one. */
+/** A sleep that `ring` ends early; a `ring` while nobody sleeps ends the next sleep. */
 export interface Bell {
   ring(): void;
-  /** Resolves when it rings, after `ms`, or when the signal fires. */
+  /** Resolves at the next `ring`, after `ms`, or when the signal fires. */
   wait(ms: number): Promise<void>;
 }
 

@@ -1,9 +1,9 @@
-/** Who is to be told of each signal. */
+/** Callbacks for each signal. */
 const waiting = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
- * `told` is called once when the signal fires. For signals that thousands wait for: a listener of the signal itself is compared
- * with all those before it, and of these there is one. Returns how to be told no more.
+ * Calls `told` once when the signal fires. Meant for signals with thousands of waiters: `addEventListener` compares a new
+ * listener with all earlier ones, and this adds only one. Returns a function that cancels it.
  */
 export function whenAborted(signal: AbortSignal, told: () => void): () => void {
   const all = waiting.get(signal) ?? watch(signal);
@@ -15,7 +15,7 @@ function watch(signal: AbortSignal): Set<() => void> {
   const all = new Set<() => void>();
   waiting.set(signal, all);
   const tell = () => {
-    // One of them may end others, who are not to be told any more.
+    // A callback may cancel others, which are not called then.
     for (const told of all) {
       all.delete(told);
       told();

@@ -15,33 +15,33 @@ import { runMatrix, type MatrixJob } from "./run-matrix.ts";
 import { putObject, unlessRefused, type StoreSide } from "./store-side.ts";
 
 /**
- * This node's turn in a benchmark of its hub, whoever asked for it: what is left to do comes from the hub, bytes move by its
- * signatures, and every case is told as it ends, so that after a kill only what was not told is run again. What it put into
- * the bucket the hub removes.
+ * Runs this node's turn in a benchmark of its hub. The hub names the cases that are left and signs for their bytes. Every case
+ * is reported as it ends, so that after a kill only unreported ones run again. The hub removes what the turn put into the
+ * bucket.
  */
 
 /** A node as its hub knows it. */
 export interface TurnTaker {
   hub: Hub;
   base: string;
-  /** The credential of now: it may be replaced in the middle. */
+  /** Returns the present credential, which may be replaced during a turn. */
   secret(): string;
 }
 
-/** Engines that were looked for. */
+/** Engines, each found or missing. */
 export type Looked = ReadonlyMap<EngineName, Found>;
 
-/** A hub that restarts is waited for. Faults: those of the hub that stay. */
+/** Retries while the hub is unreachable, as during its restart. Faults: those of the hub that stay. */
 const patiently = <T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> =>
   withRetry(createRetrier(systemClock), { signal, patience: createPatience(systemClock) }, work);
 
-/** What is left to do, and the hub's clock minus this machine's. */
+/** Work that is left, and the hub's clock minus this machine's. */
 export interface AskedTurn {
   job: BenchJob;
   aheadMs: number;
 }
 
-/** Faults: CANCELLED when nobody wants it any more, those of the hub. */
+/** Asks the hub for the cases that are left. Faults: CANCELLED when the turn was ended, those of the hub. */
 export async function askTurn({ hub }: TurnTaker, turnId: string, signal: AbortSignal): Promise<AskedTurn> {
   const job = await patiently(signal, () =>
     hub.ask("benchTurn", (client, limit) => client.node.benchTurn.query({ turnId }, { signal: limit })),
@@ -51,13 +51,16 @@ export async function askTurn({ hub }: TurnTaker, turnId: string, signal: AbortS
 
 export interface Turn extends AskedTurn, Pick<MatrixJob, "scratchParent" | "signal"> {
   looked: Looked;
-  /** Of what is put there for downloads; left out: as usual. */
+  /** Limits of Tidemark's own requests beside the engines; left out: the defaults. */
   trying?: { retryForMs: number; idleMs: number };
-  /** After the hub was told of it. */
+  /** Called after the hub has recorded the case. */
   onCase?: MatrixJob["onCase"];
 }
 
-/** Faults: CANCELLED when nobody wants it any more, those of the hub, those of the store before the first case. */
+/**
+ * Runs the cases that are left and reports each. Faults: CANCELLED when the turn was ended, those of the hub, those of the
+ * store before the first case.
+ */
 export async function runTurn(taker: TurnTaker, turn: Turn): Promise<BenchCaseEnd[]> {
   const { job, looked, signal, scratchParent } = turn;
   const { turnId, settings, folder, cases, grant } = job;
@@ -73,7 +76,7 @@ export async function runTurn(taker: TurnTaker, turn: Turn): Promise<BenchCaseEn
     return await runMatrix(store, {
       cases,
       found: presentOf(looked),
-      // What an earlier life of this turn put there is never written over.
+      // A new folder each time, so that objects of an earlier attempt are never overwritten.
       folder: `${folder}${randomUUID()}/`,
       scratchParent,
       sizeBytes,
@@ -115,7 +118,7 @@ const tellCase = ({ hub }: TurnTaker, about: { turnId: string; end: BenchCaseEnd
     ),
   );
 
-/** The bucket with signatures of the hub, for everything but the engines that were lent a key. */
+/** Opens the bucket with signatures of the hub, for everything but the engines that were lent a key. */
 function openHubSide(taker: TurnTaker, turn: Turn, key: LentKey): { store: StoreSide; close(): Promise<void> } {
   const { job, aheadMs, trying } = turn;
   const { access, turnId } = job;

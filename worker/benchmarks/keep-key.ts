@@ -1,19 +1,21 @@
 import type { BenchJob } from "#protocol/benchmarks/turn.ts";
 
-/** The key that was lent for a turn; where it ends by itself, a new one in time. */
+/** The key that was lent for a turn, replaced in time where it expires. */
 
 type Lent = Pick<BenchJob, "credential" | "credentialEndsAt">;
 
 export interface LentKey {
   now(): Lent["credential"];
-  /** Asks for another one when this one could end within the next case. Faults: those of the hub. */
+  /** Asks for another key when this one could expire within the next case. Faults: those of the hub. */
   renew(): Promise<void>;
 }
 
-/** Looking at what arrived, and sending the reference for downloads. */
+/** Time between two cases: checking the result, and uploading the reference object for downloads. */
 const BETWEEN_MS = 60_000;
 
-/** `caseMs` is what a case takes at most; `nowByHub` the hub's clock, which `credentialEndsAt` is told by. */
+/**
+ * Keeps the lent key valid. `caseMs`: longest time of a case. `nowByHub`: the hub's clock, to which `credentialEndsAt` refers.
+ */
 export function keepKey(
   first: Lent,
   about: { caseMs: number; nowByHub: () => number; ask: () => Promise<Lent> },

@@ -10,11 +10,11 @@ export interface Looking {
   wishes: BenchWishes;
   where: Where;
   terminal: Terminal;
-  /** Why an engine cannot run at this bucket, in a sentence without its full stop; null: it can. */
+  /** Returns why an engine cannot run at this bucket, in a sentence without its full stop; null: it can. */
   unable(name: EngineName): string | null;
 }
 
-/** Looks for the engines that were asked for and says what it found. Faults: ENGINE_MISSING for one that was named. */
+/** Looks for the wanted engines and prints what it found. Faults: ENGINE_MISSING for one that was named. */
 export async function lookFor(looking: Looking): Promise<Map<EngineName, Present>> {
   const { wishes, where, unable } = looking;
   const wanted = (wishes.engines ?? ENGINE_NAMES).filter((name) =>

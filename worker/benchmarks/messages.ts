@@ -4,13 +4,13 @@ import { formatBytes, formatRate } from "#protocol/base/units.ts";
 import { sentenceOf } from "#protocol/faults/fault.ts";
 import type { BenchCaseEnd } from "#protocol/benchmarks/turn.ts";
 
-/** The guide's tables for a terminal. */
+/** Formats the results as the tables of the benchmark guide, for a terminal. */
 
 const WAYS: readonly BenchDirection[] = ["up", "down"];
 const rate = (value: number | null | undefined): string => (value == null ? "-" : formatRate(value));
 const share = (value: number | null): string => (value === null ? "-" : `${(value * 100).toFixed(1)} %`);
 
-/** One case as it ends. */
+/** Returns the line that is printed when a case ends. */
 export function caseLine(end: BenchCaseEnd, at: { index: number; of: number }): string {
   const memory = end.peakBytes === null ? "" : `, ${formatBytes(end.peakBytes)} of memory`;
   const count = `${String(at.index + 1).padStart(String(at.of).length)}/${at.of}`;
@@ -24,7 +24,7 @@ function lastWords(log: string): string {
   return line === undefined ? "" : `\n       ${line.trim().slice(0, 300)}`;
 }
 
-/** The tables, and how they were made. */
+/** Returns the tables, and how they were measured. */
 export function benchTables(
   summary: BenchSummary,
   about: {

@@ -4,9 +4,9 @@ import { BENCH_PRESETS, isPreset } from "#protocol/benchmarks/presets.ts";
 import type { Config } from "../command-line/config.ts";
 import { usage } from "../command-line/verb.ts";
 
-/** What a person asked for. */
+/** Options of a comparison. */
 export interface BenchWishes {
-  /** Null: all that can be had. */
+  /** Null: every engine that is found. */
   engines: readonly EngineName[] | null;
   directions: readonly BenchDirection[];
   rounds: number;
@@ -20,10 +20,10 @@ export interface BenchWishes {
 }
 
 const MOST_SEED = 2 ** 32;
-/** S3 has 10,000 parts, and all but the last of 5 MiB or more; a test of a few bytes measures nothing. */
+/** Least size of the payload and of a part: fewer bytes measure nothing. */
 const LEAST_BYTES = 1_000_000;
 
-/** Faults: BAD_INPUT. */
+/** Reads and checks the options. Faults: BAD_INPUT. */
 export function readBenchWishes(config: Config, random: () => number = Math.random): BenchWishes {
   const named = config.text("preset") ?? "guide";
   if (!isPreset(named)) throw usage(`--preset ${named}`, `one of ${Object.keys(BENCH_PRESETS).join(", ")}`);

@@ -7,7 +7,10 @@ import { codeOf, diskFault } from "../base/disk-fault.ts";
 
 const BLOCK_BYTES = 4 * 1024 * 1024;
 
-/** Writes random bytes, which nothing on the way can make fewer. @returns their SHA-256. Faults: NO_SPACE, WRITE_FAILED, CANCELLED. */
+/**
+ * Writes random bytes, which no compression on the way can shrink. @returns their SHA-256. Faults: NO_SPACE, WRITE_FAILED,
+ * CANCELLED.
+ */
 export async function writePayload(path: string, about: { sizeBytes: number; signal: AbortSignal }): Promise<string> {
   const hash = createHash("sha256");
   const block = Buffer.alloc(Math.min(BLOCK_BYTES, about.sizeBytes));
@@ -32,7 +35,7 @@ export async function writePayload(path: string, about: { sizeBytes: number; sig
   return hash.digest("hex");
 }
 
-/** The SHA-256 of a file; null where there is none. Faults: READ_FAILED. */
+/** Returns the SHA-256 of a file; null when there is none. Faults: READ_FAILED. */
 export async function digestOf(path: string): Promise<string | null> {
   const hash = createHash("sha256");
   try {

@@ -11,10 +11,10 @@ import { runErrand } from "../engines/run-errand.ts";
 import { digestOf } from "./payload-file.ts";
 import type { StoreSide } from "./store-side.ts";
 
-/** What the cases of one comparison have in common. */
+/** Settings that all cases of one comparison share. */
 export interface CaseStage {
   store: StoreSide;
-  /** Below which everything is put; ends with `/`. */
+  /** Prefix of every key that is written; ends with `/`. */
   folder: string;
   scratch: string;
   payload: { path: string; sha256: string; sizeBytes: number };
@@ -28,8 +28,8 @@ export interface CaseStage {
 }
 
 /**
- * Runs one case and looks at what came of it: a download by the SHA-256 of its file, an upload by the length of its
- * object, which is then removed. The looking is not in the time.
+ * Runs one case and checks its result. A download is checked by the SHA-256 of its file. An upload is checked by the length of
+ * its object, which is then removed. The measured time excludes the check.
  * Faults: CANCELLED, those of our own disk.
  */
 export async function runCase(stage: CaseStage, one: BenchCase & { found: Present }): Promise<BenchCaseEnd> {
@@ -82,7 +82,7 @@ async function checkFetched({ payload }: CaseStage, path: string): Promise<Fault
   return new Fault(sizeBytes === payload.sizeBytes ? "CHECKSUM_MISMATCH" : "SIZE_MISMATCH", { op: "bench", detail });
 }
 
-/** A store that cannot be asked now is as good as one that has nothing. */
+/** Checks an uploaded object by its length. A store that cannot be asked fails the case. */
 async function checkSent({ store, payload, signal }: CaseStage, key: string): Promise<Fault | null> {
   try {
     const sizeBytes = await store.sizeOf({ key, signal });

@@ -12,13 +12,13 @@ import { writePayload } from "./payload-file.ts";
 import { runCase } from "./run-case.ts";
 import type { StoreSide } from "./store-side.ts";
 
-/** Engines compared on this machine, at one bucket. */
+/** Comparison of engines on this machine, at one bucket. */
 export interface MatrixJob {
   cases: readonly BenchCase[];
   found: ReadonlyMap<EngineName, Present>;
-  /** Below which everything is put; ends with `/`. */
+  /** Prefix of every key that is written; ends with `/`. */
   folder: string;
-  /** A folder for the payload and what is fetched: room for two of them. */
+  /** Folder for the payload and the downloads, with room for two payloads. */
   scratchParent: string;
   sizeBytes: number;
   partBytes: number;
@@ -30,10 +30,9 @@ export interface MatrixJob {
 }
 
 /**
- * Runs the cases one after the other and leaves nothing on this machine; what an engine that failed left in the bucket is
- * its caller's to remove.
- * Faults: those of the store before the first case, NO_SPACE, WRITE_FAILED, CANCELLED, those of `onCase`. A case that fails
- * is a result.
+ * Runs the cases one after the other and leaves nothing on this machine. The caller removes what a failed engine left in the
+ * bucket. A case that fails is a result, not a fault.
+ * Faults: those of the store before the first case, NO_SPACE, WRITE_FAILED, CANCELLED, those of `onCase`.
  */
 export async function runMatrix(store: StoreSide, job: MatrixJob): Promise<BenchCaseEnd[]> {
   const { signal, sizeBytes, scratchParent, folder, partBytes, connections, grant, limits } = job;

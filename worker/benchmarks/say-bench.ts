@@ -7,10 +7,10 @@ import type { BenchCaseEnd } from "#protocol/benchmarks/turn.ts";
 import type { BenchWishes } from "./options.ts";
 import { benchTables, caseLine } from "./messages.ts";
 
-/** What a comparison says from its beginning to its tables, whoever signs for it. */
+/** Facts that a comparison prints from its start to its tables, with a hub or without one. */
 export interface Told {
   id: string;
-  /** As people know it. */
+  /** Name of the bucket for people. */
   place: string;
   /** The bucket profile of a hub, and the page where the hub shows it; null without one. */
   profile: string | null;
@@ -31,13 +31,13 @@ export function sayBegun(terminal: Terminal, about: Told, engines: readonly Engi
 export const sayCase = (terminal: Terminal, end: BenchCaseEnd, at: { index: number; of: number }): void =>
   terminal.say(caseLine(end, at), { type: "case", ...end, ...at });
 
-/** @returns the exit code. Faults: that of the first case when all have failed. */
+/** Prints the tables. @returns the exit code. Faults: that of the first case when all have failed. */
 export function sayTables(terminal: Terminal, about: Told, ends: readonly BenchCaseEnd[]): number {
   const { wishes, page } = about;
   const summary = summarize(ends.map((end) => ({ ...end, subject: String(end.round) })));
   const failed = ends.filter(({ fault }) => fault !== null);
   const [first] = failed;
-  // Nothing is known of any engine: whatever stands in the way is the news.
+  // All cases failed, so no engine was measured: the first fault says what is in the way.
   if (first?.fault != null && failed.length === ends.length) throw faultFrom(first.fault, "bench");
   const tables = benchTables(summary, { ...wishes, ends });
   terminal.result(page === null ? tables : `${tables}\nKept by the hub: ${page}`, {

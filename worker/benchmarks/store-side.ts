@@ -16,29 +16,29 @@ import { listUploads } from "../object-copy/listing/list-uploads.ts";
 import { sweepUploads } from "../object-copy/requests/sweep-uploads.ts";
 
 /**
- * What a comparison needs of the bucket beside the engines: something to fetch, a look at what arrived, and tidiness; with
- * a key that is here, or with signatures of a hub.
+ * Requests to the bucket that a comparison makes beside its engines: it puts the object to download, checks what arrived, and
+ * removes it. The requests are signed with a key of this machine or by a hub.
  */
 export interface StoreSide {
-  /** As it is known now: the store may have named another region than was given. */
+  /** Present address of the store, which may have named another region than the given one. */
   readonly access: StoreAccess;
-  /** The key of now. Null: engines that need a key do not run. Faults: of its source. */
+  /** Returns the present key; null: engines that need a key do not run. Faults: those of the key's source. */
   credential(): Promise<Credential | null>;
-  /** Null: there is a key. */
+  /** The hub that signs; null when this machine has a key. */
   readonly hub: HubReach | null;
-  /** Puts what downloads fetch, as a checkpoint is put: tried again until it is there. Faults: those of the store. */
+  /** Puts the object that downloads fetch, as a checkpoint is put: retried until it is there. Faults: those of the store. */
   putReference(about: { path: string; key: string; scratch: string; signal: AbortSignal }): Promise<void>;
-  /** How long an object is; null where there is none. Faults: those of the store. */
+  /** Returns the size of an object, bytes; null when there is none. Faults: those of the store. */
   sizeOf(at: { key: string; signal: AbortSignal }): Promise<number | null>;
-  /** Removes one object. What cannot be removed now is once more at the end. Never throws but for CANCELLED. */
+  /** Removes one object. A removal that fails is repeated at the end. Throws CANCELLED only. */
   remove(at: { key: string; signal: AbortSignal }): Promise<void>;
-  /** A URL that fetches one object without a key, for a while. Faults: of signing. */
+  /** Returns a presigned URL for one object. Faults: those of signing. */
   signedGet(key: string, sizeBytes: number): Promise<string>;
 }
 
 const URL_LIFE_MS = 3_600_000;
 
-/** With a key that is here. */
+/** Signs with a key of this machine. */
 export const directSide = (bench: Bench): StoreSide => ({
   get access() {
     return bench.access;
@@ -61,7 +61,7 @@ export const directSide = (bench: Bench): StoreSide => ({
     ),
 });
 
-/** One file to one key with our own engine, gone on with until it is there. Faults: those of the store. */
+/** Uploads one file to one key with our own engine, resuming until it is there. Faults: those of the store. */
 export async function putObject(
   engine: Engine,
   about: {
@@ -85,7 +85,7 @@ export async function putObject(
   });
 }
 
-/** Faults: CANCELLED. */
+/** Runs `work` and ignores that it failed. Faults: CANCELLED. */
 export async function unlessRefused(work: () => Promise<void>): Promise<void> {
   try {
     await work();
@@ -97,7 +97,7 @@ export async function unlessRefused(work: () => Promise<void>): Promise<void> {
 const MOST_PAGES = 20;
 
 /**
- * Removes all objects and all unfinished uploads below a folder of ours.
+ * Removes all objects and all unfinished uploads below a folder that a comparison made.
  * @returns how many are still there. Faults: those of the store.
  */
 export async function removeAll(bench: Bench, about: { folder: string; signal: AbortSignal }): Promise<number> {
@@ -114,7 +114,7 @@ export async function removeAll(bench: Bench, about: { folder: string; signal: A
   return failures.length;
 }
 
-/** Not every store lists uploads, and not every key may. */
+/** Some stores cannot list uploads, and some keys may not. */
 function unlessCancelled(error: unknown): never[] {
   if (isFault(error) && error.code === "CANCELLED") throw error;
   return [];

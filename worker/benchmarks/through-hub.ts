@@ -12,10 +12,11 @@ import { sayBegun, sayCase, sayTables, type Told } from "./say-bench.ts";
 import { readBenchWishes, type BenchWishes } from "./options.ts";
 
 /**
- * `tidemark bench --profile`: the same comparison on a node that has joined a hub, as a benchmark of one turn that the hub keeps.
+ * Runs `tidemark bench --profile`: a comparison on a node that has joined a hub, kept by the hub as a benchmark of one turn.
  * The hub signs for Tidemark and aria2c, lends the others the profile's benchmark key where an admin gave one, and empties the
  * bucket afterwards.
- * Faults: BAD_INPUT, ENGINE_MISSING for one that was named, PROFILE_NOT_THIS_NODES, BENCH_RUNNING, those of hub and store, CANCELLED.
+ * Faults: BAD_INPUT, ENGINE_MISSING for one that was named, PROFILE_NOT_THIS_NODES, BENCH_RUNNING, those of hub and store,
+ * CANCELLED.
  */
 export async function benchThroughHub(verb: Verb & { where: Where }): Promise<number> {
   const { config, terminal, signal, where } = verb;
@@ -59,7 +60,7 @@ export async function benchThroughHub(verb: Verb & { where: Where }): Promise<nu
   }
 }
 
-/** Faults: PROFILE_NOT_THIS_NODES, PROTOCOL_MISMATCH of a hub that does not know the question. */
+/** Returns the bucket of a profile. Faults: PROFILE_NOT_THIS_NODES, PROTOCOL_MISMATCH of a hub that is too old to answer. */
 async function askTarget({ hub, base }: JoinedHub, profile: string): Promise<BenchTarget> {
   try {
     return await hub.ask("benchTarget", (client, limit) =>
@@ -71,7 +72,10 @@ async function askTarget({ hub, base }: JoinedHub, profile: string): Promise<Ben
   }
 }
 
-/** Flags that say where the store is and what opens it. In the environment they may be for something else. */
+/**
+ * Flags for the address and keys of the store. Their environment variables may be meant for other commands, so only typed ones
+ * are refused.
+ */
 const OF_THE_HUB: ReadonlySet<string> = new Set([
   "endpoint",
   "region",
@@ -82,7 +86,7 @@ const OF_THE_HUB: ReadonlySet<string> = new Set([
   "access-grant",
 ]);
 
-/** Why an engine cannot run at this bucket; null: it can. */
+/** Returns why an engine cannot run at this bucket; null: it can. */
 function whyNot({ lends, profileName }: BenchTarget, name: EngineName): string | null {
   if (!engineSpec(name).needsKeys) return null;
   if (lends === "nothing") return `it needs a key, and no admin has given a benchmark key for ${profileName}`;
@@ -99,7 +103,7 @@ const FLAG_OF: Readonly<Record<string, string>> = {
   memoryBytes: "--memory-limit",
 };
 
-/** What a hub takes has bounds that one machine for itself does not have. @throws Fault BAD_INPUT */
+/** Checks the settings against the bounds of a hub, which a comparison without one does not have. @throws Fault BAD_INPUT */
 function readSettings(wishes: BenchWishes, engines: readonly EngineName[]): BenchSettings {
   const { directions, rounds, sizeBytes, partBytes, connections, limits } = wishes;
   const parsed = benchSettings.safeParse({
@@ -118,22 +122,22 @@ function readSettings(wishes: BenchWishes, engines: readonly EngineName[]): Benc
   throw usage(FLAG_OF[name] ?? name, `through a hub: ${issue?.message ?? "not taken"}`);
 }
 
-/** To tell the hub, also after a signal. */
+/** Time for telling the hub, also after a signal. */
 const GOODBYE_MS = 15_000;
 
-/** The hub empties the bucket once it knows; of a node that says nothing it finds out by itself. Never throws. */
+/** Tells the hub that the turn is over, so that it empties the bucket. Without this it finds out by itself. Never throws. */
 async function tellEnd(verb: Verb, about: { joined: JoinedHub; turnId: string; fault: Fault | null }): Promise<void> {
   const { joined, turnId, fault } = about;
   const isCancelled = fault?.code === "CANCELLED";
   const outcome = fault === null ? "done" : isCancelled ? "cancelled" : "failed";
   const input = { turnId, outcome, fault: fault === null || isCancelled ? null : fault.toData() } as const;
-  // The verb's own signal may be what ended it.
+  // Not the verb's own signal, which may have ended the turn.
   const limit = AbortSignal.timeout(GOODBYE_MS);
   try {
     const { hub } = await joinHub(verb, { command: "bench", otherwise: "its credential is gone", signal: limit });
     await hub.ask("benchEnd", (client, most) => client.node.benchEnd.mutate(input, { signal: most }));
   } catch (error) {
-    // Somebody ended it at the hub.
+    // Somebody ended the turn at the hub.
     if (isFault(error) && error.code === "CANCELLED" && !limit.aborted) return;
     const sentence = `${joined.base} was not told that it is over, and tidies up when it has waited long enough. ${sentenceOf(toFault(error).toData())}`;
     verb.terminal.say(sentence, { type: "note", sentence });

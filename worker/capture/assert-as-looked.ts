@@ -7,8 +7,9 @@ import type { LookedFile } from "./detection/look.ts";
 type Source = Pick<LookedFile, "path" | "identity">;
 
 /**
- * After the bytes: a write during the copy shows in the source's time of change. Where the disk does not keep that, the source is read again
- * and compared with the sums of what was secured. Faults: SOURCE_CHANGED.
+ * Checks after the copy that the source did not change meanwhile. A write shows in the source's time of change. Where the disk
+ * does not keep that time, the source is read again and compared with the checksums of the secured file. Faults:
+ * SOURCE_CHANGED.
  */
 export async function assertAsLooked(file: Source, secured: Pick<CapturedFile, "partBytes" | "sums">): Promise<void> {
   const { path, identity } = file;

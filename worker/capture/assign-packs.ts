@@ -8,8 +8,8 @@ import {
 } from "#protocol/checkpoint/packing.ts";
 
 /**
- * Which files of a checkpoint go into packs, and into which. Decided once, when it is captured, and kept with the capture:
- * a pack has to be the same bytes after any kill, whatever a profile says by then.
+ * Decides which files of a checkpoint go into packs, and into which. The choice is made at capture and kept with the capture. A
+ * pack has to be the same bytes after any kill, whatever a profile says by then.
  */
 
 interface NamedSize {
@@ -17,7 +17,7 @@ interface NamedSize {
   sizeBytes: number;
 }
 
-/** The paths of the files that will lie in packs; none where packing does not pay or its folder is taken. */
+/** Returns the paths of the files that will lie in packs; none when too few are small, or when the folder of packs is taken. */
 export function choosePacked(files: readonly NamedSize[], { belowBytes }: Packing): ReadonlySet<string> {
   const folder = `${PACK_FOLDER}/`;
   const isTaken = files.some(({ path }) => path === PACK_FOLDER || path.startsWith(folder));
@@ -26,8 +26,8 @@ export function choosePacked(files: readonly NamedSize[], { belowBytes }: Packin
 }
 
 /**
- * The number of the pack (from 1) of each file, by the bytes it has there, in order: files that lie together in the
- * checkpoint lie together in a pack, so that a folder of it is a few reads.
+ * Returns the number of the pack (from 1) of each file, by the bytes it has there, in order. Files that lie together in the
+ * checkpoint lie together in a pack, so that a folder of it needs few reads.
  */
 export function assignPacks(lengths: readonly number[]): number[] {
   const total = lengths.reduce((sum, length) => sum + length, 0);

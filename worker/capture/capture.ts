@@ -12,22 +12,22 @@ import { fileIdentity } from "../base/file-identity.ts";
 
 const md5Hex = z.string().regex(/^[0-9a-f]{32}$/);
 
-/** A checkpoint that this node has secured and that is on its way to be safe. Lives in the ledger until it is. */
+/** A checkpoint that this node has secured and that is not safe yet. It stays in the ledger until it is. */
 const capturedFile = z.object({
   path: filePath,
   sizeBytes: byteCount,
   mtimeMs: z.number(),
-  /** Where its bytes lie: a copy or a hard link under the state folder. */
+  /** Path of its bytes: a copy or a hard link under the state folder. */
   at: z.string(),
   identity: fileIdentity,
   partBytes: z.number(),
-  /** CRC32 of each part, taken when it was captured. */
+  /** CRC32 of each part, computed when it was captured. */
   sums: z.array(crc32Hex),
-  /** MD5 of each part, where the store wants that. */
+  /** MD5 of each part, for stores that require it. */
   md5s: z.array(md5Hex).optional(),
-  /** It lies in the pack of this number, behind those of the same number that come before it. */
+  /** Number of the pack that holds it, behind the earlier files of that pack. */
   pack: z.number().int().min(1).optional(),
-  /** What lies at `at` is not the file but a zstd frame of it: its length and CRC32. */
+  /** Present when `at` holds a zstd frame of the file: the frame's length and CRC32. */
   frame: z.object({ length: byteCount, crc32: crc32Hex }).optional(),
 });
 export type CapturedFile = z.infer<typeof capturedFile>;
@@ -39,13 +39,13 @@ export const capture = z.object({
   attempt: attemptId,
   run: runName,
   step,
-  /** Absent of a checkpoint. */
+  /** Absent for an ordinary checkpoint. */
   role: checkpointRole.optional(),
-  /** Why it may not be whole; absent of one that is. */
+  /** Why it may be incomplete; absent when it is complete. */
   doubt: doubt.optional(),
-  /** The piece of this node of a checkpoint by several. */
+  /** This node's piece, when several nodes write the checkpoint. */
   piece: pieceOf.optional(),
-  /** Where it lay in the watched folder; absent of what lay elsewhere, and in captures of older workers. */
+  /** Place in the watched folder; absent for a checkpoint outside of it, and in captures of older workers. */
   place: checkpointPlace.optional(),
   /** Modes and empty folders; absent in captures of older workers. */
   attributes: fileAttributes.optional(),
@@ -56,22 +56,22 @@ export const capture = z.object({
   /** When the program finished writing it, epoch ms. */
   capturedAt: z.number(),
   sourcePath: z.string(),
-  /** Of the source when it was captured; absent in captures of older workers. */
+  /** Fingerprint of the source when it was captured; absent in captures of older workers. */
   fingerprint: z.string().optional(),
   folder: z.string(),
   sizeBytes: byteCount,
   files: z.array(capturedFile),
   state: transferState,
   announced: z.boolean(),
-  /** The bucket profile it goes to, where its run has several; null: this node's own. */
+  /** Bucket profile of the replica it goes to, when its run has several; null: this node's own bucket. */
   home: id.nullable().optional(),
-  /** Higher goes first; of the same, the older one. */
+  /** Higher goes first; of equal ones the older. */
   priority: z.number().default(0),
   startedBy: z.enum(["queue", "start"]),
   startedAt: z.number().nullable(),
   retries: z.number(),
   sentBytes: z.number(),
-  /** What its last try found out about the link. */
+  /** Measurements of the link by its last attempt. */
   measured: measured.optional(),
   fault: faultData.nullable(),
 });

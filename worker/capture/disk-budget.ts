@@ -6,34 +6,35 @@ import type { Capture } from "./capture.ts";
 import { isOfOneLine } from "./ledger.ts";
 
 /**
- * What captures may take of the disk. Platforms kill a container that uses more than it asked for, so the budget is kept
- * before a byte is copied. Linked files count in full: as soon as the program rotates its own copy away, they are ours
- * alone. Where it is full, captures that wait or failed and that a newer one of their run overtakes make room (they are recorded as
- * superseded): a night of refusals must not keep what is newest from being captured. One that is being sent never does.
+ * Limits the disk space of captures. Platforms kill a container that uses more than it asked for, so the budget is checked
+ * before a byte is copied. Linked files count in full: as soon as the program rotates its own copy away, only the capture holds
+ * them. When the budget is full, waiting and failed captures that a newer one of their run supersedes make room, and are
+ * recorded as superseded. So a night of refusals does not keep the newest checkpoint from being captured. A capture that is
+ * being sent is never removed.
  */
 export interface DiskBudget {
-  /** Most bytes of all captures together. */
+  /** Upper limit of all captures together, bytes. */
   mostBytes: number;
 }
 
 export interface Wanted {
   run: RunName;
-  /** Absent of a checkpoint. */
+  /** Absent for an ordinary checkpoint. */
   role?: CheckpointRole | undefined;
-  /** Absent of one that is whole. */
+  /** Absent for a complete checkpoint. */
   doubt?: string | undefined;
   step: number;
   sizeBytes: number;
 }
 
-/** Held by captures that were not removed yet, whatever became of them. */
+/** Returns the bytes of all captures that were not removed yet, in any state. */
 export const heldBytes = (captures: readonly Capture[]): number =>
   captures.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
 
 /**
- * Which captures have to go so that `wanted` fits, oldest first, and no more of them than needed. First what is safe
- * already and only waits to be copied to another home (`spare`), then those of the same run, which it overtakes, before all those that failed; then, of other runs, those that a newer one
- * overtakes anyway.
+ * Returns the captures to remove so that `wanted` fits, and no more of them than needed. First come safe ones that only wait to
+ * be copied to a replica (`spare`), oldest first. Then come those of the same run that `wanted` supersedes, failed ones first;
+ * then those of other runs that a newer capture supersedes.
  * @throws Fault DISK_BUDGET when it does not fit all the same
  */
 export function makeRoom(
@@ -58,14 +59,14 @@ export function makeRoom(
 
 /** Runs copies one at a time, each when there is room for it: two at once would both count on the same bytes. */
 export interface Disk {
-  /** Faults: DISK_BUDGET, those of `copy`. */
+  /** Runs `copy` once there is room. Faults: DISK_BUDGET, those of `copy`. */
   withRoom<T>(wanted: Wanted, copy: () => Promise<T>): Promise<T>;
 }
 
 export function createDisk(parts: {
   budget: DiskBudget;
   captures(): readonly Capture[];
-  /** Safe already, and kept for the sake of further copies. */
+  /** Returns safe captures that are kept only for further copies. */
   spare?(): readonly Capture[];
   passOver(captures: readonly Capture[]): Promise<void>;
 }): Disk {
@@ -88,7 +89,7 @@ function overtaken(captures: readonly Capture[], wanted: Wanted): Capture[] {
   const failed = byAge.filter(({ state }) => state === "failed");
   const waiting = byAge.filter(({ state }) => state === "waiting");
   const isOwn = (item: Capture) => isOfOneLine(item, wanted) && item.step <= wanted.step;
-  // What is whole comes before what may not be.
+  // A complete checkpoint takes the place of one that may be incomplete.
   const isDoubtful = (item: Capture) =>
     item.run === wanted.run && item.doubt !== undefined && wanted.doubt === undefined;
   const isOvertakenBy = (others: readonly Capture[]) => (item: Capture) =>

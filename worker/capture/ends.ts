@@ -1,13 +1,13 @@
 import type { Capture } from "./capture.ts";
 
-/** Who waits for the end of a capture hears of it here: the ledger forgets what has ended. */
+/** Tells waiters how a capture ended, because the ledger forgets ended captures. */
 export interface Ends {
   tell(capture: Capture): void;
   /** Resolves with the capture in the state it ended in, also when that was a moment ago. */
   of(id: string, signal: AbortSignal): Promise<Capture>;
 }
 
-/** Ended ones that are still known, for whoever asks a moment too late. */
+/** Limit of ended captures that are remembered, for waiters that ask a moment too late. */
 const MOST_KNOWN = 256;
 
 export function createEnds(): Ends {

@@ -19,7 +19,7 @@ import { untakenWords } from "./detection/untaken.ts";
 import { createFinder, type Finder } from "./detection/walk-watched.ts";
 import { createRests, keepWatching, lookOnce, type Watch, type Watching } from "./watch.ts";
 
-/** From a name in a watched folder to a capture in the ledger. */
+/** Parts that turn names in a watched folder into captures in the ledger. */
 export interface Capturing extends TakeParts {
   watch: Watch;
   /** When this worker began to watch the run, epoch ms. */
@@ -29,36 +29,36 @@ export interface Capturing extends TakeParts {
   unfinishedAfterMs: number;
   outbox: Outbox;
   signal: AbortSignal;
-  /** Fires before `signal` when no more captures are wanted. */
+  /** Fires before `signal`, when no more captures are wanted. */
   until: AbortSignal;
-  /** Then: how the program that wrote them ended; null when it may go on writing. */
+  /** Returns, once `until` has fired, how the program ended; null when it may go on writing. */
   over(): ProgramOver | null;
-  /** What the program must not go on from and nobody may move: neither seen nor taken while it stays as it is. */
+  /** Returns whether a checkpoint is ignored while it stays unchanged, because nothing shows that this run wrote it. */
   isLeft?(path: string, fingerprint: string): boolean;
-  /** Nothing is taken now; it is looked at again. */
+  /** Returns whether nothing is captured now; later looks try again. */
   isClosed?(): boolean;
   clock?: Clock;
-  /** The newest checkpoint in the folder, finished or not. */
+  /** Called with the newest checkpoint in the folder, finished or not. */
   onSeen(run: RunName, newest: { step: number; at: number }, candidate: Candidate): void;
-  /** One is about to be taken. Faults: those of a claim; then it is looked at again. */
+  /** Called before a checkpoint is captured. Faults: those of a claim; a later look then tries again. */
   onBefore?(candidate: Candidate, look: Look): Promise<void>;
   onCaptured(capture: Capture): void;
   onPassedOver(candidate: Candidate): void;
-  /** `look` is null where it could not be looked at, or is written without a rest. */
+  /** `look` is null when the candidate could not be read, or never stops changing. */
   onRefused(candidate: Candidate, fault: Fault, look: Look | null): void;
   onFault(fault: Fault): void;
 }
 
-/** `crashed`: it may have left half of something that does not say so itself. */
+/** How a program ended. `crashed`: it may have left half of a checkpoint that does not show it. */
 export type ProgramOver = "done" | "crashed";
 
-/** What is no checkpoint may become one while it is written: nothing is said before so many settle times without a change. */
+/** Settle times without a change before something is reported as no checkpoint: it may become one while it is written. */
 const QUIET_TIMES = 30;
-/** What never rests is said after this time: within two minutes somebody knows of it. */
+/** Something that never stops changing is reported after this time, so that a person knows within two minutes. */
 const MOST_UNSAID_MS = 55_000;
-/** Names of a program that makes ever new ones. */
+/** Limit of remembered paths, for a program that makes ever new names. */
 const MOST_REMEMBERED = 1_000;
-/** Captures until no more are wanted, and then what a program that has ended left. */
+/** Captures until no more are wanted, then captures what a program that has ended left. */
 export async function keepCapturing(capturing: Capturing): Promise<void> {
   const watching = watchingOf(capturing);
   await keepWatching(watching);
@@ -66,12 +66,12 @@ export async function keepCapturing(capturing: Capturing): Promise<void> {
   if (how !== null && !capturing.signal.aborted) await lookLast(watching, how, capturing.signal);
 }
 
-/** What needs longer to be sure of is left to the watcher. */
+/** Longest wait of `takeFinished`; what needs longer is left to the watcher. */
 const MOST_PATIENCE_MS = 30_000;
 
 /**
- * Takes what is finished by now, while its program goes on. What does not say so itself is waited for until it has been
- * quiet for the settle time, or until the signal fires. Faults: that of the signal.
+ * Captures what is finished by now, while its program goes on. A checkpoint that does not say whether it is finished is awaited
+ * until it was quiet for the settle time, or until the signal fires. Faults: that of the signal.
  */
 export async function takeFinished(capturing: Capturing, until: AbortSignal): Promise<void> {
   const { settleMs, wallNow, signal } = capturing;
@@ -89,20 +89,20 @@ export async function takeFinished(capturing: Capturing, until: AbortSignal): Pr
 
 async function lookLast(watching: WatchingHere, how: ProgramOver, signal: AbortSignal): Promise<void> {
   const rests = createRests(watching.clock.now);
-  // There is no later look for which a refusal could rest.
+  // No later look follows, so a refusal need not be left alone for a while.
   const knows = watching.isTaken;
-  // A walk of before does not have what the program wrote last.
+  // An earlier walk does not have what the program wrote last.
   const finder = watching.newFinder();
-  // The program has ended: what it left below is final.
+  // The program has ended, so weights below the folder are final without a quiet time.
   const findFinalModel = () => watching.findFinal(finder, 0);
   await lookOnce({ ...watching, finder, findFinalModel, signal, settler: createLastSettler(how), rests, knows });
 }
 
 interface WatchingHere extends Watching {
   newFinder(): Watching["finder"];
-  /** As `findFinalModel`; what lies below the folder has to be unchanged for `quietMs`. */
+  /** Like `findFinalModel`; what lies below the folder has to be unchanged for `quietMs`. */
   findFinal(finder: Watching["finder"], quietMs: number): ReturnType<Watching["findFinalModel"]>;
-  /** Whether it was captured, or refused for good. */
+  /** Returns whether it was captured, passed over, or refused for good. */
   isTaken(path: string, fingerprint: string): boolean;
 }
 
@@ -125,12 +125,12 @@ function watchingOf(capturing: Capturing): WatchingHere {
     return watch.group === undefined ? finder : findPieces(finder);
   };
   const isTaken: WatchingHere["isTaken"] = (path, fingerprint) => ledger.knows(path, fingerprint);
-  // An older hub would take it for a checkpoint. One that has said nothing yet is most likely of our version.
+  // An older hub would take a final model for a checkpoint. A hub that has said nothing yet most likely knows the difference.
   const findFinal: WatchingHere["findFinal"] = async (finder, quietMs) => {
     if (capturing.hubKnows?.("final-model") === false) return null;
     const newestCheckpointMs = runs.get(watch.run)?.seen?.at ?? ledger.safe(watch.run)?.at ?? null;
     const own = await findFinalModel(watch.folder);
-    // The program goes on from it: it is a checkpoint.
+    // Weights from which the program resumes are a checkpoint.
     const isState = own?.names?.some((name) => finder.holds(join(watch.folder, name))) === true;
     return (isState ? null : own) ?? finalModelBelow(finder.finals(), { newestCheckpointMs, now: wallNow(), quietMs });
   };
@@ -161,7 +161,7 @@ function watchingOf(capturing: Capturing): WatchingHere {
       if (when === "later") return;
       const detail = `${why} (${namesOf(look)})`;
       await refusals.refuse(candidate, {
-        // One that never rests is said once, whatever it becomes.
+        // Something that never stops changing is reported once, whatever it becomes.
         look: when === "quiet" ? look : null,
         fault: new Fault("NO_CHECKPOINT", { op: "capture", subject: candidate.path, detail }),
       });
@@ -205,7 +205,7 @@ function watchingOf(capturing: Capturing): WatchingHere {
   };
 }
 
-/** The step of a final model: what the Trainer says beside it, else the highest that is known of the run. */
+/** Returns the step of a final model: the one in the Trainer's state beside it, else the highest that is known of the run. */
 async function stepOfFinalModel({ watch, ledger, runs }: Capturing): Promise<number> {
   const { run, folder } = watch;
   const captured = ledger.all().filter((item) => item.run === run && item.role === undefined);
@@ -213,7 +213,7 @@ async function stepOfFinalModel({ watch, ledger, runs }: Capturing): Promise<num
   return (await readGlobalStep(folder)) ?? Math.max(...known);
 }
 
-/** What several nodes write together is in pieces. */
+/** Marks all candidates as pieces, because several nodes write the run together. */
 function findPieces(finder: Finder): Finder {
   const asPiece = (candidate: Candidate): Candidate => ({ ...candidate, isPiece: true });
   return {
@@ -223,7 +223,7 @@ function findPieces(finder: Finder): Finder {
   };
 }
 
-/** Returns whether that something is no checkpoint is said now: because it rests, because it never does, or later. */
+/** Returns when something is reported as no checkpoint: now that it is quiet, now because it never is ("busy"), or later. */
 function sayableOf(
   { settleMs, wallNow }: Capturing,
   clock: Clock,
@@ -242,7 +242,7 @@ function sayableOf(
 
 const MOST_NAMES = 3;
 
-/** The first names in it, for the sentence. */
+/** Returns the first names in it, for the message. */
 function namesOf({ files }: Look): string {
   const names = files.slice(0, MOST_NAMES).map(({ relative }) => relative);
   const more = files.length - names.length;
@@ -250,8 +250,8 @@ function namesOf({ files }: Look): string {
 }
 
 /**
- * History has no gaps: a checkpoint that was never captured because a newer one was finished as well ends as superseded. Its
- * ids are made from what it is, so that a repetition after a kill is one entry.
+ * Returns the event for a checkpoint that was never captured because a newer one was finished as well. It ends as superseded,
+ * so that the history has no gaps. Its ids are made from path and fingerprint, so that a repetition after a kill is one entry.
  */
 function passedOver(watch: Watch, about: { candidate: Candidate; look: Look; at: number }): NodeEventBody {
   const { candidate, look, at } = about;

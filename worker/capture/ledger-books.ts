@@ -6,7 +6,7 @@ import { isPointerName } from "#protocol/checkpoint/place.ts";
 import { transferState } from "#protocol/wire/transfer.ts";
 import { capture, type Capture } from "./capture.ts";
 
-/** The records of the ledger's journal, and what they add up to. Pure. */
+/** Records of the ledger's journal, and the state that they add up to. Pure. */
 
 export interface SafePoint {
   step: number;
@@ -20,7 +20,7 @@ export const ledgerLine = z.discriminatedUnion("t", [
   z.object({
     t: z.literal("capture"),
     capture,
-    /** When it is new: one line, so that no kill can leave it known and not in the queue. */
+    /** Present when the capture is new. In one line, so that no kill leaves it remembered and not in the queue. */
     taken: z.object({ fingerprint: z.string(), startedAt: z.number() }).optional(),
   }),
   z.object({ t: z.literal("move"), id: z.string(), to: transferState, at: z.number(), fault: faultData.nullable() }),
@@ -52,7 +52,7 @@ export const ledgerLine = z.discriminatedUnion("t", [
     t: z.literal("stored"),
     path: z.string(),
     fingerprint: z.string(),
-    /** The checkpoint that has it there; null where an older worker noted it. */
+    /** Checkpoint that holds this content there; null where an older worker noted it. */
     checkpointId: z.string().nullable().default(null),
   }),
   z.object({
@@ -73,7 +73,7 @@ export const ledgerLine = z.discriminatedUnion("t", [
 ]);
 export type Line = z.infer<typeof ledgerLine>;
 
-/** Content of a path that is in the bucket, and the checkpoint as which it is there; null where an older worker noted it. */
+/** Content of a path that is in the bucket, and the checkpoint that holds it there; null where an older worker noted it. */
 interface StoredContent {
   fingerprint: string;
   checkpointId: string | null;
@@ -82,14 +82,14 @@ interface StoredContent {
 export interface Books {
   captures: Map<string, Capture>;
   known: Map<string, string>;
-  /** What is in the bucket, by path. */
+  /** Content in the bucket, by path. */
   stored: Map<string, StoredContent>;
-  /** Paths that a restore of this worker made, and the program has not written since. */
+  /** Paths that a restore of this worker made and that the program has not written since. */
   restored: Set<string>;
   safe: Map<string, SafePoint>;
   held: Set<string>;
   ranks: Map<string, number>;
-  /** In which each run was written here last. */
+  /** Epoch in which each run was last written here. */
   epochs: Map<string, number>;
   chosen: Map<string, number>;
   runs: Map<string, { startedAt: number; lastAt: number | null; intervalMs: number | null }>;
@@ -164,7 +164,7 @@ export function apply(books: Books, record: Line): void {
 
 function applyTaken(books: Books, item: Capture, taken: { fingerprint: string; startedAt: number }): void {
   books.known.set(item.sourcePath, taken.fingerprint);
-  // The program wrote it itself under that name.
+  // The program itself has written under that name now.
   books.restored.delete(item.sourcePath);
   if (item.role !== undefined) return;
   const run = books.runs.get(item.run);
@@ -181,11 +181,11 @@ function applyMove(books: Books, record: Extract<Line, { t: "move" }>): void {
   item.fault = record.fault;
   if (record.to === "running") item.startedAt ??= record.at;
   if (record.to !== "done") return;
-  // Of a doubtful one a name may have been left out: that is not all of it.
+  // A doubtful capture may lack a name, so it does not show that everything is stored.
   if (item.fingerprint !== undefined && item.role === undefined && item.doubt === undefined)
     books.stored.set(item.sourcePath, { fingerprint: item.fingerprint, checkpointId: item.id });
   for (const [path, fingerprint] of pointersOf(item)) books.stored.set(path, { fingerprint, checkpointId: item.id });
-  // Nothing goes on from a final model, or by itself from what may not be whole.
+  // Nothing resumes from a final model, and nothing resumes by itself from a doubtful checkpoint.
   if (item.role !== undefined || item.doubt !== undefined) return;
   const before = books.safe.get(item.run);
   const point = pointOf({ ...item, at: item.capturedAt });
@@ -207,21 +207,21 @@ function pointersOf({ place, sourcePath, files }: Capture): [path: string, conte
   });
 }
 
-/** What is kept of a small file that is known by its bytes alone: a pointer is written anew with each checkpoint. */
+/** Returns the mark of a small file that is known by its bytes alone: a pointer is rewritten with each checkpoint. */
 export const contentOf = (crc32: string, sizeBytes: number): string => `crc32 ${crc32} ${sizeBytes}`;
 
 const pointOf = ({ step, at, sizeBytes, epoch }: SafePoint): SafePoint => ({ step, at, sizeBytes, epoch });
 
 /** Returns whether `point` is as new as `other` by the rule of the hub: highest epoch, then highest step. */
 function isNewerPoint(point: SafePoint, other: SafePoint): boolean {
-  // Noted by an older worker: the time of writing decides where the step does not.
+  // An older worker noted no epoch: the time of writing then decides where the step does not.
   if (point.epoch === null || other.epoch === null) return other.step <= point.step || other.at <= point.at;
   return byNewest(keyOf(point, point.epoch), keyOf(other, other.epoch)) <= 0;
 }
 
 const keyOf = ({ step }: SafePoint, writerEpoch: number) => ({ step, writerEpoch });
 
-/** The smallest journal that says the same. */
+/** Returns the smallest journal with the same meaning. */
 export function linesOf(books: Books): Line[] {
   return [
     ...[...books.known].map(([path, fingerprint]): Line => ({ t: "known", path, fingerprint })),

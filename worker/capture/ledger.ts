@@ -8,24 +8,23 @@ import { fingerprintWithoutLabels, looseFingerprint, type Look, type LooseFinger
 import { apply, emptyBooks, ledgerLine, linesOf, type Books, type Line, type SafePoint } from "./ledger-books.ts";
 
 /**
- * The queue of captures, on disk before anybody is told. A capture stays in it until its end was handed to the outbox,
- * so a kill at any instant loses neither a capture nor the news of its end. Every move goes through the table in
- * protocol/wire/transfer.ts.
+ * The queue of captures, on disk before anybody is told of them. A capture stays in it until its end is in the outbox, so a
+ * kill at any instant loses neither the capture nor its end. Every move goes through the table in protocol/wire/transfer.ts.
  */
-/** Behind a path: what is known of its files without labels. */
+/** Suffix of a path for the fingerprint of its files without labels. */
 const UNLABELED = "#unlabeled";
 
-/** Behind a path: the names and the newest time of its files, where its disk may tell other times after a restart. */
+/** Suffix of a path for names and newest time of its files, on disks that may report other times after a restart. */
 const LOOSE = "#loose";
 
-/** In place of a run's name: all of them. */
+/** Stands for all runs in place of a run's name. */
 export const EVERY_RUN = "*";
 
 export interface Ledger {
   add(capture: Capture, fingerprint: string): Promise<void>;
   /**
-   * On a full disk it is made all the same, and written with what is written next: a kill before that repeats what led to
-   * it, which changes nothing. So it is with `drop`.
+   * Moves a capture to another state. On a full disk the move counts in memory and is written with the next record. A kill
+   * before that repeats the work that led to it, which changes nothing. The same holds for `drop`.
    * @throws Fault INTERNAL when the move is not in the table
    */
   move(id: string, to: TransferState, change: Change): Promise<void>;
@@ -35,45 +34,48 @@ export interface Ledger {
       Pick<Capture, "attempt" | "epoch" | "announced" | "home" | "retries" | "sentBytes" | "measured" | "priority">
     >,
   ): Promise<void>;
-  /** A person holds the uploads of a run, or of all (`EVERY_RUN`): those that come later wait too, until they are let go. */
+  /** Holds or frees the uploads of a run, or of all runs (`EVERY_RUN`). While held, later captures wait too. */
   hold(run: string, isHeld: boolean): Promise<void>;
   isHeld(run: string): boolean;
-  /** Of what is captured from now on and what waits: the higher, the sooner. 0 unless it was set. */
+  /** Returns the priority of what waits and of what is captured from now on: higher goes first. 0 unless it was set. */
   rank(run: string): number;
   setRank(run: string, priority: number): Promise<void>;
-  /** Its end is in the outbox and its files are gone. */
+  /** Removes a capture whose end is in the outbox and whose files are gone. */
   drop(id: string): Promise<void>;
   all(): readonly Capture[];
   get(id: string): Capture | undefined;
   byTransfer(transferId: string): Capture | undefined;
-  /** Not to be captured (again): already taken, restored from the bucket, refused, or passed over for a newer one. */
+  /** Remembers content that must not be captured: captured already, restored from the bucket, refused, or passed over. */
   remember(path: string, fingerprint: string): Promise<void>;
   knows(path: string, fingerprint: string): boolean;
-  /** The same of a set of files, also once its labels have gone to the next step. */
+  /** Remembers a set of files also for the time when its labels have gone to the next step. */
   rememberSet(path: string, look: Pick<Look, "files" | "fingerprint" | "newestMs">): Promise<void>;
-  /** At the first look of this process: remembers what is known but for times that only its disk changed (see `file-times`). */
+  /** Remembers known content of which only the disk changed the times (see `file-times`), at the first look of this process. */
   recall(path: string, look: Pick<Look, "files" | "fingerprint" | "newestMs">): Promise<void>;
   /**
-   * The checkpoint as which exactly this content of this path came to be in the bucket: its capture became safe, or it was
-   * restored from there. Whether it is still there only the hub can say. Null: it was never there, or an older worker noted it.
+   * Returns the checkpoint that brought exactly this content of this path into the bucket, by a capture or before a restore.
+   * Only the hub knows whether it is still there. Null: it never was, or an older worker noted it.
    */
   storedAs(path: string, fingerprint: string): string | null;
   noteStored(path: string, content: { fingerprint: string; checkpointId: string }): Promise<void>;
-  /** A restore of this worker put it there: its name is ours, and tells nothing of what the program calls its checkpoints. */
+  /**
+   * Returns whether a restore of this worker created the path. Such a name says nothing about how the program names
+   * checkpoints.
+   */
   isRestored(path: string): boolean;
   noteRestored(path: string): Promise<void>;
-  /** The epoch in which this node wrote the run last; null when it never did. */
+  /** Returns the epoch in which this node last wrote the run; null when it never did. */
   writerEpoch(run: string): number | null;
   noteEpoch(run: string, epoch: number): Promise<void>;
-  /** The epoch for which what a person left behind (`--from`) was moved out of the way here; null: none. */
+  /** Returns the epoch for which `--from` moved newer checkpoints on this disk aside; null: none. */
   chosenEpoch(run: string): number | null;
   noteChosen(run: string, epoch: number): Promise<void>;
   safe(run: string): SafePoint | null;
-  /** A checkpoint that is safe without having been captured here: it was restored from the bucket. */
+  /** Records a safe point that was not captured here but restored from the bucket. */
   noteSafe(run: string, point: SafePoint): Promise<void>;
-  /** Nothing of the line that the run is on now is safe: it was started from its beginning. */
+  /** Forgets the safe point: training was started from its beginning, and nothing of its present line is safe. */
   forgetSafe(run: string): Promise<void>;
-  /** First time this folder saw the run, epoch ms. */
+  /** Returns when this state folder first saw the run, epoch ms. */
   runStartedAt(run: string): Promise<number>;
   intervalMs(run: string): number | null;
   close(): Promise<void>;
@@ -88,8 +90,8 @@ interface Change {
 }
 
 /**
- * `wallNow`: epoch ms. Captures that were running when the process died wait again. Faults: NO_SPACE, WRITE_FAILED,
- * READ_FAILED.
+ * Opens the ledger. Captures that were running when the process died wait again. `wallNow`: epoch ms. Faults: NO_SPACE,
+ * WRITE_FAILED, READ_FAILED.
  */
 export async function openLedger(
   path: string,
@@ -114,7 +116,7 @@ export async function openLedger(
   return {
     add: async (item, fingerprint) => {
       const record: Line = { t: "capture", capture: item, taken: { fingerprint, startedAt: wallNow() } };
-      // On disk first: one that could not be written was not taken, and is looked at again.
+      // On disk first: a capture that could not be written does not count, and a later look takes it again.
       await journal.append(record);
       apply(books, record);
     },
@@ -154,7 +156,7 @@ export async function openLedger(
       if (loose !== null) await write({ t: "known", path: path + LOOSE, fingerprint: looseText(loose) });
     },
     recall: async (path, look) => {
-      // Once: what is written again while this process runs is another checkpoint, however soon.
+      // Once only: what is written again while this process runs is another checkpoint, however soon.
       if (recalled.has(path)) return;
       recalled.add(path);
       const known = books.known.get(path + LOOSE);
@@ -203,8 +205,8 @@ export async function openLedger(
 }
 
 /**
- * Creates what applies a record to the books and writes it. A record that could not be written stays in the books, and is
- * written together with the next one. Faults: NO_SPACE, WRITE_FAILED.
+ * Returns a function that applies a record to the books and writes it. A record that could not be written stays in the books
+ * and is written with the next one. Faults: NO_SPACE, WRITE_FAILED.
  */
 function createWriter(books: Books, journal: { append(record: Line): Promise<void> }): (record: Line) => Promise<void> {
   let owed: Line[] = [];
@@ -213,7 +215,7 @@ function createWriter(books: Books, journal: { append(record: Line): Promise<voi
     const lines = [...owed, record];
     owed = [];
     try {
-      // Together: they share one write, so all of them are there or none.
+      // Appended together they share one write, so that all of them are on disk or none.
       await Promise.all(lines.map(journal.append));
     } catch (error) {
       owed = [...lines, ...owed];
@@ -237,9 +239,9 @@ export async function readLedger(
 }
 
 /**
- * Latest wins: of the waiting captures of a run, all but the newest may be passed over. One that is running is never in
- * this list, neither is a single waiting one, nor the one that was under way last and was interrupted: where that comes
- * more often than an upload takes, nothing would become safe otherwise.
+ * Returns the captures that may be passed over, because latest wins: the waiting ones of a run but the newest. A running
+ * capture and a single waiting one are never among them, nor is the last one that was interrupted under way. Otherwise nothing
+ * would become safe when checkpoints come faster than uploads.
  */
 export function supersededBy(captures: readonly Capture[]): Capture[] {
   const waiting = captures.filter(({ state }) => state === "waiting");
@@ -248,14 +250,14 @@ export function supersededBy(captures: readonly Capture[]): Capture[] {
   return waiting.filter((item) => newest.get(lineOf(item)) !== item && underWay.get(lineOf(item)) !== item);
 }
 
-/** What waits of the run of one that is safe now, and is older: it was interrupted for it, and makes nothing safer. */
+/** Returns older waiting captures of the run of one that is safe now: they make nothing safer any more. */
 export const overtakenBy = (safe: Capture, captures: readonly Capture[]): Capture[] =>
   captures.filter((item) => item.state === "waiting" && isOfOneLine(item, safe) && isNewer(safe, item));
 
 /** Returns whether one of them may take the place of the other: a final model and a checkpoint never do. */
 export const isOfOneLine = (a: OfLine, b: OfLine): boolean => lineOf(a) === lineOf(b);
 
-/** What may not be whole takes no place of what is. */
+/** A capture that may be incomplete takes no place of a complete one. */
 type OfLine = Pick<Capture, "run" | "role" | "doubt">;
 const lineOf = ({ run, role, doubt }: OfLine): string =>
   `${run} ${role ?? ""}${doubt === undefined ? "" : " doubtful"}`;
@@ -273,16 +275,16 @@ const isNewer = (a: Capture, b: Capture): boolean =>
   (a.epoch ?? Infinity) - (b.epoch ?? Infinity) > 0 ||
   (a.step === b.step ? a.capturedAt > b.capturedAt : a.step > b.step);
 
-/** What is still to be sent of it, as far as earlier tries tell. */
+/** Returns the bytes that are still to be sent, as far as earlier attempts tell. */
 const leftBytes = ({ sizeBytes, sentBytes }: Capture): number => Math.max(0, sizeBytes - sentBytes);
 
 const byAge = (a: Capture, b: Capture): number => a.capturedAt - b.capturedAt;
-/** The order of the queue. */
+/** Compares two captures by the order of the queue. */
 export const byRank = (a: Capture, b: Capture): number => b.priority - a.priority || byAge(a, b);
 
 /**
- * The one to upload next: of the highest priority the oldest that waits. When there is little time left, the one of which
- * least is missing: so most of them become safe.
+ * Returns the capture to upload next: the oldest waiting one of the highest priority. When little time is left, it is the one
+ * with the fewest bytes left, so that most of them become safe.
  */
 export function nextToUpload(captures: readonly Capture[], order: "oldest" | "least left" = "oldest"): Capture | null {
   const waiting = captures.filter(({ state }) => state === "waiting");

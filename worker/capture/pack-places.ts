@@ -1,6 +1,6 @@
-/** Where files lie that stand one behind another in a pack. Pure. */
+/** Positions of files that stand one behind another in a pack. Pure. */
 
-/** Where each begins. */
+/** Returns where each file begins in the pack. */
 export function startsOf(files: readonly { length: number }[]): number[] {
   const starts: number[] = [];
   let total = 0;
@@ -11,7 +11,7 @@ export function startsOf(files: readonly { length: number }[]): number[] {
   return starts;
 }
 
-/** The index of the file that holds this byte; of empty files at one place the last. */
+/** Returns the index of the file that holds this byte; of several that begin there, the last. */
 export function fileAt(starts: readonly number[], position: number): number {
   let [low, high] = [0, starts.length - 1];
   while (low < high) {

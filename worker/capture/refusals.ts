@@ -10,25 +10,25 @@ import type { Ledger } from "./ledger.ts";
 import type { TakeParts } from "./take-capture.ts";
 import type { Watch } from "./watch.ts";
 
-/** A refusal for one of these is for good; the others (a full disk) are looked at again. */
+/** Faults that refuse for good; after all others (a full disk) the candidate is looked at again. */
 const FOR_GOOD: ReadonlySet<string> = new Set(["HOSTILE_NAME", "TOO_LARGE"]);
 const TRY_AGAIN_MS = 60_000;
-/** Of these it does not matter what exactly was refused. */
+/** Faults of the disk, for which it does not matter what was refused. */
 const OF_THE_DISK: ReadonlySet<string> = new Set(["NO_SPACE"]);
 
-/** What was refused in one watched folder: when it is looked at again, and what the hub was told of it. */
+/** Refusals in one watched folder: when to look again, and what the hub was told. */
 export interface Refusals {
   /** Returns whether it was refused a short while ago, and did not change since. */
   isResting(path: string, fingerprint: string): boolean;
-  /** Remembers a refusal, and tells the hub once for each reason. `look` null: it could not be looked at. */
+  /** Remembers a refusal, and tells the hub once for each reason. `look` null: the candidate could not be read. */
   refuse(candidate: Candidate, about: { look: Look | null; fault: Fault }): Promise<void>;
-  /** It was taken or passed over: an earlier refusal counts no more. */
+  /** Forgets the refusal of a candidate that was captured or passed over. */
   forget(path: string): void;
-  /** Names what lies beside a checkpoint and is not kept with it. The checkpoint is captured: no failure changes that. */
+  /** Reports what lies beside a checkpoint and is not kept with it. Never fails, because the checkpoint itself is captured. */
   sayBesideLeft(left: readonly BesideLeft[]): Promise<void>;
 }
 
-/** What refusals are told to, and written to. */
+/** Where refusals are reported and recorded. */
 export interface RefusalParts extends Pick<TakeParts, "hubKnows"> {
   watch: Watch;
   ledger: Pick<Ledger, "remember">;
@@ -37,7 +37,7 @@ export interface RefusalParts extends Pick<TakeParts, "hubKnows"> {
   onFault(fault: Fault): void;
 }
 
-/** Creates the memory of refusals of one watched folder. It ends with this process. */
+/** Creates the refusals of one watched folder. They are kept in memory only. */
 export function createRefusals(parts: RefusalParts, clock: Clock): Refusals {
   const { watch, ledger, outbox } = parts;
   const told = new Map<string, string>();
@@ -49,12 +49,12 @@ export function createRefusals(parts: RefusalParts, clock: Clock): Refusals {
     const what = `${code} ${fingerprint}`;
     const before = refusals.get(candidate.path);
     refusals.set(candidate.path, { what, code, fingerprint, at: clock.now() });
-    // First: what follows fails on a full disk.
+    // Called first, because what follows fails on a full disk.
     if (before?.what !== what) parts.onRefused(candidate, fault, look);
     if (look !== null && FOR_GOOD.has(code)) await ledger.remember(candidate.path, fingerprint);
     if (told.get(candidate.path) === what) return;
-    // An older hub does not know the code, and would refuse all that stands behind it in the outbox. One that has said
-    // nothing yet is told at a later look.
+    // An older hub does not know the code, and would refuse everything behind it in the outbox. A hub that has said nothing yet
+    // is told at a later look.
     if (code === "NO_CHECKPOINT" && parts.hubKnows?.("no-checkpoint") !== true) return;
     told.set(candidate.path, what);
     if (code === "LINK_REFUSED" && parts.hubKnows?.("link-refused") !== true) return;
@@ -85,7 +85,7 @@ export function createRefusals(parts: RefusalParts, clock: Clock): Refusals {
     },
     isResting: (path, fingerprint) => {
       const refusal = refusals.get(path);
-      // What is not finished may be at any moment, by a file beside it too.
+      // An unfinished candidate may become finished at any moment, also by a file beside it.
       if (refusal === undefined || refusal.code === "NOT_FINISHED") return false;
       const isMeant = refusal.fingerprint === fingerprint || OF_THE_DISK.has(refusal.code);
       return isMeant && clock.now() - refusal.at < TRY_AGAIN_MS;

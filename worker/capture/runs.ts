@@ -5,13 +5,13 @@ import type { GroupMember } from "#protocol/checkpoint/pieces.ts";
 import type { Hub } from "../hub-link/hub.ts";
 
 /**
- * Who may write a run. A node claims its epoch once per start; when another node claims the run later, the hub refuses
- * everything of the old epoch with EPOCH_OVER, and this node stops uploading that run until it is started again.
+ * The right to write a run. A node claims an epoch once per start. After a later claim of another node the hub refuses
+ * everything of the old epoch with EPOCH_OVER. This node then stops uploading the run until it is started again.
  */
 export interface Run {
   readonly name: RunName;
   claim: ClaimAnswer | null;
-  /** Why this node no longer writes it. */
+  /** Why this node no longer writes it; null while it does. */
   over: Fault | null;
   seen: { step: number; at: number } | null;
 }
@@ -19,16 +19,19 @@ export interface Run {
 export interface Runs {
   all(): readonly Run[];
   get(name: string): Run | undefined;
-  /** The epoch this node writes. Asks the hub the first time. Faults: EPOCH_OVER, HUB_UNREACHABLE and the hub's others. */
+  /**
+   * Returns the epoch that this node writes; asks the hub the first time. Faults: EPOCH_OVER, HUB_UNREACHABLE and the hub's
+   * others.
+   */
   epochOf(name: string): Promise<ClaimAnswer>;
   /**
-   * The same, asked again: the newest checkpoint may be another one by now. `from`: where a person has it start. `start`: of the
-   * program that starts, where several nodes write the run together.
+   * Asks the hub again, because the newest checkpoint may be another one by now. `from`: where a person wants the run to start.
+   * `start`: the start of the program, in a group of several nodes that write the run together.
    */
   askAnew(name: string, wish?: { from?: ClaimFrom; start?: string }): Promise<ClaimAnswer>;
-  /** Opens the next epoch, which starts at the beginning. An older hub goes on with the present one. */
+  /** Opens the next epoch, which starts at the beginning. An older hub stays in the present one. */
   beginLine(name: string): Promise<ClaimAnswer>;
-  /** The hub said EPOCH_OVER. */
+  /** Ends the run at this node after the hub answered EPOCH_OVER. */
   end(name: string, fault: Fault): void;
 }
 
@@ -69,7 +72,7 @@ export function createRuns(
         const detail = "the hub is older than this worker and does not join pieces of several nodes; update it first";
         throw new Fault("PROTOCOL_MISMATCH", { op: "claimEpoch", subject: name, detail });
       }
-      // The uploader and who prepares the run may ask at the same time; the later epoch counts, whichever answer comes last.
+      // The uploader and the preparation of a run may ask at the same time. The later epoch wins, whichever answer comes last.
       if (run.claim !== null && claim.epoch < run.claim.epoch) return run.claim;
       if (claim.epoch > (run.claim?.epoch ?? 0)) run.over = null;
       run.claim = claim;

@@ -4,19 +4,18 @@ import { codeOf, diskFault } from "../base/disk-fault.ts";
 import type { Candidate } from "./detection/find.ts";
 
 /**
- * Makes the bytes of one file safe from the program that wrote it. A clone costs nothing and is ours alone, so it is tried
- * first. A hard link costs nothing either, but it is the program's own file: written again in place, it changes the
- * capture. So files are linked rather than copied only where the framework renames what it has finished into place as a
- * whole and never opens it again. Safetensors is not such a format: its Python library kept the file and wrote it anew up
- * to 0.7, and no file says which version wrote it.
+ * Secures the bytes of one file against the program that wrote it. A clone (reflink) costs nothing and is independent, so it is
+ * tried first. A hard link costs nothing either, but shares the program's own file: a later write in place changes the capture.
+ * So files are linked rather than copied only where the framework renames finished files into place as a whole and never opens
+ * them again. Safetensors is not such a format: its Python library rewrote files in place up to 0.7, and no file says which
+ * version wrote it.
  *
- * On a disk that has no room for a copy, a checkpoint that carries its own step in its name is linked all the same: the
- * next step goes to another name, and should it be written again after all, that is noticed when it is sent
- * (SOURCE_CHANGED). Refused it would be lost for certain.
+ * On a disk without room for a copy, a checkpoint with its own step in its name is linked all the same. The next step goes to
+ * another name, and a rewrite would be noticed when it is sent (SOURCE_CHANGED). Refused, it would be lost for certain.
  */
 export type Linking = "rather than copied" | "rather than refused" | "never";
 
-/** Orbax writes into a folder with a temporary name and renames it when all of it is there; this file marks it as one. */
+/** Orbax writes into a folder with a temporary name and renames it when complete; this file marks such a folder. */
 const ORBAX_MARKER = "_CHECKPOINT_METADATA";
 
 export function linkingOf({ name, step }: Pick<Candidate, "name" | "step">, files: readonly string[]): Linking {
@@ -26,8 +25,8 @@ export function linkingOf({ name, step }: Pick<Candidate, "name" | "step">, file
 }
 
 /**
- * `canCopy`: there is room for it. Copies are made outside of the worker's own thread, at the low priority of its process.
- * Faults: NO_SPACE, SOURCE_CHANGED when the file is gone, READ_FAILED, WRITE_FAILED.
+ * Clones, links or copies one file. `canCopy`: there is room for a copy. Copies are made outside of the worker's own thread, at
+ * the low priority of its process. Faults: NO_SPACE, SOURCE_CHANGED when the file is gone, READ_FAILED, WRITE_FAILED.
  */
 export async function secureBytes(
   from: string,
@@ -52,7 +51,7 @@ const succeeds = (work: Promise<void>): Promise<boolean> =>
 
 const linkTo = async (from: string, at: string): Promise<void> => link(await realpath(from), at);
 
-/** Who is to blame when a copy fails: the program that took the file away, the file, or our own disk. */
+/** Returns the Fault of a failed copy by its cause: the program removed the file, it cannot be read, or our own disk failed. */
 export function copyFault(error: unknown, subject: string): Fault {
   const code = codeOf(error);
   if (code === "ENOENT") {

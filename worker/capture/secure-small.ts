@@ -10,19 +10,21 @@ import type { CapturedFile } from "./capture.ts";
 import type { LookedFile } from "./detection/look.ts";
 
 /**
- * A small file that will lie in a pack, secured in one go: read whole, summed, and written where the program cannot reach
- * it. Compressed files are kept compressed: what is sent after a kill is then what was sent before it, whichever version
- * of zstd runs by then.
+ * Secures a small file that will lie in a pack: reads it whole, sums it, and writes it where the program cannot reach it.
+ * Compressed files are kept compressed, so that the same bytes are sent before and after a kill, whichever version of zstd runs
+ * then.
  */
 
-/** These are weights, which hardly become smaller, or compressed already. */
+/** Weights, which hardly become smaller, and files that are compressed already. */
 const NOT_COMPRESSED =
   /\.(safetensors|pt|pth|bin|ckpt|gguf|npz|npy|distcp|msgpack|h5|onnx|model|zst|gz|xz|bz2|lz4|zip|7z|parquet|arrow|png|jpe?g|webp|gif|mp[34]|pdf)$/i;
-/** Less than this saved is not worth unpacking. */
+/** A frame has to save 5 % to be worth unpacking. */
 const WORTH_SHARE = 0.95;
 const compress = promisify(zstdCompress);
 
-/** Faults: SOURCE_CHANGED when it has not the size it was looked at with, NO_SPACE, READ_FAILED, WRITE_FAILED. */
+/**
+ * Secures one file at `at`. Faults: SOURCE_CHANGED when its size is not that of the look, NO_SPACE, READ_FAILED, WRITE_FAILED.
+ */
 export async function secureSmall(
   file: LookedFile,
   { at, zstd }: { at: string; zstd: boolean },
@@ -71,7 +73,7 @@ async function readSource({ path, identity }: LookedFile): Promise<Buffer> {
   }
 }
 
-/** Null when it would hardly be smaller. */
+/** Returns the zstd frame of the bytes; null when it would hardly be smaller. */
 async function frameOf(bytes: Buffer): Promise<Buffer | null> {
   const frame = await compress(bytes);
   return frame.length < bytes.length * WORTH_SHARE ? frame : null;

@@ -37,19 +37,19 @@ import { copyFault, linkingOf, secureBytes, type Linking } from "./secure-bytes.
 import { secureSmall } from "./secure-small.ts";
 
 /**
- * Secures a finished checkpoint before the program can rotate it away. Every file is cloned, linked
- * or copied (secure-bytes.ts says which, and why). The set is looked at again afterwards: if
- * anything changed in between, the capture is thrown away (SOURCE_CHANGED) and a later look takes it.
+ * Secures a finished checkpoint before the program can rotate it away. Every file is cloned, linked or copied (see
+ * secure-bytes.ts). Afterwards the checkpoint is looked at again. If anything changed in between, the capture is thrown away
+ * (SOURCE_CHANGED), and a later look takes it.
  */
 export interface SnapshotJob {
   candidate: Candidate;
-  /** The watched folder that it lies in; null or left out: it lies in none, and has no place to be put back to. */
+  /** Watched folder that holds it; null or left out: none, so that it has no place to be restored to. */
   root?: string | null;
-  /** The hub keeps places, and what lies beside. Left out: it does not. */
+  /** Whether the hub keeps places, and files beside a checkpoint. Left out: it does not. */
   keepsPlace?: boolean;
-  /** Of small files beside it these, below the root, are not kept. */
+  /** Called with the small files beside it, by their paths below the root, that are not kept. */
   onBesideLeft?(left: readonly BesideLeft[]): void;
-  /** Which of several nodes that write the run together took it; null or left out: one node writes it. */
+  /** Rank of this node among several that write the run together; null or left out: one node writes it. */
   group?: GroupMember | null;
   look: Look;
   run: RunName;
@@ -65,14 +65,17 @@ export interface SnapshotJob {
   wallNow(): number;
 }
 
-/** Part of every data key of an upload, never used again. */
+/** Returns a new random part for the data keys of an upload, never used again. */
 export const newAttempt = (): AttemptId => attemptId.parse(randomBytes(10).toString("hex"));
 
 const COMFORT_BYTES = 64 * 1024 * 1024;
-/** Each file costs several calls of the file system and next to no bytes. */
+/** Securing a file takes several file system calls and moves few bytes, so several run side by side. */
 const SECURED_AT_A_TIME = 8;
 
-/** Faults: SOURCE_CHANGED, HOSTILE_NAME, TOO_LARGE, NO_SPACE, READ_FAILED, WRITE_FAILED. */
+/**
+ * Secures all files and returns the capture. Faults: SOURCE_CHANGED, HOSTILE_NAME, TOO_LARGE, NO_SPACE, READ_FAILED,
+ * WRITE_FAILED.
+ */
 export async function takeSnapshot(job: SnapshotJob): Promise<Capture> {
   const { candidate, look, run } = job;
   assertNames(candidate, look);
@@ -147,7 +150,7 @@ export async function takeSnapshot(job: SnapshotJob): Promise<Capture> {
   }
 }
 
-/** A final model is whole by itself. */
+/** Returns this node's piece; none for a final model, which is complete by itself. */
 async function pieceIn({ candidate, look, group }: SnapshotJob): Promise<Pick<Capture, "piece">> {
   if (group == null || candidate.role !== undefined) return {};
   const needs = await findNeededByDcp(look.files);
@@ -156,7 +159,7 @@ async function pieceIn({ candidate, look, group }: SnapshotJob): Promise<Pick<Ca
 
 const MOST_DOUBT = 500;
 
-/** What may be missing, and what could not be taken. */
+/** Returns why the capture may be incomplete: what may be missing, and which names were left out. */
 function doubtOf({ doubt }: Candidate, { leftOut }: Look): Pick<Capture, "doubt"> {
   const [first] = leftOut;
   const more = leftOut.length > 1 ? ` and ${leftOut.length - 1} more` : "";
@@ -168,7 +171,7 @@ function doubtOf({ doubt }: Candidate, { leftOut }: Look): Pick<Capture, "doubt"
   return all.length === 0 ? {} : { doubt: visibleStart(all.join("; "), MOST_DOUBT) };
 }
 
-/** Where it lies in the watched folder, and the files beside it that are kept with it. */
+/** Returns the place in the watched folder, and the files beside it that are kept with it. */
 async function placeCandidate(
   { candidate, root, keepsPlace, onBesideLeft }: SnapshotJob,
   scratch: string,
@@ -214,7 +217,7 @@ function setPacks(packed: readonly CapturedFile[]): void {
 interface ToSecure {
   file: LookedFile;
   folder: string;
-  /** Made already. */
+  /** Folders that exist already. */
   folders: Set<string>;
   canCopy: boolean;
   linking: Linking;
@@ -239,7 +242,7 @@ async function secure(job: SnapshotJob, about: ToSecure): Promise<CapturedFile> 
   await secureBytes(file.path, at, { canCopy, linking });
   const { sizeBytes } = file.identity;
   const { partBytes, parts } = isPacked
-    ? // Of what lies in a pack one sum is wanted.
+    ? // A file in a pack needs one sum only.
       { partBytes: sizeBytes, parts: cutEvenly(sizeBytes, sizeBytes) }
     : planParts({
         sizeBytes,

@@ -5,7 +5,7 @@ import { OWNED_PATHS } from "../base/disk/owned-paths.ts";
 import type { Capture } from "./capture.ts";
 import type { Ledger } from "./ledger.ts";
 
-/** Removes copies that no capture in the ledger owns: a kill came between the copy and its entry. */
+/** Removes copies that no capture in the ledger owns: the process was killed between the copy and its entry. */
 export async function sweepCaptures(
   captures: string,
   ledger: Pick<Ledger, "all">,
@@ -14,7 +14,7 @@ export async function sweepCaptures(
   const owned = new Set([...ledger.all(), ...copies].map(({ folder }) => folder));
   for (const name of await readdir(captures).catch(() => [])) {
     const folder = join(captures, name);
-    // Somebody else's folder is none of ours, wherever it lies.
+    // Only names that Tidemark itself gives are removed; others may be somebody else's.
     if (!owned.has(folder) && OWNED_PATHS.capture.fits(folder)) await removeOwned("capture", folder);
   }
 }

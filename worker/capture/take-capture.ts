@@ -14,31 +14,31 @@ import type { Look } from "./detection/look.ts";
 import type { Runs } from "./runs.ts";
 import { takeSnapshot } from "./snapshot.ts";
 
-/** What it takes to secure a finished checkpoint: within the disk's budget, and known to the ledger before anybody is told. */
+/** Parts that secure a finished checkpoint within the disk budget, and record it in the ledger before anybody is told. */
 export interface TakeParts {
   ledger: Ledger;
   runs: Runs;
   disk: Disk;
   /** Parent of all captures. */
   captures: string;
-  /** Of the store, or a guess while it is unknown: the upload plans again when it was wrong. */
+  /** Returns the traits of the store, or a guess while they are unknown: the upload plans again after a wrong guess. */
   traits(): StoreTraits;
   partBytes: number | null;
-  /** As the profile says, or the default while it is unknown. */
+  /** Returns the packing of the profile, or the default while it is unknown. */
   packing(): Packing;
   wallNow(): number;
-  /** What the hub said that it knows; null: it has said nothing yet. Left out: nothing. */
+  /** Returns whether the hub knows a feature; null: it has said nothing yet. Left out: it knows none. */
   hubKnows?(feature: HubFeature): boolean | null;
-  /** Small files around the checkpoint that are not kept with it, by their paths below the watched folder. */
+  /** Called with small files around the checkpoint that are not kept with it, by their paths below the watched folder. */
   onBesideLeft?(left: readonly BesideLeft[]): void;
-  /** It is captured all the same. */
+  /** Called with a fault after which the checkpoint is captured all the same. */
   onFault?(fault: Fault): void;
-  /** Which of several nodes that write the run together it is. */
+  /** Rank of this node among several that write the run together. */
   group?: GroupMember | null;
 }
 
 /**
- * Null when it has been taken already, by whoever looked at it at the same time.
+ * Captures a checkpoint. Returns null when another caller has captured it already.
  * Faults: DISK_BUDGET, SOURCE_CHANGED, HOSTILE_NAME, TOO_LARGE, NO_SPACE, READ_FAILED, WRITE_FAILED.
  */
 export async function takeCapture(
@@ -47,7 +47,7 @@ export async function takeCapture(
 ): Promise<Capture | null> {
   const { ledger } = parts;
   const { candidate, look, run, root } = about;
-  // What is whole goes first.
+  // Complete checkpoints go before doubtful ones.
   const behind = candidate.doubt === undefined ? 0 : -1;
   const priority = (about.priority ?? 0) + ledger.rank(run) + behind;
   return parts.disk.withRoom(
@@ -74,14 +74,14 @@ export async function takeCapture(
       try {
         await ledger.add(capture, look.fingerprint);
       } catch (error) {
-        // Most likely the disk is full: its copy must not fill it further.
+        // The disk is most likely full, and the copy must not fill it further.
         await removeOwned("capture", capture.folder);
         throw error;
       }
       try {
         await ledger.rememberSet(candidate.path, look);
       } catch (error) {
-        // The ledger has it: it goes on its way, and is most likely not even sent again.
+        // The ledger has the capture, so it continues. Without this note it is at worst captured again.
         parts.onFault?.(toFault(error, { op: "capture", subject: candidate.path }));
       }
       return capture;

@@ -1,10 +1,10 @@
-/** The rate at which uploads of this node go: what a forecast may rest on. */
+/** Upload rate of this node, as a basis for forecasts. */
 export interface Uplink {
-  /** One upload moved so many bytes over the network in this time. */
+  /** Adds an ended upload: the bytes that it sent over the network, and the time that it took. */
   add(sentBytes: number, tookMs: number): void;
   /**
-   * That of uploads that ended; before one was large enough to tell, of the one that runs; before that, what was known when
-   * this worker started. 0 while nothing is known.
+   * Returns the rate of ended uploads. Before one was large enough to count, returns the rate of the running one; before that,
+   * the rate known when this worker started. 0 while nothing is known.
    */
   bytesPerSecond(): number;
 }
@@ -12,16 +12,16 @@ export interface Uplink {
 export interface UplinkParts {
   /** The upload under way, so far; null while there is none. */
   running(): { sentBytes: number; tookMs: number } | null;
-  /** Bytes per second, as the link was measured or is remembered; null when neither. */
+  /** Returns the measured or remembered rate of the link, bytes per second; null when there is none. */
   before(): number | null;
 }
 
-/** Shorter ones tell more of round trips than of the link. */
+/** Shorter uploads show round trips rather than the link. */
 const LEAST_MS = 1_000;
 const LEAST_BYTES = 1024 * 1024;
-/** One that runs is just gaining speed before. */
+/** A running upload is still ramping up before this. */
 const LEAST_RUNNING_MS = 5_000;
-/** Newer uploads count more: the weight of what came before is halved for as much again. */
+/** Newer uploads count more: this much upload time halves the weight of what came before. */
 const MEMORY_MS = 10 * 60_000;
 
 export function createUplink(parts: UplinkParts): Uplink {

@@ -13,18 +13,18 @@ import { inOrderOfEvidence, type Recogniser } from "./detection/recognise.ts";
 import type { Settler } from "./detection/settle.ts";
 
 /**
- * One watched folder. Notifications of the file system only make it look sooner: they get lost, so it looks every two
- * seconds anyway. Of several checkpoints that are finished at the same look the one that was written last is taken, because
- * latest wins; the older ones are recorded as passed over.
+ * One watched folder. File system notifications only cause an earlier look: they get lost, so the folder is looked at every two
+ * seconds anyway. When several checkpoints are finished at the same look, the one that was written last is captured, because
+ * latest wins. The older ones are recorded as passed over.
  */
 export interface Watch {
   folder: string;
   run: RunName;
-  /** Which names are checkpoints; null: those that frameworks give. */
+  /** Names that are checkpoints; null: the names that frameworks use. */
   takes: NamePattern | null;
-  /** Links are followed out of the folder to whatever they lead. */
+  /** Whether links out of the folder are followed, wherever they lead. */
   followsLinks?: boolean;
-  /** Several nodes write the run together, and what lies here are the pieces of this one. */
+  /** Set when several nodes write the run together; the folder then holds the pieces of this node. */
   group?: GroupMember;
 }
 
@@ -36,46 +36,46 @@ export interface Watching {
   clock: Clock;
   signal: AbortSignal;
   knows(path: string, fingerprint: string): boolean;
-  /** As that of `Ledger`. */
+  /** Like `Ledger.recall`. */
   recall(path: string, look: Look): Promise<void>;
-  /** It is neither seen nor taken while it stays as it is. */
+  /** Returns whether a checkpoint is ignored while it stays unchanged. */
   isLeft(path: string, fingerprint: string): boolean;
   rests: Rests;
-  /** Secures a finished checkpoint. A fault SOURCE_CHANGED means: look again later. */
+  /** Secures a finished checkpoint. After a fault SOURCE_CHANGED a later look takes it. */
   onFinished(candidate: Candidate, look: Look): Promise<void>;
-  /** The hub keeps what may not be whole apart from what is. An older one would take it for a whole one. */
+  /** Returns whether the hub keeps doubtful checkpoints apart. An older hub would take one for complete. */
   takesDoubtful(): boolean;
-  /** Older ones that were finished together with a newer one. */
+  /** Called for an older checkpoint that was finished together with a newer one. */
   onPassedOver(candidate: Candidate, look: Look): Promise<void>;
   onRefused(candidate: Candidate, about: { look: Look | null; fault: Fault }): Promise<void>;
-  /** The weights in the folder itself, or below it; null: there are none. */
+  /** Returns the weights in the folder itself, or below it; null when there are none. */
   findFinalModel(finder: Finder): Promise<Omit<Candidate, "step"> | null>;
-  /** The step of a final model that is to be taken now. */
+  /** Returns the step of a final model that is about to be captured. */
   stepOfFinalModel(): Promise<number>;
-  /** Its name ends in a number, and it is no checkpoint. */
+  /** Called for a candidate whose name ends in a number but whose content is no checkpoint. */
   onOther(candidate: Candidate, about: { look: Look; why: string }): Promise<void>;
-  /** Files that belong to no candidate. */
+  /** Called with the files that belong to no candidate. */
   onUntaken(untaken: Untaken): Promise<void>;
   onSeen(newest: Candidate, look: Look): void;
   onFault(fault: Fault): void;
 }
 
 const RESCAN_MS = 2_000;
-/** Looking at what is known already may take a fiftieth of the time at most, and is put off no longer than this. */
+/** Looks at known candidates take a fiftieth of the time at most, and are put off no longer than `MOST_REST_MS`. */
 const REST_PER_LOOK = 50;
 const MOST_REST_MS = 60_000;
-/** What is not settled is looked at again so soon, then less and less often: it may be written for minutes. */
+/** An unsettled candidate is looked at again this soon, then less and less often: it may be written for minutes. */
 const SOON_MS = 250;
 const AFTER_NOTICE_MS = 250;
-/** A person is told of what is not taken within two minutes. */
+/** Period of reports on untaken files: a person is told within two minutes. */
 const UNTAKEN_EVERY_MS = 30_000;
 
-/** What was found as it was known, or as it was said to be unfinished, is left alone for a while: a look at ten thousand files takes a tenth of a second. */
+/** Lets known and reported candidates rest for a while: a look at ten thousand files takes a tenth of a second. */
 export interface Rests {
   isResting(path: string): boolean;
-  /** It was known; the look took so long. */
+  /** Lets a candidate rest, by how long the look at it took. */
   rest(path: string, tookMs: number): void;
-  /** Of what is not there any more, nothing is kept. */
+  /** Forgets candidates that do not exist any more. */
   keepOnly(paths: readonly string[]): void;
 }
 
@@ -94,8 +94,8 @@ export function createRests(now: () => number): Rests {
 }
 
 /**
- * Which folder belongs to which run: by `runs` in the order of the folders, or else by the name of the folder. A checkpoint comes
- * back below the folder of its run, wherever that lies on this machine. @throws Fault BAD_INPUT
+ * Returns which folder belongs to which run: by `runs` in the order of the folders, or else by the name of the folder. A
+ * checkpoint is restored below the folder of its run, wherever that lies on this machine. @throws Fault BAD_INPUT
  */
 export function readWatches(given: {
   folders: readonly string[];
@@ -137,7 +137,7 @@ export function readWatches(given: {
   return watches;
 }
 
-/** Null when none was given. @throws Fault BAD_INPUT */
+/** Returns null when no pattern was given. @throws Fault BAD_INPUT */
 function readPatterns(globs: readonly string[]): NamePattern | null {
   if (globs.length === 0) return null;
   const patterns = globs.map((glob) => readGlob("pattern", glob));
@@ -187,7 +187,7 @@ export async function keepWatching(watching: Watching): Promise<void> {
   }
 }
 
-/** Null while the folder does not exist, or where the system has no notifications left. */
+/** Returns null while the folder does not exist, or when the system has no notifications left. */
 function openWatcher(folder: string, on: { onNotice: () => void; onEnd: () => void }): FSWatcher | null {
   try {
     const watcher = watchFolder(folder, on.onNotice);
@@ -201,13 +201,13 @@ function openWatcher(folder: string, on: { onNotice: () => void; onEnd: () => vo
   }
 }
 
-/** Takes what is finished now. Returns whether there is something that may be finished soon. */
+/** Captures what is finished now. Returns whether something may be finished soon. */
 export async function lookOnce(watching: Watching): Promise<boolean> {
   const isCheckpointWaiting = await lookAtCheckpoints(watching);
   return (await lookAtFinalModel(watching)) || isCheckpointWaiting;
 }
 
-/** Takes the final model when it is finished. Returns whether it may be soon. */
+/** Captures the final model when it is finished. Returns whether it may be soon. */
 async function lookAtFinalModel(watching: Watching): Promise<boolean> {
   const { settler, signal, rests, clock } = watching;
   if (signal.aborted || rests.isResting(watching.watch.folder)) return false;
@@ -235,7 +235,7 @@ async function lookAtFinalModel(watching: Watching): Promise<boolean> {
 }
 
 /**
- * Returns the checkpoint that was written last: a program that begins anew counts from 0 again, and what it trains now is what
+ * Returns the checkpoint that was written last: a program that begins anew counts from 0 again, and its present training
  * matters. Null: there is none.
  */
 function newestOf(candidates: readonly Candidate[], recogniser: Recogniser): Candidate | null {
@@ -248,7 +248,7 @@ function newestOf(candidates: readonly Candidate[], recogniser: Recogniser): Can
   return newest?.candidate ?? null;
 }
 
-/** What a candidate is: the same name with another step, or other files, is another one. */
+/** Returns what identifies a candidate: the same name with another step, or with other files, is another checkpoint. */
 const identityOf = ({ path, step, kind, names }: Candidate): string => JSON.stringify([path, step, kind, names ?? []]);
 
 async function lookAtCheckpoints(watching: Watching): Promise<boolean> {
@@ -285,7 +285,7 @@ async function lookAtCheckpoints(watching: Watching): Promise<boolean> {
     else if ((await takeDoubtful(watching, { candidate, look })) !== "taken") {
       isWaiting = true;
       const isSaid = await sayUnfinished(watching, { candidate, look });
-      // It may stay so for ever: reading it over and over must not cost much.
+      // It may stay unfinished for ever, so reading it over and over must not cost much.
       if (isSaid) rests.rest(candidate.path, clock.now() - startedAt);
     }
   }
@@ -293,7 +293,7 @@ async function lookAtCheckpoints(watching: Watching): Promise<boolean> {
   const newestLook = newest === null ? undefined : looked.get(newest.path);
   if (newest !== null && newestLook !== undefined) watching.onSeen(newest, newestLook);
   if (finished.length === 0) return isWaiting;
-  // An earlier walk read the step out of a file that may have been written anew since.
+  // An earlier walk read the step from a file that may have been rewritten since.
   const anew = new Set((await watching.finder.findAnew()).map(identityOf));
   const known = finished.length;
   finished = finished.filter(({ candidate }) => anew.has(identityOf(candidate)));
@@ -308,7 +308,7 @@ async function lookAtCheckpoints(watching: Watching): Promise<boolean> {
   return isWaiting;
 }
 
-/** Of one that nobody writes any more: a person should know that it will not be safe. Returns whether it is such a one. */
+/** Reports a checkpoint that nobody writes any more, so that a person knows it will not be safe. Returns whether it did. */
 async function sayUnfinished(watching: Watching, about: { candidate: Candidate; look: Look }): Promise<boolean> {
   const { candidate, look } = about;
   const why = watching.settler.whyUnfinished(candidate.path);
@@ -318,7 +318,7 @@ async function sayUnfinished(watching: Watching, about: { candidate: Candidate; 
   return true;
 }
 
-/** Takes one that looks unfinished and has been left alone for so long that it most likely stays so. */
+/** Captures a checkpoint that looks unfinished and was quiet for so long that it most likely stays so. */
 async function takeDoubtful(
   watching: Watching,
   { candidate, look }: { candidate: Candidate; look: Look },
@@ -328,7 +328,7 @@ async function takeDoubtful(
   return take(watching, { candidate: { ...candidate, doubt }, look });
 }
 
-/** `later`: it is not finished after all, so nothing is known about those before it either. */
+/** Captures one checkpoint. `later`: it is not finished after all, so nothing is known about older ones either. */
 async function take(
   watching: Watching,
   { candidate, look }: { candidate: Candidate; look: Look },

@@ -9,37 +9,37 @@ import type { SendingParts } from "../upload/uploader-parts.ts";
 import type { CopyItem, CopyLedger } from "./copy-ledger.ts";
 
 /**
- * Brings what is safe in one home to the others, from the files that were captured. It leaves everything else its turn: nothing
- * of the node's own may wait or move, and what begins meanwhile ends it; what was sent stays sent. The newest checkpoint of a
- * run goes first, and older ones that wait for the same home are passed over. It is also how a home that was out of reach is
- * found to be back.
+ * Copies checkpoints that are safe in one bucket to the replicas of their run, from the captured files. It gives way to
+ * everything else: it starts only while the node has nothing of its own to move, and stops when something begins. Parts that
+ * were sent stay sent. The newest checkpoint of a run goes first; older ones that wait for the same bucket are passed over. A
+ * successful copy also shows that an unreachable bucket is back.
  */
 export interface Copier {
-  /** Until the signal fires. Faults: NODE_UNKNOWN, NODE_REVOKED. */
+  /** Copies until the signal fires. Faults: NODE_UNKNOWN, NODE_REVOKED. */
   run(): Promise<void>;
-  /** A checkpoint is safe: whether its files are kept for the homes that it is still wanted in. */
+  /** Takes a safe checkpoint. Returns whether its files are kept for the replicas that still lack it. */
   keep(item: Capture, claim: ClaimAnswer | null): Promise<boolean>;
-  /** What could go to make room, once per checkpoint. */
+  /** Returns captures that could be removed to make room, once per checkpoint. */
   spare(): readonly Capture[];
-  /** Gives these up. */
+  /** Gives up the copies of these captures. */
   passOver(captures: readonly Capture[]): Promise<void>;
   has(transferId: string): boolean;
-  /** Faults: NOT_FOUND. */
+  /** Cancels, pauses, resumes or retries a copy. Faults: NOT_FOUND. */
   steer(transferId: string, wish: "cancel" | "pause" | "resume" | "retry"): Promise<void>;
   progress(): TransferProgress[];
   wake(): void;
   readonly isActive: boolean;
 }
 
-/** What a copier is made of. */
+/** Parts of a copier. */
 export interface CopierParts extends SendingParts {
   ledger: CopyLedger;
   homes: Pick<Homes, "owed" | "storeOf" | "watch" | "noteBack" | "elsewhere">;
   own(): NodeStore | null;
   bench(store: NodeStore): { engine: Engine; store: NodeStore };
-  /** The node has something of its own to move. */
+  /** Returns whether a transfer of this node's own runs or waits. */
   isBusy(): boolean;
-  /** A person said that uploads of the run wait. */
+  /** Returns whether a person holds the uploads of the run. */
   isHeld(run: string): boolean;
   onEnd?(item: CopyItem, state: "done" | "failed"): void;
 }
@@ -54,7 +54,7 @@ export interface ActiveCopy {
   ended: Promise<void>;
 }
 
-/** After a failure: not before this time, by the monotonic clock; how often it was begun under fresh keys; the last fault. */
+/** Wait after a failure: until when, by the monotonic clock; how often the copy was begun under fresh keys; the last fault. */
 export interface CopyWait {
   until: number;
   renewals: number;
@@ -64,7 +64,7 @@ export interface CopyWait {
 /** State of one copier that its queue, its attempts and its reports share. */
 export interface CopyState {
   active: ActiveCopy | null;
-  /** By transfer. */
+  /** Waits by id of the transfer. */
   waits: Map<string, CopyWait>;
 }
 

@@ -71,7 +71,7 @@ export function createCopier(parts: CopierParts): Copier {
   };
 }
 
-/** Returns one item for each home in which the checkpoint is still wanted, with a transfer and an attempt of its own. */
+/** Returns one item for each replica that still lacks the checkpoint, with a transfer and an attempt of its own. */
 function copiesOf(
   item: Capture,
   { owed, claim, takenAt }: { owed: readonly string[]; claim: ClaimAnswer; takenAt: number },
@@ -97,7 +97,7 @@ function copiesOf(
   }));
 }
 
-/** Passes over every copy for which a newer checkpoint of the same run waits for the same home. */
+/** Passes over every copy when a newer checkpoint of the same run waits for the same bucket. */
 async function passOverOlder(copying: Copying): Promise<void> {
   const { parts, state } = copying;
   const all = parts.ledger.all();

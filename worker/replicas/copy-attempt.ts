@@ -8,11 +8,11 @@ import { waitOf, type ActiveCopy, type CopierParts, type CopyState } from "./cop
 import type { CopyItem } from "./copy-ledger.ts";
 import { endCopy } from "./report-copy.ts";
 
-/** How often an attempt looks whether the node has something of its own to move. */
+/** How often an attempt checks whether the node has something of its own to move. */
 export const LOOK_MS = 250;
 const AFTER_FAILURE_MS = 15_000;
 const MOST_RENEWALS = 2;
-/** The store does not have what was sent: it is sent again under fresh keys. */
+/** Faults that show that the store does not have what was sent: it is sent again under fresh keys. */
 const LOST: ReadonlySet<FaultCode> = new Set([
   "NO_SUCH_KEY",
   "SIZE_MISMATCH",
@@ -21,13 +21,13 @@ const LOST: ReadonlySet<FaultCode> = new Set([
   "NOT_FOUND",
 ]);
 
-/** A copier, as its attempts and its queue see it. */
+/** Parts and state that the attempts and the queue of one copier share. */
 export interface Copying {
   parts: CopierParts;
   state: CopyState;
 }
 
-/** Sends one copy to its home, until it is there, fails, or yields to the node's own transfers. Faults: those that end this node. */
+/** Sends one copy until it is complete, fails, or yields to the node's own transfers. Faults: those that end this node. */
 export async function attemptCopy(copying: Copying, item: CopyItem): Promise<void> {
   const { parts, state } = copying;
   const { homes, clock, signal } = parts;
@@ -110,7 +110,7 @@ async function sendCopy(
   parts.onEnd?.(item, "done");
 }
 
-/** Ends a copy that cannot get through, or lets it wait, under fresh keys where the store lost what was sent. */
+/** Ends a copy that cannot succeed. Lets any other wait, under fresh keys when the store lost what was sent. */
 async function afterFailure(copying: Copying, item: CopyItem, fault: Fault): Promise<void> {
   if (isFatal(fault)) throw fault;
   const { parts, state } = copying;

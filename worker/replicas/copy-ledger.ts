@@ -6,13 +6,15 @@ import { openJournal } from "../base/journal.ts";
 import { capture, type Capture } from "../capture/capture.ts";
 
 /**
- * What is safe in one home and still wanted in others, on disk with the files themselves until it is there. One item per
- * checkpoint and home.
+ * Copies of safe checkpoints that replicas still lack, one item per checkpoint and bucket. Items stay on disk, with the
+ * captured files, until the copies are made.
  */
 const copyItem = z.object({
-  /** As it goes to that home: with a transfer, an attempt and a home of its own. Its `id` is that of the checkpoint. */
+  /**
+   * Capture as it goes to that bucket, with a transfer, an attempt and a home of its own. Its `id` is that of the checkpoint.
+   */
   capture,
-  /** As it was committed. */
+  /** Claim under which the checkpoint was committed. */
   claim: z.object({ epoch: writerEpoch, parent: z.object({ epoch: anyEpoch, step }).nullable() }),
   takenAt: z.number(),
   isPaused: z.boolean(),
@@ -32,12 +34,12 @@ type Line = z.infer<typeof line>;
 export interface CopyLedger {
   all(): readonly CopyItem[];
   has(checkpointId: string, profileId: string): boolean;
-  /** On disk when it resolves. */
+  /** Adds items; they are on disk when it resolves. */
   take(items: readonly CopyItem[]): Promise<void>;
   setAttempt(item: CopyItem, attempt: Capture["attempt"]): Promise<void>;
   setPaused(item: CopyItem, isPaused: boolean): Promise<void>;
   count(item: CopyItem, counts: { sentBytes: number; retries: number }): Promise<void>;
-  /** Forgets it, and removes its files when nobody else needs them. */
+  /** Forgets an item, and removes the captured files when no other item needs them. */
   drop(item: CopyItem): Promise<void>;
   close(): Promise<void>;
 }

@@ -20,16 +20,16 @@ import { sendFile } from "../transfer/upload/send.ts";
 import { createTally, type Tally } from "../transfer/progress/transfer-progress.ts";
 
 /**
- * A checkpoint from one home to another, object by object as they lie there: packs stay packs and frames stay frames, so that
- * the copy says what was committed. Each object is verified as it is read, kept in a scratch file, sent and removed again. What
- * was sent is in a journal: after a kill it is not fetched again.
+ * Copies a checkpoint from one bucket to another, object by object. Packs stay packs and frames stay frames, so that the copy
+ * matches what was committed. Each object is verified as it is read, kept in a scratch file, sent and removed again. A journal
+ * records what was sent, which is not fetched again after a kill.
  */
 export interface CopyJob {
   manifest: Manifest;
-  /** Where it goes, and under which attempt. */
+  /** Target bucket, and the attempt of the copy. */
   store: NodeStore;
   attempt: AttemptId;
-  /** A folder of its own. */
+  /** Scratch folder of this copy alone. */
   scratch: string;
   journal: string;
   signal: AbortSignal;
@@ -40,13 +40,16 @@ interface StoredObject {
   name: string;
   sizeBytes: number;
   isPack: boolean;
-  /** In their order, without a gap. */
+  /** In ascending order, without a gap. */
   pieces: Piece[];
 }
 
 const AT_A_TIME = 2;
 
-/** Faults: those of reading and of sending, BAD_INPUT where the other store cannot take the same parts, CANCELLED. */
+/**
+ * Copies all objects and returns the manifest of the copy. Faults: those of reading and of sending, BAD_INPUT where the other
+ * store cannot take the same parts, CANCELLED.
+ */
 export async function copyObjects(engines: { from: Engine; to: Engine }, job: CopyJob): Promise<Manifest> {
   const { manifest, store, attempt, signal } = job;
   const objects = objectsOf(manifest);
@@ -90,13 +93,13 @@ export async function copyObjects(engines: { from: Engine; to: Engine }, job: Co
   };
 }
 
-/** Removes what a copy that will not go on has left. */
+/** Removes the remains of a copy that will not continue. */
 export async function clearCopy(job: Pick<CopyJob, "scratch" | "journal">): Promise<void> {
   await removeOwned("scratch", job.scratch);
   await removeOwned("journal", job.journal);
 }
 
-/** The key without what is of its home and attempt. */
+/** Returns the key without the prefix of its bucket and attempt. @throws Fault BAD_INPUT */
 function nameOf({ homes, run, writerEpoch: epoch, attempt }: Manifest, key: string): string {
   const own = attemptPrefix(homes[0]?.prefix ?? "", { run, epoch, attempt });
   if (!key.startsWith(own))
@@ -122,7 +125,7 @@ function objectsOf(manifest: Manifest): StoredObject[] {
   });
 }
 
-/** The parts that its pieces were; a pack goes in one. @throws Fault BAD_INPUT */
+/** Returns the plan of an object: the parts of its pieces; a pack is one part. @throws Fault BAD_INPUT */
 function planOf({ name, sizeBytes, isPack, pieces }: StoredObject, to: Engine): PartPlan {
   const [first] = pieces;
   const isWhole = isPack || pieces.length === 1;
@@ -154,7 +157,7 @@ async function copyOne(
   const { run, writerEpoch: epoch } = manifest;
   const key = dataKey(store.prefix, { run, epoch, attempt, path: filePath.parse(name) });
   const path = join(job.scratch, String(index));
-  // What it is made of, in place of which file it is: the scratch file is another one after a kill.
+  // Identity by source object: the scratch file itself is another one after a kill.
   const source = `${pieces[0]?.key ?? ""} ${pieces[0]?.etag ?? ""}`;
   const identity = { dev: "object", ino: source, sizeBytes, mtimeNs: "0" };
   const { memory, nonce } = await journal.file({ key, identity, partBytes: plan.partBytes });

@@ -15,7 +15,7 @@ export interface CopyEnd {
   active: ActiveCopy | null;
 }
 
-/** Tells the hub how a copy ended, and forgets it with its journal. */
+/** Tells the hub how a copy ended, and removes its journal and its item. */
 export async function endCopy(
   { parts, state }: { parts: CopierParts; state: CopyState },
   item: CopyItem,

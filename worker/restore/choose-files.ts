@@ -1,7 +1,10 @@
 import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 
-/** The manifest as if it held nothing but these files; null or left out: as it is. @throws Fault NOT_FOUND for a name that it does not hold */
+/**
+ * Returns the manifest with these files alone; null or left out: as it is. @throws Fault NOT_FOUND for a name that it does not
+ * hold
+ */
 export function chooseFiles<M extends Pick<StoredManifest, "files" | "run" | "step" | "sizeBytes">>(
   manifest: M,
   wanted: readonly string[] | null | undefined,

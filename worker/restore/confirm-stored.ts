@@ -3,13 +3,14 @@ import type { Hub } from "../hub-link/hub.ts";
 import type { Ledger } from "../capture/ledger.ts";
 
 /**
- * A copy on this disk is removed only while the bucket has the same. That it was stored once the ledger remembers; somebody may
- * have removed the checkpoint since, so the hub is asked each time. Without an answer nothing counts as stored.
+ * Decides whether a local copy may be removed, which is so only while the bucket has the same. The ledger remembers that the
+ * copy was stored. Somebody may have removed the checkpoint since, so the hub is asked each time. Without an answer nothing
+ * counts as stored.
  */
 export interface Stored {
-  /** The checkpoint as which this content of this path was stored; null: it never was. */
+  /** Returns the checkpoint that stored this content of this path; null: it was never stored. */
   storedAs(path: string, fingerprint: string): string | null;
-  /** Returns those that are complete in the bucket now. No faults. */
+  /** Returns the checkpoints that are complete in the bucket now. No faults. */
   confirm(checkpointIds: readonly string[]): Promise<ReadonlySet<string>>;
 }
 
@@ -24,7 +25,7 @@ export const storedOf = ({ ledger, hub }: { ledger: Pick<Ledger, "storedAs">; hu
           client.node.confirmComplete.query({ checkpointIds: asked }, { signal }),
         )
         .catch(() => null);
-      // The next question would wait as long for nothing.
+      // The hub is away, and the next question would wait as long.
       if (answer === null) break;
       for (const id of answer.complete) complete.add(id);
     }

@@ -2,7 +2,10 @@ import type { StoredFile } from "#protocol/checkpoint/adopted.ts";
 import { isDamage, MOST_RANGES, type DamageReport } from "#protocol/checkpoint/damage.ts";
 import { isFault } from "#protocol/faults/fault.ts";
 
-/** What a fault that ended the transfer of a file says of the checkpoint: the bytes of it that lie in the object it names. Null when it says nothing. */
+/**
+ * Returns the damage that a failed transfer shows: the bytes of the file in the object that the fault names. Null: it shows
+ * none.
+ */
 export function damageOf(error: unknown, file: StoredFile): DamageReport | null {
   if (!isFault(error) || !isDamage(error.code)) return null;
   const { subject } = error.context;
@@ -19,7 +22,7 @@ export function damageOf(error: unknown, file: StoredFile): DamageReport | null 
   return { ranges: [{ path: file.path, from: from ?? 0, to, fault: error.toData() }], more: 0 };
 }
 
-/** The same of files that were fetched together, each of which is one piece. */
+/** Returns the same for files that were fetched together, each of which is one piece. */
 export function damageOfFiles(error: unknown, files: readonly StoredFile[]): DamageReport | null {
   const found = files.flatMap((file) => damageOf(error, file)?.ranges ?? []);
   if (found.length === 0) return null;

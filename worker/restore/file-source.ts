@@ -8,19 +8,19 @@ import { receivePieces } from "../transfer/download/receive.ts";
 import type { ReceiveJob } from "../transfer/download/receive-job.ts";
 import type { Piece } from "../transfer/download/piece.ts";
 
-/** Bytes of a stored file in memory: for what is read of it before anything is written. */
+/** Reads bytes of a stored file into memory, before anything is written. */
 
 export type ReadWatch = Pick<ReceiveJob, "signal" | "patience" | "onRetry">;
 
 export interface KeyedFile {
   file: StoredFile;
-  /** Of an encrypted one. */
+  /** Key of an encrypted file. */
   fileKey?: Buffer;
 }
 
 /**
- * Ranges as they come: held to the ETag and to no checksum, encrypted ones to the tags of their segments. Nothing of it is
- * kept. Faults of `read`: as `receivePieces`, SEAL_BROKEN.
+ * Returns a file as a source of ranges. Plain ranges are checked by the ETag but by no checksum; encrypted ones by the tags of
+ * their segments. Nothing is kept. Faults of `read`: as `receivePieces`, SEAL_BROKEN.
  */
 export const sourceOfFile = (engine: Engine, { file, fileKey }: KeyedFile, watch: ReadWatch): ByteSource => ({
   sizeBytes: file.sizeBytes,
@@ -47,7 +47,9 @@ export const sourceOfFile = (engine: Engine, { file, fileKey }: KeyedFile, watch
   },
 });
 
-/** All of a file, each piece held to its checksum where there is one. Faults: as `receivePieces`, SEAL_BROKEN. */
+/**
+ * Returns all bytes of a file, each piece checked by its checksum where it has one. Faults: as `receivePieces`, SEAL_BROKEN.
+ */
 export async function readWhole(engine: Engine, keyed: KeyedFile, watch: ReadWatch): Promise<Buffer> {
   const parts: Uint8Array[] = [];
   for (const extent of keyed.file.extents) {
@@ -60,17 +62,17 @@ export async function readWhole(engine: Engine, keyed: KeyedFile, watch: ReadWat
   return Buffer.concat(parts);
 }
 
-/** A piece of a file from the bytes that are stored of it. Faults: CHECKSUM_MISMATCH, SEAL_BROKEN. */
+/** Decodes a piece of a file from its stored bytes. Faults: CHECKSUM_MISMATCH, SEAL_BROKEN. */
 async function opened(stored: Buffer, extent: StoredExtent, { file, fileKey }: KeyedFile): Promise<Uint8Array> {
   if (fileKey === undefined) return unframe(stored, extent);
-  // A compressed one is all of its file.
+  // A compressed piece holds the whole file.
   if (isSealedFrame(extent)) return unseal(stored, extent, fileKey);
   const plain = await readSealed({ file, extent, fileKey }, { from: 0, length: extent.length }, async () => stored);
   const { stored: _, ...own } = extent;
   return unframe(plain, own);
 }
 
-/** Holds the pieces that the first bytes of a file lie in to their checksums; keeps nothing. Faults: as `receivePieces`. */
+/** Verifies the checksums of the pieces at the beginning of a file, and keeps nothing. Faults: as `receivePieces`. */
 export async function sumStart(engine: Engine, file: StoredFile, watch: ReadWatch): Promise<void> {
   const pieces: Piece[] = [];
   let at = 0;

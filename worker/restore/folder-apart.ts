@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { codeOf } from "../base/disk-fault.ts";
 import { assertPlace, isIn, realOf, type Places } from "./placement/assert-place.ts";
 
-/** Returns whether a hub may have a checkpoint put there. */
+/** Returns whether the hub may place a checkpoint there. */
 export const mayPlace = (target: string, places: Places): Promise<boolean> =>
   assertPlace(target, places).then(
     () => true,
@@ -12,9 +12,9 @@ export const mayPlace = (target: string, places: Places): Promise<boolean> =>
   );
 
 /**
- * Returns the folder in which restores by hand go when nobody says where: one that this node allows, that can be written, and
- * that is outside of watched folders, so that no trainer removes it. Beside a watched folder it is on the same disk, so that
- * comes before `./restored`. Null: there is none.
+ * Returns the default folder for restores by hand. This node allows it, it can be written, and it lies outside of watched
+ * folders, so that no trainer removes it. A folder beside a watched one comes before `./restored`, because it is on the same
+ * disk. Null: there is none.
  */
 export async function folderApart(places: Places): Promise<string | null> {
   const { watches, allowed, restored } = places;
@@ -28,7 +28,7 @@ export async function folderApart(places: Places): Promise<string | null> {
   return null;
 }
 
-/** By the nearest folder that exists: the rest is made by the restore. */
+/** Returns whether the nearest existing folder can be written; the restore creates the rest. */
 async function canWrite(folder: string): Promise<boolean> {
   for (let at = folder; ; at = dirname(at)) {
     try {

@@ -14,7 +14,7 @@ import { readPickleOf } from "../capture/detection/read-pickle-of.ts";
 
 const trainerState = z.object({ best_model_checkpoint: z.string().max(4096).nullish() });
 
-/** Returns the names, last segments only, without its own. `path`: a folder, or a file. No faults. */
+/** Returns the names of other checkpoints, last path segments only. `path`: a folder, or a file. No faults. */
 export async function namesInState(path: string): Promise<string[]> {
   const stats = await stat(path).catch(() => null);
   if (stats === null) return [];
@@ -44,7 +44,7 @@ const lastSegment = (path: string): string => basename(path.replaceAll("\\", "/"
 
 const MOST_VALUES = 10_000;
 
-/** All texts in a value, names of entries included. */
+/** Returns all strings in a value, names of entries included. */
 function textsIn(value: PickleValue): string[] {
   const texts: string[] = [];
   const rest: PickleValue[] = [value];

@@ -3,28 +3,28 @@ import type { Extent } from "#protocol/checkpoint/checkpoint.ts";
 import { MOST_PACKED_FILE_BYTES, PACK_READ_BYTES, storedBytes } from "#protocol/checkpoint/packing.ts";
 
 /**
- * Which small files are fetched together. Files that lie near each other in one object are read in one range, also when
- * some between them are not wanted; everything else is fetched file by file, as before. Pure: no I/O.
+ * Decides which small files are fetched together. Files that lie near each other in one object are read in one range, even when
+ * unwanted ones lie between them. Everything else is fetched file by file. Pure: no I/O.
  */
 export interface Batch {
   key: string;
   etag: string;
-  /** In the object. */
+  /** Offset in the object. */
   offset: number;
   length: number;
   members: readonly BatchMember[];
 }
 
 export interface BatchMember {
-  /** Among the files that were asked about. */
+  /** Index among the given files. */
   index: number;
   extent: Extent;
 }
 
-/** Fetching so much for nothing takes no longer than one more request. */
+/** Fetching this many unwanted bytes takes no longer than one more request. */
 const MOST_GAP_BYTES = 64 * 1024;
 
-/** The batches of these files, and the indexes of those that are in none; files of `has` are there already. */
+/** Returns the batches, and the indexes of files that are in none. Files in `has` exist already. */
 export function planBatches(
   files: readonly Pick<StoredFile, "extents">[],
   has: ReadonlySet<number> = new Set(),
@@ -35,7 +35,7 @@ export function planBatches(
     if (has.has(index)) continue;
     const [extent, ...more] = extents;
     const crc32 = extent?.crc32 ?? null;
-    // One whose sum nobody knows yet can be neither compared nor found again after a kill.
+    // A file without a known checksum can be neither verified nor recognized after a kill.
     if (extent === undefined || crc32 === null || more.length > 0 || extent.length > MOST_PACKED_FILE_BYTES) {
       alone.push(index);
       continue;
@@ -50,7 +50,7 @@ export function planBatches(
   for (const members of byObject.values()) {
     for (const near of joinNeighbours(members)) {
       const [only] = near;
-      // By itself it moves as any file does: straight to its place.
+      // A single uncompressed file is written straight to its place, like any other file.
       if (near.length === 1 && only !== undefined && only.extent.stored === undefined) alone.push(only.index);
       else batches.push(batchOf(near));
     }

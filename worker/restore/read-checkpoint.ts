@@ -5,10 +5,10 @@ import { jitter } from "../base/breaker.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Hub } from "../hub-link/hub.ts";
 
-/** What the hub says of a checkpoint. Of 50,000 files that is ten megabytes: asked for once, and handed on. */
+/** The hub's answer about a checkpoint. For 50,000 files it has ten megabytes, so it is asked for once and handed on. */
 export interface OfferedCheckpoint {
   manifest: StoredManifest;
-  /** From where it may be read, best first. A hub that knows nothing of homes says none. */
+  /** Buckets from which it may be read, best first. An older hub names none. */
   copies: readonly CopyOffer[];
 }
 
@@ -16,13 +16,15 @@ export interface CheckpointWish {
   hub: Hub;
   signal: AbortSignal;
   command: { checkpointId: string };
-  /** As it lies in this home; left out: in the one that the checkpoint's row names. */
+  /** Bucket profile of the copy; left out: the one in the hub's row of the checkpoint. */
   profileId?: string;
-  /** Names that are hidden in the bucket stay so: for who copies it, and does not look into it. */
+  /** Whether hidden names stay hidden, for a caller that copies the checkpoint without looking into it. */
   asStored?: boolean;
 }
 
-/** Waits for a hub that is away: what was asked for is carried out. Faults: CHECKPOINT_INCOMPLETE, HOSTILE_NAME, those of the hub. */
+/**
+ * Reads a manifest from the hub; waits while the hub is away. Faults: CHECKPOINT_INCOMPLETE, HOSTILE_NAME, those of the hub.
+ */
 export async function readCheckpoint(clock: Clock, wish: CheckpointWish): Promise<OfferedCheckpoint> {
   const { hub, signal, command, profileId, asStored } = wish;
   const { checkpointId } = command;
@@ -44,7 +46,7 @@ export async function readCheckpoint(clock: Clock, wish: CheckpointWish): Promis
   }
 }
 
-/** The hub parsed it too; names are checked again where they touch the disk. Faults: HOSTILE_NAME, CHECKPOINT_INCOMPLETE. */
+/** Parses a manifest again, because its names touch the disk here. Faults: HOSTILE_NAME, CHECKPOINT_INCOMPLETE. */
 export function parseManifest(command: CheckpointWish["command"], value: unknown): StoredManifest {
   const parsed = storedManifest.safeParse(value);
   if (parsed.success) return parsed.data;

@@ -13,9 +13,9 @@ import type { RestoreJob } from "./restore-job.ts";
 import { whyStuck } from "../upload/homes.ts";
 
 /**
- * A restore from the fastest sound copy. What this machine has learnt of its own links counts before what the hub expects. When
- * a copy turns out damaged, or its bucket goes out of reach, the restore goes on with the next one in the same staging folder;
- * the last one is waited for as any bucket is.
+ * Restores from the fastest sound copy. The rates that this machine has learned of its own links count before those that the
+ * hub expects. When a copy is damaged, or its bucket cannot be reached, the restore continues with the next one in the same
+ * staging folder. At the last copy the restore waits, as at any bucket.
  */
 export interface ReadParts {
   engineAt(store: NodeStore): Engine;
@@ -30,12 +30,12 @@ const inOrder = ({ memory }: ReadParts, offers: readonly CopyOffer[]): CopyOffer
   const known = offers.every(({ store: { endpoint, bucket } }) =>
     memory.recall({ endpoint, bucket, direction: "down" }),
   );
-  // What was learnt of one bucket alone says nothing about which of two is faster.
+  // A learned rate of one bucket alone does not show which of two is faster.
   if (!known) return [...offers];
   return offers.toSorted((a, b) => Number(a.isDamaged) - Number(b.isDamaged) || rateOf(b) - rateOf(a));
 };
 
-/** Faults: those of `restore`, of the last copy that was tried. */
+/** Restores from one of the copies. Faults: those of `restore`, of the last copy that was tried. */
 export async function restoreFromCopies(engine: Engine, parts: ReadParts, job: RestoreJob): Promise<ReadFrom> {
   const { command, hub, signal } = job;
   const { clock } = engine.retrier;
@@ -57,7 +57,7 @@ export async function restoreFromCopies(engine: Engine, parts: ReadParts, job: R
       await restore(own, {
         ...job,
         profileId,
-        // Each home has a manifest of its own.
+        // The manifest of one copy does not apply to another.
         ...(profileId === manifest.homes[0]?.profileId && { manifest }),
         signal: AbortSignal.any([signal, away.signal]),
         onStart: (made) => {
@@ -79,12 +79,12 @@ export async function restoreFromCopies(engine: Engine, parts: ReadParts, job: R
       clearInterval(timer);
     }
   }
-  // A hub that says nothing of copies.
+  // An older hub names no copies.
   await restore(engine, { ...job, manifest });
   return { profileId: null, damagedCopies };
 }
 
-/** Another copy may be there where this one is not. */
+/** Returns whether another copy may exist where this one does not. */
 const isElsewhere = (fault: Fault): boolean =>
   isFault(fault) &&
   ["NO_SUCH_KEY", "NO_SUCH_BUCKET", "ACCESS_DENIED", "CREDENTIALS_EXPIRED", "OBJECT_CHANGED"].includes(fault.code);

@@ -15,31 +15,31 @@ import type { Batch, BatchMember } from "./plan-batches.ts";
 import { writeSmall } from "./placement/write-small.ts";
 
 /**
- * Many small files in one range: fetched into memory, each held to its own sum, then written. What was written before a kill
- * shows by itself, because every file says whether it is right, so nothing of this is in a journal.
+ * Fetches many small files in one range into memory, verifies each by its own checksum, then writes it. No journal is needed:
+ * after a kill each written file is recognized by its checksum.
  */
 export interface BatchWatch extends Pick<ReceiveJob, "signal" | "patience" | "onMoved" | "onRetry"> {
   onMember(member: BatchMember, state: PartState): void;
-  /** These cannot be had: said before the fault is thrown. */
+  /** Called with the files that cannot be had, before the fault is thrown. */
   onFailed(members: readonly BatchMember[], error: unknown): void;
 }
 
 export interface BatchFile {
   file: StoredFile;
-  /** A temporary place, whose folder is there. */
+  /** Temporary path, in a folder that exists. */
   place: string;
-  /** Of an encrypted one. */
+  /** Key of an encrypted file. */
   fileKey?: Buffer;
 }
 
 const MOST_AT_A_TIME = 16;
 const SIGNED_AT_A_TIME = 64;
 const LANES_AT_THE_END = 2;
-/** As for pieces of large files. */
+/** The same limit as for pieces of large files. */
 const MOST_MISMATCHES = 2;
 
 /**
- * All batches, so many at a time as half of the engine's memory holds. The files are not durable yet.
+ * Receives all batches, as many at a time as fit in half of the engine's memory. The files are not durable yet.
  * Faults: as `receivePieces`.
  */
 export async function receiveBatches(
@@ -55,7 +55,7 @@ export async function receiveBatches(
     const piece = pieces[index] ?? pieceOf(batch);
     await signed.of(piece);
     const memory = batch.length > PACK_READ_BYTES ? Buffer.allocUnsafeSlow(batch.length) : (spare.pop() ?? makeSpare());
-    // While there are others, nobody is idle who could take over from a slow connection.
+    // While batches are left, no connection is idle that could take over from a slow one.
     const mostLanes = batches.length - index > width ? 1 : LANES_AT_THE_END;
     await receiveBatch(engine, batch, { ...about, mostLanes, bytes: memory.subarray(0, batch.length) });
     signed.done(piece);
@@ -65,7 +65,10 @@ export async function receiveBatches(
 
 const makeSpare = (): Buffer => Buffer.allocUnsafeSlow(PACK_READ_BYTES);
 
-/** The range as one piece of a file in memory. A sum of all of it would only say that one of its files is wrong. */
+/**
+ * Returns the range as one piece in memory. It has no checksum: each file has its own, and one of the whole range would not
+ * show which file is wrong.
+ */
 export const pieceOf = ({ key, etag, offset, length }: Batch): Piece => ({
   key,
   etag,
@@ -79,7 +82,7 @@ interface Placing {
   files: readonly BatchFile[];
   watch: BatchWatch;
   mostLanes: number;
-  /** As many as the range has. */
+  /** As long as the range. */
   bytes: Buffer;
 }
 
@@ -93,7 +96,7 @@ async function receiveBatch(engine: Engine, batch: Batch, about: Placing): Promi
   }
 }
 
-/** Of those whose bytes are wrong, the ones that were the last time. */
+/** Collects the files whose bytes were wrong at the last attempt. */
 interface Fetching extends Placing {
   onWrong(members: readonly BatchMember[]): void;
 }
@@ -127,13 +130,13 @@ async function fetchBatch(engine: Engine, batch: Batch, about: Fetching): Promis
       say("again");
     }
   }
-  // What was fetched for nothing between two files.
+  // Bytes between the files do not count as moved.
   const wanted = batch.members.reduce((sum, { extent }) => sum + storedBytes(extent).length, 0);
   watch.onMoved(wanted - batch.length);
   say("done");
 }
 
-/** Looks into each file and writes it. A disk that is full is waited for, as it is for large files. */
+/** Verifies each file and writes it. Waits while the disk is full, as for large files. */
 async function place(engine: Engine, about: Fetching & { batch: Batch; path: string }): Promise<void> {
   const { files, path, watch, batch, bytes, onWrong } = about;
   const wrong: BatchMember[] = [];

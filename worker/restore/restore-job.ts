@@ -9,50 +9,52 @@ import type { Layout } from "./placement/layout.ts";
 import type { Replaced } from "./placement/put-in-place.ts";
 import type { AskedDisk, Impossible } from "./placement/safe-place.ts";
 
-/** What the hub or the agent orders of one restore. */
+/** Command of the hub or of the agent for one restore. */
 export type RestoreCommand = Extract<Command, { kind: "restore" }>;
 
-/** One restore, and who is told of its stages. */
+/** One restore, with callbacks for its stages. */
 export interface RestoreJob {
   command: RestoreCommand;
   hub: Hub;
-  /** The home whose copy is read; left out: the one that the checkpoint's row names. */
+  /** Bucket profile of the copy that is read; left out: the one in the hub's row of the checkpoint. */
   profileId?: string;
-  /** What the hub said of that copy already; left out: it is asked. */
+  /** Manifest of that copy, when the hub has sent it already; left out: the hub is asked. */
   manifest?: StoredManifest;
   /** Folder of journals. */
   journals: string;
   signal: AbortSignal;
   onStart(tally: Tally): void;
-  /** Before the folder gets its name: it must not be captured as something new. Returns its fingerprint, where it is known. */
+  /**
+   * Called before the folder gets its name, so that it is not captured as a new checkpoint. Returns its fingerprint, if known.
+   */
   beforePlaced(staging: string, target: string, layout: Layout): Promise<string | undefined>;
-  /** The whole checkpoint has its name now; `fingerprint` is that of `beforePlaced`. */
+  /** Called when the whole checkpoint has its name; `fingerprint` is that of `beforePlaced`. */
   afterPlaced?(target: string, layout: Layout, stored: { checkpointId: string; fingerprint: string }): Promise<void>;
-  /** What becomes of a folder of that name. */
+  /** Handles a folder that the restore replaces. */
   replaced: Replaced;
-  /** Which names the disk takes; left out: it is asked. */
+  /** Tells which names the disk takes; left out: the disk is tested. */
   disk?: AskedDisk;
-  /** Files that are not restored because the disk cannot hold their names, where the order allows that. */
+  /** Called with files that the disk cannot name, when the command allows leaving them out. */
   onLeftOut?(files: readonly Impossible[]): void;
-  /** Which of the nodes that wrote the pieces it is for; left out: for any, with all of them. */
+  /** Rank of the node, among those that wrote pieces, that it is for; left out: all pieces are restored. */
   member?: GroupMember;
-  /** What its manifest says of it. */
+  /** Called with the facts of the manifest. */
   onOrigin?(origin: Origin): void;
-  /** Before anything is written. Faults: those of `assertPlace`. */
+  /** Called before anything is written. Faults: those of `assertPlace`. */
   mayPlace?(target: string): Promise<void>;
-  /** The bytes in the store are not those that were committed. */
+  /** Called when bytes in the store are not those that were committed. */
   onDamage?(report: DamageReport): void;
 }
 
-/** What a checkpoint is, and who wrote it. */
+/** Facts of a manifest about its checkpoint and who wrote it. */
 export interface Origin {
   writerEpoch: number;
-  /** Null of what another tool wrote. */
+  /** Null for a checkpoint of another tool. */
   node: { id: string; name: string } | null;
-  /** Files that run code when they are loaded, among those that are restored. */
+  /** Restored files that run code when they are loaded. */
   pickles: number;
-  /** Null of a checkpoint. */
+  /** Null for an ordinary checkpoint. */
   role: CheckpointRole | null;
-  /** Names of other checkpoints that its framework compares with it. */
+  /** Other checkpoints that the framework compares with it. */
   siblings: readonly string[];
 }

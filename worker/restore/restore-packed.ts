@@ -11,16 +11,16 @@ import { receiveBatches, type BatchFile } from "./receive-batch.ts";
 import { makeParents } from "./placement/safe-place.ts";
 import { syncFiles } from "./placement/sync-files.ts";
 
-/** What of a restore is fetched together, and what file by file. */
+/** Files that are fetched together, and files that are fetched one by one. */
 export interface SplitFiles {
   batches: readonly Batch[];
-  /** Indexes of small files that an earlier life of the process has written whole. */
+  /** Indexes of small files that an earlier process has written whole. */
   staged: ReadonlySet<number>;
-  /** Indexes of the files that are fetched by themselves. */
+  /** Indexes of files that are fetched one by one. */
   alone: ReadonlySet<number>;
 }
 
-/** Faults: none; what cannot be read of an earlier try is fetched again. */
+/** Splits the files of a restore. No faults; files of an earlier attempt that cannot be read are fetched again. */
 export async function splitFiles(staging: string, files: readonly BatchFile[]): Promise<SplitFiles> {
   const manifestFiles = files.map(({ file }) => file);
   const all = planBatches(manifestFiles);
@@ -35,8 +35,8 @@ export async function splitFiles(staging: string, files: readonly BatchFile[]): 
 }
 
 /**
- * Fetches what is fetched together and makes it durable. What comes last of it is durable before the folder gets its
- * name, like every file that is fetched by itself. Faults: as `receiveBatches`, HOSTILE_NAME, FOLDER_UNWRITABLE.
+ * Fetches the batches and makes their files durable. This ends before the folder gets its name. Faults: as `receiveBatches`,
+ * HOSTILE_NAME, FOLDER_UNWRITABLE.
  */
 export async function restorePacked(
   engine: Engine,

@@ -40,7 +40,7 @@ import { findImpossible, makeParents, placeUnder, readTarget } from "./placement
 import { tellSums } from "./tell-sums.ts";
 import { unlock } from "./unlock.ts";
 
-/** What another tool wrote has no role. */
+/** Returns the role; a checkpoint of another tool has none. */
 const roleOf = (manifest: StoredManifest): CheckpointRole | null =>
   "role" in manifest ? (manifest.role ?? null) : null;
 
@@ -49,7 +49,7 @@ function originOf(whole: StoredManifest, { files, tensors }: RestoreCommand): Or
   return {
     writerEpoch: whole.writerEpoch,
     node: isAdopted(whole) ? null : whole.node,
-    // Tensors are cut from safetensors files.
+    // A restore of tensors writes safetensors files, never pickles.
     pickles: tensors == null ? wanted.filter(({ path }) => mayBePickle(path)).length : 0,
     role: roleOf(whole),
     siblings: isAdopted(whole) ? [] : (whole.place?.siblings ?? []),
@@ -60,17 +60,17 @@ const journalOf = (job: Pick<RestoreJob, "journals" | "command">): string =>
   join(job.journals, `${job.command.transferId}.jsonl`);
 
 /**
- * A checkpoint from the bucket to a folder: complete, verified byte for byte against its manifest, in one rename, or not
- * at all. A killed restore goes on with the extents it had; a failed or cancelled one leaves the disk as it was.
+ * Restores a checkpoint to a folder: complete and verified byte for byte against its manifest, in one rename, or not at all. A
+ * killed restore continues with the pieces it had. A failed or cancelled one leaves the disk as it was.
  *
- * Faults: CHECKPOINT_INCOMPLETE, SEAL_KEY_REFUSED, SEAL_KEY_MISSING, SEAL_BROKEN, NO_SPACE, HOSTILE_NAME, FOLDER_UNWRITABLE, CHECKSUM_MISMATCH, OBJECT_CHANGED, those of
- * the hub and the store, CANCELLED.
+ * Faults: CHECKPOINT_INCOMPLETE, SEAL_KEY_REFUSED, SEAL_KEY_MISSING, SEAL_BROKEN, NO_SPACE, HOSTILE_NAME, FOLDER_UNWRITABLE,
+ * CHECKSUM_MISMATCH, OBJECT_CHANGED, those of the hub and the store, CANCELLED.
  */
 export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
   const { command } = job;
   const target = readTarget(command.targetPath);
   const places = placesOf(target, command.transferId);
-  // Before anything that may have to wait: a kill between the two renames left the old folder under another name.
+  // Before anything that may wait: a kill between two renames has left the old folder under another name.
   await mendPlaces(places, job.replaced);
   await job.mayPlace?.(target);
   const { manifest: read, key } = await unlock(
@@ -162,7 +162,10 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
   return tally;
 }
 
-/** The manifest without files whose names the disk cannot hold. Faults: HOSTILE_NAME, where all of it is wanted or nothing else is left. */
+/**
+ * Returns the manifest without files that the disk cannot name. Faults: HOSTILE_NAME, when leaving out is not allowed or no
+ * file is left.
+ */
 async function leaveOut<M extends Pick<StoredManifest, "files" | "sizeBytes">>(
   job: RestoreJob,
   manifest: M,
@@ -181,15 +184,15 @@ async function leaveOut<M extends Pick<StoredManifest, "files" | "sizeBytes">>(
   return { ...manifest, files, sizeBytes: files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) };
 }
 
-/** The manifest without what lies beside the checkpoint, which goes nowhere else. */
+/** Returns the manifest without files beside the checkpoint, which have no other place. */
 function withoutBeside<M extends Pick<StoredManifest, "files" | "sizeBytes">>(manifest: M): M {
   const files = ownFiles(manifest.files);
   return { ...manifest, files, sizeBytes: files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) };
 }
 
 /**
- * Returns which files of an older checkpoint go beside a newer one: of several single files those that are not there. `last.ckpt`
- * goes with each step that it is written for, and the newer one has it. Null: all.
+ * Returns the files of an older checkpoint that are missing beside a newer one, when it consists of single files. `last.ckpt`
+ * belongs to each step that it was written with, and the newer one has it. Null: all files.
  */
 async function filesMissing(whole: StoredManifest, target: string): Promise<string[] | null> {
   const layout = layoutOf(whole, target);
@@ -199,12 +202,12 @@ async function filesMissing(whole: StoredManifest, target: string): Promise<stri
   return names;
 }
 
-/** Nothing is written any more when it throws. */
+/** Waits for all works before it throws, so that nothing is written after that. */
 async function bothEnd(...works: Promise<void>[]): Promise<void> {
   for (const one of await Promise.allSettled(works)) if (one.status === "rejected") throw one.reason;
 }
 
-/** Removes staging folder and journal of a restore that will not go on. */
+/** Removes staging folder and journal of a restore that will not continue. */
 export async function clearRestore(job: Pick<RestoreJob, "journals" | "command" | "replaced">): Promise<void> {
   await clearPlaces(placesOf(readTarget(job.command.targetPath), job.command.transferId), job.replaced);
   await removeOwned("journal", journalOf(job));
@@ -223,7 +226,7 @@ async function prepareFolder(target: string): Promise<void> {
 interface Placed {
   file: StoredFile;
   place: string;
-  /** Of an encrypted one. */
+  /** Key of an encrypted file. */
   fileKey?: Buffer;
 }
 
@@ -237,7 +240,7 @@ const piecesOf = ({ file, fileKey }: Pick<Placed, "file" | "fileKey">): Piece[] 
   });
 };
 
-/** Bytes that an earlier try has on disk already. */
+/** Returns the bytes that an earlier attempt has on disk. */
 async function stagedBytes(
   files: readonly Placed[],
   { memory, split }: { memory: ReceiveMemory; split: SplitFiles },

@@ -17,11 +17,11 @@ import type { Replaced } from "./placement/put-in-place.ts";
 import { clearRestore, restore } from "./restore.ts";
 import type { Origin, RestoreCommand, RestoreJob } from "./restore-job.ts";
 
-/** Carries out restores, one at a time, in the order in which they were asked for; goes on with them after a kill. */
+/** Carries out restores, one at a time, in the order in which they were requested, and continues them after a kill. */
 export interface Restorer extends Turns {
   /**
-   * Restores before training starts; goes on with what an earlier life of this process had begun of it. Returns what the
-   * manifest says of it, where it was read in this life. Faults: those of `restore`.
+   * Restores before training starts, and continues what an earlier process had begun. Returns the facts of the manifest, where
+   * this process has read it. Faults: those of `restore`.
    */
   restoreFirst(wanted: {
     checkpointId: string;
@@ -30,9 +30,9 @@ export interface Restorer extends Turns {
     targetPath: string;
     files?: string[];
     tensors?: string[];
-    /** Nothing is put beside it. */
+    /** Whether nothing is put beside it, and files that exist already stay. */
     isAlone?: true;
-    /** Files whose names the disk cannot hold do not keep the others from their place. Fault then: NAMES_LEFT_OUT. */
+    /** Whether files that the disk cannot name are left out. The Fault is NAMES_LEFT_OUT then. */
     mayLeaveOut?: true;
   }): Promise<Origin | null>;
 }
@@ -44,17 +44,17 @@ export interface RestorerParts {
   clock: Clock;
   journals: string;
   engine(): Engine | null;
-  /** How to reach other homes; left out: there are none. */
+  /** How to read from replicas; left out: there are none. */
   copies?: ReadParts;
   signal: AbortSignal;
-  /** Which of several nodes this one is: what it restores to train on is what it needs. */
+  /** Rank of this node in a group: restores for training then write what this node needs. */
   member?: GroupMember | null;
   beforePlaced: RestoreJob["beforePlaced"];
   afterPlaced?: RestoreJob["afterPlaced"];
   replaced: Replaced;
-  /** Where the hub may have something put. Faults: those of `assertPlace`. */
+  /** Checks where the hub may place a checkpoint. Faults: those of `assertPlace`. */
   mayPlace?(target: string): Promise<void>;
-  /** What the hub asked for waits. */
+  /** Returns whether restores that the hub requested for the run are held. */
   isHeld?(run: string): boolean;
   onStart(command: RestoreCommand): void;
   onEnd(command: RestoreCommand, about: RestoreEnd): void;
@@ -64,7 +64,7 @@ export interface RestoreEnd {
   state: TransferState;
   fault: Fault | null;
   tally: Tally | null;
-  /** Null when its manifest was not read. */
+  /** Null when the manifest was not read. */
   origin: Origin | null;
 }
 
@@ -73,7 +73,7 @@ type Ended = Pick<RestoreEnd, "fault" | "origin"> & { to: TransferState };
 type RestoreTaken = Taken & { command: RestoreCommand };
 const isRestore = (item: Taken): item is RestoreTaken => item.command.kind === "restore";
 
-/** So many are named. */
+/** Limit of files that the Fault names. */
 const MOST_NAMED = 5;
 
 function leftOutFault(files: readonly Impossible[]): Fault {
@@ -85,10 +85,10 @@ function leftOutFault(files: readonly Impossible[]): Fault {
 
 export function createRestorer(parts: RestorerParts): Restorer {
   const { memory, clock, signal, hub, journals, beforePlaced, replaced, mayPlace } = parts;
-  /** Who waits for the end of a restore, by the id of its command. */
+  /** Callbacks for the end of a restore, by the id of its command. */
   const waiting = new Map<string, (end: Ended) => void>();
   const restores = () => memory.restores().filter(isRestore);
-  /** Which copy was read, by the id of the command, until its end is told. */
+  /** Copy that was read, by the id of the command, until the end is reported. */
   const read = new Map<string, ReadFrom>();
   const origins = new Map<string, Origin>();
   const turns = createTurns<RestoreTaken>({

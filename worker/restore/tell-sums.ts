@@ -2,8 +2,8 @@ import { isAdopted, type ExtentSums, type StoredManifest } from "#protocol/check
 import type { RestoreJob } from "./restore-job.ts";
 
 /**
- * What another tool wrote came without checksums: the hub is told those of what was read, so that later restores are held to
- * them. The restore is done whether or not the hub hears it.
+ * Tells the hub the checksums of a checkpoint of another tool, which came without any. Later restores are verified by them. A
+ * failure to tell does not affect the restore.
  */
 export async function tellSums(
   { hub, command }: Pick<RestoreJob, "hub"> & { command: Pick<RestoreJob["command"], "checkpointId"> },

@@ -8,12 +8,12 @@ import type { RestoreJob } from "./restore-job.ts";
 /** A manifest as it can be restored. */
 export interface Unlocked {
   manifest: StoredManifest;
-  /** Of the checkpoint; null: it is not encrypted. Held in memory for as long as the restore takes. */
+  /** Key of the checkpoint; null: it is not encrypted. In memory only, while the restore lasts. */
   key: Buffer | null;
 }
 
 /**
- * Asks the hub for the key of an encrypted checkpoint; waits for a hub that is away.
+ * Asks the hub for the key of an encrypted checkpoint; waits while the hub is away.
  * Faults: SEAL_KEY_REFUSED, SEAL_KEY_MISSING, SEAL_BROKEN, those of the hub, CANCELLED.
  */
 export async function unlock(

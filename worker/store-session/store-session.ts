@@ -22,33 +22,36 @@ import { learnFrom, recollect } from "../limits/recollect.ts";
 import { openThrottle } from "../limits/throttle.ts";
 import type { Verb } from "../command-line/verb.ts";
 
-/** A bucket, the keys to it, and what moves bytes to and from it. */
+/** A session with a bucket: its keys, and the engine that moves bytes to and from it. */
 export interface Bench {
   engine: Engine;
-  /** As it is known now: the store may have named another region than was given. */
+  /** Present address of the store, which may have named another region than the given one. */
   readonly access: StoreAccess;
   readonly keys: CredentialSource;
-  /** What signatures are dated by: epoch ms by the store's clock. */
+  /** Returns the time that dates signatures: epoch ms by the store's clock. */
   now(): number;
-  /** How far the store's clock is before this machine's, at most, ms; below 0 where it is behind. 0 where they may be the same. */
+  /**
+   * Returns how far the store's clock is ahead of this machine's, at most, ms; negative when it is behind. 0: they may be the
+   * same.
+   */
   aheadMs(): number;
 }
 
-/** A store may copy gigabytes on its own before it says a word. */
+/** A store may copy gigabytes by itself before it sends the first byte of its answer. */
 const LONGEST_COPY_MS = 5 * 60_000;
 
 export interface Bound {
-  /** Empty where there is none yet (the list of buckets). */
+  /** Empty for requests without a bucket (the list of buckets). */
   bucket: string;
   /** `within`: the store copies by itself. */
   direction: "up" | "down" | "within";
-  /** Left out: what is found out of link and store is kept for the next time. */
+  /** Left out: facts about link and store are kept for the next command. */
   memory?: "none";
-  /** What is resident is kept within the memory for buffers and 80 MB also where that memory is not little. */
+  /** Whether resident memory is limited to the buffer memory plus 80 MB even when that memory is not small. */
   isHeld?: boolean;
 }
 
-/** Runs `work` with the means to reach a bucket, and closes its connections afterwards. Faults: BAD_INPUT, those of `work`. */
+/** Runs `work` with a session for a bucket, and closes its connections afterwards. Faults: BAD_INPUT, those of `work`. */
 export async function withBench<T>(verb: Verb, about: Bound, work: (bench: Bench) => Promise<T>): Promise<T> {
   const { bench, learn, close } = await openBench(verb, about);
   try {
@@ -61,14 +64,14 @@ export async function withBench<T>(verb: Verb, about: Bound, work: (bench: Bench
   }
 }
 
-/** Keys that were given on the command line or in the environment stay what they are; others were asked for anew already. */
+/** Keys from the command line or the environment cannot be renewed; keys of other sources were renewed already. */
 const FIXED_KEYS: ReadonlyMap<FaultCode, string> = new Map([
   ["CREDENTIALS_EXPIRED", "give new keys and start the same command again; it goes on where it was"],
 ]);
 
 interface OpenBench {
   bench: Bench;
-  /** Keeps what was found out about the link and the store for the next time. */
+  /** Keeps facts about the link and the store for the next command. */
   learn(): Promise<void>;
   close(): Promise<void>;
 }
@@ -117,10 +120,10 @@ async function openBench(verb: Verb, about: Bound): Promise<OpenBench> {
   engine.retrier.onTrouble = createTrouble(verb);
   engine.retrier.hopeless = FIXED_KEYS;
   engine.store.onSay = (sentence) => terminal.say(sentence, { type: "note", sentence });
-  // The first connection is there by the time that the files have been looked at.
+  // The first connection is then open when the files have been listed.
   if (direction === "up") engine.wire.warm(locate(source.access, "k").origin, 1);
   try {
-    // Who gives no keys is found out before anything is read or written.
+    // Missing keys are reported before anything is read or written.
     await keys.fresh();
   } catch (error) {
     stopWatch();
@@ -156,21 +159,21 @@ async function openBench(verb: Verb, about: Bound): Promise<OpenBench> {
   };
 }
 
-/** The folder for what is remembered; null where there is none to be had, or nothing is to be left behind. */
+/** Returns the folder for remembered facts; null when there is none, or when nothing may be left behind. */
 async function findState(verb: Verb): Promise<string | null> {
   return keepsState(verb) ? stateFolder(verb.config.text("state"), verb.home).catch(() => null) : null;
 }
 
-/** Not every verb has such a folder, and a plan leaves nothing behind. */
+/** Returns whether the verb keeps state: some verbs have no state folder, and a dry run leaves nothing behind. */
 export const keepsState = ({ config }: Verb): boolean =>
   config.settings.some(({ name }) => name === "state") && !config.isOn("dry-run");
 
-/** A round trip less than this is not worth a request that may be in vain. */
+/** Below this RTT a speculative request is not worth its cost. */
 export const FAR_MS = 20;
 
 /**
- * Opens the connections for what is going to be fetched while the store is still asked for it. `onFar`: the store turned
- * out to be far, and so many connections are worth it.
+ * Opens the connections for later downloads while the store is still asked what to fetch. `onFar` is called when the store is
+ * far, with the number of connections that are worth it.
  */
 export const warmAll = ({ engine, access }: Bench, onFar?: (width: number) => void): void =>
   engine.helm.expect({ count: Infinity, size: "large" }, (width) => {
@@ -179,21 +182,21 @@ export const warmAll = ({ engine, access }: Bench, onFar?: (width: number) => vo
   });
 
 export interface Journal {
-  /** The same for the same copy, so that it finds what an earlier try left. */
+  /** The same for the same copy, so that it finds what an earlier attempt left. */
   copyId: string;
   journalPath: string;
 }
 
-/** Where a copy between two places keeps what it has done. Faults: FOLDER_UNWRITABLE. */
+/** Returns the place of the journal of a copy between two places. Faults: FOLDER_UNWRITABLE. */
 export async function journalOf(verb: Verb, bench: Bench, name: string): Promise<Journal> {
   const state = await stateOfCopy(verb);
-  // As it was given: what the store says of its region must not make it another copy.
+  // The endpoint as given: a region that the store names must not make it another copy.
   const { endpoint } = readAccess(verb.config, bench.access.bucket);
   const copyId = createHash("sha256").update(`${endpoint} ${name}`).digest("hex").slice(0, 16);
   return { copyId, journalPath: join(state, "copies", `${copyId}.jsonl`) };
 }
 
-/** A user without a home keeps journals among its temporary files. @throws Fault FOLDER_UNWRITABLE */
+/** Returns the state folder; for a user without a home it lies among the temporary files. @throws Fault FOLDER_UNWRITABLE */
 async function stateOfCopy({ config, home, terminal }: Verb): Promise<string> {
   const wished = config.text("state");
   const state = await stateFolder(wished, home, [temporaryState(tmpdir())]);
@@ -202,10 +205,10 @@ async function stateOfCopy({ config, home, terminal }: Verb): Promise<string> {
   return state;
 }
 
-/** The same trouble is said again only after this long. */
+/** The same fault is printed again only after this long. */
 const QUIET_MS = 60_000;
 
-/** Says at once why nothing moves, and for how long it will be tried: silence would look like a hang. */
+/** Prints at once why nothing moves, and how long it will be retried, because silence would look like a hang. */
 function createTrouble({ terminal, config }: Verb): (fault: Fault) => void {
   const said = new Map<string, number>();
   return (fault) => {
@@ -222,8 +225,8 @@ function createTrouble({ terminal, config }: Verb): (fault: Fault) => void {
 }
 
 /**
- * The store that is meant, by all that was said of it. The verbs replace an existing object, as every `cp` does; the
- * checkpoints of the agent never do. Faults: BAD_INPUT.
+ * Returns the store that the options describe. The verbs replace existing objects, as every `cp` does; the agent's checkpoints
+ * never do. Faults: BAD_INPUT.
  */
 export function readAccess(config: Config, bucket: string): StoreAccess {
   const { endpoint, region, addressing, traits } = chooseStore({

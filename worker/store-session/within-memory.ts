@@ -3,7 +3,7 @@ import { dropProgramPages } from "../host/memory-trim.ts";
 import { keepHeapSmall } from "../host/keep-heap-small.ts";
 import { LITTLE_BYTES, keepWithin } from "../host/keep-within.ts";
 
-/** Who asks for little memory means the rest of it too, from the first file that is looked at. */
+/** Runs `work` with a small heap and bounded resident memory when the options ask for little memory. */
 export async function withinMemory<T>(config: Config, work: () => Promise<T>): Promise<T> {
   const memoryBytes = config.size("memory");
   if (memoryBytes === null || memoryBytes >= LITTLE_BYTES) return work();
@@ -12,7 +12,7 @@ export async function withinMemory<T>(config: Config, work: () => Promise<T>): P
   return watched(keepWithin(memoryBytes), work);
 }
 
-/** For what runs for days beside a program that needs the memory: from the start, whatever memory it was given. */
+/** Does so whatever memory the options give, for a process that runs for days beside a program that needs the memory. */
 export async function withinMemoryAlways<T>(config: Config, work: () => Promise<T>): Promise<T> {
   keepHeapSmall();
   const memoryBytes = config.size("memory");

@@ -1,8 +1,8 @@
 import { reasonOf, type Clock } from "../base/clock.ts";
 
-/** For tests: time that stands still until it is moved, and sleepers that wake exactly then. */
+/** For tests: time that stands still until it is moved. Sleepers wake exactly at their moment. */
 export interface FakeClock extends Clock {
-  /** Moves time on, waking sleepers in order, and lets their work run. */
+  /** Advances the time, wakes sleepers in order, and lets their work run. */
   pass(ms: number): Promise<void>;
 }
 

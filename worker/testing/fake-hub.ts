@@ -1,6 +1,6 @@
 import type { Hub } from "../hub-link/hub.ts";
 
-/** For tests: a hub whose answers are given by the name of the call. What has no answer fails the test. */
+/** Creates a hub for tests that answers each call by its name. A call without an answer fails the test. */
 export function createFakeHub(answers: Record<string, (...args: never[]) => unknown>): Hub & { asked: string[] } {
   const asked: string[] = [];
   const hub = {
@@ -17,7 +17,7 @@ export function createFakeHub(answers: Record<string, (...args: never[]) => unkn
   return hub as typeof hub & Hub;
 }
 
-/** Runs the caller's work against a client that only notes what it was given. */
+/** Runs the caller's work against a client that only records its input. Returns the input. */
 async function captureInput(work: unknown): Promise<unknown> {
   let input: unknown;
   const procedure = {

@@ -3,16 +3,16 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 
 /**
- * For tests: the metadata service of SaladCloud as its interface is described. It refuses what does not carry its header,
- * and remembers what it was asked. Started as a program it says where it is, tells at `/asked` what it was asked, and takes
- * at `/identify` who the container is.
+ * For tests: the metadata service of SaladCloud, as its interface is described. It refuses requests without its header, and
+ * records all requests. Started as a program it prints its URL, lists the requests at `/asked`, and takes the container's
+ * identity at `/identify`.
  */
 export interface FakeImds {
   url: string;
   asked: AskedOfImds[];
-  /** Who the container is from now on; it has no identity until then. */
+  /** Sets the identity of the container, which has none until then. */
   identify(jwt: string): void;
-  /** From now on it answers every call with this status; null: as it should. */
+  /** Makes it answer every later call with this status; null: normally. */
   failWith(status: number | null): void;
   close(): Promise<void>;
 }

@@ -12,7 +12,7 @@ import {
   type WireOptions,
 } from "../transfer/http/http-client.ts";
 
-/** For tests of the wire: exchanges, bodies and sinks in few words, and everything closed after each test. */
+/** Helpers for tests of the HTTP client: short forms of exchanges, bodies and sinks, all closed after each test. */
 export const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 export const never = new AbortController().signal;
 const releasers: (() => Promise<void>)[] = [];
@@ -30,7 +30,7 @@ export async function peer(
   return opened;
 }
 
-/** Keeps the bodies that it was sent. */
+/** Opens a server that keeps the bodies it receives. */
 export async function keeping(tls?: { key: string; cert: string }) {
   const kept: Buffer[] = [];
   const server = await peer(async (link) => {
@@ -44,7 +44,7 @@ export async function keeping(tls?: { key: string; cert: string }) {
   return { server, kept };
 }
 
-/** Answers every request of every connection with `answer`. */
+/** Opens a server that answers every request of every connection with `answer`. */
 export const answering = (answer: string | Buffer) =>
   peer(async (link) => {
     while ((await link.request()) !== null) await link.write(answer);
@@ -83,7 +83,7 @@ export function collect(): Collected {
   };
 }
 
-/** Takes what comes for `sink` a turn of the event loop later, and expects nothing more until then. */
+/** Returns a sink that takes each chunk one turn of the event loop later, and expects no other chunk until then. */
 export function slowly(sink: Sink): Sink {
   let busy = 0;
   return {

@@ -2,23 +2,23 @@ import { once } from "node:events";
 import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 
-/** For tests: the other side of the wire, byte by byte as a test writes it. */
+/** For tests: a peer of the HTTP client that sends exactly the bytes that a test writes. */
 export interface Peer {
   url: string;
   /** Connections that were made so far. */
   readonly connections: number;
-  /** Of those, the ones that are open. */
+  /** Number of connections that are open. */
   readonly open: number;
   close(): Promise<void>;
 }
 
 export interface Link {
-  /** Counts from 1. */
+  /** Number of the connection, from 1. */
   nth: number;
   socket: Socket;
-  /** The next request with its whole body; null when the connection has ended. */
+  /** Returns the next request with its whole body; null when the connection has ended. */
   request(): Promise<{ head: string; body: Buffer } | null>;
-  /** Only the head of the next request; its body is left on the socket. */
+  /** Returns only the head of the next request; its body stays on the socket. */
   head(): Promise<string | null>;
   /** Writes, and waits until the kernel has it. */
   write(bytes: string | Buffer): Promise<void>;
@@ -61,7 +61,7 @@ export async function openPeer(
 
 function linkOf(socket: Socket, nth: number): Link {
   let held = Buffer.alloc(0);
-  /** What comes next; null when nothing does any more. */
+  /** Returns the next chunk; null when none will come. */
   const next = async (): Promise<Buffer | null> => {
     for (;;) {
       const chunk: unknown = socket.read();

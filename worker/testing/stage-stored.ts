@@ -8,22 +8,22 @@ import type { TrialStore } from "./trial-store.ts";
 import { createFakeHub } from "./fake-hub.ts";
 import type { RestoreJob } from "../restore/restore-job.ts";
 
-/** For tests of what is read back: a file in the store, the manifest that names it, and a restore of one. */
+/** For tests of reading back: a file in the store, the manifest that names it, and a restore of it. */
 
 export interface StoredFile {
   key: string;
   bytes: Buffer;
-  /** Where the pieces of the file lie in its object, with their sums. */
+  /** Places of the file's pieces in its object, with their checksums. */
   pieces: { key: string; offset: number; length: number; crc32: string; etag: string }[];
 }
 
-/** Random bytes under a key, cut into pieces of `pieceBytes`. */
+/** Stores random bytes under a key, cut into pieces of `pieceBytes`. */
 export const storeFile = (
   store: TrialStore,
   { key, sizeBytes, pieceBytes }: { key: string; sizeBytes: number; pieceBytes: number },
 ): Promise<StoredFile> => storeBytes(store, { key, bytes: randomBytes(sizeBytes), pieceBytes });
 
-/** These bytes under a key, cut into pieces of `pieceBytes`. */
+/** Stores these bytes under a key, cut into pieces of `pieceBytes`. */
 export async function storeBytes(
   store: TrialStore,
   { key, bytes, pieceBytes }: { key: string; bytes: Buffer; pieceBytes: number },
@@ -42,7 +42,7 @@ export async function storeBytes(
 
 export const STAGED_DATE_MS = 1_700_000_000_000;
 
-/** What a manifest says in any case. */
+/** Fields that are the same in every staged manifest. */
 export const STAGED_HEAD = {
   version: 1,
   id: "checkpoint-id-1",
@@ -55,7 +55,7 @@ export const STAGED_HEAD = {
   transform: { kind: "none" },
 };
 
-/** Step 500 of llama: `deep/model.safetensors`, which is the stored file, and `empty.txt`. */
+/** Returns the manifest of step 500 of run llama: the stored file as `deep/model.safetensors`, and `empty.txt`. */
 export const manifestOf = ({ bytes, pieces }: StoredFile): Manifest =>
   manifestSchema.parse({
     ...STAGED_HEAD,
@@ -77,7 +77,7 @@ export const manifestOf = ({ bytes, pieces }: StoredFile): Manifest =>
     ],
   });
 
-/** A restore into `target`, its journals in `folder`; the hub gives `given` for the checkpoint that is asked for. */
+/** Returns a restore into `target` with its journals in `folder`. The hub answers with `given` as the checkpoint. */
 export const restoreJobOf = (
   about: Pick<RestoreJob["command"], "run" | "step"> & { id: string },
   at: { folder: string; target: string; given: unknown },
@@ -99,7 +99,7 @@ export const restoreJobOf = (
   replaced: {},
 });
 
-/** Looks at a restore as it moves, and stops it once so many bytes are sure. */
+/** Returns a callback that watches a restore, and stops it once this many bytes are sure. */
 export function stopOnceSure(stop: AbortController, sureBytes: number): RestoreJob["onStart"] {
   return (tally) => {
     const look = setInterval(() => {

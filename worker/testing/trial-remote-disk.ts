@@ -3,7 +3,7 @@ import { createFileTimes, fileTimes } from "../base/file-times.ts";
 
 const NFS = 0x6969;
 
-/** Lets all tests of a file find their disks to be those of another machine, none of which was seen to wobble yet. */
+/** Makes every disk look remote to all tests of a file, and not yet known to wobble. */
 export function onRemoteDisk(): void {
   const real = { ...fileTimes };
   beforeEach(() => {

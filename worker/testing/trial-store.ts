@@ -10,17 +10,17 @@ import { systemClock } from "../base/clock.ts";
 import { createEngine, type Engine } from "../transfer/engine.ts";
 import { createRetrier } from "../transfer/store-session/retry.ts";
 
-/** For tests: the embedded store as a process of its own, with its scripted faults and its counters. */
+/** For tests: the embedded store as a process of its own, with scripted faults and counters. */
 export interface TrialStore {
   access: StoreAccess;
   folder: string;
   credential: { accessKeyId: string; secretAccessKey: string };
-  /** Makes something go wrong; see store/fault-rules.ts. */
+  /** Arms a fault; see store/fault-rules.ts. */
   arm(rule: { op: string; action: Record<string, unknown> } & Record<string, unknown>): Promise<void>;
   disarm(): Promise<void>;
-  /** Sets the store's clock so far ahead of this machine's. */
+  /** Sets the store's clock this far ahead of this machine's. */
   setAhead(ms: number): Promise<void>;
-  /** How often an operation was asked for and did succeed, by key and part. */
+  /** Returns how often an operation was requested and succeeded, by key and part. */
   count(op: string): Promise<{ key: string; partNumber?: number | undefined; requests: number; succeeded: number }[]>;
   engine(options?: {
     signerNow?: () => number;
@@ -32,10 +32,10 @@ export interface TrialStore {
   close(): Promise<void>;
 }
 
-/** A name, and what happens to an answer. */
+/** Name of a fault, and what it does to an answer. */
 export type Trouble = [name: string, action: Record<string, unknown>];
 
-/** After which a download is to be right all the same. */
+/** Faults after which a download must still be correct. */
 export const TROUBLES_OF_ANSWERS: Trouble[] = [
   ["an answer cut short", { kind: "truncate", afterBytes: 1_000_000, framing: "length" }],
   ["an answer cut short that looks complete", { kind: "truncate", afterBytes: 1_000_000, framing: "close" }],
@@ -47,7 +47,7 @@ export const TROUBLES_OF_ANSWERS: Trouble[] = [
   ["another range than the one asked for", { kind: "wrong-content-range", shiftBytes: 1 }],
 ];
 
-/** What happens to an upload of 23 MiB in parts of 5 MiB, after which the object is to be right all the same. */
+/** Faults of an upload of 23 MiB in parts of 5 MiB, after which the object must still be correct. */
 export const TROUBLES_OF_UPLOADS: [name: string, rule: Parameters<TrialStore["arm"]>[0]][] = [
   [
     "a reset in the middle of a part",
@@ -96,7 +96,7 @@ const counters = z.object({
 });
 const credential = TEST_CREDENTIAL;
 
-/** `quirks`: as the embedded store's `--quirks`. */
+/** Starts a store. `quirks`: values of its `--quirks`. */
 export async function openTrialStore(quirks: readonly string[] = []): Promise<TrialStore> {
   const folder = await mkdtemp(join(tmpdir(), "tidemark-trial-"));
   const spawned = await spawnStore(join(folder, "store"), [

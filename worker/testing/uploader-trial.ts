@@ -54,7 +54,7 @@ async function openUploaderTrial(store: TrialStore) {
     return taken;
   }
 
-  /** Starts an uploader and resolves when `isOver` says so after an end or a wait. */
+  /** Starts an uploader and stops it once `isOver` returns true after an end or a wait. */
   async function work(answers: Parameters<typeof createFakeHub>[0], isOver: () => boolean, engine = store.engine()) {
     stop = new AbortController();
     const claim = { epoch: 3, parent: null, newest: null };
@@ -68,7 +68,7 @@ async function openUploaderTrial(store: TrialStore) {
     const profile = { profileId: "profile-id-1", profileName: "p", bucket: "trial", prefix: "team/" };
     const bench = { engine, store: { ...profile, endpoint: store.access.endpoint, traits: store.access.traits } };
     const check = () => isOver() && stop.abort(new Fault("CANCELLED"));
-    // An end is over when the outbox has it: what comes before that may still need the store.
+    // An end counts once it is in the outbox, because earlier steps may still need the store.
     const add: Outbox["add"] = async (event) => {
       await outbox.add(event);
       if (event.type === "transfer-ended") told += 1;
@@ -99,14 +99,14 @@ async function openUploaderTrial(store: TrialStore) {
     run,
     folder,
     outbox,
-    /** As it was opened first. */
+    /** The ledger of the first start. */
     ledger,
     /** Reads the ledger again, as the next start of a worker does. */
     restart: async () => {
       await ledger.close();
       ledger = await openLedger(join(folder, "ledger.jsonl"), Date.now);
     },
-    /** Of the last start. */
+    /** Returns the controller that stops the last start. */
     stop: () => stop,
     /** Moves the clock of every uploader. */
     advance: (ms: number) => {
@@ -114,12 +114,12 @@ async function openUploaderTrial(store: TrialStore) {
     },
     ends,
     waits,
-    /** What the hub has not been told yet. */
+    /** Returns the events that the hub has not been told yet. */
     news: (): readonly NodeEvent[] => outbox.next(),
-    /** Takes a checkpoint of this step, with one large file and an empty one. */
+    /** Captures a checkpoint of this step, with one large file and an empty one. */
     capture,
     work,
-    /** Whether so many uploads have ended, and the outbox has it. */
+    /** Returns a check whether this many uploads have ended and the outbox has them. */
     ended: (count: number) => () => told >= count,
     close: async () => {
       await Promise.all([outbox.close(), ledger.close()]);
@@ -133,7 +133,7 @@ interface Fixtures {
   $test: { trial: Awaited<ReturnType<typeof openUploaderTrial>> };
 }
 
-/** A test of an uploader with a real store, ledger and outbox, and a hub that answers as it is told to. */
+/** A test of an uploader with a real store, ledger and outbox, and a hub with given answers. */
 export const uploaderTest = test.extend<Fixtures>({
   store: [
     // oxlint-disable-next-line no-empty-pattern -- what a fixture asks for is read from its parameter

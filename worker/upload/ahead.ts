@@ -7,20 +7,20 @@ import { mayRequeue } from "./judge-failure.ts";
 import { supersededBy, type Ledger } from "../capture/ledger.ts";
 
 /**
- * What can be done for captures that wait while another one is sent, so that they get through on signatures in hand when
- * the hub goes away before their turn: announce them, open their multipart uploads, sign their parts. Bounded, and only
- * for the newest of each run: the policy will pass over the others.
+ * Prepares waiting captures while another one is sent, so that they can be sent on signatures in hand when the hub goes away.
+ * Announces them, opens their multipart uploads, and signs their parts. Bounded, and only for the newest of each run, because
+ * the policy passes over the others.
  */
 export interface Ahead {
-  /** Announces everything that waits. Returns why it could not, when the hub is away. Faults: those that end this node. */
+  /** Announces everything that waits. Returns the fault when the hub is away. Faults: those that end this node. */
   announceAll(): Promise<Fault | null>;
   /** Announces and signs in the background; returns at once. */
   look(): void;
-  /** Its multipart uploads are open and its signatures are in hand. */
+  /** Returns whether its multipart uploads are open and its signatures are in hand. */
   isReady(id: string): boolean;
-  /** Resolves when nothing is being prepared for this capture. */
+  /** Resolves when the preparation of this capture has ended. */
   settled(id: string): Promise<void>;
-  /** Gives up preparing it, because it will not be sent. */
+  /** Stops preparing a capture that will not be sent. */
   drop(id: string): Promise<void>;
 }
 
@@ -33,9 +33,9 @@ export interface AheadParts {
   introduce(item: Capture): Promise<unknown>;
   /** Opens uploads and signs parts. */
   sign(item: Capture, signal: AbortSignal): Promise<void>;
-  /** The hub refused the capture for good. */
+  /** Called when the hub has refused the capture for good. */
   onRefused(item: Capture, fault: Fault): Promise<void>;
-  /** Whether something is being sent: else there is nothing to be ahead of. */
+  /** Returns whether something is being sent; only then is there time to prepare. */
   isBusy(): boolean;
 }
 
@@ -105,7 +105,7 @@ export function createAhead(parts: AheadParts): Ahead {
         if (fault !== null) throw fault;
       } while (lookAgain);
     } catch {
-      // Whatever it is will be said when the capture has its turn; until then only the head start is lost.
+      // The fault is reported when it is the capture's turn. Until then only the preparation is missing.
       void clock.sleep(TRY_AGAIN_MS, signal).then(look, () => undefined);
     } finally {
       looking = false;

@@ -14,7 +14,7 @@ import { announce, commit, sendCapture, type UploadJob } from "./upload.ts";
 import type { UploadState } from "./upload-state.ts";
 import type { UploaderParts } from "./uploader-parts.ts";
 
-/** What attempts are made of. */
+/** Parts of an attempt. */
 export interface AttemptParts {
   parts: UploaderParts;
   state: UploadState;
@@ -34,8 +34,8 @@ interface Target {
 }
 
 /**
- * Creates what sends one capture to one bucket and commits it. Failures go to recovery; the promise rejects with faults
- * that end this node.
+ * Returns a function that sends one capture to one bucket and commits it. Failures go to recovery; the promise rejects only
+ * with faults that end this node.
  */
 export function createAttempt(about: AttemptParts): (item: Capture, target: Target) => Promise<void> {
   const { parts, state, recovery } = about;
@@ -86,7 +86,7 @@ export function createAttempt(about: AttemptParts): (item: Capture, target: Targ
   };
 }
 
-/** Commits a capture whose bytes are all sent, or keeps the commit for when the hub is back. */
+/** Commits a capture whose bytes are all sent, or keeps the commit until the hub is back. */
 async function finish(
   { parts, state, recovery, endings, late }: AttemptParts,
   { item, manifest, store, stopped }: { item: Capture; manifest: Manifest; store: NodeStore; stopped: AbortSignal },
@@ -107,7 +107,7 @@ async function finish(
   state.tries = 0;
 }
 
-/** Adds what the attempt sent to the counts of the capture. */
+/** Adds the bytes and retries of the attempt to those of the capture. */
 async function keepCounts({ parts, state }: Pick<AttemptParts, "parts" | "state">, item: Capture): Promise<void> {
   const tally = state.active?.tally;
   if (tally == null || tally.sentBytes + tally.retries === 0) return;
@@ -118,12 +118,12 @@ async function keepCounts({ parts, state }: Pick<AttemptParts, "parts" | "state"
     retries: item.retries + tally.retries,
     ...(measured === null ? {} : { measured }),
   };
-  // On a full disk they are written later: what is sent can be committed all the same, and then makes room.
+  // A full disk delays this note only: the capture can be committed all the same, and then frees its space.
   await parts.ledger.update(item.id, counts).catch(() => undefined);
   state.active = { capture: item, tally: null, startedAt: parts.clock.now() };
 }
 
-/** Commits a checkpoint. Returns null when it is safe, the fault when the hub is away. */
+/** Commits a checkpoint. Returns null when it is safe, and the fault when the hub is away. */
 export async function tryToCommit(hub: Hub, manifest: Manifest, stopped: AbortSignal): Promise<Fault | null> {
   try {
     await commit(hub, manifest);

@@ -10,7 +10,7 @@ import { leastIntervalMs } from "#protocol/history/sustain.ts";
 import type { Run, Runs } from "../capture/runs.ts";
 import type { Uploader } from "./uploader-parts.ts";
 
-/** What is not safe yet, for the report to the hub and for the last words before an exit. */
+/** Computes what is not safe yet, for the report to the hub and for the last message before an exit. */
 export interface BacklogParts {
   ledger: Ledger;
   runs: Runs;
@@ -22,7 +22,7 @@ export interface BacklogParts {
 export const isUnsafe = (item: Pick<Capture, "state">): boolean =>
   ["waiting", "running", "paused", "failed"].includes(item.state);
 
-/** One entry per watched run. */
+/** Returns one entry for each watched run. */
 export async function readBacklog(parts: BacklogParts): Promise<RunBacklog[]> {
   return Promise.all(parts.runs.all().map((run) => backlogOf(parts, run)));
 }
@@ -64,12 +64,12 @@ async function backlogOf({ ledger, uploader, training, uplink }: BacklogParts, r
     ...(reached?.isExact === false && { isStepUncertain: true }),
     ...(reached?.isEstimated === true && { estimatedStep: reached.step }),
     idleMs: idleMsSince(safe?.at ?? startedAt, trained?.resumed),
-    // Before one is safe: of the size of the one that waits.
+    // Before the first one is safe, the size of a waiting one counts.
     leastIntervalMs: leastIntervalMs(safe?.sizeBytes ?? waiting.at(-1)?.sizeBytes ?? 0, uplink.bytesPerSecond()),
   };
 }
 
-/** The present of every upload that has not ended. */
+/** Returns the progress of every upload that has not ended. */
 export function uploadProgress({ ledger, uploader }: BacklogParts, engine: Engine | null): TransferProgress[] {
   const { active } = uploader;
   return ledger

@@ -3,9 +3,9 @@ import type { Capture } from "../capture/capture.ts";
 import type { Ledger } from "../capture/ledger.ts";
 
 /**
- * Keeps a capture from being made safe in an epoch that it is not of: what was trained before another node took the run over
- * would come back. One that an earlier life of this worker left is of that life's epoch, also where it did not know it yet.
- * The result throws EPOCH_OVER.
+ * Creates a check that keeps a capture from being made safe in another epoch than its own. Otherwise training from before
+ * another node took the run over would come back. A capture that an earlier process left belongs to that process's epoch, even
+ * if it was not known at capture. The check throws EPOCH_OVER.
  */
 export function createEpochCheck(ledger: Pick<Ledger, "all" | "writerEpoch">): (item: Capture, epoch: number) => void {
   const earlier = new Set(ledger.all().map(({ id }) => id));

@@ -6,7 +6,10 @@ import type { Clock } from "../base/clock.ts";
 import type { Tally } from "../transfer/progress/transfer-progress.ts";
 import type { Capture } from "../capture/capture.ts";
 
-/** Sent, every byte, while the hub was away: it is committed when the hub is back, and the next capture need not wait. */
+/**
+ * A capture whose bytes were all sent while the hub was away. It is committed when the hub is back; the next capture need not
+ * wait.
+ */
 export interface Uncommitted {
   item: Capture;
   manifest: Manifest;
@@ -15,13 +18,13 @@ export interface Uncommitted {
 }
 
 export interface LateCommits {
-  /** By id of the capture. */
+  /** Captures that wait for their commit, by id. */
   readonly waiting: ReadonlyMap<string, Uncommitted>;
   keep(late: Uncommitted): void;
-  /** It is settled otherwise. Resolves when nothing is being done with it. */
+  /** Drops a capture that was settled otherwise. Resolves when no commit of it is under way. */
   drop(id: string): Promise<void>;
   wake(): void;
-  /** Until the signal fires. Faults: those that end this node. */
+  /** Commits until the signal fires. Faults: those that end this node. */
   run(): Promise<void>;
 }
 
@@ -30,7 +33,7 @@ const IDLE_MS = 10_000;
 export function createLateCommits(parts: {
   clock: Clock;
   signal: AbortSignal;
-  /** Null when it is committed; the fault when the hub is still away. */
+  /** Returns null when it is committed, and the fault when the hub is still away. */
   commit(manifest: Manifest): Promise<Fault | null>;
   onSafe(item: Capture): Promise<void>;
   onFailure(item: Capture, error: unknown): Promise<void>;
@@ -45,7 +48,7 @@ export function createLateCommits(parts: {
     try {
       const fault = await parts.commit(manifest);
       if (fault !== null) {
-        // To the end of the line: what holds up one run need not hold up another.
+        // Moved to the end of the queue, so that a problem of one run does not block another.
         waiting.delete(item.id);
         waiting.set(item.id, { ...late, fault });
         return;

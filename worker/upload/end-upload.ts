@@ -14,7 +14,7 @@ export interface Endings {
   endSafe(item: Capture): Promise<void>;
 }
 
-/** Creates what ends captures. `stopPreparing`: nothing is signed ahead for this one any more. */
+/** Creates what ends captures. `stopPreparing`: stops announcing and signing ahead for a capture. */
 export function createEndings(
   parts: UploaderParts,
   about: { state: UploadState; settling: Settling; stopPreparing(id: string): Promise<void> },
@@ -24,7 +24,7 @@ export function createEndings(
   const end: Endings["end"] = async (item, to, { by, fault }) => {
     const at = parts.wallNow();
     await about.stopPreparing(item.id);
-    // The other loop may have passed it over meanwhile.
+    // The loop of late commits may have passed it over meanwhile.
     if (by === "policy" && !mayMove(item.state, to, by)) return;
     await ledger.move(item.id, to, { by, at, ...(fault === undefined ? {} : { fault: fault.toData() }) });
     await settling.settle(item.id);

@@ -13,32 +13,32 @@ import { isFatal } from "../hub-link/stream.ts";
 import type { Capture } from "../capture/capture.ts";
 
 /**
- * The homes of the runs of this node, which of them is nearest, and which it cannot reach. The hub says which there are, nearest
- * first by what it has seen; where it has not seen all of them, what this machine has learnt of its own links decides. On disk,
- * so that a start without the hub knows them.
+ * Buckets in which the runs of this node have replicas ("homes"): which is nearest, and which cannot be reached. The hub names
+ * them, nearest first by the transfers that it has seen. The rates that this machine has learned decide when the hub has not
+ * seen all of them. Stored on disk for a start without the hub.
  */
 export interface Homes {
-  /** Asks the hub. Faults: those that end this node. Any other leaves what was known. */
+  /** Asks the hub. Faults: those that end this node. After any other fault the known answer stays. */
   ask(run: string): Promise<RunHomes | null>;
-  /** Asks for all runs that were asked for before. */
+  /** Asks again for every run that is known. */
   refresh(): Promise<void>;
-  /** Nearest first; empty for a run that has one. */
+  /** Returns the buckets of a run, nearest first; empty for a run without replicas. */
   of(run: string): readonly NodeStore[];
   storeOf(run: string, profileId: string): NodeStore | null;
-  /** Homes that a checkpoint which is safe in `home` is still wanted in. */
+  /** Returns the replicas that still lack a checkpoint which is safe in `home`. */
   owed(run: string, home: string): string[];
-  /** Where a capture of the run goes: the profile, null for this node's own. `before`: where it was to go. */
+  /** Chooses the bucket profile for a capture; null: this node's own. `before`: the profile that was chosen for it earlier. */
   choose(run: string, before: string | null): Promise<string | null>;
-  /** Why a home is passed over; null while it is not, or while nothing else could be reached. */
+  /** Returns why a bucket is passed over; null when it is reachable, or when no other is. */
   isAway(run: string, profileId: string): Fault | null;
   /**
-   * A bucket did not answer: another home of the run, null when there is none. The hub is asked first: when it cannot be reached
-   * either, it is the link that is down, and no bucket is to blame.
+   * Returns another bucket of the run after one did not answer; null when there is none. The hub is asked first: if the hub
+   * cannot be reached either, the link is down, and no bucket is to blame.
    */
   elsewhere(run: string, from: string, fault: Fault): Promise<string | null>;
   noteAway(profileId: string, fault: Fault): void;
   noteBack(profileId: string): void;
-  /** While something moves to a home of a run that has others. Null where it has none. */
+  /** Watches a transfer to a bucket of a run that has several; null when the run has one only. */
   watch(item: Pick<Capture, "run">, engine: Engine): Watch | null;
   away(): HomeAway[];
 }
@@ -46,7 +46,7 @@ export interface Homes {
 export interface Watch {
   signal: AbortSignal;
   follow(tally: Tally): void;
-  /** Why it was given up; null while it was not. */
+  /** Returns why the transfer was given up; null while it was not. */
   away(): Fault | null;
   end(): void;
 }
@@ -58,31 +58,34 @@ export interface HomesParts {
   /** Epoch ms. */
   wallNow(): number;
   memory: Pick<Memory, "recall">;
-  /** Of the bucket that went out of reach, and of the one that is used instead. */
+  /** Called when a bucket has become unreachable. */
   onAway?(profileId: string, fault: Fault): void;
 }
 
-/** Nothing got through for so long: the next home is taken. */
+/** Time without any success after which another bucket is used. */
 const AWAY_AFTER_MS = 10_000;
-/** It answers, and does not take a byte. */
+/** Time without a byte at a bucket that answers, after which another one is used. */
 const STUCK_AFTER_MS = 30_000;
-/** After that one that was out of reach may have its turn again. */
+/** Time after which an unreachable bucket may be tried again. */
 const TRY_AGAIN_MS = 5 * 60_000;
-/** What the hub said of a run counts for so long. */
+/** Time for which the hub's answer about a run counts. */
 const FRESH_MS = 5 * 60_000;
 const LOOK_MS = 250;
 const MOST_RUNS = 64;
 
 const kept = z.object({ runs: z.array(runHomes).max(MOST_RUNS) });
 
-/** Why what moves there is given up in favour of another home; null while it is not. `sinceMs`: it has been tried for so long. */
+/**
+ * Returns why a transfer to a bucket is given up in favor of another one; null while it is not. `sinceMs`: how long it was
+ * tried.
+ */
 export function whyStuck(
   engine: Pick<Engine, "retrier">,
   about: { tally: Pick<Tally, "idleMs" | "lastFault"> | null; sinceMs: number },
 ): Fault | null {
   const { breaker, linkFault } = engine.retrier;
   const { tally, sinceMs } = about;
-  // One that was left while it was down is down until it has been tried again.
+  // Without `sinceMs` a bucket that was left while down would count as down before it is tried again.
   if (Math.min(breaker.downMs(), sinceMs) > AWAY_AFTER_MS) return linkFault ?? new Fault("LINK_DOWN");
   const isStuck = tally !== null && tally.lastFault !== null && tally.idleMs() > STUCK_AFTER_MS;
   return isStuck ? tally.lastFault : null;
@@ -92,13 +95,13 @@ export async function openHomes(parts: HomesParts): Promise<Homes> {
   const path = join(parts.state, "homes.json");
   const known = new Map<string, RunHomes>();
   for (const one of (await readStateFile(path, kept))?.runs ?? []) known.set(one.run, one);
-  /** When, by the clock that only goes up. */
+  /** When each run was asked for, by the monotonic clock. */
   const asked = new Map<string, number>();
   const out = new Map<string, HomeAway & { fault: Fault; until: number }>();
 
   /**
-   * By one yardstick for all of them, null where nobody has measured: whole transfers, as the hub saw the last ones, and what a
-   * link reached at its best, which may be weeks old, say nothing about each other.
+   * Returns rates that were measured in the same way for all buckets, null for unmeasured ones. The hub saw the rates of whole
+   * transfers. This machine remembers the best rate of a link, perhaps weeks old. The two cannot be compared.
    */
   const ratesOf = (homes: RunHomes["homes"]): readonly (number | null)[] => {
     const told = homes.map(({ bytesPerSecond }) => bytesPerSecond);
@@ -113,7 +116,7 @@ export async function openHomes(parts: HomesParts): Promise<Homes> {
     const homes = known.get(run)?.homes ?? [];
     const rates = ratesOf(homes);
     const ranked = homes.map(({ store }, index) => ({ store, rate: rates[index] ?? -1 }));
-    // The sort keeps the order of what nobody has measured.
+    // The sort is stable, so unmeasured buckets keep the hub's order.
     return ranked.toSorted((a, b) => b.rate - a.rate).map(({ store }) => store);
   };
   const isOut = (profileId: string): boolean => (out.get(profileId)?.until ?? -Infinity) > parts.clock.now();
@@ -178,7 +181,7 @@ export async function openHomes(parts: HomesParts): Promise<Homes> {
     noteAway,
     noteBack: (profileId) => {
       out.delete(profileId);
-      // Something went through: which home is the nearest may be another one now.
+      // A success may have changed which bucket is the nearest.
       asked.clear();
     },
     watch: ({ run }, engine) => {

@@ -15,32 +15,32 @@ import { openPackSource, type PackedFile } from "./pack-source.ts";
 import type { Seal, SealedFile } from "./seal-capture.ts";
 import { openSealedFile, openSealedPack } from "./sealed-source.ts";
 
-/** A file of a capture that lies in an object, and where. */
+/** A file of a capture in an object, with its place there. */
 interface Member {
   file: CapturedFile;
-  /** Among the files of the capture. */
+  /** Index among the files of the capture. */
   fileIndex: number;
   /** Bytes before it in the object. */
   offset: number;
-  /** Bytes there. */
+  /** Bytes in the object. */
   length: number;
-  /** What lies there in place of the file's own bytes. */
+  /** Length and CRC32 in the object, when the file is encrypted there. */
   stored?: { length: number; crc32: string };
 }
 
-/** What is sent as one object: a file, or the pack of many. */
+/** An object to send: one file, or the pack of many. */
 export interface Outgoing extends Pick<SendJob, "path" | "identity" | "plan" | "knownSums" | "open"> {
-  /** In the key. */
+  /** Name that becomes part of the key. */
   name: FilePath;
   isPack: boolean;
   isSealed: boolean;
-  /** In their order in the object. */
+  /** Files in the order of their bytes in the object. */
   members: readonly Member[];
 }
 
 /**
- * The objects of a capture, as they were decided when it was taken. Empty files need none and have none. `seal`: what they are
- * encrypted with; null: they go as they are.
+ * Returns the objects of a capture, as they were planned at capture. Empty files have none. `seal`: keys for encryption; null:
+ * files are sent as they are.
  */
 export function outgoingOf(
   engine: Pick<Engine, "traits">,
@@ -70,7 +70,7 @@ export function outgoingOf(
 }
 
 function fileAlone(engine: Pick<Engine, "traits">, file: CapturedFile, fileIndex: number): Outgoing {
-  // The plan made at capture, unless the store has other limits than were known then.
+  // The plan made at capture applies, unless the store has other limits than were known then.
   const plan = planParts({ sizeBytes: file.sizeBytes, traits: engine.traits, wishedPartBytes: file.partBytes });
   const asCaptured = plan.partBytes === file.partBytes;
   return {
@@ -85,7 +85,10 @@ function fileAlone(engine: Pick<Engine, "traits">, file: CapturedFile, fileIndex
   };
 }
 
-/** As it was planned when it was sealed. A journal that remembers it under another key counts no more. */
+/**
+ * Returns the object of an encrypted file, as planned when it was sealed. Its identity contains the key, so that a journal of
+ * an upload under another key does not match.
+ */
 function sealedAlone(
   { seal, sealed }: { seal: Seal; sealed: SealedFile },
   file: CapturedFile,
@@ -117,7 +120,7 @@ function sealedAlone(
 const digestOf = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 32);
 const sealedSum = ({ files }: Seal, fileIndex: number): string => files[fileIndex]?.stored[0]?.crc32 ?? "";
 
-/** As taken when it was captured. */
+/** Returns the sums that were computed at capture. */
 function sumsOf(file: CapturedFile, partNumber: number): PartSums | null {
   const [crc32, md5] = [file.sums[partNumber - 1], file.md5s?.[partNumber - 1]];
   return crc32 === undefined ? null : { crc32, ...(md5 === undefined ? {} : { md5 }) };
@@ -125,7 +128,7 @@ function sumsOf(file: CapturedFile, partNumber: number): PartSums | null {
 
 const storedSum = ({ file, stored }: Member): string => stored?.crc32 ?? file.frame?.crc32 ?? file.sums[0] ?? "";
 
-/** One request whatever the store: a pack is far below what any of them takes in one. */
+/** Returns the object of a pack. It is sent in one request, because it is far below the limit of any store. */
 function packOf(number: number, members: readonly Member[], seal: Seal | null): Outgoing {
   const name = packPath(number);
   const sizeBytes = members.reduce((sum, { length }) => sum + length, 0);
@@ -161,7 +164,7 @@ const sealedPackOf = (members: readonly Member[], seal: Seal) =>
     })),
   );
 
-/** What a pack is made of, in place of what file it is: a journal that remembers another composition counts no more. */
+/** Returns the identity of a pack, made from its composition: a journal that remembers another composition does not match. */
 function identityOfPack(files: readonly PackedFile[], sizeBytes: number): FileIdentity {
   const hash = createHash("sha256");
   for (const { path, identity, length, crc32 } of files) {
@@ -170,7 +173,7 @@ function identityOfPack(files: readonly PackedFile[], sizeBytes: number): FileId
   return { dev: "pack", ino: hash.digest("hex"), sizeBytes, mtimeNs: "0" };
 }
 
-/** The sums of a file's own bytes are for who has the key: here stand those of what is stored. */
+/** Gives an extent the checksum of the stored bytes. Sums of a file's own bytes are only for holders of the key. */
 const sealedExtent = ({ key, offset, length, crc32, etag }: Extent): Extent => ({
   key,
   offset,
@@ -180,7 +183,7 @@ const sealedExtent = ({ key, offset, length, crc32, etag }: Extent): Extent => (
   stored: { length, crc32 },
 });
 
-/** Where each file lies, now that its object does: by the file's index. `extents` are those of the object. */
+/** Returns the extents of each file, by its index, once its object is stored. `extents` are those of the object. */
 export function extentsOf({ isPack, isSealed, members }: Outgoing, extents: readonly Extent[]): [number, Extent[]][] {
   const [whole] = extents;
   if (isSealed && !isPack) return members.map(({ fileIndex }) => [fileIndex, extents.map(sealedExtent)]);

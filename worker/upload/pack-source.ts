@@ -13,32 +13,32 @@ import { sumToHex } from "#storage/checksums/combine-crc32.ts";
 import { sumBytes } from "../base/sum-bytes.ts";
 
 /**
- * The bytes of a pack: those of its files one behind another, read from the files themselves whenever they are needed.
- * No file stays open between two reads, so any number of packs may be under way and be given up. Each time a file is
- * opened it has to be the one that was captured, and each time it was read to its end it has to have the sum that was
- * taken then: a store may hold the pack against one sum only, and files must not be mixed up inside of it.
+ * Reads the bytes of a pack: those of its files one behind another, from the files themselves whenever they are needed. No file
+ * stays open between two reads, so that any number of packs may be under way or be given up. An opened file has to be the
+ * captured one, and at its end it has to have the checksum of the capture. The store checks the sum of the pack only, and files
+ * inside must not be mixed up.
  */
 export interface PackedFile {
   path: string;
   identity: FileIdentity;
-  /** Bytes in the pack. */
+  /** Its bytes in the pack. */
   length: number;
-  /** Of those, hex. */
+  /** CRC32 of these bytes, hex. */
   crc32: string;
 }
 
-/** So many files are read at once before anybody else has a turn; more at a time than one buffer holds only if they are tiny. */
+/** Files that are read before the event loop gets its turn; more of them fit in one buffer only if they are tiny. */
 const MOST_AT_ONCE = 64;
-/** Reading so many took longer than this: they did not come from memory, and nothing else may wait for the next ones. */
+/** A read that took longer did not come from memory, so the next ones must not block the event loop. */
 const SLOW_READ_MS = 12;
 const READS_LATER = 32;
 const SUM_BYTES = 64 * 1024;
 
-/** A stretch of one file that goes to `at` of a buffer. */
+/** Bytes of one file that go into a slice of a buffer. */
 interface Stretch {
   file: PackedFile;
   index: number;
-  /** In the file. */
+  /** Offset in the file. */
   offset: number;
   into: Buffer;
 }
@@ -47,7 +47,7 @@ export function openPackSource(files: readonly PackedFile[]): SendSource {
   const starts = startsOf(files);
   let readsToDoLater = 0;
 
-  /** What of `into` can be filled in one go with the bytes at `position` of the pack. */
+  /** Returns the pieces of files that fill `into` from `position` of the pack, as far as one call reads. */
   const stretchesOf = (into: Buffer, position: number): Stretch[] => {
     const found: Stretch[] = [];
     let filled = 0;
@@ -72,7 +72,7 @@ export function openPackSource(files: readonly PackedFile[]): SendSource {
   };
 
   const reader = (part: PlannedPart, crc32Hex: string | null): PartReader => {
-    /** Of the file that is being read, and as far as it was read from its start; null when it was not. */
+    /** Running sum of the present file, as far as it was read from its start; null when it was not. */
     let inFile: { index: number; read: number; sum: number } | null = null;
     let sum = 0;
     const took = (stretches: readonly Stretch[], at: number): number => {
@@ -86,7 +86,7 @@ export function openPackSource(files: readonly PackedFile[]): SendSource {
         if (crc32Hex !== null) sum = sumBytes(into, at + bytes === 0 ? 0 : sum);
         bytes += into.length;
       }
-      // As with a file: a store never gets the last bytes of a wrong pack.
+      // As with a single file, the store never gets the last bytes of a wrong pack.
       if (crc32Hex !== null && at + bytes === part.length && sum !== Number.parseInt(crc32Hex, 16)) {
         throw new Fault("SOURCE_CHANGED", { op: "read", subject: files[0]?.path ?? "", detail: "its bytes changed" });
       }

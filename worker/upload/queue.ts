@@ -21,13 +21,13 @@ const DRAIN_LOOK_MS = 50;
 export interface UploadQueue {
   /** Sends until the signal fires. Faults: those that end this node. */
   run(): Promise<void>;
-  /** Lets captures wait again that failed for a reason that may have passed. */
+  /** Makes captures wait again that failed for a reason that may have passed. */
   retryFailed(): Promise<void>;
-  /** Sends what is nearest to being safe first, from now on. Resolves when nothing is left that could be sent. */
+  /** From now on sends what is nearest to being safe first. Resolves when nothing is left that could be sent. */
   drain(): Promise<void>;
 }
 
-/** What a queue is made of. */
+/** Parts of a queue. */
 export interface QueueParts {
   parts: UploaderParts;
   state: UploadState;
@@ -37,7 +37,7 @@ export interface QueueParts {
   endings: Endings;
   settling: Settling;
   refused: RefusedUploads;
-  /** By id: sent, and waiting for the hub to commit it. */
+  /** Captures that are sent and wait for the hub's commit, by id. */
   uncommitted: { has(id: string): boolean };
   /** Sends one capture to its end or its failure. */
   attempt(item: Capture, target: { engine: Engine; store: NodeStore }): Promise<void>;
@@ -106,14 +106,14 @@ async function step(about: QueueParts): Promise<"again" | "idle"> {
   await ahead.settled(item.id);
   // A person may have paused or cancelled it meanwhile.
   if (item.state !== "waiting") return "again";
-  // Its bucket may have gone out of reach since it was announced.
+  // The bucket of the capture may have become unreachable since the announcement.
   const outOfReach = parts.homes?.isAway(item.run, item.home ?? bench.store.profileId) ?? null;
   if (outOfReach !== null && (await recovery.moveOn(item, outOfReach))) return "again";
   await about.attempt(item, parts.bench(item) ?? bench);
   return "again";
 }
 
-/** Lets captures wait again that something unexpected left as running. */
+/** Makes captures wait again that an unexpected fault left as running. */
 async function letRunningWait({ parts, uncommitted }: QueueParts): Promise<void> {
   for (const item of parts.ledger.all()) {
     if (item.state === "running" && !uncommitted.has(item.id))
@@ -121,7 +121,7 @@ async function letRunningWait({ parts, uncommitted }: QueueParts): Promise<void>
   }
 }
 
-/** Interrupts the active capture for one that can be safe sooner. What was sent of it stays sent. */
+/** Interrupts the active capture for one that can be safe sooner. Parts that were sent stay sent. */
 async function giveWay({ parts, state, uncommitted }: QueueParts): Promise<void> {
   const { ledger } = parts;
   const { active, stop } = state;

@@ -15,9 +15,9 @@ import type { UploaderParts } from "./uploader-parts.ts";
 /** Decides what a failed attempt means: send under fresh keys, send to another bucket, wait and try again, or fail. */
 export interface Recovery {
   /**
-   * Prepares a new attempt where the old one cannot be continued. Objects that are gone or are not ours cannot be mended
-   * under their keys: the capture is sent again under fresh ones. What the hub forgot is announced again, and continues
-   * with the parts it has. Returns whether it did.
+   * Prepares a new attempt where the old one cannot be continued. Objects that are gone or foreign cannot be repaired under
+   * their keys, so the capture is sent again under fresh ones. A capture that the hub forgot is announced again, and continues
+   * with the parts it has. Returns whether a new attempt was prepared.
    */
   renewIfLost(item: Capture, error: unknown): Promise<boolean>;
   /** Moves the capture to the next bucket under a new attempt. Returns false when no other can be reached. */
@@ -31,7 +31,7 @@ export interface Recovery {
 /** Renewals of one capture before its failure is final. */
 const MOST_RENEWALS = 2;
 
-/** What recovery is made of. */
+/** Parts of a recovery. */
 export interface RecoveryParts {
   parts: UploaderParts;
   state: UploadState;
@@ -41,12 +41,12 @@ export interface RecoveryParts {
   stopPreparing(id: string): Promise<void>;
 }
 
-/** Creates the recovery of one uploader. It counts the renewals of each capture until this process ends. */
+/** Creates the recovery of one uploader. Counts of renewals are kept in memory only. */
 export function createRecovery({ parts, state, bell, endings, refused, stopPreparing }: RecoveryParts): Recovery {
   const { ledger, runs, clock, signal } = parts;
   const renewals = new Map<string, number>();
   const fail: Recovery["fail"] = async (item, fault) => {
-    // A capture of an earlier epoch does not speak for the present one.
+    // A capture of an earlier epoch does not end the present one.
     const isPresent = item.epoch === null || item.epoch === runs.get(item.run)?.claim?.epoch;
     if (fault.code === "EPOCH_OVER" && isPresent) runs.end(item.run, fault);
     refused.note(item, fault.code);
@@ -82,7 +82,7 @@ export function createRecovery({ parts, state, bell, endings, refused, stopPrepa
     },
     afterFailure: async (item, { error, stopped, renewed }) => {
       if (signal.aborted) return;
-      // A person wants it paused or cancelled, and moves it now.
+      // The person who stopped it moves it to its next state.
       if (stopped) return;
       const fault = toFault(error, { op: "upload", subject: item.run });
       if (isFatal(fault)) throw fault;

@@ -7,13 +7,15 @@ import type { Ledger } from "../capture/ledger.ts";
 const RETRY_REFUSED_MS = 60_000;
 
 export interface RefusedUploads {
-  /** Remembers one that failed, where its reason may pass. */
+  /** Remembers a failed capture, when a repair at the store may make it succeed. */
   note(item: Capture, code: FaultCode): void;
-  /** Lets those wait again whose time has come. */
+  /** Makes those captures wait again whose time has come. */
   retry(): Promise<void>;
 }
 
-/** Tries what the store refused again from time to time, so that a checkpoint becomes safe without a word of anybody. */
+/**
+ * Retries captures that the store refused from time to time, so that they become safe without a person's action at this node.
+ */
 export function createRefusedUploads(parts: { ledger: Ledger; clock: Clock; wallNow: () => number }): RefusedUploads {
   const { ledger, clock, wallNow } = parts;
   const refusedAt = new Map<string, number>();

@@ -27,21 +27,20 @@ import type { Capture, CapturedFile } from "../capture/capture.ts";
 import { sumBytes } from "../base/sum-bytes.ts";
 
 /**
- * Gets a capture ready to be sent encrypted. Nothing encrypted is written to the disk: bytes are encrypted each time they are sent,
- * and always to the same ones. So a key is made once, for one capture, and kept beside it until the capture is gone; what
- * every part and segment comes to is found in one pass over the files and kept too. Whoever reads a file to send it holds each
- * segment against that before a byte of it leaves: no two texts are ever sent under one key and nonce, whatever
- * a program does to its files meanwhile.
+ * Prepares a capture for encrypted sending. Encrypted bytes are never written to the disk: they are made anew for each send,
+ * and always the same. So one key is made per capture and kept beside it until the capture is gone. One pass over the files
+ * computes the sums of all parts and the tags of all segments, which are kept too. Each reader compares a segment with its tag
+ * before a byte is sent. So no two texts are sent under one key and nonce, whatever a program does to its files.
  */
 
 const sealedFile = z.object({
-  /** Of the object, for a file by itself. */
+  /** Part size of the object, for a file that lies in no pack. */
   partBytes: z.number(),
   /** CRC32 of the file's own bytes, one for each part. */
   sums: z.array(crc32Hex),
-  /** Of what is sent. */
+  /** Sums of the encrypted parts. */
   stored: z.array(z.object({ crc32: crc32Hex, md5: z.string().optional() })),
-  /** Which of the tags is that of its first segment. */
+  /** Index of the tag of its first segment. */
   firstTag: z.number(),
 });
 export type SealedFile = z.infer<typeof sealedFile>;
@@ -50,10 +49,10 @@ const record = z.object({
   keyId: z.string(),
   key: key32,
   wrapped: z.string(),
-  /** As it was sent last; left out by an earlier version. */
+  /** Setting of the last send; left out by an earlier version. */
   hideNames: z.boolean().optional(),
   files: z.array(sealedFile),
-  /** Of the file of tags. */
+  /** Length of the file of tags. */
   tagBytes: z.number(),
   tagSum: crc32Hex,
 });
@@ -63,9 +62,9 @@ export interface Seal {
   key: Buffer;
   wrapped: string;
   hideNames: boolean;
-  /** As the files of the capture. */
+  /** In the order of the capture's files. */
   files: readonly SealedFile[];
-  /** Of the segments of files by themselves, one behind another. */
+  /** Tags of all segments of files that lie in no pack, one behind another. */
   tags: Buffer;
 }
 
@@ -80,8 +79,9 @@ const placeOf = ({ capture }: Pick<Sealing, "capture">) => join(capture.folder, 
 const tagsOf = ({ capture }: Pick<Sealing, "capture">) => join(capture.folder, "seal.tags");
 
 /**
- * As it was sealed when it was saved: a copy elsewhere is the same bytes under the same key, whatever that bucket would ask for.
- * Null: it was not. Faults: BAD_INPUT where the other store cannot take the same parts, or it is not known any more how it was.
+ * Returns the seal under which the capture was saved. A copy elsewhere is the same bytes under the same key, whatever that
+ * bucket's profile asks for. Null: it was saved unencrypted. Faults: BAD_INPUT when the other store cannot take the same parts,
+ * or when the seal is damaged.
  */
 export async function sealAsSaved(about: Omit<Sealing, "sealing">): Promise<Seal | null> {
   const known = await readStateFile(placeOf(about), record);
@@ -93,16 +93,19 @@ export async function sealAsSaved(about: Omit<Sealing, "sealing">): Promise<Seal
   throw new Fault("BAD_INPUT", { op: "copy", subject: about.capture.run, detail });
 }
 
-/** Encryption was switched off before it was saved: it is saved, and copied, as it is. */
+/** Removes the seal when encryption was switched off before the capture was saved: it is saved and copied unencrypted. */
 export const forgetSeal = (capture: Pick<Capture, "folder">): Promise<void> =>
   removeOwned("state-file", join(capture.folder, "seal.json"));
 
-/** As it was sealed before, or sealed anew under another key. Faults: SOURCE_CHANGED, READ_FAILED, WRITE_FAILED, NO_SPACE, CANCELLED. */
+/**
+ * Returns the earlier seal, or makes one under a new key. Faults: SOURCE_CHANGED, READ_FAILED, WRITE_FAILED, NO_SPACE,
+ * CANCELLED.
+ */
 export async function sealCapture(about: Sealing): Promise<Seal> {
   return (await readSeal(about)) ?? makeSeal(about);
 }
 
-/** Null when there is none, or not for this key and this store. */
+/** Returns null when there is no seal, or none for this key and this store. */
 async function readSeal(
   about: Omit<Sealing, "sealing"> & { sealing: Pick<NodeSealing, "keyId" | "hideNames"> },
 ): Promise<Seal | null> {
@@ -121,7 +124,7 @@ async function readSeal(
 
 const plainParts = (file: CapturedFile) => file.frame?.length ?? file.sizeBytes;
 
-/** A file in a pack is one piece. */
+/** Returns the part size of the encrypted file; a file in a pack is one piece. */
 const partBytesOf = (file: CapturedFile, traits: StoreTraits): number =>
   file.pack === undefined
     ? planParts({ sizeBytes: sealedBytes(file.sizeBytes), traits, wishedPartBytes: file.partBytes }).partBytes
@@ -169,7 +172,7 @@ async function writeSeal(
   } catch (error) {
     throw diskFault(error, { op: "seal", subject: place, otherwise: "WRITE_FAILED" });
   }
-  // Last: it speaks of the tags.
+  // Written last, because it describes the file of tags.
   await writeStateFile(placeOf(about), {
     keyId,
     key: key.toString("base64url"),
@@ -198,7 +201,7 @@ async function sumPacked(file: CapturedFile, fileKey: Buffer): Promise<SealedFil
   };
 }
 
-/** Others have their turn after so many segments. */
+/** Segments between two turns of the event loop. */
 const SEGMENTS_AT_A_TIME = 4;
 
 async function sumAlone(
@@ -266,7 +269,7 @@ const beginPart = ({ checksum }: StoreTraits): PartSum => ({
   md5: checksum === "md5" ? createHash("md5") : null,
 });
 
-/** Of all of it, as it was taken when it was captured. */
+/** Returns the sum of the whole file, combined from the part sums of the capture. */
 function capturedSum({ sums, partBytes, sizeBytes }: CapturedFile): string {
   return sums.reduce(
     (sum, part, index) => combineCrc32(sum, part, Math.min(partBytes, sizeBytes - index * partBytes)),

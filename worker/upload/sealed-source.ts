@@ -16,17 +16,17 @@ import { sumToHex } from "#storage/checksums/combine-crc32.ts";
 import { sumBytes } from "../base/sum-bytes.ts";
 
 /**
- * Encrypted bytes for sending, made from the captured files each time they are needed. A segment is encrypted whole in memory and
- * held against what it came to when the capture was sealed; only then may any of it leave.
+ * Encrypts captured files while they are sent. A segment is encrypted whole in memory and compared with its tag from the
+ * sealing of the capture. Only then may any of its bytes be sent.
  */
 
 interface Piece {
-  /** Bytes at `start` of the object, whole in memory. */
+  /** Bytes from `start` of the object on, whole in memory. */
   bytes: Buffer;
   start: number;
 }
 
-/** What gives the piece of an object in which a position lies; buffers are lent until `done`. */
+/** Returns the piece of an object that holds a position; its buffers are lent until `done`. */
 interface Pieces {
   at(position: number): Piece | Promise<Piece>;
   done(): void;
@@ -35,7 +35,7 @@ interface Pieces {
 const changed = (path: string) =>
   new Fault("SOURCE_CHANGED", { op: "read", subject: path, detail: "its bytes changed" });
 
-/** Reads in order, as `PartReader` says. */
+/** Returns a reader that reads in order; see `PartReader`. */
 function readerOf(part: PlannedPart, pieces: Pieces, about: { crc32Hex: string | null; path: string }): PartReader {
   let sum = 0;
   let current: Piece | null = null;
@@ -95,7 +95,7 @@ const sourceOf = (
   sum: (part, checksum) => sumPart(readerOf(part, pieces(), { crc32Hex: null, path: about.path }), part, checksum),
 });
 
-/** Two segments' worth, for a reader that is under way. */
+/** Buffers of one reader: a plain segment and an encrypted one. */
 interface Room {
   plain: Buffer;
   sealed: Buffer;
@@ -112,11 +112,11 @@ export interface FileToSeal {
   path: string;
   identity: FileIdentity;
   fileKey: Buffer;
-  /** Of its segments, one behind another. */
+  /** Tags of its segments, one behind another. */
   tags: Buffer;
 }
 
-/** One file by itself. Faults: READ_FAILED, SOURCE_CHANGED. */
+/** Opens one file that is an object by itself. Faults: READ_FAILED, SOURCE_CHANGED. */
 export async function openSealedFile({ path, identity, fileKey, tags }: FileToSeal): Promise<SendSource> {
   const { sizeBytes } = identity;
   const handle = await open(path, "r").catch((error: unknown) => {
@@ -162,12 +162,12 @@ export interface PackedToSeal {
   path: string;
   identity: FileIdentity;
   fileKey: Buffer;
-  /** Bytes in the pack, and their CRC32. */
+  /** Encrypted bytes in the pack, and their CRC32. */
   length: number;
   crc32: string;
 }
 
-/** Files one behind another, each sealed by itself; one of them is in memory at a time. */
+/** Opens files that lie one behind another, each sealed by itself. Only one file is in memory at a time. */
 export function openSealedPack(files: readonly PackedToSeal[]): SendSource {
   const starts = startsOf(files);
   const load = async (index: number): Promise<Piece> => {

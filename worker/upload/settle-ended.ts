@@ -8,7 +8,7 @@ import type { Capture } from "../capture/capture.ts";
 import { isOfOneLine, type Ledger } from "../capture/ledger.ts";
 import { clearUpload, journalOf } from "./upload.ts";
 
-/** What failed for one of these is not worth keeping: it can never become safe. */
+/** Returns whether a capture that failed with this code is not worth keeping: it can never become safe. */
 export const isHopeless = (code: FaultCode): boolean => code === "SOURCE_CHANGED" || code === "EPOCH_OVER";
 
 export interface EndParts {
@@ -18,25 +18,25 @@ export interface EndParts {
   bench(item?: Capture): { engine: Engine } | null;
   signal: AbortSignal;
   onEnd(capture: Capture): void;
-  /** A safe one may be wanted in other homes too: then whoever says so keeps its files from now on. */
+  /** Returns whether the files of a safe capture are kept for copies to replicas; the callee then owns them. */
   keepForCopies?(capture: Capture): Promise<boolean>;
 }
 
 export interface Settling {
-  /** The last steps of an end: remove the files, tell the hub, forget. On a full disk the rest is left to `again`. */
+  /** Does the last steps of an end: removes the files, tells the hub, forgets. On a full disk the rest is left to `again`. */
   settle(id: string): Promise<void>;
-  /** What could not be finished is tried again. */
+  /** Repeats what could not be finished. */
   again(): Promise<void>;
 }
 
-/** On a full disk an end is still an end: it is the files of what ended that fill it. */
+/** Returns whether the disk caused the fault. An end counts on a full disk too, because the files of ended captures fill it. */
 const isOfDisk = (error: unknown): error is Fault =>
   isFault(error) && (error.code === "NO_SPACE" || error.code === "WRITE_FAILED");
 
 export function createSettling(parts: EndParts): Settling {
   const { ledger } = parts;
   const left = new Map<string, "all" | "telling">();
-  // While it is under way it is not among what is left: nobody else may tell it a second time.
+  // Not in `left` while it is under way, so that nobody else tells the hub a second time.
   const settle = async (item: Capture, todo: "all" | "telling") => {
     left.delete(item.id);
     let rest: "all" | "telling" | "nothing" = todo;
@@ -59,7 +59,7 @@ export function createSettling(parts: EndParts): Settling {
       await settle(item, "all");
     },
     again: async () => {
-      // What cannot be finished now either is among them again, and waits for the next time.
+      // Iterates over a copy: what fails again is added to `left`, and waits for the next time.
       const tried = new Map(left);
       for (const [id, todo] of tried) {
         const item = ledger.get(id);
@@ -70,11 +70,11 @@ export function createSettling(parts: EndParts): Settling {
   };
 }
 
-/** A failed one stays, so that it can be tried again; the next safe one of its run removes it. */
+/** Returns whether a failed capture stays, so that it can be tried again. The next safe one of its run removes it. */
 const isKeptForRetry = ({ state, fault }: Capture): boolean =>
   state === "failed" && fault !== null && !isHopeless(fault.code);
 
-/** First of all, because a disk that is full has no room for the news. May be repeated, also after a kill. */
+/** Removes files before the hub is told, because a full disk has no room for that event. May be repeated, also after a kill. */
 async function clear(parts: EndParts, item: Capture): Promise<void> {
   if (isKeptForRetry(item)) return;
   const { ledger, journals, signal } = parts;

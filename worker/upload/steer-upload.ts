@@ -4,14 +4,14 @@ import type { Capture } from "../capture/capture.ts";
 import type { Ledger } from "../capture/ledger.ts";
 
 /**
- * Carries out what people want of uploads, one wish after another: the same one often comes twice, from two tabs or from
- * the hub and the command line. What is fulfilled already changes nothing; what is not possible is refused before anything
- * is stopped, or an upload would be stopped that nobody moves afterwards.
+ * Carries out what people want of uploads, one wish at a time. The same wish often comes twice, from two tabs or from the hub
+ * and the command line. A fulfilled wish changes nothing. An impossible one is refused before anything is stopped, or an upload
+ * would stop that nobody moves afterwards.
  */
 export function createSteering(parts: {
   ledger: Pick<Ledger, "byTransfer" | "move">;
   wallNow(): number;
-  /** Stops what is being done with it. Resolves when its files are let go of. */
+  /** Stops all work on a capture. Resolves when its files are no longer in use. */
   letGo(item: Capture): Promise<void>;
   cancel(item: Capture): Promise<void>;
 }): (transferId: string, wish: TransferWish) => Promise<void> {
@@ -21,7 +21,7 @@ export function createSteering(parts: {
     if (item === undefined) throw new Fault("NOT_FOUND", { op: wish, subject: transferId });
     if (isFulfilled(item, wish)) return;
     await parts.letGo(item);
-    // It may have become safe, or failed, in this moment.
+    // The capture may have become safe or failed meanwhile.
     if (isFulfilled(item, wish)) return;
     if (wish === "cancel") await parts.cancel(item);
     else await ledger.move(item.id, TRANSFER_WISHES[wish].to, { by: "person", at: parts.wallNow() });
@@ -35,7 +35,7 @@ export function createSteering(parts: {
   };
 }
 
-/** @throws Fault CONFLICT when it cannot be fulfilled any more */
+/** Returns whether the wish is fulfilled already. @throws Fault CONFLICT when it cannot be fulfilled any more */
 function isFulfilled({ state, transferId }: Capture, wish: TransferWish): boolean {
   const verdict = judgeWish(state, wish);
   if (verdict === "impossible")

@@ -1,12 +1,12 @@
 import type { Capture } from "../capture/capture.ts";
 import { byRank } from "../capture/ledger.ts";
 
-/** What moves, then what waits for its turn, then what waits for a person. */
+/** Order of sending: running, then waiting for its turn, then waiting for a person. */
 const TURN: readonly Capture["state"][] = ["running", "waiting", "paused", "failed"];
 
 /**
- * Per run the bytes that the uplink has to carry until the last that was captured of it is safe: its own, and those of other
- * runs whose turn is before. `movedOf`: how much of a capture the store has.
+ * Returns for each run the bytes to send until its last capture is safe, with captures of other runs that go before. `movedOf`:
+ * bytes of a capture that the store has.
  */
 export function sumAhead(captures: readonly Capture[], movedOf: (capture: Capture) => number): Map<string, number> {
   const ahead = new Map<string, number>();

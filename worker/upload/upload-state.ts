@@ -5,7 +5,7 @@ import type { Uploader } from "./uploader-parts.ts";
 export interface UploadState {
   /** The capture that is being sent. */
   active: Uploader["active"];
-  /** Stops that one; `ended` resolves when nothing is being done with it any more. */
+  /** Stops the active capture; `ended` resolves when all work on it has ended. */
   stop: { controller: AbortController; ended: Promise<void> } | null;
   waitingFor: Fault | null;
   /** Failures since the last success: the next wait grows with them. */

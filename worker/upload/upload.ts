@@ -26,8 +26,8 @@ import { forgetSeal, sealAsSaved, sealCapture, type Seal } from "./seal-capture.
 import { extentsOf, outgoingOf, type Outgoing } from "./outgoing.ts";
 
 /**
- * One capture to the bucket: announce, sign everything ahead, send, commit. The manifest is written by the hub, which
- * compares every object with the bucket first; only its answer makes the checkpoint safe.
+ * Sends one capture: announces it, signs everything ahead, sends, commits. The hub compares every object with the bucket and
+ * then writes the manifest. Only its answer makes the checkpoint safe.
  */
 export interface UploadJob {
   capture: Capture;
@@ -38,7 +38,7 @@ export interface UploadJob {
   /** Folder of journals. */
   journals: string;
   signal: AbortSignal;
-  /** It is safe elsewhere already: the same bytes go to another home. */
+  /** Whether it is safe elsewhere already, so that the same bytes go to a replica. */
   isCopy?: boolean;
   onStart(tally: Tally): void;
 }
@@ -47,8 +47,8 @@ export const journalOf = (journals: string, capture: Pick<Capture, "transferId">
   join(journals, `${capture.transferId}.jsonl`);
 
 /**
- * Tells the hub what was captured; may be repeated. Faults: SEAL_REQUIRED, EPOCH_OVER, HUB_UNREACHABLE, CONFLICT (a
- * final model, and the hub would take it for a checkpoint).
+ * Announces a capture to the hub; may be repeated. Faults: SEAL_REQUIRED, EPOCH_OVER, HUB_UNREACHABLE, CONFLICT (an older hub
+ * would take a final model for a checkpoint).
  */
 export async function announce(
   hub: Hub,
@@ -71,7 +71,7 @@ export async function announce(
   }
 }
 
-/** What a capture needs before its first byte: uploads opened, parts signed. Nothing of it is done twice by `sendCapture`. */
+/** Opens the uploads of a capture and signs its parts ahead. `sendCapture` repeats none of it. */
 export async function prepareCapture(
   engine: Engine,
   job: Pick<UploadJob, "capture" | "claim" | "store" | "journals" | "signal">,
@@ -103,7 +103,7 @@ export async function sendCapture(engine: Engine, job: UploadJob): Promise<Manif
   const journal = await openSendJournal(journalOf(job.journals, capture));
   try {
     const patience = createPatience(clock);
-    // Together, so that the journal's lines share one fsync.
+    // Together, so that the lines of the journal share one fsync.
     const sends = await Promise.all(
       outgoing.map((one) => prepareSend(engine, job, { journal, outgoing: one, tally, patience })),
     );
@@ -128,7 +128,7 @@ export async function sendCapture(engine: Engine, job: UploadJob): Promise<Manif
   }
 }
 
-/** What it is encrypted with, where its run wants that; made once for a capture. */
+/** Returns the seal of a capture, made once for it; null when its run is not encrypted. */
 async function sealOf(
   { traits }: Pick<Engine, "traits">,
   { capture, store, signal, isCopy = false }: Pick<UploadJob, "capture" | "store" | "signal" | "isCopy">,
@@ -140,7 +140,7 @@ async function sealOf(
   return null;
 }
 
-/** A file in a pack moves in one piece. */
+/** Returns the files for the progress; a file in a pack moves in one piece. */
 function tallyFiles({ files }: Capture, outgoing: readonly Outgoing[]): TallyFile[] {
   const partCounts = new Map<number, number>();
   for (const { members, plan } of outgoing) {
@@ -187,7 +187,9 @@ async function prepareSend(
   };
 }
 
-/** Of a pack the CRC32 is known; a store that wants more has it read once, so that it can be signed ahead like a file. */
+/**
+ * Returns the sums of a pack, which knows its CRC32. For a store that wants another sum it is read once, to be signed ahead.
+ */
 async function sumsForStore(engine: Engine, { plan, knownSums, open }: Outgoing): Promise<PartSums | null> {
   const { checksum } = engine.store;
   const [part] = plan.parts;
@@ -202,8 +204,8 @@ async function sumsForStore(engine: Engine, { plan, knownSums, open }: Outgoing)
 }
 
 /**
- * Opens every multipart upload and signs every part before the first byte moves, so that the whole capture gets through
- * on signatures in hand when the hub goes away meanwhile.
+ * Opens every multipart upload and signs every part before the first byte moves. The capture can then be sent on signatures in
+ * hand when the hub goes away.
  */
 async function signAhead(engine: Engine, sends: readonly SendJob[]): Promise<void> {
   const todo = sends.filter(({ memory, plan }) => memory.sentEtag === null && plan.parts.length > 0);
@@ -222,7 +224,7 @@ async function signAhead(engine: Engine, sends: readonly SendJob[]): Promise<voi
       operations.push(partOperation(send, { part, uploadId: memory.uploadId, sums, checksum }));
     }
     if (plan.parts.length > 1 && memory.uploadId !== null)
-      // Asked for when the upload is taken up by a later try: it must not need the hub either.
+      // A later attempt lists the parts when it resumes the upload, which must not need the hub either.
       operations.push(
         { op: "complete", key, uploadId: memory.uploadId },
         { op: "parts", key, uploadId: memory.uploadId, after: 0 },
@@ -232,7 +234,7 @@ async function signAhead(engine: Engine, sends: readonly SendJob[]): Promise<voi
   await engine.signatures.prepare(operations);
 }
 
-/** The reason itself names files. */
+/** Shown in place of the true reason, which names files. */
 const HIDDEN_DOUBT = "it may not be whole; its node says why";
 
 function manifestOf(job: UploadJob, { files, seal }: { files: Manifest["files"]; seal: Seal | null }): Manifest {
@@ -265,7 +267,7 @@ function manifestOf(job: UploadJob, { files, seal }: { files: Manifest["files"];
   };
 }
 
-/** What stands in the manifest of a sealed checkpoint: always the same for the same capture, so that a commit can be repeated. */
+/** Returns the sealed part of the manifest: always the same for the same capture, so that a commit can be repeated. */
 function sealManifest(
   { id, run, step, place, attributes, files: captured }: Capture,
   { files, seal, zstd }: { files: Manifest["files"]; seal: Seal; zstd: boolean },
@@ -286,11 +288,11 @@ function sealManifest(
   return { files: shown, transform: { kind: "sealed", scheme: 1, keyId, wrapped, inside, hideNames, zstd } };
 }
 
-/** Commits; the answer makes the checkpoint safe. Faults: EPOCH_OVER, HUB_UNREACHABLE, the hub's verdict on the objects. */
+/** Commits a checkpoint; the answer makes it safe. Faults: EPOCH_OVER, HUB_UNREACHABLE, the hub's verdict on the objects. */
 export const commit = (hub: Hub, manifest: Manifest): Promise<{ sha256: string }> =>
   hub.ask("commit", (client, signal) => client.node.commit.mutate({ manifest }, { signal }));
 
-/** Removes what an ended upload leaves behind, here and (best effort) unfinished parts in the bucket. */
+/** Removes what an ended upload leaves: local files, and (best effort) unfinished uploads in the bucket. */
 export async function clearUpload(
   engine: Engine | null,
   about: { capture: Capture; journals: string; signal: AbortSignal },

@@ -11,31 +11,31 @@ import type { Capture } from "../capture/capture.ts";
 import type { Ledger } from "../capture/ledger.ts";
 import type { Runs } from "../capture/runs.ts";
 
-/** What uploads captures can be told and asked (see uploader.ts), and what it is made of. */
+/** Uploads captures; see uploader.ts. Also the parts it is made of. */
 export interface Uploader {
   /** Uploads until the signal fires. Faults: NODE_UNKNOWN, NODE_REVOKED. */
   run(): Promise<void>;
-  /** Circumstances changed (a new key, a new start): what failed because of them waits again. */
+  /** Makes failed captures wait again after circumstances changed (a new key, a new start). */
   retryFailed(): Promise<void>;
   /**
-   * The machine will be gone soon: what is nearest to being safe goes first, from now on. Resolves when nothing is left that
-   * could be sent.
+   * Sends what is nearest to being safe first, because the machine will be gone soon. Resolves when nothing is left that could
+   * be sent.
    */
   drain(): Promise<void>;
-  /** Passes over these that wait or failed; one that began meanwhile goes on. */
+  /** Passes over those of these captures that wait or failed; one that began meanwhile continues. */
   passOver(captures: readonly Capture[]): Promise<void>;
-  /** There is something new in the ledger, or the hub or a person changed something. */
+  /** Looks again, because the ledger, the hub or a person changed something. */
   wake(): void;
   readonly active: { capture: Capture; tally: Tally | null; startedAt: number } | null;
-  /** Sent, every byte, and waiting for a hub that is away to commit them. By id of the capture. */
+  /** Captures whose bytes are all sent and that wait for the commit of an unreachable hub, by id. */
   readonly uncommitted: ReadonlyMap<string, { tally: Tally | null; fault: Fault }>;
-  /** Why the queue does not move, when there is a reason. */
+  /** Why the queue does not move; null without a reason. */
   readonly waitingFor: Fault | null;
-  /** Faults: NOT_FOUND, CONFLICT when its state does not allow it. */
+  /** Pauses, resumes, cancels or retries an upload. Faults: NOT_FOUND, CONFLICT when its state does not allow it. */
   steer(transferId: string, wish: TransferWish): Promise<void>;
 }
 
-/** What everything that sends captures needs, to whatever home. */
+/** Parts of everything that sends captures, to any bucket. */
 export interface SendingParts {
   hub: Hub;
   outbox: Pick<Outbox, "add">;
@@ -50,13 +50,13 @@ export interface SendingParts {
 export interface UploaderParts extends SendingParts {
   ledger: Ledger;
   runs: Runs;
-  /** Null until a hello told where the bytes go. */
+  /** Returns null until the hub has said where the bytes go. */
   bench(item?: Capture): { engine: Engine; store: NodeStore } | null;
-  /** Where runs have several homes; null in tests that have one. */
+  /** Replicas of runs; left out in tests with one bucket. */
   homes?: Pick<Homes, "choose" | "isAway" | "elsewhere" | "noteAway" | "noteBack" | "watch">;
   keepForCopies?(capture: Capture): Promise<boolean>;
   onEnd(capture: Capture): void;
   onWaiting(fault: Fault): void;
-  /** All bytes of one were sent: so many over the network, in this time. */
+  /** Called when all bytes of a capture are sent: how many went over the network, and in which time. */
   onSent(sentBytes: number, tookMs: number): void;
 }

@@ -17,15 +17,15 @@ import { newUploadState } from "./upload-state.ts";
 import type { Uploader, UploaderParts } from "./uploader-parts.ts";
 
 /**
- * Takes captures from the ledger, one at a time, oldest first, and makes each safe. Waiting ones that a newer waiting
- * one of the same run has overtaken are passed over; the active one never is. While the hub is away it sends what is
- * signed already, keeps the queue, and commits when the hub is back; nothing is lost by waiting.
+ * Takes captures from the ledger, one at a time, oldest first, and makes each safe. A waiting capture is passed over when a
+ * newer waiting one of the same run supersedes it; the active one never is. While the hub is away it sends what is signed
+ * already, keeps the queue, and commits when the hub is back. Nothing is lost by waiting.
  *
- * `queue.ts` chooses which capture is next, `attempt.ts` sends one capture to one bucket, `recovery.ts` decides what a
- * failure means. They share `upload-state.ts`.
+ * `queue.ts` chooses which capture is next, `attempt.ts` sends one capture to one bucket, `recovery.ts` decides what a failure
+ * means. They share `upload-state.ts`.
  */
 export function createUploader(given: UploaderParts): Uploader {
-  // When one of the two loops ends with a fault, so does the other.
+  // When one of the two loops ends with a fault, this signal ends the other.
   const own = new AbortController();
   const parts: UploaderParts = { ...given, signal: AbortSignal.any([given.signal, own.signal]) };
   const { ledger, hub, clock, signal } = parts;

@@ -8,10 +8,10 @@ import type { CommandMemory } from "../hub-link/command-memory.ts";
 import type { Hub } from "../hub-link/hub.ts";
 import type { Outbox } from "../hub-link/outbox.ts";
 
-/** A command of the hub to read a checkpoint back, or to copy it between homes. */
+/** A command of the hub to read a checkpoint back, or to copy it between buckets. */
 export type CheckCommand = Extract<MovingCommand, { kind: "verify" | "drill" | "copy" }>;
 
-/** What a checker is made of. */
+/** Parts of a checker. */
 export interface CheckerParts {
   memory: CommandMemory;
   outbox: Outbox;
@@ -20,14 +20,14 @@ export interface CheckerParts {
   /** The state folder: journals and scratch folders lie in it. */
   state: string;
   engine(): Engine | null;
-  /** Of another home; left out: there are none. */
+  /** Returns the engine for the bucket of a replica; left out: there are no replicas. */
   engineAt?(store: NodeStore): Engine;
-  /** To write to a home of a run; null when it is none. */
+  /** Returns the engine that writes to a replica of a run; null when the run has no such replica. */
   copyTo?(run: string, profileId: string): Promise<{ engine: Engine; store: NodeStore } | null>;
   signal: AbortSignal;
-  /** The node has something of its own to move. */
+  /** Returns whether a transfer of this node's own runs or waits. */
   isBusy(): boolean;
-  /** A person said that downloads of the run wait. */
+  /** Returns whether a person holds the downloads of the run. */
   isHeld(run: string): boolean;
   onStart(command: CheckCommand): void;
   onEnd(command: CheckCommand, about: { fault: FaultData | null; damage: DamageReport | null }): void;

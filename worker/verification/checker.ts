@@ -19,16 +19,16 @@ import { engineFor } from "./engine-for.ts";
 import { verify, verifyJournalOf } from "./verify.ts";
 
 /**
- * Reads checkpoints back when the hub asks: verifying, restore drills, and copies from one home to another. One at a time, on connections of its own, and
- * only while this node has nothing of its own to move: what begins meanwhile ends the extent under way, which is read again
- * later. Verifying takes a bounded share of the link by resting after each extent in proportion to what that took, so that
- * nobody has to know how fast the link is. On disk before it begins; goes on after a kill.
+ * Carries out verifications, restore drills and copies between buckets when the hub asks. These run one at a time, on
+ * connections of their own, and only while this node has nothing of its own to move. A transfer that begins interrupts the
+ * extent under way, which is read again later. Verification rests after each extent in proportion to its duration. So it takes
+ * a bounded share of the link, whatever the link's rate. Commands are on disk before they begin, and continue after a kill.
  */
 export interface Checker extends Turns {
   has(transferId: string): boolean;
 }
 
-/** Of the link, over time. */
+/** Share of the link that verification takes, over time. */
 const SHARE = 0.25;
 const LONGEST_REST_MS = 60_000;
 const LOOK_MS = 250;
@@ -55,7 +55,7 @@ export function createChecker(parts: CheckerParts): Checker {
     work: ({ command }, about) => doCheck(parts, command, about),
     clear: ({ command }) => clear(parts, command),
     end: async (item, how) => {
-      // Before the state: told again after a kill, the end says the same.
+      // Written before the state, so that a repetition after a kill reports the same damage.
       if (how.damage !== null) {
         await mkdir(join(parts.state, "verifies"), { recursive: true });
         await writeStateFile(foundOf(parts, item.command), how.damage);
@@ -70,7 +70,7 @@ export function createChecker(parts: CheckerParts): Checker {
   return { ...turns, has: (transferId) => checks().some(({ command }) => command.transferId === transferId) };
 }
 
-/** The first range speaks for all; the others are in the report. */
+/** Returns the Fault for damage. The first range stands for all; the report has the others. */
 const faultOf = (report: DamageReport): Fault =>
   new Fault("CHECKPOINT_DAMAGED", { op: "verify", detail: damageWords(report) });
 

@@ -12,15 +12,15 @@ import { engineFor } from "./engine-for.ts";
 
 type CopyCommand = Extract<CheckCommand, { kind: "copy" }>;
 
-/** What it keeps until it is done. */
+/** Returns the paths of what a copy keeps until it is done. */
 export const copyPlaces = ({ state }: CheckerParts, { transferId }: CheckCommand) => ({
   scratch: join(state, "drills", transferId),
   journal: join(state, "verifies", `${transferId}.sent.jsonl`),
 });
 
 /**
- * Copies a checkpoint from one home of its run to another, as the hub asked. Faults: CONFLICT when nobody wants the copy any more, those of
- * `copyObjects` and the hub.
+ * Copies a checkpoint from one bucket of its run to another, as the hub asked. Faults: CONFLICT when the copy is not wanted any
+ * more, those of `copyObjects` and the hub.
  */
 export async function copyAcross(
   parts: CheckerParts,
@@ -35,7 +35,7 @@ export async function copyAcross(
   const { manifest: read } = offered;
   const to = (await parts.copyTo?.(run, profileId)) ?? null;
   if (isAdopted(read) || to === null) throw refuse("it has no such home");
-  // The same after a kill, and of no other copy.
+  // The same after a kill, and different for every other copy.
   const attempt = attemptId.parse(command.transferId.replaceAll("-", "").slice(0, 20));
   const wish = { checkpointId, profileId, attempt };
   const { isWanted } = await hub.ask("beginCopy", (client, signal) => client.node.beginCopy.mutate(wish, { signal }));

@@ -4,30 +4,30 @@ import type { Piece } from "../transfer/download/piece.ts";
 import { planBatches } from "../restore/plan-batches.ts";
 import { pieceOf } from "../restore/receive-batch.ts";
 
-/** An extent of a file, and where it lies. */
+/** An extent of a file, with its position. */
 export interface Item {
   file: StoredFile;
   fileIndex: number;
   partIndex: number;
-  /** As it lies in the object. */
+  /** Its bytes in the object. */
   piece: Piece;
-  /** Of the file. */
+  /** Length in the file. */
   bytes: number;
 }
 
-/** What one request brings: an extent, or small files that lie together. */
+/** Result of one request: an extent, or small files that lie together. */
 export interface Span {
   piece: Piece;
   items: readonly Item[];
 }
 
-/** Every extent, in the order of the manifest. */
+/** Returns every extent, in the order of the manifest. */
 export function itemsOf(manifest: StoredManifest): Item[] {
   return manifest.files.flatMap((file, fileIndex) => {
     let fileOffset = 0;
     return file.extents.map((extent, partIndex) => {
       const { key, length: bytes, etag } = extent;
-      // What is compressed is compared as it lies there: its own sum says as much as that of what it unpacks to.
+      // Compressed bytes are compared as stored: their own checksum proves as much as that of the decompressed bytes.
       const { offset, length, crc32 } = storedBytes(extent);
       const piece: Piece = { key, objectOffset: offset, fileOffset, length, crc32, etag };
       fileOffset += bytes;
@@ -36,7 +36,10 @@ export function itemsOf(manifest: StoredManifest): Item[] {
   });
 }
 
-/** What is to be read of these, in the order of the manifest: small files that lie together as a restore fetches them. */
+/**
+ * Returns the requests for these extents, in the order of the manifest. Small files that lie together are read together, as in
+ * a restore.
+ */
 export function planSpans(manifest: StoredManifest, items: readonly Item[]): Span[] {
   const byFile = Map.groupBy(items, ({ fileIndex }) => fileIndex);
   const has = new Set(manifest.files.keys().filter((index) => !byFile.has(index)));
@@ -44,7 +47,7 @@ export function planSpans(manifest: StoredManifest, items: readonly Item[]): Spa
   const itemsAt = (index: number): readonly Item[] => byFile.get(index) ?? [];
   const spanOf = (found: readonly Item[], piece: Piece): Span => {
     const [only, ...others] = found;
-    // By itself it is held to its own sum while it comes.
+    // A single file is verified by its own checksum while it arrives.
     return { piece: only !== undefined && others.length === 0 ? only.piece : piece, items: found };
   };
   const together = batches.map((batch) =>

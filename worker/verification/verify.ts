@@ -14,21 +14,22 @@ import { createTally, type PartState, type Tally } from "../transfer/progress/tr
 import { itemsOf, planSpans, type Item, type Span } from "./plan-spans.ts";
 
 /**
- * Reads a checkpoint back, every extent of every file, small files that lie together in one request, and compares it with the
- * manifest: CRC32, and ETag where the store's are comparable. Nothing of it is kept. Bytes that are wrong are fetched twice more before they count as damaged; damage
- * in one place does not end it, so that one look tells all. What was right is in a journal: a killed one goes on from there.
+ * Reads a checkpoint back and compares it with the manifest: every extent by CRC32, and by ETag where the store's are
+ * comparable. Small files that lie together are read in one request, and nothing is kept. Wrong bytes are fetched twice more
+ * before they count as damaged. Damage in one place does not end it, so that one run finds all. A journal records what was
+ * right: after a kill it continues there.
  */
 export interface VerifyJob {
   manifest: StoredManifest;
-  /** Names its journal. */
+  /** Name of its journal. */
   transferId: string;
   /** Folder of journals. */
   journals: string;
   signal: AbortSignal;
   onStart(tally: Tally): void;
-  /** Before each extent: resolves when it is this one's turn. Faults: CANCELLED. */
+  /** Called before each extent; resolves when it may be read. Faults: CANCELLED. */
   turn(): Promise<void>;
-  /** After each: it took so long. Faults: CANCELLED. */
+  /** Called after each extent with its duration. Faults: CANCELLED. */
   rest(tookMs: number): Promise<void>;
 }
 
@@ -40,7 +41,7 @@ interface Verified {
 
 const SPANS_AT_A_TIME = 2;
 const SIGNED_AT_A_TIME = 64;
-/** As for a restore: wrong bytes are fetched again twice. */
+/** As in a restore, wrong bytes are fetched again twice. */
 const MOST_MISMATCHES = 2;
 
 export const verifyJournalOf = (job: Pick<VerifyJob, "journals" | "transferId">): string =>
@@ -54,7 +55,10 @@ interface Verifying {
   sums: Map<Piece, string>;
 }
 
-/** No damage: all of it is as it was committed. `sums` are those of the pieces that were read, by file. Faults: those of the hub and the store that say nothing about the bytes, CANCELLED. */
+/**
+ * Verifies a checkpoint. `damage` null: all of it is as it was committed. `sums`: checksums of the pieces that were read, by
+ * file. Faults: those of the hub and the store that say nothing about the bytes, CANCELLED.
+ */
 export async function verify(engine: Engine, job: VerifyJob): Promise<Verified> {
   const { manifest, signal } = job;
   const tally = createTally(
@@ -108,7 +112,7 @@ export async function verify(engine: Engine, job: VerifyJob): Promise<Verified> 
   return { tally, damage: reportOf(manifest, found), sums: sumsOf(manifest, items, sums) };
 }
 
-/** Null for a file that was not read whole. */
+/** Returns the checksums by file; null for a file that was not read whole. */
 function sumsOf(manifest: StoredManifest, items: readonly Item[], sums: ReadonlyMap<Piece, string>): ExtentSums {
   const found: string[][] = manifest.files.map(() => []);
   for (const { fileIndex, piece } of items) {
@@ -142,13 +146,13 @@ async function readSpan(engine: Engine, span: Span, about: Verifying): Promise<D
     const wrong = await (span.items.length === 1 ? readOne : readMany)(engine, span, { ...about, onMoved });
     damaged = wrong.map((item) => damagedOf(item, mismatchOf(item.piece)));
     for (const item of span.items) tally.part(partOf(item), wrong.includes(item) ? "kept" : "done");
-    // What was read of damaged files, and what was fetched for nothing between two: not on its way any more.
+    // Bytes of damaged files, and unwanted bytes between two files, do not count as moved.
     const right = span.items.reduce((sum, item) => sum + (wrong.includes(item) ? 0 : item.piece.length), 0);
     tally.moved(right - movedBytes);
   } catch (error) {
     if (job.signal.aborted || !isFault(error) || !isDamage(error.code)) throw error;
     damaged = span.items.map((item) => damagedOf(item, error));
-    // It was read, and counts as such.
+    // The extent was read, so its part counts as kept.
     tally.moved(-movedBytes);
     for (const item of span.items) tally.part(partOf(item), "kept");
   }
@@ -171,7 +175,7 @@ const partsOf = ({ job, patience, tally, onMoved }: Reading, { items }: Span) =>
   onRetry: tally.retried,
 });
 
-/** Counted and summed, and nothing is kept. Returns nothing: what is wrong is a fault here. */
+/** Reads one extent, counts and sums it, and keeps nothing. Returns no items: wrong bytes are a fault here. */
 async function readOne(engine: Engine, span: Span, about: Reading): Promise<readonly Item[]> {
   const { memory, sums } = about;
   const { piece, items } = span;
@@ -189,7 +193,7 @@ async function readOne(engine: Engine, span: Span, about: Reading): Promise<read
   return [];
 }
 
-/** In memory, where each is held to its own sum. Returns those that are wrong after all tries. */
+/** Reads several files into memory and compares each with its own checksum. Returns those that are wrong after all attempts. */
 async function readMany(engine: Engine, span: Span, about: Reading): Promise<readonly Item[]> {
   const { memory, sums, onMoved, tally } = about;
   const { piece, items } = span;
@@ -233,7 +237,7 @@ const damagedOf = ({ file, piece, bytes }: Item, fault: Fault): DamagedRange => 
   fault: fault.toData(),
 });
 
-/** Neighbours are one range; in the order of the manifest. */
+/** Returns the report in the order of the manifest, with adjacent ranges joined; null without damage. */
 function reportOf(manifest: StoredManifest, found: readonly DamagedRange[]): DamageReport | null {
   const order = new Map(manifest.files.map(({ path }, index) => [path, index]));
   const sorted = found.toSorted((a, b) => (order.get(a.path) ?? 0) - (order.get(b.path) ?? 0) || a.from - b.from);

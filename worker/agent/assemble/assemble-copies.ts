@@ -27,11 +27,11 @@ export interface CopyPieces {
   stand: Stand;
   /** The state folder. */
   state: string;
-  /** The node has something of its own to move. */
+  /** Returns whether a transfer of this node's own runs or waits. */
   isBusy(): boolean;
 }
 
-/** Creates what works only while the node has nothing of its own to move: copies to other homes, and verification. */
+/** Creates the copier to replicas and the checker. Both work only while the node has no transfer of its own. */
 export function assembleCopies(pieces: CopyPieces): { copier: Copier; checker: Checker } {
   const { sending, outbox, ledger, copies, memory, homes, session, benches, narrator, stand, state, isBusy } = pieces;
   const copier = createCopier({

@@ -33,7 +33,7 @@ export interface RestorePieces {
   nodeId: string;
 }
 
-/** Creates what carries out restores, and remembers in the ledger what they put in place. */
+/** Creates the restorer, which records in the ledger what it puts in place. */
 export function assembleRestorer(pieces: RestorePieces): Restorer {
   const { options, sending, outbox, ledger, memory, narrator, benches, links, stand, state, places } = pieces;
   const { hub, signal } = sending;
@@ -49,7 +49,7 @@ export function assembleRestorer(pieces: RestorePieces): Restorer {
     signal,
     member: options.group,
     beforePlaced: (staging, target, layout) => rememberRestored(ledger, { staging, target, layout }),
-    // Not before: what is replaced is compared with what was stored under this name until now.
+    // Noted only now: files that are replaced are compared with what was stored under this name until the placement.
     afterPlaced: (target, layout, content) => noteRestored(ledger, { target, layout, ...content }),
     replaced: {
       isStored: (path, fingerprint) => isStoredNow(stored, path, fingerprint),
@@ -62,7 +62,9 @@ export function assembleRestorer(pieces: RestorePieces): Restorer {
   });
 }
 
-/** Prints the end of a restore. Where training continues from what was restored, that is the safe point of the run now. */
+/**
+ * Prints the end of a restore. When training continues from the restored checkpoint, records it as the safe point of the run.
+ */
 function noteEnd(pieces: RestorePieces, restored: RestoreCommand, about: RestoreEnd): void {
   const { options, sending, ledger, narrator, nodeId } = pieces;
   narrator.restoreEnded(restored, about);
@@ -73,7 +75,7 @@ function noteEnd(pieces: RestorePieces, restored: RestoreCommand, about: Restore
     ({ run, folder }) => run === restored.run && restored.targetPath.startsWith(`${folder}/`),
   );
   if (about.state === "done" && isWatched && about.origin?.role == null && restored.isAlone !== true) {
-    // Training goes on from here: what would be lost is what comes after.
+    // Training continues from here, so only work after this step can be lost.
     const { tally } = about;
     const epoch = origin?.writerEpoch ?? null;
     const point = { step: restored.step, at: sending.wallNow(), sizeBytes: tally?.bytesTotal ?? 0, epoch };

@@ -26,25 +26,25 @@ export interface UploadPieces {
   session: Session;
   throttle: Throttle;
   links: Memory;
-  /** What the uplink did when it was measured at this start, bytes per second; null when it was not. */
+  /** Upload rate measured at this start, bytes per second; null when it was not measured. */
   probedUp: number | null;
-  /** Where a capture goes; without one: this node's own bucket. */
+  /** Returns the engine and bucket of a capture; without a capture, those of the node's own bucket. */
   bench(item?: Capture): Bench | null;
-  /** Whether the files of a safe capture are kept for other homes. */
+  /** Returns whether the files of a safe capture are kept for copies to replicas. */
   keepForCopies(item: Capture, runs: Runs): Promise<boolean>;
 }
 
-/** What `assembleUploads` created. */
+/** Parts that `assembleUploads` created. */
 export interface AssembledUploads {
   runs: Runs;
   uplink: Uplink;
   uploader: Uploader;
   ends: Ends;
-  /** Runs of which this life of the worker made something safe. */
+  /** Runs of which this worker has made something safe since it started. */
   savedRuns: Set<RunName>;
 }
 
-/** Creates what uploads captures, with the runs they belong to and the forecast of the uplink. */
+/** Creates the uploader with the runs that it writes and the rate forecast of the uplink. */
 export function assembleUploads(pieces: UploadPieces): AssembledUploads {
   const { options, sending, ledger, homes, narrator } = pieces;
   const uplink = createUplink({
@@ -55,7 +55,7 @@ export function assembleUploads(pieces: UploadPieces): AssembledUploads {
     },
     before: () => rateBefore(pieces),
   });
-  // Those a program named itself have captures here and no folder that is watched.
+  // A run that only a program named (`tidemark save`) has captures here, and no watched folder.
   const names = new Set([...options.watches, ...ledger.all()].map(({ run }) => run));
   const runs = createRuns([...names], {
     hub: sending.hub,
@@ -71,7 +71,7 @@ export function assembleUploads(pieces: UploadPieces): AssembledUploads {
     runs,
     bench: pieces.bench,
     homes,
-    // What is joined from pieces lies where its pieces are.
+    // A checkpoint that is joined from pieces stays in the bucket of its pieces, so no piece is copied.
     keepForCopies: async (item) => item.piece === undefined && (await pieces.keepForCopies(item, runs)),
     onEnd: (capture) => {
       narrator.uploadEnded(capture);

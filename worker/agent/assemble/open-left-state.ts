@@ -9,20 +9,20 @@ import { openOutbox, type Outbox } from "../../hub-link/outbox.ts";
 import { openCopyLedger, type CopyLedger } from "../../replicas/copy-ledger.ts";
 import { openStand, type Stand } from "../command-handlers/stand.ts";
 
-/** What earlier lives of the worker left in its state folder. */
+/** State that earlier processes of the worker left in its folder. */
 export interface LeftState {
   stand: Stand;
   outbox: Outbox;
   ledger: Ledger;
   copies: CopyLedger;
   memory: CommandMemory;
-  /** Most bytes that captures may hold. */
+  /** Upper limit of disk space for captures, bytes. */
   budget: { mostBytes: number };
 }
 
 /**
- * Opens the journals of the state folder, and removes captures that belong to nobody. `diskBudgetBytes` null: half of the
- * disk that is free. Faults: NO_SPACE, WRITE_FAILED, READ_FAILED.
+ * Opens the journals of the state folder, and removes captures that no journal names. `diskBudgetBytes` null: half of the disk
+ * space that is free. Faults: NO_SPACE, WRITE_FAILED, READ_FAILED.
  */
 export async function openLeftState(
   state: string,
@@ -39,7 +39,7 @@ export async function openLeftState(
   return { stand, outbox, ledger, copies, memory, budget };
 }
 
-/** Half of the disk that is free now, or held by captures of an earlier life. */
+/** Returns half of the disk space that is free now or held by captures of earlier processes. */
 async function defaultBudget(state: string, captures: readonly Capture[]): Promise<number> {
   return Math.floor(((await readRoom(state)).freeBytes + heldBytes(captures)) / 2);
 }

@@ -9,8 +9,8 @@ import type { Found } from "#worker/engines/driver.ts";
 import { DRIVERS } from "#worker/engines/drivers.ts";
 
 /**
- * This node's turn in a benchmark that the hub gave it. What moves meanwhile shares the link, and the answer says so.
- * Faults: CANCELLED when nobody wants it any more, those of the hub, those of the store before the first case.
+ * Runs this node's turn of a benchmark. `shared` says whether other transfers used the link meanwhile. Faults: CANCELLED when
+ * the hub ended the turn, those of the hub, those of the store before the first case.
  */
 export async function benchNow(agent: Agent, turnId: string): Promise<CommandDetail> {
   const { hub, uploader, restorer, options, secret } = agent;

@@ -15,7 +15,7 @@ import { reallocate } from "./reallocate.ts";
 const PRIORITY = { low: -1, normal: 0, high: 1 } as const;
 const telling = (detail: CommandDetail | null): Effect => ({ detail });
 
-/** Carries out what the hub asks of this node. Faults: those of what was asked. */
+/** Carries out one command of the hub. Faults: those of the command. */
 export async function obey(agent: Agent, order: Order): Promise<Effect> {
   agent.narrator.obeying(order);
   switch (order.kind) {
@@ -71,7 +71,7 @@ async function steer(agent: Agent, order: Extract<Order, { transferId: string }>
   else await agent.restorer.steer(transferId, kind);
 }
 
-/** What may be asked of a single upload, for those of a run or of all. Returns how many followed. */
+/** Steers all uploads, or those of one run, like single ones. Returns how many followed. */
 async function steerAll(
   agent: Agent,
   { kind, run }: Extract<Order, { kind: "retry-uploads" | "cancel-uploads" }>,

@@ -5,12 +5,12 @@ import { isUnsafe } from "#worker/upload/backlog.ts";
 import { flush, takeAllFinished } from "../local-api/flush.ts";
 
 /**
- * Takes what is finished by now, closes the door, and ends when all of it is safe. What is held is waited for until it is
- * released. Faults: those of captures that failed.
+ * Captures what is finished by now, refuses all later captures and restores, and returns when everything is safe. Waits for
+ * held uploads until they are released. Faults: those of captures that failed.
  */
 export async function drainNode(agent: Agent): Promise<CommandDetail> {
   const { stand, ledger } = agent;
-  // What is refused is in the history already, and would keep the node from ever being drained.
+  // A refusal is in the history already. Throwing it here would keep the node from ever being drained.
   if (!stand.isDrained) {
     await takeAllFinished(agent).catch((error: unknown) => {
       if (!isFault(error)) throw error;

@@ -17,8 +17,8 @@ interface Hold {
 }
 
 /**
- * Pauses or resumes what moves of a run, or of all, and remembers it for what comes later. Releasing everything also ends a
- * drain. Returns how many uploads and restores were moved. Faults: NO_SPACE, WRITE_FAILED.
+ * Pauses or resumes the transfers of a run, or of all runs, and records that for later ones. Releasing everything also ends a
+ * drain. Returns how many uploads and restores it changed. Faults: NO_SPACE, WRITE_FAILED.
  */
 export async function hold(agent: Agent, wish: "pause" | "resume", { run, direction }: Hold): Promise<CommandDetail> {
   const { stand } = agent;
@@ -45,7 +45,7 @@ async function steerRestores({ restorer }: Agent, wish: "pause" | "resume", run:
       await restorer.steer(item.id, wish);
       restores++;
     } catch (error) {
-      // It ended in this very moment.
+      // The restore has ended meanwhile.
       if (!isFault(error) || (error.code !== "NOT_FOUND" && error.code !== "CONFLICT")) throw error;
     }
   }

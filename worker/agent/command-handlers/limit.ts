@@ -12,7 +12,10 @@ interface Limit {
 const textOf = (wanted: number | null | undefined, before: string | null): string | null =>
   wanted === undefined ? before : wanted === null ? null : wanted === 0 ? "off" : String(wanted);
 
-/** Sets the limits of this machine as `tidemark limit` does; every worker and copy follows within a second. Faults: NO_SPACE, WRITE_FAILED, READ_FAILED. */
+/**
+ * Sets the limits of this machine as `tidemark limit` does. Every worker and copy follows within a second. Faults: NO_SPACE,
+ * WRITE_FAILED, READ_FAILED.
+ */
 export async function limit({ state, session }: Agent, { up, down, until }: Limit): Promise<CommandDetail> {
   const leftMs = until === null ? null : until - session.hubNow();
   if (leftMs !== null && leftMs <= 0) return { up: null, down: null };

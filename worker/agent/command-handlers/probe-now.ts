@@ -5,8 +5,8 @@ import { askTarget, probeNodeLink } from "#worker/probe/node-link.ts";
 import { reportOf } from "#worker/probe/probe.ts";
 
 /**
- * Measures the link as a start does, and records it at the hub under the command's own id, so that it is recorded once.
- * What moves meanwhile shares the link, and the answer says so. Faults: NO_SUCH_BUCKET, those of the hub.
+ * Measures the link as at a start. Reports the result under the command's own id, so that the hub records a repetition once.
+ * `shared` says whether other transfers used the link meanwhile. Faults: NO_SUCH_BUCKET, those of the hub.
  */
 export async function probeNow(agent: Agent, commandId: string): Promise<CommandDetail> {
   const { hub, options, platform, probeWishes, signal, uploader, restorer } = agent;

@@ -5,9 +5,9 @@ import { flush } from "../local-api/flush.ts";
 import type { Effect } from "#worker/hub-link/take-command.ts";
 
 /**
- * Gives the machine back: when the platform exchanges machines, and the hub's governor agrees, what is finished is made
- * safe within the grace, the platform is asked, and the worker ends. The command's id is that of the question, so that a
- * repetition costs the fleet's budget nothing. Faults: PLATFORM_FAILED, CONFLICT with the governor's reason, those of the hub.
+ * Gives the machine back, when the platform exchanges machines and the hub's reallocation budget allows it. Makes finished work
+ * safe within the grace time, asks the platform, and ends the worker. The command's id is the request id, so that a repetition
+ * costs the budget nothing. Faults: PLATFORM_FAILED, CONFLICT with the hub's reason, those of the hub.
  */
 export async function reallocate(
   agent: Agent,
@@ -25,7 +25,7 @@ export async function reallocate(
   if (!answer.allowed) throw new Fault("CONFLICT", { op: "reallocate", detail: answer.reason });
   if (order.graceMs > 0) {
     await flush(agent, { timeoutMs: order.graceMs }, signal).catch((error: unknown) => {
-      // It goes all the same: what is not safe by now is said in the answer.
+      // The machine is given back anyway; the answer says what is not safe.
       if (!isFault(error) || signal.aborted) throw error;
     });
   }

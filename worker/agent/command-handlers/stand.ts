@@ -4,22 +4,22 @@ import { readStateFile, writeStateFile } from "#worker/host/state-file.ts";
 import { EVERY_RUN } from "#worker/capture/ledger.ts";
 
 /**
- * What a person wants of this node as long as nobody says otherwise, in a file of the state folder: a node that is drained
- * or held stays so over a restart. Held uploads stand in the ledger, beside what they are.
+ * Standing instructions of a person for this node, kept in the state folder: a drained or held node stays so after a restart.
+ * Held uploads are recorded in the ledger instead, beside the captures.
  */
 export interface Stand {
-  /** Takes no more captures and no more restores. */
+  /** Whether the node takes no more captures and no more restores. */
   readonly isDrained: boolean;
-  /** Faults: NO_SPACE, WRITE_FAILED. */
+  /** Starts or ends a drain. Faults: NO_SPACE, WRITE_FAILED. */
   setDrained(state: "drained" | "in service"): Promise<void>;
-  /** Restores of a run (null: of all) wait. Faults: NO_SPACE, WRITE_FAILED. */
+  /** Holds or frees the restores of a run (null: of all runs). Faults: NO_SPACE, WRITE_FAILED. */
   holdDown(run: string | null, state: "held" | "free"): Promise<void>;
   isDownHeld(run: string): boolean;
 }
 
 const file = z.object({ isDrained: z.boolean(), heldDown: z.array(z.string()).max(10_000) });
 
-/** Faults: READ_FAILED. */
+/** Reads the instructions of an earlier process. Faults: READ_FAILED. */
 export async function openStand(state: string): Promise<Stand> {
   const path = join(state, "stand.json");
   const known = await readStateFile(path, file);

@@ -32,7 +32,7 @@ const json = (body: unknown, status = 200): LocalAnswer => ({
 
 const TAKEN: LocalAnswer = { status: 204, type: "application/json", text: "" };
 
-/** Everything that may be asked, by method and path. */
+/** Requests that this worker answers, by method and path. */
 const ROUTES: Readonly<Record<string, Answerer>> = {
   "GET /v1/state": (agent) => json(readState(agent)),
   "GET /v1/status": async (agent) => json(await readStatus(agent)),
@@ -63,7 +63,7 @@ const ROUTES: Readonly<Record<string, Answerer>> = {
   },
 };
 
-/** @throws Fault BAD_INPUT naming the field, NOT_FOUND for what cannot be asked, and those of what was asked */
+/** Answers one request. @throws Fault BAD_INPUT naming the field, NOT_FOUND for an unknown path, and those of the request */
 export async function answerLocal(agent: Agent, request: LocalRequest): Promise<LocalAnswer> {
   const asked = `${request.method} ${request.path}`;
   const answer = Object.hasOwn(ROUTES, asked) ? ROUTES[asked] : undefined;

@@ -9,10 +9,10 @@ import type { Watch } from "#worker/capture/watch.ts";
 import { faultOf } from "./save-now.ts";
 
 /**
- * A barrier: takes what is finished in the watched folders by now, and answers when all of it is safe. What may be between
- * two files is waited for until it has been quiet for the settle time, half a minute at most. One that a newer one
- * overtakes meanwhile counts as safe when the newer one is. What is captured later is not waited for.
- * Faults: NOT_SAFE_YET when the time is over, those of captures that were refused or failed.
+ * Works as a barrier: captures what is finished in the watched folders by now, and returns when all of it is safe. A checkpoint
+ * that may still change is awaited until it was quiet for the settle time, half a minute at most. A capture that a newer one
+ * supersedes counts as safe when the newer one is. Later captures are not awaited. Faults: NOT_SAFE_YET when the time is over,
+ * those of captures that were refused or failed.
  */
 export async function flush(agent: Agent, input: z.infer<typeof flushInput>, signal: AbortSignal): Promise<LocalState> {
   const { ledger, ends, options } = agent;
@@ -38,17 +38,17 @@ export async function flush(agent: Agent, input: z.infer<typeof flushInput>, sig
       const left = open().filter((item) => wanted.has(item.id)).length;
       throw new Fault("NOT_SAFE_YET", { op: "flush", detail: `${left} of ${wanted.size} checkpoints are missing` });
     });
-    // A set that grows while it is gone through: the newer one comes next.
+    // The set grows during this iteration: the newer capture is awaited next.
     if (ended.state === "superseded") {
       const newest = open().findLast(({ run }) => run === ended.run);
       if (newest !== undefined) wanted.add(newest.id);
     } else if (ended.state !== "done") throw faultOf(ended);
   }
-  // Of what was waited for; others may have been captured since, or wait for other runs.
+  // Counts only the awaited captures; later ones, or those of other runs, may still be unsafe.
   return { pending: 0, error: null };
 }
 
-/** Takes what is finished by now in every watched folder. Faults: those of captures that were refused. */
+/** Captures what is finished by now in every watched folder. Faults: those of refused captures. */
 export async function takeAllFinished(agent: Agent): Promise<void> {
   for (const watch of agent.options.watches) await takeAll(agent, { watch, until: agent.signal });
 }
@@ -58,7 +58,7 @@ async function takeAll(agent: Agent, { watch, until }: { watch: Watch; until: Ab
   const capturing = capturingOf(agent, watch);
   const onRefused: typeof capturing.onRefused = (candidate, fault, look) => {
     capturing.onRefused(candidate, fault, look);
-    // A folder beside the checkpoints is none of what is waited for.
+    // A folder that is no checkpoint does not make the barrier fail.
     if (fault.code !== "NO_CHECKPOINT") refused.push(fault);
   };
   await takeFinished({ ...capturing, onRefused }, until);

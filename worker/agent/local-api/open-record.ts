@@ -6,8 +6,8 @@ import { STEP_RECORD_VERSION } from "#worker/lost-work/parse-step-record.ts";
 import { whichRun } from "./which-run.ts";
 
 /**
- * Tells a program the file in which it writes its last step itself. Only runs that this worker writes have one, so that
- * nobody fills the disk with names. Faults: BAD_INPUT, NOT_FOUND, NO_SPACE, WRITE_FAILED.
+ * Returns the file in which a program writes its last step itself. Only runs that this worker writes have one, so that no
+ * caller can fill the disk with names. Faults: BAD_INPUT, NOT_FOUND, NO_SPACE, WRITE_FAILED.
  */
 export function openRecord(
   { options, runs, stepRecords }: Pick<Agent, "options" | "runs" | "stepRecords">,

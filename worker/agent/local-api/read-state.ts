@@ -14,7 +14,7 @@ import { sumAhead } from "#worker/upload/sum-ahead.ts";
 
 const MOST_TRANSFERS = 64;
 
-/** How many checkpoints are not safe, and why the newest one is not. */
+/** Returns how many checkpoints are not safe, and the reason: a failed upload, or what the uploader waits for. */
 export function readState({ ledger, uploader }: Pick<Agent, "ledger" | "uploader">): LocalState {
   const unsafe = ledger.all().filter(isUnsafe);
   const failed = unsafe.findLast(({ state }) => state === "failed")?.fault ?? null;
@@ -22,7 +22,7 @@ export function readState({ ledger, uploader }: Pick<Agent, "ledger" | "uploader
   return { pending: unsafe.length, error: fault === null ? null : sentenceOf(fault) };
 }
 
-/** All that this worker knows of its present. */
+/** Returns the present status of this worker. */
 export async function readStatus(agent: Agent): Promise<LocalStatus> {
   const { benches, hub, options, restorer, session } = agent;
   const up = benches.up();
@@ -62,7 +62,7 @@ export async function readStatus(agent: Agent): Promise<LocalStatus> {
   };
 }
 
-/** What is doubtful since this start, and what the hub had that is later than what the run goes on from. */
+/** Returns the doubtful captures since this start, and doubtful ones of the hub that are later than where the run continues. */
 function doubtfulOf({ doubtful, options, runs }: Agent): NonNullable<LocalStatus["doubtful"]> {
   const before = options.watches.flatMap(({ run }) => {
     const found = runs.get(run)?.claim?.doubtful;
@@ -72,7 +72,7 @@ function doubtfulOf({ doubtful, options, runs }: Agent): NonNullable<LocalStatus
   return [...before, ...doubtful];
 }
 
-/** What is missing of steps that several nodes write together, as the hub knows it. */
+/** Returns which pieces of steps that several nodes write together are missing, as the hub knows it. */
 async function findOpenPieces({ hub, options }: Agent): Promise<Pick<LocalStatus, "openPieces">> {
   if (options.group === null || !hub.isUp) return {};
   const found: NonNullable<LocalStatus["openPieces"]> = [];
@@ -85,7 +85,7 @@ async function findOpenPieces({ hub, options }: Agent): Promise<Pick<LocalStatus
   return found.length === 0 ? {} : { openPieces: found };
 }
 
-/** By what lies on the disk now. A folder that cannot be read has none. */
+/** Returns the lines of each run (its checkpoints by folder) on the disk now. An unreadable folder counts as empty. */
 async function findLines({ options, ledger, watchedSince }: Agent): Promise<NonNullable<LocalStatus["lines"]>> {
   const { knows, isRestored } = ledger;
   const lines: NonNullable<LocalStatus["lines"]> = [];
@@ -118,7 +118,7 @@ function describe(agent: Agent, run: RunBacklog, now: { at: number; rate: number
   return { ...run, risk: riskOf(run, now.at), etaMs, sustain: sustainOf(run, uplink), isHeld };
 }
 
-/** The drain forecast of one run; null while nothing is known of the uplink or of the size of a checkpoint. */
+/** Returns the drain forecast of one run; null while the uplink's rate or the checkpoint size is unknown. */
 function sustainOf({ intervalMs, leastIntervalMs }: RunBacklog, bytesPerSecond: number): Sustain | null {
   if (leastIntervalMs === null) return null;
   return { leastIntervalMs, bytesPerSecond, canSustain: intervalMs === null || intervalMs >= leastIntervalMs };

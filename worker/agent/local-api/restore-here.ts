@@ -13,8 +13,9 @@ import { whichRun } from "./which-run.ts";
 type Input = z.infer<typeof restoreInput>;
 
 /**
- * Puts a checkpoint of a run that this node writes where a program wants it: verified, all of it or nothing; or says what that
- * would do. Faults: BAD_INPUT, NOT_FOUND (no such checkpoint, or another node writes the run), HUB_UNREACHABLE, those of a restore.
+ * Restores a checkpoint of a run that this node writes to the path that a program names, verified and all or nothing. With
+ * `dryRun`, returns what the restore would do. Faults: BAD_INPUT, NOT_FOUND (no such checkpoint, or another node writes the
+ * run), HUB_UNREACHABLE, those of a restore.
  */
 export async function restoreHere(agent: Agent, input: Input): Promise<RestoreAnswer | PreviewAnswer> {
   const { hub, options } = agent;
@@ -29,7 +30,7 @@ export async function restoreHere(agent: Agent, input: Input): Promise<RestoreAn
       { signal },
     ),
   );
-  // A hub that knows nothing of final models answers with the newest checkpoint.
+  // A hub that does not know final models answers with the newest checkpoint instead.
   if (found === null || found.role !== input.role) {
     const wished =
       input.role !== undefined
@@ -66,7 +67,7 @@ export async function restoreHere(agent: Agent, input: Input): Promise<RestoreAn
   return { run, step, path, checkpointId, passedOver, foreign };
 }
 
-/** Names of the files that are wanted; null: all. */
+/** Returns the names of the wanted files; null: all. */
 async function chosenOf(
   { hub }: Agent,
   { only, rank }: Input,

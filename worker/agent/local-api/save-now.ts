@@ -15,9 +15,9 @@ import { readReadiness } from "#worker/capture/detection/readiness.ts";
 import { whichRun } from "./which-run.ts";
 
 /**
- * A program says that a checkpoint is finished: it is secured before the answer, so the program may go on and overwrite it.
- * With `wait` the answer comes when it is safe. One whose own files say that something is missing is refused all the same.
- * Faults: BAD_INPUT, NOT_FOUND, NOT_FINISHED, SUPERSEDED (with `wait`), those of `takeCapture` and of the upload.
+ * Captures a checkpoint that a program declares finished. The files are secured before the answer, so the program may overwrite
+ * them. With `wait`, answers when the checkpoint is safe. Refuses one whose own files show that something is missing. Faults:
+ * BAD_INPUT, NOT_FOUND, NOT_FINISHED, SUPERSEDED (with `wait`), those of `takeCapture` and of the upload.
  */
 export async function saveNow(
   agent: Agent,
@@ -55,7 +55,7 @@ export async function saveNow(
 
 const PRIORITY = { low: -1, normal: 0, high: 1 } as const;
 
-/** What ended without becoming safe, as a fault. */
+/** Returns the Fault of a capture that ended without becoming safe. */
 export const faultOf = ({ fault, sourcePath }: Capture): Fault =>
   fault === null ? new Fault("CANCELLED", { op: "save", subject: sourcePath }) : faultFrom(fault);
 
@@ -92,7 +92,7 @@ const answerOf = ({ id, run, step, state, sizeBytes, files }: Capture): SaveAnsw
   files: files.length,
 });
 
-/** It was taken before and has ended since: it is safe, or a newer one went before it. */
+/** Returns the answer for a checkpoint whose earlier capture has ended: it is safe, or a newer one superseded it. */
 function answerOfEarlier(
   { ledger }: Agent,
   about: { run: string; candidate: Candidate; sizeBytes: number; files: number },

@@ -6,8 +6,8 @@ import type { Agent } from "../agent-assemble.ts";
 import { EVERY_RUN } from "#worker/capture/ledger.ts";
 
 /**
- * Steers many uploads at once. Pausing a run, or all, is remembered beside its uploads: those that are captured later are
- * held too. One that ends in this very moment is left as it ended.
+ * Steers many uploads at once. A pause or resume without `step` is recorded in the ledger, so that later captures follow it. An
+ * upload that ends meanwhile stays as it ended.
  */
 export async function steerMany(
   { ledger, uploader }: Pick<Agent, "ledger" | "uploader">,

@@ -4,8 +4,8 @@ import type { RunName } from "#protocol/base/names.ts";
 import type { Watch } from "#worker/capture/watch.ts";
 
 /**
- * The run a program speaks of: the one it names, the one whose watched folder the path lies in, or the only one there is.
- * @throws Fault BAD_INPUT when none of these tells
+ * Returns the run that a program means: the one it names, the one whose watched folder holds the path, or the only one. @throws
+ * Fault BAD_INPUT when none of these applies
  */
 export function whichRun(
   watches: readonly Watch[],

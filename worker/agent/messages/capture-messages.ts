@@ -14,20 +14,20 @@ import { checkpointName } from "./checkpoint-name.ts";
 export interface CaptureMessages {
   captured(capture: Capture): void;
   passedOver(candidate: Candidate): void;
-  /** Captures go to a disk with much less room than that of the checkpoints. Said once for each folder. */
+  /** Warns that captures go to a disk with much less room than that of the checkpoints, once for each folder. */
   smallDisk(folder: string, about: SmallDisk): void;
   refused(candidate: Candidate, fault: Fault): void;
-  /** The program ended, and nothing of what it wrote there was captured. */
+  /** Warns that the program ended and nothing that it wrote there was captured. */
   nothingTaken(about: { run: string; folder: string; untaken: Untaken; isRefused: boolean }): void;
   uploadEnded(capture: Capture): void;
-  /** A run saves more often than the uplink can carry. */
+  /** Warns that a run saves more often than the uplink can carry. */
   cannotSustain(about: { run: string; intervalMs: number; leastMs: number }): void;
-  /** Asked to stop while so many checkpoints are not safe. */
+  /** Prints how many checkpoints are not safe when the worker is asked to stop. */
   draining(unsafe: number): void;
   leaving(backlog: readonly RunBacklog[]): void;
 }
 
-/** A forecast that has not changed is printed again only after this time. */
+/** Shortest time between two forecasts of one run. */
 const FORECAST_QUIET_MS = 10 * 60_000;
 
 const captureFacts = (capture: Capture) => ({
@@ -40,7 +40,7 @@ const captureFacts = (capture: Capture) => ({
 
 /** Prints what happens to captures and uploads. */
 export function createCaptureMessages(terminal: Terminal): CaptureMessages {
-  /** When a sentence about a folder or a run was printed last. */
+  /** When a sentence about a folder or a run was last printed. */
   const said = new Map<string, number>();
   return {
     captured: (capture) => {

@@ -6,23 +6,25 @@ import type { Terminal } from "../../command-line/terminal.ts";
 /** Messages about the program beside the worker, and about where it continues. */
 export interface ProgramMessages {
   setAside(about: { path: string; place: string; state: "whole" | "doubtful" | "torn" }): void;
-  /** Checkpoints above the chosen one, and nothing shows that this run wrote them. */
+  /** Warns that checkpoints above the chosen one stay, because nothing shows that this run wrote them. */
   leftInPlace(about: { run: string; folder: string; names: readonly string[] }): void;
-  /** `--from` was obeyed at an earlier start. */
+  /** Says that `--from` was applied at an earlier start already. */
   chosenBefore(about: { run: string; from: number | "beginning"; step: number | null }): void;
-  /** A program did not go on from the checkpoint that it was given. `from` null: it began at its beginning. */
+  /** Warns that a program did not continue from the checkpoint it was given. `from` null: it began at its beginning. */
   beganElsewhere(about: { run: string; given: number; from: number | null }): void;
-  /** The framework makes a new folder at its next start, which nobody watches. */
+  /** Warns that the framework will create a new folder at its next start, outside of the watched one. */
   writesElsewhere(about: { run: string; folder: string; above: string; next: string }): void;
-  /** A program counts from a lower step again than the run had reached. */
+  /** Says that a program counts from a lower step than the run had reached, and that a new epoch begins. */
   lineBegun(about: { run: string; step: number; after: number; epoch: number }): void;
-  /** The program failed at once. `before`: the complete step before the one it was given; null: there is none. */
+  /**
+   * Warns that the program failed at once. `before`: the complete step before the one it was given; null when there is none.
+   */
   failedAtOnce(about: { run: string; step: number; code: number; ranMs: number; before: number | null }): void;
-  /** A later step than the one that is gone on from is in the bucket, and may not be whole. */
+  /** Says that the bucket holds a later step than the chosen one, which may be incomplete. */
   doubtfulLater(about: { run: string; step: number; why: string }): void;
-  /** `step` null: it starts from the beginning. */
+  /** Says where the run continues; `step` null: it starts from the beginning. */
   resuming(about: { run: string; step: number | null; path: string | null }): void;
-  /** What an interruption cost. */
+  /** Prints what an interruption cost. */
   lost(loss: {
     run: string;
     fromStep: number | null;

@@ -12,15 +12,15 @@ import { checkpointName } from "./checkpoint-name.ts";
 export interface RestoreMessages {
   restoreStarted(command: RestoreCommand): void;
   restoreEnded(command: RestoreCommand, about: { state: TransferState; fault: Fault | null }): void;
-  /** What was restored runs code when it is loaded, and another node wrote it. */
+  /** Warns that restored files of another node run code when they are loaded. */
   foreignPickles(command: RestoreCommand, about: { node: string; pickles: number }): void;
-  /** The newest one is damaged. */
+  /** Says that the newest checkpoint is damaged and an earlier one is restored. */
   fallingBack(about: { run: string; step: number; from: number; why: string }): void;
-  /** A restore replaced something that is not in the bucket byte for byte, and kept it. */
+  /** Says that a restore kept what it replaced, because the bucket does not hold the same bytes. */
   keptReplaced(place: string): void;
-  /** A checkpoint that the state of the newest one names is back too. */
+  /** Says that a further checkpoint is back: the state of the newest one names it, or it is kept. */
   restoredToo(about: { run: string; step: number; path: string; why: "named" | "kept" }): void;
-  /** Not all that are kept fit on the disk. `left`: how many stay in the bucket, `step` being the newest of them. */
+  /** Says that not all kept checkpoints fit on the disk. `left`: how many stay in the bucket; `step`: the newest of them. */
   keptNotAll(about: { run: string; step: number; left: number; neededBytes: number; freeBytes: number }): void;
   keptUnknown(about: { run: string }): void;
   checkStarted(command: CheckCommand): void;

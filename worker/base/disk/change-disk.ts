@@ -8,7 +8,7 @@ import { OWNED_PATHS, type Owned } from "./owned-paths.ts";
  * is; a path that does not look like it is refused before the disk is touched.
  */
 
-/** @throws Fault INTERNAL when the path is none of these */
+/** Refuses paths that the named entry does not own. @throws Fault INTERNAL */
 function assertOwned(owned: Owned, ...paths: readonly string[]): void {
   if (paths.some((path) => OWNED_PATHS[owned].fits(path))) return;
   throw new Fault("INTERNAL", { op: "remove", subject: paths.join(" -> "), detail: `it is no ${owned} of Tidemark` });
@@ -20,7 +20,7 @@ export async function removeOwned(owned: Exclude<Owned, "asked">, path: string):
   await rm(path, { recursive: true, force: true });
 }
 
-/** The same at once. */
+/** Does the same synchronously. */
 export function removeOwnedNow(owned: Exclude<Owned, "asked">, path: string): void {
   assertOwned(owned, path);
   rmSync(path, { recursive: true, force: true });
@@ -32,7 +32,7 @@ export async function unlinkOwned(owned: Owned, path: string): Promise<void> {
   await unlink(path);
 }
 
-/** The same at once. */
+/** Does the same synchronously. */
 export function unlinkOwnedNow(owned: Owned, path: string): void {
   assertOwned(owned, path);
   unlinkSync(path);
@@ -44,13 +44,13 @@ export async function removeEmptyFolder(owned: Owned, path: string): Promise<voi
   await rmdir(path);
 }
 
-/** Renames; one of the two names has to be owned. Faults: INTERNAL; errors of the disk. */
+/** Renames a path; one of the two names has to be owned. Faults: INTERNAL; errors of the disk. */
 export async function renameOwned(owned: Exclude<Owned, "asked">, from: string, to: string): Promise<void> {
   assertOwned(owned, from, to);
   await rename(from, to);
 }
 
-/** The same at once. */
+/** Does the same synchronously. */
 export function renameOwnedNow(owned: Exclude<Owned, "asked">, from: string, to: string): void {
   assertOwned(owned, from, to);
   renameSync(from, to);

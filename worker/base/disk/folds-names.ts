@@ -5,8 +5,9 @@ import { dirname, join } from "node:path";
 import { unlinkOwned } from "./change-disk.ts";
 
 /**
- * Finds out whether the disk takes names that differ in case alone for one (exFAT, NTFS, ext4 with casefold, a share of a Mac), by a file of
- * no length in the folder, or in the first above it that is there. Where nothing can be written it says no: then nothing else can be either.
+ * Returns whether the disk treats names that differ only in case as one (exFAT, NTFS, ext4 with casefold, a share of a Mac).
+ * Tests with an empty file in the folder or its nearest existing parent. Where nothing can be written it returns false: no
+ * other file can be written there either.
  */
 export async function foldsNames(folder: string): Promise<boolean> {
   let at = folder;

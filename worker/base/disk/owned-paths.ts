@@ -1,17 +1,17 @@
 import { sep } from "node:path";
 
 /**
- * Which paths this program may remove or rename, as data. A path is known by its name, so that a mistake in a caller cannot
- * reach what Tidemark did not make; where a name is no proof, the reason says what the caller has to prove first.
+ * Paths that this program may remove or rename, as data. A path is known by its name, so that a mistake in a caller cannot
+ * reach what Tidemark did not make. Where a name is no proof, the reason says what the caller has to prove first.
  * docs/durability.md shows this table, and a test compares the two.
  */
 
 export interface OwnedPaths {
-  /** Which paths, for people. */
+  /** The paths in words, for people. */
   paths: string;
   /** Why one of them is removed or renamed. */
   why: string;
-  /** Whether a path, absolute or relative, is one of them. */
+  /** Returns whether a path, absolute or relative, is one of them. */
   fits(path: string): boolean;
 }
 
@@ -86,7 +86,7 @@ export const OWNED_PATHS = {
   asked: {
     paths: "files of the destination of `sync --delete`, and folders that this leaves empty",
     why: "A person asked for it on the command line, and the source was listed completely.",
-    // Names are the person's own. The caller has placed them below the destination.
+    // A person's files may have any name; the caller has checked that they lie below the destination.
     fits: () => true,
   },
 } as const satisfies Record<string, OwnedPaths>;

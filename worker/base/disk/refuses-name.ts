@@ -5,12 +5,12 @@ import { codeOf } from "../disk-fault.ts";
 import { isThere } from "./is-there.ts";
 import { removeOwned, unlinkOwned } from "./change-disk.ts";
 
-/** What file systems say of a name that they cannot hold: exFAT of a colon, encrypted ones of 144 bytes. */
+/** Errors of file systems for a name that they cannot hold: exFAT for a colon, encrypted ones for 144 bytes and more. */
 const OF_THE_NAME: ReadonlySet<string | null> = new Set(["EINVAL", "ENAMETOOLONG", "EILSEQ", "EPROTO"]);
 
 /**
- * Finds out whether the disk refuses a name, by a file of no length in a folder of its own, beside `folder` or in the first above it
- * that is there. Where nothing can be written it says no: then nothing else can be either.
+ * Returns whether the disk refuses a name. Tests with an empty file in a folder of its own, beside `folder` or in its nearest
+ * existing parent. Where nothing can be written it returns false: no other file can be written there either.
  */
 export async function refusesName(folder: string, name: string): Promise<boolean> {
   let at = folder;

@@ -22,11 +22,11 @@ import { folderOf, type LookedFile } from "./look.ts";
  * checkpoint or in one above it, up to the watched folder, and are kept with it.
  */
 export interface Beside {
-  /** For the manifest. */
+  /** Entries of the manifest. */
   entries: BesideFile[];
-  /** The files to secure; their names in the checkpoint are those of `entries`. */
+  /** Files to secure, under the names that `entries` gives them. */
   files: LookedFile[];
-  /** Files of this kind that are not kept, below the root: they are larger than others may be, or there are too many. */
+  /** Files of this kind that are not kept, below the root: too large, or too many. */
   left: BesideLeft[];
 }
 
@@ -39,7 +39,7 @@ export interface BesideLeft {
 const MOST_FILE_BYTES = 1024 * 1024;
 const HYDRA = ".hydra";
 
-/** Pointers and links come before settings where there are more than are kept. */
+/** Something that was found. Rank 0 (pointers and links) is kept before rank 1 (settings). */
 interface Found {
   rank: 0 | 1;
   entry: BesideFile;
@@ -47,7 +47,7 @@ interface Found {
   isLarge?: boolean;
 }
 
-/** Returns what lies beside a candidate. `scratch`: a folder for what has to be written anew. No faults: what cannot be read is left out. */
+/** Returns what lies beside a candidate. `scratch`: a folder for rewritten files. No faults: unreadable ones are left out. */
 export async function findBeside(root: string, candidate: Candidate, scratch: string): Promise<Beside> {
   const parent = candidate.kind === "folder" ? dirname(candidate.path) : folderOf(candidate);
   const found: Found[] = [];
@@ -55,7 +55,7 @@ export async function findBeside(root: string, candidate: Candidate, scratch: st
   for (let folder = parent; isBelow(folder, root); folder = dirname(folder)) {
     found.push(...(await findIn({ root, real, folder, candidate, scratch })));
     const hydra = join(folder, HYDRA);
-    // One that is a link may lead to what the program could not read itself.
+    // A link could lead to files that the program itself may not read.
     const isOwn = await lstat(hydra)
       .then((stats) => stats.isDirectory())
       .catch(() => false);
@@ -75,7 +75,7 @@ const isBelow = (path: string, root: string): boolean => path === root || path.s
 
 interface Looking {
   root: string;
-  /** The root without links. */
+  /** The root with links resolved. */
   real: string;
   folder: string;
   candidate: Candidate;
@@ -84,7 +84,7 @@ interface Looking {
 
 async function findIn(looking: Looking): Promise<Found[]> {
   const entries = await readdir(looking.folder, { withFileTypes: true }).catch(() => []);
-  // The files of a final model are kept with it.
+  // Files of a final model are kept with that model.
   const final = new Set(finalModelNames(entries.filter((entry) => entry.isFile()).map(({ name }) => name)));
   const found: Found[] = [];
   for (const entry of entries) {
@@ -125,7 +125,7 @@ async function readFileEntry(looking: Looking, name: string): Promise<Found | nu
   if (whyPathRefused(inside) !== null) return null;
   try {
     const wanted = pointerTo(name, candidate);
-    // One that names this checkpoint already keeps its own time.
+    // A pointer that names this checkpoint already keeps its own time.
     const text = wanted === null || (await readFile(at, "utf8")).trim() === wanted ? null : wanted;
     const source = text === null ? at : join(scratch, name);
     if (text !== null) {
@@ -151,7 +151,7 @@ async function readFileEntry(looking: Looking, name: string): Promise<Found | nu
   }
 }
 
-/** Returns the text with which a pointer names this checkpoint; it may be ahead of it. Null: the file is kept as it is. */
+/** Returns the text with which a pointer names this checkpoint, since the file may name a later one. Null: it is kept as is. */
 function pointerTo(name: string, { name: own, step }: Candidate): string | null {
   if (name === TRACKERS.deepspeed) return own;
   return name === TRACKERS.megatron ? String(step) : null;

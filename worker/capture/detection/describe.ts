@@ -4,13 +4,13 @@ import { parseJson } from "#storage/inspect/parse-json.ts";
 import { SEEN } from "#protocol/recognition/checkpoint-layouts.ts";
 import type { LookedFile } from "./look.ts";
 
-/** What the framework wrote beside the tensors, as far as it can be read cheaply. A stranger's file: every part may be missing. */
+/** Facts that the framework wrote beside the tensors, as far as they are cheap to read. Every part may be missing. */
 export interface Description {
   framework: string | null;
   metrics: Record<string, number>;
 }
 
-/** What the Trainer writes beside the tensors; one that is larger is not read. */
+/** State that the Trainer writes beside the tensors; a file above `MOST_STATE_BYTES` is not read. */
 export const TRAINER_STATE = "trainer_state.json";
 export const MOST_STATE_BYTES = 16 * 1024 * 1024;
 const MOST_METRICS = 32;
@@ -23,7 +23,7 @@ export async function describeCheckpoint(files: readonly LookedFile[]): Promise<
   const has = (pattern: RegExp) => files.some(({ relative }) => pattern.test(relative));
   if (has(/(^|\/)\.metadata$/)) return { framework: "torch-dcp", metrics: {} };
   if (has(SEEN.orbax) || has(/(^|\/)manifest\.ocdbt$/)) {
-    // The item that a CheckpointManager keeps them in.
+    // Orbax' `CheckpointManager` keeps its metrics in this item.
     const item = named("metrics/metrics");
     return { framework: "orbax", metrics: item === undefined ? {} : await metricsIn(item, (parsed) => [parsed]) };
   }
@@ -32,14 +32,14 @@ export async function describeCheckpoint(files: readonly LookedFile[]): Promise<
   return { framework: null, metrics: {} };
 }
 
-/** Counters and clocks of the training loop, which tell nothing of the model. */
+/** Counters and clocks of the training loop, which say nothing about the model. */
 const NO_METRIC = /^(step|epoch|global_step|total_flos|(train|eval)_(runtime|.+_per_second)|num_.*|.*_time)$/;
 
-/** The newest value of every metric in the log: loss, learning rate, gradient norm, evaluation results. */
+/** Returns the newest value of every metric in the log: loss, learning rate, gradient norm, evaluation results. */
 const metricsFrom = (file: LookedFile): Promise<Record<string, number>> =>
   metricsIn(file, (parsed) => trainerState.safeParse(parsed).data?.log_history?.slice(-50) ?? []);
 
-/** The numbers of the rows that `rowsOf` finds in a JSON file; those of later rows count. */
+/** Returns the numbers of the rows that `rowsOf` finds in a JSON file; those of later rows count. */
 async function metricsIn(
   file: LookedFile,
   rowsOf: (parsed: unknown) => readonly unknown[],

@@ -3,38 +3,38 @@ import { isLabelName, partOf, type FileName } from "#protocol/recognition/checkp
 
 /**
  * Groups the single files of one folder into checkpoints. Files of one step are one checkpoint (`model_10.pt` beside
- * `optim_10.pt`, one file a rank). Files without a step are written again and again in place; together they are one
- * checkpoint, and `last.ckpt` goes with the step that it was written with. Pure.
+ * `optim_10.pt`, one file a rank). Files without a step are overwritten in place, and together form one checkpoint. `last.ckpt`
+ * goes with the step that it was written with. Pure.
  */
 export interface SavedFile {
   name: string;
   read: FileName;
-  /** It may be a checkpoint by itself: by its ending, or because a person named it. */
+  /** Whether it may be a checkpoint by itself: by its ending, or because a person named it. */
   isModel: boolean;
-  /** Its content is that of a model, whatever it is called. */
+  /** Whether its content is that of a model, whatever its name. */
   isKnown: boolean;
   /** Epoch ms. */
   mtimeMs: number;
-  /** The step that the file itself holds; null: it holds none, or was not read. */
+  /** Step inside the file; null when there is none, or when the file was not read. */
   inside: number | null;
 }
 
 export interface FileSet {
-  /** In the order of names. The first one gives the set its path, so it is a file that a later look finds again. */
+  /** Names of its files. The first one gives the set its path, so it has to be a file that a later look finds again. */
   names: readonly string[];
   step: number;
   stepFrom: "name" | "inside" | "time";
-  /** A saver uses such a name. */
+  /** Whether savers use such a name. */
   isSaverName: boolean;
-  /** A file that the other steps of the folder have, and this one lacks; null: none. */
+  /** A file that the other steps of the folder have and this one lacks; null: none. */
   lacks: string | null;
-  /** No other step lies beside it. */
+  /** Whether no other step lies beside it. */
   isAlone: boolean;
-  /** `last.ckpt` still goes with an older step: it is likely to be written anew for this one. */
+  /** Whether `last.ckpt` still goes with an older step, so that it is likely to be rewritten for this one. */
   isAwaited: boolean;
-  /** Written in place beside numbered files; beside real steps it is none. */
+  /** Whether it is overwritten in place beside numbered files; beside real steps it is no checkpoint. */
   isBesideSteps: boolean;
-  /** Those of the names that are neither models nor labels: a program may need them also where it begins anew. */
+  /** Those of `names` that are neither models nor labels: a program may need them even when it begins anew. */
   data: readonly string[];
 }
 
@@ -44,21 +44,21 @@ interface Group {
   files: SavedFile[];
 }
 
-/** Stands for the step of a file that its saver stripped at the end of the training: no program goes on from it. */
+/** Stands for the step of a file that its saver stripped at the end of the training: no program resumes from it. */
 export const FINAL = -1;
 
-/** A label that is written so long before or after the files of a step is of that step. */
+/** A label belongs to a step if it was written at most this long before or after the files of the step. */
 const BEFORE_MS = 10_000;
 const AFTER_MS = 120_000;
-/** Files that are written in place within this time are of one state. */
+/** Files that are overwritten in place within this time belong to one state. */
 const TOGETHER_MS = 60_000;
 
 /** Returns the checkpoints among the files, lowest step first. */
 export function fileSetsOf(files: readonly SavedFile[]): FileSet[] {
   const groups = numberedGroups(files);
-  // `strip_optimizer` of ultralytics: nothing goes on from it.
+  // Stripped by `strip_optimizer` of ultralytics: no program resumes from it.
   const unnumbered = files.filter(({ read, inside }) => read.step === null && inside !== FINAL);
-  // `train.bin` and `data.h5` may be anything: a name of savers, a format of weights, or the content of a model is needed.
+  // `train.bin` and `data.h5` may be anything: a saver's name, a format of weights, or the content of a model is required.
   const models = unnumbered.filter(
     ({ name, read, isModel, isKnown }) => isModel && (read.isSaverName || isWeightsName(name) || isKnown),
   );
@@ -72,7 +72,7 @@ export function fileSetsOf(files: readonly SavedFile[]): FileSet[] {
   }
   if (groups.length > 1) giveBest(groups);
   const used = new Set(groups.flatMap(({ files: own }) => own));
-  // A number is no proof of a step (`preds_5.npz`), so what is written in place beside one must not be lost for it.
+  // A number is no proof of a step (`preds_5.npz`), so a state that is overwritten in place beside one must not be lost.
   const isFree = (file: SavedFile) => !used.has(file);
   const state = stateOf(rest.filter(isFree), unnumbered.filter(isFree));
   const sets = groups.map((group) => setOf(group, groups));
@@ -85,7 +85,7 @@ function numberedGroups(files: readonly SavedFile[]): Group[] {
   for (const file of files) {
     const { step, from } = file.read;
     if (step === null) continue;
-    // An epoch is no step: the file may know better.
+    // An epoch is no step; the file itself may hold the step.
     const isInside = from === "epoch" && file.inside !== null;
     const known = isInside ? (file.inside ?? step) : step;
     const stepFrom = isInside ? "inside" : from === "date" ? "time" : "name";
@@ -96,7 +96,7 @@ function numberedGroups(files: readonly SavedFile[]): Group[] {
   return [...groups.values()].filter((group) => group.files.some(({ isModel }) => isModel));
 }
 
-/** The best one so far goes with what is trained now: a program loads or replaces it later, whichever step it is of. */
+/** Moves a best-so-far file to the step that is trained now: a program loads or replaces it later, whichever step it is of. */
 function giveBest(groups: readonly Group[]): void {
   const newest = groups.toSorted((a, b) => newestOf(b.files.filter(isNoBest)) - newestOf(a.files.filter(isNoBest)))[0];
   for (const group of groups) {
@@ -109,7 +109,7 @@ function giveBest(groups: readonly Group[]): void {
 const isNoBest = ({ name, read }: SavedFile): boolean =>
   read.step !== null || !isLabelName(name) || !/best/i.test(name);
 
-/** Puts a file without a step in its name to the step that it is of. Returns whether there is one. */
+/** Adds a file without a step in its name to the step that it belongs to. Returns whether there is one. */
 function joinGroup(groups: readonly Group[], file: SavedFile): boolean {
   const same = groups.find(({ step }) => step === file.inside);
   const beside = same ?? (isLabelName(file.name) && file.inside === null ? writtenWith(groups, file) : undefined);
@@ -125,7 +125,7 @@ function writtenWith(groups: readonly Group[], { mtimeMs }: SavedFile): Group | 
   return fits.toSorted((a, b) => newestOf(b.files) - newestOf(a.files))[0];
 }
 
-/** The files that a program writes in place, as one state; null: there are none. */
+/** Returns the files that a program overwrites in place, as one state; null: there are none. */
 function stateOf(models: readonly SavedFile[], all: readonly SavedFile[]): Group | null {
   if (models.length === 0) return null;
   const named = models.filter(({ read }) => read.isSaverName);
@@ -138,7 +138,9 @@ function stateOf(models: readonly SavedFile[], all: readonly SavedFile[]): Group
   return { step: Math.floor(newestOf(own) / 1000), stepFrom: "time", files: own };
 }
 
-/** What was written within a minute of a model need not be of it: a vocabulary, features, a dictionary. */
+/**
+ * Returns files that need not belong to the model although written within a minute of it: a vocabulary, features, a dictionary.
+ */
 const dataOf = ({ files }: Group, models: readonly SavedFile[]): string[] =>
   files.filter((file) => !models.includes(file) && !file.read.isSaverName).map(({ name }) => name);
 
@@ -148,7 +150,7 @@ const newestOf = (files: readonly SavedFile[]): number =>
 function setOf(group: Group, all: readonly Group[]): FileSet {
   const { files, step, stepFrom } = group;
   const models = files.filter(({ isModel }) => isModel);
-  // A label comes and goes with the next step, and is no name to find the set by.
+  // A label moves to the next step, so it is no name to find the set by.
   const first = [...models].sort((a, b) => rankOf(a) - rankOf(b) || byName(a, b))[0];
   const others = files.filter((file) => file !== first).toSorted(byName);
   return {
@@ -164,7 +166,7 @@ function setOf(group: Group, all: readonly Group[]): FileSet {
   };
 }
 
-/** A program goes on from the newest, not from the best. */
+/** Ranks files for the first place: a program resumes from the newest one, not from the best. */
 const rankOf = ({ name }: SavedFile): number => (isLabelName(name) ? (/best/i.test(name) ? 2 : 1) : 0);
 
 const byName = (a: SavedFile, b: SavedFile): number => (a.name < b.name ? -1 : 1);

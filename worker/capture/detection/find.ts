@@ -3,48 +3,49 @@ import { isTemporaryName } from "#protocol/recognition/checkpoint-layouts.ts";
 import type { LinkRule } from "./link-rule.ts";
 
 /**
- * A checkpoint in a watched folder, or what may be one: `checkpoint-500/`, `lightning_logs/version_0/checkpoints/last.ckpt`,
- * the files `model_10.pt` and `optim_10.pt` together. Half-written things have names of their own in every framework (`.tmp`,
- * `-tmp-`, `.partial`, `.orbax-checkpoint-tmp-`) and are left alone until they are renamed.
+ * A checkpoint in a watched folder, or something that may be one: `checkpoint-500/`,
+ * `lightning_logs/version_0/checkpoints/last.ckpt`, the files `model_10.pt` and `optim_10.pt` together. Every framework has
+ * names for half-written files (`.tmp`, `-tmp-`, `.partial`, `.orbax-checkpoint-tmp-`); such files are ignored until they are
+ * renamed.
  */
 export interface Candidate {
-  /** Absolute. Of several files: of the first of them. */
+  /** Absolute path; for several files, that of the first one. */
   path: string;
   name: string;
   step: number;
-  /** Absent: the step is in the name. `inside`: a file holds it. `time`: none is known; seconds since 1970. */
+  /** Absent: the step is in the name. `inside`: a file holds it. `time`: no step is known; seconds since 1970 stand for it. */
   stepFrom?: "inside" | "time";
   kind: "folder" | "file" | "files";
-  /** Absent of a checkpoint. */
+  /** Absent for an ordinary checkpoint. */
   role?: CheckpointRole;
-  /** Of several files: their names in one folder. Of a final model: its names below `path`. Nothing else is looked at. */
+  /** Names of several files in one folder, or of a final model's files below `path`. All other files are ignored. */
   names?: readonly string[];
-  /** Of several files that are written in place: those of the names that are neither models nor labels. */
+  /** Those of `names` that are neither models nor labels, when several files are overwritten in place. */
   data?: readonly string[];
-  /** Of the folder in which it was found. Absent: a person named it. */
+  /** Link rule of the folder in which it was found. Absent: a person named it. */
   links?: LinkRule;
-  /** The name is one that savers use, although it has no step. */
+  /** Whether savers use the name, although it has no step. */
   isSaverName?: boolean;
-  /** A file that the other steps beside it have, and this one lacks. */
+  /** A file that the other steps beside it have and this one lacks. */
   lacks?: string;
-  /** Of a file: no other step lies beside it, so nothing shows whether another file of its step is still to come. */
+  /** Whether no other step lies beside this file, so that nothing shows whether more files of its step will come. */
   isAlone?: boolean;
-  /** Why it may not be whole, of one that is taken all the same. */
+  /** Why it may be incomplete, when it is captured all the same. */
   doubt?: string;
-  /** It is the piece of one of several nodes: what the others wrote is not missing. */
+  /** Whether it is the piece of one of several nodes: files that the others wrote are not missing. */
   isPiece?: boolean;
-  /** `last.ckpt` beside it is likely to be written anew for it. */
+  /** Whether `last.ckpt` beside it is likely to be rewritten for it. */
   isAwaited?: boolean;
 }
 
-/** Names that a person said are checkpoints, in place of those that are known here. */
+/** Names that a person declared to be checkpoints, in place of the known ones. */
 export type NamePattern = (name: string) => boolean;
 
-/** Restores of older workers go to such a folder, whatever the program calls its own. */
+/** Folder name to which older workers restored, whatever the program calls its own. */
 const RESTORED = /^checkpoint-\d{1,12}$/;
 
 /**
- * Returns the step of a name that matches a pattern: `step=500` or else its last number before the ending; null where it has
+ * Returns the step of a name that matches a pattern: `step=500`, or else its last number before the ending. Null: the name has
  * none or does not match.
  */
 export function stepOfNamed(name: string, about: { kind: "folder" | "file"; takes: NamePattern }): number | null {

@@ -11,7 +11,7 @@ const KERAS = /keras_version|layer_names/;
 /** stable-baselines3 writes its version into every archive. */
 const SB3 = "_stable_baselines3_version";
 
-/** Bounded, so that a hostile file costs a bounded number of steps at each byte. */
+/** Bounded repetition, so that a hostile file costs a bounded number of steps at each byte. */
 const MODULE_REST = "[\\w.]{1,200}";
 const CLASS = "\\w{1,200}";
 const LIBRARY = `(?:sklearn\\.(?!utils\\b|datasets\\b)|xgboost\\.|lightgbm\\.|catboost\\.|statsmodels\\.|imblearn\\.|hmmlearn\\.|sksurv\\.)${MODULE_REST}`;
@@ -19,13 +19,14 @@ const LIBRARY = `(?:sklearn\\.(?!utils\\b|datasets\\b)|xgboost\\.|lightgbm\\.|ca
 const ESTIMATOR = new RegExp(`\\x8c[^]${LIBRARY}\\x94\\x8c[^]${CLASS}\\x94\\x93|c${LIBRARY}\\n${CLASS}\\n`);
 
 const READ_BYTES = 64 * 1024;
-/** Of a compressed file: a kilobyte may stand for a megabyte. */
+/** Limit for a compressed file: a kilobyte may stand for a megabyte. */
 const PACKED_BYTES = 4 * 1024;
 const MOST_UNPACKED_BYTES = 256 * 1024;
 
 /**
- * Returns whether the content of a file whose name leaves it open is a model: of XGBoost (JSON), Keras (HDF5), scikit-learn and the like
- * (pickle, joblib; also packed by zlib or gzip), stable-baselines3 (zip). Nothing in it is executed. No faults.
+ * Returns whether the content of a file with an ambiguous name is a model. Known are XGBoost (JSON), Keras (HDF5), scikit-learn
+ * and the like (pickle, joblib; also packed by zlib or gzip), and stable-baselines3 (zip). Nothing in it is executed. No
+ * faults.
  */
 export async function isModelContent(path: string): Promise<boolean> {
   const ending = /\.(json|h5|hdf5|joblib|pkl|pickle|zip)$/i.exec(path)?.[1]?.toLowerCase();
@@ -59,11 +60,11 @@ async function readStart(path: string): Promise<Buffer> {
 /** Returns whether the text of a pickle, one character a byte, names the class of a model. Takes linear time. */
 export const isEstimator = (text: string): boolean => ESTIMATOR.test(text);
 
-/** Returns the beginning, unpacked up to a bound. @throws when it is not what its first bytes say */
+/** Returns the beginning of a file, decompressed up to a bound. @throws when its content does not match its first bytes */
 export async function unpacked(start: Buffer): Promise<Buffer> {
   const isZlib = start[0] === 0x78;
   if (!isZlib && !(start[0] === 0x1f && start[1] === 0x8b)) return start;
-  // Only the beginning is in hand.
+  // Only the beginning is available, so the missing end of the stream is no error.
   const how = { finishFlush: constants.Z_SYNC_FLUSH };
   const stream = isZlib ? createInflate(how) : createGunzip(how);
   stream.end(start.subarray(0, PACKED_BYTES));

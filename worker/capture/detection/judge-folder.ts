@@ -17,7 +17,7 @@ interface Names {
   links: readonly string[];
 }
 
-/** Below its own name Orbax keeps items, which are folders. */
+/** Names of the item folders that Orbax keeps in a checkpoint. */
 const ORBAX_ITEM = /^(default|state|params|items|train_state|d|ocdbt\.process_\d+|model|optimizer|metrics)$/;
 
 /** Returns whether the folder may be a checkpoint, hold others, or both, by the names in it. */
@@ -47,7 +47,7 @@ export async function isCheckpointFolder(path: string, inside: Names | null): Pr
     files.map((relative) => ({ relative, path: join(path, relative), identity: { sizeBytes: 1 } })),
   );
   if (isKnownFormat(content)) return true;
-  // What lies deeper is not read: items of Orbax have a number or a saver's word above them.
+  // Deeper files are not read: above the items of Orbax stands a number or a saver's word.
   if (evidence === "number") return inside.folders.some((one) => ORBAX_ITEM.test(one));
   if (evidence !== "word") return false;
   return isCalledCheckpoint(name) || inside.folders.length > 0 || (content !== "text" && content !== "empty");

@@ -2,9 +2,9 @@ import { realpath, stat } from "node:fs/promises";
 import { sep } from "node:path";
 
 /**
- * Which links in a watched folder are followed. The program that writes there may run as another user than the worker, and a
- * link is enough to have a file of the worker's user uploaded. So a link is followed within the watched folder, and out of it
- * only to what the owner of the folder owns, unless the person who started the worker says otherwise (`--follow-links`).
+ * Rule for links in a watched folder. The program that writes there may run as another user than the worker. It could link to a
+ * file of the worker's user to have that file uploaded. So a link is followed within the watched folder. Out of it, it is
+ * followed only to files of the folder's owner, unless the person who started the worker allows more (`--follow-links`).
  */
 export interface LinkRule {
   /** The watched folder. */
@@ -13,8 +13,8 @@ export interface LinkRule {
 }
 
 /**
- * Returns why a link at `path` is not followed; null where it is. `targetUid` is the owner of what it led to when it was looked
- * at: a capture compares the file that it opens with that look, so that a link which is changed in between takes nothing else.
+ * Returns why a link at `path` is not followed; null when it is. `targetUid`: owner of its target at the look. A capture
+ * compares the file that it opens with that look, so that a link which is changed in between takes nothing else.
  */
 export async function whyNotFollowed(
   path: string,

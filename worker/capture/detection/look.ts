@@ -19,24 +19,24 @@ export interface Look {
   files: LookedFile[];
   fingerprint: string;
   sizeBytes: number;
-  /** Newest time of change of the content, epoch ms. */
+  /** Newest modification time of its files, epoch ms. */
   newestMs: number;
   /** Newest change of anything, including by a copy that keeps old dates, epoch ms. */
   touchedMs: number;
-  /** What no bucket and no manifest can hold, and why: names that are no UTF-8 text, or have control characters. */
+  /** Names that no bucket and no manifest can hold, and why: they are no UTF-8 text, or have control characters. */
   leftOut: LeftOut[];
   /** Folders with nothing in them, relative. */
   emptyFolders: string[];
-  /** Of a disk of another machine: its times are by that machine's clock. */
+  /** Whether it lies on a disk of another machine, whose clock sets its times. */
   isRemote: boolean;
-  /** A disk on which a file that was written to a moment ago may look as one that was not (see `file-times`). */
+  /** Whether a file on its disk may look unchanged a moment after a write (see `file-times`). */
   wobbles: boolean;
-  /** The first name in it that says that it is still being written; null when none does. */
+  /** First name in it that shows that it is still being written; null when none does. */
   temporary: string | null;
 }
 
 interface LeftOut {
-  /** What cannot be shown of it is replaced. */
+  /** Name with replacements for what cannot be shown. */
   name: string;
   why: string;
 }
@@ -47,13 +47,14 @@ export interface LookedFile {
   path: string;
   identity: FileIdentity;
   mtimeMs: number;
-  /** Read, write and execute; absent of what the worker made itself. */
+  /** Permission bits; absent for files that the worker made itself. */
   mode?: number;
 }
 
 /**
- * Null when it vanished meanwhile. A link to a file counts as that file. Faults: READ_FAILED, HOSTILE_NAME (a linked folder; no name in it is possible),
- * LINK_REFUSED (by the rule of the watched folder).
+ * Reads names, sizes and times of a candidate's files. Null when it vanished meanwhile. A link to a file counts as that file.
+ * Faults: READ_FAILED, HOSTILE_NAME (a linked folder; no name in it is possible), LINK_REFUSED (by the rule of the watched
+ * folder).
  */
 export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names" | "links">): Promise<Look | null> {
   const files: LookedFile[] = [];
@@ -128,15 +129,15 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names
   };
 }
 
-/** Faults: LINK_REFUSED. */
+/** Refuses a link that the rule does not follow. Faults: LINK_REFUSED. */
 async function assertFollowed(path: string, rule: LinkRule, targetUid: number): Promise<void> {
   const detail = await whyNotFollowed(path, rule, targetUid);
   if (detail !== null) throw new Fault("LINK_REFUSED", { op: "capture", subject: path, detail });
 }
 
 /**
- * Returns the fingerprint of a look without its labels (`last.ckpt`, `best.pt`), which go to the next step when that is written;
- * null where it has none. A set that has lost its labels is the same checkpoint as before.
+ * Returns the fingerprint of a look without its labels (`last.ckpt`, `best.pt`), which move to the next step; null when it has
+ * no labels. A set that has lost its labels is the same checkpoint as before.
  */
 export function fingerprintWithoutLabels({ files }: Pick<Look, "files">): string | null {
   const own = files.filter(({ relative }) => !isLabelName(relative));
@@ -144,8 +145,8 @@ export function fingerprintWithoutLabels({ files }: Pick<Look, "files">): string
 }
 
 /**
- * Names, sizes, and the newest time: what is left of a fingerprint on a disk of another machine, which may tell other times when it is
- * asked anew. Null on disks of this machine.
+ * Returns a weaker fingerprint (names, sizes, the newest time) for disks of other machines, which may report other times later.
+ * Null on disks of this machine.
  */
 export function looseFingerprint({ files, newestMs }: Pick<Look, "files" | "newestMs">): LooseFingerprint | null {
   const [file] = files;
@@ -160,11 +161,11 @@ export interface LooseFingerprint {
   newestMs: number;
 }
 
-/** Returns the folder to which the names of its files are relative. */
+/** Returns the folder to which the file names of a candidate are relative. */
 export const folderOf = ({ path, kind }: Pick<Candidate, "path" | "kind">): string =>
   kind === "folder" ? path : dirname(path);
 
-/** The few of its numbers that count: of 50,000 files all of them are tens of megabytes. */
+/** Returns the few numbers that count: complete ones of 50,000 files take tens of megabytes. */
 const factsOf = (stats: BigIntStats) => ({
   is: stats.isDirectory() ? "folder" : stats.isFile() ? "file" : "other",
   identity: identityOf(stats),
@@ -173,7 +174,7 @@ const factsOf = (stats: BigIntStats) => ({
   ctimeMs: Number(stats.ctimeMs),
   uid: Number(stats.uid),
 });
-/** With the time that was told of it before, where the disk tells another one of what nobody wrote. */
+/** Replaces the time by the one reported before, when the disk now reports another time without a write. */
 function steadily(
   { identity, mtimeMs }: Pick<Facts, "identity" | "mtimeMs">,
   path: string,
@@ -189,7 +190,7 @@ type Seen = ReturnType<typeof factsOf> & { entry: Dirent };
 
 const mood: DiskMood = { later: 0 };
 
-/** What the entries of a folder are, through links. Faults: READ_FAILED (a link that leads nowhere). */
+/** Returns the call that stats the entries of a folder, through links. Faults: READ_FAILED (a link that leads nowhere). */
 function statCall(folder: string): DiskCall<Dirent, Seen> {
   const refuse = (entry: Dirent, error: unknown): never => {
     if (!entry.isSymbolicLink() || codeOf(error) !== "ENOENT") throw error;

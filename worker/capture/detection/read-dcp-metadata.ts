@@ -5,17 +5,17 @@ import { readDcpSizes } from "#storage/inspect/read-dcp.ts";
 import type { LookedFile } from "./look.ts";
 
 /**
- * `.metadata` of PyTorch DCP is a pickle, written last and renamed into place. It names every file of data in plain text,
- * and like every pickle it ends with a full stop. It is not unpickled: only these names are looked for in its bytes.
+ * `.metadata` of PyTorch DCP is a pickle, written last and renamed into place. It names every data file in plain text, and like
+ * every pickle it ends with a full stop. It is not unpickled: its bytes are only searched for these names.
  */
 const METADATA = /(^|\/)\.metadata$/;
 const DATA = /__\d+_\d+\.distcp/g;
-/** First byte of a pickle since protocol 2, and the last one of all. */
+/** First byte of a pickle since protocol 2, and the last byte of every pickle. */
 const PICKLE = 0x80;
 const STOP = 0x2e;
 const MOST_BYTES = 32 * 1024 * 1024;
 
-/** Returns what the `.metadata` files name, with the least size of each; null where there is none that can be read. */
+/** Returns the files that `.metadata` files name, with the least size of each; null when no such file can be read. */
 export async function findNeededByDcp(files: readonly LookedFile[]): Promise<NeededFile[] | null> {
   const needed = new Map<string, NeededFile>();
   let isThere = false;
@@ -34,13 +34,13 @@ export async function findNeededByDcp(files: readonly LookedFile[]): Promise<Nee
   return isThere ? [...needed.values()].slice(0, MOST_NEEDED) : null;
 }
 
-/** What the `.metadata` files name has to be there: null, or a sentence that says what is not. Faults: none. */
+/** Returns a sentence that says which file named by `.metadata` is missing; null when none is. No faults. */
 export async function findMissingInDcp(files: readonly LookedFile[]): Promise<string | null> {
   const there = new Set(files.map(({ relative }) => relative));
   for (const { relative, path, identity } of files) {
     if (!METADATA.test(relative) || identity.sizeBytes > MOST_BYTES) continue;
     const bytes = await readFile(path).catch(() => Buffer.alloc(0));
-    // Others may use that name too.
+    // Other programs may use that name too.
     if (bytes[0] !== PICKLE) continue;
     if (bytes.at(-1) !== STOP) return `${relative} is cut short`;
     const folder = relative.slice(0, relative.lastIndexOf("/") + 1);

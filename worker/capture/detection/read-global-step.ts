@@ -7,7 +7,10 @@ import { MOST_STATE_BYTES, TRAINER_STATE } from "./describe.ts";
 
 const state = z.object({ global_step: step });
 
-/** Returns what a Trainer wrote as its state into a checkpoint, unparsed; null where there is none that can be read. A stranger's file. No faults. */
+/**
+ * Returns the state that a Trainer wrote into a checkpoint, not validated; null when none can be read. An untrusted file. No
+ * faults.
+ */
 export async function readTrainerState(folder: string): Promise<unknown> {
   const path = join(folder, TRAINER_STATE);
   try {
@@ -19,6 +22,6 @@ export async function readTrainerState(folder: string): Promise<unknown> {
   }
 }
 
-/** Returns the step that a Trainer wrote into its checkpoint; null without one that can be believed. No faults. */
+/** Returns the step that a Trainer wrote into its checkpoint; null without a plausible one. No faults. */
 export const readGlobalStep = async (folder: string): Promise<number | null> =>
   state.safeParse(await readTrainerState(folder)).data?.global_step ?? null;

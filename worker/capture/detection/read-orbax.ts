@@ -15,19 +15,19 @@ import { openBeside, sourceOfFile } from "#worker/base/file-source.ts";
 import type { LookedFile } from "./look.ts";
 
 /**
- * What Orbax says of its own files: `_METADATA` names the arrays, the index beside it (or a file for each array) where their
- * bytes lie, `_CHECKPOINT_METADATA` whether all of it was committed. After a power cut a name may stand for a file that is
- * not all there; only what names it tells.
+ * Checks Orbax' own files. `_METADATA` names the arrays; the index beside it (or a file for each array) says where their bytes
+ * lie. `_CHECKPOINT_METADATA` says whether all of it was committed. After a power cut a file may exist incompletely; only the
+ * file that names it shows that.
  */
 const TREE = /(^|\/)_METADATA$/;
-/** Written together with it, in the same folder. */
+/** Written together with `_METADATA`, in the same folder. */
 const WITH_TREE = /(^|\/)(_sharding|array_metadatas\/process_\d+)$/;
 const MOST_BYTES = 32 * 1024 * 1024;
 
-/** A file of the checkpoint by its path. */
+/** Files of the checkpoint by path. */
 type Files = ReadonlyMap<string, LookedFile>;
 
-/** What each `_METADATA` names has to be there and as long as it says: null, or a sentence that says what is not. Faults: none. */
+/** Returns a sentence that says which file named by a `_METADATA` is missing or too short; null when none is. No faults. */
 export async function findMissingInOrbax(files: readonly LookedFile[]): Promise<string | null> {
   const byPath: Files = new Map(files.map((file) => [file.relative, file]));
   for (const { relative } of files) {
@@ -71,7 +71,7 @@ async function findMissingInIndex(
   const source = boundSource(sourceOfFile(manifest.path, manifest.identity.sizeBytes), spent);
   const open = readBeside((relative) => openBeside(manifest.path, relative), spent);
   const index = await readOcdbt(source, { open, wanted: () => false }).catch((error: unknown) => {
-    // More of an index than is read: nothing is said of it.
+    // The index is larger than the limit for reading, so nothing is said about it.
     if (isFault(error) && error.code === "TOO_MUCH_INSIDE") return null;
     throw error;
   });
@@ -83,7 +83,7 @@ async function findMissingInIndex(
   return null;
 }
 
-/** Arrays in folders of their own: each with what zarr says of it, and with as many pieces as that says. */
+/** Checks arrays in folders of their own: each needs its zarr description, and as many chunks as that says. */
 async function findMissingArray(
   tree: OrbaxTree,
   { folder, files }: { folder: string; files: Files },
@@ -103,7 +103,10 @@ async function findMissingArray(
   return null;
 }
 
-/** `commit_timestamp_nsecs` is null until all was written. Older versions do not have it: they rename. */
+/**
+ * Returns whether everything was written: `commit_timestamp_nsecs` is null until then. Older versions lack it and rename
+ * instead.
+ */
 export async function readCommit(file: LookedFile): Promise<"committed" | "not yet" | "cut"> {
   try {
     const parsed = parseJson(await readFile(file.path));

@@ -5,12 +5,12 @@ import { readEntryStart, readZipDirectory } from "#storage/inspect/read-zip.ts";
 import { boundSource, type BoundedSource } from "#storage/inspect/source.ts";
 import type { PickleValue } from "#storage/inspect/pickle/pickle-value.ts";
 
-/** A description of tensors that is larger is not read: it would hold up the worker's thread. */
+/** A larger description of tensors is not read, because it would block the worker's thread. */
 const MOST_PICKLE_BYTES = 2 * 1024 * 1024;
 
 /**
- * Returns what a file of `torch.save` says beside its tensors, as notes; null where it is torn, of another format, or larger
- * inside than is looked at. Nothing in the file is executed. No faults.
+ * Returns the values that a file of `torch.save` holds beside its tensors; null when it is torn, of another format, or too
+ * large inside. Nothing in the file is executed. No faults.
  */
 export const readPickleOf = (path: string, sizeBytes: number): Promise<PickleValue | null> =>
   withFileSource(
@@ -23,7 +23,7 @@ export const readPickleOf = (path: string, sizeBytes: number): Promise<PickleVal
     sizeBytes,
   );
 
-/** Returns what `read` finds in a file within the limits of looking into files; null where it cannot be read. No faults. */
+/** Returns what `read` finds in a file, within the limits for reading inside files; null when it cannot be read. No faults. */
 export async function withFileSource<T>(
   path: string,
   read: (source: BoundedSource) => Promise<T | null>,

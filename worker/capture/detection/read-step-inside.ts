@@ -20,8 +20,8 @@ const COUNTERS = [
 ] as const;
 
 /**
- * Returns the step that a file of `torch.save` holds (`global_step`, `iter_num`, `epoch`); `FINAL` of one that ultralytics
- * stripped at the end; null where it holds none, or is in another format. No faults.
+ * Returns the step in a file of `torch.save` (`global_step`, `iter_num`, `epoch`). `FINAL`: ultralytics stripped it at the end.
+ * Null: it holds none, or has another format. No faults.
  */
 export async function readStepInside(path: string, sizeBytes: number): Promise<number | null> {
   const value = await readPickleOf(path, sizeBytes);

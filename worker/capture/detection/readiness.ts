@@ -10,8 +10,8 @@ import type { Look, LookedFile } from "./look.ts";
 import { isWhole } from "./whole-file.ts";
 
 /**
- * What a checkpoint's own files say of whether it is finished. `finished`: its framework wrote what it writes last.
- * `unfinished`: something is missing or cut short, so that quiet alone must not make it one: the program may have been
+ * Verdict of a checkpoint's own files on whether it is finished. `finished`: its framework wrote what it writes last.
+ * `unfinished`: something is missing or cut short. Quiet alone must not finish it then, because the program may have been
  * killed in the middle. `unsaid`: nothing in it tells.
  */
 export type Readiness =
@@ -19,17 +19,17 @@ export type Readiness =
   | { says: "unfinished"; why: string }
   | {
       says: "unsaid";
-      /** Much time may pass between two of its files. */
+      /** Whether much time may pass between two of its files. */
       isSlow: boolean;
-      /** Everything that a restart needs is there: when nobody writes any more, it may be gone on from. */
+      /** Whether all that a restart needs is there: training may resume from it once nobody writes any more. */
       isWhole: boolean;
     };
 
 type Judged = Pick<Look, "files">;
 
-/** A framework by the files it leaves, and how it says that it is done. */
+/** A framework, recognized by the files it leaves, with its rule for a finished checkpoint. */
 interface Framework {
-  /** Files that show who writes. */
+  /** Files that identify the framework. */
   readonly seen: RegExp;
   judge(candidate: Pick<Candidate, "path" | "name" | "step">, look: Judged): Promise<Readiness>;
 }
@@ -37,7 +37,7 @@ interface Framework {
 const has = (look: Judged, pattern: RegExp): boolean => look.files.some(({ relative }) => pattern.test(relative));
 const UNSAID: Readiness = { says: "unsaid", isSlow: false, isWhole: false };
 
-/** A file beside the checkpoint names the newest one that is finished. */
+/** Judges by the tracker: a file beside the checkpoint that names the newest finished one. */
 async function judgeByTracker(
   { path, name, step }: Pick<Candidate, "path" | "name" | "step">,
   tracker: string,
@@ -46,12 +46,12 @@ async function judgeByTracker(
   const tag = text?.trim() ?? null;
   const told = tag === null ? null : lastNumber(tag);
   if (tag === name || (told !== null && told >= step)) return { says: "finished" };
-  // Some programs are told not to write it, or write a word: then it says nothing, but much time may pass between two files.
+  // Some programs do not write the tracker, or write a word. It says nothing then, but much time may pass between two files.
   if (told === null) return { says: "unsaid", isSlow: true, isWhole: false };
   return { says: "unfinished", why: `${tracker} does not name it yet` };
 }
 
-/** The Trainer's state comes after weights and optimizer; small files may follow it. */
+/** Judges a Trainer's folder: its state comes after weights and optimizer; small files may follow it. */
 async function judgeTrainer(look: Judged): Promise<Readiness> {
   const state = look.files.find(({ relative }) => relative === "trainer_state.json");
   if (state === undefined) return { says: "unfinished", why: "trainer_state.json is missing" };
@@ -70,20 +70,20 @@ function isJson(bytes: Buffer): boolean {
   }
 }
 
-/** What a Trainer writes only where training can go on. */
+/** Files that a Trainer writes only where training can continue. */
 const TRAINER_REST = /^(trainer_state\.json|optimizer\.(pt|bin)|scheduler\.pt|rng_state(_\d+)?\.pth)$/;
 
-/** Weights that a person had the Trainer save under a name of his own: its arguments are what it writes last. */
+/** Returns whether a person had the Trainer save weights under another name: its arguments are then written last. */
 const isSavedModel = (name: string, look: Judged): boolean =>
   !TRAINER_FOLDER.test(name) &&
   has(look, /^training_args\.bin$/) &&
   has(look, /\.(safetensors|bin|pt)$/) &&
   !has(look, TRAINER_REST);
 
-/** PyTorch DCP writes `.metadata` last, in every folder that has data. */
+/** Returns which `.metadata` is missing: PyTorch DCP writes it last, in every folder that has data. */
 const findMissingMetadata = (look: Judged): string | null => findMissingBeside(look, SEEN.dcp, ".metadata");
 
-/** Wherever a file matches, this one has to be there too, and not empty. */
+/** Returns a sentence when a folder with a matching file lacks this one, or has it empty; null otherwise. */
 function findMissingBeside(look: Judged, pattern: RegExp, name: string): string | null {
   const isThere = (path: string) =>
     look.files.some(({ relative, identity }) => relative === path && identity.sizeBytes > 0);
@@ -92,8 +92,9 @@ function findMissingBeside(look: Judged, pattern: RegExp, name: string): string 
 }
 
 /**
- * After going back to an earlier iteration the tracker may name a later one than is being written. Megatron's distributed
- * format then still has what its finalize step writes before the tracker: `.metadata`, and `metadata.json` beside `common.pt`.
+ * Judges a checkpoint of Megatron. After a return to an earlier iteration the tracker may name a later one than is being
+ * written. The distributed format then still has what its finalize step writes before the tracker: `.metadata`, and
+ * `metadata.json` beside `common.pt`.
  */
 async function judgeMegatron(candidate: Pick<Candidate, "path" | "name" | "step">, look: Judged): Promise<Readiness> {
   const tracked = await judgeByTracker(candidate, TRACKERS.megatron);
@@ -105,14 +106,14 @@ async function judgeMegatron(candidate: Pick<Candidate, "path" | "name" | "step"
 }
 
 /**
- * In this order: what is written last by the outermost one counts. Sources: the savers of Megatron-LM
+ * The order matters: the last file of the outermost framework decides. Sources: the savers of Megatron-LM
  * (`latest_checkpointed_iteration.txt` in the finalize step), DeepSpeed (`latest`, after the barrier), PyTorch DCP
  * (`.metadata`, renamed into place by the coordinator), transformers' Trainer (`trainer_state.json`, after weights and
  * optimizer), Orbax (`commit_success.txt`; older versions only rename the folder).
  */
 const FRAMEWORKS: readonly Framework[] = [
   {
-    // By agreement of many: a file that says nothing else.
+    // A marker on which many tools agree, and which has no other meaning.
     seen: SEEN.done,
     judge: () => Promise.resolve({ says: "finished" }),
   },
@@ -123,13 +124,13 @@ const FRAMEWORKS: readonly Framework[] = [
   {
     seen: SEEN.deepspeed,
     judge: async (candidate, look) => {
-      // Inside a Trainer's folder its own state is what is written last.
+      // Inside a Trainer's folder the Trainer's own state is written last.
       if (has(look, SEEN.trainer)) return judgeTrainer(look);
       return judgeByTracker(candidate, TRACKERS.deepspeed);
     },
   },
   {
-    // Model and optimizer of FSDP, sharded: the Trainer's and accelerate's own states come after both.
+    // Sharded model and optimizer of FSDP: the states of the Trainer and of accelerate come after both.
     seen: SEEN.fsdp,
     judge: async (_, look) => {
       const missing = findMissingMetadata(look);
@@ -147,7 +148,7 @@ const FRAMEWORKS: readonly Framework[] = [
   },
   {
     seen: SEEN.trainer,
-    // `save_model("epoch_3")` writes weights, then its arguments, and no state: a name of the Trainer's own has one.
+    // `save_model("epoch_3")` writes weights, then arguments, and no state. A folder with the Trainer's own name has a state.
     judge: ({ name }, look) =>
       isSavedModel(name, look) ? Promise.resolve({ ...UNSAID, isWhole: true }) : judgeTrainer(look),
   },
@@ -158,8 +159,8 @@ const FRAMEWORKS: readonly Framework[] = [
 ];
 
 /**
- * Orbax renames the folder, or writes `commit_success.txt` as the last file; newer versions do both. What it says of items
- * inside is not said of the whole.
+ * Judges a checkpoint of Orbax, which renames the folder, or writes `commit_success.txt` as the last file; newer versions do
+ * both. A commit of inner items is no commit of the whole.
  */
 async function judgeOrbax(look: Judged): Promise<Readiness> {
   const half = look.files.find(({ relative }) => SEEN.orbaxHalf.test(relative));
@@ -177,7 +178,7 @@ async function judgeOrbax(look: Judged): Promise<Readiness> {
   return { says: "unsaid", isSlow: !isOne, isWhole: isOne };
 }
 
-/** Folders in which a file matches, as prefixes. */
+/** Returns the folders that have a matching file, as prefixes. */
 const foldersOf = (look: Judged, pattern: RegExp): string[] => [
   ...new Set(
     look.files
@@ -186,14 +187,16 @@ const foldersOf = (look: Judged, pattern: RegExp): string[] => [
   ),
 ];
 
-/** What `save_pretrained` of transformers and PEFT writes before the weights. */
+/** Description that `save_pretrained` of transformers and PEFT writes before the weights. */
 const DESCRIPTION = /(^|\/)(adapter_)?config\.json$/;
 const IS_TEXT = /\.(json|jsonl|txt|md|jinja|ya?ml)$/i;
 
 const TRAINER_FOLDER = /^checkpoint-\d+$/;
 const MOST_SIBLINGS = 32;
 
-/** Whether the Trainer wrote the folders beside this one: then it writes this one too, and is not done with weights alone. */
+/**
+ * Returns whether the Trainer wrote the folders beside this one: it then writes this one too, and weights alone are not all.
+ */
 async function hasTrainerBeside({ path, name }: Pick<Candidate, "path" | "name">): Promise<boolean> {
   if (!TRAINER_FOLDER.test(name)) return false;
   const names = await readdir(dirname(path)).catch(() => []);
@@ -226,7 +229,7 @@ export async function readReadiness(
     if (whole === "cut") return { says: "unfinished", why: `${file.relative} is cut short` };
     isAllWhole &&= whole === "whole" && /\.(pt|pth|pth\.tar|ckpt|npz|zip|keras)$/i.test(file.relative);
   }
-  // Its weights are whole, and no framework writes a state of training after them.
+  // The weights are whole, and no framework writes a state of training after them.
   if (candidate.role === "final-model") return { says: "unsaid", isSlow: false, isWhole: true };
   for (const framework of FRAMEWORKS) {
     if (has(look, framework.seen)) return framework.judge(candidate, look);
@@ -236,15 +239,16 @@ export async function readReadiness(
     return { says: "unfinished", why: `there are no weights beside ${described.relative} yet` };
   }
   if (described !== undefined && (await hasTrainerBeside(candidate))) return judgeTrainer(look);
-  // Files whose format ends with its table of contents. Where no other step shows what belongs to one, more may follow.
+  // The formats of these files end with a table of contents. When no other step shows which files belong to one, more may
+  // follow.
   if (candidate.kind === "folder" || !isAllWhole) return UNSAID;
   if (candidate.isAwaited === true) return { says: "unsaid", isSlow: true, isWhole: true };
   return candidate.isAlone === true ? { says: "unsaid", isSlow: false, isWhole: true } : { says: "finished" };
 }
 
 /**
- * Of a piece nobody on this node knows what the others wrote. The hub compares it with what the metadata names. The node that
- * has the metadata of PyTorch DCP wrote it last.
+ * Judges a piece. This node does not know what the other nodes wrote; the hub compares the piece with the names in the
+ * metadata. The node that has the metadata of PyTorch DCP wrote it last.
  */
 async function judgePiece(look: Judged): Promise<Readiness> {
   for (const file of look.files) {
@@ -255,7 +259,7 @@ async function judgePiece(look: Judged): Promise<Readiness> {
   return { says: "unsaid", isSlow: true, isWhole: true };
 }
 
-/** `model-00002-of-00003.safetensors`: all of them, or a sentence that names one that is not there. */
+/** Returns a sentence that names a missing shard of a set such as `model-00002-of-00003.safetensors`; null: all are there. */
 function findMissingShard(files: readonly LookedFile[]): string | null {
   const sets = new Map<string, { shard: ShardName; seen: Set<number> }>();
   for (const { relative } of files) {
@@ -275,13 +279,13 @@ function findMissingShard(files: readonly LookedFile[]): string | null {
 
 const MOST_INDEX_BYTES = 32 * 1024 * 1024;
 
-/** What `*.index.json` lists has to be there. */
+/** Returns a sentence when a file that `*.index.json` lists is missing; null otherwise. */
 async function findMissingInIndex(look: Judged): Promise<string | null> {
   const names = new Set(look.files.map(({ relative }) => relative));
   for (const { relative, path, identity } of look.files) {
     if (!relative.endsWith(".index.json") || identity.sizeBytes > MOST_INDEX_BYTES) continue;
     const folder = relative.slice(0, relative.lastIndexOf("/") + 1);
-    // Of an earlier save in more files: loaders take the one whole file before its index.
+    // The index is from an earlier save in more files: loaders prefer the one whole file.
     if (names.has(relative.slice(0, -".index.json".length))) continue;
     const listed = await readWeightMap(path);
     if (listed === null) return `${relative} cannot be read`;
@@ -291,7 +295,7 @@ async function findMissingInIndex(look: Judged): Promise<string | null> {
   return null;
 }
 
-/** Files that a Hugging Face index names; null when it is no JSON (it may be half written). */
+/** Returns the files that a Hugging Face index names; null when it is no JSON (it may be half written). */
 async function readWeightMap(path: string): Promise<string[] | null> {
   try {
     const parsed: unknown = parseJson(await readFile(path));

@@ -18,13 +18,13 @@ import { isModelContent } from "./is-model-content.ts";
 import type { Look, LookedFile } from "./look.ts";
 
 export interface RecogniseOptions {
-  /** Names come from `--pattern`: a person says which ones are checkpoints. */
+  /** Whether names come from `--pattern`, so that a person says which ones are checkpoints. */
   isNamed: boolean;
   /** When this worker began to watch the run, epoch ms. */
   watchedSince: number;
-  /** It was captured or restored by this worker. */
+  /** Returns whether this worker captured or restored it. */
   knows(path: string, fingerprint: string): boolean;
-  /** A restore of this worker gave it its name, so that the name is no evidence of what the program calls its own. */
+  /** Returns whether a restore of this worker gave it its name. Such a name is no evidence of how the program names its own. */
   isRestored(path: string): boolean;
 }
 
@@ -37,22 +37,22 @@ export interface Verdict {
 }
 
 /**
- * Tells checkpoints from other folders whose names end in a number (protocol/recognition/checkpoint-evidence.ts has the rules). What lies
- * beside a candidate is evidence too: it is remembered, so candidates come in the order of `inOrderOfEvidence`.
+ * Tells checkpoints from other folders whose names end in a number (protocol/recognition/checkpoint-evidence.ts has the rules).
+ * Neighbors of a candidate are evidence too and are remembered, so candidates come in the order of `inOrderOfEvidence`.
  */
 export interface Recogniser {
   judge(candidate: Candidate, look: Look): Promise<Verdict>;
-  /** The last verdict; undefined before the first. */
+  /** Returns the last verdict; undefined before the first. */
   verdictOf(path: string): Verdict | undefined;
-  /** Forgets what is not there any more. */
+  /** Forgets candidates that do not exist any more. */
   keepOnly(present: readonly Candidate[]): void;
 }
 
 export function createRecogniser({ isNamed, watchedSince, knows, isRestored }: RecogniseOptions): Recogniser {
   const verdicts = new Map<string, Verdict & { sequence: string | null }>();
-  /** What was there at the first look; null before it. */
+  /** Paths that existed at the first look; null before it. */
   let before: ReadonlySet<string> | null = null;
-  /** Came while we watched. Where the clock of a disk is not ours, no date of a file says that. */
+  /** Returns whether it appeared while this worker watched. On a disk with another clock no date of a file shows that. */
   const isNew = (path: string, [file]: readonly LookedFile[]): boolean =>
     file !== undefined && before?.has(path) === false && fileTimes.isRemote(file.identity.dev, file.path);
   return {
@@ -99,8 +99,8 @@ export function inOrderOfEvidence(candidates: readonly Candidate[]): Candidate[]
 }
 
 /**
- * Returns when a candidate came to be what it is on this disk, epoch ms: its newest file was written, or it was made here by a
- * copy that keeps old dates. No faults.
+ * Returns when a candidate took its present form on this disk, epoch ms. It is the time of its newest file, or that of its
+ * creation by a copy that keeps old dates. No faults.
  */
 export async function appearedAt(path: string, { newestMs }: Pick<Look, "newestMs">): Promise<number> {
   const madeMs = await stat(path).then(

@@ -6,30 +6,29 @@ import { folderOf, type Look } from "./look.ts";
 import { readReadiness, type Readiness } from "./readiness.ts";
 
 /**
- * When is a checkpoint finished? Its own files may say so: then it is taken at the second equal look. They may say that
- * something is missing: then it is not taken however long it is quiet, because its program may have been killed in the
- * middle. Where they say nothing: when it looks the same for the settle time, holds nothing temporary, and (where /proc
- * can be read) nobody has a file in it open for writing.
+ * Decides when a checkpoint is finished. When its own files say so, it is finished at the second equal look. When they say that
+ * something is missing, it is not, however long it is quiet: its program may have been killed. Otherwise it must look the same
+ * for the settle time and hold nothing temporary. Where /proc can be read, no process may have a file in it open for writing.
  */
 export interface Settler {
-  /** Whether the checkpoint is finished, judged by this look and those before it. */
+  /** Returns whether the checkpoint is finished, judged by this look and those before it. */
   isSettled(candidate: Candidate, look: Look): Promise<boolean>;
-  /** What is missing of one that has been quiet for so long that this is worth saying; null of all others. */
+  /** Returns what is missing in a checkpoint that was quiet for long enough to report it; null for all others. */
   whyUnfinished(path: string): string | null;
-  /** Why one that has been quiet for `unfinishedAfterMs` may not be whole: it is taken all the same. Null of all others. */
+  /** Returns why a checkpoint that was quiet for `unfinishedAfterMs` may be incomplete; null for all others. */
   doubtOf(path: string): string | null;
-  /** It is gone, or was taken. */
+  /** Forgets a checkpoint that is gone or was captured. */
   forget(path: string): void;
 }
 
-/** Where much time may pass between two files (an optimizer gathered from many ranks) the wait is longer. */
+/** Factor of the settle time where much time may pass between two files (an optimizer gathered from many ranks). */
 const LONGER = 15;
-/** An unfinished one that was quiet for this long is spoken of. */
+/** Quiet time after which an unfinished checkpoint is reported. */
 const WORTH_SAYING_MS = 60_000;
 
 export interface SettleOptions {
   settleMs: number;
-  /** What looks unfinished and has been quiet for so long is taken as doubtful. */
+  /** A checkpoint that looks unfinished but was quiet for this long is captured as doubtful. */
   unfinishedAfterMs: number;
   /** Milliseconds that only go up. */
   now(): number;
@@ -42,9 +41,9 @@ interface Seen {
   fingerprint: string;
   since: number;
   temporary: string | null;
-  /** Null until it looked the same twice: files that are being written are not read. */
+  /** Null until two looks were the same: files that are being written are not read. */
   readiness: Readiness | null;
-  /** Somebody has a file in it open for writing. */
+  /** Whether a process has a file in it open for writing. */
   isHeld: boolean;
 }
 
@@ -55,8 +54,8 @@ const whyOf = ({ temporary, readiness }: Pick<Seen, "temporary" | "readiness">):
 
 export function createSettler(options: SettleOptions): Settler {
   const seen = new Map<string, Seen>();
-  // Seen for the first time, but untouched for long: the worker was started later than the program wrote it. Of another machine's disk
-  // only our own clock says for how long.
+  // Seen for the first time, but untouched for long: the program wrote it before the worker was started. On a disk of another
+  // machine only our own clock tells how long.
   const isOld = ({ isRemote, touchedMs }: Look, waitMs: number): boolean =>
     !isRemote && options.wallNow() - touchedMs > Math.max(waitMs, 1000);
   const isDone = (readiness: Readiness, about: { look: Look; before: Seen | null }): boolean => {
@@ -99,18 +98,18 @@ export function createSettler(options: SettleOptions): Settler {
 const waitOf = (readiness: Readiness, settleMs: number): number =>
   readiness.says === "unsaid" && readiness.isSlow ? settleMs * LONGER : settleMs;
 
-/** On such a disk what is being written may look unchanged for so long. */
+/** Returns for how much longer a file may look unchanged while it is written, on a disk that wobbles. */
 const wobbleMs = ({ wobbles }: Look): number => (wobbles ? MOST_WOBBLE_MS : 0);
 
-/** For a look at what is finished by now, while its program goes on. */
+/** A settler for looks at what is finished by now, while its program goes on. */
 export interface SettlerByNow extends Settler {
-  /** Until the next of those that were quiet at their first look has been quiet for long enough; 0 when there is none. */
+  /** Returns the time until the next checkpoint that was quiet since its first look settles; 0 when there is none. */
   leftMs(): number;
 }
 
 /**
- * What says itself that it is finished is taken at once. Of the rest its program may be between two files, so that only
- * what was untouched for the settle time is taken; what is written to after the first look is not of now.
+ * Creates a settler that takes a checkpoint at once when it says itself that it is finished. All others must be untouched for
+ * the settle time, because the program may be between two files. Anything written after the first look is left for later.
  */
 export function createSettlerByNow(options: Omit<SettleOptions, "now" | "unfinishedAfterMs">): SettlerByNow {
   const first = new Map<string, { fingerprint: string; at: number }>();
@@ -132,7 +131,7 @@ export function createSettlerByNow(options: Omit<SettleOptions, "now" | "unfinis
       if (look.files.length === 0 || look.temporary !== null) return false;
       const readiness = await readReadiness(candidate, look);
       if (readiness.says === "unfinished" || (await options.hasWriter(candidate))) return false;
-      // By our own clock where we saw it: that of a disk may be ahead, and that of another machine behind.
+      // Our own clock counts where we saw it: the clock of a disk may be ahead, and that of another machine behind.
       const seenAt = isSame ? before.at : options.wallNow();
       const touchedMs = look.isRemote ? seenAt : isSame ? Math.min(look.touchedMs, seenAt) : look.touchedMs;
       const quietAt = touchedMs + Math.max(waitOf(readiness, options.settleMs), 1000) + wobbleMs(look);
@@ -144,8 +143,8 @@ export function createSettlerByNow(options: Omit<SettleOptions, "now" | "unfinis
 }
 
 /**
- * For the last look, when the program has ended: nobody will write what is missing, so nothing is waited for. After a crash
- * only what says itself that it is whole is taken as that; the rest is doubtful.
+ * Creates the settler for the last look, after the program has ended: nobody will write what is missing, so nothing is awaited.
+ * After a crash only a checkpoint that shows that it is complete counts as complete; the rest is doubtful.
  */
 export function createLastSettler(how: "done" | "crashed"): Settler {
   const doubts = new Map<string, string>();
@@ -169,8 +168,8 @@ export function createLastSettler(how: "done" | "crashed"): Settler {
 }
 
 /**
- * Returns whether any visible process has a file at or under the candidate open for writing; of several files and of a
- * final model, one of them: logs beside them stay open. False where /proc does not exist.
+ * Returns whether any visible process has a file of the candidate open for writing. For several files and a final model only
+ * their own names count: logs beside them stay open. False where /proc does not exist.
  */
 export async function hasOpenWriter(candidate: Pick<Candidate, "path" | "kind" | "names">): Promise<boolean> {
   const { names } = candidate;
@@ -188,7 +187,7 @@ export async function hasOpenWriter(candidate: Pick<Candidate, "path" | "kind" |
   return false;
 }
 
-/** The last two bits of the flags: 0 is reading only. */
+/** Returns whether a descriptor is open for writing: the last two bits of its flags are 0 for reading only. */
 async function isWritable(pid: string, fd: string): Promise<boolean> {
   const info = await readFile(`/proc/${pid}/fdinfo/${fd}`, "utf8").catch(() => "");
   const flags = /^flags:\s*([0-7]+)/m.exec(info)?.[1];

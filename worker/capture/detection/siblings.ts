@@ -6,9 +6,9 @@ import { MOST_SIBLINGS } from "#protocol/checkpoint/place.ts";
 import type { Candidate } from "./find.ts";
 
 /**
- * Finds the checkpoints that Orbax' `CheckpointManager` compares with a new one. With `best_fn` it keeps the best steps by what
- * each holds in `metrics/metrics`; the function is the program's own, so every step that is still there counts.
- * Source: `orbax.checkpoint.CheckpointManager._get_metrics`.
+ * Finds the checkpoints that Orbax' `CheckpointManager` compares with a new one. With `best_fn` it keeps the best steps by the
+ * content of `metrics/metrics`. The function is the program's own, so every step that is still there counts. Source:
+ * `orbax.checkpoint.CheckpointManager._get_metrics`.
  */
 
 const METRICS = "metrics/metrics";
@@ -19,7 +19,7 @@ const metricsFile = z.record(z.string(), z.unknown());
 interface Step {
   name: string;
   number: number;
-  /** Numbers by name. */
+  /** Metric values by name. */
   metrics: Readonly<Record<string, number>>;
 }
 
@@ -55,7 +55,10 @@ async function readMetrics(folder: string): Promise<Record<string, number> | nul
   }
 }
 
-/** Of more than are kept: the lowest and the highest of each metric in turn, since either may be the best. */
+/**
+ * Chooses when there are too many: the lowest and the highest of each metric in turn, since either may be the best, and the
+ * newest.
+ */
 export function chooseSiblings<S extends Pick<Step, "number" | "metrics">>(steps: readonly S[]): S[] {
   const newestFirst = steps.toSorted((a, b) => b.number - a.number);
   if (steps.length <= MOST_SIBLINGS) return newestFirst;

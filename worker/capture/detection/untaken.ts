@@ -21,11 +21,11 @@ const MOST_LEVELS = 8;
 const MOST_FOLDERS = 2_000;
 const MOST_LOOKED_AT = 20_000;
 const MOST_SHOWN = 3;
-/** Smaller ones are settings, caches and marks. */
+/** Smaller files are settings, caches and markers. */
 const LEAST_BYTES = 1_024;
 
 /**
- * Returns what lies in a watched folder beside its candidates. `since`: only what was written from then on, epoch ms. No
+ * Returns the files in a watched folder that belong to no candidate. `since`: only those written from then on, epoch ms. No
  * faults: what cannot be read is left out.
  */
 export async function findUntaken(

@@ -15,15 +15,15 @@ import { readGlobalStep } from "./read-global-step.ts";
 import { readStepInside } from "./read-step-inside.ts";
 
 /**
- * Finds checkpoints in a watched folder and below it. The work is bounded: so many levels, folders and names, and a folder
- * that did not change is not listed again.
+ * Finds checkpoints in a watched folder and below it. The work is bounded by levels, folders and names, and a folder that did
+ * not change is not listed again.
  */
 export interface Finder {
-  /** Returns what may be a checkpoint, lowest step first. Faults: READ_FAILED. */
+  /** Returns candidates, lowest step first, perhaps from an earlier walk. Faults: READ_FAILED. */
   find(): Promise<Candidate[]>;
-  /** The same, walked now: `find` may answer with what an earlier walk found. Faults: READ_FAILED. */
+  /** Returns the same from a walk that is made now. Faults: READ_FAILED. */
   findAnew(): Promise<Candidate[]>;
-  /** Returns the weights without a state to go on from that the last walk found below the folder, and the stripped ones in it. */
+  /** Returns the weights without a training state that the last walk found: below the folder, and stripped ones in it. */
   finals(): readonly FinalBelow[];
   /** Returns whether the last walk took this file for a checkpoint, or for the first file of one. */
   holds(path: string): boolean;
@@ -38,26 +38,29 @@ const NEVER_ENTERED = /^(__pycache__|node_modules|site-packages|lost\+found|wand
 /** The names in a folder, by kind. */
 interface Listing {
   changedMs: number;
-  /** When it was read, and when we first saw that time of the folder, by our own clock. */
+  /** When it was read, and when the folder's present time was first seen, by our own clock. */
   readMs: number;
   sinceMs: number;
-  /** What comes later gives the folder another time. */
+  /** Whether every later change gives the folder another time. */
   isLasting: boolean;
   folders: readonly string[];
   files: readonly string[];
   links: readonly string[];
-  /** Those of the files that may be a checkpoint, once that was asked: most folders have none. */
+  /** Files that may be a checkpoint; null until computed, because most folders have none. */
   saved: readonly { name: string; read: FileName }[] | null;
 }
 
-/** A change within this time of the last one may have left the time of a folder as it was. */
+/** A change within this time of the last one may leave the time of a folder as it was. */
 const COARSE_CLOCK_MS = 2_000;
-/** Walking takes a fiftieth of the time at most, and is put off no longer than this. */
+/** Walks take a fiftieth of the time at most, and are put off no longer than `MOST_REST_MS`. */
 const REST_PER_WALK = 50;
 const MOST_REST_MS = 30_000;
-/** A walk that is shorter costs nothing worth saving. */
+/** A shorter walk is not worth saving. */
 const SHORT_WALK_MS = 10;
-/** On a busy machine one walk takes many times what it costs: the shortest of the last ones counts, and until there are so many no long rest is taken. */
+/**
+ * On a busy machine one walk takes many times its cost: the shortest of the last ones counts. With fewer walks rests stay
+ * short.
+ */
 const WALKS_COMPARED = 3;
 const UNSURE_REST_MS = 2_000;
 
@@ -114,7 +117,7 @@ export function createFinder(folder: string, takes: NamePattern | null, followsA
   };
 }
 
-/** What was read out of a file; `key` is its size and time. */
+/** Facts from inside a file; `key` is its size and time. */
 interface Inside {
   key: string;
   step: number | null;
@@ -126,13 +129,13 @@ interface Walk {
   takes: NamePattern | null;
   found: Candidate[];
   finals: FinalBelow[];
-  /** Folders with files of `model.save()` of Keras, which are a state or a final model. */
+  /** Folders with files of Keras' `model.save()`, which are a training state or a final model. */
   keras: { folder: string; names: readonly string[] }[];
-  /** Files that their content alone shows to be models, and what is written in place beside numbered files. */
+  /** Files that only their content shows to be models, and files that are overwritten in place beside numbered ones. */
   states: Candidate[];
   listings: Map<string, Listing>;
   insides: Map<string, Inside>;
-  /** Folders and files that are still there. */
+  /** Folders and files that still exist. */
   seen: Set<string>;
   folders: number;
   names: number;
@@ -171,12 +174,12 @@ async function enter(walk: Walk, folder: string, level: number): Promise<void> {
   await addFinal(walk, folder, [...(folder === walk.root ? [] : finalModelNames(listing.files)), ...stripped]);
 }
 
-/** `model.save("model.h5")` of Keras, with its optimizer, or weights alone. */
+/** Names of Keras' `model.save("model.h5")`, with its optimizer, and of weights alone. */
 const KERAS_STATE = /^model(\.weights)?\.h5$/;
 
 /**
- * Adds `model.h5` and `model.joblib`, written again and again in place, where there is no checkpoint at all: then they are what a
- * program goes on from. Beside checkpoints they are the final model, or a part of the program (a scaler), and no step.
+ * Adds `model.h5` and `model.joblib`, overwritten in place, when there is no checkpoint at all: a program then resumes from
+ * them. Beside checkpoints they are the final model, or a part of the program (a scaler).
  */
 async function addStates(walk: Walk): Promise<void> {
   if (walk.states.length === 0 && walk.keras.length === 0) return;
@@ -192,7 +195,7 @@ async function addStates(walk: Walk): Promise<void> {
   }
 }
 
-/** A number in a name is no proof: `samples_10/` and `preds_5.npz` are found too, and are judged after the walk. */
+/** Returns whether it is a checkpoint. A number in a name is no proof: `samples_10/` and `preds_5.npz` are candidates too. */
 async function isCheckpoint({ insides, listings }: Walk, candidate: Candidate): Promise<boolean> {
   const { path, name, kind, isSaverName, names = [name] } = candidate;
   if (isSaverName === true) return true;
@@ -206,7 +209,7 @@ async function addFinal(walk: Walk, folder: string, names: readonly string[]): P
   if (writtenMs > 0) walk.finals.push({ path: folder, names, writtenMs });
 }
 
-/** One folder of many that nobody may read keeps none of the others from being found. */
+/** Enters a folder; one that cannot be read does not keep the others from being found. */
 async function enterBelow(walk: Walk, path: string, level: number): Promise<void> {
   try {
     await enter(walk, path, level);
@@ -223,7 +226,7 @@ async function list(walk: Walk, folder: string): Promise<Listing> {
   const listing = isSame && known.isLasting ? known : await readListing(folder, mtimeMs);
   if (isSame) listing.sinceMs = known.sinceMs;
   walk.names += listing.folders.length + listing.files.length + listing.links.length;
-  // A clock that is behind ours makes a change of now look old, and the next one may get the same time.
+  // A clock that is behind ours makes a present change look old, and the next change may get the same time.
   const changedAtMs = fileTimes.isRemote(String(dev), folder) ? listing.sinceMs : mtimeMs;
   listing.isLasting ||= listing.readMs - changedAtMs > COARSE_CLOCK_MS;
   walk.listings.set(folder, listing);
@@ -247,8 +250,8 @@ async function readListing(folder: string, changedMs: number): Promise<Listing> 
 }
 
 /**
- * A link to what lies in the watched folder anyway is a label (`checkpoint-best`, `last.ckpt`): it belongs to what it points
- * to. One that leads out is taken for what it leads to.
+ * Returns what a link out of the watched folder leads to. Null for a link to what lies in the folder anyway: it is a label
+ * (`checkpoint-best`, `last.ckpt`) and belongs to its target.
  */
 async function kindOfLink(walk: Walk, path: string): Promise<"folder" | "file" | null> {
   const target = await realpath(path).catch(() => null);
@@ -270,7 +273,7 @@ async function addFolder(walk: Walk, { path, name }: { path: string; name: strin
   const step = stepOf(name, "folder");
   const inside = await list(walk, path).catch(() => null);
   if (step === null) {
-    // Rewritten in place under one name: accelerate's `save_state("state")`.
+    // Overwritten in place under one name: accelerate's `save_state("state")`.
     const own = (inside?.files ?? []).filter(isFrameworkFile);
     if (own.length === 0) return true;
     walk.found.push({ path, name, kind: "folder", isSaverName: true, ...(await stepInPlace(path, own)) });
@@ -291,7 +294,7 @@ async function stepInPlace(path: string, names: readonly string[]): Promise<Pick
   return { step: Math.floor((await newestTime(path, names)) / 1000), stepFrom: "time" };
 }
 
-/** When the newest of these files was written, epoch ms; 0: there is none. */
+/** Returns when the newest of these files was written, epoch ms; 0: there is none. */
 async function newestTime(folder: string, names: readonly string[]): Promise<number> {
   let newestMs = 0;
   for (const name of names.slice(0, MOST_ASKED)) {
@@ -310,7 +313,9 @@ function savedAmong({ takes }: Walk, names: readonly string[]): { name: string; 
   });
 }
 
-/** Returns the names of those that their saver stripped at its end: nothing goes on from them. */
+/**
+ * Adds the checkpoints among these files. Returns the files that their saver stripped at its end: nothing resumes from them.
+ */
 async function addFiles(
   walk: Walk,
   folder: string,
@@ -356,7 +361,7 @@ async function addFiles(
   return files.filter(({ inside }) => inside === FINAL).map(({ name }) => name);
 }
 
-/** A person's pattern takes the place of what is known of names. */
+/** Reads what a name says; a person's pattern replaces the known names. */
 function readWanted(takes: NamePattern | null, name: string): FileName | null {
   if (takes === null) return readFileName(name);
   if (!takes(name)) return null;
@@ -364,7 +369,7 @@ function readWanted(takes: NamePattern | null, name: string): FileName | null {
   return { step, from: step === null ? null : "step", isSaverName: true };
 }
 
-/** What a file says itself where its name leaves it open: its step, and whether it is a model. Read once for each time that it is written. */
+/** Returns what a name leaves open: step, and whether the file is a model. Reads each version of a file once. */
 async function insideOf(
   { insides, seen }: Walk,
   { path, stats, read }: { path: string; stats: Stats; read: FileName },
@@ -375,7 +380,7 @@ async function insideOf(
   if (known?.key === key) return known;
   const isOpen = read.from === null || read.from === "epoch";
   const step = isOpen ? await readStepInside(path, stats.size) : null;
-  // What a saver's word or an ending says need not be read.
+  // When a saver's word or an ending decides, the file is not read.
   const isShown = isModelName(path) && read.from !== null && (read.isSaverName || isWeightsName(path));
   const isModel = !isShown && (await isModelContent(path));
   const inside = { key, step, isModel };

@@ -4,8 +4,8 @@ import { NEVER_EMPTY } from "#protocol/recognition/checkpoint-layouts.ts";
 import type { LookedFile } from "./look.ts";
 
 /**
- * Whether a file that was written from front to back has its end. After a kill -9 of the program a torn file is quiet and
- * nobody has it open; only its own format still tells. Nothing is unpacked, and a file of no known format is not judged.
+ * Tells whether a file that was written from front to back has its end. After a kill -9 of the program a torn file is quiet and
+ * nobody has it open; only its format still shows it. Nothing is unpacked, and a file of no known format is not judged.
  */
 export type Wholeness = "whole" | "cut" | "unknown";
 
@@ -15,7 +15,7 @@ const ZIP = /\.(pt|pth|pth\.tar|ckpt|bin|npz|distcp|pkl|zip|keras)$/i;
 /** Header of a safetensors file: 8 bytes of little-endian length, then JSON. The format allows no more than 100 MB. */
 const LENGTH_BYTES = 8;
 const MOST_HEADER_BYTES = 100_000_000;
-/** A header larger than this is not read: it would only show what the settle time shows too. */
+/** A larger header is not read: it would show nothing that the settle time does not show too. */
 const MOST_READ_BYTES = 16 * 1024 * 1024;
 
 /** End of central directory of a zip file (APPNOTE 4.3.16): 22 bytes and a comment of up to 64 KiB. */
@@ -26,7 +26,7 @@ const COMMENT_LENGTH_AT = 20;
 const MOST_COMMENT_BYTES = 65_535;
 const IN_ZIP64 = 0xffffffff;
 
-/** Faults: none; what cannot be read is not judged here. */
+/** Returns whether the file is whole; `unknown` when it cannot be read. No faults. */
 export async function isWhole(file: Pick<LookedFile, "relative" | "path" | "identity">): Promise<Wholeness> {
   const judge = SAFETENSORS.test(file.relative) ? judgeSafetensors : ZIP.test(file.relative) ? judgeZip : null;
   if (judge === null) return "unknown";
@@ -50,7 +50,7 @@ async function readAt(handle: FileHandle, position: number, length: number): Pro
 
 async function judgeSafetensors(handle: FileHandle, sizeBytes: number): Promise<Wholeness> {
   const start = await readAt(handle, 0, LENGTH_BYTES + 1);
-  // What is there of the length, if it is one.
+  // The file ends inside the length field, if it has one.
   if (start.length <= LENGTH_BYTES) {
     const length = Buffer.concat([start, Buffer.alloc(LENGTH_BYTES)]).readBigUInt64LE(0);
     return length > BigInt(MOST_HEADER_BYTES) ? "unknown" : "cut";
@@ -64,7 +64,7 @@ async function judgeSafetensors(handle: FileHandle, sizeBytes: number): Promise<
   return LENGTH_BYTES + header + endOfTensors(parsed) > sizeBytes ? "cut" : "whole";
 }
 
-/** The last byte that a tensor claims, behind the header. */
+/** Returns the end of the last tensor, counted from behind the header. */
 function endOfTensors(header: unknown): number {
   if (typeof header !== "object" || header === null) return 0;
   let end = 0;

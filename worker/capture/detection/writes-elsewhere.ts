@@ -1,11 +1,11 @@
 import { readdir } from "node:fs/promises";
 import { isThere } from "#worker/base/disk/is-there.ts";
 
-/** Where a framework writes from its next start on, because the watched folder is there. */
+/** Place where a framework writes from its next start on, because the watched folder exists. */
 export interface Elsewhere {
   /** The folder to watch instead. */
   above: string;
-  /** What the framework makes in it. */
+  /** Folder that the framework creates there. */
   next: string;
 }
 
@@ -17,8 +17,8 @@ const NUMBERED = /^(.+)\/(train|segment|pose|classify|exp)(?:-?\d+)?(?:\/weights
 const DATED = /^(.+)\/\d{4}-\d\d-\d\d\/\d\d-\d\d-\d\d(?:\/.*)?$/;
 
 /**
- * Returns where a framework makes a new folder at its next start because the watched one is there. Null: nothing says so, or the
- * watched folder is not there yet.
+ * Returns where a framework creates a new folder at its next start because the watched one exists. Null: nothing shows that, or
+ * the watched folder does not exist yet.
  */
 export async function nextPlace(folder: string): Promise<Elsewhere | null> {
   if (!(await isThere(folder))) return null;
@@ -26,7 +26,7 @@ export async function nextPlace(folder: string): Promise<Elsewhere | null> {
   if (above !== null) return { above, next: `version_${(await highestIn(above, /^version_(\d+)$/)) + 1}` };
   const [, runs = null, word = ""] = NUMBERED.exec(folder) ?? [];
   if (runs !== null) {
-    // The first one has no number.
+    // The framework gives the first folder no number.
     const number = Math.max(1, await highestIn(runs, new RegExp(`^${word}-?(\\d+)$`))) + 1;
     return { above: runs, next: `${word}-${number} or ${word}${number}` };
   }

@@ -5,8 +5,8 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { codeOf, diskFault } from "#worker/base/disk-fault.ts";
 
 /**
- * A part of a checkpoint takes the place of nothing but itself: the target is not there, or is empty, or holds only files
- * that were chosen (an earlier try of the same). Faults: TARGET_EXISTS, READ_FAILED.
+ * Refuses a partial restore that would replace anything but itself. The target must not exist, or be empty, or hold only chosen
+ * files (of an earlier attempt). Faults: TARGET_EXISTS, READ_FAILED.
  */
 export async function assertFree(target: string, files: readonly Pick<ManifestFile, "path">[]): Promise<void> {
   const chosen = new Set<string>(files.map(({ path }) => path));

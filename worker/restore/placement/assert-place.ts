@@ -4,34 +4,33 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { codeOf } from "#worker/base/disk-fault.ts";
 
 /**
- * Where a hub may have a checkpoint put on this machine. A restore replaces its target as a whole, so the target is never a
- * place that the system, this worker or a program lives in, nor a folder around one. With a list of allowed folders it is
- * inside of one of them. Without, it is inside of a watched folder, in a folder beside one, or in `./restored`: whoever can
- * ask a hub for a restore must not reach keys, cron tables or another program's files. Links are followed first: what counts
- * is where it really goes.
+ * Folders in which the hub may place a checkpoint on this machine. A restore replaces its target as a whole. So the target is
+ * never a place of the system, this worker or a program, nor a folder around one. With a list of allowed folders it is inside
+ * of one of them. Without one it is inside of a watched folder, in a folder beside one, or in `./restored`. Whoever may ask a
+ * hub for a restore must not reach keys, cron tables or another program's files. Links are resolved first.
  */
 export interface Places {
-  /** Folders that are watched: a restore goes into one, never in its place. */
+  /** Watched folders: a restore goes into one, never in its place. */
   watches: readonly string[];
-  /** Of this worker: nothing is ever put there. */
+  /** State folder of this worker: nothing is ever placed there. */
   state: string;
-  /** None: inside of watched folders, beside them, and in `restored`. */
+  /** Empty: inside of watched folders, beside them, and in `restored`. */
   allowed: readonly string[];
   /** `./restored`. */
   restored: string;
-  /** Of the user. */
+  /** Home directory of the user. */
   home: string | null;
 }
 
 const SYSTEM = ["/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr"];
 
-/** Beside a folder that lies straight in one of these there is everything. */
+/** Shared parents: a folder directly in one of these has unrelated neighbors. */
 const OF_EVERYBODY = ["/", "/home", "/opt", "/root", "/srv", "/var", "/var/lib", "/var/spool"];
 
 export const isIn = (path: string, folder: string): boolean =>
   path === folder || path.startsWith(folder === sep ? sep : `${folder}${sep}`);
 
-/** Faults: PLACE_REFUSED. */
+/** Refuses a target that the rules do not allow. Faults: PLACE_REFUSED. */
 export async function assertPlace(target: string, places: Places): Promise<void> {
   const refuse = (detail: string) => new Fault("PLACE_REFUSED", { op: "restore", subject: target, detail });
   const real = await realOf(target);
@@ -61,7 +60,7 @@ async function assertUsual(
     const parent = dirname(folder);
     const isShared = OF_EVERYBODY.includes(parent) || parent === home || /^\/home\/[^/]+$/.test(parent);
     if (isShared || !isIn(real, parent)) continue;
-    // A name that begins with a dot is where programs keep their own.
+    // Programs keep their own files under names that begin with a dot.
     if (
       !real
         .slice(parent.length)
@@ -74,7 +73,7 @@ async function assertUsual(
   throw refuse(`without --restore-to this node allows folders ${where}`);
 }
 
-/** Where the path leads once every link of it that exists is followed. */
+/** Returns where the path leads once every existing link of it is followed. */
 export async function realOf(path: string): Promise<string> {
   const missing: string[] = [];
   for (let at = path; ; at = dirname(at)) {

@@ -7,8 +7,8 @@ import type { BatchFile } from "../receive-batch.ts";
 const LOOKED_AT_A_TIME = 16;
 
 /**
- * Which of these small files (by index) an earlier life of the process has written whole: each is read and held to the sum
- * that the manifest has of it. What cannot be read is not there.
+ * Returns which of these small files (by index) an earlier process has written whole. Each is read and compared with the
+ * manifest's checksum. Unreadable files count as missing.
  */
 export async function findStaged(files: readonly BatchFile[], indexes: readonly number[]): Promise<Set<number>> {
   const found = new Set<number>();

@@ -7,12 +7,12 @@ import { placeUnder } from "./safe-place.ts";
 
 type Attributed = Pick<StoredManifest, "files"> & { attributes?: FileAttributes | undefined };
 
-/** The manifest comes from another node: what everybody could write to is no one's model. */
+/** Bit that lets every user write. It is never restored, because the manifest comes from another node. */
 const OTHERS_WRITE = 0o002;
 
 /**
- * Gives restored files the modes that they had, and makes the folders that were empty. `whole`: the manifest with all its files;
- * `paths`: those that are restored, null: all. A disk that keeps no modes has the files all the same. No faults.
+ * Gives restored files their modes, and creates the folders that were empty. `whole`: the manifest with all its files; `paths`:
+ * those that are restored, null: all. On a disk that keeps no modes the files exist all the same. No faults.
  */
 export async function giveAttributes(
   staging: string,
@@ -32,8 +32,8 @@ export async function giveAttributes(
 }
 
 /**
- * Gives what root restores to the owner and group of the folder that it is put into, or its program could not rotate it. Nobody
- * else can write to the staging folder before its turn, which comes last; its name could be given to a link, so that
+ * Gives files that root restores to the owner and group of the parent folder, or their program could not rotate them. Nobody
+ * else can write to the staging folder until its own owner changes, which comes last. Its name could be replaced by a link, so
  * everything goes through the open folder. No faults.
  */
 export async function giveToOwner(staging: string): Promise<void> {

@@ -9,9 +9,9 @@ import {
   type CheckpointPlace,
 } from "#protocol/checkpoint/place.ts";
 
-/** How a checkpoint lies at its target: as a folder of its own, or as files in a folder that may hold others. */
+/** Form of a checkpoint at its target: a folder of its own, or files in a folder that may hold others. */
 export type Layout = {
-  /** Its program gave it the name that it has at the target. */
+  /** Whether its name at the target is the one that its program gave it. */
   isOwnName: boolean;
 } & ({ kind: "folder" } | { kind: "files"; names: readonly string[] });
 
@@ -33,13 +33,13 @@ export function layoutOf(manifest: Placed, target: string): Layout {
 export const ownFiles = <F extends { path: string }>(files: readonly F[]): F[] =>
   files.filter(({ path }) => !isBeside(path));
 
-/** Lists the files and links that go beside a checkpoint, below `root`. */
+/** Files and links that go beside a checkpoint, below `root`. */
 export interface BesideAt {
   root: string;
   entries: readonly BesideFile[];
 }
 
-/** Returns what goes beside the target; null where it lies under another path than in its watched folder. */
+/** Returns what goes beside the target; null when the target's path is not the one in its watched folder. */
 export function besideAt({ place }: Placed, target: string): BesideAt | null {
   const entries = place?.beside ?? [];
   if (place === undefined || entries.length === 0) return null;

@@ -9,7 +9,7 @@ import { placesOf, type Places, type Replaced } from "./put-in-place.ts";
 import { makeParents, placeUnder } from "./safe-place.ts";
 import { keepAs } from "./set-aside.ts";
 
-/** Moves the files that go beside a checkpoint out of its own. Faults: WRITE_FAILED. */
+/** Moves the files that go beside a checkpoint out of its folder. Faults: WRITE_FAILED. */
 export async function splitBeside({ staging, parts }: Places): Promise<void> {
   try {
     await removeOwned("restore-part", parts);
@@ -21,8 +21,8 @@ export async function splitBeside({ staging, parts }: Places): Promise<void> {
 }
 
 /**
- * Puts pointers, settings and links beside a restored checkpoint. A pointer takes the place of one that names another
- * checkpoint, which is kept aside; settings and files that are there stay as they are. Faults: WRITE_FAILED, NO_SPACE, HOSTILE_NAME.
+ * Puts pointers, settings and links beside a restored checkpoint. A pointer replaces one that names another checkpoint, which
+ * is kept aside. Existing settings and files stay as they are. Faults: WRITE_FAILED, NO_SPACE, HOSTILE_NAME.
  */
 export async function putBeside(
   { parts }: Places,
@@ -48,7 +48,7 @@ async function putOne(
     await makeParents(root, target);
     return putLink(target, placeUnder(root, entry.link), { transferId, replaced });
   }
-  // The manifest comes from another machine: it may name a program.
+  // The manifest comes from another machine, and could name a program.
   if (!mayLieBeside(basename(target))) return;
   const source = placeUnder(parts, entry.file.slice(BESIDE_FOLDER.length + 1));
   const old = await readFile(target).catch(() => null);
@@ -61,7 +61,7 @@ async function putOne(
   await renameOwned("restore-part", source, target);
 }
 
-/** Only a link is replaced by a link. */
+/** Creates a link; replaces only another link. */
 async function putLink(target: string, to: string, about: { transferId: string; replaced: Replaced }): Promise<void> {
   const way = relative(dirname(target), to);
   const old = await readlink(target).catch(() => null);

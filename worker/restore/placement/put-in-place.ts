@@ -8,35 +8,35 @@ import { fingerprintOf, lookAt } from "#worker/capture/detection/look.ts";
 import { keepAs } from "./set-aside.ts";
 
 /**
- * The last step of a restore. Everything is complete and on disk in the staging folder; one rename makes it visible. A
- * folder that was there before is moved away first and comes back when the rename fails. Afterwards it is removed only when
- * its content is in the bucket byte for byte now; anything else stays beside the new folder, under a name of `set-aside.ts`.
+ * Does the last step of a restore. Everything is complete and on disk in the staging folder; one rename makes it visible. An
+ * existing folder is moved away first and comes back when the rename fails. Afterwards it is removed only when the bucket holds
+ * its content byte for byte now. Anything else stays beside the new folder, under a name of `set-aside.ts`.
  */
 
 export interface Places {
   target: string;
   staging: string;
-  /** Where an existing target waits until the new one is in place. */
+  /** Path where an existing target waits until the new one is in place. */
   aside: string;
-  /** Where pieces wait to be cut. */
+  /** Path of the pieces from which tensors are cut. */
   parts: string;
 }
 
-/** What becomes of a folder that a restore replaces. */
+/** Handling of a folder that a restore replaces. */
 export interface Replaced {
-  /** Whether this content of this path is in the bucket byte for byte now. Left out: nothing is. */
+  /** Returns whether the bucket holds this content of this path byte for byte now. Left out: it holds nothing. */
   isStored?(path: string, fingerprint: string): Promise<boolean>;
-  /** It was kept, under this path. */
+  /** Called when it was kept, with its new path. */
   onKept?(place: string): void;
 }
 
-/** Names beside the target, on the same disk, hidden, and the same after a restart. */
+/** Returns paths beside the target: on the same disk, hidden, and the same after a restart. */
 export function placesOf(target: string, transferId: string): Places {
   const beside = (word: string) => join(dirname(target), `.${basename(target)}.${word}-${transferId.slice(0, 12)}`);
   return { target, staging: beside("restoring"), aside: beside("replaced"), parts: beside("parts") };
 }
 
-/** Faults: WRITE_FAILED, NO_SPACE. */
+/** Replaces the target by the staging folder. Faults: WRITE_FAILED, NO_SPACE. */
 export async function putInPlace(places: Places, replaced: Replaced): Promise<void> {
   const { target, staging, aside } = places;
   const parent = dirname(target);
@@ -57,8 +57,8 @@ export async function putInPlace(places: Places, replaced: Replaced): Promise<vo
 }
 
 /**
- * Puts files into a folder that may hold others, each by one rename; one of the same name is replaced as a folder is. The first
- * name comes last: a program that finds it finds all of them. Faults: WRITE_FAILED, NO_SPACE.
+ * Puts files into a folder that may hold others, each by one rename; a file of the same name is handled like a replaced folder.
+ * The first name comes last: a program that finds it finds all of them. Faults: WRITE_FAILED, NO_SPACE.
  */
 export async function putFilesInPlace(
   { target, staging }: Places,
@@ -83,7 +83,7 @@ export async function putFilesInPlace(
   }
 }
 
-/** Undoes what an interrupted `putInPlace` left: the old folder goes back when the new one did not arrive. */
+/** Undoes an interrupted `putInPlace`: the old folder goes back when the new one did not arrive. */
 export async function mendPlaces(places: Places, replaced: Replaced): Promise<void> {
   const { target, aside } = places;
   if (!(await exists(aside))) return;
@@ -91,18 +91,18 @@ export async function mendPlaces(places: Places, replaced: Replaced): Promise<vo
   else await renameOwned("replaced", aside, target);
 }
 
-/** Removes what a cancelled or failed restore left. The target is not touched. */
+/** Removes the remains of a cancelled or failed restore. The target is not touched. */
 export async function clearPlaces(places: Places, replaced: Replaced): Promise<void> {
   await mendPlaces(places, replaced);
   await removeOwned("restore-part", places.staging);
   await removeOwned("restore-part", places.parts);
 }
 
-/** Removes what was replaced when that loses nothing, and keeps it under another name otherwise. */
+/** Removes the replaced folder when that loses nothing, and keeps it under another name otherwise. */
 async function settleOld({ target, aside }: Places, { isStored, onKept }: Replaced): Promise<void> {
   const stored = await fingerprintAside(aside, target);
   if (stored !== null && (await isStored?.(target, stored)) === true) {
-    // The hub may have taken its time: a program that has a file of it open may have written meanwhile.
+    // During the hub's answer a program with an open file may have written to it.
     if ((await fingerprintAside(aside, target)) === stored) {
       await removeOwned("replaced", aside);
       return;
@@ -112,7 +112,7 @@ async function settleOld({ target, aside }: Places, { isStored, onKept }: Replac
   onKept?.(place);
 }
 
-/** Returns the fingerprint as it was under its first name, `target`; null of a link and of what cannot be looked at. */
+/** Returns the fingerprint under its first name, `target`; null for a link and for what cannot be read. */
 async function fingerprintAside(aside: string, target: string): Promise<string | null> {
   const stats = await lstat(aside);
   if (stats.isSymbolicLink()) return null;
@@ -124,8 +124,8 @@ async function fingerprintAside(aside: string, target: string): Promise<string |
 }
 
 /**
- * Gives the folders of a checkpoint the date of the newest file in them: programs look for the newest folder by its date.
- * Returns that of the folder itself, epoch ms. No faults.
+ * Gives the folders of a checkpoint the date of their newest file, because programs look for the newest folder by date. Returns
+ * the date of the folder itself, epoch ms. No faults.
  */
 export async function setFolderDates(folder: string): Promise<number> {
   let newestMs = 0;

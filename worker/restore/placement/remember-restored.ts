@@ -3,15 +3,15 @@ import type { Ledger } from "#worker/capture/ledger.ts";
 import { lookAt } from "#worker/capture/detection/look.ts";
 import type { Layout } from "./layout.ts";
 
-/** Returns how to look at a restored checkpoint before it has its name. */
+/** Returns the candidate with which a restored checkpoint is looked at before it has its name. */
 function stagedAt(target: string, layout: Layout, staging: string): Parameters<typeof lookAt>[0] {
   if (layout.kind === "folder") return { path: staging, kind: "folder" };
   return { path: join(staging, basename(target)), kind: "files", names: layout.names };
 }
 
 /**
- * Keeps the watcher from capturing a restored checkpoint: its content is in the bucket already. Returns the fingerprint of that
- * content, before a program can write at the target.
+ * Keeps the watcher from capturing a restored checkpoint, whose content is in the bucket already. Returns its fingerprint from
+ * before a program can write at the target.
  */
 export async function rememberRestored(
   ledger: Ledger,
@@ -28,13 +28,13 @@ interface Noted {
   target: string;
   layout: Layout;
   checkpointId: string;
-  /** Of what was put there: what stands there by now a program may have written. */
+  /** Fingerprint of what was placed there; a program may have written since. */
   fingerprint: string;
 }
 
 /**
- * Notes that all of it came from the bucket. Under a name that a restore made up, it tells nothing of what the program calls its
- * own checkpoints. Faults: NO_SPACE, WRITE_FAILED.
+ * Records that all of it came from the bucket. A name that a restore made up says nothing about how the program names its own
+ * checkpoints. Faults: NO_SPACE, WRITE_FAILED.
  */
 export async function noteRestored(
   ledger: Ledger,

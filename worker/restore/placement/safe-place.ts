@@ -7,11 +7,11 @@ import { refusesName } from "#worker/base/disk/refuses-name.ts";
 import { codeOf, diskFault } from "#worker/base/disk-fault.ts";
 
 /**
- * Names in a manifest come from another machine. None of them may lead out of the folder they belong to: not by `..`,
- * not by an absolute path, not through a link that somebody put there.
+ * Checks names in a manifest, which come from another machine. None of them may lead out of its folder: not by `..`, not by an
+ * absolute path, not through a link that somebody put there.
  */
 
-/** The target of a restore, normalised. @throws Fault HOSTILE_NAME */
+/** Returns the target of a restore, normalized. @throws Fault HOSTILE_NAME */
 export function readTarget(path: string): string {
   const refuse = (detail: string) => new Fault("HOSTILE_NAME", { op: "restore", subject: path, detail });
   if (!isAbsolute(path)) throw refuse("the target is not an absolute path");
@@ -22,7 +22,7 @@ export function readTarget(path: string): string {
   return target;
 }
 
-/** The place of a file under `root`. @throws Fault HOSTILE_NAME */
+/** Returns the path of a file under `root`. @throws Fault HOSTILE_NAME */
 export function placeUnder(root: string, relative: string): string {
   const why = whyPathRefused(relative);
   if (why !== null) throw new Fault("HOSTILE_NAME", { op: "restore", subject: relative, detail: why });
@@ -36,7 +36,7 @@ export interface Impossible {
   why: string;
 }
 
-/** How a disk is asked; tests answer themselves. */
+/** Tests of a disk; unit tests replace them. */
 export interface AskedDisk {
   foldsOn(folder: string): Promise<boolean>;
   refuses(folder: string, name: string): Promise<boolean>;
@@ -44,8 +44,8 @@ export interface AskedDisk {
 const DISK: AskedDisk = { foldsOn: foldsNames, refuses: refusesName };
 
 /**
- * Returns the files that cannot lie on the disk: of names that differ in case or accents alone the later ones, where the disk takes
- * them for one, and names that it refuses. The disk is asked only where there are such names.
+ * Returns the files that the disk cannot hold. Either it refuses the name, or it treats an earlier name as the same one,
+ * because they differ in case or accents only. The disk is tested only when there are such names.
  */
 export async function findImpossible(
   folder: string,
@@ -73,10 +73,10 @@ export async function findImpossible(
   return found;
 }
 
-/** Every disk takes these. */
+/** Names that every disk takes. */
 const USUAL_NAME = /^[A-Za-z0-9._ -]{0,139}[A-Za-z0-9_-]$/;
 
-/** A file where a folder of this path would be. */
+/** Returns a file that lies where a folder of this path would be. */
 function folderInWay(seen: ReadonlyMap<string, string>, path: string): string | undefined {
   const segments = path.split("/");
   for (let depth = 1; depth < segments.length; depth++) {
@@ -86,7 +86,9 @@ function folderInWay(seen: ReadonlyMap<string, string>, path: string): string | 
   return undefined;
 }
 
-/** Makes the folders between `root` and `place`, refusing to pass through a link. Faults: HOSTILE_NAME, FOLDER_UNWRITABLE, NO_SPACE. */
+/**
+ * Makes the folders between `root` and `place`, but never through a link. Faults: HOSTILE_NAME, FOLDER_UNWRITABLE, NO_SPACE.
+ */
 export async function makeParents(root: string, place: string): Promise<void> {
   const below = dirname(place)
     .slice(root.length)

@@ -14,17 +14,18 @@ import { fingerprintOf, lookAt, type LookedFile } from "#worker/capture/detectio
 import type { Stored } from "../confirm-stored.ts";
 
 /**
- * Moves a folder or file out of a program's sight without deleting it: hidden, beside where it was. A person removes it;
- * `tidemark status` lists what is there. Only content that is in the bucket byte for byte, as the hub says now, is removed
- * without a person.
+ * Moves a folder or file out of a program's sight without deleting it: hidden, beside its old path. A person removes it;
+ * `tidemark status` lists it. Only content that the bucket holds byte for byte, as the hub says now, is removed without a
+ * person.
  */
 const ASIDE = ".set-aside-";
-/** Something in it says that it is not finished. */
+/** Marks a checkpoint whose own files show that it is not finished. */
 const UNFINISHED = "unfinished-";
 
 /**
  * accelerate takes every name in its folder `checkpoints` for a checkpoint, hidden ones too (`load_state`, `save_state` with
- * `total_limit`). What is set aside there goes into `.set-aside-checkpoints` beside that folder, under its own name.
+ * `total_limit`). A checkpoint that is set aside there goes into `.set-aside-checkpoints` beside that folder, under its own
+ * name.
  */
 const LISTED_WHOLE = "checkpoints";
 const AUTOMATIC_NAME = /^checkpoint_\d+$/;
@@ -32,13 +33,13 @@ const OUTSIDE = `${ASIDE}${LISTED_WHOLE}`;
 
 /** Something that was moved out of a program's sight. */
 export interface Aside extends LocalAside {
-  /** As it was under its first name; null of what cannot be looked at, and of a link. */
+  /** Fingerprint under its first name; null for a link and for what cannot be read. */
   fingerprint: string | null;
-  /** Of a file: what was looked at, under its first name. */
+  /** For a file: its look under its first name. */
   file?: LookedFile;
 }
 
-/** Returns the new path. Faults: WRITE_FAILED, NO_SPACE. */
+/** Sets a checkpoint aside. Returns the new path. Faults: WRITE_FAILED, NO_SPACE. */
 export async function setAside(path: string, how: { isTorn: boolean }): Promise<string> {
   try {
     return await moveTo(path, { target: path, mark: how.isTorn ? UNFINISHED : "" });
@@ -48,12 +49,12 @@ export async function setAside(path: string, how: { isTorn: boolean }): Promise<
   }
 }
 
-/** Sets `path`, which was called `target` before, aside beside that. Returns the new path. */
+/** Sets `path` aside beside `target`, its former name. Returns the new path. */
 export const keepAs = (path: string, target: string): Promise<string> => moveTo(path, { target, mark: "" });
 
 const besideOf = (target: string, mark: string): string => join(dirname(target), `${ASIDE}${mark}${basename(target)}`);
 
-/** Returns the path that was free. */
+/** Moves it to a free name. Returns the new path. */
 async function moveTo(path: string, { target, mark }: { target: string; mark: string }): Promise<string> {
   if (basename(dirname(target)) === LISTED_WHOLE && AUTOMATIC_NAME.test(basename(target))) {
     const outside = await moveOutside(path, join(dirname(dirname(target)), OUTSIDE), `${mark}${basename(target)}`);
@@ -64,7 +65,7 @@ async function moveTo(path: string, { target, mark }: { target: string; mark: st
   return place;
 }
 
-/** Null where the folder above is of another disk, or may not be written: then it has to stay beside. */
+/** Returns null when the folder above is on another disk or may not be written: then it has to stay beside its old path. */
 async function moveOutside(path: string, folder: string, name: string): Promise<string | null> {
   try {
     await mkdir(folder, { recursive: true });
@@ -97,11 +98,14 @@ async function pointerContent(path: string): Promise<string> {
 
 const NOTHING_SEEN = { files: [], sizeBytes: 0, newestMs: 0, fingerprint: null };
 
-/** Checkpoints are looked for as deep as this, so they are set aside as deep. */
+/** As deep as the search for checkpoints goes. */
 const MOST_LEVELS = 6;
 const MOST_FOLDERS = 2_000;
 
-/** Returns what lies set aside in a watched folder and below it, in the order of paths; nothing where it does not exist. Faults: READ_FAILED. */
+/**
+ * Returns what lies set aside in a watched folder and below it, by path; nothing if the folder does not exist. Faults:
+ * READ_FAILED.
+ */
 export async function listAside(folder: string): Promise<Aside[]> {
   const found: Aside[] = [];
   let folders = 0;
@@ -113,7 +117,7 @@ export async function listAside(folder: string): Promise<Aside[]> {
       const path = join(at, entry.name);
       if (entry.name === OUTSIDE) await addOutside(path, `${below}${LISTED_WHOLE}/`);
       if (!entry.isDirectory() || entry.name.startsWith(".") || level === MOST_LEVELS) continue;
-      // One folder of many that is gone, or that nobody may read, hides none of the others.
+      // One folder that is gone or may not be read must not hide the others.
       await enter(path, `${below}${entry.name}/`, level + 1).catch(() => undefined);
     }
   };
@@ -130,7 +134,7 @@ export async function listAside(folder: string): Promise<Aside[]> {
   return found.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** `below`: what comes before the name where it was, from the watched folder. */
+/** Returns the entries that were set aside. `below`: path of their former folder, from the watched folder. */
 async function asideAmong(
   entries: readonly Dirent[],
   { at, below, prefix }: { at: string; below: string; prefix: string },
@@ -141,7 +145,7 @@ async function asideAmong(
     const path = join(at, entry.name);
     const kind = entry.isDirectory() ? "folder" : "file";
     const name = `${below}${nameOf(entry.name.slice(prefix.length))}`;
-    // What cannot be looked at (a link to another folder in it) is there all the same, and is never removed.
+    // An entry that cannot be read (it contains a link to another folder) is listed all the same, and never removed.
     const look = await lookAt({ path, kind }).catch(() => NOTHING_SEEN);
     if (look === null) continue;
     const { files, sizeBytes, newestMs: writtenAt } = look;
@@ -174,9 +178,9 @@ export async function listAllAside(folders: Iterable<string>): Promise<LocalAsid
 }
 
 /**
- * Removes folders and files that an earlier start set aside and that are in the bucket byte for byte: as a checkpoint that is
- * complete there now. Files of one step are stored together, so they are removed together. Returns the removed paths.
- * Faults: READ_FAILED, WRITE_FAILED.
+ * Removes folders and files that an earlier start set aside and that the bucket holds byte for byte, as a checkpoint that is
+ * complete now. Files of one step are stored together, so they are removed together. Returns the removed paths. Faults:
+ * READ_FAILED, WRITE_FAILED.
  */
 export async function removeStoredAside(folder: string, stored: Stored): Promise<string[]> {
   const all = await listAside(folder);
@@ -192,7 +196,7 @@ export async function removeStoredAside(folder: string, stored: Stored): Promise
   }
   if (storedAs.size === 0) return [];
   const complete = await stored.confirm([...new Set(storedAs.values())]);
-  // The hub may have taken its time: what somebody wrote to meanwhile stays.
+  // During the hub's answer somebody may have written to them; such entries stay.
   const now = new Map((await listAside(folder)).map(({ path, fingerprint }) => [path, fingerprint]));
   const removed: string[] = [];
   for (const [one, checkpointId] of storedAs) {
@@ -210,11 +214,11 @@ export async function removeStoredAside(folder: string, stored: Stored): Promise
   return removed;
 }
 
-/** Returns the files that were one checkpoint under their first names, where there are several. */
+/** Returns the files that formed one checkpoint under their first names, when there are several. */
 function setsAmong(all: readonly Aside[]): { first: string; members: Aside[]; fingerprint: string }[] {
   const together = Map.groupBy(
     all.filter(({ file }) => file !== undefined),
-    // What was set aside twice has a number behind its name.
+    // An entry that was set aside twice has a number behind its name.
     ({ path, name }) => JSON.stringify([dirname(path), dirname(name), /\.again-\d+$/.exec(path)?.[0] ?? ""]),
   );
   return [...together.values()].flatMap((members) => {

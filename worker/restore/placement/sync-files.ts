@@ -5,17 +5,16 @@ import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { diskFault } from "#worker/base/disk-fault.ts";
 
 /**
- * Makes files durable that were written and closed. The folder that they are in gets its final name only afterwards, so
- * nobody cares which of them is durable first: many are flushed by one request to their disk, where each by itself would be
- * a flush of its own (50,000 of them: minutes on a disk that takes its time). Linux has that request (syncfs) as the
- * program `sync -f`; where that is missing, or fails, they are flushed one by one.
+ * Makes files durable that were written and closed. Their folder gets its final name only afterwards, so the order does not
+ * matter. A single request flushes the whole disk, where flushes of 50,000 single files take minutes on a slow disk. Linux
+ * offers that request (syncfs) by the program `sync -f`. If the program is missing, or fails, the files are flushed one by one.
  */
 const FEW = 128;
 const FLUSHED_AT_A_TIME = 16;
 const LONGEST_MS = 10 * 60_000;
 const run = promisify(execFile);
 
-/** `folder` is on the same disk. Faults: WRITE_FAILED, NO_SPACE. */
+/** Makes the files durable. `folder` is on the same disk. Faults: WRITE_FAILED, NO_SPACE. */
 export async function syncFiles(folder: string, paths: readonly string[]): Promise<void> {
   if (paths.length > FEW && (await syncDisk(folder))) return;
   await forEachOf(paths, FLUSHED_AT_A_TIME, async (path) => {
@@ -32,7 +31,7 @@ export async function syncFiles(folder: string, paths: readonly string[]): Promi
   });
 }
 
-/** Elsewhere `sync` may return before anything was written. */
+/** Returns whether the disk was flushed. On other systems `sync` may return before anything was written. */
 async function syncDisk(folder: string): Promise<boolean> {
   if (process.platform !== "linux") return false;
   return run("sync", ["-f", folder], { timeout: LONGEST_MS }).then(

@@ -5,8 +5,8 @@ import { askDisk, type DiskMood } from "#worker/base/ask-disk.ts";
 import { codeOf, diskFault } from "#worker/base/disk-fault.ts";
 
 /**
- * Small files that are whole in memory, to their places; at once while the disk is fast, which costs a quarter of handing
- * each call to another thread. Each is made anew: what stands in its place, whatever it is, is never written through.
+ * Writes small files that are whole in memory. A fast disk is written on this thread, which costs a quarter of handing each
+ * call to another. Each file is created anew: what exists in its place, whatever it is, is never written through.
  */
 export interface SmallFile {
   place: string;
@@ -18,7 +18,7 @@ const FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | consta
 const MODE = 0o644;
 const mood: DiskMood = { later: 0 };
 
-/** They are not durable yet. Faults: NO_SPACE, WRITE_FAILED. */
+/** Writes the files; they are not durable yet. Faults: NO_SPACE, WRITE_FAILED. */
 export async function writeSmall(files: readonly SmallFile[]): Promise<void> {
   await askDisk(files, { mood, now: writeNow, later: writeLater });
 }

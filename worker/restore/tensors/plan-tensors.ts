@@ -16,16 +16,16 @@ import type { Engine } from "#worker/transfer/engine.ts";
 import { type KeyedFile, readWhole, sourceOfFile, sumStart, type ReadWatch } from "../file-source.ts";
 
 /**
- * What a restore of tensors fetches and writes. The headers are read by small ranges first, which no checksum covers; so what
- * is planned here decides what is fetched and how much that is, and the verified bytes are held to it before a file is made.
+ * Plans what a restore of tensors fetches and writes. The headers are read first, by small ranges that no checksum covers. So
+ * the plan decides what is fetched, and the verified bytes are compared with the plan before a file is made.
  */
 export interface ShardPlan {
   file: StoredFile;
-  /** What lies before its tensors, as it came. */
+  /** The bytes before its tensors, as they were read. */
   head: Head;
   cut: Cut;
   pieces: NeededPiece[];
-  /** What of the file moves. */
+  /** Bytes of the file to transfer. */
   movedBytes: number;
 }
 
@@ -36,7 +36,7 @@ export interface Head {
 
 export interface IndexPlan {
   file: StoredFile;
-  /** What is written. */
+  /** Bytes to write. */
   bytes: Buffer;
   movedBytes: number;
 }
@@ -45,10 +45,10 @@ export interface TensorPlan {
   shards: ShardPlan[];
   indexes: IndexPlan[];
   tensors: number;
-  /** Of the tensors alone. */
+  /** Bytes of the tensors alone. */
   tensorBytes: number;
   movedBytes: number;
-  /** Of all files that are written. */
+  /** Bytes of all files that are written. */
   landedBytes: number;
 }
 
@@ -59,16 +59,16 @@ interface Looked {
 }
 
 export interface PlanWatch extends ReadWatch {
-  /** Of an encrypted checkpoint: the key of a file of it. */
+  /** Returns the key of a file, for an encrypted checkpoint. */
   fileKeyOf?(path: string): Buffer;
-  /** A file could not be looked into: said before it is thrown. */
+  /** Called when a file could not be read inside, before the fault is thrown. */
   onWrong(file: StoredFile, error: unknown): void;
 }
 
 const LOOKED_AT_A_TIME = 8;
 
 /**
- * `files`: of these; null: of all. Where an index says in which shard a tensor lies, no other shard is touched.
+ * Plans the tensors of `files`; null: of all files. When an index says in which shard a tensor lies, no other shard is read.
  * Faults: BAD_INPUT, NOT_FOUND, MALFORMED, TOO_MUCH_INSIDE, those of the store, CANCELLED.
  */
 export async function planTensors(
@@ -92,7 +92,7 @@ export async function planTensors(
   for (const { index } of read) seen.push(...index.map.slice(0, MOST_SEEN - seen.length).map(([name]) => name));
   chooser.requireAll(seen);
   requireAsSaid(read, { looked, shards, fits: chooser.fits });
-  // In the order of the manifest, whichever was looked at first.
+  // In the order of the manifest, not in the order of reading.
   const plans = touched.flatMap((file) => {
     const one = looked.get(file);
     return one === undefined ? [] : [shardPlanOf(one)];
@@ -100,10 +100,10 @@ export async function planTensors(
   return sumUp(plans, indexPlans(read, plans));
 }
 
-/** For a sentence that names some of them. */
+/** Limit of names that are kept for messages. */
 const MOST_SEEN = 1_000;
 
-/** Faults of a file are about that file. */
+/** Runs `work` and puts the file's name into its Faults. */
 async function about<T>(file: StoredFile, watch: PlanWatch, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -145,7 +145,10 @@ const LOOKS_WRONG: readonly FaultCode[] = ["MALFORMED", "TOO_MUCH_INSIDE", "SEAL
 const keyed = (file: StoredFile, { fileKeyOf }: PlanWatch): KeyedFile =>
   fileKeyOf === undefined ? { file } : { file, fileKey: fileKeyOf(file.path) };
 
-/** What looks wrong is held to its checksum before anybody says so of the file: then it is damaged, or was read wrongly, or is so. */
+/**
+ * Returns the content of a header. One that looks wrong is verified by its checksum and read again before the file is blamed.
+ * This tells damage in the store or a misread from a file that was wrong when stored.
+ */
 async function lookTwice(engine: Engine, file: StoredFile, look: Look): ReturnType<typeof lookInto> {
   const source = sourceOfFile(engine, keyed(file, look.watch), look.watch);
   try {
@@ -157,17 +160,17 @@ async function lookTwice(engine: Engine, file: StoredFile, look: Look): ReturnTy
   }
 }
 
-/** The head and what is cut, from a few ranges. Faults: those of a layout, of the source. */
+/** Returns the head and the cut, from a few ranges. Faults: those of a layout, of the source. */
 async function lookInto(
   source: ByteSource,
   fits: (name: string) => boolean,
 ): Promise<{ head: Head; cut: Cut | null; names: string[] }> {
   const bounded = boundSource(source);
-  // Mostly that is all of it, and it is not fetched twice.
+  // Mostly this range holds the whole header; `bounded` keeps it, so no byte is fetched twice.
   if (source.sizeBytes > 0) await bounded.read(0, Math.min(FIRST_READ_BYTES, source.sizeBytes));
   const layout = await readLayout(bounded);
   const { dataAt } = layout;
-  // Both were read before.
+  // These bytes were read before.
   const [length, json] = [await bounded.read(0, LENGTH_BYTES), await bounded.read(LENGTH_BYTES, dataAt - LENGTH_BYTES)];
   const sha256 = createHash("sha256").update(length).update(json).digest("hex");
   return { head: { bytes: dataAt, sha256 }, cut: cutOut(layout, fits), names: layout.tensors.map(({ name }) => name) };
@@ -177,7 +180,7 @@ type ReadIndexes = readonly { file: StoredFile; index: ShardIndex }[];
 
 const besideOf = (file: StoredFile, name: string): string => file.path.slice(0, file.path.lastIndexOf("/") + 1) + name;
 
-/** Shards that an index speaks of, and those of them in which it says that something lies that is wanted. Faults: NOT_FOUND. */
+/** Returns the shards that an index names, and those in which it says that a wanted tensor lies. Faults: NOT_FOUND. */
 function shardsSaid(
   read: ReadIndexes,
   { manifest, chooser }: { manifest: StoredManifest; chooser: { fits(name: string): boolean } },
@@ -200,7 +203,7 @@ function shardsSaid(
   return { named, touched };
 }
 
-/** What an index says of a shard that is read has to be so: a tensor that is missed is missed without a word otherwise. Faults: MALFORMED. */
+/** Checks that shards hold what an index says; otherwise a wanted tensor would be missed silently. Faults: MALFORMED. */
 function requireAsSaid(
   read: ReadIndexes,
   about: { looked: ReadonlyMap<StoredFile, Looked>; shards: readonly StoredFile[]; fits: (name: string) => boolean },

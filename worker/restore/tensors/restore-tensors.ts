@@ -28,31 +28,34 @@ import { writeCut } from "./write-cut.ts";
 import { writeSmall } from "../placement/write-small.ts";
 
 /**
- * Chosen tensors of a checkpoint to a folder. The pieces that hold them are fetched as whole files are, journal and all, but
- * into a file with holes beside the staging folder; once they are verified the tensors are copied out of it and it goes. So
- * a killed restore goes on with the pieces that it had, and with files that it had finished.
+ * Restores chosen tensors of a checkpoint to a folder. Their pieces are fetched like whole files, with a journal, but into a
+ * sparse file beside the staging folder. Once verified, the tensors are copied out of it, and it is removed. So a killed
+ * restore continues with the pieces and the finished files that it had.
  */
 interface Landing {
   plan: ShardPlan;
-  /** In the staging folder. */
+  /** Path in the staging folder. */
   place: string;
-  /** The file with holes. */
+  /** Path of the sparse file. */
   parts: string;
   pieces: Piece[];
-  /** Stands in the journal for the finished file. */
+  /** Represents the finished file in the journal. */
   made: Piece;
 }
 
 interface About {
   whole: StoredManifest;
-  /** Of an encrypted checkpoint. */
+  /** Key of an encrypted checkpoint. */
   key: Buffer | null;
   places: Places;
-  /** Of received pieces and finished files. */
+  /** Path of the journal of received pieces and finished files. */
   journal: string;
 }
 
-/** Faults: as `restore`, BAD_INPUT, NOT_FOUND, MALFORMED, TOO_MUCH_INSIDE, TARGET_EXISTS, SOURCE_CHANGED. */
+/**
+ * Restores the tensors that the command names. Faults: as `restore`, BAD_INPUT, NOT_FOUND, MALFORMED, TOO_MUCH_INSIDE,
+ * TARGET_EXISTS, SOURCE_CHANGED.
+ */
 export async function restoreTensors(engine: Engine, job: RestoreJob, about: About): Promise<Tally> {
   const { command, signal } = job;
   const { whole, key, places } = about;
@@ -133,14 +136,14 @@ function landingOf(plan: ShardPlan, at: Pick<PlanWatch, "fileKeyOf"> & { places:
     const crc32 = length === whole.length ? whole.crc32 : null;
     return [{ key, objectOffset: offset + from, fileOffset, length, crc32, etag, ...sealed }];
   });
-  // Another choice of tensors makes another header, and is another file.
+  // Another choice of tensors makes another header, and so another file.
   const key = `tensors ${crc32Hex(cut.header)}`;
   const made: Piece = { key, etag: null, objectOffset: 0, fileOffset: 0, length: cut.sizeBytes, crc32: null };
   const place = placeUnder(places.staging, file.path);
   return { plan, place, parts: join(places.parts, String(index)), pieces, made };
 }
 
-/** What an earlier life of the process has on the disk already. */
+/** Returns the bytes that an earlier process has on the disk. */
 function rememberedBytes(shards: readonly Landing[], memory: ReceiveMemory): number {
   let total = 0;
   for (const { plan, place, parts, pieces, made } of shards) {
@@ -180,7 +183,7 @@ async function landShard(engine: Engine, landing: Landing, at: Landed): Promise<
   tally.fileDone();
 }
 
-/** Whether an earlier life of the process finished it, and it still is what it was. */
+/** Returns whether an earlier process finished the file, and it has not changed since. */
 async function isMade({ place, made }: Landing, memory: ReceiveMemory): Promise<boolean> {
   const remembered = memory.sumOf(place, made);
   if (remembered === null) return false;
@@ -204,7 +207,7 @@ async function makeFolder(path: string): Promise<void> {
   });
 }
 
-/** A file of the length of the original that takes no room: whoever receives into it need not reserve any. */
+/** Creates a sparse file of the original's length, which takes no room, so that receiving into it need not reserve any. */
 async function makeHollow(path: string, sizeBytes: number): Promise<void> {
   try {
     const handle = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);

@@ -11,9 +11,9 @@ import { sumBytes } from "#worker/base/sum-bytes.ts";
 const BUFFER_BYTES = 1024 * 1024;
 
 /**
- * Makes the file of the chosen tensors from `parts`, a file that has the verified pieces where they lie in the original and
- * holes elsewhere. What was planned by unverified bytes counts only when the verified ones say the same. Durable when it
- * resolves; returns its CRC32. Faults: SOURCE_CHANGED, NO_SPACE, WRITE_FAILED, CANCELLED.
+ * Makes the file of the chosen tensors from `parts`, a sparse file with the verified pieces at their original offsets. A plan
+ * from unverified bytes counts only when the verified header is the same. Durable when it resolves; returns its CRC32. Faults:
+ * SOURCE_CHANGED, NO_SPACE, WRITE_FAILED, CANCELLED.
  */
 export async function writeCut(
   { file, head, cut }: ShardPlan,
