@@ -9,15 +9,15 @@ import { buildSingleFile } from "./packaging/build-single-file.ts";
 import { importNode } from "./packaging/import-node.ts";
 
 /**
- * Bundles the worker into one file that needs nothing but Node 22.19 or newer, `dist/tidemark.mjs`, and on Linux into one
- * executable that needs no Node either, `dist/tidemark`: the same text, with the Node that runs this around it. Node reads
- * and parses all of it at every start, so what only one rare command needs (the AWS SDK, for `doctor`) lies in it as
- * compressed text that is unpacked on first use, and texts that are never shown are left out.
+ * Bundles the worker into `dist/tidemark.mjs`, a script that needs only Node 22.19 or newer. On Linux it also builds
+ * `dist/tidemark`, an executable of the same script and the running Node. Node parses the whole script at every start.
+ * Therefore code that few commands need (the AWS SDK) is embedded as compressed text and unpacked on first use, and unused
+ * texts are left out.
  */
 
 const root = join(import.meta.dirname, "..");
 const dist = join(root, "dist");
-/** The bundle is written for `require`, which alone works in the executable; as a module it makes one. */
+/** The bundle uses `require`, the only import that works in the executable; the .mjs file defines it in this banner. */
 const banner = `#!/usr/bin/env node
 import { createRequire as __createRequire } from "node:module";
 const require = __createRequire(import.meta.url);`;
@@ -26,18 +26,18 @@ const options = {
   bundle: true,
   platform: "node",
   target: "node22.19",
-  // Names stay as they are written, for those who read a stack trace. Not by `keepNames`: it calls for each function that is
-  // made, also inside of others, thousands of times a second, which cost a fifth of the CPU of small files.
+  // Names are not minified, so that stack traces stay readable. `keepNames` is not used: it adds a call for every function
+  // created, thousands per second, which cost a fifth of the CPU for small files.
   minifyWhitespace: true,
   minifySyntax: true,
   sourcemap: false,
   legalComments: "none",
-  // The bundle knows no place of its own; what asks for one finds nothing there.
+  // A bundle has no meaningful path of its own.
   define: { "import.meta.filename": '""' },
   logLevel: "warning",
 } as const satisfies BuildOptions;
 
-/** zod carries its messages in forty languages; the worker speaks one. */
+/** Replaces zod's messages in forty languages by the English ones. */
 const oneLanguage: Plugin = {
   name: "one-language",
   setup: ({ onLoad }) => {
@@ -48,7 +48,7 @@ const oneLanguage: Plugin = {
   },
 };
 
-/** The one class that both halves have to share: a Fault is known by `instanceof`. */
+/** The only class that main bundle and packed part must share, because a Fault is recognized by `instanceof`. */
 const SHARED = "#protocol/faults/fault.ts";
 const sharedFault: Plugin = {
   name: "shared-fault",
@@ -59,7 +59,7 @@ const sharedFault: Plugin = {
   },
 };
 
-/** What needs the AWS SDK. Packed as one, so that it is there once. */
+/** Modules to embed as compressed text. They are packed together, so that the AWS SDK is included only once. */
 const PACKED = [
   "worker/object-copy/requests/send-stdin.ts",
   "worker/commands/doctor/try-store.ts",
@@ -79,7 +79,7 @@ async function pack(): Promise<string> {
   return brotliCompressSync(outputFiles[0]?.contents ?? "").toString("base64");
 }
 
-/** What a dynamic import of one of them becomes. */
+/** Returns the module that replaces a dynamic import of a packed module. */
 const unpacking = (text: string): string => `
   const { brotliDecompressSync } = process.getBuiltinModule("node:zlib");
   const { compileFunction } = process.getBuiltinModule("node:vm");
@@ -107,7 +107,7 @@ const packed: Plugin = {
   },
 };
 
-/** The thread that looks into files has no file of its own in the bundle: its program is a text that is unpacked on first use. */
+/** Embeds the script of the thread that inspects files as compressed text, because a single-file bundle has no second file. */
 const inspectorThread: Plugin = {
   name: "inspector-thread",
   setup: ({ onLoad }) => {

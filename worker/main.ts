@@ -28,14 +28,14 @@ import { withinMemory, withinMemoryAlways } from "./store-session/within-memory.
 import type { Verb } from "./command-line/verb.ts";
 
 /**
- * The only file that prints, listens to signals and ends the process. Each command's modules are loaded when it runs:
- * what `version` or a small `cp` does not need, it does not wait for.
+ * Entry point, and the only file that prints, listens to signals and ends the process. A command's modules are imported when
+ * it runs, so that `version` or a small `cp` does not wait for modules that it does not need.
  */
 
 const streams: Streams = {
   out: (text) => void process.stdout.write(text),
   talk: (text) => void process.stderr.write(text),
-  // Asked for when it runs: the executable has loaded this when it was built.
+  // Getters, because the executable evaluates this module when it is built.
   get isTty() {
     return process.stderr.isTTY;
   },
@@ -45,25 +45,25 @@ const streams: Streams = {
 };
 
 /**
- * V8 lets the space for young objects grow to 48 MB before it looks through it. Ours stays small at the same speed. Said
- * when the modules are loaded: those of Node that come later are compiled anew, because their compiled form is for other flags.
+ * Keeps V8's young generation from growing, which by default reaches 48 MB; the speed stays the same. Call it after modules
+ * are loaded: changed flags invalidate the code cache of Node's own modules, so later ones would be compiled from source.
  */
 const keepYoungSmall = (): void => setFlagsFromString("--semi-space-growth-factor=1");
 
-/** After the first signal a command has this long to put everything away. */
+/** Time for a command to clean up after the first signal. */
 const GRACE_MS = 5_000;
 
 interface Signals {
-  /** Put everything away now. */
+  /** Fires when the command must stop working and clean up. */
   signal: AbortSignal;
-  /** A signal came; `signal` follows when the time for work is over. */
+  /** Fires at the first signal of the system; `signal` follows when the time for work is over. */
   stopping: AbortSignal;
   stoppedBy(): NodeJS.Signals | null;
 }
 
 const codeOfSignal = (name: NodeJS.Signals): number => (name === "SIGINT" ? 130 : 143);
 
-/** What is done in the last moment of a process that ends at once; none of it waits. */
+/** Synchronous actions to run when the process exits immediately. */
 const lastActs: (() => void)[] = [];
 
 function endAtOnce(name: NodeJS.Signals): void {
@@ -71,7 +71,7 @@ function endAtOnce(name: NodeJS.Signals): void {
   process.exit(codeOfSignal(name));
 }
 
-/** `workMs`: how long it may go on working after the first signal; `graceMs`: when it is ended whatever it does. */
+/** Listens for signals. `workMs`: time to go on working after the first; `graceMs`: time after which the process exits. */
 function listenForSignals(terminal: Terminal, times: { workMs: number; graceMs: number }): Signals {
   const controller = new AbortController();
   const stopping = new AbortController();
@@ -93,7 +93,7 @@ function listenForSignals(terminal: Terminal, times: { workMs: number; graceMs: 
 
 async function run(invocation: Invocation): Promise<number> {
   const { command, flags, operands } = invocation;
-  // What runs for days may take its time to start.
+  // Commands in VERBS set the flag after their modules are loaded, see below; the others need not start as fast.
   if (!(command in VERBS)) keepYoungSmall();
   const terminal = createTerminal(streams, terminalWishes(process.env, flags));
   if (flags.has("help")) {
@@ -108,7 +108,7 @@ async function run(invocation: Invocation): Promise<number> {
     case "version": {
       const { systemCalls } = await import("./base/system-calls.ts");
       const { nativeSum } = await import("./base/sum-bytes.ts");
-      // Files go from the disk to plain sockets without passing through this process.
+      // Whether the kernel can send files to plain sockets without copying them through this process.
       const sendsStraight = systemCalls() !== null;
       const sumsFast = nativeSum() !== null;
       const { version: node } = process;
@@ -123,7 +123,7 @@ async function run(invocation: Invocation): Promise<number> {
     case "config": {
       const { showSettings } = await import("./commands/config.ts");
       const [word] = operands;
-      // A word that is no command is refused with the one that was meant.
+      // parseCommandLine refuses an unknown command with a suggestion.
       const topic = word === undefined ? null : parseCommandLine([word]).command;
       return showSettings({ topic, env: process.env, home: platformFacts(process.env).home, terminal });
     }
@@ -211,25 +211,25 @@ const VERBS = {
 } as const;
 
 function warnOfEnvironment({ config, terminal }: Verb): void {
-  // Without a hub the keys are what the node works with.
+  // With --to the node itself needs the keys, so they are no reason for a warning.
   const keys = config.text("to") === null ? rawKeysWarning(process.env) : null;
   for (const sentence of [keys, config.unread]) {
     if (sentence !== null) terminal.say(sentence, { type: "note", sentence });
   }
 }
 
-/** All that a program may want to hear of. */
+/** Calls `listener` for all signals that are passed on to a program. */
 function onSignal(listener: (name: NodeJS.Signals) => void): void {
   for (const name of ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGWINCH"] as const)
     process.on(name, () => listener(name));
 }
 
-/** Of the time that is left after a signal, a part belongs to the last words. */
+/** Returns the part of the grace period that is reserved for the final report to the hub. */
 const goodbyeWithin = (graceMs: number): number => Math.min(2_000, graceMs / 4);
-/** To put everything away, before the process is ended. */
+/** Time reserved for closing everything before the process exits. */
 const CLOSE_MS = 300;
 
-/** What is in a bucket only to be measured is removed before the end. */
+/** Grace period of `bench`, which removes its objects from the bucket. */
 const CLEAN_UP_MS = 30_000;
 
 function timesOf(command: CommandName, config: Config): { workMs: number; graceMs: number } {
@@ -239,10 +239,10 @@ function timesOf(command: CommandName, config: Config): { workMs: number; graceM
   return { workMs: Math.max(0, graceMs - goodbyeWithin(graceMs) - CLOSE_MS), graceMs };
 }
 
-/** The place that it writes to stands in --to, and its operands are of something else. */
+/** Tells whether a command names its store by --to and not by operands. */
 const isStandalone = (command: CommandName): boolean => command === "runs" || STANDALONE.some((one) => one === command);
 
-/** Reads the settings, with those of the store that operands or --to mean by the files of other tools. @throws Fault BAD_INPUT */
+/** Resolves the settings, including those of an AWS profile or rclone remote that the command names. @throws Fault BAD_INPUT */
 function resolveStore(invocation: Invocation): { config: Config; operands: readonly string[] } {
   const { command, operands, flags } = invocation;
   const plain = resolveConfig({ env: process.env, ...invocation });
@@ -258,7 +258,7 @@ function resolveStore(invocation: Invocation): { config: Config; operands: reado
   return { config: resolveConfig({ env: process.env, ...invocation, ...named }), operands: named.operands };
 }
 
-/** Runs a command that a signal may end: 130 or 143 then, whatever it was about to say. */
+/** Runs a command that signals may stop. Returns its exit code, or 130 or 143 after a signal. */
 async function runStoppable(
   invocation: Invocation & { env?: Environment },
   terminal: Terminal,
@@ -277,11 +277,11 @@ async function runStoppable(
     if (stoppedBy() === null) throw error;
   }
   const name = stoppedBy();
-  // A program of its own has a code of its own.
+  // `run` ends with the exit code of its program.
   return name === null || command === "run" ? code : codeOfSignal(name);
 }
 
-/** A Tidemark that measures started this one: what it is to do comes in on stdin. */
+/** Serves a `tidemark bench` process, which started this one and writes its request to stdin. */
 async function serveAsEngine(): Promise<number> {
   setNetwork(readNetwork(networkSettings(process.env)));
   const { serveErrand } = await import("./engines/serve-errand.ts");
@@ -307,7 +307,7 @@ async function helpFor({ flags, operands }: Invocation): Promise<string> {
   return commandHelp(parseCommandLine([topic]).command);
 }
 
-/** Also of a command line that cannot be read. What follows `--` is for a program. */
+/** Tells whether output is JSON, even for an invalid command line. Arguments after `--` are the program's. */
 function isJson(args: readonly string[]): boolean {
   const own = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
   return own.includes("--json") || terminalWishes(process.env, new Map()).json;
@@ -329,30 +329,30 @@ async function main(): Promise<number> {
 
 async function end(): Promise<void> {
   process.exitCode = await main();
-  // Whatever is still open now (a keep-alive connection, a timer) has nothing left to do.
+  // Anything still open (a keep-alive connection, a timer) has nothing left to do.
   process.exit();
 }
 
 function start(): void {
-  // Whoever read our words may leave; the work goes on without.
+  // EPIPE is ignored: the work goes on when the reader of the output is gone.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   process.on("uncaughtException", (error) => {
     streams.talk(`tidemark: ${sentenceOf(toFault(error).toData())}\n`);
     process.exit(FAULTS.INTERNAL.exit);
   });
   process.on("exit", freeCompilers);
-  // Should nothing be left to wait for before that, it is a mistake of ours and no success.
+  // If the event loop runs empty before main() has ended, that is a bug and must not look like success.
   process.exitCode = FAULTS.INTERNAL.exit;
   void end();
 }
 
 /**
- * The executable carries the memory of a process that has loaded what the short commands need: at a start it is read instead
- * of made again. What is loaded here must not have looked at the machine, the clock or chance yet.
+ * Loads the modules of short commands into the startup snapshot of the executable, whose heap is read at a start instead of
+ * being built again. These modules must not read machine state, clock or random numbers when they are loaded.
  */
 async function keepLoaded(): Promise<void> {
   for (const command of ["cp", "sync", "check", "ls", "cat", "rm"] as const) await VERBS[command]();
-  // Node says both anew at each start; what they are here is nobody's business.
+  // Node sets both again at each start; values of the build must not be in the snapshot.
   process.argv = [];
   process.execPath = "";
   startupSnapshot.setDeserializeMainFunction(start);

@@ -7,7 +7,7 @@ import type { FlagSpec } from "../command-line/flag-spec.ts";
 const indent = (left: string, right: string, width: number) =>
   left.length > width ? `  ${left}\n  ${"".padEnd(width)}  ${right}` : `  ${left.padEnd(width)}  ${right}`;
 
-/** What `tidemark help` prints. */
+/** Returns what `tidemark help` prints. */
 export function generalHelp(): string {
   const commands = Object.entries(COMMANDS).map(([name, { says }]) => indent(name, says, 10));
   return [
@@ -21,7 +21,7 @@ export function generalHelp(): string {
   ].join("\n");
 }
 
-/** What `tidemark help COMMAND` prints: made from the table of flags. */
+/** Returns what `tidemark help COMMAND` prints, made from the table of flags. */
 export function commandHelp(command: CommandName): string {
   const { usage, says, more } = commandSpec(command);
   const lines = flagsOf(command).map(([name, spec]) => {
@@ -33,7 +33,7 @@ export function commandHelp(command: CommandName): string {
   return [usage, "", says, ...(more === undefined ? [] : [more]), "", "Flags:", ...lines].join("\n");
 }
 
-/** What `tidemark help --markdown` prints: every command and flag, from the same tables, always the same text. */
+/** Returns what `tidemark help --markdown` prints: every command and flag. The text is the same on every machine. */
 export function markdownReference(): string {
   const sections = Object.keys(COMMANDS).filter(isCommand).map(markdownOf);
   return [

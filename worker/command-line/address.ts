@@ -1,10 +1,10 @@
 import { basename } from "node:path";
 import { Fault } from "#protocol/faults/fault.ts";
 
-/** The two ends of a copy: a path of this machine, or a place in a bucket. */
+/** One end of a copy: a path of this machine, or a key in a bucket. */
 export type Address = { kind: "local"; path: string } | { kind: "store"; bucket: string; key: string };
 
-/** @throws Fault BAD_INPUT when it looks like an address of a store and is none. */
+/** Reads a local path or `s3://bucket/key`. @throws Fault BAD_INPUT for another scheme, or without a bucket. */
 export function parseAddress(text: string): Address {
   const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(text)?.[1]?.toLowerCase();
   if (scheme === undefined) return { kind: "local", path: text };
@@ -16,10 +16,10 @@ export function parseAddress(text: string): Address {
   return { kind: "store", bucket, key: match?.[2] ?? "" };
 }
 
-/** The key for one local file: `s3://b/dir/` keeps the file's name, `s3://b/key` renames it. */
+/** Returns the key for one local file: `s3://b/dir/` keeps the file's name, `s3://b/key` renames it. */
 export const keyForFile = (to: { key: string }, path: string): string =>
   to.key === "" || to.key.endsWith("/") ? to.key + basename(path) : to.key;
 
-/** The prefix for a local folder, ending with `/` unless it is the whole bucket. */
+/** Returns the prefix for a local folder, ending with `/` unless it is the whole bucket. */
 export const prefixForFolder = (to: { key: string }): string =>
   to.key === "" || to.key.endsWith("/") ? to.key : `${to.key}/`;

@@ -1,6 +1,6 @@
 import type { FlagSpec } from "./flag-spec.ts";
 
-/** The rows of the one table of flags that are about comparing engines. */
+/** Flags of `tidemark bench`, which compares engines; part of `FLAGS`. */
 export const BENCH_FLAGS = {
   engines: {
     kind: "text",
@@ -22,7 +22,7 @@ export const BENCH_FLAGS = {
     commands: ["bench"],
     value: "NAME",
     default: "guide",
-    // As in protocol/benchmarks/presets.ts, which a start does not need; a test compares them.
+    // Copied from protocol/benchmarks/presets.ts to keep that module out of every start; a test compares both lists.
     words: [
       "guide",
       "storj-1gb",

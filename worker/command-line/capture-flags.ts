@@ -1,6 +1,6 @@
 import type { FlagSpec } from "./flag-spec.ts";
 
-/** Flags of what watches folders: when a checkpoint is taken, and how much of the disk captures may hold. */
+/** Flags about capturing: when a checkpoint in a watched folder is finished, and how much disk space captures may take. */
 export const CAPTURE_FLAGS = {
   settle: {
     kind: "duration",

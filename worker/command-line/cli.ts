@@ -4,12 +4,12 @@ import { FLAGS, flagsOf, type FlagName } from "./flags.ts";
 import type { FlagSpec } from "./flag-spec.ts";
 import { closest } from "./suggest.ts";
 
-/** A command line, taken apart. Values are still text; `config.ts` reads them. */
+/** A parsed command line. Values are still text; `config.ts` reads them. */
 export interface Invocation {
   command: CommandName;
   flags: Map<FlagName, string[]>;
   operands: string[];
-  /** --include and --exclude as they followed each other. */
+  /** --include and --exclude in the order given. */
   rules: Rule[];
 }
 
@@ -59,7 +59,7 @@ function parseRest(command: CommandName, args: readonly string[]): Invocation {
       continue;
     }
     if (!arg.startsWith("-") || arg === "-") {
-      // From here on all of it belongs to the program.
+      // The first operand of `run` is the program; every word after it belongs to the program.
       if (command === "run") {
         operands.push(...args.slice(at));
         break;
@@ -86,7 +86,7 @@ function parseRest(command: CommandName, args: readonly string[]): Invocation {
         throw usage(`--${name}`, `it needs a value: --${name} ${spec.value ?? "VALUE"}`);
       }
     }
-    // A folder named by a variable that is not set would be the current one.
+    // An empty value usually comes from an unset shell variable; taken as a folder it would mean the current one.
     if (value === "") throw usage(`--${name}`, "its value is empty; is a variable in it not set?");
     const earlier = flags.get(name);
     if (earlier !== undefined && spec.kind !== "list" && spec.kind !== "rules")
@@ -100,7 +100,7 @@ function parseRest(command: CommandName, args: readonly string[]): Invocation {
   return { command, flags, operands, rules };
 }
 
-/** Whoever forgot a value meant the next word as the flag that it is; `--watch=--token` means a folder of that name. */
+/** Tells whether a word is a flag, which cannot be the value of the flag before it. `--watch=--token` still means that folder. */
 const isOwnFlag = (word: string): boolean =>
   word === "--" || (word.startsWith("--") && isFlag(word.slice(2).split("=", 1)[0] ?? ""));
 

@@ -1,11 +1,11 @@
-/** Commands that share flags: for the tables of flags, which are several files. */
+/** Groups of commands that share flags, for the several files of the table of flags. */
 
-/** They speak to the store with keys of their own. */
+/** Commands that access the store with the user's keys. */
 export const STORE = ["cp", "sync", "check", "ls", "cat", "inspect", "rm", "presign"] as const;
 export const KEYED = [...STORE, "probe", "bench", "doctor"] as const;
-/** They keep checkpoints safe. */
+/** Commands that watch folders and upload the checkpoints in them. */
 export const WORKING = ["agent", "run"] as const;
-/** They can do that without a hub, with --to. */
+/** Commands that work without a hub when --to is given. */
 export const STANDALONE = [...WORKING, "save", "restore", "status"] as const;
-/** They speak to a store with keys that are given to them. */
+/** Commands that take flags for a store's address and keys. */
 export const WITH_KEYS = [...KEYED, ...STANDALONE, "runs"] as const;

@@ -1,14 +1,14 @@
-/** The one table of commands: help, completion and docs/cli.md are made from it. */
+/** The single table of commands; help, completion and docs/cli.md are made from it. */
 
 interface CommandSpec {
   usage: string;
   /** One sentence, for the list of commands. */
   says: string;
-  /** The rest, for its own help. */
+  /** Further sentences for the command's own help. */
   more?: string;
-  /** How many operands it takes at most, where that is all there is to say of them. */
+  /** Most operands allowed; left out where the command checks its operands itself. */
   most?: 0 | 1;
-  /** What a shell offers for its operands; nothing when left out. */
+  /** Completion of its operands in shells; none when left out. */
   operands?: "files" | "commands" | readonly string[];
 }
 

@@ -13,8 +13,8 @@ import { closest } from "./suggest.ts";
 import { NO_LIMIT, parseTimetable, wallClockOf, type Timetable } from "./schedule.ts";
 
 /**
- * What is set, by whom. Precedence: flag, environment, file named by `..._FILE` (secrets), names other tools use, default.
- * This is the only file of the worker that reads the environment.
+ * Resolves settings and where each comes from. Precedence: flag, environment, file named by `..._FILE` (secrets), names
+ * other tools use, default. This is the only file of the worker that interprets environment variables.
  */
 
 export interface Setting {
@@ -42,17 +42,17 @@ export interface Config {
   share(name: FlagName): number | null;
   /** A whole number from 0, or null. */
   number(name: FlagName): number | null;
-  /** --include and --exclude in their order. From the environment: what is excluded first. */
+  /** --include and --exclude in the order given. Excludes from the environment come before them, includes from it after. */
   readonly rules: readonly Rule[];
-  /** Where the files of other tools lie, and who may give out keys on this machine. */
+  /** Configuration files of other tools, and the key providers of this machine. */
   readonly keyFacts: KeyFacts;
-  /** How keys are had that are not written down; null where they are among the settings, or nobody gives any. */
+  /** Provider of temporary keys; null where the settings hold the keys, or there is no provider. */
   readonly keysFrom: KeysFrom | null;
-  /** What is said of variables of ours that nothing reads; null when there are none. */
+  /** Warning about `TIDEMARK_` variables that nothing reads; null when there are none. */
   readonly unread: string | null;
 }
 
-/** Settings out of the files of other tools: `above` the environment, or `below` it. No values: not set, whatever the environment says. */
+/** Settings from files of other tools: `above` overrides the environment, `below` yields to it. No values: unset. */
 export interface Layers {
   above: ReadonlyMap<FlagName, LayerEntry>;
   below: ReadonlyMap<FlagName, LayerEntry>;
@@ -65,7 +65,7 @@ export interface LayerEntry {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** @throws Fault BAD_INPUT naming the flag or variable whose value cannot be read. */
+/** Resolves all settings of a command. @throws Fault BAD_INPUT naming the flag or variable whose value cannot be read. */
 export function resolveConfig(input: {
   command: CommandName;
   flags: ReadonlyMap<FlagName, string[]>;
@@ -145,7 +145,7 @@ function readOnce(config: Config, name: FlagName, spec: FlagSpec): void {
 
 const isNumber = ({ values }: Setting): boolean => /^\d+$/.test(values[0] ?? "");
 
-/** A word may go on behind a colon: `on-failure:5`. */
+/** Refuses a value that is not among the words. A word may have an argument after a colon: `on-failure:5`. */
 function assertOneOf(words: readonly string[], setting: Setting | undefined): void {
   const [value] = setting?.values ?? [];
   if (value === undefined || words.some((word) => isWord(value.toLowerCase(), word.toLowerCase()))) return;
@@ -171,7 +171,7 @@ function parseWhole(value: string): number {
   throw new Fault("BAD_INPUT", { detail: "a whole number" });
 }
 
-/** 0 and "off" ask for nothing. */
+/** Reads a minimum rate; 0 and "off" set no minimum. */
 const parseLeast = (value: string): number | null =>
   ["off", "none", "0"].includes(value.toLowerCase()) ? null : parseRate(value) || null;
 
@@ -218,9 +218,9 @@ function resolveOne(
 }
 
 /**
- * What a file of variables leaves around a value when a program other than a shell reads it: `docker --env-file` keeps quotes,
- * a file from Windows has carriage returns. Said as that: a key with quotes around it is no wrong key.
- * @throws Fault BAD_INPUT; the value is not in it
+ * Refuses a value with remains of an env file that no shell has read: `docker --env-file` keeps quotes, a file from Windows
+ * has carriage returns. Without this check, a store would report a quoted key as a wrong key.
+ * @throws Fault BAD_INPUT without the value
  */
 function assertPlain(variable: string, value: string): void {
   const found = value.startsWith("\ufeff")
@@ -234,7 +234,7 @@ function assertPlain(variable: string, value: string): void {
   throw new Fault("BAD_INPUT", { op: "usage", subject: variable, detail: `its value ${found}; take that out` });
 }
 
-/** `\\` before a separator makes it a part of the value. */
+/** Splits a value at a separator; a backslash before the separator makes it part of the value. */
 const cutAt = (value: string, separator: string): string[] =>
   value
     .split(new RegExp(`(?<!\\\\)${separator}`))
@@ -255,7 +255,7 @@ function split(value: string, { name, spec }: { name: FlagName; spec: FlagSpec }
 
 const isOpen = (glob: string): boolean => glob.lastIndexOf("{") > glob.lastIndexOf("}");
 
-/** @throws Fault BAD_INPUT where a colon may belong to a path */
+/** Splits folders at `:`. @throws Fault BAD_INPUT where a colon may belong to a path */
 function splitFolders(value: string, variable: string): string[] {
   if (value.includes(":") && existsSync(value)) return [value];
   const folders = cutAt(value, ":");
@@ -281,7 +281,7 @@ function readSecret(path: string, variable: string): string {
   }
 }
 
-/** One setting as the environment has it, and what is wrong with it: a bad one hides no other. */
+/** Returns one setting as the environment has it, and its Fault: read one by one, a bad setting hides no other. */
 export function examineSetting(
   command: CommandName,
   name: FlagName,
@@ -297,20 +297,20 @@ export function examineSetting(
   } catch (error) {
     if (!isFault(error)) throw error;
     const [source = own] = set;
-    // What a file holds that cannot be read nobody knows.
+    // The value in an unreadable file is unknown.
     const values = source.endsWith("_FILE") ? [] : [env[source] ?? ""];
     return { setting: { name, spec, values, source }, fault: error };
   }
 }
 
-/** A setting as a person may see it. */
+/** Returns the text of a setting to show to people; secrets are masked. */
 export function shownValue(setting: Setting): string {
   if (setting.values.length === 0) return "(not set)";
   if (setting.spec.kind !== "secret") return setting.values.join(", ");
   return (setting.values[0] ?? "").length > 12 ? `${(setting.values[0] ?? "").slice(0, 3)}...` : "***";
 }
 
-/** How the terminal wants to be spoken to. */
+/** Returns the form of the output: JSON lines (`json`), or text without redrawing (`plain`). */
 export function terminalWishes(
   env: Environment,
   flags: ReadonlyMap<FlagName, string[]>,
@@ -331,8 +331,8 @@ const RAW_KEYS = [
 ];
 
 /**
- * What is said on a node whose hub signs for it when a bucket's own keys lie in its environment all the same; null when
- * none do. The names of the variables only.
+ * Returns the warning for a node whose hub signs its requests, but whose environment holds keys of a bucket; null without
+ * such keys. It names the variables, never their values.
  */
 export function rawKeysWarning(env: Environment): string | null {
   const set = RAW_KEYS.filter((name) => (env[name] ?? "") !== "");
@@ -341,7 +341,7 @@ export function rawKeysWarning(env: Environment): string | null {
   return `${set.join(", ")} ${verb} set: the hub signs for this node, so Tidemark needs no key here, and whoever owns this machine can read it. Take it out unless the program uses it.`;
 }
 
-/** How this process reaches others. Faults: BAD_INPUT naming what cannot be read, without its value. */
+/** Returns the proxies and certificate authorities of this process, each with the flag or variable that named it. */
 export function networkSettings(env: Environment, config?: Config): NetworkSettings {
   const sourceOf = (name: FlagName) => config?.settings.find((one) => one.name === name)?.source ?? `--${name}`;
   const proxy = config?.text("proxy") ?? null;
@@ -354,7 +354,7 @@ export function networkSettings(env: Environment, config?: Config): NetworkSetti
   };
 }
 
-/** What a program started by us may see: no secret of ours, and what we have to tell it. */
+/** Returns the environment for a program that the worker starts: the worker's own without its secrets, plus `more`. */
 export function programEnvironment(env: Environment, more: Environment): Environment {
   const secrets = new Set(
     flagEntries
@@ -368,13 +368,13 @@ export interface PlatformFacts {
   machineId: string | null;
   home: string | null;
   searchPath: string | null;
-  /** Where the platform's metadata service is; null: where it always is. */
+  /** Address of the platform's metadata service; null: the well-known one. */
   imdsUrl: string | null;
-  /** What other people's programs need to find their way. */
+  /** Variables passed to the programs of other tools. */
   passedOn: Readonly<Record<string, string>>;
 }
 
-/** Proxies, certificates, where Python looks. No secret of a store. */
+/** Variables for proxies, certificates and Python's search path. They hold no secret of a store. */
 const WAY_OUT =
   /^(?:HTTPS?_PROXY|NO_PROXY|ALL_PROXY|SSL_CERT_(?:FILE|DIR)|NODE_EXTRA_CA_CERTS|AWS_CA_BUNDLE|REQUESTS_CA_BUNDLE|PYTHONPATH|PYTHONUSERBASE|LD_LIBRARY_PATH|TMPDIR)$/i;
 
@@ -382,12 +382,12 @@ function passedOn(env: Environment): Record<string, string> {
   const found = Object.entries(env).flatMap(([name, value]) =>
     value !== undefined && WAY_OUT.test(name) ? [[name, value] as const] : [],
   );
-  // Their home is an empty folder, and packages that a person installed for themselves are below the real one.
+  // Other tools run with an empty folder as HOME, but packages from `pip install --user` lie below the real home.
   const home = env["HOME"];
   return { ...(home === undefined ? {} : { PYTHONUSERBASE: `${home}/.local` }), ...Object.fromEntries(found) };
 }
 
-/** Facts that a platform puts into the environment. */
+/** Returns the facts that a platform puts into the environment. */
 export function platformFacts(env: Environment): PlatformFacts {
   const read = (name: string) => (env[name] === "" ? null : (env[name] ?? null));
   return {

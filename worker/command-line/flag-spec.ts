@@ -1,7 +1,7 @@
 import type { CommandName } from "./commands.ts";
 
 /** `list` may be given several times (in the environment: separated by `:` for folders, `,` otherwise). */
-/** `rules` is a list whose order counts across flags: it is kept with the others of its kind. */
+/** `rules` is a list whose order counts across flags: --include and --exclude go into one list. */
 type FlagKind =
   | "text"
   | "secret"
@@ -19,22 +19,22 @@ type FlagKind =
 export interface FlagSpec {
   kind: FlagKind;
   commands: readonly CommandName[];
-  /** One letter that stands for it: `-r`. */
+  /** One-letter form: `r` for `-r`. */
   short?: string;
-  /** Stands for the value in help. */
+  /** Placeholder of the value in help. */
   value?: string;
   default?: string;
   /** Names that other tools use for the same thing, looked up after our own. */
   alsoEnv?: readonly string[];
-  /** The values there are, or begin with: offered by shells. */
+  /** Allowed values, or their beginnings before a colon; shells complete them. */
   words?: readonly string[];
-  /** A number is a value beside the words. */
+  /** A whole number is allowed beside the words. */
   orNumber?: true;
-  /** Why 0 is no value for it. */
+  /** Reason why 0 is refused. */
   notZero?: string;
-  /** Of a size: the least it may be, and why. */
+  /** Smallest size allowed, and the reason. */
   least?: { bytes: number; why: string };
-  /** It asks for one thing on one command line, so no variable stands for it. */
+  /** The flag has no environment variable, because it concerns a single command line. */
   onlyFlag?: true;
   says: string;
 }

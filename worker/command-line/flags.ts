@@ -13,13 +13,13 @@ import { PROBE_FLAGS } from "./probe-flags.ts";
 import { BENCH_FLAGS } from "./bench-flags.ts";
 
 /**
- * The one table of everything that can be set. Flags, environment names, help and `tidemark config` are made from it, so
- * none of them can disagree: `--part-size` is `TIDEMARK_PART_SIZE`, always.
+ * The single table of settings. Flags, environment variables, help and `tidemark config` are all made from the table, so
+ * they cannot disagree: `--part-size` is always `TIDEMARK_PART_SIZE`.
  */
 
-/** They move plain objects. */
+/** Commands that copy plain objects. */
 const COPYING = ["cp", "sync"] as const;
-/** They speak to the worker of this machine. */
+/** Commands that ask the worker of this machine. */
 const ASKING = ["save", "restore", "status", "pause", "resume", "retry", "cancel"] as const;
 const MOVING = [...WORKING, ...COPYING] as const;
 const READING = [...MOVING, "check", "cat", "restore"] as const;
@@ -334,15 +334,15 @@ export type FlagName = keyof typeof FLAGS;
 
 export const flagEntries = Object.entries(FLAGS) as [FlagName, FlagSpec][];
 export const envName = (flag: string): string => `TIDEMARK_${flag.toUpperCase().replaceAll("-", "_")}`;
-/** The variables that stand for a flag, first the one that wins. */
+/** Returns the environment variables of a flag; the first that is set wins. */
 export const variablesOf = (name: string, spec: FlagSpec): readonly string[] =>
   spec.onlyFlag === true ? [] : [envName(name), ...(spec.alsoEnv ?? [])];
 export const flagsOf = (command: CommandName): [FlagName, FlagSpec][] =>
   flagEntries.filter(([, spec]) => spec.commands.includes(command));
 
 /**
- * Returns the flags whose values count. Keys are read with `--to` alone: a node with a hub does not end because of variables that
- * its program uses.
+ * Returns the flags whose values are read. agent, run and save read keys and addresses of a store only with `--to`. With a
+ * hub, variables such as AWS_REGION belong to the training program, and a bad value must not end the worker.
  */
 export function flagsRead(
   command: CommandName,

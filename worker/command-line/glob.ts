@@ -1,11 +1,11 @@
 import { usage } from "./verb.ts";
 
 /**
- * Globs as rclone reads them: `*` and `?` stay inside one segment, `**` crosses segments, `[a-z]` and `{a,b}` choose. A
- * leading `/` ties the glob to the top; without it, it matches from any segment on. A trailing `/` means all below.
+ * Globs in rclone's syntax: `*` and `?` stay inside one segment, `**` crosses segments, `[a-z]` and `{a,b}` are choices. A
+ * leading `/` anchors the glob at the top; without it, a match may begin at any segment. A trailing `/` means all below.
  */
 
-/** A matcher of `/`-separated relative paths. Returns the reason when the glob cannot be read. */
+/** Returns a matcher of `/`-separated relative paths, or the reason why the glob cannot be read. */
 export function compileGlob(glob: string): { matches(path: string): boolean } | { reason: string } {
   const isTied = glob.startsWith("/");
   const body = (isTied ? glob.slice(1) : glob) + (glob.endsWith("/") ? "**" : "");
@@ -16,7 +16,7 @@ export function compileGlob(glob: string): { matches(path: string): boolean } | 
   return { matches: (path) => pattern.test(path) };
 }
 
-/** The same for a glob that somebody gave with a flag. @throws Fault BAD_INPUT naming both */
+/** Returns the matcher of a glob that was given with a flag. @throws Fault BAD_INPUT naming the flag and the glob */
 export function readGlob(flag: string, glob: string): (path: string) => boolean {
   const compiled = compileGlob(glob);
   if ("reason" in compiled) throw usage(`--${flag} ${glob}`, compiled.reason);
@@ -35,7 +35,7 @@ function sourceOf(glob: string): string | { reason: string } {
     } else if (sign === "*") {
       const isDeep = glob.charAt(at + 1) === "*";
       if (isDeep) at++;
-      // `**/` also stands for no folder at all.
+      // `**/` also matches no folder at all.
       const isFolders = isDeep && glob.charAt(at + 1) === "/" && (at === 1 || glob.charAt(at - 2) === "/");
       if (isFolders) at++;
       source += isFolders ? "(?:.*/)?" : isDeep ? ".*" : "[^/]*";

@@ -1,6 +1,6 @@
 import type { FlagSpec } from "./flag-spec.ts";
 
-/** The rows of the one table of flags that are about who this node is. */
+/** Flags about how this node proves its identity to the hub; part of `FLAGS`. */
 export const IDENTITY_FLAGS = {
   "salad-identity": {
     kind: "switch",

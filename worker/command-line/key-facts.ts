@@ -1,26 +1,26 @@
 import { join } from "node:path";
 import type { Environment } from "./config.ts";
 
-/** What the environment says of keys beside the settings: where other tools keep them, and who gives them out. */
+/** Sources of keys beside the settings: configuration files of other tools and providers of temporary keys, per environment. */
 export interface KeyFacts {
   /** `~/.aws/config` and `~/.aws/credentials`, or where the environment puts them; null without a home. */
   configFile: string | null;
   credentialsFile: string | null;
-  /** The environment names one of these files: somebody means it. */
+  /** The environment names one of these files, so failing to read it is an error. */
   areFilesNamed: boolean;
-  /** Sources of a key, in the order in which they are tried. */
+  /** Candidate paths of rclone.conf, in the order in which they are tried. */
   rcloneFiles: readonly string[];
-  /** `RCLONE_CONFIG_NAME_OPTION`: remotes without a file. */
+  /** Variables `RCLONE_CONFIG_NAME_OPTION`, which define rclone remotes without a file. */
   rcloneVariables: ReadonlyMap<string, string>;
-  /** `AWS_IGNORE_CONFIGURED_ENDPOINT_URLS`: addresses in the AWS files do not count. */
+  /** `AWS_IGNORE_CONFIGURED_ENDPOINT_URLS`: addresses in the AWS files are ignored. */
   ignoresEndpoints: boolean;
-  /** `AWS_EC2_METADATA_DISABLED` is not set: an instance may have a role. */
+  /** `AWS_EC2_METADATA_DISABLED` is not set, so the instance's role may give keys. */
   asksInstance: boolean;
-  /** Somebody on this machine gives out keys by what the environment says. */
+  /** Provider of temporary keys that the environment names. */
   given: "web identity" | "container" | null;
 }
 
-/** Reads the facts. Pure. */
+/** Derives the facts from the environment alone. */
 export function readKeyFacts(env: Environment): KeyFacts {
   const read = (name: string): string | null => env[name] || null;
   const home = read("HOME") ?? read("USERPROFILE");
@@ -56,18 +56,18 @@ export function readKeyFacts(env: Environment): KeyFacts {
   };
 }
 
-/** Who is asked for keys that nobody wrote down. */
+/** Provider of temporary keys, for when no setting holds keys. */
 export interface KeysFrom {
   /** `profile`: a role, a session, a program or a token file that the AWS files name. */
   kind: "profile" | "web identity" | "container" | "instance";
-  /** Of the AWS files; null: `default`. */
+  /** Profile in the AWS files; null: `default`. */
   profile: string | null;
-  /** Whose keys these are, for people: `the role of the profile training`. */
+  /** Source of the keys, for messages: `the role of the profile training`. */
   says: string;
   configFile: string | null;
   credentialsFile: string | null;
 }
 
-/** Said where a command has no keys and nobody on this machine gives any. */
+/** Detail of the Fault when a command has no keys and this machine has no provider of keys. */
 export const NO_KEYS =
   "they are missing: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or name a profile of ~/.aws with --profile";

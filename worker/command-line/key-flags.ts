@@ -1,7 +1,7 @@
 import { WITH_KEYS } from "./command-groups.ts";
 import type { FlagSpec } from "./flag-spec.ts";
 
-/** The rows of the one table of flags that are about where keys and addresses come from. */
+/** Flags about the source of keys and the form of addresses; part of `FLAGS`. */
 export const KEY_FLAGS = {
   profile: {
     kind: "text",

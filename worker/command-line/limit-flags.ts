@@ -1,6 +1,6 @@
 import type { FlagSpec } from "./flag-spec.ts";
 
-/** The rows of the one table of flags that set the limits of a machine. */
+/** Flags of `tidemark limit`, which sets the bandwidth limits of a machine; part of `FLAGS`. */
 export const LIMIT_FLAGS = {
   up: {
     kind: "limit",

@@ -1,10 +1,10 @@
 import { KEYED, STANDALONE } from "./command-groups.ts";
 import type { FlagSpec } from "./flag-spec.ts";
 
-/** They open connections. */
+/** Commands that open connections. */
 const CONNECTING = [...STANDALONE, ...KEYED, "runs"] as const;
 
-/** The rows of the one table of flags that are about proxies and authorities. */
+/** Flags about proxies and certificate authorities; part of `FLAGS`. */
 export const NETWORK_FLAGS = {
   proxy: {
     kind: "secret",

@@ -1,9 +1,9 @@
 import type { FlagSpec } from "./flag-spec.ts";
 
-/** They measure the link to the store. */
+/** Commands that measure the link to the store. */
 const PROBING = ["probe", "agent", "run"] as const;
 
-/** The rows of the one table of flags that are about measuring. */
+/** Flags about measuring the link; part of `FLAGS`. */
 export const PROBE_FLAGS = {
   "min-up": {
     kind: "rate",

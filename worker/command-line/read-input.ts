@@ -2,21 +2,21 @@ import { fstatSync, read } from "node:fs";
 import { Socket } from "node:net";
 import { isatty } from "node:tty";
 
-/** What can be read once, in its order. */
+/** Input that can be read once, in order. */
 export interface Input extends AsyncIterable<Buffer> {
   readonly isTTY?: boolean;
-  /** Nothing more is wanted: whoever waits for more is told that it ended. */
+  /** Stops reading; a pending iteration ends. */
   destroy(): void;
 }
 
-/** A pipe gives no more at a time. */
+/** Default capacity of a pipe on Linux, so one read returns no more. */
 const PIPE_BYTES = 64 * 1024;
 const FILE_BYTES = 256 * 1024;
 
 /**
- * What stands behind a file descriptor: a pipe, a file, a device. Each chunk is valid until the next is asked for, because its
- * memory is used again: the streams of Node make new memory for each, which at the speed of a pipe is felt as 100 MB and more.
- * Faults of the system come out of the iteration as they are.
+ * Opens a file descriptor (pipe, file or device) for reading. Each chunk is valid only until the next is requested, because
+ * one buffer is reused. Node's streams allocate each chunk, which at the speed of a pipe costs 100 MB of memory and more.
+ * The iteration throws system errors unchanged.
  */
 export function openInput(fd: number): Input {
   const isTTY = isatty(fd);
@@ -25,7 +25,7 @@ export function openInput(fd: number): Input {
 }
 
 function readPipe(fd: number): Input {
-  /** Bytes that came and were not taken. */
+  /** Bytes in `memory` that the iteration has not yielded yet. */
   let came = 0;
   let [isOver, fault]: [boolean, Error | null] = [false, null];
   let tell = (): void => undefined;
@@ -35,7 +35,7 @@ function readPipe(fd: number): Input {
     writable: false,
     onread: {
       buffer: memory,
-      // False: nothing more before it is asked for.
+      // Returning false pauses the socket until `resume()`.
       callback: (bytes) => {
         came = bytes;
         tell();

@@ -1,6 +1,6 @@
 import type { FlagSpec } from "./flag-spec.ts";
 
-/** The rows of the one table of flags that are about restoring, and about what of the disk may be reached. */
+/** Flags about restoring and about which paths of the disk may be read or written; part of `FLAGS`. */
 export const RESTORE_FLAGS = {
   "restore-to": {
     kind: "list",

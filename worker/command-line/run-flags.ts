@@ -1,6 +1,6 @@
 import type { FlagSpec } from "./flag-spec.ts";
 
-/** Flags of `tidemark run`: where the program starts, and whether it is started again. */
+/** Flags of `tidemark run`: from which checkpoint the program starts, and whether it is restarted. */
 export const RUN_FLAGS = {
   from: {
     kind: "text",

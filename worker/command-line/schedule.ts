@@ -2,14 +2,13 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { parseSize } from "#protocol/wire/read-units.ts";
 
 /**
- * A bandwidth limit as people write it: one rate, or a timetable of the day. `8MB`, `off`,
- * `08:00-18:00=2MB,18:00-23:00=5MB,0` (the first window that holds decides, the rate without a window is for the rest of
- * the day), or the way rclone writes it, `08:00,512k 19:00,10M 23:00,off` (each rate holds until the next time). Rates are
- * bytes per second; a window may pass midnight. Times are those of a clock on the wall: when clocks change, a window
- * holds whenever that clock shows a time inside it.
+ * A bandwidth limit: one rate, or a timetable of the day. Accepted forms are `8MB`, `off`,
+ * `08:00-18:00=2MB,18:00-23:00=5MB,0` (the first matching window wins; the rate without a window is for the rest of the
+ * day), and rclone's `08:00,512k 19:00,10M 23:00,off` (each rate holds until the next time). Rates are bytes per second.
+ * A window may pass midnight. Times are local wall-clock times, so windows follow daylight saving changes.
  */
 export interface Timetable {
-  /** Minutes of the day, `from` in it, `to` not; `from` > `to` passes midnight. */
+  /** Minutes of the day, `from` inclusive, `to` exclusive; `from` > `to` passes midnight. */
   windows: readonly { from: number; to: number; bytesPerSecond: number }[];
   otherwiseBytesPerSecond: number;
 }
@@ -18,14 +17,14 @@ export const NO_LIMIT: Timetable = { windows: [], otherwiseBytesPerSecond: 0 };
 
 const DAY_MINUTES = 24 * 60;
 const MINUTE_MS = 60_000;
-/** A day in which clocks were set back is longer than 24 hours. */
+/** A day on which clocks are set back is longer than 24 hours. */
 const LONGEST_DAY_MINUTES = 27 * 60;
 
 const WINDOW = /^(\d{1,2}:\d{2})\s*-\s*(\d{1,2}:\d{2})\s*=\s*(.*)$/;
 const SINCE = /^(\d{1,2}:\d{2})\s*,\s*(\S+)$/;
 const WORDS_FOR_NONE = new Set(["off", "none", "unlimited"]);
 
-/** @throws Fault BAD_INPUT whose detail says what cannot be read and what a limit looks like. */
+/** Reads a limit. @throws Fault BAD_INPUT whose detail says what cannot be read and what a limit looks like. */
 export function parseTimetable(text: string): Timetable {
   const trimmed = text.trim();
   if (trimmed === "") throw refuse("it is empty");
@@ -59,7 +58,7 @@ function parseSince(text: string): Timetable {
       const match = SINCE.exec(entry);
       if (match === null) throw refuse(`"${entry}" is not a time and a rate`);
       const rate = match[2] ?? "";
-      // There a bare number counts KiB, here bytes: better asked than guessed.
+      // A bare number is KiB in rclone and bytes here, so a unit is required.
       if (/^\d*[1-9]\d*$/.test(rate)) throw refuse(`"${entry}" has no unit: write ${rate}k or ${rate}M`);
       return { from: parseTime(match[1] ?? "") % DAY_MINUTES, bytesPerSecond: parseRate(rate) };
     })
@@ -101,8 +100,8 @@ function refuse(what: string, cause?: unknown): Fault {
 export type WallClock = (epochMs: number) => number;
 
 /**
- * The wall clock of a time zone (`Europe/Berlin`), or of this machine for null.
- * @throws Fault BAD_INPUT for a zone nobody knows.
+ * Returns the wall clock of a time zone (`Europe/Berlin`), or of this machine for null.
+ * @throws Fault BAD_INPUT for an unknown zone.
  */
 export function wallClockOf(zone: string | null): WallClock {
   if (zone === null) {
@@ -129,8 +128,8 @@ const rateOf = (timetable: Timetable, minute: number): number =>
     ?.bytesPerSecond ?? timetable.otherwiseBytesPerSecond;
 
 /**
- * The rate (bytes per second, 0 is no limit) that holds at `epochMs`, and the ms until another one does; null when none
- * ever will.
+ * Returns the rate in force at `epochMs` (bytes per second, 0 is no limit) and the ms until it changes; null when it never
+ * changes.
  */
 export function rateAt(
   timetable: Timetable,
@@ -141,7 +140,7 @@ export function rateAt(
   if (timetable.windows.every((window) => window.bytesPerSecond === timetable.otherwiseBytesPerSecond)) {
     return { bytesPerSecond, changesInMs: null };
   }
-  // Minute by minute, for only the wall clock itself knows when it will be set forward or back.
+  // Steps minute by minute, because daylight saving changes show only in the wall clock.
   const minuteStart = epochMs - (epochMs % MINUTE_MS);
   for (let minutes = 1; minutes <= LONGEST_DAY_MINUTES; minutes++) {
     const then = minuteStart + minutes * MINUTE_MS;

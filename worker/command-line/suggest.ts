@@ -1,10 +1,10 @@
-/** The known word closest to what was typed, or null when nothing is close. */
+/** Returns the known word closest to what was typed, or null when nothing is close. */
 export function closest(typed: string, known: readonly string[]): string | null {
   let best: { word: string; distance: number } | null = null;
   const letters = sorted(typed);
   for (const word of known) {
     const apart = word.startsWith(typed) && typed.length > 1 ? 1 : distanceBetween(typed, word);
-    // Of two that are as near, the one of the same letters: `rusn` is `runs`, not `run`.
+    // At equal distance, a word of the same letters wins: `rusn` is `runs`, not `run`.
     const distance = sorted(word) === letters ? apart - 0.5 : apart;
     if (best === null || distance < best.distance) best = { word, distance };
   }
@@ -13,7 +13,7 @@ export function closest(typed: string, known: readonly string[]): string | null 
 
 const sorted = (word: string): string => Array.from(word).toSorted().join("");
 
-/** How many letters were inserted, left out, changed or swapped with their neighbour: the last is the commonest slip. */
+/** Returns the edit distance, counting a swap of neighboring letters as one edit (optimal string alignment). */
 function distanceBetween(a: string, b: string): number {
   let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -1,17 +1,17 @@
 import { visibleLines, visibleText } from "#protocol/base/visible-text.ts";
 
 /**
- * stdout is the result, stderr is talk. On a terminal the progress block is redrawn at most ten times a second and
- * removed when it is over; elsewhere there is one line per milestone; with `--json` every line is one object. Names of strangers are in what is said: what a terminal would obey is written as an
- * escape here, whoever forgot it.
+ * Writes results to stdout and messages to stderr. On a terminal the progress block is redrawn at most ten times a second
+ * and removed at the end. Elsewhere there is one line per milestone; with `--json` every line is one object. Output may
+ * contain names that strangers chose, so control characters are always written as escapes here.
  */
 export interface Terminal {
   readonly isLive: boolean;
-  /** A milestone. */
+  /** Writes a milestone. */
   say(text: string, facts: { type: string } & Record<string, unknown>): void;
-  /** The present, as lines to draw. Forgotten as soon as the next one comes; not even made where nobody sees it. */
+  /** Draws the current progress in place of the last one. `lines` and `facts` are called only when their result is shown. */
   draw(lines: () => readonly string[], facts: () => { type: string } & Record<string, unknown>): void;
-  /** What the command was asked for. */
+  /** Writes the result of the command. */
   result(text: string, facts: Record<string, unknown>): void;
   /** Removes the progress block. */
   close(): void;
@@ -73,7 +73,7 @@ export function createTerminal(
   };
 }
 
-/** Facts as one line, in which nothing but printable text stands: JSON leaves some control characters as they are. */
+/** Returns facts as one line of printable text: JSON.stringify leaves some control characters unescaped. */
 export const visibleJson = (facts: Record<string, unknown>): string => visibleText(JSON.stringify(facts));
 
 const clip = (line: string, columns: number): string =>

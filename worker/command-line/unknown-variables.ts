@@ -3,11 +3,11 @@ import { envName, flagEntries } from "./flags.ts";
 import { closest } from "./suggest.ts";
 
 /**
- * Variables of ours that nothing reads: `TIDEMARK_PART_SISE` would be passed over in silence, and whoever wrote it believe
- * that it holds.
+ * Finds `TIDEMARK_` variables that nothing reads. Without a warning, a user would believe that a misspelled
+ * `TIDEMARK_PART_SISE` takes effect.
  */
 
-/** Given to programs, or read by this worker without a flag. */
+/** Variables that the worker passes to programs, or reads without a flag. */
 const OURS = [
   "TIDEMARK_SOCKET",
   "TIDEMARK_LOCAL_URL",
@@ -21,7 +21,7 @@ const OURS = [
   "TIDEMARK_REAPED",
 ];
 
-/** Of the hub and the embedded store, which may run in the same environment; a test compares them with what those read. */
+/** Variables of the hub and the embedded store, which may share the environment; a test compares this list with their code. */
 const OF_OTHERS = [
   "ADMIN_EMAIL ADMIN_PASSWORD ADMIN_PASSWORD_FILE ALLOW_ENDPOINTS ALLOW_HTTP_ENDPOINTS ALLOW_PRIVATE_ENDPOINTS",
   "BACKUP_EVERY BACKUP_KEEP BACKUP_TO DATA ENDPOINT_PORTS HOST HUB_UID KEEPER_UID JANITOR JANITOR_EVERY KEEPING_EVERY KEEP_AUDIT KEEP_DAYS",
@@ -30,11 +30,11 @@ const OF_OTHERS = [
   "REALLOCATE_QUORUM_LEAST ROTATE_CREDENTIALS SALAD_AUDIENCE SALAD_FLEET SALAD_ISSUER SALAD_JWKS SALAD_JWKS_URL",
   "SALAD_ORGANIZATIONS SALAD_PROFILE SALAD_RUNS SALAD_WORKLOADS SECRET SECRET_FILE SECRET_PREVIOUS SECRET_PREVIOUS_FILE",
   "STORE_ACCESS_KEY STORE_SECRET_KEY TRUST_PROXY",
-  // Of the tests.
+  // Variables that tests read.
   "CHROMIUM PLAIN_ROOT",
 ].flatMap((line) => line.split(" ").map((name) => `TIDEMARK_${name}`));
 
-/** Kubernetes gives every container the addresses of its services, one named `tidemark` too. */
+/** Kubernetes sets variables with the addresses of services in every container, also for a service named `tidemark`. */
 const OF_KUBERNETES = /_(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_\w+)?)?)$/;
 
 const TWINS = flagEntries
@@ -42,7 +42,7 @@ const TWINS = flagEntries
   .flatMap(([name, { kind }]) => (kind === "secret" ? [envName(name), `${envName(name)}_FILE`] : [envName(name)]));
 const KNOWN = new Set([...TWINS, ...OURS, ...OF_OTHERS]);
 
-/** Sorted by name; `meant` is the one that it looks like. */
+/** Returns the unknown variables sorted by name; `meant` is the known variable most like it, or null. */
 export function unknownVariables(env: Environment): { name: string; meant: string | null }[] {
   return Object.keys(env)
     .filter((name) => name.startsWith("TIDEMARK_") && !KNOWN.has(name) && !OF_KUBERNETES.test(name))
@@ -50,7 +50,7 @@ export function unknownVariables(env: Environment): { name: string; meant: strin
     .map((name) => ({ name, meant: meantBy(name) }));
 }
 
-/** What is said of all of them; null when there are none. */
+/** Returns one warning about all unknown variables; null when there are none. */
 export function unknownVariablesWarning(env: Environment): string | null {
   const unknown = unknownVariables(env).map(({ name, meant }) =>
     meant === null ? name : `${name} (did you mean ${meant}?)`,
@@ -59,7 +59,7 @@ export function unknownVariablesWarning(env: Environment): string | null {
   return `Nothing reads ${unknown.join(", ")}.`;
 }
 
-/** Compared without what all of them begin with, or every name would be near. */
+/** Returns the known variable most like a name. The common prefix is left out, or every name would be close. */
 function meantBy(name: string): string | null {
   const start = "TIDEMARK_".length;
   const near = closest(

@@ -5,7 +5,7 @@ import { parseAddress, type Address } from "./address.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** What every verb is given. A verb resolves to the exit code; what ends it altogether is thrown as a Fault. */
+/** Input of a verb, the implementation of a command. A verb resolves to the exit code or throws a Fault. */
 export interface Verb {
   config: Config;
   operands: readonly string[];
@@ -21,13 +21,13 @@ export interface Verb {
 export type StorePlace = Extract<Address, { kind: "store" }>;
 export type LocalPlace = Extract<Address, { kind: "local" }>;
 
-/** See the list in protocol/faults/exit-codes.ts. */
+/** Exit codes of verbs; protocol/faults/exit-codes.ts describes all of them. */
 export const EXIT = { ok: 0, failed: 1, differs: 6, partly: 8 } as const;
 
 export const usage = (subject: string, detail: string): Fault =>
   new Fault("BAD_INPUT", { op: "usage", subject, detail });
 
-/** @throws Fault BAD_INPUT unless there are exactly two operands. */
+/** Returns source and destination. @throws Fault BAD_INPUT unless there are exactly two operands. */
 export function twoPlaces(verb: Verb, name: string): { from: Address; to: Address } {
   const [source, target, extra] = verb.operands;
   if (source === undefined || target === undefined || extra !== undefined) {
@@ -36,7 +36,7 @@ export function twoPlaces(verb: Verb, name: string): { from: Address; to: Addres
   return { from: parseAddress(source), to: parseAddress(target) };
 }
 
-/** @throws Fault BAD_INPUT unless there is exactly one operand, an address in a bucket. */
+/** Returns the only operand. @throws Fault BAD_INPUT unless there is exactly one, an address in a bucket. */
 export function onePlace(verb: Verb, name: string): StorePlace {
   const [source, extra] = verb.operands;
   const shown = `tidemark ${name} s3://bucket/key`;
@@ -46,7 +46,7 @@ export function onePlace(verb: Verb, name: string): StorePlace {
   return place;
 }
 
-/** @throws Fault BAD_INPUT when the address names a bucket or a folder. */
+/** Returns the only operand, an object. @throws Fault BAD_INPUT when the address names a bucket or a folder. */
 export function oneKey(verb: Verb, name: string): StorePlace {
   const place = onePlace(verb, name);
   if (place.key === "" || place.key.endsWith("/")) {
@@ -58,5 +58,5 @@ export function oneKey(verb: Verb, name: string): StorePlace {
 export const shownPlace = (place: Address): string =>
   place.kind === "local" ? place.path : `s3://${place.bucket}/${place.key}`;
 
-/** Writes a name as a terminal may be shown it: control characters, and marks that turn the writing around, as escapes. */
+/** Returns a name that is safe to print on a terminal: control characters and bidirectional marks become escapes. */
 export const shownName = visibleText;

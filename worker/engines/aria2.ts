@@ -6,8 +6,8 @@ import type { Driver } from "./driver.ts";
 import { findProgram, reading } from "./find-program.ts";
 
 /**
- * aria2c, which downloads from a signed URL and sends nothing. The URL is as good as a key while it lasts, so it comes in
- * on stdin. It opens at most 16 connections to one server.
+ * Runs aria2c, which only downloads, from a presigned URL. The URL grants access until it expires, so aria2c reads the URL
+ * from stdin and not from its command line. aria2c opens at most 16 connections to one server.
  */
 const MOST_CONNECTIONS = 16;
 const LEAST_SPLIT_BYTES = 1024 * 1024;
@@ -28,7 +28,7 @@ export const aria2: Driver = {
     29: "STORE_UNAVAILABLE",
     32: "CHECKSUM_MISMATCH",
   },
-  // For what has no exit code of its own it writes the status as a field.
+  // Exit code 22 is an unexpected HTTP answer; aria2c logs its status as `status=NNN`.
   explain: ({ code, log }) => (code === 22 ? (BY_STATUS[Number(/\bstatus=(\d{3})\b/.exec(log)?.[1])] ?? null) : null),
   holds: () => null,
   find: (where) =>
@@ -41,7 +41,7 @@ export const aria2: Driver = {
       throw new Fault("UNSUPPORTED", { op: "bench", subject: "aria2c", detail: "it only fetches, from a signed URL" });
     }
     const width = Math.min(MOST_CONNECTIONS, errand.connections);
-    // A piece it asks for is at least this long.
+    // aria2c accepts --min-split-size from 1 MiB to 1024 MiB.
     const split = Math.max(LEAST_SPLIT_BYTES, Math.min(errand.partBytes, 1024 * LEAST_SPLIT_BYTES));
     return {
       program: found.program,

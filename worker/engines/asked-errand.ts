@@ -3,7 +3,7 @@ import { faultData } from "#protocol/faults/fault-data.ts";
 import type { StoreTraits } from "#protocol/wire/operations.ts";
 import { storeTrust } from "#protocol/wire/store-trust.ts";
 
-/** What a second Tidemark is asked over its stdin, and what it answers with on stdout: keys are on no command line. */
+/** Request on the stdin of a second Tidemark process, and its answer on stdout. Stdin keeps keys off command lines. */
 
 const bytes = z.number().int().nonnegative();
 
@@ -15,11 +15,11 @@ export const askedErrand = z.object({
     region: z.string(),
     bucket: z.string(),
     addressing: z.enum(["path", "virtual-host"]),
-    // Written by the process that reads it, a version of itself.
+    // Not validated further: the process that wrote the request is the same version of this program.
     traits: z.custom<StoreTraits>((value) => typeof value === "object" && value !== null),
     trust: storeTrust.optional(),
   }),
-  /** Null: a hub signs. */
+  /** Null when a hub signs the requests. */
   credential: z
     .object({ accessKeyId: z.string(), secretAccessKey: z.string(), sessionToken: z.string().optional() })
     .nullable(),

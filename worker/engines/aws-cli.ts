@@ -5,7 +5,7 @@ import { keyedEnvironment } from "./base-environment.ts";
 import type { Driver, Errand } from "./driver.ts";
 import { findProgram, reading } from "./find-program.ts";
 
-/** The aws command, version 1 or 2. Its settings, which hold no secret, are read from a file. */
+/** Runs the aws command, version 1 or 2. It reads its settings, which hold no secret, from a file. */
 export const awsCli: Driver = {
   name: "aws-cli",
   // https://docs.aws.amazon.com/cli/latest/userguide/cli-usage-returncodes.html

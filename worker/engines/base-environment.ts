@@ -2,7 +2,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import type { Credential } from "#storage/signing/sigv4.ts";
 import type { Errand, Present, Where } from "./driver.ts";
 
-/** What every program is given of the environment: nothing of the person's own but the way to the network. */
+/** Returns the environment that every engine gets: of the user's own variables only those for proxies, certificates and paths. */
 export const plainEnvironment = (where: Where, home: string): Record<string, string> => ({
   ...where.passedOn,
   PATH: where.searchPath,
@@ -12,9 +12,9 @@ export const plainEnvironment = (where: Where, home: string): Record<string, str
 });
 
 /**
- * And the key, under the names that AWS's tools look for. Sums are sent where S3 demands them, as Tidemark's own requests
- * are: many stores refuse the trailers that newer versions add.
- * Faults: BAD_CREDENTIALS when there is no key.
+ * Returns the same environment with the key, under the variables that AWS tools read. Checksums are sent only where S3
+ * requires them, as Tidemark does: many stores refuse the checksum trailers that newer SDKs add by default.
+ * @throws Fault BAD_CREDENTIALS when there is no key.
  */
 export function keyedEnvironment(errand: Errand, found: Present): Record<string, string> {
   const { accessKeyId, secretAccessKey, sessionToken } = keyOf(errand);
@@ -31,7 +31,7 @@ export function keyedEnvironment(errand: Errand, found: Present): Record<string,
   };
 }
 
-/** Faults: BAD_CREDENTIALS. */
+/** Returns the key of an errand. @throws Fault BAD_CREDENTIALS when there is none. */
 export function keyOf({ credential }: Errand): Credential {
   if (credential === null) throw new Fault("BAD_CREDENTIALS", { op: "bench", detail: "this engine needs a key" });
   return credential;

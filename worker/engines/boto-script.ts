@@ -1,9 +1,9 @@
 import { READY } from "./driver.ts";
 
 /**
- * What Python is given to run: one transfer with boto3's own engine or with AWS's C runtime, driven by the module that
- * boto3 uses for it (boto3 itself cannot send the runtime to an endpoint of one's own). How it failed is its last line on
- * stdout, in the store's own code, so that nobody has to read its words.
+ * Python program that makes one transfer with s3transfer, the engine of boto3, or with AWS's C runtime (CRT). It calls
+ * s3transfer's CRT module directly, because boto3 cannot direct the CRT to a custom endpoint. Its last line on stdout
+ * holds the store's error code as JSON, so no message text has to be parsed.
  */
 export const BOTO_SCRIPT = `
 import json, os, sys

@@ -9,7 +9,7 @@ import type { Driver, Errand } from "./driver.ts";
 import { findProgram } from "./find-program.ts";
 import { lastLine } from "./last-line.ts";
 
-/** boto3 with the engine it brings (s3transfer), and AWS's C runtime as boto3 uses it. Both are Python packages. */
+/** Runs boto3's default engine (s3transfer), or AWS's C runtime (CRT) as boto3 uses it. Both are Python packages. */
 
 const askVersion = (names: readonly string[]): string =>
   `from importlib.metadata import version; print(", ".join(n + " " + version(n) for n in ${JSON.stringify(names)}))`;
@@ -46,7 +46,7 @@ function asked(engine: "boto3" | "crt", errand: Errand) {
 
 const failure = z.object({ name: z.string(), code: z.string().nullable(), status: z.number().nullable() });
 
-/** Classes of botocore.exceptions. */
+/** Fault codes of the classes of botocore.exceptions. */
 const BY_CLASS: Readonly<Record<string, FaultCode>> = {
   EndpointConnectionError: "LINK_DOWN",
   ConnectionClosedError: "LINK_DOWN",

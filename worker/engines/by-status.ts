@@ -1,6 +1,6 @@
 import type { FaultCode } from "#protocol/faults/fault-table.ts";
 
-/** What an HTTP status says where an engine tells no more. */
+/** Fault codes for HTTP statuses, where an engine reports nothing more precise. */
 export const BY_STATUS: Readonly<Record<number, FaultCode>> = {
   401: "BAD_CREDENTIALS",
   403: "ACCESS_DENIED",

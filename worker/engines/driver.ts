@@ -4,40 +4,40 @@ import type { StoreAccess } from "#storage/signing/signing.ts";
 import type { Credential } from "#storage/signing/sigv4.ts";
 
 /**
- * A driver makes another program (or a second Tidemark) move one file: it finds the program and its version, and says how
- * it is called. It starts nothing itself; `run-errand` does, within limits. Secrets go into the environment or the stdin of
- * the program and nowhere else: a command line is read by everybody on the machine, and a file outlives its process.
+ * Describes how another program (or a second Tidemark) moves one file: how to find the program and its version, and how to
+ * call it. A driver starts nothing; `run-errand` does, within limits. Secrets go only into the program's environment or
+ * stdin: every user of the machine can read a command line, and a file outlives its process.
  */
 export interface Driver {
   readonly name: EngineName;
   find(where: Where): Promise<Found>;
   command(errand: Errand, found: Present): ToolCommand | Promise<ToolCommand>;
-  /** What its exit codes mean, where its documentation says so. */
+  /** Fault codes of its exit codes, as far as its documentation defines them. */
   readonly exits: Readonly<Record<number, FaultCode>>;
-  /** What it says of its failure in words that are made for programs; null when it says nothing. */
+  /** Returns the Fault code that its machine-readable output tells; null when it tells none. */
   explain?(end: ToolEnd): FaultCode | null;
-  /** Bytes that it holds by its settings; null where it says nothing about it. */
+  /** Returns the bytes that it buffers according to its settings; null where its documentation does not say. */
   holds(errand: Sizes): number | null;
 }
 
-/** Where programs are looked for, and how this program is started again. */
+/** How programs are found on this machine, and how this program starts itself again. */
 export interface Where {
-  /** As PATH has it. */
+  /** In the form of PATH. */
   searchPath: string;
-  /** What of the machine's own environment a program is given: proxies, certificates, Python's paths. */
+  /** Variables of this process that a program gets: proxies, certificates, Python's paths. */
   passedOn: Readonly<Record<string, string>>;
-  /** Tidemark itself: program and first arguments. */
+  /** Command that starts Tidemark: program and first arguments. */
   self: readonly string[];
 }
 
 export interface Present {
   program: string;
-  /** As it says it itself. */
+  /** As the program itself prints it. */
   version: string;
   where: Where;
 }
 
-/** `missing`: why it cannot be had, in a sentence without its full stop. */
+/** A program that was found, or why it is `missing`: a sentence without its full stop. */
 export type Found = Present | { missing: string };
 
 export interface Sizes {
@@ -50,13 +50,13 @@ export interface Sizes {
 /** One file to move between `path` and the object `key`. */
 export interface Errand extends Sizes {
   access: StoreAccess;
-  /** Null for engines that need none. */
+  /** Null when the engine needs no key. */
   credential: Credential | null;
-  /** Where Tidemark has its signatures from when there is no key. */
+  /** Hub that signs Tidemark's requests when there is no key. */
   hub: HubReach | null;
-  /** Storj's access grant, for its own program. */
+  /** Storj access grant, for the program uplink. */
   grant: string | null;
-  /** A signed URL of the object, for what knows nothing of buckets. */
+  /** Presigned URL of the object, for programs that do not speak S3. */
   url: string | null;
   key: string;
   path: string;
@@ -64,10 +64,10 @@ export interface Errand extends Sizes {
   scratch: string;
 }
 
-/** A hub that signs for this node, and its turn in a benchmark there. */
+/** A hub that signs for this node, and the node's turn in a benchmark of the hub. */
 export interface HubReach {
   base: string;
-  /** The node's own. */
+  /** Bearer credential of the node. */
   credential: string;
   turnId: string;
   /** The hub's clock minus this machine's. */
@@ -77,7 +77,7 @@ export interface HubReach {
 export interface ToolCommand {
   program: string;
   args: readonly string[];
-  /** All of it: nothing else of this process's environment reaches the program. */
+  /** Complete environment: the program inherits no other variable. */
   env: Readonly<Record<string, string>>;
   /** Written to its stdin, which is then closed. */
   stdin?: string;
@@ -87,22 +87,22 @@ export interface ToolCommand {
 export interface ToolEnd {
   code: number | null;
   signal: NodeJS.Signals | null;
-  /** Who ended it: itself, a limit, or we because nobody wants it any more. */
+  /** Cause of the end: its own exit, a limit, or a cancellation. */
   endedBy: "itself" | "time" | "memory" | "cancelled";
-  /** From before its start until all of it was gone. */
+  /** From before its start until all of its processes had ended. */
   wallMs: number;
-  /** From before its start until it said that it is loaded (`READY`); null of a command, which says nothing. */
+  /** From before its start until it wrote `READY`; null for a command, which does not write it. */
   readyMs: number | null;
-  /** Of all its processes together, as seen a few times a second; null where that cannot be seen. */
+  /** Resident memory of all its processes together, sampled a few times a second; null where the system does not tell. */
   peakBytes: number | null;
   /** The end of its stdout. */
   out: string;
-  /** The end of all that it wrote, without secrets. */
+  /** The end of stdout and stderr, without secrets. */
   log: string;
 }
 
 /**
- * What a library says on stdout, as its first line, once it is loaded: from then on it is measured, because whoever uses
- * one has it loaded already. A command is measured from its start, because that is how it is used.
+ * First line that a library's process writes to stdout once the library is loaded. Its measurement starts there, because a
+ * program that uses the library has loaded it already. A command is measured from its start, as it is used.
  */
 export const READY = `{"ready": true}`;

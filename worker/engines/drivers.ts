@@ -8,7 +8,7 @@ import { rclone, rcloneTuned } from "./rclone.ts";
 import { s5cmd } from "./s5cmd.ts";
 import { uplink } from "./uplink.ts";
 
-/** All drivers there are. */
+/** All drivers, by engine. */
 export const DRIVERS: Readonly<Record<EngineName, Driver>> = {
   tidemark,
   "tidemark-auto": tidemarkAuto,

@@ -1,2 +1,2 @@
-/** The word by which a Tidemark that measures starts a second one. No command of people. */
+/** Argument with which `tidemark bench` starts a second Tidemark process. Not a command for users. */
 export const ERRAND_WORD = "engine-errand";

@@ -8,20 +8,20 @@ import { plainEnvironment } from "./base-environment.ts";
 import type { Found, Where } from "./driver.ts";
 import { ownCommand } from "./own-command.ts";
 
-/** A program that does not even say its version within this time is not waited for. */
+/** Time limit for a program to print its version. */
 const LONGEST_MS = 30_000;
 const run = promisify(execFile);
 
 const USUAL_PATH = "/usr/local/bin:/usr/bin:/bin";
 
-/** Where engines are looked for on this machine. */
+/** Returns how engines are found on this machine. */
 export const whereOf = (platform: { searchPath: string | null; passedOn: Where["passedOn"] }): Where => ({
   searchPath: platform.searchPath ?? USUAL_PATH,
   passedOn: platform.passedOn,
   self: ownCommand(),
 });
 
-/** The first of these names on the path that may be executed, or null. */
+/** Returns the path of the first of these names that is executable in the search path, or null. */
 export async function findOnPath(names: readonly string[], searchPath: string): Promise<string | null> {
   for (const name of names) {
     for (const folder of searchPath.split(delimiter).filter(isAbsolute)) {
@@ -38,11 +38,11 @@ export async function findOnPath(names: readonly string[], searchPath: string): 
 
 export interface Sought {
   names: readonly string[];
-  /** What makes it say its version. */
+  /** Arguments that make it print its version. */
   args: readonly string[];
-  /** The version, out of what it says; null when that is something else. */
+  /** Returns the version in its output; null when the output is that of another program. */
   read(said: string): string | null;
-  /** How people get it. */
+  /** How a user installs it. */
   hint: string;
 }
 
@@ -61,7 +61,7 @@ export async function findProgram(sought: Sought, where: Where): Promise<Found> 
   }
 }
 
-/** What one group of a pattern finds. */
+/** Makes a reader that returns the first group of a pattern; null without a match. */
 export const reading =
   (pattern: RegExp) =>
   (said: string): string | null =>

@@ -6,9 +6,9 @@ import { BY_CODE } from "#storage/answers/fault-codes.ts";
 import type { Driver, ToolEnd } from "./driver.ts";
 
 /**
- * Why a program of somebody else failed, as one of our codes. What it says for programs comes first, then its exit code
- * where it means something, then the store's own code where it stands as a word in what it wrote: that is the protocol's
- * vocabulary and not the program's prose, which nothing here reads. Else it has failed, and its log is there for people.
+ * Returns the Fault of an engine's process; null when it succeeded. The code comes from its machine-readable output, else
+ * from its documented exit code, else from an S3 error code in its log. S3 error codes are protocol, so the program's own
+ * wording is never parsed. Without any of these the code is ENGINE_FAILED, and the log is for people to read.
  */
 export function judgeEnd(driver: Driver, end: ToolEnd, limits: { timeMs: number; memoryBytes: number }): Fault | null {
   const about = { op: "bench", subject: ENGINES[driver.name].title };
@@ -29,7 +29,7 @@ export function judgeEnd(driver: Driver, end: ToolEnd, limits: { timeMs: number;
   return new Fault(code ?? "ENGINE_FAILED", { ...about, detail: how });
 }
 
-/** The last one it wrote: the ones before it were tried again. */
+/** Returns the Fault code of the last S3 error code in a log; the program retried after the earlier ones. */
 function codeInWords(log: string): FaultCode | undefined {
   const words = log.match(/[A-Z][A-Za-z]{3,}/g) ?? [];
   const known = words.findLast((word) => Object.hasOwn(BY_CODE, word));

@@ -1,4 +1,4 @@
-/** What a program wrote as its last line, when that is JSON; else null. */
+/** Returns a program's last line parsed as JSON; null when the line is not JSON. */
 export function lastLine(out: string): unknown {
   try {
     return JSON.parse(out.trimEnd().split("\n").at(-1) ?? "");

@@ -13,11 +13,14 @@ import { createTurnSource } from "../hub-link/hub-source.ts";
 import { createAskObject } from "../object-copy/requests/ask-object.ts";
 import type { AskedErrand } from "./asked-errand.ts";
 
-/** One file with the engine that `tidemark cp` uses, told the part size and the connections or left to find them. */
+/**
+ * Moves one file with the engine that `tidemark cp` uses. `tidemark` uses the part size and connections of the request,
+ * `tidemark-auto` chooses its own. @throws Faults of the store and the link, BAD_CREDENTIALS
+ */
 export async function moveWithOwn(asked: AskedErrand): Promise<void> {
   const { engine: name, direction, access, key, path, scratch, sizeBytes } = asked;
   const isTold = name === "tidemark";
-  // Whoever asked ends the process when it takes too long.
+  // Never aborted: the process that started this one kills it when it takes too long.
   const { signal } = new AbortController();
   const { source, signerNow, askWith } = signerOf(asked, signal);
   const engine = createEngine({
@@ -52,7 +55,7 @@ interface Signer {
   askWith(engine: Engine): AskObject;
 }
 
-/** Faults: BAD_CREDENTIALS. */
+/** Returns the signer: the hub, or else the key of the request. @throws Fault BAD_CREDENTIALS without either. */
 function signerOf({ access, credential, hub }: AskedErrand, signal: AbortSignal): Signer {
   if (hub !== null) {
     return {
@@ -81,7 +84,7 @@ function signerOf({ access, credential, hub }: AskedErrand, signal: AbortSignal)
   return { source, signerNow: source.now, askWith };
 }
 
-/** A hub signs a HEAD and no other question; what was fetched is compared with what was sent by whoever asked. */
+/** Asks by HEAD only, the one metadata request that the hub signs. The benchmark compares the contents itself. */
 const askThroughHub = (engine: Engine, signal: AbortSignal): AskObject => ({
   head: async (key) => {
     const { sizeBytes, etag } = await callStore(engine, { operation: { op: "head", key }, signal }, readHead);

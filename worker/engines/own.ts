@@ -6,8 +6,8 @@ import type { Driver } from "./driver.ts";
 import { lastLine } from "./last-line.ts";
 
 /**
- * Tidemark itself, and the AWS SDK that it carries, each as a process of its own: so that they too pay for their start,
- * are held to the same limits, and leave nothing behind. What they are to do, and the key, comes in on stdin.
+ * Runs Tidemark itself, or the AWS SDK that it includes, as a separate process. Like the other engines they then include
+ * their start-up time, obey the same limits and leave nothing behind. The request and the key go in on stdin.
  */
 const driver = (engine: AskedErrand["engine"], holds: Driver["holds"]): Driver => ({
   name: engine,
@@ -24,7 +24,7 @@ const driver = (engine: AskedErrand["engine"], holds: Driver["holds"]): Driver =
   },
   command: (errand, { program, where }) => {
     const { direction, access, key, path, scratch, sizeBytes, partBytes, connections } = errand;
-    // Tidemark moves bytes as it does for a hub, where there is one; the SDK needs a key.
+    // Tidemark uses the hub's signatures where there is a hub; the SDK always needs a key.
     const hub = engine === "sdk" ? null : errand.hub;
     const credential = hub === null ? { ...keyOf(errand) } : null;
     const plan = { key, path, scratch, sizeBytes, partBytes, connections };
@@ -38,7 +38,7 @@ const driver = (engine: AskedErrand["engine"], holds: Driver["holds"]): Driver =
   },
 });
 
-/** It sends from the file and writes to it; what it holds does not depend on the length of a part. */
+/** Tidemark streams between file and socket, so its buffers do not depend on the part size. */
 const BUFFERS_BYTES = 128 * 1024 * 1024;
 
 export const tidemark = driver("tidemark", () => BUFFERS_BYTES);

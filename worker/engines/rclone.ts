@@ -3,11 +3,11 @@ import { keyedEnvironment } from "./base-environment.ts";
 import type { Driver, Errand, Sizes } from "./driver.ts";
 import { findProgram, reading } from "./find-program.ts";
 
-/** rclone, as the SaladCloud guide ran it and as one file is moved fastest; https://rclone.org/s3 and https://rclone.org/docs */
+/** Runs rclone with the SaladCloud guide's flags, or tuned for one file; https://rclone.org/s3, https://rclone.org/docs */
 
 /** https://rclone.org/docs/#list-of-exit-codes */
 const EXITS = { 3: "NO_SUCH_BUCKET", 4: "NO_SUCH_KEY", 8: "TOO_LARGE" } as const;
-/** Its parts are held in memory; of the guide's flags none says how many, so it is its default. */
+/** Default of --s3-upload-concurrency, which the guide leaves unset; rclone holds that many parts in memory. */
 const OWN_CONCURRENCY = 4;
 
 const guideFlags = ({ partBytes, connections }: Sizes): string[] => [
@@ -55,10 +55,10 @@ const ends = ({ direction, path, access, key }: Errand): string[] => {
   return direction === "up" ? [path, store] : [store, path];
 };
 
-/** No configuration is read or written, and the bucket is there. */
+/** Flags that keep rclone from reading or writing a configuration and from checking or creating the bucket. */
 const STORE_FLAGS = ["--config=", "--s3-provider=Other", "--s3-env-auth", "--s3-no-check-bucket", "--log-level=ERROR"];
 
-/** To a key that opens one folder a store says "forbidden" of what is not there, and rclone would go no further. */
+/** A temporary key limited to one prefix gets 403 instead of 404 for a missing object, at which rclone would give up. */
 const keyFlags = ({ credential, direction }: Errand): string[] =>
   credential?.sessionToken !== undefined && direction === "up" ? ["--no-check-dest"] : [];
 

@@ -1,9 +1,9 @@
-/** What goes into the place of a secret. */
+/** Replacement for a secret. */
 const GONE = "[secret]";
-/** Signatures of presigned URLs, and the headers that carry one. */
+/** Signatures in presigned URLs and in Authorization headers. */
 const SIGNATURES = /((?:X-Amz-Signature|X-Amz-Credential|X-Amz-Security-Token|Signature)=)[^&\s"'\\,]+/gi;
 
-/** A program's words without the secrets that it was given, in any of the forms that a URL or JSON gives them. */
+/** Returns a program's output without its secrets, neither as they are nor escaped for a URL or JSON. */
 export function redact(text: string, secrets: readonly string[]): string {
   const forms = new Set(
     secrets
@@ -11,12 +11,12 @@ export function redact(text: string, secrets: readonly string[]): string {
       .flatMap((secret) => [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]),
   );
   let clean = text;
-  // The longest first: a part of one may be another.
+  // Longest first, because one secret may be part of another.
   for (const form of [...forms].sort((a, b) => b.length - a.length)) clean = clean.replaceAll(form, GONE);
   return clean.replace(SIGNATURES, `$1${GONE}`);
 }
 
-/** The end of a long text. What was cut in two goes with what was before it, so that half a secret cannot stay. */
+/** Returns the end of a long text, without its first, incomplete line: half a secret in it would not be redacted. */
 export function endOf(text: string, about: { most: number; isCut: boolean }): string {
   const { most, isCut } = about;
   if (text.length <= most && !isCut) return text;

@@ -8,17 +8,17 @@ import { judgeEnd } from "./judge-end.ts";
 import { runTool } from "./run-tool.ts";
 
 export interface Moved {
-  /** Null: it moved the file, by its own word. */
+  /** Null when the engine reports that it moved the file. */
   fault: Fault | null;
-  /** A command from its start, a library from when it was loaded, until all of it had ended. */
+  /** Time until all of its processes had ended: from the start for a command, from `READY` for a library. */
   tookMs: number;
-  /** What a library took to be loaded; null of a command. */
+  /** Time to load a library; null for a command. */
   loadMs: number | null;
   peakBytes: number | null;
   log: string;
 }
 
-/** Lets an engine move one file. Its folder is empty before and gone afterwards. Never throws but for our own disk. */
+/** Lets an engine move one file, with an empty scratch folder that is removed afterwards. Throws only when the disk fails. */
 export async function runErrand(
   driver: Driver,
   about: { found: Present; errand: Errand },
@@ -44,7 +44,7 @@ export async function runErrand(
   }
 }
 
-/** What our own engines say to us is nothing for people. */
+/** Tells whether a line is protocol between Tidemark processes, which the log for people leaves out. */
 const isForUs = (line: string): boolean => line === READY || errandAnswer.safeParse(lastLine(line)).success;
 
 function secretsOf({ credential, grant, url, hub }: Errand): string[] {

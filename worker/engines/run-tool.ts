@@ -9,20 +9,20 @@ export interface ToolLimits {
   timeMs: number;
   memoryBytes: number;
   signal: AbortSignal;
-  /** Never shown. */
+  /** Texts to remove from the log. */
   secrets: readonly string[];
 }
 
 const LOOK_MS = 200;
 const KEPT_CHARACTERS = 64 * 1024;
 const LOG_CHARACTERS = 8 * 1024;
-/** What a grandchild that holds on to the pipes is waited for, after the group was killed. */
+/** Time to wait, after the group is killed, for a process outside the group that keeps the pipes open. */
 const LAST_WORDS_MS = 1_000;
 
 /**
- * Runs a program to its end, within limits of time and memory. It leads a process group of its own, and that is killed as
- * a whole in any case: when it is too much, when it is cancelled, and when it has ended by itself but left others behind.
- * Faults: PROGRAM_NOT_FOUND when it cannot be started.
+ * Runs a program to its end, within limits of time and memory. The program leads its own process group, which is always
+ * killed as a whole: past a limit, on cancellation, and after the program's own exit, when children may be left.
+ * @throws Fault PROGRAM_NOT_FOUND when it cannot be started.
  */
 export async function runTool(command: ToolCommand, limits: ToolLimits): Promise<ToolEnd> {
   const startedAt = performance.now();
@@ -40,7 +40,7 @@ export async function runTool(command: ToolCommand, limits: ToolLimits): Promise
     heard.all.hear(chunk);
   });
   child.stderr.on("data", heard.all.hear);
-  // A program that does not read its stdin is its own affair.
+  // EPIPE is no failure: a program need not read its stdin.
   child.stdin.on("error", () => undefined);
   child.stdin.end(command.stdin ?? "");
 
@@ -83,11 +83,11 @@ function killGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // All of them are gone.
+    // All processes of the group have ended.
   }
 }
 
-/** Keeps the end of what is said. */
+/** Keeps the end of a program's output. */
 function createEar() {
   let text = "";
   let isCut = false;

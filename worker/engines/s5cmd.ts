@@ -2,7 +2,7 @@ import { keyedEnvironment } from "./base-environment.ts";
 import type { Driver, Sizes } from "./driver.ts";
 import { findProgram, reading } from "./find-program.ts";
 
-/** s5cmd, which counts its parts in whole MiB. */
+/** Runs s5cmd, whose part size is in whole MiB, at least 5. */
 
 const MIB = 1024 * 1024;
 const partMib = ({ partBytes }: Sizes): number => Math.max(5, Math.round(partBytes / MIB));

@@ -11,14 +11,14 @@ import type { AskedErrand } from "./asked-errand.ts";
 import { BY_STATUS } from "./by-status.ts";
 
 /**
- * What a careful person writes with the AWS SDK: lib-storage up, ranged GETs down, the SDK's own retries. It is the
- * reference that the others are compared with and no part of any transfer of ours.
+ * Moves a file the way a careful engineer would with the AWS SDK: lib-storage up, ranged GETs down, the SDK's own retries.
+ * It is the reference in benchmarks; no Tidemark transfer uses it.
  */
 
-/** The SDK refuses shorter ones. */
+/** Smallest part size that the SDK accepts. */
 const LEAST_PART_BYTES = 5 * 1024 * 1024;
 
-/** Faults: those of the store and the link. */
+/** Moves one file with the SDK. @throws Faults of the store and the link, BAD_CREDENTIALS */
 export async function moveWithSdk(asked: AskedErrand): Promise<void> {
   const { access, credential, direction } = asked;
   if (credential === null) throw new Fault("BAD_CREDENTIALS", { op: "bench", detail: "the SDK needs a key" });
@@ -69,7 +69,7 @@ async function fetchRanges(client: S3Client, asked: AskedErrand): Promise<void> 
   }
 }
 
-/** Its client is not the one of our control calls, which reads answers before the SDK does. */
+/** Makes an SDK error a Fault. The client of Tidemark's control requests does this itself, but this client is a plain SDK one. */
 function faultOf(error: unknown, about: { op: string; subject: string }): Fault {
   if (!(error instanceof S3ServiceException)) return faultOfNetwork(error, about);
   const { name, $metadata } = error;

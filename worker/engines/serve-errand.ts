@@ -4,13 +4,13 @@ import { Fault, toFault } from "#protocol/faults/fault.ts";
 import { READY } from "./driver.ts";
 import { askedErrand, type ErrandAnswer } from "./asked-errand.ts";
 
-/** Does what a Tidemark that measures asks this one for, and says how it went. Never throws. */
+/** Reads a benchmark's request from stdin, moves the file, and returns the outcome. Never throws. */
 export async function serveErrand(input: Readable, say: (line: string) => Promise<void>): Promise<ErrandAnswer> {
   try {
     const asked = askedErrand.safeParse(JSON.parse((await buffer(input)).toString()));
     if (!asked.success) throw new Fault("BAD_INPUT", { op: "bench", detail: "this is asked by `tidemark bench` only" });
     if (asked.data.engine === "sdk") {
-      // Only this engine needs the SDK, which takes longer to load than all the rest.
+      // Imported here because only this engine needs the SDK, which takes longer to load than everything else.
       const { moveWithSdk } = await import("./sdk-reference.ts");
       await say(READY);
       await moveWithSdk(asked.data);

@@ -4,9 +4,9 @@ import type { Driver } from "./driver.ts";
 import { findProgram, reading } from "./find-program.ts";
 
 /**
- * Storj's own program, which speaks to the storage nodes itself. It takes any flag from `UPLINK_FLAG`, so the access grant
- * is on no command line. Its parts are 1 GiB or longer: a shorter wish is refused by it, so none is passed on, and a
- * smaller file is one part whatever `--parallelism` says.
+ * Runs uplink, Storj's own program, which talks to storage nodes directly. Each flag may also be a variable `UPLINK_FLAG`,
+ * so the access grant stays off the command line. uplink refuses parts below 1 GiB, so a shorter part size is not passed
+ * on. A file below 1 GiB is one part, whatever `--parallelism` says.
  */
 const LEAST_PART_BYTES = 1024 * 1024 * 1024;
 

@@ -1,8 +1,6 @@
 import { readFile } from "node:fs/promises";
 
-/** Looks at the memory of a process and all below it, as Linux tells it in /proc. */
-
-/** Bytes of physical memory that all of them use together now; null where the system does not say. */
+/** Returns the resident bytes of a process and all its descendants, from /proc; null where the system has no /proc. */
 export async function memoryOfTree(pid: number): Promise<number | null> {
   const own = await residentBytes(pid);
   if (own === null) return null;

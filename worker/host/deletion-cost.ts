@@ -3,25 +3,25 @@ import type { Clock } from "../base/clock.ts";
 import type { Imds } from "./imds.ts";
 
 /**
- * When a platform takes containers away it begins with those that cost least. Ours costs what it would lose: a point for
- * each MiB that is not safe yet, nothing when all is safe.
+ * Reports this container's deletion cost to the platform, which removes the cheapest containers first. The cost is one
+ * point for each MiB that is not safe yet, 0 when all is safe.
  */
 export interface CostKeeping {
   imds: Pick<Imds, "setDeletionCost">;
   unsafeBytes(): Promise<number>;
   clock: Clock;
   signal: AbortSignal;
-  /** Told once, until it works again. */
+  /** Called for the first failure in a row only. */
   onFault(fault: Fault): void;
 }
 
 const MIB = 1024 * 1024;
 const LOOK_EVERY_MS = 15_000;
-/** Less than this is no other cost. */
+/** Smaller changes of the cost are not reported: below this share of it, or below this number of points. */
 const NOTABLE_SHARE = 0.1;
 const NOTABLE_COST = 16;
 
-/** Keeps it right until the signal fires. No faults: a platform that does not listen is none of training's business. */
+/** Updates the deletion cost until the signal fires. Never throws: a platform that does not answer must not disturb training. */
 export async function keepDeletionCost(keeping: CostKeeping): Promise<void> {
   const { imds, clock, signal } = keeping;
   let told: number | null = null;

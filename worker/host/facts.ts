@@ -10,13 +10,13 @@ import { PRODUCT_VERSION } from "#protocol/base/version.ts";
 export interface FactsInput {
   labels: readonly string[];
   machineId: string | null;
-  /** PATH, to find the driver's own tool; null leaves it out. */
+  /** PATH, to find nvidia-smi; null: the tool is not asked. */
   searchPath?: string | null;
-  /** Folder with one folder per card, as the driver shows them. */
+  /** Folder in which the driver has one folder per GPU; for tests. */
   cards?: string;
 }
 
-/** What this machine is, for people to recognise it by. `--label gpu=...` wins over what can be found out. */
+/** Reads facts by which people recognize this machine. `--label gpu=...` wins over the GPU that is found. */
 export async function readFacts(input: FactsInput): Promise<NodeFacts> {
   const labels = readLabels(input.labels);
   return {
@@ -31,7 +31,7 @@ export async function readFacts(input: FactsInput): Promise<NodeFacts> {
   };
 }
 
-/** @throws Fault BAD_INPUT for a label that is not `key=value`. */
+/** Reads labels. @throws Fault BAD_INPUT for a label that is not `key=value`. */
 function readLabels(texts: readonly string[]): Record<string, string> {
   const labels: Record<string, string> = {};
   for (const text of texts) {
@@ -48,7 +48,7 @@ function readLabels(texts: readonly string[]): Record<string, string> {
   return labels;
 }
 
-/** The name this node asks for. @throws Fault BAD_INPUT when a given one is not a name. */
+/** Returns the name that this node asks the hub for. @throws Fault BAD_INPUT when a given name is not valid. */
 export function wishedName(given: string | null): string {
   if (given !== null) {
     const parsed = nodeName.safeParse(given);
@@ -75,7 +75,7 @@ const countOf = (models: readonly string[]): string | null => {
   return (models.length === 1 ? first : `${models.length} x ${first}`).slice(0, 128);
 };
 
-/** `2 x NVIDIA H100`, or null. Read from the driver's own files: no program has to be started for it. */
+/** Returns `2 x NVIDIA H100`, or null. Reads the driver's files, so no program has to be started. */
 async function readCards(folder: string): Promise<string | null> {
   const cards = await readdir(folder).catch(() => []);
   const models = cards.map(async (card) => {
@@ -85,7 +85,7 @@ async function readCards(folder: string): Promise<string | null> {
   return countOf(await Promise.all(models));
 }
 
-/** Where the driver shows no files (a container, WSL) its tool may be there. It gets none of our environment but PATH. */
+/** Asks nvidia-smi, which may exist where the driver's files do not (a container, WSL). It gets only PATH of the environment. */
 function askDriver(searchPath: string | null): Promise<string | null> {
   if (searchPath === null) return Promise.resolve(null);
   const env = { PATH: searchPath, NODE_ENV: "production" } as const;

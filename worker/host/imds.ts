@@ -3,17 +3,17 @@ import * as z from "zod";
 import { Fault } from "#protocol/faults/fault.ts";
 
 /**
- * The metadata service of SaladCloud, which every container finds at an address of the link itself. It is asked directly
- * and never through a proxy: what a proxy finds at that address is another machine's.
+ * Client of SaladCloud's instance metadata service, which has a link-local address. Requests never go through a proxy,
+ * because a proxy would reach the metadata service of its own machine.
  */
 export interface Imds {
-  /** Null when nobody answers there as SaladCloud does. No faults. */
+  /** Returns null when nothing answers there as SaladCloud does. Never throws. */
   status(): Promise<Status | null>;
-  /** Who this container is, by the word of the platform: a JWT that is good for minutes. Faults: PLATFORM_FAILED. */
+  /** Returns a JWT in which the platform attests the container's identity, valid for minutes. @throws Fault PLATFORM_FAILED */
   identity(): Promise<string>;
-  /** Asks for another machine; this one is left out for two days. Faults: PLATFORM_FAILED. */
+  /** Asks to be moved to another machine; the platform avoids this one for two days. @throws Fault PLATFORM_FAILED */
   reallocate(reason: string): Promise<void>;
-  /** The higher, the later this container is chosen when some have to go. Faults: PLATFORM_FAILED. */
+  /** Sets the deletion cost: the platform removes containers with a high cost last. @throws Fault PLATFORM_FAILED */
   setDeletionCost(cost: number): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ const status = z.object({ ready: z.boolean(), started: z.boolean() });
 const identity = z.object({ jwt: z.string().min(16).max(4096) });
 type Status = z.infer<typeof status>;
 
-/** `base` is another address in tests only. */
+/** Creates a client. `base` replaces the well-known address, in tests only. */
 export function createImds(base: string | null): Imds {
   const ask = (method: "GET" | "POST" | "PUT", path: string, body?: Record<string, unknown>) =>
     askOnce(`${base ?? IMDS_URL}${path}`, { method, body: body === undefined ? null : JSON.stringify(body) });
@@ -74,7 +74,7 @@ function askOnce(url: string, asked: { method: string; body: string | null }): P
       Metadata: "true",
       ...(body === null ? {} : { "content-type": "application/json", "content-length": Buffer.byteLength(body) }),
     };
-    // An agent of its own: the one that all share may have been told of a proxy.
+    // A separate agent, because the global one may be set to use a proxy.
     const agent = new Agent({ keepAlive: false });
     const signal = AbortSignal.timeout(ANSWER_MS);
     const sent = request(url, { method, headers, agent, signal }, (answer) => {

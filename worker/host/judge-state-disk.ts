@@ -5,17 +5,17 @@ import { codeOf } from "../base/disk-fault.ts";
 import { readRoom } from "../base/room.ts";
 
 /**
- * A state folder on a small root disk while checkpoints are written to a large volume: captures are copied to the small one until
- * they are safe, and do not fit there, although there is room beside the checkpoints.
+ * Warning about a state folder on a small root disk while checkpoints are written to a large volume. Captures are copied to
+ * the state folder's disk until they are safe; they may not fit there, although the volume has room.
  */
 export interface SmallDisk {
   says: string;
   fix: string;
 }
 
-/** Above this nobody is warned, however much larger the other disk is. */
+/** With this much free space there is no warning, however much larger the other disk is. */
 const LARGE_BYTES = 200 * 1024 ** 3;
-/** So much more has to be free beside the checkpoints that it is the better place. */
+/** Factor by which the checkpoints' disk must have more free space to be the better place. */
 const TIMES_MORE = 4;
 
 /** Returns what is wrong with the disk of `state` for captures of `watched`; null when nothing is, or nothing is known. */
@@ -30,7 +30,7 @@ export async function judgeStateDisk(state: string, watched: string): Promise<Sm
   }
 }
 
-/** Pure: the same of two disks with so much free space. */
+/** Returns the warning for two disks with this much free space, or null. Pure. */
 export function judgeFree(about: {
   state: string;
   watched: string;
@@ -46,7 +46,7 @@ export function judgeFree(about: {
   };
 }
 
-/** The folder itself, or the nearest one above that is there. */
+/** Returns the folder itself, or its nearest existing parent. */
 async function existing(path: string): Promise<string> {
   try {
     await stat(path);

@@ -2,43 +2,43 @@ import { isSea } from "node:sea";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-/** Said in so many words: asked with nothing in its hand it looks through the young objects only. */
+/** Options of V8's `gc` for a full collection, given explicitly: an empty object would collect the young generation only. */
 const WHOLE = { type: "major", execution: "sync" };
 
 let isSmall = false;
 
 /**
- * From now on garbage is looked for whenever the heap has grown by a fifth: for what runs for days beside a program that needs
- * the memory, and for what has little of it. With 10,000 files in its queue a worker holds 20 MB less for it.
+ * Makes V8 collect garbage whenever the heap has grown by a fifth. It is meant for processes that run for days beside a
+ * training program, or with little memory. With 10,000 files in its queue, a worker then needs 20 MB less.
  */
 export function keepHeapSmall(): void {
   if (isSmall) return;
   isSmall = true;
   setFlagsFromString("--heap-growing-percent=20");
-  // Until the first time that all garbage is collected the executable lets it grow to 64 MB, for commands that are over before.
+  // The executable lets the heap grow to 64 MB before the first full collection, which suits short commands but not this one.
   collect(WHOLE);
 }
 
-/** All that can be collected, and every page that is empty by that given back to the system: some 40 ms for each 20 MB that are alive. */
+/** Collects all garbage and returns empty pages to the system. Takes about 40 ms for each 20 MB of live objects. */
 export const collectAll = (): void => collect({ ...WHOLE, flavor: "last-resort" });
 
 /**
- * Half of that is the program and what is not V8's: as long as no more was resident, V8 has not come to the limit that its
- * heap begins with, and nobody can be waiting for it to be collected.
+ * Resident memory (KiB) below which V8 has not yet reached its initial heap limit, so that no thread can be waiting for a
+ * collection. About half of it is the program and memory outside V8.
  */
 const LITTLE_KIB = 127_000;
 
 /**
- * For the last moment of a process. A thread of V8 that compiles may be waiting for garbage to be collected, which only the
- * main thread does, while `process.exit` waits for that thread: it would hang for good, as one of forty downloads to stdout
- * did (https://github.com/nodejs/node/issues/54918). 10 ms, which commands of the executable that took little memory are spared.
+ * Prevents a deadlock at exit. A compiler thread of V8 may wait for a garbage collection, which only the main thread runs,
+ * while `process.exit` waits for that thread: https://github.com/nodejs/node/issues/54918. One of forty downloads to
+ * stdout hung that way. The collection takes 10 ms; the executable skips it when the process used little memory.
  */
 export function freeCompilers(): void {
   try {
     if (isSea() && !isSmall && process.resourceUsage().maxRSS < LITTLE_KIB) return;
     collect(WHOLE);
   } catch {
-    // What was done is done: nothing here is worth another exit code.
+    // The command's work is done, so a failure here must not change its exit code.
   }
 }
 

@@ -1,29 +1,30 @@
 import { dropProgramPages } from "./memory-trim.ts";
 import { collectAll } from "./keep-heap-small.ts";
 
-/** What the program may take besides its memory for buffers. */
+/** Memory that the process may use besides its buffers. */
 const BESIDE_BYTES = 80e6;
-/** With less memory for buffers than is usual it is always looked after. */
+/** Default of --memory. With a smaller budget, the limit is enforced for every command. */
 export const LITTLE_BYTES = 128 * 1024 * 1024;
 const LOOK_MS = 50;
-/** Memory grows by so much between two looks and while it is cleaned up; in what runs for days in leaps, while a checkpoint is looked at. */
+/** Growth of memory between two checks and during a collection; in a lasting process a checkpoint makes it grow in leaps. */
 const MARGIN_BYTES = { usual: 16e6, lasting: 26e6 };
-/** How often is looked while little is taken, by what runs for days: every wake-up counts where nothing else happens for hours. */
+/** Interval of checks in a lasting process while usage is low: an idle worker should wake up rarely. */
 const SELDOM_MS = 100;
-/** Intervals between returns of program pages to the system; pages in use are loaded again at once. Far from the limit it is done too, because usage may rise fast. */
+/** Intervals of returning program pages to the system; pages in use reload at once. `far` exists because usage may rise fast. */
 const GIVE_BACK_MS = { near: 500, far: 10_000 };
-/** Cleaning up takes at most one part in this many of the time. */
+/** Garbage collection may take at most one part in this many of the time. */
 const REST = 4;
 
 /** Share of the allowed memory below which the check may pause: usage is far from the limit. */
 const FAR_SHARE = 0.6;
 
-/** So that a test can be the memory. */
+/** Memory of the process; tests replace it. */
 export interface Memory {
-  /** Null where it cannot be told just now, as when no file can be opened any more. */
+  /** Null while it cannot be read, for example when the process is out of file descriptors. */
   residentBytes(): number | null;
-  /** Costs next to nothing. */
+  /** Returns pages of the program file to the system; cheap. */
   giveBack(): void;
+  /** Collects all garbage; slow. */
   cleanUp(): void;
   now(): number;
 }
@@ -42,10 +43,9 @@ const own: Memory = {
 };
 
 /**
- * Keeps what the process has resident within its memory for buffers and 80 MB, as far as garbage goes, and what only the start
- * needed of the program: V8 lets three times of what is alive lie about, and keeps the pages. The program's own pages are given back
- * on the way there, and where that does not suffice all garbage is collected; until then it costs nothing. `isLasting`: of
- * what runs for days. Returns what ends it.
+ * Keeps the resident memory of the process within its memory for buffers plus 80 MB. V8 by itself lets garbage grow to
+ * three times the live objects, and keeps the pages. Approaching the limit, the check first returns pages of the program
+ * file, then collects all garbage. `isLasting` is for processes that run for days. Returns a function that ends the checks.
  */
 export function keepWithin(bufferBytes: number, how: { memory?: Memory; isLasting?: boolean } = {}): () => void {
   const { memory = own, isLasting = false } = how;

@@ -1,23 +1,23 @@
 import { readFileSync, readdirSync, readlinkSync } from "node:fs";
 import { codeOf } from "../base/disk-fault.ts";
 
-/** Processes of this machine as /proc shows them; where there is none, nothing is known. */
+/** Reads processes of this machine from /proc; without /proc the results are empty. */
 
 export interface ProcessEntry {
   pid: number;
   parent: number;
   session: number;
-  /** In the kernel's ticks since its start: together with the pid it names one process, because pids are used again. */
+  /** Start time in kernel ticks since boot. With the pid it identifies one process, because pids are reused. */
   startedAt: string;
 }
 
-/** Fields of `/proc/PID/stat` behind the command, from 0. */
+/** Indexes of fields in `/proc/PID/stat`, counted from 0 after the command. */
 const STAT = { state: 0, parent: 1, session: 3, startedAt: 19 };
 
 /** Returns what `/proc/PID/stat` says of a process that has not ended; null otherwise. */
 export function readProcess(pid: number): ProcessEntry | null {
   const text = readText(`/proc/${pid}/stat`);
-  // The command in parentheses may hold spaces and parentheses of its own.
+  // The command in parentheses may itself contain spaces and parentheses.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   const [state, startedAt] = [fields[STAT.state] ?? "", fields[STAT.startedAt]];
   if (startedAt === undefined || state === "Z" || state === "X") return null;
@@ -34,7 +34,7 @@ export function listProcesses(): ProcessEntry[] {
   }
 }
 
-/** Returns a variable of the environment that a process was started with; null where it has none, or may not be read. */
+/** Returns a variable of a process's initial environment; null where the variable is not set, or may not be read. */
 export function readVariable(pid: number, name: string): string | null {
   const found = readText(`/proc/${pid}/environ`)
     .split("\0")
@@ -42,10 +42,10 @@ export function readVariable(pid: number, name: string): string | null {
   return found?.slice(name.length + 1) ?? null;
 }
 
-/** Returns the words of its command line. */
+/** Returns the words of a process's command line. */
 export const readCommandLine = (pid: number): string[] => readText(`/proc/${pid}/cmdline`).split("\0");
 
-/** Whether paths mean the same to a process as to this one. */
+/** Tells whether a process is in the same mount namespace as this one, so that both mean the same files by a path. */
 export function sharesPaths(pid: number): boolean {
   try {
     return readlinkSync(`/proc/${pid}/ns/mnt`) === readlinkSync("/proc/self/ns/mnt");
@@ -54,17 +54,17 @@ export function sharesPaths(pid: number): boolean {
   }
 }
 
-/** Returns the name of its program, as `ps` shows it; empty when it has ended. */
+/** Returns the name of a process's program, as `ps` shows it; empty when the process has ended. */
 export const readName = (pid: number): string => readText(`/proc/${pid}/comm`).trimEnd();
 
-/** Signals as bits: number 1 is the lowest. https://man7.org/linux/man-pages/man5/proc_pid_status.5.html */
+/** Bit masks of signals; signal 1 is the lowest bit. https://man7.org/linux/man-pages/man5/proc_pid_status.5.html */
 export interface SignalMasks {
-  /** Has a handler, or waits for it in another way. */
+  /** Signals with a handler, and blocked ones, which the process may read in another way (sigwait, signalfd). */
   caught: bigint;
   ignored: bigint;
 }
 
-/** Returns what a process does with signals; null where that is not told. */
+/** Returns how a process treats signals; null where /proc does not tell. */
 export function readSignalMasks(pid: number): SignalMasks | null {
   const text = readText(`/proc/${pid}/status`);
   const [caught, blocked, ignored] = ["SigCgt", "SigBlk", "SigIgn"].map(
@@ -74,7 +74,7 @@ export function readSignalMasks(pid: number): SignalMasks | null {
   return { caught: BigInt(`0x${caught}`) | BigInt(`0x${blocked}`), ignored: BigInt(`0x${ignored}`) };
 }
 
-/** Returns the pipe behind a file descriptor, by the name that both of its ends have; null where there is none. */
+/** Returns the name of the pipe behind a file descriptor, the same for both ends of the pipe; null where it is no pipe. */
 export function readPipeOf(pid: number, fd: number): string | null {
   try {
     const target = readlinkSync(`/proc/${pid}/fd/${fd}`);
@@ -84,7 +84,7 @@ export function readPipeOf(pid: number, fd: number): string | null {
   }
 }
 
-/** Sends a signal to the process that is meant, and to no other that got its number. Returns whether it may be signalled. */
+/** Signals a process, unless another process has got its pid since. Returns false only when signaling is not permitted. */
 export function signalProcess({ pid, startedAt }: ProcessEntry, signal: NodeJS.Signals): boolean {
   if (readProcess(pid)?.startedAt !== startedAt) return true;
   try {

@@ -8,20 +8,20 @@ import { removeOwned, renameOwned } from "../base/disk/change-disk.ts";
 import { codeOf, diskFault } from "../base/disk-fault.ts";
 
 /**
- * One worker per state folder: two writers would tear each other's journals. The lock names a process by number, start
- * time and the namespace in which that number means something, so that a lock left behind by kill -9 is recognised even when
- * its number was given to somebody else. Of a process in another namespace (two containers on one volume) nothing can be
- * asked, so the holder touches its lock all the time: one that is not touched any more is dead.
+ * Locks a state folder for one worker, because two writers would corrupt each other's journals. The lock names a process
+ * by pid, start time and pid namespace, so a lock left by kill -9 is recognized even when its pid was reused. A process in
+ * another pid namespace (two containers on one volume) cannot be checked. Therefore the holder regularly updates the
+ * lock's modification time; a lock that is no longer updated is stale.
  *
- * The lock is a symbolic link whose target says this: it appears with its content, and needs no room on a full disk, where
- * a worker must be able to start to remove what fills it.
- * Returns the function that gives the lock back. May take half a minute when a container that held it was killed.
+ * The lock is a symbolic link with these values as its target. A link is created together with its content, and needs no
+ * space on a full disk, where a worker must still start in order to free space.
+ * Returns the function that releases the lock. May take half a minute when a container that held it was killed.
  * @throws Fault FOLDER_IN_USE
  */
 export const lockFolder = (folder: string): Promise<() => Promise<void>> =>
   lockAt(join(folder, "worker.lock"), { code: "FOLDER_IN_USE", op: "start", subject: folder });
 
-/** Who holds the lock of a folder, or left it behind; null when it is free. Takes nothing. */
+/** Returns the process that holds a folder's lock, or left a stale one; null without a lock. Does not lock. */
 export async function readHolder(folder: string): Promise<{ pid: number; isAlive: boolean } | null> {
   const path = join(folder, "worker.lock");
   const text = await readLock(path);
@@ -30,7 +30,7 @@ export async function readHolder(folder: string): Promise<{ pid: number; isAlive
   return { pid: Number(text.split(" ")[0]), isAlive: isHeld };
 }
 
-/** A holder touches its lock every `beatMs`; one that did not for `staleMs` is dead. */
+/** A holder updates its lock every `beatMs`; a lock older than `staleMs` is stale. */
 const TIMING = { beatMs: 3_000, staleMs: 30_000 };
 
 interface About {
@@ -40,8 +40,8 @@ interface About {
 }
 
 /**
- * As `lockFolder`, for anything that only one process may do at a time. The folder of the lock must exist.
- * @throws Fault of `code` while another process does it
+ * Takes a lock as `lockFolder` does, for any work that only one process may do at a time. The lock's folder must exist.
+ * @throws Fault with `code` while another process holds the lock
  */
 export async function lockAt(path: string, about: About, timing = TIMING): Promise<() => Promise<void>> {
   const { code, op, subject } = about;
@@ -68,14 +68,14 @@ async function tryCreate(path: string, text: string): Promise<boolean> {
   }
 }
 
-/** Shows that the holder lives, until the lock is given back. */
+/** Updates the lock's modification time until the returned function releases the lock. */
 function keep(path: string, { mine, beatMs }: { mine: string; beatMs: number }): () => Promise<void> {
   const isMine = async () => (await readLock(path)) === mine;
   const touch = async () => {
     const now = new Date();
     if (await isMine()) await lutimes(path, now, now);
   };
-  // A touch that fails is made up for by the next.
+  // A failed update is ignored, because the next one follows soon.
   const timer = setInterval(() => void touch().catch(() => undefined), beatMs);
   timer.unref();
   return async () => {
@@ -84,7 +84,7 @@ function keep(path: string, { mine, beatMs }: { mine: string; beatMs: number }):
   };
 }
 
-/** Whether a holder that cannot be asked touches its lock. Watched until that is clear: its clock need not be ours. */
+/** Tells whether the lock's modification time still changes, by waiting until it changes or is `staleMs` old. */
 async function isTouched(path: string, { beatMs, staleMs }: typeof TIMING): Promise<boolean> {
   const first = await touchedAt(path);
   if (first === null) return false;
@@ -103,7 +103,7 @@ const touchedAt = (path: string): Promise<number | null> =>
 
 const ageOf = async (path: string): Promise<number> => Date.now() - ((await touchedAt(path)) ?? 0);
 
-/** Takes a dead lock away; one that somebody else put in its place meanwhile is put back. */
+/** Removes a stale lock. If another process has replaced the lock meanwhile, the new one is put back. */
 async function removeDead(path: string, holder: string): Promise<void> {
   const away = `${path}.${randomBytes(6).toString("hex")}.dead`;
   try {
@@ -119,13 +119,13 @@ async function removeDead(path: string, holder: string): Promise<void> {
   }
 }
 
-/** What a lock says; null when there is none. Earlier versions wrote it into a file. */
+/** Returns the content of a lock; null when there is none. Earlier versions used a regular file. */
 const readLock = (path: string): Promise<string | null> =>
   readlink(path)
     .catch(() => readFile(path, "utf8"))
     .catch(() => null);
 
-/** Null when it is of another namespace, where our numbers mean somebody else. */
+/** Tells whether a lock's holder is alive; null when it is in another pid namespace, where pids mean other processes. */
 async function isAliveHere(holder: string): Promise<boolean | null> {
   const [number = "", started = "", namespace] = holder.trim().split(" ");
   const pid = Number(number);
@@ -140,14 +140,14 @@ async function isAliveHere(holder: string): Promise<boolean | null> {
   return now === null || started === "" || started === "-" || now === started;
 }
 
-/** Returns in which numbers of processes mean the same: the kernel since its start, and the namespace. Short: a link holds it in place. */
+/** Returns an id of this boot and pid namespace, within which pids are unambiguous. Short, to fit into a link's inode. */
 export async function namespaceOf(): Promise<string> {
   const boot = await readFile("/proc/sys/kernel/random/boot_id", "utf8").catch(() => "");
   const space = await readlink("/proc/self/ns/pid").catch(() => "");
   return `${space.replaceAll(/\D/g, "")}-${boot.slice(0, 8)}`;
 }
 
-/** When the process was started, in the kernel's ticks; null where there is no /proc. */
+/** Returns the start time of a process in kernel ticks since boot; null without /proc. */
 async function startTimeOf(pid: number): Promise<string | null> {
   const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => null);
   return text?.slice(text.lastIndexOf(")") + 2).split(" ")[19] ?? null;

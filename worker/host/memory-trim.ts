@@ -1,17 +1,17 @@
 import { readFileSync, readlinkSync } from "node:fs";
 import { systemCalls } from "../base/system-calls.ts";
 
-/** Of `/proc/self/smaps`: `55d0c8a00000-55d0c8d46000 r-xp 00000000 fe:00 1234   /usr/bin/tidemark`. */
+/** Header line in `/proc/self/smaps`: `55d0c8a00000-55d0c8d46000 r-xp 00000000 fe:00 1234   /usr/bin/tidemark`. */
 const MAPPING = /^([0-9a-f]+)-([0-9a-f]+) (\S{4}) \S+ \S+ \d+ +(\/.*)$/;
 const LEAST_BYTES = 1024 * 1024;
 
-/** A stretch of the memory of this process that shows a file as it is. */
+/** A mapped range of this process's memory that equals the mapped file. */
 export interface CleanStretch {
   address: number;
   bytes: number;
 }
 
-/** Where `smaps` shows parts of `program` that were never written to: neither here nor in what was moved out of memory. */
+/** Returns the read-only mappings of `program` in `smaps` without modified pages, neither in memory nor in swap. */
 export function cleanStretches(smaps: string, program: string): CleanStretch[] {
   const found: CleanStretch[] = [];
   let last: (CleanStretch & { isClean: boolean }) | null = null;
@@ -33,9 +33,9 @@ export function cleanStretches(smaps: string, program: string): CleanStretch[] {
 }
 
 /**
- * A third of what a short command has resident is the program itself, most of it touched at the start only. All of that is
- * given back here; what is in use comes back by itself, from where the system keeps the file in memory anyway. 1 to 2 ms.
- * Does nothing where the system does not offer it.
+ * Drops the program file's pages from resident memory, in 1 to 2 ms. They are a third of a short command's resident memory,
+ * and most are needed at start only. Pages still in use return from the page cache on access. Does nothing where the system
+ * does not support it.
  */
 export function dropProgramPages(): void {
   const calls = systemCalls();
@@ -44,6 +44,6 @@ export function dropProgramPages(): void {
     const program = readlinkSync("/proc/self/exe", "latin1");
     for (const stretch of cleanStretches(readFileSync("/proc/self/smaps", "latin1"), program)) calls.dropPages(stretch);
   } catch {
-    // Not told where they are: they stay.
+    // Without /proc the mappings are unknown, so the pages stay.
   }
 }

@@ -3,23 +3,23 @@ import { readFileSync, readdirSync } from "node:fs";
 import { getPriority, setPriority } from "node:os";
 
 /**
- * Training comes first: the worker takes the processor and the disk only when nobody else wants them. What it starts
- * inherits that, so a program is started before, and before it is started again the worker has to come back, which not
- * every container allows.
+ * Lowers the worker's CPU and I/O priority, so that training comes first. Child processes inherit the priority. Therefore
+ * the program is started first, and before a restart the worker has to raise its priority again, which not every
+ * container allows.
  */
-/** A third of the share of a program beside it when both want all of a core; lower ones starve beside busy data loaders. */
+/** Gives the worker a third of a nice-0 program's share of a core; at higher values busy data loaders starve the worker. */
 const LOW = 5;
-/** The last of those that share a disk, before those that only get it when it is idle. */
+/** Lowest best-effort I/O priority, just above the idle class. */
 const LOW_IO = ["-c", "2", "-n", "7"];
 const CAP_SYS_NICE = 23n;
 const IONICE_MS = 2_000;
 
-/** As the worker was started, since it stepped aside. */
+/** Priorities with which the worker was started; null until `stepAside`. */
 let before: { nice: number; io: readonly string[] } | null = null;
 
 /**
- * Best effort: where the system does not let it, everything works all the same. It waits for both, so that what is started
- * next begins as it is meant to.
+ * Lowers both priorities as far as the system permits; failures are ignored. It is synchronous, so that a process started
+ * next inherits the right priority.
  */
 export function stepAside(): void {
   const nice = getPriority();
@@ -28,23 +28,23 @@ export function stepAside(): void {
   if (before.io[1] !== "3") setIo(LOW_IO);
 }
 
-/** Before a program is started again. Whoever asked `canComeBack` first gets there. */
+/** Restores both priorities, before a program is started again. Succeeds only where `canComeBack` is true. */
 export function comeBack(): void {
   if (before === null) return;
   setNice(before.nice);
   setIo(before.io);
 }
 
-/** Whether a process with this status (`/proc/self/status`) and these limits may raise its priority again. */
+/** Tells whether this process may raise its priority again, by `/proc/self/status` and `/proc/self/limits`. */
 export function canComeBack(read = readText): boolean {
   const effective = /^CapEff:\s*([0-9a-f]+)/m.exec(read("/proc/self/status"))?.[1];
   if (effective !== undefined && ((BigInt(`0x${effective}`) >> CAP_SYS_NICE) & 1n) === 1n) return true;
-  // A limit of 20 is nice 0.
+  // RLIMIT_NICE counts from 20 downwards: a limit of 20 permits nice 0.
   const limit = /^Max nice priority\s+(\S+)/m.exec(read("/proc/self/limits"))?.[1];
   return limit === "unlimited" || Number(limit ?? 0) >= 20;
 }
 
-/** Pure: what sets an I/O priority again that `ionice -p` told: `best-effort: prio 4`, `idle`, `none: prio 0`. */
+/** Returns the ionice flags for a priority that `ionice -p` printed: `best-effort: prio 4`, `idle`, `none: prio 0`. Pure. */
 export function ioClassOf(told: string): readonly string[] {
   const [, name, level] = /^([a-z-]+)(?:: prio (\d))?/.exec(told) ?? [];
   if (name === "idle") return ["-c", "3"];
@@ -53,16 +53,16 @@ export function ioClassOf(told: string): readonly string[] {
   return ["-c", "0"];
 }
 
-/** Linux keeps both for each thread; those that come later inherit them from the one that starts them. */
+/** Lists the threads of this process: Linux keeps both priorities per thread, and a new thread inherits those of its creator. */
 const threads = (): string[] => readNames("/proc/self/task");
 
 function setNice(nice: number): void {
-  // 0 is this thread, where nothing says which there are.
+  // 0 is the current thread, for systems without /proc.
   for (const thread of [0, ...threads().map(Number)]) {
     try {
       setPriority(thread, nice);
     } catch {
-      // It is not allowed, or the thread has ended.
+      // Not permitted, or the thread has ended.
     }
   }
 }
@@ -72,7 +72,7 @@ function setIo(wanted: readonly string[]): void {
   if (all.length > 0) ionice([...wanted, "-p", ...all]);
 }
 
-/** What it printed; empty where there is none. */
+/** Runs ionice and returns its output; empty where it is not installed. */
 function ionice(args: readonly string[]): string {
   const { stdout } = spawnSync("ionice", args, { encoding: "utf8", timeout: IONICE_MS });
   return stdout ?? "";

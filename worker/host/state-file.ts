@@ -5,14 +5,14 @@ import { removeOwned, renameOwned } from "../base/disk/change-disk.ts";
 import { codeOf, diskFault } from "../base/disk-fault.ts";
 import { syncFolder } from "../base/journal.ts";
 
-/** How a file that must not be there yet is opened: never through a link, and never one that somebody else made. */
+/** Flags to create a new file: opening fails when the path exists, also as a symbolic link that someone else planted. */
 export const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
-/** Writes a small JSON file whole or not at all, readable by its owner only. Faults: NO_SPACE, WRITE_FAILED. */
+/** Writes a small JSON file atomically, readable by its owner only. @throws Fault NO_SPACE, WRITE_FAILED */
 export async function writeStateFile(path: string, value: unknown): Promise<void> {
   try {
     const fresh = `${path}.new`;
-    // What a kill left, or somebody planted.
+    // Left by a killed process, or planted by another user.
     await removeOwned("state-file", fresh);
     const handle = await open(fresh, NEW_FILE, 0o600);
     try {
@@ -28,7 +28,7 @@ export async function writeStateFile(path: string, value: unknown): Promise<void
   }
 }
 
-/** The file's content, or null when there is none or it is not what it should be. Faults: READ_FAILED. */
+/** Returns the file's content; null when it is missing or does not fit the schema. @throws Fault READ_FAILED */
 export async function readStateFile<T>(path: string, schema: z.ZodType<T>): Promise<T | null> {
   try {
     const parsed = schema.safeParse(JSON.parse(await readFile(path, "utf8")));

@@ -6,8 +6,8 @@ const OTHERS_WRITE = 0o022;
 const ANYBODY_WRITES = 0o002;
 
 /**
- * Where this machine keeps queue, journals and credential: the folder that was named, else /var/lib/tidemark, else
- * ~/.tidemark, else the first of `orElse` (a user without a home) that can be had. Only its owner may read it.
+ * Returns the folder for queue, journals and credential, and creates it: the folder that was named, else the first usable
+ * one of /var/lib/tidemark, ~/.tidemark and `orElse` (for a user without a home). Only its owner may read it.
  * @throws Fault FOLDER_UNWRITABLE, FOLDER_NOT_OWN
  */
 export async function stateFolder(
@@ -32,15 +32,15 @@ export async function stateFolder(
   throw new Fault("FOLDER_UNWRITABLE", { op: "start", subject: choices.join(", "), detail, cause: reason });
 }
 
-/** For a command that needs no more than its journal: a folder of this user for temporary files. */
+/** Returns a state folder below the temporary folder, per user, for commands that only need a journal. */
 export const temporaryState = (temporary: string): string => join(temporary, `tidemark-${process.getuid?.() ?? 0}`);
 
-/** For a worker: beside the folders that it watches, on the disk that checkpoints are written to. */
+/** Returns state folders for a worker beside its watched folders, on the disk that checkpoints are written to. */
 export const statesBeside = (watched: readonly string[]): string[] => [
   ...new Set(watched.map((folder) => join(dirname(resolve(folder)), ".tidemark-state"))),
 ];
 
-/** Says once, on a line of its own, that the state is where nobody asked for it. Returns null where it is where it belongs. */
+/** Returns a sentence that names a state folder which is neither given nor a default; null otherwise. */
 export function unusualState(folder: string, about: { wished: string | null; home: string | null }): string | null {
   if (stateChoices(about.wished, about.home).includes(folder)) return null;
   const usual = stateChoices(null, about.home).join(" and ");
@@ -48,8 +48,8 @@ export function unusualState(folder: string, about: { wished: string | null; hom
 }
 
 /**
- * Whoever else can write there can plant links and read what is kept. The rights of others are taken away where the folder is
- * ours: at once where nothing is in it yet (a volume that was just made), and those of its group in any case.
+ * Ensures that no other user can write to the folder, who could otherwise plant links and read its files. Write permission
+ * of the group is removed; that of all users only while the folder is empty (a new volume), otherwise the folder is refused.
  * @throws Fault FOLDER_NOT_OWN
  */
 async function assertOwn(folder: string): Promise<void> {
@@ -64,17 +64,17 @@ async function assertOwn(folder: string): Promise<void> {
   await chmod(folder, found.mode & 0o7777 & ~OTHERS_WRITE & ~0o1000);
 }
 
-/** The one that would be taken, when it is there already; makes nothing. */
+/** Returns the folder that `stateFolder` would choose, if it exists; creates nothing. */
 export async function findStateFolder(wished: string | null, home: string | null): Promise<string | null> {
   for (const choice of stateChoices(wished, home)) {
     if (await isUsable(choice)) return choice;
-    // It would be made, and nothing is in it yet.
+    // `stateFolder` would create this one, so no state exists yet.
     if ((await isMissing(choice)) && (await isUsable(dirname(choice)))) return null;
   }
   return null;
 }
 
-/** Where it may be, the one that is wanted most first. */
+/** Returns the candidates for the state folder, in order of preference. */
 export const stateChoices = (wished: string | null, home: string | null): readonly string[] =>
   wished !== null ? [resolve(wished)] : ["/var/lib/tidemark", ...(home === null ? [] : [join(home, ".tidemark")])];
 

@@ -7,33 +7,33 @@ import { transferState, type TransferState } from "#protocol/wire/transfer.ts";
 import { openJournal } from "../base/journal.ts";
 
 /**
- * Commands this node has taken, on disk before the hub is told. A command arrives at least once, again after every
- * reconnection; this memory is why it takes effect once.
+ * A command that this node has accepted, on disk before the hub is told. The hub delivers commands at least once, again
+ * after every reconnection; this journal makes each take effect once.
  */
 export interface Taken {
   command: Command;
   at: number;
-  /** Of what moves: where it stands. Waiting again after a kill. */
+  /** State of the transfer, for commands that move data. `running` becomes `waiting` when the journal is opened again. */
   state: TransferState;
   fault: FaultData | null;
-  /** Its effect was begun. */
+  /** Carrying out the command has begun. */
   started: boolean;
-  /** Its end is in the outbox. */
+  /** The event about its end is in the outbox. */
   ended: boolean;
 }
 
 export interface CommandMemory {
   has(id: string): boolean;
   accept(command: Command, at: number): Promise<void>;
-  /** On disk before its effect begins, so that a kill in the middle is known for what it was. */
+  /** Records on disk that a command begins, so that after a kill an interrupted command is recognized. */
   start(id: string): Promise<void>;
   setState(id: string, state: TransferState, fault: FaultData | null): Promise<void>;
   end(id: string): Promise<void>;
-  /** Restores, oldest first; those that ended stay for a while, so that they can be tried again. */
+  /** Restores, oldest first. Ended ones stay for a while, so that they can be retried. */
   restores(): readonly Taken[];
-  /** The same of what reads checkpoints back: verifying and drills. */
+  /** Verifications, drills and copies between buckets, kept in the same way. */
   checks(): readonly Taken[];
-  /** Commands whose end the hub may not know. */
+  /** Commands that have not ended, as far as this journal knows. */
   open(): readonly Taken[];
   close(): Promise<void>;
 }
@@ -47,11 +47,11 @@ const line = z.discriminatedUnion("t", [
 type Line = z.infer<typeof line>;
 
 const OWN = "start-";
-/** The id of a restore that this node gives itself; the hub knows of no such command. */
+/** Returns an id for a restore that this node starts itself; the hub does not know such commands. */
 export const ownCommandId = (): string => `${OWN}${randomUUID()}`;
 export const isOwn = ({ id }: Pick<Command, "id">): boolean => id.startsWith(OWN);
 
-/** The hub repeats only commands that have not ended, so older ones may be forgotten. */
+/** Number of commands to keep. The hub repeats only commands that have not ended, so older ended ones may be dropped. */
 const KEPT = 500;
 
 export async function openCommandMemory(path: string): Promise<CommandMemory> {

@@ -7,19 +7,19 @@ import type { Clock } from "../base/clock.ts";
 import type { Hub } from "./hub.ts";
 import { storeCredential, type NodeCredential } from "./node-credential.ts";
 
-/** A hub that does not answer is tried for this long before a first start gives up. */
+/** Time for which a first start retries a hub that does not answer. */
 const FIRST_TRY_MS = 10_000;
-/** A node that watches more is known by what it claims. */
+/** Most run names in an enrolment; a node that watches more names none. */
 const MOST_NAMED = 64;
 
 export interface Enrolment {
   base: string;
   token: string | null;
-  /** Gives the platform's word about this container, which counts instead of a token; null: a token is needed. */
+  /** Returns the platform's identity JWT for this container, which replaces a token; null: a token is needed. */
   identity: (() => Promise<string>) | null;
   name: string;
   facts: NodeFacts;
-  /** What it is going to write; none: whatever it claims first. */
+  /** Runs that this node is going to write; empty: the runs that it claims later. */
   watches: readonly { run: RunName }[];
   state: string;
   clock: Clock;
@@ -28,7 +28,7 @@ export interface Enrolment {
 
 type Proof = { token: string } | { saladJwt: string };
 
-/** Faults: BAD_INPUT without a whole token, PLATFORM_FAILED. */
+/** Returns the platform's identity or the token. @throws Fault BAD_INPUT without a complete token, PLATFORM_FAILED */
 async function proofOf({ token, identity }: Enrolment): Promise<Proof> {
   if (identity !== null) return { saladJwt: await identity() };
   if (token === null) {
@@ -40,7 +40,7 @@ async function proofOf({ token, identity }: Enrolment): Promise<Proof> {
   return { token };
 }
 
-/** No hub need be asked about one that was cut, or is something else. @throws Fault BAD_INPUT */
+/** Refuses a token of a wrong length, such as a truncated copy, without asking the hub. @throws Fault BAD_INPUT */
 export function assertWholeToken(token: string): void {
   if (token.length >= 16 && token.length <= 256) return;
   const detail = `a join token has 16 to 256 characters, this one has ${token.length}; copy all of it from Add node`;
@@ -48,9 +48,9 @@ export function assertWholeToken(token: string): void {
 }
 
 /**
- * Exchanges the join token, or the platform's word, for this node's own credential and stores it.
- * Faults: BAD_INPUT without a token, TOKEN_WRONG, TOKEN_EXPIRED, PLATFORM_FAILED, WORKLOAD_REFUSED, WORKLOAD_KEYS_AWAY,
- * PROTOCOL_MISMATCH, HUB_UNREACHABLE, HUB_NOT_TIDEMARK.
+ * Exchanges the join token, or the platform's identity JWT, for this node's own credential and stores it.
+ * @throws Fault BAD_INPUT without a token, TOKEN_WRONG, TOKEN_EXPIRED, PLATFORM_FAILED, WORKLOAD_REFUSED,
+ * WORKLOAD_KEYS_AWAY, PROTOCOL_MISMATCH, HUB_UNREACHABLE, HUB_NOT_TIDEMARK.
  */
 export async function enrol(hub: Hub, input: Enrolment): Promise<NodeCredential> {
   const { clock } = input;
@@ -59,7 +59,7 @@ export async function enrol(hub: Hub, input: Enrolment): Promise<NodeCredential>
     try {
       const { base, facts, state } = input;
       const name = nodeName.parse(input.name);
-      // Asked for at every try: the platform's word is good for minutes only.
+      // Requested at every try, because the platform's JWT is valid for minutes only.
       const proof = await proofOf(input);
       const runs = input.watches.map(({ run }) => run);
       const answer = await hub.ask("enrol", (client, signal) =>

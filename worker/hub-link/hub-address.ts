@@ -1,8 +1,8 @@
 import { Fault } from "#protocol/faults/fault.ts";
 
 /**
- * The base address of a hub, without a trailing slash. Plain http would show the node's credential to everybody on the
- * way, so it is refused unless the hub is on this machine or a flag allows it.
+ * Returns the base address of a hub, without a trailing slash. Plain http would expose the node's credential on the
+ * network, so it is refused unless the hub is on this machine or a flag allows it.
  * @throws Fault BAD_INPUT, HUB_PLAIN_HTTP
  */
 export function readHubAddress(text: string | null, options: { allowHttp: "yes" | "loopback-only" }): string {
@@ -19,7 +19,7 @@ export function readHubAddress(text: string | null, options: { allowHttp: "yes" 
   return url.origin + url.pathname.replace(/\/+$/, "");
 }
 
-/** Whether a host, as a URL or a socket writes it, is this machine. */
+/** Tells whether a host, as written in a URL or by a socket, is this machine. */
 export const isLoopback = (host: string): boolean =>
   host === "localhost" ||
   host.endsWith(".localhost") ||

@@ -2,8 +2,8 @@ import type { RequestSource } from "#storage/signing/signing.ts";
 import type { Hub } from "./hub.ts";
 
 /**
- * Signatures from the hub: this node holds no key of a store. `profileId`: of another home than the node's own profile.
- * Faults: those of `node.sign`, HUB_UNREACHABLE.
+ * Creates a request source whose requests the hub signs, so that this node needs no key of a store. `profileId` names the
+ * bucket profile of a replica, when it is not the node's own. @throws Faults of `node.sign`, HUB_UNREACHABLE
  */
 export const createHubSource = (hub: Hub, profileId?: string): RequestSource => ({
   sign: async (operations) => {
@@ -13,7 +13,10 @@ export const createHubSource = (hub: Hub, profileId?: string): RequestSource => 
   },
 });
 
-/** Signatures for this node's turn in a benchmark, at the bucket of that turn. Faults: those of `node.benchSign`, HUB_UNREACHABLE. */
+/**
+ * Creates a request source for this node's turn in a benchmark, at the bucket of that turn. @throws Faults of
+ * `node.benchSign`, HUB_UNREACHABLE
+ */
 export const createTurnSource = (hub: Hub, turnId: string): RequestSource => ({
   sign: async (operations) => {
     const { requests } = await hub.ask("benchSign", (client, signal) =>

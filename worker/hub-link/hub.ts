@@ -8,11 +8,11 @@ import type { HubRouter } from "#server/router.ts";
 import { codeOf } from "../base/disk-fault.ts";
 
 /**
- * The hub as this node calls it. Every call ends in a value or in one Fault; the credential travels in a header and
- * nowhere else. Calls are not retried here: each caller knows whether its own can wait.
+ * Client of the hub. Every call ends with a value or one Fault; the credential is sent only in a header. Calls are not
+ * retried here, because only the caller knows whether its call can wait.
  */
 export interface Hub {
-  /** Faults: those of the procedure, HUB_UNREACHABLE, HUB_NOT_TIDEMARK, CANCELLED. */
+  /** Makes one call. @throws Faults of the procedure, HUB_UNREACHABLE, HUB_NOT_TIDEMARK, CANCELLED */
   ask<T>(op: string, work: Work<T>): Promise<T>;
   /** Opens the live stream to this node. The returned function closes it. */
   openStream(input: { bootId: string }, told: StreamTold): () => void;
@@ -21,19 +21,19 @@ export interface Hub {
 }
 
 type Work<T> = (client: HubClient, signal: AbortSignal) => Promise<T>;
-/** What a node may ask: of a hub, or of what stands in its place where there is none (`worker/standalone`). */
+/** Procedures that a node may call, at a hub or at its local replacement without one (`worker/standalone`). */
 export interface HubClient {
   readonly node: { readonly [Name in Exclude<keyof NodeProcedures, "stream">]: Call<NodeProcedures[Name]> };
 }
 type NodeProcedures = ReturnType<typeof createClient>["node"];
-/** The same call without what the library says of its errors in types. */
+/** The signature of a procedure without the library's types for errors. */
 type Call<Procedure> = Procedure extends { mutate: (...args: infer Args) => Promise<infer Answer> }
   ? { mutate: (...args: Args) => Promise<Answer> }
   : Procedure extends { query: (...args: infer Args) => Promise<infer Answer> }
     ? { query: (...args: Args) => Promise<Answer> }
     : never;
 
-/** What becomes of a stream. */
+/** Callbacks of a stream. */
 export interface StreamTold {
   onData(data: unknown): void;
   onError(error: unknown): void;
@@ -43,7 +43,7 @@ export interface StreamTold {
 }
 
 const CALL_MS = 30_000;
-/** A commit lists, writes and reads back, a confirmation lists; an announcement may name fifty thousand files. */
+/** Timeout of slow calls: commits and confirmations list a bucket, an announcement may name fifty thousand files. */
 const SLOW_MS = 180_000;
 const SLOW: ReadonlySet<string> = new Set([
   "commit",
@@ -82,22 +82,22 @@ function createClient(base: string, credential: () => string | null) {
   });
 }
 
-/** A redirect could carry the credential elsewhere, so it is an error. */
+/** Makes a redirect an error, because it could send the credential to another host. */
 const asInit = (
   init: { method?: string; body?: unknown; headers?: unknown; signal?: unknown } | undefined,
 ): RequestInit => ({ ...init, redirect: "error" }) as RequestInit;
 
-/** Status codes of a proxy whose hub is away. */
+/** Statuses with which a reverse proxy reports that its hub is not available. */
 const AWAY: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-/** Anything but JSON was not said by a hub. */
+/** Passes JSON responses. Any other comes from something else than a hub. @throws Fault as `notSaidByHub` */
 function onlyJson(response: Response, base: string): Response {
   if (response.headers.get("content-type")?.includes("json") === true) return response;
   void response.body?.cancel();
   throw notSaidByHub(base, response.status);
 }
 
-/** What an answer is that no hub gives. */
+/** Returns the Fault for an answer that does not come from a hub. */
 export function notSaidByHub(base: string, status: number): Fault {
   const code = AWAY.has(status) ? "HUB_UNREACHABLE" : "HUB_NOT_TIDEMARK";
   return new Fault(code, { subject: base, status, detail: `HTTP ${status}` });
@@ -106,7 +106,7 @@ export function notSaidByHub(base: string, status: number): Fault {
 export interface HubOptions {
   credential: () => string | null;
   signal: AbortSignal;
-  /** The credential `used` is not known: whether another is at hand now. Such a call has done nothing and is made again. */
+  /** Called when the hub does not know the credential `used`. True: another one is available, and the call is repeated. */
   takeOther?(used: string | null): Promise<boolean>;
 }
 
@@ -148,7 +148,7 @@ export function connectHub(base: string, options: HubOptions): Hub {
   }
 }
 
-/** What went wrong between this node and the hub, as a Fault. */
+/** Returns the error of a call to the hub as a Fault. */
 export function hubFault(error: unknown, about: { op: string; base: string }): Fault {
   const { op, base } = about;
   const own = faultInside(error);
@@ -165,7 +165,7 @@ export function hubFault(error: unknown, about: { op: string; base: string }): F
 
 const PROXY: ReadonlySet<FaultCode> = new Set(["PROXY_LOGIN", "PROXY_REFUSED", "PROXY_FAILED"]);
 
-/** The proxy is what has to be mended; for whatever waits for the hub it is away all the same. */
+/** Makes a proxy's Fault HUB_UNREACHABLE, so that callers wait for the hub; the detail names the proxy as the cause. */
 function unreachable(fault: Fault, { op, base }: { op: string; base: string }): Fault {
   const { says } = FAULTS[fault.code];
   const { detail = "" } = fault.context;

@@ -4,18 +4,18 @@ import { readHubAddress } from "./hub-address.ts";
 import { connectHub, type Hub } from "./hub.ts";
 import { readCredential } from "./node-credential.ts";
 
-/** The hub of this machine, for a command that is typed beside the worker. */
+/** Connection to the hub that this machine has joined, for a command that runs beside the worker. */
 export interface JoinedHub {
   hub: Hub;
   base: string;
-  /** The node's credential as it is now. */
+  /** Returns the node's current credential. */
   secret(): string;
 }
 
 /**
- * Calls the hub as the node that this machine has joined as. The worker may replace the credential meanwhile: then the one in
- * the state folder is taken. `about.signal` ends all calls; `about.otherwise` says what to do on a machine without a hub.
- * Faults: BAD_INPUT, FOLDER_UNWRITABLE, HUB_PLAIN_HTTP.
+ * Connects to the hub with the node credential of this machine. If the worker replaces the credential meanwhile, the new
+ * one is read from the state folder. `about.signal` ends all calls; `about.otherwise` tells a user without a hub what to do.
+ * @throws Fault BAD_INPUT, FOLDER_UNWRITABLE, HUB_PLAIN_HTTP
  */
 export async function joinHub(
   { config, home }: Pick<Verb, "config" | "home">,

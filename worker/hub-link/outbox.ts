@@ -3,20 +3,20 @@ import { nodeEvent, type NodeEvent, type NodeEventBody } from "#protocol/wire/re
 import { openJournal } from "../base/journal.ts";
 
 /**
- * Events on their way to the hub. `add` resolves when the event is on disk; it is forgotten only when the hub says that
- * it has it. The numbers never start over, so the hub can tell a repetition from news. Where this folder forgot how far they
- * had come, events wait for the hub to say it, and get new ones.
+ * Journal of events for the hub. `add` resolves when the event is on disk; an event is deleted only after the hub has
+ * acknowledged it. Sequence numbers never restart, so the hub recognizes repeated events. If this folder has lost the last
+ * number, events wait until the hub tells the number at a hello, and are then renumbered.
  */
 export interface Outbox {
-  /** One that says what another says that the hub has yet to hear is left out. Faults: NO_SPACE, WRITE_FAILED. */
+  /** Adds an event, unless an unsent event says the same. @throws Fault NO_SPACE, WRITE_FAILED */
   add(event: NodeEventBody): Promise<void>;
-  /** The oldest events on disk that the hub does not have, at most 100. Not to be sent before `isMet`. */
+  /** Returns the oldest unacknowledged events on disk, at most 100. They must not be sent before `isMet`. */
   next(): readonly NodeEvent[];
-  /** The hub has everything up to this number. */
+  /** Records that the hub has acknowledged everything up to this number. */
   accepted(through: number): Promise<void>;
-  /** At a hello: `accepted`, and events with numbers that the hub took for others are numbered again. */
+  /** Does the same at a hello. Unsent events with numbers that the hub has already seen on other events are renumbered. */
   meet(through: number): Promise<void>;
-  /** The hub has said in this boot how far it is. */
+  /** Whether the hub has told since the start of this process up to which number it has events. */
   readonly isMet: boolean;
   /** Called when there may be something to send: after each `add` and each `meet`. */
   onAdd: (() => void) | null;
@@ -36,11 +36,11 @@ interface Waiting {
 const BATCH = 100;
 const COMPACT_AFTER_LINES = 500;
 
-/** `now`: epoch ms. */
+/** Opens the outbox. `now`: epoch ms. */
 export async function openOutbox(path: string, now: () => number): Promise<Outbox> {
   const journal = await openJournal(path, line);
   let waiting: Waiting[] = [];
-  /** Null: nothing in this folder says how far the numbers had come. */
+  /** Highest acknowledged number; null: this folder does not know it. */
   let through: number | null = null;
   let last = 0;
   const held = journal.takeRecords();
@@ -57,7 +57,7 @@ export async function openOutbox(path: string, now: () => number): Promise<Outbo
       waiting.push({ event: record.event, isOnDisk: true });
     }
   }
-  /** The hub may have everything below; what follows it cannot have. */
+  /** Number from which on no event has been sent; the hub may have any event below it. */
   let firstUnsent = through === null ? 1 : last + 1;
   let isMet = false;
   const compact = async () => {
@@ -68,7 +68,7 @@ export async function openOutbox(path: string, now: () => number): Promise<Outbo
     ]);
   };
   if (lines > COMPACT_AFTER_LINES) await compact();
-  /** Whatever is not on disk may get lost, and its number be used again: it waits, and all that follows it. */
+  /** Returns the events before the first that is not on disk. A kill would lose that one, and its number would be reused. */
   const readyToGo = () => {
     const until = waiting.findIndex(({ isOnDisk }) => !isOnDisk);
     return until < 0 ? waiting : waiting.slice(0, until);
@@ -127,11 +127,11 @@ export async function openOutbox(path: string, now: () => number): Promise<Outbo
   return outbox;
 }
 
-/** A folder that cannot be captured is tried again for as long as it is there, and the hub may be away for as long. */
+/** Tells whether two events say the same: a capture that keeps failing must not fill the outbox while the hub is away. */
 const saysSame = (event: NodeEvent, body: NodeEventBody): boolean =>
   event.type === "capture-refused" &&
   body.type === "capture-refused" &&
   event.run === body.run &&
-  // The end of a program is other news than a file that was not taken while it ran.
+  // A refusal at the program's end has another `op` than one while the program runs, and both are reported.
   event.fault.op === body.fault.op &&
   event.fault.code === body.fault.code;

@@ -6,7 +6,7 @@ import type { Hub } from "./hub.ts";
 import type { Outbox } from "./outbox.ts";
 import { isFatal } from "./stream.ts";
 
-/** Tells the hub the present, at the pace the hub asks for. A report that does not get through is not repeated: the next one says it better. */
+/** Reports the current state to the hub, as often as the hub asks. A lost report is superseded by the next one. */
 export interface Reporting {
   hub: Hub;
   clock: Clock;
@@ -16,7 +16,7 @@ export interface Reporting {
   onSettings(settings: NodeSettings): void;
 }
 
-/** Faults: NODE_UNKNOWN, NODE_REVOKED. Returns when the signal fires. */
+/** Sends reports until the signal fires. @throws Fault NODE_UNKNOWN, NODE_REVOKED */
 export async function keepReporting(reporting: Reporting): Promise<void> {
   const { hub, clock, signal } = reporting;
   let missed = 0;
@@ -42,7 +42,7 @@ export async function keepReporting(reporting: Reporting): Promise<void> {
 const RETRY_MS = 1_000;
 const MAX_RETRY_MS = 15_000;
 
-/** Empties the outbox whenever something is in it. Faults: NODE_UNKNOWN, NODE_REVOKED. Returns when the signal fires. */
+/** Sends the events of the outbox until the signal fires. @throws Fault NODE_UNKNOWN, NODE_REVOKED */
 export async function keepDelivering(
   outbox: Outbox,
   link: { hub: Hub; clock: Clock; signal: AbortSignal },
@@ -63,7 +63,7 @@ export async function keepDelivering(
     } catch (error) {
       if (signal.aborted) return;
       if (isFatal(error)) throw error;
-      // A hub that refuses one batch for good would hold back everything after it: wait longer, never drop.
+      // A batch that the hub always refuses blocks all later events. Retry at the longest interval, but never drop events.
       const most =
         isFault(error) && error.retry === "never" ? MAX_RETRY_MS : Math.min(MAX_RETRY_MS, RETRY_MS * 2 ** tries);
       tries = Math.min(tries + 1, 10);
@@ -72,7 +72,7 @@ export async function keepDelivering(
   }
 }
 
-/** One batch; nothing before the hub has said how far it is. */
+/** Sends one batch; does nothing before `isMet`. */
 export async function deliver(outbox: Outbox, hub: Hub): Promise<void> {
   const events = outbox.isMet ? outbox.next() : [];
   if (events.length === 0) return;

@@ -3,9 +3,9 @@ import type { Hub } from "./hub.ts";
 import { storeCredential, type Held, type NodeCredential } from "./node-credential.ts";
 
 /**
- * Replaces this node's credential. The new one is on the disk before the hub hears of it, and the hub is told its hash
- * alone; it is used when the hub has taken it. Killed at any moment, the node holds one that is good: while it does not
- * know whether the hub has taken the new one, it keeps both and tries the other when the first is refused.
+ * Replaces this node's credential. The node stores the new credential on disk, then sends the hub only its hash, and uses
+ * the new one once the hub has accepted it. While the outcome is unknown, for example after a kill, the node keeps both
+ * credentials and tries the new one when the old one is refused. So it always holds a valid one.
  */
 
 const withNext = (held: NodeCredential): NodeCredential & { next: string } => ({
@@ -25,20 +25,20 @@ async function hold(state: string, held: Held, credential: NodeCredential): Prom
   held.credential = credential;
 }
 
-/** Faults: NO_SPACE, WRITE_FAILED, those of the hub. What was begun is gone on with at the next call. */
+/** Rotates the credential; continues an unfinished rotation. @throws Fault NO_SPACE, WRITE_FAILED, and those of the hub */
 export async function rotateCredential(hub: Hub, held: Held, state: string): Promise<void> {
   if (held.credential === null) return;
   const both = withNext(held.credential);
   if (held.credential.next === undefined) await hold(state, held, both);
   const hash = createHash("sha256").update(both.next).digest("hex");
   await hub.ask("rotate", (client, signal) => client.node.rotate.mutate({ hash }, { signal }));
-  // While it was asked, the old one may have been refused and the new one be in use already.
+  // `takeOther` may have switched to the new credential during the call.
   if (held.credential.credential !== both.next) await hold(state, held, taken(both, both.next));
 }
 
 /**
- * The credential `used` was refused as unknown: whether there is another to try. One that the hub may have taken without
- * our hearing of it is tried, and kept. Faults: NO_SPACE, WRITE_FAILED.
+ * Switches to another credential after the hub has refused `used` as unknown; false when there is none. The new one of an
+ * unfinished rotation becomes the node's credential. @throws Fault NO_SPACE, WRITE_FAILED
  */
 export async function takeOther(held: Held, used: string | null, state: string): Promise<boolean> {
   const { credential } = held;

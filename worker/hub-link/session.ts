@@ -6,15 +6,15 @@ import { readStateFile, writeStateFile } from "../host/state-file.ts";
 import type { Hub } from "./hub.ts";
 import type { Outbox } from "./outbox.ts";
 
-/** What the hub said at the last hello: where bytes go, how often to report, what time it is there. Kept on disk, so that a start without the hub knows the store's limits. */
+/** Answer of the hub to the last hello: store, settings and clock. The store is kept on disk for starts without the hub. */
 export interface Session {
-  /** Faults: PROTOCOL_MISMATCH, NODE_UNKNOWN, NODE_REVOKED, HUB_UNREACHABLE. */
+  /** Greets the hub. @throws Fault PROTOCOL_MISMATCH, NODE_UNKNOWN, NODE_REVOKED, HUB_UNREACHABLE */
   hello(): Promise<void>;
   readonly store: NodeStore | null;
   settings: NodeSettings;
-  /** Whether the hub said that it knows this; null before the first hello of this start. */
+  /** Tells whether the hub supports a feature; null before the first hello of this process. */
   knows(feature: HubFeature): boolean | null;
-  /** Epoch ms by the hub's clock, which dates signatures. */
+  /** Returns epoch ms by the hub's clock, which dates signatures. */
   hubNow(): number;
   readonly name: string;
 }
@@ -27,7 +27,7 @@ export interface SessionParts {
   facts: NodeFacts;
   outbox: Outbox;
   wallNow(): number;
-  /** Milliseconds that only go up. */
+  /** Returns monotonic milliseconds. */
   monotonicNow?(): number;
 }
 
@@ -53,8 +53,8 @@ export async function openSession(parts: SessionParts): Promise<Session> {
     },
     settings: FIRST_SETTINGS,
     knows: (feature) => known.features?.includes(feature) ?? null,
-    // The later of two reckonings: our clock may be set back, and the other one stands still while the machine sleeps. Too
-    // late only signs once more; too early would take a signature that is over for one that is refused.
+    // The later of two estimates: the wall clock may be set back, the monotonic clock stops while the machine sleeps. A time
+    // too late only renews signatures early. A time too early would make an expired signature look like a denied one.
     hubNow: () => Math.max(parts.wallNow() + known.offsetMs, monotonicNow() + known.sinceStartMs),
     hello: () => {
       // Two at once would write the same state file.

@@ -5,9 +5,9 @@ import type { Clock } from "../base/clock.ts";
 import { hubFault, type Hub } from "./hub.ts";
 
 /**
- * The one live stream from the hub. It is opened again for ever, after a wait with full jitter, so that a hub that
- * restarts is not met by its whole fleet in the same second: the larger the fleet, the longer the wait. Ends only with the signal or with a fault that says this
- * node is not wanted.
+ * Live stream from the hub to this node. It is reopened endlessly, after a wait with full jitter that grows with the
+ * fleet, so that the fleet does not reconnect to a restarted hub all at once. Ends only with the signal, or with a Fault
+ * by which the hub rejects this node.
  */
 export interface Listening {
   hub: Hub;
@@ -15,30 +15,30 @@ export interface Listening {
   bootId: string;
   clock: Clock;
   signal: AbortSignal;
-  /** Over how long the fleet comes back, as the hub said last. */
+  /** Returns the time (ms) over which the fleet should spread its reconnections, as last told by the hub. */
   withinMs(): number | undefined;
-  /** Before each opening: says hello again. Throws when the hub is away. */
+  /** Called before each opening, to send a hello. Throws when the hub is not reachable. */
   beforeOpen(): Promise<void>;
   onMessage(message: NodeMessage): void;
-  /** The stream could not be opened, or ended, for this reason. */
+  /** Called with the error when `beforeOpen` fails, unless the error is fatal. */
   onLost(error: unknown): void;
 }
 
-/** A stream that was open so long was no failure. */
+/** A stream that stayed open this long resets the backoff. */
 const GOOD_MS = 15_000;
 const FATAL: ReadonlySet<string> = new Set(["NODE_UNKNOWN", "NODE_REVOKED", "PROTOCOL_MISMATCH"]);
 
-/** Whether the hub does not want this node at all: nothing can go on. */
+/** Tells whether the hub rejects this node altogether, so that the worker cannot continue. */
 export const isFatal = (error: unknown): boolean => isFault(error) && FATAL.has(error.code);
 
-/** Faults: NODE_UNKNOWN, NODE_REVOKED, PROTOCOL_MISMATCH. Returns when the signal fires. */
+/** Keeps the stream open until the signal fires. @throws Fault NODE_UNKNOWN, NODE_REVOKED, PROTOCOL_MISMATCH */
 export async function listen(listening: Listening): Promise<void> {
   const { clock, signal } = listening;
   let tries = 0;
   while (!signal.aborted) {
     try {
       await listening.beforeOpen();
-      // It may have fired meanwhile, and would not fire again for the stream.
+      // If the signal fired meanwhile, the stream's abort listener would never be called.
       if (signal.aborted) return;
       const openedAt = clock.now();
       await openOnce(listening);
@@ -53,7 +53,7 @@ export async function listen(listening: Listening): Promise<void> {
   }
 }
 
-/** Resolves when the stream ends for whatever reason that may pass. */
+/** Opens the stream once and resolves when it ends for a temporary reason. @throws Fault that is fatal */
 function openOnce({ hub, base, bootId, signal, onMessage }: Listening): Promise<void> {
   return new Promise((resolve, reject) => {
     let wasOpen = false;
@@ -69,13 +69,13 @@ function openOnce({ hub, base, bootId, signal, onMessage }: Listening): Promise<
       {
         onData: (data) => {
           const message = nodeMessage.safeParse(data);
-          // A newer hub may say things this worker does not know yet.
+          // A newer hub may send messages that this worker does not know.
           if (message.success) onMessage(message.data);
         },
         onError: (error) => end(hubFault(error, { op: "stream", base })),
         onComplete: () => end(null),
         onConnectionStateChange: ({ state, error }) => {
-          // The client would come back by itself, but all nodes at the same moment.
+          // The client would reconnect by itself, but without the jitter that spreads the fleet.
           if (state === "connecting" && (wasOpen || error !== null)) end(null);
           if (state === "pending") wasOpen = true;
         },

@@ -11,25 +11,25 @@ import { isOwn, type CommandMemory, type Taken } from "./command-memory.ts";
 import type { Outbox } from "./outbox.ts";
 
 /**
- * How a node takes a command: accepted in its journal, begun in its journal, carried out, its end in the outbox, ended in
- * its journal. A kill between any two of these is made up for at the next start: what sets a state is set again, which
- * changes nothing; what would happen a second time is not begun again, and its end says so.
+ * Takes a command in five steps: accepted in the journal, started in the journal, carried out, end in the outbox, ended in
+ * the journal. The next start recovers from a kill between any two steps. Idempotent commands are carried out again; for
+ * others the end reports the interruption.
  */
 
-/** Of everything that ends with its effect; what moves goes on by itself. */
+/** A command that is over once carried out, unlike those that move data, which the job runner runs and resumes. */
 export type Order = Exclude<Command, MovingCommand>;
 type OrderKind = Order["kind"];
 
-/** What came of an order; `afterwards` is done when that is in the outbox, because it may end the worker. */
+/** Result of an order. `afterwards` runs once the result is in the outbox, because it may end the worker. */
 export interface Effect {
   detail: CommandDetail | null;
   afterwards?: () => void;
 }
 
 interface CommandHands {
-  /** There is something new to move. */
+  /** Called after a command that moves data was accepted. */
   move(): void;
-  /** Carries one out. Faults: its own. */
+  /** Carries out an order. @throws Faults of that order */
   obey(order: Order): Promise<Effect>;
 }
 
@@ -39,16 +39,16 @@ export interface Taking {
   hands: CommandHands;
   /** Epoch ms by the hub's clock. */
   now(): number;
-  /** The worker is ending: what is under way is gone on with at the next start. */
+  /** Fires when the worker ends; unfinished orders then continue at the next start. */
   signal: AbortSignal;
-  /** One that takes its time went wrong in a way that nobody foresaw. */
+  /** Called when a long order fails unexpectedly, such as when its end cannot be written. */
   onTrouble(error: unknown): void;
 }
 
-/** These take their time: the ones after them do not wait. */
+/** Orders that take long; later commands do not wait for them. */
 const LONG: ReadonlySet<CommandKind> = new Set(["flush", "probe", "drain", "reallocate", "preview", "bench"]);
 
-/** What becomes of an order that was begun when the worker was killed. */
+/** Treatment of an order that had started when the worker was killed: carried out `again`, or ended as `done` or `failed`. */
 const AFTER_KILL: Readonly<Record<OrderKind, "again" | "done" | "failed">> = {
   cancel: "again",
   pause: "again",
@@ -60,14 +60,14 @@ const AFTER_KILL: Readonly<Record<OrderKind, "again" | "done" | "failed">> = {
   priority: "again",
   flush: "again",
   "retry-uploads": "again",
-  // Done once more it would also cancel what was captured since, which nobody meant.
+  // Repeating it would also cancel captures made since, which nobody asked for.
   "cancel-uploads": "failed",
   drain: "again",
   preview: "again",
-  // The hub says which cases are left, and for one that is over there are none.
+  // Safe to repeat: the hub tells which cases are left, and none are left of a finished benchmark.
   bench: "again",
   "bench-end": "again",
-  // The worker has ended, which is what was asked for.
+  // The order was to end the worker, and the worker has ended.
   stop: "done",
   probe: "failed",
   reallocate: "failed",
@@ -75,7 +75,7 @@ const AFTER_KILL: Readonly<Record<OrderKind, "again" | "done" | "failed">> = {
 
 const isLate = ({ expiresAt }: Command, now: number): boolean => expiresAt != null && now >= expiresAt;
 
-/** Takes a command: remembers it, says so, carries it out. One that was taken before does nothing, and one that comes too late ends. */
+/** Records a command, tells the hub and carries it out. A command that is already known is ignored; an expired one ends. */
 export async function takeCommand(taking: Taking, command: Command): Promise<void> {
   const { memory, outbox, now } = taking;
   if (memory.has(command.id)) return;
@@ -89,7 +89,7 @@ export async function takeCommand(taking: Taking, command: Command): Promise<voi
   await carryOut(taking, { command, wasStarted: false });
 }
 
-/** After a restart: what was taken and did not end. What moves goes on by itself. */
+/** Finishes, after a restart, the commands that have not ended. Those that move data are left to the job runner. */
 export async function finishTaken(taking: Taking): Promise<void> {
   for (const item of taking.memory.open()) {
     if (isOwn(item.command)) continue;
@@ -112,7 +112,7 @@ async function finish(taking: Taking, { command, started }: Taken): Promise<void
 
 interface About {
   command: Command;
-  /** In an earlier life of this process. */
+  /** The order had started before this process did. */
   wasStarted: boolean;
 }
 
@@ -134,7 +134,7 @@ async function obey(taking: Taking, about: { command: Order; wasStarted: boolean
   } catch (error) {
     if (signal.aborted) return;
     const fault = asRefusal(error, command);
-    // Its transfer was moved, or is gone, because it was obeyed before the kill.
+    // The order took effect before the kill, so its transfer already has the new state, or is gone.
     const isMoot = wasStarted && (fault.code === "CONFLICT" || fault.code === "NOT_FOUND");
     const told = isMoot
       ? { outcome: "done" as const, fault: null }
@@ -148,7 +148,7 @@ async function end({ memory, outbox }: Taking, { id }: Order, outcome: CommandOu
   await memory.end(id);
 }
 
-/** A move that the state machine does not know is the person's view being old, not a fault of ours. */
+/** Makes an invalid state transition CONFLICT instead of INTERNAL: the person acted on an outdated view of the transfer. */
 function asRefusal(error: unknown, command: Order): Fault {
   const fault = toFault(error, { op: command.kind });
   if (fault.code !== "INTERNAL" || !("transferId" in command)) return fault;

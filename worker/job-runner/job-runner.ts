@@ -11,21 +11,20 @@ import { isFatal } from "../hub-link/stream.ts";
 import { progressOf, type Moving } from "./progress-of.ts";
 
 /**
- * Carries out moving commands of one kind, one at a time, in the order in which they were taken, and goes on with them after
- * a kill. What each of them does is the caller's; when it may begin, what becomes of it when it fails, and what a person may do
- * with it is the same for all.
+ * Runs commands that move data, one at a time in the order of acceptance, and resumes them after a kill. The caller supplies
+ * the work. When a command may begin, how a failure is handled and how people control it is the same for all kinds.
  */
 export interface Turns {
-  /** Until the signal fires. Faults: NODE_UNKNOWN, NODE_REVOKED. */
+  /** Runs until the signal fires. @throws Fault NODE_UNKNOWN, NODE_REVOKED */
   run(): Promise<void>;
-  /** There is a new command, or one may go now. */
+  /** Tells that there is a new command, or that a waiting one may begin now. */
   wake(): void;
-  /** Faults: NOT_FOUND, CONFLICT. */
+  /** Carries out a person's wish for a transfer. @throws Fault NOT_FOUND, CONFLICT */
   steer(transferId: string, wish: "cancel" | "pause" | "resume" | "retry"): Promise<void>;
   progress(): TransferProgress[];
 }
 
-/** What is known of the one that is at work. */
+/** Progress and findings of the running command. */
 export interface Turn {
   tally: Tally | null;
   damage: DamageReport | null;
@@ -43,18 +42,18 @@ export interface TurnParts<Item extends Moving> {
   clock: Clock;
   signal: AbortSignal;
   engine(): Engine | null;
-  /** Also those that ended. */
+  /** Returns all commands, including ended ones. */
   items(): readonly Item[];
   mayGo(item: Item): boolean;
-  /** How often is looked whether the one at work still may go, and must give way; null: once begun it is carried through. */
+  /** Interval (ms) of asking `mayGo` for the running command, which stops on false; null: not asked once it runs. */
   lookMs: number | null;
   onStart(item: Item): void;
-  /** Its work, until the signal fires. What it learns goes into `turn` at once. Returns null when it is done. */
+  /** Does the work of a command until it is done or the signal fires, and updates `turn` as it goes. Returns null on success. */
   work(item: Item, about: { engine: Engine; turn: Turn; signal: AbortSignal }): Promise<Fault | null>;
-  /** Takes away what an unfinished one left. */
+  /** Removes the remains of an unfinished command. */
   clear(item: Item): Promise<void>;
   end(item: Item, how: End): Promise<void>;
-  /** The end of one that a kill kept from being told. */
+  /** Reports an end that was not reported because of a kill. */
   tellAgain(item: Item): Promise<void>;
 }
 
@@ -108,13 +107,13 @@ export function createTurns<Item extends Moving>(parts: TurnParts<Item>): Turns 
     if (item === undefined) throw new Fault("NOT_FOUND", { op: wish, subject: transferId });
     const { to } = TRANSFER_WISHES[wish];
     const refuse = () => new Fault("CONFLICT", { op: wish, subject: transferId, detail: `it is ${item.state}` });
-    // A failed one has left nothing that could be taken back.
+    // An ended transfer has left nothing to cancel.
     if (!mayMove(item.state, to, "person") || (to === "cancelled" && isEnded(item.state))) throw refuse();
     const mine = state.active?.id === item.command.id ? state.active : null;
     if (to !== "cancelled") await memory.setState(item.command.id, to, null);
     mine?.stop.abort(new Fault("CANCELLED"));
     while (state.active !== null && state.active === mine && !signal.aborted) await clock.sleep(20, signal);
-    // It may have ended in this very moment.
+    // The transfer may have ended before the abort reached it.
     if (isEnded(item.state) && mine !== null) throw refuse();
     if (to === "cancelled") {
       await parts.clear(item);
@@ -138,7 +137,7 @@ export function createTurns<Item extends Moving>(parts: TurnParts<Item>): Turns 
         const woken = new Promise<void>((resolve) => {
           bell = resolve;
         });
-        // What keeps one from going says nothing when it is over.
+        // Nothing signals when `mayGo` becomes true, so waiting commands are polled.
         const isHeldUp = lookMs !== null && items().some((item) => item.state === "waiting");
         await Promise.race([woken, clock.sleep(isHeldUp ? lookMs * 4 : IDLE_MS, signal).catch(() => undefined)]);
         bell = null;

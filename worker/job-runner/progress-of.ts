@@ -6,7 +6,7 @@ import { movementOf, stalledMsOf } from "../transfer/progress/movement-of.ts";
 import type { Tally } from "../transfer/progress/transfer-progress.ts";
 import { isOwn, type Taken } from "../hub-link/command-memory.ts";
 
-/** A command that became a transfer of this node. */
+/** A command that moves data, which this node shows as a transfer. */
 export type Moving = Taken & { command: MovingCommand };
 
 export const directionOf = ({ kind }: Pick<MovingCommand, "kind">): TransferDirection =>
@@ -14,7 +14,7 @@ export const directionOf = ({ kind }: Pick<MovingCommand, "kind">): TransferDire
 
 export const startedByOf = (command: MovingCommand): "start" | "operator" => (isOwn(command) ? "start" : "operator");
 
-/** What the hub is shown of it now; the tally of what is not at work is null. */
+/** Returns the progress of a transfer for the hub. `tally` is null unless the transfer is running. */
 export function progressOf(item: Moving, tally: Tally | null, engine: Engine | null): TransferProgress {
   const { command } = item;
   const direction = directionOf(command);
@@ -31,7 +31,7 @@ export function progressOf(item: Moving, tally: Tally | null, engine: Engine | n
     startedAt: Math.round(item.at),
     retries: tally?.retries ?? 0,
     triedAgain: tally?.triedAgain() ?? [],
-    // Verifying rests on purpose.
+    // A verification pauses on purpose, so its pauses are no stalls.
     stalledMs: direction === "download" ? stalledMsOf(tally) : null,
     fault: tally?.lastFault?.toData() ?? item.fault,
     startedBy: startedByOf(command),

@@ -6,15 +6,15 @@ import { isOwn, type CommandMemory } from "../hub-link/command-memory.ts";
 import type { Outbox } from "../hub-link/outbox.ts";
 import { directionOf, startedByOf, type Moving } from "./progress-of.ts";
 
-/** Of a run with several homes: the copy that was read in the end, and those that were left for their damage. */
+/** The copy of a checkpoint that was finally read, and the damaged copies that were skipped, for runs kept in several buckets. */
 export interface ReadFrom {
   profileId: string | null;
   damagedCopies: { profileId: string; damage: DamageReport }[];
 }
 
 /**
- * The end of the transfer and of the command, in the outbox before it is forgotten here; nothing while it has not ended. After
- * a kill the same is told again, without what only the life before had counted.
+ * Reports the end of a transfer and of its command; does nothing before the end. The command stays open in the journal
+ * until both events are in the outbox. After a kill they are reported again, without the counts of the earlier process.
  */
 export async function tellEnd(
   parts: { outbox: Outbox; memory: CommandMemory; engine(): Engine | null },
@@ -27,7 +27,7 @@ export async function tellEnd(
   const asked = command.kind === "verify" || command.kind === "copy" ? command.profileId : undefined;
   const home = from?.profileId ?? asked;
   const engine = parts.engine();
-  // What rests in between says nothing about the link.
+  // Other directions pause on purpose, so their rates say nothing about the link.
   const measured =
     direction === "download" ? measuredOf(tally, { engine, partBytes: tally?.largestPartBytes ?? null }) : null;
   await parts.outbox.add({

@@ -10,11 +10,11 @@ import type { Credential } from "#storage/signing/sigv4.ts";
 import { NO_KEYS, type KeysFrom } from "../command-line/key-facts.ts";
 
 /**
- * Asks who gives out keys on this machine, by the SDK's own providers. Each is asked by itself, not through the SDK's chain: a
- * chain goes on to the next link when one fails, and says at its end only that there was nothing. Loaded when it is needed.
+ * Asks a provider of temporary keys through the AWS SDK's credential providers. Each is called directly, not through the
+ * SDK's provider chain: the chain hides why a provider failed. This module is imported lazily, because the SDK is large.
  */
 
-/** Longer than the SDK's own tries, so that a service that is slow for once is no failure. */
+/** Longer than the SDK's own retries, so that a slow answer is not a failure. */
 const ANSWER_MS = 20_000;
 const MOST_BYTES = 64 * 1024;
 
@@ -27,7 +27,7 @@ type Provider = () => Promise<{
 
 function providerOf({ kind, profile, configFile, credentialsFile }: KeysFrom, region: string | null): Provider {
   const clientConfig = region === null ? {} : { region };
-  // Read anew each time: `aws sso login` and programs that write keys change these files while we run.
+  // Read again each time: `aws sso login` and other programs change these files while this process runs.
   const files = {
     ignoreCache: true,
     ...(configFile === null ? {} : { configFilepath: configFile }),
@@ -50,11 +50,11 @@ function providerOf({ kind, profile, configFile, credentialsFile }: KeysFrom, re
   }
 }
 
-/** Faults: KEYS_REFUSED, KEYS_UNAVAILABLE; BAD_INPUT where nothing on this machine gives keys. */
+/** Returns temporary keys. @throws Fault KEYS_REFUSED, KEYS_UNAVAILABLE; BAD_INPUT where this machine has no provider */
 export async function askProvider(from: KeysFrom, region: string | null): Promise<Credential> {
   const stop = new AbortController();
   const timer = setTimeout(() => stop.abort(), ANSWER_MS);
-  // The SDK waits for a credential_process as long as that runs.
+  // The SDK has no timeout for a credential_process.
   externalDataInterceptor.getTokenRecord()["exec"] = boundedExec(stop.signal);
   try {
     const found = await Promise.race([providerOf(from, region)(), whenStopped(stop.signal)]);
@@ -78,17 +78,17 @@ const TOO_LATE = "no answer within 20 s";
 const whenStopped = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error(TOO_LATE)), { once: true }));
 
-/** In place of `exec`: ends the program and all that it started when the time is over, and keeps what it says to itself. */
+/** Replaces the SDK's `exec`: kills the program and its children when the signal fires, and discards its stderr. */
 function boundedExec(signal: AbortSignal): object {
   const run = (command: string): Promise<{ stdout: string; stderr: string }> =>
     new Promise((resolve, reject) => {
-      // A group of its own, so that what a shell started goes with it.
+      // Its own process group, so that children of the shell are killed too.
       const child = spawn(command, { shell: true, detached: true, stdio: ["ignore", "pipe", "ignore"] });
       const end = () => {
         try {
           if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
         } catch {
-          // It has ended.
+          // The group has ended already.
         }
       };
       signal.addEventListener("abort", end, { once: true });
@@ -116,18 +116,18 @@ function statusOf(error: unknown): number {
   return typeof status === "number" ? status : 0;
 }
 
-/** A failure by what it says of itself; the SDK wraps causes. */
+/** Tells whether a provider could not be reached, by code, name, message or status, because the SDK wraps the cause. */
 function isAway(error: unknown): boolean {
   const [code, name, message] = [fieldOf(error, "code"), fieldOf(error, "name"), fieldOf(error, "message")];
   if (typeof code === "string" && AWAY.test(code)) return true;
   if (name === "TimeoutError" || message === TOO_LATE) return true;
-  // A provider that wraps the failure of another keeps its words alone.
+  // A provider that wraps another one's error keeps only the message.
   if (typeof message === "string" && /^TimeoutError\b|socket hang up/.test(message)) return true;
   const status = statusOf(error);
   return status === 429 || status >= 500;
 }
 
-/** One line, without what might be a key: its source may repeat what it was given. */
+/** Returns one line of an error's message, without long words that may be keys: a provider may repeat its input. */
 function detailOf(error: unknown): string {
   const message = fieldOf(error, "message");
   const [line = ""] = typeof message === "string" ? message.split("\n") : [];
@@ -142,7 +142,7 @@ function detailOf(error: unknown): string {
 
 function faultOf(error: unknown, from: KeysFrom): Fault {
   const { kind, says } = from;
-  // Most machines have no such service, or one that knows of no role.
+  // Most machines have no instance metadata service, or no role, so the failure means that no keys were given.
   if (kind === "instance") {
     const detail = `${NO_KEYS}; the service of this machine's cloud gives none (${detailOf(error)})`;
     return new Fault("BAD_INPUT", { op: "usage", subject: "keys", detail, cause: error });

@@ -4,23 +4,23 @@ import { takeApart } from "#storage/import/read-text.ts";
 import type { Credential } from "#storage/signing/sigv4.ts";
 import type { KeyFacts } from "../command-line/key-facts.ts";
 
-/** One profile of `~/.aws/config` and `~/.aws/credentials`, as far as a transfer needs it. */
+/** The settings of one profile in `~/.aws/config` and `~/.aws/credentials` that a transfer needs. */
 export interface AwsProfile {
   name: string;
   endpoint: string | null;
   region: string | null;
   addressing: "path" | "virtual-host" | null;
-  /** A key that is written down. */
+  /** Key in the files themselves. */
   key: Credential | null;
-  /** The setting by which keys are had from elsewhere: `role_arn`. */
+  /** Name of the setting that refers to a provider of keys: `role_arn`. */
   keysBy: string | null;
 }
 
-/** What the files of AWS hold by far at most: command lines write a profile for each account of an organization. */
+/** Generous limits for the AWS files: some tools write one profile for each account of an organization. */
 const LIMITS = { lines: 100_000, sections: 10_000 };
 const MOST_BYTES = 4 * 1024 * 1024;
 
-/** In the order in which the SDK asks for them. */
+/** Settings that refer to a provider of keys, in the SDK's order. */
 const ELSEWHERE = [
   "role_arn",
   "web_identity_token_file",
@@ -32,7 +32,7 @@ const ELSEWHERE = [
 
 type Values = ReadonlyMap<string, string>;
 
-/** Nothing where there is no such file. @throws Fault BAD_INPUT where it cannot be read */
+/** Returns the text of a file; empty when the file does not exist. @throws Fault BAD_INPUT where it cannot be read */
 export function readSettingsFile(path: string | null): string {
   if (path === null) return "";
   try {
@@ -46,7 +46,7 @@ export function readSettingsFile(path: string | null): string {
   }
 }
 
-/** `profile NAME` in one file is `NAME` in the other; quotes stand around names with spaces. */
+/** Returns the name in a section header: `profile NAME` in config, `NAME` in credentials; names with spaces are quoted. */
 const nameOf = (section: string): string => section.replace(/^profile\s+/, "").replace(/^(["'])(.*)\1$/, "$2");
 
 interface Files {
@@ -63,7 +63,7 @@ function readFiles({ configFile, credentialsFile }: Pick<KeyFacts, "configFile" 
     if (service !== undefined) files.services.set(nameOf(service), values);
     else if (name === "default" || name.startsWith("profile ")) add(nameOf(name), values);
   }
-  // The file of keys wins where both name the same.
+  // The credentials file is added last, because its values win over those of config.
   for (const { name, values } of takeApart(readSettingsFile(credentialsFile), LIMITS).sections)
     add(nameOf(name), values);
   return files;
@@ -72,8 +72,8 @@ function readFiles({ configFile, credentialsFile }: Pick<KeyFacts, "configFile" 
 const MOST_NAMED = 8;
 
 /**
- * Reads a profile; an empty one where nobody named it and there is no `default`.
- * @throws Fault BAD_INPUT where a profile was named that is in neither file
+ * Reads the named profile or `default`; without a name and a `default`, returns an empty profile.
+ * @throws Fault BAD_INPUT where the named profile is in neither file
  */
 export function readAwsProfile(facts: KeyFacts, named: { name: string; source: string } | null): AwsProfile {
   const { profiles, services } = readFiles(facts);
@@ -95,7 +95,7 @@ export function readAwsProfile(facts: KeyFacts, named: { name: string; source: s
     text("aws_secret_access_key"),
     text("aws_session_token"),
   ];
-  // A role beside a key is taken with that key.
+  // With role_arn, the key only serves to assume the role.
   const hasKey = accessKeyId !== null && secretAccessKey !== null && text("role_arn") === null;
   return {
     name,

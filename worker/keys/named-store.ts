@@ -7,8 +7,9 @@ import type { KeyFacts, KeysFrom } from "../command-line/key-facts.ts";
 import { readRclonePlace, readRcloneStore } from "./rclone-remote.ts";
 
 /**
- * The store that a command means, by the files of other tools: a remote of rclone that an operand names, or a profile of
- * AWS. Explicit flags win over both, variables over what a profile says of the place; a key is always taken whole.
+ * Finds a command's store and keys in configuration files of other tools: an rclone remote that an operand names, or an
+ * AWS profile. Flags win over both; variables win over a profile's endpoint, region and addressing. Key id, secret and
+ * session token always come from the same source.
  */
 
 export interface NamedStore {
@@ -20,15 +21,15 @@ export interface NamedStore {
 const refuse = (subject: string, detail: string): Fault => new Fault("BAD_INPUT", { op: "usage", subject, detail });
 
 /**
- * @returns null where nothing is to be added to the settings.
- * @throws Fault BAD_INPUT: a profile or a remote that is not there, or that cannot be used
+ * Returns settings and operands from files of other tools; null where they add nothing.
+ * @throws Fault BAD_INPUT for a profile or remote that does not exist or cannot be used
  */
 export function nameStore(config: Config, asked: { command: string; operands: readonly string[] }): NamedStore | null {
   const { command, operands } = asked;
   if (!config.settings.some(({ name }) => name === "endpoint")) return null;
   const ofRclone = nameRemote(config, asked);
   if (ofRclone !== null) return ofRclone;
-  // Without an address these are about a hub, or about the machine alone.
+  // Without an address, commands such as probe and doctor concern the hub or this machine, not a store of the user.
   if (operands.length === 0 && command !== "ls") return null;
   const { keyFacts } = config;
   const profile = settingOf(config, "profile");
@@ -37,13 +38,13 @@ export function nameStore(config: Config, asked: { command: string; operands: re
   const hasKey = hasId && hasSecret && !isChosen;
   const named =
     profile.name === null || profile.source === null ? null : { name: profile.name, source: profile.source };
-  // A variable that is left over from elsewhere does not stop a command that has its keys.
-  // Neither does a home that is another user's (sudo, a container with a user of its own).
+  // A command that has its keys must not fail because of a stale AWS_PROFILE,
+  // nor because HOME belongs to another user (sudo, a container with its own user).
   const facts = hasKey && !keyFacts.areFilesNamed ? withReadable(keyFacts) : keyFacts;
   const read = readAwsProfile(facts, hasKey && named !== null && !hasProfile(facts, named) ? null : named);
   const below = placeOf(config, read);
   if (hasKey) return below.size === 0 ? null : { operands, layers: { above: new Map(), below }, keysFrom: null };
-  // Half a key is a mistake, and is refused as that.
+  // Half a key is a mistake; null leaves it to be refused later, instead of taking another key.
   if ((hasId || hasSecret) && !isChosen) return null;
   const source = `profile ${read.name}`;
   if (read.key !== null) {
@@ -53,7 +54,7 @@ export function nameStore(config: Config, asked: { command: string; operands: re
   return { operands, layers, keysFrom: elsewhere(config, { read, named }) };
 }
 
-/** Without the files that this user may not read. */
+/** Returns the facts without AWS files that this user may not read. */
 function withReadable(facts: KeyFacts): KeyFacts {
   const readable = (path: string | null): string | null => {
     if (path === null) return null;
@@ -68,8 +69,8 @@ function withReadable(facts: KeyFacts): KeyFacts {
 }
 
 /**
- * The same for a command whose place stands in --to; `to` is that place as an address of the store.
- * @returns null where nothing is to be added to the settings. @throws Fault BAD_INPUT
+ * Does the same for a command whose store is named by --to; `to` is that place in the form s3://bucket/prefix.
+ * Returns null where the files add nothing. @throws Fault BAD_INPUT
  */
 export function nameStandaloneStore(config: Config, command: string): (NamedStore & { to: string }) | null {
   const to = config.text("to");
@@ -92,7 +93,7 @@ function settingOf(config: Config, name: FlagName): { name: string | null; sourc
   return { name: setting?.values[0] ?? null, source: setting?.source ?? null };
 }
 
-/** Whoever names a provider means its own address. */
+/** Returns the profile's endpoint, region and addressing. With --provider that provider's own endpoint is meant instead. */
 function placeOf(config: Config, read: AwsProfile): Map<FlagName, LayerEntry> {
   const entries: [FlagName, string | null][] = [
     ["endpoint", config.text("provider") === "auto" ? read.endpoint : null],
@@ -107,7 +108,7 @@ function placeOf(config: Config, read: AwsProfile): Map<FlagName, LayerEntry> {
 
 type Key = { accessKeyId: string; secretAccessKey: string; sessionToken?: string };
 
-/** All three, so that no part of another key is left. */
+/** Sets all three settings of a key, so that no part of another key remains. */
 const keyEntries = (key: Key | null, source: string): Map<FlagName, LayerEntry> =>
   new Map<FlagName, LayerEntry>([
     ["access-key-id", { values: key === null ? [] : [key.accessKeyId], source }],
@@ -115,7 +116,7 @@ const keyEntries = (key: Key | null, source: string): Map<FlagName, LayerEntry> 
     ["session-token", { values: key?.sessionToken === undefined ? [] : [key.sessionToken], source }],
   ]);
 
-/** What the settings of a profile are to people. */
+/** Names of key providers in messages, by the setting of the profile. */
 const WAYS: Readonly<Record<string, string>> = {
   role_arn: "the role",
   web_identity_token_file: "the web identity",
@@ -125,7 +126,7 @@ const WAYS: Readonly<Record<string, string>> = {
   login_session: "the login session",
 };
 
-/** Null where nobody gives keys here. @throws Fault BAD_INPUT where a profile was named that has no way to a key */
+/** Returns the provider of temporary keys; null without one. @throws Fault BAD_INPUT for a named profile without either */
 function elsewhere(
   config: Config,
   about: { read: AwsProfile; named: { name: string; source: string } | null },
@@ -149,7 +150,7 @@ function elsewhere(
   return { kind: "instance", profile: null, says: "the role of this instance", ...files };
 }
 
-/** Operands with `rclone:` become addresses of the store that the remote stands for. */
+/** Turns operands `rclone:REMOTE:path` into s3:// addresses and the remote into settings; null without such operands. */
 function nameRemote(config: Config, asked: { command: string; operands: readonly string[] }): NamedStore | null {
   const places = asked.operands.map(readRclonePlace);
   const [first, ...more] = new Set(places.flatMap((place) => (place === null ? [] : [place.remote])));
@@ -184,7 +185,7 @@ function nameRemote(config: Config, asked: { command: string; operands: readonly
   return nameEnvAuth(config, { store, operands, layers });
 }
 
-/** `env_auth`: the key of the environment, or of the profile that the remote names. @throws Fault BAD_INPUT */
+/** Finds keys for a remote with `env_auth`: those of the environment, or of the profile that it names. @throws Fault BAD_INPUT */
 function nameEnvAuth(
   config: Config,
   about: Pick<NamedStore, "operands"> & {

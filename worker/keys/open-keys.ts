@@ -4,10 +4,10 @@ import type { Config } from "../command-line/config.ts";
 import { NO_KEYS } from "../command-line/key-facts.ts";
 import { usage } from "../command-line/verb.ts";
 
-/** As long as the SDK's own clients renew ahead. */
+/** Time before expiry at which keys are renewed, the same as in the AWS SDK. */
 const AHEAD_MS = 5 * 60_000;
 
-/** Opens the keys that a command signs with: those that were given, or those of whoever gives them out here. @throws Fault BAD_INPUT where there are none */
+/** Opens the keys that a command signs with: given ones, or a provider's, which are renewed. @throws Fault BAD_INPUT */
 export function openKeys(config: Config): CredentialSource {
   const { keysFrom } = config;
   if (keysFrom === null) return fixedCredential(readCredential(config));

@@ -7,7 +7,7 @@ import type { Credential } from "#storage/signing/sigv4.ts";
 import { readSettingsFile } from "./aws-profile.ts";
 import type { KeyFacts } from "../command-line/key-facts.ts";
 
-/** A store by the name that rclone has for it: `rclone:r2:bucket/key`. */
+/** Reads rclone remotes, so that `rclone:r2:bucket/key` names a place in the store of the remote `r2`. */
 
 export interface RclonePlace {
   remote: string;
@@ -24,15 +24,15 @@ export function readRclonePlace(operand: string): RclonePlace | null {
 }
 
 export interface RcloneStore {
-  /** Null: the provider's own, by the region. */
+  /** Null: the endpoint follows from provider and region. */
   endpoint: string | null;
   region: string | null;
-  /** A name that --provider takes. */
+  /** A value of --provider. */
   provider: string;
   addressing: "path" | "virtual-host" | null;
-  /** Null: they come from the environment, as `env_auth` says. */
+  /** Null with `env_auth`: the keys come from the environment or a profile. */
   key: Credential | null;
-  /** With `env_auth`: the profile and the file of keys that the remote names. */
+  /** With `env_auth`: the AWS profile and credentials file that the remote names. */
   profile: string | null;
   credentialsFile: string | null;
 }
@@ -44,7 +44,7 @@ const refuse = (subject: string, detail: string): Fault => new Fault("BAD_INPUT"
 const LIMITS = { lines: 100_000, sections: 10_000 };
 const MOST_NAMED = 8;
 
-/** What only rclone can read, and what is none of ours, by the remote's type. */
+/** Reasons why a remote cannot be used, by its type. */
 const WHY_NOT: Readonly<Record<string, string>> = {
   crypt:
     "it is a crypt remote: what rclone encrypts only rclone can read; name the remote below it to copy the encrypted objects as they are",
@@ -56,7 +56,7 @@ const WHY_NOT: Readonly<Record<string, string>> = {
   storj: "an access grant of Storj is no S3 key; make one with uplink share --register",
 };
 
-/** @throws Fault BAD_INPUT: no such remote, or none that is a store of S3 */
+/** Reads a remote. @throws Fault BAD_INPUT when it does not exist, is no S3 store, or has no keys */
 export function readRcloneStore(facts: Files, remote: string): RcloneStore {
   const subject = `rclone:${remote}:`;
   const sections = readSections(facts, subject);
@@ -79,7 +79,7 @@ export function readRcloneStore(facts: Files, remote: string): RcloneStore {
   const [found] = readRclone([section]).remotes;
   if (found === undefined) throw refuse(subject, "it cannot be read");
   const { endpoint: written, region, provider, addressing, accessKeyId, secretAccessKey, sessionToken } = found.read;
-  // rclone takes an address without a scheme too.
+  // rclone accepts an endpoint without a scheme.
   const endpoint = written === null ? null : /^https?:\/\//i.test(written) ? written : `https://${written}`;
   const isFromElsewhere = /^(?:1|true|yes|on)$/i.test(valueOf("env_auth") ?? "");
   const isWhole = accessKeyId !== null && secretAccessKey !== null;
@@ -96,7 +96,7 @@ export function readRcloneStore(facts: Files, remote: string): RcloneStore {
   };
 }
 
-/** The remotes of the first file that is there, and those of variables, which win. @throws Fault BAD_INPUT for one that is encrypted */
+/** Returns remotes of the first existing file, and of variables, which win. @throws Fault BAD_INPUT for an encrypted file */
 function readSections({ rcloneFiles, rcloneVariables }: Files, subject: string): Section[] {
   const text = rcloneFiles.map(readSettingsFile).find((one) => one !== "") ?? "";
   if (/^RCLONE_ENCRYPT_V\d:/m.test(text)) {
@@ -104,7 +104,7 @@ function readSections({ rcloneFiles, rcloneVariables }: Files, subject: string):
       "rclone.conf is encrypted with a password; set RCLONE_CONFIG_REMOTE_TYPE and the other variables of this remote instead, or take the password away with rclone config";
     throw refuse(subject, detail);
   }
-  // rclone takes its values as they stand there.
+  // rclone uses values literally, without removing quotes.
   const own = takeApart(text, LIMITS).sections.map((section) => ({ ...section, values: section.literal }));
   const named = sectionsOf(rcloneVariables);
   return [...named, ...own.filter(({ name }) => !named.some((one) => one.name === name.toLowerCase()))];

@@ -1,37 +1,37 @@
 /**
- * Leaves the people at home their internet. A transfer that takes all of a home link fills the queue of the modem, and
- * every click of everybody else waits behind it. This watches how much longer a handshake takes than on the idle link,
- * and keeps our rate where the queue stays short: a cut when it is long, a gentle balance around the target, a quick way
- * back when it is empty (as LEDBAT does, by rate instead of window). What it gives way to need not be on this machine.
+ * Congestion control of household mode, which leaves a home link usable for other people. A transfer that takes the whole
+ * link fills the modem's queue, and all other traffic waits behind it. The controller compares the time of a TCP handshake
+ * with that on the idle link. A long queue cuts the rate, around the target the rate changes gently, and with an empty
+ * queue it recovers quickly (as in LEDBAT, RFC 6817, but by rate instead of window). The other traffic may come from other
+ * machines.
  *
- * Pure: a state and a sample make the next state. Rates are bytes per second, times milliseconds of a clock that only
- * goes up.
+ * Pure: a state and a sample make the next state. Rates are bytes per second, times are monotonic milliseconds.
  */
 export interface HouseholdState {
-  /** What we may take; null is all. */
+  /** Allowed rate; null is no limit. */
   rate: number | null;
-  /** Least round trip and most payload of each of the last minutes. */
+  /** Lowest RTT and highest payload rate of each of the last minutes. */
   minutes: readonly { minute: number; leastRttMs: number; mostBytesPerSecond: number }[];
-  /** Latest round trip, to tell a queue from a single late answer. */
+  /** Latest RTT, to tell a queue from a single late answer. */
   lastRttMs: number | null;
   smoothedRttMs: number | null;
   /** Payload rates of the last seconds. */
   recent: readonly { atMs: number; bytes: number; spanMs: number }[];
   lastCutAtMs: number;
-  /** Rate at which the queue began to grow the last time: the way back is quick up to there. */
+  /** Rate at which the queue last began to grow; recovery is quick up to that rate. */
   peak: number;
   isInflated: boolean;
-  /** The share left to others is a share of the best seen, so now and then that has to be seen again. */
+  /** Until then the share for others is not enforced, so that the best rate, on which it is based, is measured again. */
   measuringUntilMs: number;
-  /** Half the rate until then: a queue that never empties would soon pass for the idle link. */
+  /** Until then the rate is halved to empty the queue; otherwise a standing queue would soon count as the idle link. */
   drainingUntilMs: number;
 }
 
 export interface HouseholdSample {
   atMs: number;
-  /** Of a fresh handshake; null when there was no answer. */
+  /** Time of a new TCP handshake; null when there was no answer. */
   rttMs: number | null;
-  /** Our bytes in the `spanMs` before. */
+  /** Bytes that this process moved in the last `spanMs`. */
   movedBytes: number;
   spanMs: number;
 }
@@ -54,40 +54,40 @@ const REMEMBERED_MINUTES = 10;
 const RECENT_MS = 5_000;
 const LEAST_RATE = 64_000;
 const LEAST_SHARE_OF_BEST = 0.05;
-/** More than this over the idle link is a queue that people feel. */
+/** RTT above that of the idle link from which a queue is noticeable to people. */
 const LEAST_INFLATION_MS = 15;
 const INFLATION_SHARE = 0.5;
 const MOST_TARGET_MS = 20;
-/** A cut shows only after the queue, and what the kernel holds already, has drained. */
+/** Time until a cut takes effect: the queue and the kernel's send buffers have to drain first. */
 const HOLD_MS = 2_000;
-/** Without a cut for so long, whoever was there has gone. */
+/** Time without a cut after which the competing traffic is assumed to have ended. */
 const CALM_MS = 8_000;
-/** Within the time that is remembered, so that the idle link is always known. */
+/** Shorter than the remembered time, so that an RTT of the idle link is always known. */
 const DRAIN_EVERY_MS = 4 * MINUTE_MS;
 const DRAIN_MS = 2_500;
 const MEASURE_EVERY_MS = 5 * MINUTE_MS;
 const MEASURE_MS = 15_000;
 
-/** `shareForOthers`: 0 to 0.95 of the best rate seen that is never taken. */
+/** Returns the state after a sample. `shareForOthers`: share of the best rate seen that is never taken, 0 to 0.95. */
 export function stepHousehold(before: HouseholdState, sample: HouseholdSample, shareForOthers: number): HouseholdState {
   const { atMs, rttMs } = sample;
   const seen = remember(before, sample);
   if (rttMs === null) return seen;
-  // One late answer is no queue: the lesser of two counts.
+  // A single late answer is no queue, so the lower of the last two counts.
   const steady = Math.min(rttMs, before.lastRttMs ?? rttMs);
   const smoothedRttMs = before.smoothedRttMs === null ? steady : 0.4 * before.smoothedRttMs + 0.6 * steady;
   const isFalling = steady < 0.9 * (before.smoothedRttMs ?? steady);
   const next = { ...seen, lastRttMs: rttMs, smoothedRttMs };
-  // While nothing of ours moves the queue is not ours, and nothing can be learned about what we may take.
+  // While this process moves nothing, a queue is not its own, and tells nothing about its rate.
   return keepShare(sample.movedBytes > 0 ? steer(next, { ...sample, isFalling }) : next, atMs, shareForOthers);
 }
 
-/** What may be taken now; null is all. */
+/** Returns the rate allowed now; null is no limit. */
 export function rateOfHousehold(state: HouseholdState, atMs: number): number | null {
   return state.rate !== null && atMs < state.drainingUntilMs ? state.rate / 2 : state.rate;
 }
 
-/** Round trip of the idle link: the least of the last ten minutes, ms. */
+/** Returns the RTT of the idle link: the lowest of the last ten minutes, ms; null while unknown. */
 export function baseRttOf(state: HouseholdState): number | null {
   const least = Math.min(...state.minutes.map(({ leastRttMs }) => leastRttMs));
   return Number.isFinite(least) ? least : null;
@@ -96,7 +96,7 @@ export function baseRttOf(state: HouseholdState): number | null {
 const bestOf = (state: HouseholdState): number =>
   Math.max(0, ...state.minutes.map(({ mostBytesPerSecond }) => mostBytesPerSecond));
 
-/** Payload per second over the last `overMs`. */
+/** Returns the payload rate over the last `overMs`. */
 function rateOver(state: HouseholdState, atMs: number, overMs: number): number {
   return rateOf(state.recent.filter((slot) => atMs - slot.atMs < overMs));
 }
@@ -113,7 +113,7 @@ function remember(state: HouseholdState, sample: HouseholdSample): HouseholdStat
     ...state.recent.filter((one) => atMs - one.atMs < RECENT_MS),
     ...(movedBytes > 0 && spanMs > 0 ? [slot] : []),
   ];
-  // The lesser half: a burst that only filled a queue or the kernel's buffers was no rate of the link.
+  // Takes the lower rate of two halves: a burst that only filled a queue or the kernel's buffers is no rate of the link.
   const halves = [recent.slice(0, recent.length / 2), recent.slice(recent.length / 2)];
   const isWhole = recent.reduce((sum, one) => sum + one.spanMs, 0) >= RECENT_MS * 0.7;
   const rate = isWhole ? Math.min(...halves.map(rateOf)) : 0;
@@ -140,12 +140,12 @@ function steer(state: HouseholdState, now: HouseholdSample & { isFalling: boolea
   const measured = rateOver(state, atMs, 2 * HOLD_MS);
   const floor = Math.max(LEAST_RATE, bestOf(state) * LEAST_SHARE_OF_BEST);
   if (queueMs > mostMs) {
-    // What drains already needs no other cut.
+    // A queue that is already draining needs no further cut.
     if (now.isFalling || atMs - state.lastCutAtMs < Math.max(HOLD_MS, 2 * (state.smoothedRttMs ?? 0))) return state;
     const from = Math.min(state.rate ?? Infinity, measured);
-    // The longer the queue, the deeper: it has to drain as well.
+    // A longer queue needs a deeper cut, because the queue has to drain too.
     const drain = Math.min(0.85, Math.max(0.5, 1 - queueMs / (HOLD_MS / 2)));
-    // What was measured without a rate of ours went into the kernel's buffers as well, and they have to drain too.
+    // A rate measured without a limit includes bytes that filled the kernel's buffers, which have to drain too.
     const cut = state.rate === null ? Math.min(0.65, drain) : drain;
     const peak = state.isInflated ? state.peak : from;
     return { ...state, rate: Math.max(floor, from * cut), peak, isInflated: true, lastCutAtMs: atMs };
@@ -155,7 +155,7 @@ function steer(state: HouseholdState, now: HouseholdSample & { isFalling: boolea
   if (rate === null) return { ...state, isInflated };
   if (atMs < state.drainingUntilMs) return state;
   if (atMs - state.drainingUntilMs > DRAIN_EVERY_MS) return { ...state, drainingUntilMs: atMs + DRAIN_MS };
-  // Who does not take what is allowed learns nothing about more.
+  // If the transfer does not use the allowed rate, an empty queue does not mean that a higher rate is safe.
   const isUsed = measured >= 0.7 * rate;
   const seconds = Math.min(2, spanMs / 1000);
   const room = 1 - queueMs / targetMs;
@@ -167,7 +167,7 @@ function steer(state: HouseholdState, now: HouseholdSample & { isFalling: boolea
   return { ...state, isInflated, rate: Math.max(floor, rate * (1 + Math.max(-0.1, growth) * seconds)) };
 }
 
-/** Never more than what is left of the best rate seen; every few minutes that is measured again. */
+/** Limits the rate to the best rate seen minus the share for others. The best rate is measured again every few minutes. */
 function keepShare(state: HouseholdState, atMs: number, shareForOthers: number): HouseholdState {
   if (shareForOthers <= 0) return state;
   if (atMs - state.measuringUntilMs > MEASURE_EVERY_MS) return { ...state, measuringUntilMs: atMs + MEASURE_MS };

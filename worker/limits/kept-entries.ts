@@ -3,20 +3,20 @@ import * as z from "zod";
 import { removeOwned, renameOwned } from "../base/disk/change-disk.ts";
 
 /**
- * A small file of things found out, so that the next run begins with them. Only a convenience: a file that is missing,
- * torn or of another kind is empty, one that cannot be written is not kept, and so no fsync is spent on it. An agent and
- * copies may write at the same time: each adds what it found to what stands there. The newest entries stay.
+ * A small file that caches findings for the next process. It is optional: a missing or damaged file counts as empty, a
+ * failed write is ignored, and there is no fsync. Several processes may write at the same time: each merges its entries
+ * into the file's. The newest entries stay.
  */
 export interface KeptEntries<T> {
-  /** Null when nothing is known, or what is known is too old. */
+  /** Returns an entry; null when it is missing or too old. */
   recall(name: string): T | null;
-  /** Best effort: resolves when it is in the file, or cannot be. */
+  /** Stores an entry. Resolves when it is in the file, or the write has failed. */
   keep(name: string, value: T): Promise<void>;
 }
 
 export interface KeptOptions<T> {
   schema: z.ZodType<T>;
-  /** Epoch ms of an entry. */
+  /** Returns the epoch ms of an entry. */
   atOf(value: T): number;
   mostEntries: number;
   keepMs: number;
@@ -26,10 +26,10 @@ export interface KeptOptions<T> {
 
 const file = z.object({ version: z.literal(1), entries: z.record(z.string(), z.unknown()) });
 
-/** No faults. */
+/** Opens the file. Never throws. */
 export async function openKeptEntries<T>(path: string, options: KeptOptions<T>): Promise<KeptEntries<T>> {
   const { schema, atOf, mostEntries, keepMs, wallNow } = options;
-  /** A clock that was set back must not keep an entry for ever. */
+  /** Uses the absolute difference, because after a clock is set back an entry from the future must expire too. */
   const isFresh = (value: T): boolean => Math.abs(wallNow() - atOf(value)) <= keepMs;
   const newest = (all: ReadonlyMap<string, T>): ReadonlyMap<string, T> =>
     new Map([...all].sort(([, one], [, other]) => atOf(other) - atOf(one)).slice(0, mostEntries));
@@ -46,7 +46,7 @@ export async function openKeptEntries<T>(path: string, options: KeptOptions<T>):
   const write = async (name: string, value: T) => {
     const others = await read();
     known = newest(new Map([...known, ...others, [name, value]]));
-    // Two processes must not write the same new file.
+    // The pid keeps two processes from writing the same temporary file.
     const mine = `${path}.${process.pid}`;
     try {
       const content = { version: 1, entries: Object.fromEntries(known) };

@@ -5,11 +5,11 @@ import { checksumMemory, type ChecksumMemory } from "#protocol/wire/store-checks
 import { openKeptEntries } from "./kept-entries.ts";
 
 /**
- * What this machine found out about the way to a bucket and about its store, so that the next transfer starts with it.
- * Nothing depends on it: see kept-entries.ts.
+ * Cache of findings about the link to a bucket and about its store, with which the next transfer starts. It is optional: see
+ * kept-entries.ts.
  */
 export interface StoreKey {
-  /** Of the store; only its host and port count. */
+  /** Address of the store; only host and port count. */
   endpoint: string;
   bucket: string;
 }
@@ -18,9 +18,9 @@ export interface LearnedKey extends StoreKey {
 }
 
 const learned = z.object({
-  /** Connections that were best. */
+  /** Number of connections that was fastest. */
   connections: z.number().int().min(1).max(1024),
-  /** Payload rate that was measured with them, without a limit of ours. */
+  /** Payload rate with these connections, measured without a bandwidth limit. */
   bytesPerSecond: z.number().positive(),
   baseRttMs: z.number().nonnegative().nullable(),
   /** Epoch ms. */
@@ -28,7 +28,7 @@ const learned = z.object({
 });
 type Learned = z.infer<typeof learned>;
 
-/** Where a name led. Past an hour a lookup is more likely right than they are. */
+/** Addresses of a host name. They are dropped after an hour, when a new lookup is more reliable. */
 const named = z.object({
   addresses: z.array(z.string().refine((text) => isIP(text) !== 0)).min(1),
   /** Epoch ms. */
@@ -36,27 +36,27 @@ const named = z.object({
 });
 
 export interface Memory {
-  /** Null when nothing is known, or what is known is too old. */
+  /** Returns what is known of a link; null when nothing is known, or it is too old. */
   recall(key: LearnedKey): Learned | null;
-  /** Best effort: resolves when it is on disk, or cannot be. */
+  /** Stores a finding about a link. Resolves when it is in the file, or the write has failed. */
   learn(key: LearnedKey, value: Omit<Learned, "at">): Promise<void>;
-  /** The checksum this store was seen to take. */
+  /** Returns the checksum algorithm that this store was seen to accept. */
   recallChecksum(key: StoreKey): ChecksumMemory | null;
   learnChecksum(key: StoreKey, value: ChecksumMemory): Promise<void>;
-  /** Where this name led the last time; none when that is not known, or was long ago. */
+  /** Returns the last known addresses of a host; empty when they are unknown or too old. */
   recallAddresses(host: string): readonly string[];
-  /** Kept unless what is known is good enough. */
+  /** Stores the addresses of a host, unless the known ones are recent and overlap with them. */
   learnAddresses(host: string, addresses: readonly string[]): Promise<void>;
 }
 
 const HOUR_MS = 60 * 60 * 1000;
-/** Addresses that are younger, and still right, are not written again. */
+/** Addresses younger than this that are still correct are not written again. */
 const FRESH_ADDRESSES_MS = 10 * 60 * 1000;
 const MOST_ADDRESSES = 8;
 const DAY_MS = 24 * 60 * 60 * 1000;
 const MOST_ENTRIES = 64;
 
-/** Opens the memory in the state folder: `links.json`, `stores.json` and `names.json`. `wallNow`: epoch ms. No faults. */
+/** Opens the cache in the state folder: `links.json`, `stores.json` and `names.json`. `wallNow`: epoch ms. Never throws. */
 export async function openMemory(state: string, wallNow: () => number): Promise<Memory> {
   const rest = { mostEntries: MOST_ENTRIES, wallNow };
   const [links, stores, names] = await Promise.all([

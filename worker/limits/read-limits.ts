@@ -2,7 +2,7 @@ import type { Config } from "../command-line/config.ts";
 import { wallClockOf } from "../command-line/schedule.ts";
 import type { Limits } from "./throttle.ts";
 
-/** The limits a worker is started with. Where a command has no such flags there are none. Faults: BAD_INPUT. */
+/** Returns the limits that the flags set; a command without such flags has none. @throws Fault BAD_INPUT */
 export function readLimits(config: Config): Limits {
   return {
     up: config.limit("limit-up"),

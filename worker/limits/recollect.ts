@@ -1,9 +1,7 @@
 import type { Engine, EngineOptions } from "../transfer/engine.ts";
 import type { LearnedKey, Memory } from "./learned.ts";
 
-/** Between what is remembered of a bucket and an engine that moves bytes to or from it. */
-
-/** What an engine begins with. */
+/** Returns the options with which an engine starts, from what is remembered of the bucket. */
 export function recollect(memory: Memory, key: LearnedKey): Pick<EngineOptions, "firstConnections" | "keptChecksum"> {
   const known = memory.recall(key);
   return {
@@ -12,12 +10,12 @@ export function recollect(memory: Memory, key: LearnedKey): Pick<EngineOptions, 
   };
 }
 
-/** A finding is written again only when it is older than this, or another one. */
+/** A finding is written again only when it is older than this or has changed. */
 const FRESH_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Keeps what an engine found out. `wasFree`: no limit of ours held it back, and nobody had fixed its connections; only
- * then its rate says something about the link. No faults.
+ * Stores what an engine found out. `wasFree`: no bandwidth limit applied, and the number of connections was not fixed. Only
+ * then does the rate describe the link. Never throws.
  */
 export async function learnFrom(
   memory: Memory,

@@ -6,27 +6,27 @@ import { readStateFile, writeStateFile } from "../host/state-file.ts";
 import { parseTimetable, type Timetable } from "../command-line/schedule.ts";
 
 /**
- * Limits that were set while workers run, as a file in the state folder: no hub is needed to change them, and they hold
- * until they are reset, also over a restart. Every agent and every copy with this state folder follows it.
+ * Limits that are set while workers run (`tidemark limit`), in a file of the state folder. Changing them needs no hub. They
+ * hold until they are reset, also after a restart. Every agent and every copy with this state folder follows the file.
  */
 const limit = z
   .string()
   .refine((text) => isTimetable(text))
   .nullable();
 const limits = z.object({ up: limit, down: limit });
-/** `until`: epoch ms by this machine's clock; then what is in `later` holds. */
+/** `until`: epoch ms by this machine's clock, after which the limits in `later` hold. */
 const file = limits.extend({ until: z.number().nullable().default(null), later: limits.nullable().default(null) });
 
-/** As people write limits (see `parseTimetable`); null: as the worker was started. */
+/** Limits as text (see `parseTimetable`); null: the limit that the worker was started with. */
 export type SetLimits = z.infer<typeof limits>;
-/** Some that end by themselves. */
+/** Limits that expire. */
 type PassingLimits = z.infer<typeof file>;
 
 export const NOTHING_SET: SetLimits = { up: null, down: null };
 
 export const limitsFile = (state: string): string => join(state, "limits.json");
 
-/** What is set now; nothing when the file is missing or cannot be understood. Faults: READ_FAILED. */
+/** Returns the limits set now; none when the file is missing or invalid. @throws Fault READ_FAILED */
 export async function readSetLimits(state: string, wallNow: () => number = Date.now): Promise<SetLimits> {
   const kept = await readStateFile(limitsFile(state), file);
   if (kept === null) return NOTHING_SET;
@@ -34,7 +34,7 @@ export async function readSetLimits(state: string, wallNow: () => number = Date.
   return { up, down };
 }
 
-/** `wanted` until a moment of this machine's clock, and then what would hold without it. Faults: READ_FAILED. */
+/** Returns limits that hold until a time of this machine's clock, and then the lasting limits again. @throws Fault READ_FAILED */
 export async function limitsUntil(state: string, wanted: SetLimits, until: number): Promise<PassingLimits> {
   const kept = await readStateFile(limitsFile(state), file);
   const isPassing = kept !== null && kept.until !== null && Date.now() < kept.until;
@@ -42,7 +42,7 @@ export async function limitsUntil(state: string, wanted: SetLimits, until: numbe
   return { ...wanted, until, later };
 }
 
-/** Sets them, or takes the file away when nothing is set any more. Faults: NO_SPACE, WRITE_FAILED. */
+/** Writes the limits, or removes the file when none is set. @throws Fault NO_SPACE, WRITE_FAILED */
 export async function writeSetLimits(state: string, wanted: SetLimits | PassingLimits): Promise<void> {
   if (wanted.up !== null || wanted.down !== null || "until" in wanted) {
     await writeStateFile(limitsFile(state), wanted);
@@ -53,7 +53,7 @@ export async function writeSetLimits(state: string, wanted: SetLimits | PassingL
   });
 }
 
-/** As timetables. */
+/** Parses both limits. */
 export function timetablesOf(set: SetLimits): { up: Timetable | null; down: Timetable | null } {
   const read = (text: string | null) => (text === null ? null : parseTimetable(text));
   return { up: read(set.up), down: read(set.down) };

@@ -9,15 +9,15 @@ import { rateAt, type Timetable, type WallClock } from "../command-line/schedule
 import { limitsFile, NOTHING_SET, readSetLimits, timetablesOf } from "./set-limits.ts";
 
 /**
- * Keeps the limiters of this process at the rate that holds now: of the timetable it was started with, or of what was
- * set meanwhile (`tidemark limit`, or a caller), and never above what the household can spare.
+ * Keeps the rate limiters of this process at the rate in force: that of the timetable it was started with, or of a limit
+ * set meanwhile (by `tidemark limit` or a caller). In household mode the rate also stays below what household.ts allows.
  */
 export interface Throttle {
-  /** Sets the rate of an engine's limiter at once and keeps it right until the throttle closes or the returned function is called. */
+  /** Sets the rate of an engine's limiter and updates it until the throttle closes or the returned function is called. */
   govern(governed: Governed): () => void;
-  /** Holds at once. A direction that is null is as the worker was started; one that is left out stays. */
+  /** Sets limits at once. Null restores the limit that the worker was started with; a direction left out keeps its limit. */
   setLimits(change: { up?: Timetable | null; down?: Timetable | null }): void;
-  /** Bytes per second of timetables and settings, without the household; 0 is no limit. */
+  /** Returns the limits in force in bytes per second, without household mode; 0 is no limit. */
   limits(): Record<Direction, number>;
   close(): void;
 }
@@ -26,14 +26,14 @@ type Direction = "up" | "down";
 
 export interface Governed {
   direction: Direction;
-  /** An engine. */
+  /** Limiter of an engine. */
   limiter: Limiter;
   meter: Pick<Meter, "totalBytes">;
-  /** Where the bytes go, to time handshakes with it. */
+  /** Returns the store's address, to time handshakes with the store. */
   endpoint: () => string;
 }
 
-/** What a worker was started with. */
+/** Limits that a worker was started with. */
 export interface Limits {
   up: Timetable;
   down: Timetable;
@@ -44,9 +44,9 @@ export interface Limits {
 
 export interface ThrottleOptions {
   limits: Limits;
-  /** Folder in which limits may be set meanwhile; null: there is none. */
+  /** State folder with the file of limits to follow; null: no file is followed. */
   state: string | null;
-  /** The limit of a direction is another one: by the clock, or because it was set (also before). 0 is no limit. */
+  /** Called when a limit changes, by the clock or by a setting, and at opening when a setting differs. 0 is no limit. */
   onChange?: (direction: Direction, bytesPerSecond: number) => void;
   clock?: Clock;
   /** Epoch ms. */
@@ -54,18 +54,18 @@ export interface ThrottleOptions {
   probe?: RttProbe;
 }
 
-/** How soon a limit that was set is followed. */
+/** Interval at which the file of limits is read. */
 const LOOK_MS = 1_000;
-/** The wall clock may be set, or the machine sleep: a long wait would not notice. */
+/** Longest wait for a timetable's next change, because the wall clock may be set or the machine may sleep meanwhile. */
 const LONGEST_WAIT_MS = 30_000;
 const PROBE_MS = 1_000;
 const PRIMING_PROBES = 3;
-/** Until its round trip is known. */
+/** Rate in household mode until the RTT of the idle link is known. */
 const UNKNOWN_LINK_RATE = 64_000;
-/** A link at rest shows its own round trip. */
+/** Interval of probes while nothing moves, which measure the RTT of the idle link. */
 const PROBE_AT_REST_MS = 4 * 60_000;
 
-/** Reads what is set and follows it from then on. Faults: READ_FAILED. */
+/** Reads the limits that are set and follows changes of the file until it is closed. @throws Fault READ_FAILED */
 export async function openThrottle(options: ThrottleOptions): Promise<Throttle> {
   const { limits, state, onChange, clock = systemClock, wallNow = Date.now, probe = probeRtt } = options;
   const stop = new AbortController();
@@ -120,10 +120,10 @@ export async function openThrottle(options: ThrottleOptions): Promise<Throttle> 
   };
 }
 
-/** 0 is no limit. */
+/** Returns the stricter of two limits; 0 is no limit. */
 const lesser = (one: number, other: number): number => (one === 0 || other === 0 ? one + other : Math.min(one, other));
 
-/** Asked here and now: nearly always nothing is set, and another thread would cost more than the rest of a look. */
+/** Checks synchronously: the file is nearly always missing, and an asynchronous call would cost more than this one. */
 function isMissing(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false }) === undefined;
@@ -132,7 +132,7 @@ function isMissing(path: string): boolean {
   }
 }
 
-/** Looks for another content rather than for events: those are not to be had on every file system. */
+/** Polls the content of the file, because file events do not work on every file system. */
 async function followFile(about: {
   state: string;
   clock: Clock;
@@ -161,9 +161,9 @@ function createHousehold(governed: Governed, about: { clock: Clock; probe: RttPr
   let lookedAt = clock.now();
   let probedAt = clock.now();
   return {
-    /** 0 is no limit. */
+    /** Returns the allowed rate; 0 is no limit. */
     rate: () => (isPrimed ? (rateOfHousehold(state, clock.now()) ?? 0) : UNKNOWN_LINK_RATE),
-    /** A link that is full from the first moment would never show how quick it is at rest. */
+    /** Measures the RTT before any bytes move: a link that is full from the start would never show its idle RTT. */
     prime: async () => {
       for (let round = 0; round < PRIMING_PROBES; round++) {
         const rttMs = await ask();

@@ -8,8 +8,8 @@ import { socketOf } from "./serve-local.ts";
 const refusal = z.object({ fault: faultData });
 
 /**
- * Asks the worker that holds this state folder. Waits for as long as the answer takes.
- * Faults: NO_WORKER when none listens there, those of what was asked, CANCELLED.
+ * Sends one request to the worker of a state folder, and waits without a timeout.
+ * @throws Fault NO_WORKER when no worker listens there, Faults of the request, CANCELLED
  */
 export async function askLocal<T>(
   state: string,
@@ -55,5 +55,5 @@ function exchange(
   });
 }
 
-/** No socket, nobody behind it, or a path that is too long to be one. */
+/** Error codes that mean no socket, no listener, or a path that is too long for a socket. */
 const NOBODY: ReadonlySet<string> = new Set(["ENOENT", "ECONNREFUSED", "ENOTSOCK", "EINVAL", "ENAMETOOLONG"]);

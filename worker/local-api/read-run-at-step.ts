@@ -2,7 +2,7 @@ import type { CheckpointRole } from "#protocol/checkpoint/checkpoint.ts";
 import { runName, type RunName } from "#protocol/base/names.ts";
 import { usage } from "../command-line/verb.ts";
 
-/** `llama@500` is step 500 of the run llama, `llama` all of it. @throws Fault BAD_INPUT with the right form */
+/** Reads `llama@500`, step 500 of the run llama, or `llama`, the whole run. @throws Fault BAD_INPUT with the right form */
 export function readRunAtStep(text: string, shown: string): { run: RunName; step?: number } {
   const [, name = "", step] = /^([^@]*)(?:@(\d{1,12}))?$/.exec(text) ?? [];
   const run = runName.safeParse(name);
@@ -10,7 +10,7 @@ export function readRunAtStep(text: string, shown: string): { run: RunName; step
   return { run: run.data, ...(step !== undefined && { step: Number(step) }) };
 }
 
-/** The same, and `llama@final`: the final model of the run. @throws Fault BAD_INPUT with the right form */
+/** Reads the same forms and `llama@final`, the final model of the run. @throws Fault BAD_INPUT with the right form */
 export function readRunToRestore(text: string, shown: string): { run: RunName; step?: number; role?: CheckpointRole } {
   const [, name] = /^([^@]*)@final$/.exec(text) ?? [];
   return name === undefined ? readRunAtStep(text, shown) : { ...readRunAtStep(name, shown), role: "final-model" };

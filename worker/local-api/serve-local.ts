@@ -8,15 +8,15 @@ import { removeOwned } from "../base/disk/change-disk.ts";
 import { NEW_FILE } from "../host/state-file.ts";
 
 /**
- * The door for programs on this machine: a unix socket in the state folder, which the file system guards, and, when a port
- * was asked for, the same on loopback for whoever presents the token that lies beside it. No page of a browser gets in: a
- * request with an `Origin`, or for another host's name, is refused.
+ * HTTP server for programs on this machine: a unix socket in the state folder, protected by file permissions, and, when a
+ * port is given, a loopback port for clients with the bearer token in `local.token`. Web pages are kept out: a request with
+ * an `Origin`, or on the port for another host name (DNS rebinding), is refused.
  */
 export interface LocalRequest {
   method: string;
   path: string;
   body: string;
-  /** Fires when the asker has left or the worker ends. */
+  /** Fires when the client disconnects or the worker ends. */
   signal: AbortSignal;
 }
 
@@ -26,7 +26,7 @@ export interface LocalAnswer {
   text: string;
 }
 
-/** A folder of the worker's for a program that runs as another user: it enters it and gets what is its own there. */
+/** Folder for a program that runs as another user: the program may enter the folder and owns its socket there. */
 export interface ProgramPlace {
   folder: string;
   uid: number;
@@ -35,7 +35,7 @@ export interface ProgramPlace {
 
 export interface LocalDoor {
   socket: string | null;
-  /** Of a program that runs as another user. */
+  /** Socket for a program that runs as another user. */
   programSocket: string | null;
   url: string | null;
   tokenFile: string | null;
@@ -46,7 +46,7 @@ export interface LocalParts {
   /** State folder. */
   state: string;
   program?: ProgramPlace | null;
-  /** 0: any free one; null: the socket alone. */
+  /** 0: any free port; null: unix socket only. */
   port: number | null;
   answer(request: LocalRequest): Promise<LocalAnswer>;
   signal: AbortSignal;
@@ -58,7 +58,7 @@ const MOST_BODY_BYTES = 64 * 1024;
 
 export const socketOf = (state: string): string => join(state, "local.sock");
 
-/** @throws Fault PORT_IN_USE, FOLDER_UNWRITABLE */
+/** Starts the servers. @throws Fault PORT_IN_USE, FOLDER_UNWRITABLE */
 export async function serveLocal(parts: LocalParts): Promise<LocalDoor> {
   const { state, port, program = null } = parts;
   const servers: Server[] = [];
@@ -75,7 +75,7 @@ export async function serveLocal(parts: LocalParts): Promise<LocalDoor> {
   };
   const socket = socketOf(state);
   if (Buffer.byteLength(socket) <= MOST_SOCKET_PATH_BYTES) {
-    // The lock of the folder is ours: whoever listened here is dead.
+    // This process holds the folder's lock, so an existing socket is a dead worker's.
     await removeOwned("state-file", socket);
     servers.push(await listen(parts, { path: socket, token: null }));
     await chmod(socket, 0o600);
@@ -90,7 +90,7 @@ export async function serveLocal(parts: LocalParts): Promise<LocalDoor> {
     door.programSocket = path;
   }
   const tokenFile = join(state, "local.token");
-  // A killed worker leaves its token, which opens nothing any more, also where this one opens no port.
+  // Remove the useless token of a killed worker, even if this worker opens no port.
   await removeOwned("state-file", tokenFile);
   if (port !== null) {
     const token = randomBytes(32).toString("base64url");
@@ -115,7 +115,7 @@ type Place = { path: string; token: null } | { port: number; token: string };
 
 function listen(parts: LocalParts, place: Place): Promise<Server> {
   const server = createServer((request, response) => void serve(parts, place, { request, response }));
-  // Whoever waits for a checkpoint to be safe waits for as long as it takes.
+  // No timeout: a client may wait until a checkpoint is safe.
   server.requestTimeout = 0;
   return new Promise((resolve, reject) => {
     server.once("error", (error) => {

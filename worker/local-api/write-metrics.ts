@@ -40,7 +40,7 @@ const PER_RUN: readonly Read<LocalRun>[] = [
   ],
 ];
 
-/** The Prometheus text (exposition format 0.0.4) of one worker. What is not known is left out. */
+/** Returns the metrics of one worker as Prometheus text (exposition format 0.0.4). Unknown values are left out. */
 export function metricsOf(status: LocalStatus): string {
   const family = (name: string, help: string, samples: MetricFamily["samples"]): MetricFamily[] =>
     samples.length === 0 ? [] : [{ name: `tidemark_worker_${name}`, help, type: "gauge", samples }];

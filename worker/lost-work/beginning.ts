@@ -1,15 +1,15 @@
-/** A point of training, and when it was reached: epoch ms. */
+/** A training step, and when it was reached (epoch ms). */
 export interface Point {
   step: number;
   at: number;
 }
 
-/** Where a program was to go on in this life, and what lay on its disk below that. */
+/** Checkpoint from which this start of a program continues, and the checkpoints on its disk. */
 export interface Beginning {
   epoch: number;
-  /** The checkpoint that it was given. */
+  /** The checkpoint that the program was told to resume from. */
   given: Point;
-  /** Checkpoints on this disk when it started, any order. */
+  /** Checkpoints on this disk when the program started, in any order. */
   local: readonly Point[];
   /** Epoch ms. */
   startedAt: number;

@@ -1,8 +1,8 @@
 import type { Resumed } from "./training.ts";
 
 /**
- * Of the time since something was written (epoch ms), that in which nothing trained: between what the last start went on from
- * and that start. Of several starts since then the last one counts, so that it is never more than it was.
+ * Returns the ms since `writtenAt` (epoch ms) in which nothing trained: from the writing of the resumed checkpoint to the
+ * start of the program. After several starts only the last gap counts, so the result is never too large.
  */
 export function idleMsSince(writtenAt: number, resumed: Resumed | undefined): number {
   if (resumed === undefined) return 0;

@@ -5,15 +5,15 @@ import type { NodeEventBody } from "#protocol/wire/reports.ts";
 import { idleMsSince } from "./idle-since.ts";
 import type { Resumed } from "./training.ts";
 
-/** What an interruption cost: the distance between how far training had come and where it goes on. */
+/** An interruption of training. Its cost is the distance between the last step reached and the step it resumes from. */
 export interface Interruption {
   run: RunName;
   epoch: number;
-  /** Where it goes on, and when that was written; null: from the beginning. */
+  /** Checkpoint that training resumes from, and when it was written; null: from the beginning. */
   from: { step: number; at: number } | null;
-  /** How far it had come; null when nothing is known of it. */
+  /** Last point that training had reached; null when unknown. */
   last: LastPoint | null;
-  /** When the run began, for one that goes back to its beginning. Epoch ms. */
+  /** Start of the run (epoch ms), for a run that restarts from its beginning. */
   beganAt: number;
 }
 
@@ -21,17 +21,17 @@ export interface LastPoint {
   step: number;
   at: number;
   resumed?: Resumed | undefined;
-  /** The step is reckoned from the pace of the program, which says none itself. */
+  /** The step is estimated from the program's pace, because the program does not report steps. */
   isEstimated?: boolean;
-  /** It had come to this step and no further; left out: it had. */
+  /** Whether this was the last step reached; default true. */
   isExact?: boolean;
 }
 
 type WorkLost = Extract<NodeEventBody, { type: "work-lost" }>;
 
 /**
- * Returns the row for the hub's ledger of lost work; null when nothing was lost. Where no step is known to be lost but the
- * program was at work, the time is told alone. The id is made from what the row says: told twice, it is one.
+ * Returns the row for the hub's ledger of lost work; null when nothing was lost. Where no lost step is known, but the
+ * program was running, the row holds the time alone. The id is a hash of the content, so a repeated report is one row.
  */
 export function lossOf({ run, epoch, from, last, beganAt }: Interruption): WorkLost | null {
   if (last === null) return null;

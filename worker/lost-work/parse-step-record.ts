@@ -2,15 +2,15 @@ import { createHash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
 /**
- * The last step of a training program, written by the program itself into a file that the worker made: a header, and two
- * slots that are written in turn, 64 bytes each (docs/local-api.md, "The step record"). It survives a kill of both, whatever
- * the worker was doing. Its bytes are a stranger's: what is torn, of another run or another file, or out of range is as good
- * as not written, and the other slot counts.
+ * Last step of a training program, which the program writes into a file that the worker created. The file has a header and
+ * two slots that are written alternately, 64 bytes each (docs/local-api.md, "The step record"). It survives a kill of both
+ * processes. Its content is untrusted: a slot that is torn, out of range, or of another run or file is ignored, and the
+ * other slot counts.
  */
 export interface StepRecord {
-  /** Of the file: another one is another start of the program. 32 hex digits. */
+  /** Id of the file, 32 hex digits; every start of the program gets a new file. */
   id: string;
-  /** From 1, one higher with every step that is written. */
+  /** Counter from 1, increased with every step that is written. */
   turn: number;
   step: number;
   /** Epoch ms, by the program's clock. */
@@ -27,7 +27,7 @@ const MOST_STEP = 999_999_999_999n;
 /** The last ms of the year 9999. */
 const MOST_AT = 253_402_300_799_999n;
 
-/** A file of a run in which nothing is written yet. */
+/** Returns the content of a new file for a run, with empty slots. */
 export function newStepRecord(run: string): Buffer {
   const bytes = Buffer.alloc(STEP_RECORD_BYTES);
   bytes.write(HEADER_MAGIC, 0, "latin1");
@@ -38,7 +38,7 @@ export function newStepRecord(run: string): Buffer {
   return bytes;
 }
 
-/** The id of a file of this run; null when it is none, is torn, or has another version. */
+/** Returns the id in the header of a run's file; null when the header is invalid, or of another run or version. */
 export function readHeader(bytes: Buffer, run: string): string | null {
   const header = bytes.subarray(0, PART_BYTES);
   const isOurs =
@@ -48,7 +48,7 @@ export function readHeader(bytes: Buffer, run: string): string | null {
   return isOurs ? header.toString("hex", 8, 24) : null;
 }
 
-/** Returns the last step that was written; null when no slot is valid. */
+/** Returns the last step written; null when no slot is valid. */
 export function parseStepRecord(bytes: Buffer, run: string): StepRecord | null {
   const id = readHeader(bytes, run);
   if (id === null) return null;

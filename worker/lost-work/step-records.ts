@@ -6,20 +6,20 @@ import { diskFault } from "../base/disk-fault.ts";
 import { NEW_FILE } from "../host/state-file.ts";
 import { newStepRecord, parseStepRecord, readHeader, STEP_RECORD_BYTES, type StepRecord } from "./parse-step-record.ts";
 
-/** The files in which programs write their last step, one per run, in a folder of their own. */
+/** Files into which programs write their last step, one per run, in a separate folder. */
 export interface StepRecords {
   /**
-   * Makes a file in which nothing is written yet, in the place of an older one: a program of an earlier start that still
-   * writes does so where nobody reads. Returns its path. Faults: NO_SPACE, WRITE_FAILED.
+   * Replaces the file of a run by an empty one and returns its path. A program of an earlier start that still runs keeps
+   * writing to the old, now unlinked file. @throws Fault NO_SPACE, WRITE_FAILED
    */
   renew(run: RunName): string;
-  /** The file that is there, else a new one: a worker that is started again beside its program. Faults: as `renew`. */
+  /** Returns the existing file, else a new one; for a worker that restarts while its program runs. @throws Faults of `renew` */
   keep(run: RunName): string;
-  /** What the program wrote last; null when there is nothing that can be believed. No faults. */
+  /** Returns the last valid record of the program; null without one. Never throws. */
   read(run: string): StepRecord | null;
 }
 
-/** `owner`: of the files, where the program runs as another user than the worker; it enters the folder and does not list it. */
+/** Opens the folder. `owner`: another user as which the program runs. That user owns the files, and cannot list the folder. */
 export function openStepRecords(folder: string, owner: { uid: number; gid: number } | null = null): StepRecords {
   const pathOf = (run: string) => join(folder, `${run}.step`);
   const renew = (run: RunName): string => {
@@ -53,7 +53,7 @@ export function openStepRecords(folder: string, owner: { uid: number; gid: numbe
 
 const NOTHING = Buffer.alloc(0);
 
-/** Neither waits for a pipe nor follows a link that somebody put there, nor reads more than a record has. */
+/** Reads one record's length. A planted pipe does not block it, and a planted link is not followed. */
 function readBytes(path: string): Buffer {
   let fd: number | null = null;
   try {

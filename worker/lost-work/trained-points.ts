@@ -9,38 +9,38 @@ const points = z.record(
     at: z.number(),
     epoch: z.number().nullable(),
     resumed: z.object({ at: z.number(), fromAt: z.number().nullable() }).optional(),
-    /** Up to where the program's record was read. */
+    /** Last turn of the program's step record that was read. */
     taken: z.object({ id: z.string(), turn: z.number() }).optional(),
-    /** When `step` was reached; `at` goes on while the program runs. */
+    /** When `step` was reached; `at` is later while the program runs on. */
     stepAt: z.number().optional(),
-    /** Milliseconds for a step, between the last two checkpoints. */
+    /** Milliseconds per step, between the last two checkpoints. */
     paceMs: z.number().positive().optional(),
-    /** The last checkpoint that was seen in this life of the program, and when it was written. */
+    /** The last checkpoint seen since the program's last start, and when it was written. */
     seen: z.object({ step: z.number(), at: z.number() }).optional(),
-    /** Where this life of the program began. */
+    /** The point at which the program last started. */
     began: z.object({ step: z.number(), at: z.number() }).optional(),
-    /** Steps between the last two checkpoints: further than that past one there would be another. */
+    /** Steps between the last two checkpoints, an upper bound for the steps since the last one. */
     everySteps: z.number().positive().optional(),
-    /** A progress bar shows the step; it lags behind. */
+    /** The step comes from a progress bar, which lags behind. */
     isShown: z.boolean().optional(),
-    /** `said` by the program, or ended in `order`. */
+    /** Why the step is exact: the program reports its steps (`said`), or has ended in an orderly way (`order`). */
     exact: z.enum(["said", "order"]).optional(),
   }),
 );
-/** What is kept of one run. */
+/** Stored point of one run. */
 export type KeptPoint = z.infer<typeof points>[string];
 
 /** The points of all runs, in memory and in one small file. */
 export interface PointFile {
   known: Map<string, KeptPoint>;
-  /** Writes all points in place, without waiting for the disk. Faults: WRITE_FAILED, NO_SPACE. */
+  /** Writes all points in place, without fsync. @throws Fault WRITE_FAILED, NO_SPACE */
   write(): void;
-  /** Writes where that is possible. */
+  /** Writes all points; ignores failures. */
   writeIfPossible(): void;
   close(): void;
 }
 
-/** Reads the file at `path`, which need not exist. No faults. */
+/** Reads the file at `path`, which need not exist. Never throws. */
 export function openPointFile(path: string): PointFile {
   const before = readText(path);
   const known = new Map<string, KeptPoint>(Object.entries(parsePoints(before)));
@@ -49,7 +49,7 @@ export function openPointFile(path: string): PointFile {
   const write = () => {
     try {
       fd ??= openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
-      // Blanks over the rest of a longer text: one write, so that no kill leaves half of two.
+      // Padding overwrites a longer earlier text in the same write, so that a kill leaves no mixture of two texts.
       const text = JSON.stringify(Object.fromEntries(known)).padEnd(writtenBytes, " ");
       writtenBytes = text.length;
       writeSync(fd, text, 0, "latin1");
@@ -64,7 +64,7 @@ export function openPointFile(path: string): PointFile {
       try {
         write();
       } catch {
-        // A full disk must not end what only reads or keeps the time; the next step that is told says so.
+        // A full disk must not fail a mere read or time update; the next `write` of a step reports it.
       }
     },
     close: () => {
@@ -82,7 +82,7 @@ function readText(path: string): string {
   }
 }
 
-/** Nothing is known after a first start, or when a power cut tore it. */
+/** Returns the points in the text; none at the first start, or after a power cut damaged the file. */
 function parsePoints(text: string): z.infer<typeof points> {
   try {
     return points.parse(JSON.parse(text));

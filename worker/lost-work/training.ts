@@ -2,32 +2,32 @@ import type { StepRecords } from "./step-records.ts";
 import { openPointFile, type KeptPoint } from "./trained-points.ts";
 
 /**
- * How far training has come on this node, by the record that the program writes itself (step-records.ts), by its word, or by
- * the checkpoints it was seen to write: what is compared after an interruption with where training goes on. Written in place,
- * without waiting for the disk: it survives a kill of every process here, and of a machine that is gone the hub has the last
- * report. What a record says is taken once, and never an older turn of it: what is known since is not undone by it.
+ * Tracks how far training has come on this node: by the program's step record (step-records.ts), by steps it reports through
+ * the local API, or by the checkpoints it writes. After an interruption, this is compared with the step that training
+ * resumes from. The file is written without fsync: it survives a kill of all processes. If the machine is lost, the hub has
+ * the last report. Each turn of a record is read once and older turns never, so a record cannot undo newer knowledge.
  */
 export interface Training {
-  /** Training of the run has come to this step. A lower one than before counts too: it goes on from there. */
+  /** Records that training has reached a step. A lower step than before counts too: training continues from there. */
   note(run: string, point: TrainedPoint): void;
-  /** A checkpoint of this step was written at that time: what it took per step is the pace of a program that says nothing. */
+  /** Records that a checkpoint was written at that time. Checkpoints give the pace of a program that reports no steps. */
   see(run: string, point: TrainedPoint): void;
-  /** A progress bar of the program shows this step: a bar lags behind, so it is no exact word. A lower one is passed over. */
+  /** Records the step in a progress bar. It is not exact, because bars lag behind; a lower step is ignored. */
   show(run: string, point: TrainedPoint): void;
-  /** The program ended by itself or was asked to: it had come no further than was noted. */
+  /** Records that the program ended by itself or on request, so that the step recorded is exact. */
   end(run: string): void;
-  /** The program's word. It may have been long on its way: where the program writes a record, a lower step is old news. */
+  /** Records a step that the program reports. If the program also writes a record, a lower step is outdated and ignored. */
   hear(run: string, word: TrainedPoint): void;
-  /** The program still runs: time passes, and is lost with it. Says nothing of a run of which no step is known. */
+  /** Records that the program still runs, so that a later loss includes this time. Ignored for a run without a known step. */
   goesOn(run: string, at: number): void;
-  /** As noted in this epoch; null when nothing was. */
+  /** Returns the point recorded in this epoch; null without one. */
   of(run: string, epoch: number | null): TrainedPoint | null;
   /**
-   * How far it has come in this epoch: as the program said; where it says nothing, as far as its pace carries it from its last
-   * checkpoint to when it was last seen at work.
+   * Returns how far training has come in this epoch: as the program reported, or else extrapolated with its pace from its
+   * last checkpoint to the time it was last seen running.
    */
   reached(run: string, epoch: number | null): ReachedPoint | null;
-  /** The step that the program said last in this life, by its record; null when it writes none. */
+  /** Returns the last step in the program's record since its last start; null when it writes no record. */
   said(run: string): number | null;
   close(): void;
 }
@@ -36,23 +36,23 @@ export interface TrainedPoint {
   step: number;
   /** Epoch ms. */
   at: number;
-  /** Writer epoch; null while the hub has not said which one it is. */
+  /** Writer epoch; null until the hub has assigned one. */
   epoch: number | null;
-  /** Of the last start that this worker saw; kept until the next one. */
+  /** The last start of the program that this worker saw; kept until the next one. */
   resumed?: Resumed | undefined;
 }
 
 export interface ReachedPoint extends TrainedPoint {
-  /** The step is reckoned from the pace. */
+  /** The step is extrapolated, or read from a progress bar. */
   isEstimated: boolean;
-  /** The program said its steps, or ended in order: it had come to this step and no further. */
+  /** This is the last step reached: the program reports its steps, or ended in an orderly way. */
   isExact: boolean;
 }
 
 /** A start of a program, epoch ms. */
 export interface Resumed {
   at: number;
-  /** When what it goes on from was written, where that was not safe then; null: what came before is not to be lost any more. */
+  /** When the resumed checkpoint was written, if it was not safe at the start; null: work before the start cannot be lost. */
   fromAt: number | null;
 }
 
@@ -61,7 +61,7 @@ interface TrainingParts {
   wallNow(): number;
 }
 
-/** `note` and `hear` fault with WRITE_FAILED, NO_SPACE; it is known all the same, until this process ends. */
+/** Opens the file. `note` and `hear` throw WRITE_FAILED or NO_SPACE, but still keep the point in memory. */
 export function openTraining(path: string, { records, wallNow }: TrainingParts): Training {
   const { known, write, writeIfPossible, close } = openPointFile(path);
   const note = (run: string, point: TrainedPoint, more: Partial<KeptPoint> = {}) => {
@@ -97,7 +97,7 @@ export function openTraining(path: string, { records, wallNow }: TrainingParts):
       return;
     }
     if (before.seen !== undefined && before.seen.step >= step) return;
-    // Before its first checkpoint a program loads itself and its data: that tells the pace only where nothing better does.
+    // The time to the first checkpoint includes loading of program and data, so it gives the pace only without a better one.
     const since = before.seen ?? (before.paceMs === undefined ? (before.began ?? null) : null);
     const [steps, tookMs] = since === null ? [0, 0] : [step - since.step, at - since.at];
     const more = { seen: { step, at }, ...(steps > 0 && tookMs > 0 && { paceMs: tookMs / steps, everySteps: steps }) };
@@ -109,11 +109,11 @@ export function openTraining(path: string, { records, wallNow }: TrainingParts):
   };
   const show = (run: string, point: TrainedPoint) => {
     const before = takeRecord(run).point;
-    // What the program says itself is exact.
+    // Steps that the program reports are exact and win over a bar.
     if (before?.exact !== undefined || point.step <= (before?.step ?? -1)) return;
     note(run, point, { isShown: true, ...(before?.seen !== undefined && { seen: before.seen }) });
   };
-  /** A record found after a start is of the epoch of what was known then: the program's life began in it. */
+  /** Reads the program's record. A new record belongs to the epoch known so far, in which the program was started. */
   const takeRecord = (run: string): { point: KeptPoint | undefined; isRecorded: boolean } => {
     const point = known.get(run);
     const record = records.read(run);
@@ -149,7 +149,7 @@ export function openTraining(path: string, { records, wallNow }: TrainingParts):
       if (point === undefined || (point.epoch !== null && point.epoch !== epoch)) return null;
       const { step, at, resumed, stepAt = at, paceMs, exact, isShown = false, seen } = point;
       const bySpeed = exact !== undefined || paceMs === undefined ? 0 : Math.floor((at - stepAt) / paceMs);
-      // Not further past its last checkpoint than the next one.
+      // The estimate ends at the next expected checkpoint, which would have been seen.
       const most = (seen?.step ?? step) + (point.everySteps ?? Infinity);
       const more = Math.max(0, Math.min(bySpeed, most - step));
       return {
@@ -167,7 +167,7 @@ export function openTraining(path: string, { records, wallNow }: TrainingParts):
       if (point === undefined || !isRecorded || word.step > point.step) {
         note(run, word, { exact: "said" });
       } else if (point.epoch !== word.epoch) {
-        // It still speaks: what it wrote is of the present epoch.
+        // The program still reports, so its record belongs to the current epoch.
         point.epoch = word.epoch;
         write();
       }

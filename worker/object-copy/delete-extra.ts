@@ -19,14 +19,14 @@ import type { Paired } from "./listing/pair-up.ts";
 import { shownName, shownPlace, type Verb } from "../command-line/verb.ts";
 
 /**
- * What `sync --delete` removes from DST. What may lie where SRC was not looked into (behind a link, in a folder that cannot be read, in an
- * empty one, on which perhaps something is not mounted) is not known, and stays.
+ * Decides what `sync --delete` removes from DST. Files stay where SRC was not fully listed: behind a linked folder, in an
+ * unreadable folder, or in an empty one, which may be a missing mount.
  */
 
-/** So many names of what stays are said. */
+/** Number of places in SRC that the message about kept files names. */
 const NAMED = 3;
 
-/** @throws Fault BAD_INPUT when removing so much, or from such a listing, is refused. */
+/** Returns the entries of DST to remove. @throws Fault BAD_INPUT when SRC is empty, or more than --max-delete would go. */
 export function deletionsOf(verb: Verb, { sides, paired }: { sides: Sides; paired: Paired }): Rows<Entry> {
   const { config, terminal } = verb;
   if (!config.isOn("delete")) return [];
@@ -56,8 +56,8 @@ export function deletionsOf(verb: Verb, { sides, paired }: { sides: Sides; paire
 }
 
 /**
- * Parts what is removed into what lies where a file or a folder of SRC is to go, which has to make room first, and the rest. Of a
- * bucket nothing lies in another's way.
+ * Splits deletions into `first`, local files in the way of a file or folder to be copied, and the rest. In a bucket no key
+ * is in the way of another.
  */
 export function splitInWay(
   { to, scratch }: { to: Address; scratch: Sides["scratch"] },
@@ -95,7 +95,7 @@ function sayKept(terminal: Verb["terminal"], { count, behind }: { count: number;
   );
 }
 
-/** The name, or the folder above it, at which SRC may have more than was seen; null where there is none. */
+/** Makes a function that returns the name itself, or the folder above it, at which SRC was not fully listed; null if none. */
 function unknownIn(from: Side, deletes: "all" | "what is known"): (relative: string) => string | null {
   const isUnknown = (name: string) => from.unknown.has(name) && !(deletes === "all" && from.empty.has(name));
   if (from.unknown.size === 0) return () => null;
@@ -108,7 +108,7 @@ function said(entries: Rows<Entry>): string {
   return `${formatCount(entries.length)} files (${formatBytes(bytes)})`;
 }
 
-/** Removes files of DST, and says how many. Returns the exit code. Faults: those of the store, CANCELLED. */
+/** Removes files of DST and reports how many. Returns the exit code. @throws Faults of the store, CANCELLED */
 export async function removeExtra(
   verb: Verb,
   about: { to: Address; bench: Bench | null; entries: Rows<Entry> },
@@ -147,12 +147,12 @@ async function removeFiles(
     const path = placeBelow(root, relative);
     try {
       await unlinkOwned("asked", path);
-      // A folder that this left empty goes too; one that is not, stays.
+      // Also remove folders that are now empty; the first one that is not ends the loop.
       for (let at = dirname(path); at !== root && at.startsWith(root); at = dirname(at))
         await removeEmptyFolder("asked", at);
     } catch (error) {
       const fault = diskFault(error, { op: "rm", subject: path, otherwise: "WRITE_FAILED" });
-      // What is gone already (the rest of an earlier copy, which this one went on with) need not be removed.
+      // A missing file (a temporary file of an earlier copy, which this copy has finished) is no failure.
       if (!GONE.has(fault.context.detail ?? "")) failures.push({ name: relative, fault });
     }
   }

@@ -32,47 +32,47 @@ import { warmForSmall } from "./warm-small.ts";
 
 export interface FileToDownload {
   key: string;
-  /** From a listing that was just made; with both known no HEAD is needed. */
+  /** Size and ETag from a fresh listing; with both, no HEAD is needed. */
   sizeBytes?: number;
   etag?: string | null;
   /** Epoch ms by the store's clock. */
   modifiedAtMs?: number | null;
-  /** Left out when nobody asked. */
+  /** Left out when no HEAD was made. */
   checks?: {
-    /** Null where the store keeps none. */
+    /** Null when the store has no checksum of the object. */
     sum: ObjectSum | null;
     isOpaque: boolean;
   };
 }
 
 /**
- * Of a small file that the list says enough of nothing is kept beside it until its turn comes, and nothing after it: there may be
- * a million of them.
+ * Job of a download. There may be a million files, so a small file whose listing says enough holds no state before or after
+ * its own transfer.
  */
 export interface DownloadJob<F extends FileToDownload> {
   files: Rows<F>;
   /** Final path on this machine. */
   pathOf(file: F): string;
   journalPath: string;
-  /** Names the temporary files, so that the same copy finds them again. */
+  /** Part of the temporary files' names, by which a repeated copy finds them again. */
   copyId: string;
   partBytes: number | null;
   ask: AskObject;
-  /** What was begun while they were listed. */
+  /** Fetches that were begun during the listing. */
   early?: Pick<EarlyFetches, "take">;
-  /** What was begun of the only file while the store was asked for it. */
+  /** Speculative range requests for a single file, begun while its HEAD was in flight. */
   ranges?: EarlyRanges;
-  /** MD5 is computed of objects up to this size; left out, of small ones. */
+  /** Largest object of which MD5 is computed; a default limit when left out. */
   mostMd5Bytes?: number;
   signal: AbortSignal;
   onStart(tally: Tally): void;
-  /** It lies under its final name. */
+  /** Called when a file has its final name. */
   onLanded?(file: F, path: string): Promise<void>;
-  /** Asked about a file that could not be moved; left out, the first failure ends the job. */
+  /** Decides about a file that failed; when left out, the first failure ends the job. */
   onFileFailed?(file: F, fault: Fault): "go on" | "stop";
 }
 
-/** Each costs a round trip and next to no bytes. */
+/** Objects up to this size cost mainly a round trip, so they need many connections. */
 const SMALL_BYTES = 1024 * 1024;
 
 function* keysOfSmall(files: Iterable<FileToDownload>): Generator<string> {
@@ -86,9 +86,8 @@ interface Plan {
 }
 
 /**
- * Fetches objects to files. Each file lands under its final name in one rename, complete and compared with whatever sum
- * the store keeps of it, or not at all.
- * Faults: NO_SUCH_KEY, NO_SPACE, those of `receiveVerified`.
+ * Fetches objects to files. A file gets its final name by a rename, after it is complete and was compared with the checksum
+ * that the store has of it, if any. @throws Fault NO_SUCH_KEY, NO_SPACE, and those of `receiveVerified`
  */
 export async function downloadFiles<F extends FileToDownload>(engine: Engine, job: DownloadJob<F>): Promise<Tally> {
   const { clock } = engine.retrier;
@@ -131,31 +130,31 @@ export async function downloadFiles<F extends FileToDownload>(engine: Engine, jo
     await memory.close();
     throw error;
   }
-  // What a file that failed has fetched already is kept for the next try.
+  // After a failure the journal stays, so that the next try continues from the bytes already fetched.
   await (hasFailed ? memory.close() : memory.remove());
   return tally;
 }
 
 interface Plans<F> {
-  /** Those that could be planned. */
+  /** Files that could be planned. */
   files: Rows<F>;
   planOf(file: F): Plan;
   isSmall(file: F): boolean;
 }
 
-/** What has to be asked for is asked for now; all other plans are made when they are looked at. */
+/** Plans now the files that need a request to the store; the plans of all others are made on demand. */
 async function planAll<F extends FileToDownload>(
   planner: Planner,
   job: DownloadJob<F>,
   orElse: (file: F, work: () => Promise<void>) => Promise<void>,
 ): Promise<Plans<F>> {
-  /** By key. */
+  /** Plans by key. */
   const made = new Map<string, Plan>();
   const isPlain = (file: F) => {
     const known = listedOf(file);
     return known !== null && planner.isPlain(known);
   };
-  // Asked once of each: what is trusted may change meanwhile.
+  // `isPlain` is evaluated once per file, because it changes when the planner stops trusting ETags as MD5.
   const asked = pickRows(
     job.files,
     placesOf(job.files, (file) => !isPlain(file)),
@@ -206,7 +205,7 @@ function toPlan(key: string, { sizeBytes, etag, modifiedAtMs, parts, expected }:
 
 const MOST_NAME_BYTES = 255;
 
-/** Beside the target. A name that would get too long by it is told by its hash. */
+/** Returns the temporary file beside the target; a name that would get too long is replaced by its hash. */
 function temporaryOf(job: { copyId: string }, path: string): string {
   const at = path.lastIndexOf(sep) + 1;
   const last = path.slice(at);
@@ -215,7 +214,7 @@ function temporaryOf(job: { copyId: string }, path: string): string {
   return path.slice(0, at) + (fits ? name : `.${hash("sha256", last)}.part-${job.copyId}`);
 }
 
-/** Bytes that an earlier try has on disk already. */
+/** Returns the bytes that an earlier try has on disk already. */
 function staged<F extends FileToDownload>(job: DownloadJob<F>, plans: Plans<F>, memory: ReceiveMemory): number {
   if (memory.isEmpty) return 0;
   let bytes = 0;
@@ -264,13 +263,13 @@ async function downloadOne(
     memory.sumOf(temporary, piece) === null
   ) {
     const early = piece.etag === null ? null : (job.early?.take({ key, etag: piece.etag, sizeBytes }) ?? null);
-    // One request is enough for it.
+    // A small object needs one request only.
     job.ranges?.drop();
     const { sync: syncFolder } = folders;
     const small = { piece, expected, temporary, path, early, memory, watch, syncFolder };
     const verdict = await receiveSmall(engine, small);
     if (verdict !== null) return verdict;
-    // It may have been taken away since.
+    // The folder may have been removed meanwhile.
     folders.forget(folder);
     await folders.make(folder);
   }
@@ -292,24 +291,24 @@ async function downloadOne(
   return verdict;
 }
 
-/** The folders of many files: each is made once, and synced for many at a time. */
+/** Creates each folder once, and groups the fsyncs of folders. */
 interface Folders {
-  /** Faults: FOLDER_UNWRITABLE, NO_SPACE. */
+  /** Creates a folder. @throws Fault FOLDER_UNWRITABLE, NO_SPACE */
   make(path: string): Promise<void>;
-  /** Made; or, where a file lies in the way, which concerns only what goes there, the first folder above it that is there. */
+  /** Creates a folder and returns it; if a file is in the way, returns the nearest existing folder above. */
   near(path: string): Promise<string>;
-  /** The next one is to look whether it is there. */
+  /** Makes the next `make` create the folder again. */
   forget(path: string): void;
   sync(path: string): Promise<void>;
 }
 
-/** Remembered at a time. */
+/** Number of created folders to remember. */
 const MOST_FOLDERS = 4_096;
 
 function createFolders(): Folders {
   const made = new Map<string, Promise<unknown>>();
   const make = async (path: string): Promise<void> => {
-    // To make one again does no harm.
+    // Creating a folder again is harmless.
     if (made.size > MOST_FOLDERS) made.clear();
     const making = made.get(path) ?? mkdir(path, { recursive: true });
     made.set(path, making);
@@ -338,7 +337,7 @@ function createFolders(): Folders {
   };
 }
 
-/** Whether the path is an existing folder. */
+/** Tells whether the path is an existing folder. */
 export async function isFolder(path: string): Promise<boolean> {
   return (await stat(path).catch(() => null))?.isDirectory() ?? false;
 }

@@ -3,26 +3,25 @@ import type { ObjectSum } from "#storage/checksums/crc32.ts";
 import type { Engine } from "../transfer/engine.ts";
 
 /**
- * What is known of an object before it is fetched, and by what its bytes will be known for right: the CRC32 of the
- * object, the CRC32 over those of its parts (then the pieces are its parts), or the MD5 (or the MD5 over those of the
- * parts) that most stores use as the ETag. The CRC32 takes a HEAD, which small objects of a listing are spared where the
- * MD5 will do.
+ * Facts about an object before it is fetched, from which its expected checksum follows. That is the CRC32 of the object, the
+ * composite CRC32 of its parts (the download is then cut at the parts), or the MD5 or MD5 of MD5s that most stores use as
+ * the ETag. The CRC32 takes a HEAD, which listed small objects do without where the MD5 suffices.
  */
 export interface ObjectFacts {
   sizeBytes: number;
   etag: string;
   modifiedAtMs: number | null;
   sum: ObjectSum | null;
-  /** Encrypted with keys of its own: then the ETag is no MD5. */
+  /** Encrypted with its own key (SSE-KMS or SSE-C), so that the ETag is no MD5. */
   isOpaque: boolean;
 }
 
-/** Questions about one object. Faults: those of the store, CANCELLED. */
+/** Requests about one object. @throws Faults of the store, CANCELLED */
 export interface AskObject {
   head(key: string): Promise<ObjectFacts>;
-  /** Length of its first part; null where the store does not tell. */
+  /** Returns the length of its first part; null where the store does not tell. */
   partBytes(key: string): Promise<number | null>;
-  /** All parts with their sums, in order; null where the store does not tell. */
+  /** Returns all parts with their checksums, in order; null where the store does not tell. */
   partSums(key: string): Promise<PartSum[] | null>;
 }
 
@@ -34,10 +33,10 @@ export interface PartSum {
 
 export type Expected =
   | { kind: "whole"; crc32: string }
-  /** Over the sums of the pieces. */
+  /** CRC32 over the CRC32s of the pieces. */
   | { kind: "parts"; crc32: string }
   | { kind: "md5"; md5: string }
-  /** Over the MD5 of the pieces. */
+  /** MD5 over the MD5s of the pieces. */
   | { kind: "md5-parts"; md5: string }
   | { kind: "nothing" };
 
@@ -45,7 +44,7 @@ export interface FileFacts {
   sizeBytes: number;
   etag: string;
   modifiedAtMs: number | null;
-  /** Left out when nobody asked for it: the object was listed. */
+  /** Left out when no HEAD was made, as for a listed object. */
   sum?: ObjectSum | null;
   isOpaque?: boolean;
 }
@@ -57,28 +56,28 @@ export interface DownloadPlan extends FileFacts {
 
 export interface Planner {
   plan(key: string, known: FileFacts | null): Promise<DownloadPlan>;
-  /** Of a small object as it was listed, where nothing has to be asked to plan it: then its plan can wait for its turn. */
+  /** Tells whether a listed small object can be planned without a request, so that its plan may be made later. */
   isPlain(known: FileFacts): boolean;
-  /** The same without a question, for what was plain. */
+  /** Plans an object for which `isPlain` was true, without a request. */
   planPlain(known: FileFacts): DownloadPlan;
-  /** An ETag that looks like an MD5 turned out to be none. */
+  /** Tells that an ETag that looks like an MD5 is none, so that ETags are not trusted any more. */
   distrustMd5(): void;
 }
 
-/** MD5 takes more time than all the rest of a fetch, so it is left to objects where that does not matter. */
+/** MD5 takes more CPU time than the rest of a fetch, so larger objects are not compared by MD5. */
 const MOST_MD5_BYTES = 64 * 1024 * 1024;
-/** No part but the last is shorter. */
+/** Objects up to this size are a single piece, because only the last part of an upload may be shorter. */
 const MOST_PLAIN_BYTES = 1024 * 1024;
-/** A store that showed no sum of so many listed objects is asked no more. */
+/** After this many HEADs in a row without a checksum, listed objects get no HEAD any more. */
 const MOST_IN_VAIN = 8;
 
-/** With `partCount` it is over those of the parts. */
+/** MD5 of an ETag; with `partCount` the MD5 over the MD5s of that many parts. */
 interface Md5 {
   md5: string;
   partCount: number | null;
 }
 
-/** Faults of `plan`: those of the store, CANCELLED. */
+/** Creates a planner, whose `plan` throws Faults of the store and CANCELLED. */
 export function createPlanner(
   engine: Pick<Engine, "traits">,
   about: { ask: AskObject; partBytes: number | null; mostMd5Bytes?: number },
@@ -109,7 +108,7 @@ export function createPlanner(
       traits: engine.traits,
       ...(about.partBytes === null ? {} : { wishedPartBytes: about.partBytes }),
     }).parts;
-  /** Where the parts of the object were; null where nobody tells. */
+  /** Returns the parts in which the object was uploaded; null when their length cannot be found out. */
   const cutAsSent = async (key: string, sizeBytes: number, partCount: number): Promise<PlannedPart[] | null> => {
     const told = partBytesThatFit(sizeBytes, partCount) ?? (await ask.partBytes(key));
     return told === null || Math.ceil(sizeBytes / told) !== partCount ? null : cutEvenly(sizeBytes, told);
@@ -146,7 +145,7 @@ export function createPlanner(
       const isOne = sum === undefined && (sizeBytes === 0 || md5Of(known)?.partCount === null);
       return isOne && sizeBytes <= MOST_PLAIN_BYTES;
     },
-    // An ETag that others like it have turned out not to be an MD5 is looked at as they were.
+    // Expects an MD5 even after `distrustMd5`, because `isPlain` was decided while ETags were trusted.
     planPlain: (known) => planEvenly(known, md5In(known)),
     distrustMd5: () => {
       trustsMd5 = false;

@@ -4,24 +4,24 @@ import { fetchSmall, isFetchable, type Fetched } from "./fetch-small.ts";
 import type { ListedObject } from "./listing/list-objects.ts";
 
 /**
- * Small objects are fetched into memory while the rest of the list is still to come: a long list takes as many round trips
- * as it has pages. Nothing is written before all names are known, because two of them may mean one file.
+ * Fetches small objects into memory while the listing is still in progress, because a long listing takes one round trip per
+ * page. Nothing is written before all names are known, because two names may mean the same file.
  */
 export interface EarlyFetches {
-  /** Begins with those that are new, in their order, as far as memory goes. */
+  /** Begins to fetch new objects in order, as far as memory permits. */
   offer(objects: readonly ListedObject[]): void;
-  /** What was asked for this object, once; null when nothing was. The promise gives null when its turn never came. */
+  /** Returns the fetch of this object, once; null without one. The promise resolves to null when the fetch never began. */
   take(object: { key: string; etag: string; sizeBytes: number }): Promise<Fetched | Fault | null> | null;
-  /** Ends what nobody has taken. */
+  /** Ends the fetches that were not taken. */
   drop(): void;
 }
 
-/** Of the memory for buffers. */
+/** Share of the buffer memory. */
 const SHARE = 3 / 8;
-/** What each takes besides its bytes, and how many there may be: more than fill any link until a list is there. */
+/** Overhead per fetch besides its bytes, and the most fetches: enough to fill any link until the listing ends. */
 const OWN_BYTES = 4 * 1024;
 const MOST = 768;
-/** Where some of them are small, more will be: connections are opened for so many times as many. */
+/** Connections are opened for this many times the small objects seen at first, because more are likely to follow. */
 const MORE_TO_COME = 3;
 
 export function createEarlyFetches(engine: Engine, outer: AbortSignal): EarlyFetches {
@@ -32,7 +32,7 @@ export function createEarlyFetches(engine: Engine, outer: AbortSignal): EarlyFet
   let left = MOST;
   let isOver = false;
   const isWanted = () => !isOver;
-  /** Where one fails, others may: those that have not begun are left to whoever tries again. */
+  /** After a failure no further fetch begins here, because others may fail too; the download itself retries. */
   const failed = (error: unknown) => {
     isOver = true;
     return toFault(error);

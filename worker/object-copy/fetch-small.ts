@@ -17,21 +17,21 @@ import { sumBytes } from "../base/sum-bytes.ts";
 import { TryTwice } from "../transfer/concurrency/hedged-request.ts";
 
 /**
- * A small object in one request, into memory: what makes thousands of them cheap. Who wants more (a try after a failure, a part
- * of it, a look at the disk) takes the way of all other objects.
+ * A small object, fetched into memory by one request, which makes thousands of them cheap. Retries, ranges and resuming are
+ * left to the general download.
  */
 export interface Fetched {
-  /** Until they are released. */
+  /** Valid until `release`. */
   bytes: Buffer;
   /** Hex. */
   crc32: string;
-  /** What the store keeps of it; null where it did not tell. */
+  /** Checksum that the store has of the object; null where the answer had none. */
   kept: ObjectSum | null;
-  /** The bytes are not needed any more; once. Who forgets that costs memory, and nothing else. */
+  /** Returns the buffer to the pool; called once. A missing call only costs memory. */
   release(): void;
 }
 
-/** Whether an object can be fetched so: all of it is one piece, and small. */
+/** Tells whether a piece is small enough to be fetched this way, and not encrypted. */
 export const isFetchable = (engine: Pick<Engine, "memoryBytes">, { length, sealed }: Piece): boolean =>
   isSmallFor(engine, length) && sealed === undefined;
 
@@ -43,8 +43,8 @@ interface Attempt {
 }
 
 /**
- * `onMoved` is told of every byte; null when its turn came and it was not wanted any more.
- * Faults: those of the store, OBJECT_CHANGED, UNEXPECTED_ANSWER, TRUNCATED, CANCELLED.
+ * Fetches a small object; resolves to null when it is not wanted any more once the semaphore admits it. `onMoved` gets
+ * every byte. @throws Faults of the store, OBJECT_CHANGED, UNEXPECTED_ANSWER, TRUNCATED, CANCELLED
  */
 export function fetchSmall(
   engine: Engine,
@@ -58,10 +58,10 @@ export function fetchSmall(
 
 const NOT_WANTED = Promise.resolve(null);
 
-/** Of stores that refused to tell the sums of objects, and then gave the objects. */
+/** Engines whose store refused a GET that asks for the checksum, but answered the same GET without it. */
 const untold = new WeakSet<Engine>();
 
-/** An object that is fetched, perhaps twice beside each other. */
+/** One fetch of an object, which may make a hedged second request. */
 class Fetching {
   readonly #engine: Engine;
   readonly #piece: Piece;
@@ -78,7 +78,7 @@ class Fetching {
       signal: about.signal,
       lengthBytes: piece.length,
       alikeBytes: 2 ** Math.ceil(Math.log2(piece.length)),
-      // Who waits for a limit is not late.
+      // While the bandwidth limiter holds back the transfer, a slow request needs no hedge.
       mayRepeat: () => !engine.limiter.isHolding,
       mayShed: false,
       ask: (isHedge) => this.#ask(isHedge),
@@ -87,7 +87,7 @@ class Fetching {
     });
   }
 
-  /** Once. */
+  /** Fetches the object; called once. */
   async fetch(): Promise<Fetched> {
     const fetched = await this.#tries.run();
     this.#engine.signatures.forget(this.#operation);
@@ -95,8 +95,8 @@ class Fetching {
   }
 
   /**
-   * Asked for as a whole it comes with the sum that the store keeps of it, and an MD5 of its bytes, which takes more time than all
-   * the rest, need not be taken.
+   * Asks for the whole object, not a range, because only then does the store send its checksum. This saves computing an MD5,
+   * which would take more time than everything else.
    */
   async #ask(isHedge: boolean): Promise<Fetched> {
     const operation = this.#operation;
@@ -107,7 +107,7 @@ class Fetching {
     try {
       return await this.#askOnce({ ...operation, isSummed: true }, isHedge);
     } catch (error) {
-      // What passes (a signature that is over, a clock that was wrong) says nothing about the header.
+      // A temporary failure (an expired signature, a wrong clock) says nothing about the checksum header.
       if (!isFault(error) || error.retry !== "never" || !NOT_FOR_ALL.has(error.context.status ?? 0)) throw error;
       const fetched = await this.#askOnce(operation, isHedge);
       untold.add(this.#engine);
@@ -120,7 +120,7 @@ class Fetching {
     const { key, objectOffset: offset, length } = this.#piece;
     const { signal } = this.#about;
     const buffers = smallBuffersOf(engine);
-    // A byte more: what comes after the object is noticed.
+    // One byte more than the object, so that surplus bytes are noticed.
     const whole = buffers.lend(length + 1);
     const sink = new SmallSink(engine, { piece: this.#piece, operation, signal, into: whole }, (bytes) => {
       this.#tries.moved(bytes, isHedge);
@@ -136,7 +136,7 @@ class Fetching {
       await callStore(engine, call, assertSuccess);
       if (sink.received < length) throw new Fault("TRUNCATED", { op: "GetObject", subject: key });
     } catch (error) {
-      // Its connection is gone or idle: nobody writes there any more.
+      // The connection is closed or idle, so nothing writes to the buffer any more.
       buffers.takeBack(whole);
       throw error;
     }
@@ -153,7 +153,7 @@ interface Wished {
   piece: Piece;
   operation: Get;
   signal: AbortSignal;
-  /** Longer than the piece. */
+  /** Buffer that is longer than the piece. */
   into: Buffer;
 }
 
@@ -192,7 +192,7 @@ class SmallSink implements Sink {
       const about = { op: "GetObject", subject: piece.key };
       throw new Fault("UNEXPECTED_ANSWER", { ...about, detail: "more bytes than were asked for" });
     }
-    // Mostly they stand there already.
+    // The socket usually reads directly into `into`, so there is nothing to copy.
     if (chunk.buffer !== into.buffer) chunk.copy(into, this.received);
     this.received += chunk.length;
     this.#engine.meter.add(chunk.length);

@@ -10,24 +10,24 @@ import type { Failure } from "./listing/entries.ts";
 import { EXIT, shownName, type Verb } from "../command-line/verb.ts";
 
 const TICK_MS = 100;
-/** Where nothing is drawn: for milestones, and for a line a second. */
+/** Interval without a live terminal, where only milestones or one line per second are written. */
 const UNSEEN_TICK_MS = 250;
-/** The screen shows this many failures; `--json` has them all. */
+/** Number of failures shown as text; `--json` has them all. */
 const MOST_SHOWN = 50;
 
 export interface Followed {
   engine: Engine;
   from: string;
   to: string;
-  /** Files that the job left out because they could not be moved. */
+  /** Files that could not be moved. */
   failures: readonly Failure[];
-  /** What is no file and was not looked into. */
+  /** Directory entries and objects that are not files, and were skipped. */
   leftOut: readonly LeftOut[];
   /** `within`: the store copies, so no bytes cross the link. */
   way: "across" | "within";
 }
 
-/** Shows a transfer while it runs, and says how it ended. Returns the exit code. Faults: those of `work`. */
+/** Shows a transfer while it runs, and reports its end. Returns the exit code. @throws Faults of `work` */
 export async function follow(
   verb: Verb,
   about: Followed,
@@ -50,7 +50,7 @@ export async function follow(
     const failed = sayFailures(verb, about.failures);
     sayDone(verb, { ...about, tally, tookMs: performance.now() - startedAt });
     const [first] = about.failures;
-    // Where nothing at all was done, the code says why.
+    // When no file was moved, the exit code is that of the first failure.
     return first !== undefined && tally.filesDone === 0 ? FAULTS[first.fault.code].exit : failed;
   } catch (error) {
     terminal.close();
@@ -64,7 +64,7 @@ export async function follow(
   }
 }
 
-/** With fewer files nothing comes near what may be taken, but where that is little. */
+/** With fewer files, memory stays well below the usual limit. */
 const MANY = 4_096;
 
 function watchMemory({ memoryBytes }: Engine, { filesTotal }: Tally): () => void {
@@ -123,7 +123,7 @@ function sayDone({ terminal }: Verb, done: Followed & { tally: Tally; tookMs: nu
   );
 }
 
-/** "Verified" means that a sum of the bytes was compared. */
+/** Returns how files were checked. "Verified" means that a checksum of the bytes was compared. */
 function sayChecked({ filesDone, filesUnverified: count }: Tally): string {
   if (count === 0) return "verified";
   return count === filesDone
@@ -139,7 +139,7 @@ function sayStopped({ terminal }: Verb, moving: Moving): void {
   );
 }
 
-/** Lists what failed; returns the exit code that belongs to it. */
+/** Lists failures and returns the matching exit code. */
 export function sayFailures({ terminal, config }: Verb, failures: readonly Failure[]): number {
   const shown = config.isOn("json") ? failures : failures.slice(0, MOST_SHOWN);
   for (const { name, fault } of shown) {
@@ -154,12 +154,12 @@ export function sayFailures({ terminal, config }: Verb, failures: readonly Failu
   return failures.length === 0 ? EXIT.ok : EXIT.partly;
 }
 
-/** Says what was left out, where no sentence of an end has it. */
+/** Reports what was left out, for commands whose final sentence does not. */
 export function tellLeftOut({ terminal }: Verb, leftOut: readonly LeftOut[]): void {
   if (leftOut.length > 0) terminal.say(`Left out: ${sayLeftOut(leftOut)}.`, { type: "left-out", leftOut });
 }
 
-/** Faults that every other file would meet too: then going on is of no use. */
+/** Faults that every other file would meet too, so that they end the job. */
 const OF_ALL: ReadonlySet<Fault["code"]> = new Set([
   "BAD_CREDENTIALS",
   "CANCELLED",
@@ -181,7 +181,7 @@ const OF_ALL: ReadonlySet<Fault["code"]> = new Set([
   "WRONG_REGION",
 ]);
 
-/** Keeps what failed of many files. The first failure of the only one, or one that would meet all, ends the job. */
+/** Collects failures of single files. A failure of the only file, or one that all files would meet, ends the job. */
 export const collectFailures =
   <F>(failures: Failure[], about: { count: number; nameOf: (file: F) => string }) =>
   (file: F, fault: Fault): "go on" | "stop" => {

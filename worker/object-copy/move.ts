@@ -16,16 +16,16 @@ import { sweepUploads } from "./requests/sweep-uploads.ts";
 import { shownPlace, type LocalPlace, type StorePlace, type Verb } from "../command-line/verb.ts";
 import { withJournal } from "./with-journal.ts";
 
-/** The three ways files move, each with its progress, its journal and its list of failures. They give the exit code. */
+/** Both ends of a copy, and what is known before it starts. The functions below show progress and return the exit code. */
 export interface Ends<From, To> {
   from: From;
   to: To;
-  /** Failures from before, such as files that could not be looked at. */
+  /** Failures of the listing, such as unreadable files. */
   failures: Failure[];
   leftOut: readonly LeftOut[];
 }
 
-/** Files of a folder to keys below a prefix. Faults: those of `uploadFiles`. */
+/** Uploads files of a folder to keys below a prefix. @throws Faults of `uploadFiles` */
 export async function sendEntries(
   verb: Verb,
   bench: Bench,
@@ -62,7 +62,7 @@ export async function sendEntries(
   );
 }
 
-/** Objects to paths. Their dates go along, so that a later sync knows them. Faults: those of `downloadFiles`. */
+/** Downloads objects to paths. Files get their objects' dates, for later syncs. @throws Faults of `downloadFiles` */
 export async function fetchEntries(
   verb: Verb,
   bench: Bench,
@@ -109,7 +109,7 @@ export async function fetchEntries(
   );
 }
 
-/** Objects to keys of the same store, without their bytes crossing the link. Faults: those of `copyObjects`. */
+/** Copies objects within a store, so that no bytes cross the link. @throws Faults of `copyObjects` */
 export async function copyEntries(
   verb: Verb,
   bench: Bench,

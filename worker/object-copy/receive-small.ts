@@ -22,16 +22,16 @@ import { fetchSmall, type Fetched } from "./fetch-small.ts";
 import type { Expected } from "./facts.ts";
 
 /**
- * A small file: fetched into memory, compared there, and only then written, synced and renamed. What goes wrong on that
- * way is left to the long way, which tries again, waits for room, and looks for wrong bytes.
+ * A small file that is fetched into memory, verified there, and only then written, synced and renamed. Failures are left to
+ * the general download (`receiveVerified`), which retries, waits for disk space, and locates wrong bytes.
  */
 export interface SmallFile {
   piece: Piece;
   expected: Expected;
-  /** Beside `path`, in a folder that is there. */
+  /** Temporary file beside `path`, in an existing folder. */
   temporary: string;
   path: string;
-  /** What was asked for before; null when nothing was, or when its turn never came. */
+  /** Early fetch of the object; null when there is none, or it never began. */
   early: Promise<Fetched | Fault | null> | null;
   memory: Pick<ReceiveMemory, "done">;
   watch: ReceiveWatch;
@@ -39,7 +39,7 @@ export interface SmallFile {
   syncFolder(folder: string): Promise<void>;
 }
 
-/** Null: it has to take the long way. Faults: those of the store that will not change, CANCELLED. */
+/** Receives a small file; null: the general download has to take over. @throws permanent Faults of the store, CANCELLED */
 export async function receiveSmall(engine: Engine, file: SmallFile): Promise<"verified" | "unverified" | null> {
   const { piece, expected, watch } = file;
   if (engine.retrier.breaker.isDown) return null;
@@ -62,7 +62,7 @@ async function landIfRight(file: SmallFile, fetched: Fetched): Promise<boolean> 
   return false;
 }
 
-/** What the disk refuses it refuses on the long way too, which says why. */
+/** Returns false when the disk refuses the work. The error is dropped, because the general download meets it again. */
 async function didWork(work: () => Promise<void>): Promise<boolean> {
   try {
     await work();
@@ -82,7 +82,7 @@ async function land(file: SmallFile, { bytes }: Fetched): Promise<void> {
   await file.syncFolder(dirname(file.path));
 }
 
-/** All in one go, where the disk answers at once: thousands of small files are as many times seven promises. */
+/** Writes synchronously, for disks that respond at once. This saves seven promises per file. */
 function landNow({ temporary, path }: SmallFile, bytes: Buffer): void {
   const startedAt = performance.now();
   const fd = openSync(temporary, FLAGS, 0o644);
@@ -105,7 +105,10 @@ function writeAll(fd: number, bytes: Buffer): void {
   for (let written = 0; written < bytes.length;) written += writeSync(fd, bytes, written);
 }
 
-/** An ETag may be no MD5: who finds that out does not need the bytes again. */
+/**
+ * Leaves a wrong file to the general download. If only the MD5 differs, the ETag may not be an MD5; then the bytes are
+ * kept in the temporary file, so that they are not fetched again.
+ */
 async function leaveToLongWay(file: SmallFile, fetched: Fetched): Promise<void> {
   const { piece, expected, watch, memory, temporary } = file;
   const { bytes, crc32 } = fetched;
@@ -146,7 +149,7 @@ async function fetchCounted(engine: Engine, { piece, early, watch }: SmallFile):
   }
 }
 
-/** Whether it is what the store keeps of it; null where that says nothing. */
+/** Tells whether the bytes match the store's checksum; null where there is none, or it is over several parts. */
 function isAsKept({ crc32, kept }: Fetched): boolean | null {
   if (kept === null || (kept.partCount ?? 1) > 1) return null;
   return kept.crc32 === (kept.partCount === null ? crc32 : compositeCrc32([crc32]));

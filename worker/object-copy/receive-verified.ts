@@ -18,10 +18,10 @@ import type { Piece } from "../transfer/download/piece.ts";
 import type { AskObject, Expected, PartSum } from "./facts.ts";
 
 /**
- * Fetches one object and compares it with what the store keeps of it. Bytes that came wrong are found and only those
- * come again: by the sums of the parts where the store tells them; otherwise everything is read once more, and what came
- * differently the second time was wrong once. Bytes that came equal twice are the store's own: against the CRC32 of the
- * object that is a fault, while an ETag that is no MD5 after all, or parts of unequal length, leave them unverified.
+ * Fetches one object and compares it with the store's checksum. Only wrong bytes are fetched again. They are found by the
+ * checksums of the parts, where the store tells them. Otherwise everything is fetched a second time, and pieces that differ
+ * were wrong once. Bytes that arrive equal twice are what the store has. If they contradict the object's CRC32, that is a
+ * Fault. They count as unverified if the ETag may be no MD5, or the parts may have other lengths.
  */
 export interface Verified {
   key: string;
@@ -30,14 +30,14 @@ export interface Verified {
   memory: ReceiveMemory;
   watch: ReceiveWatch;
   ask: AskObject;
-  /** The ETag looked like an MD5 and is none. */
+  /** Called when an ETag that looks like an MD5 is none. */
   onNoMd5(): void;
 }
 
-/** After the second reading, the pieces that differed are read a third time; then the way to the store is at fault. */
+/** Most further fetches of pieces that keep changing, after which the link is considered faulty. */
 const MOST_READINGS_AGAIN = 3;
 
-/** Faults: those of `receiveFile`; CHECKSUM_MISMATCH, after which nothing of the file is kept. */
+/** Fetches and verifies one object. @throws Faults of `receiveFile`; CHECKSUM_MISMATCH, after which no bytes are kept */
 export async function receiveVerified(engine: Engine, job: Verified): Promise<"verified" | "unverified"> {
   const { target, expected, memory, watch } = job;
   const sums = await receiveFile(engine, target, { memory, watch });
@@ -47,7 +47,7 @@ export async function receiveVerified(engine: Engine, job: Verified): Promise<"v
   const moved = { bytes: 0 };
   const quietly: Verified = {
     ...job,
-    // These bytes are on the screen already.
+    // The progress already counts these bytes, so what is counted again is subtracted at the end.
     watch: {
       ...watch,
       onPiece: () => undefined,
@@ -92,7 +92,7 @@ function wholeSum(pieces: readonly Piece[], sums: readonly string[]): string {
 }
 
 const READ_BYTES = 512 * 1024;
-/** Read at once: a hand-over to another thread would take longer. */
+/** Files up to this size are read synchronously, because handing the read to another thread takes longer. */
 const SMALL_BYTES = 256 * 1024;
 
 const readMd5 = async (target: FileToReceive, signal: AbortSignal): Promise<string> =>
@@ -104,7 +104,7 @@ async function readMd5OfParts(target: FileToReceive, signal: AbortSignal): Promi
   return sum.digest("hex");
 }
 
-/** The file was just written, so it is read from memory. Faults: READ_FAILED, CANCELLED. */
+/** Returns the MD5 of a range of a file, which is still in the page cache. @throws Fault READ_FAILED, CANCELLED */
 async function md5Of(
   { path, sizeBytes }: FileToReceive,
   about: { from: number; length: number; signal: AbortSignal },
@@ -117,10 +117,10 @@ async function md5Of(
   }
 }
 
-/** Thousands of small files, each in a buffer of its own, would be felt as memory. */
+/** One buffer for all small files, because thousands of buffers would pile up until they are collected. */
 let spare: Buffer | null = null;
 
-/** Valid until the next call. */
+/** Reads a small file into the shared buffer; the result is valid until the next call. */
 function readSmall(path: string): Buffer {
   spare ??= Buffer.allocUnsafeSlow(SMALL_BYTES);
   const fd = openSync(path, "r");
@@ -169,14 +169,14 @@ async function mend(engine: Engine, job: Verified, sums: string[]): Promise<"ver
   return parts !== null && isAllOf(parts, job) ? byParts(engine, job, parts) : readAgain(engine, job, sums);
 }
 
-/** Whether these are the parts that the sum of the object is over. */
+/** Tells whether these parts add up to the object's size and composite checksum. */
 function isAllOf(parts: readonly PartSum[], { expected, target }: Verified): boolean {
   const bytes = parts.reduce((sum, { length }) => sum + length, 0);
   const isTheSum = expected.kind === "parts" && compositeCrc32(parts.map(({ crc32 }) => crc32)) === expected.crc32;
   return isTheSum && bytes === target.sizeBytes;
 }
 
-/** The store says the sum of each part: what is right on the disk stays. */
+/** Fetches again only the parts whose bytes on disk differ from the store's checksum of the part. */
 async function byParts(engine: Engine, job: Verified, parts: readonly PartSum[]): Promise<"verified"> {
   const { key, target, memory, watch } = job;
   const [first] = target.pieces;
@@ -211,7 +211,7 @@ async function byParts(engine: Engine, job: Verified, parts: readonly PartSum[])
   return "verified";
 }
 
-/** Nobody says which bytes are wrong: what comes equal twice is what the store has. */
+/** Fetches everything again, because it is unknown which bytes are wrong; pieces that arrive equal twice are right. */
 async function readAgain(engine: Engine, job: Verified, first: string[]): Promise<"verified" | "unverified"> {
   const { target, expected, memory, watch } = job;
   let suspects: readonly Piece[] = target.pieces;
@@ -230,13 +230,13 @@ async function readAgain(engine: Engine, job: Verified, first: string[]): Promis
   throw mismatch(job);
 }
 
-/** Whether bytes that are the store's own may differ from what was expected and be right all the same. */
+/** Tells whether bytes that the store sent twice may be right although the checksum differs. */
 async function isInDoubt({ expected, ask, key, target, onNoMd5 }: Verified): Promise<boolean> {
   if (expected.kind === "md5" || expected.kind === "md5-parts") {
     onNoMd5();
     return true;
   }
   if (expected.kind !== "parts") return false;
-  // Unless the store says that its parts are as long as the pieces, the sum may be over other parts.
+  // Unless the store confirms the part length, the composite checksum may be over parts of other lengths.
   return (await ask.partBytes(key)) !== target.pieces[0]?.length;
 }

@@ -20,26 +20,26 @@ export interface FileToUpload {
   readonly identity: FileIdentity;
 }
 
-/** Of a file nothing is kept beside it until its turn comes, and nothing after it: there may be a million of them. */
+/** Job of an upload. There may be a million files, so a file holds no state before or after its own transfer. */
 export interface UploadJob<F extends FileToUpload> {
   files: Rows<F>;
   keyOf(file: F): string;
   journalPath: string;
   partBytes: number | null;
-  /** As that of a `SendJob`. */
+  /** See `SendJob.sweep`. */
   sweep(lost: LostCreate): Promise<void>;
   signal: AbortSignal;
-  /** Told of files that are written at their end meanwhile; what they had when they were listed is sent. */
+  /** Called for files that are appended to meanwhile; the length at the time of listing is sent. */
   onGrown?(file: F): void;
-  /** Given before the first byte moves. */
+  /** Called with the progress before the first byte moves. */
   onStart(tally: Tally): void;
-  /** Asked about a file that could not be moved; left out, the first failure ends the job. */
+  /** Decides about a file that failed; when left out, the first failure ends the job. */
   onFileFailed?(file: F, fault: Fault): "go on" | "stop";
 }
 
 /**
- * Sends files to their keys, several at a time; goes on where an earlier run stopped.
- * Faults: TOO_LARGE before anything is sent, those of `sendFile`.
+ * Sends files to their keys, several at a time; resumes an earlier run of the same job.
+ * @throws Fault TOO_LARGE before anything is sent, and those of `sendFile`
  */
 export async function uploadFiles<F extends FileToUpload>(engine: Engine, job: UploadJob<F>): Promise<Tally> {
   const { clock } = engine.retrier;
@@ -62,7 +62,7 @@ export async function uploadFiles<F extends FileToUpload>(engine: Engine, job: U
   let hasFailed = false;
   const journal = await openSendJournal(job.journalPath);
   const isSmall = (file: F) => partCountOf(file) <= 1;
-  // What cannot be remembered ahead each file is told when it is its turn.
+  // A failure to write the journal ahead is ignored, because each file's own journal call meets it again.
   const remember = inGroups(files, (group) =>
     journal
       .ahead(
@@ -82,7 +82,7 @@ export async function uploadFiles<F extends FileToUpload>(engine: Engine, job: U
           abandonUpload(engine, { key, uploadId, signal: job.signal }),
         );
       } catch (error) {
-        // A store that keeps it all the same only wastes space.
+        // An upload that cannot be aborted only wastes space.
         if (isFault(error) && error.code === "CANCELLED") throw error;
       }
     };
@@ -93,7 +93,7 @@ export async function uploadFiles<F extends FileToUpload>(engine: Engine, job: U
       if (plan.parts.length <= 1) await remember(fileIndex);
       const about = { key, path, identity, partBytes: plan.partBytes, abandon: abandon(key) };
       const { memory, nonce } = await journal.file(about);
-      // Of many that are done nothing has to be waited for.
+      // Files that are already sent never wait for I/O, so the event loop has to be yielded to explicitly.
       while (memory.sentEtag !== null && isTurnOver()) await nextTurn();
       if (plan.parts.length === 0) await sendEmpty(engine, { key, nonce, signal: job.signal });
       const send: SendJob = {
@@ -118,14 +118,14 @@ export async function uploadFiles<F extends FileToUpload>(engine: Engine, job: U
       try {
         await sendFile(engine, send);
       } catch (error) {
-        // The next try sends another version: nobody will go on with these parts.
+        // The next try sends another version of the file, so these parts are useless.
         if (isFault(error) && error.code === "SOURCE_CHANGED" && memory.uploadId !== null) {
           await sweepLost(send);
           await abandon(key)(memory.uploadId);
         }
         throw error;
       }
-      // Where the store takes no sums, size and our mark are all that was compared.
+      // Without checksum support of the store, only the size and the upload's nonce were compared.
       tally.fileDone(engine.store.checksum === "none" ? "unverified" : "verified");
       journal.letGo(key);
     };
@@ -142,17 +142,17 @@ export async function uploadFiles<F extends FileToUpload>(engine: Engine, job: U
     await journal.close();
     throw error;
   }
-  // What a file that failed has sent already is kept for the next try.
+  // After a failure the journal stays, so that the next try continues from the parts already sent.
   await (hasFailed ? journal.close() : journal.remove());
   return tally;
 }
 
-/** Names of files that programs only ever write on: more at the end of one is no other file. */
+/** Names of files that programs only append to, so that growth does not make one another version. */
 const APPEND_ONLY = /(?:\.(?:log|out|err|jsonl|ndjson)|(?:^|\.)tfevents\..+|(?:^|[._-])log\.txt)$/i;
 
 const isAppendOnly = (path: string): boolean => APPEND_ONLY.test(basename(path));
 
-/** What many files need before their turn is done for a group of them when it is the first one's. */
+/** Returns a function that, for the index of a row, runs `work` once for the row's whole group. */
 function inGroups<T>(all: Rows<T>, work: (group: readonly T[]) => Promise<void>): (index: number) => Promise<void> {
   const done = new Map<number, Promise<void>>();
   return (index) => {

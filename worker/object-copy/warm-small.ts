@@ -1,6 +1,6 @@
 import { warmUp, type Engine } from "../transfer/engine.ts";
 
-/** Opens connections for as many small objects as there are; one alone takes what there is. */
+/** Opens connections for many small objects; a single object needs none in advance. */
 export async function warmForSmall(engine: Engine, keys: Iterable<string>): Promise<void> {
   let first: string | null = null;
   let count = 0;

@@ -7,9 +7,9 @@ import { journalOf, type Bench, type Journal } from "../store-session/store-sess
 import type { Verb } from "../command-line/verb.ts";
 
 /**
- * Runs a copy with its journal. Two processes that make the same copy would tear each other's journal and temporary
- * files, so the second one ends at once.
- * Faults: COPY_RUNNING, FOLDER_UNWRITABLE, those of `work`.
+ * Runs a copy with its journal and a lock. Two processes that make the same copy would corrupt each other's journal and
+ * temporary files, so the second one ends at once.
+ * @throws Fault COPY_RUNNING, FOLDER_UNWRITABLE, those of `work`
  */
 export async function withJournal<T>(
   verb: Verb,
@@ -19,7 +19,7 @@ export async function withJournal<T>(
   const journal = await journalOf(verb, about.bench, about.name);
   const { journalPath } = journal;
   const folder = dirname(journalPath);
-  // A disk that is full where only the journal lies keeps no copy from its own target.
+  // When only the journal's disk is full, tell the user to move the state, because the target may have space.
   const named = (error: unknown): unknown => {
     const isOurs = isFault(error) && error.code === "NO_SPACE" && error.context.subject?.startsWith(folder) === true;
     if (!isOurs || error.context.detail !== undefined) return error;

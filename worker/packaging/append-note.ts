@@ -1,7 +1,7 @@
 /**
- * Adds a note to a Linux program (ELF, 64 bit): a piece of data that lies in memory when it runs and that it finds by its
- * name. What only debuggers read (symbols, the table of sections) is left out, a seventh of Node. `postject`, which Node's
- * manual names for this, is an unfinished release of 2022 of five megabytes, moves parts of the program and warns about it.
+ * Adds an ELF note to a 64-bit Linux program: named data that is mapped into memory when the program runs. Symbols and the
+ * section table, which only debuggers read, are left out; they are a seventh of Node. Node's manual suggests `postject` for
+ * this, but that is an alpha release of 2022 of five megabytes, which relocates parts of the program.
  */
 
 const TYPE_LOAD = 1;
@@ -9,7 +9,7 @@ const TYPE_NOTE = 4;
 const TYPE_PROGRAM_HEADERS = 6;
 const READABLE = 4;
 const PROGRAM_HEADER_BYTES = 56;
-/** The largest page of the processors that Node runs on. */
+/** Largest page size of the processors that Node supports. */
 const PAGE_BYTES = 0x1_0000;
 
 interface Segment {
@@ -24,13 +24,13 @@ interface Segment {
 
 const upTo = (value: number, multiple: number): number => Math.ceil(value / multiple) * multiple;
 
-/** @throws Error when `program` is no such program. */
+/** Returns the program with the note. @throws Error when `program` is no 64-bit ELF program. */
 export function appendNote(program: Buffer, note: { name: string; content: Buffer }): Buffer {
   const segments = readSegments(program);
   const loaded = segments.filter(({ type }) => type === TYPE_LOAD);
   const [first] = loaded;
   if (first === undefined) throw new Error("no part of this program is loaded into memory");
-  // Everywhere one distance between file and memory: older kernels and loaders find the table of segments by it.
+  // Older kernels and loaders compute the address of the program headers from this offset, so all segments must share it.
   const distance = first.address - first.offset;
   const usedBytes = Math.max(...segments.map(({ offset, fileBytes }) => offset + fileBytes));
   const memoryEnd = Math.max(...loaded.map(({ address, memoryBytes }) => address + memoryBytes));
@@ -60,7 +60,7 @@ export function appendNote(program: Buffer, note: { name: string; content: Buffe
   written.copy(made, noteAt);
   made.writeBigUInt64LE(BigInt(offset), 32);
   made.writeUInt16LE(table.length, 56);
-  // No table of sections: its offset, how many there are, and which one holds their names.
+  // There is no section table: clears its offset, its number of entries, and the index of the names.
   made.writeBigUInt64LE(0n, 40);
   made.writeUInt16LE(0, 60);
   made.writeUInt16LE(0, 62);

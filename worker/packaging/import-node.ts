@@ -2,8 +2,8 @@ import { createRequire } from "node:module";
 import type { Plugin } from "esbuild";
 
 /**
- * What Node's own modules cannot be kept in a snapshot with: they hold what belongs to a process (libraries, servers, other
- * processes). Each of their exports is asked for when it is used.
+ * Modules of Node that cannot be part of a startup snapshot, because they hold state of a process (libraries, servers, child
+ * processes). Their exports are looked up at each use.
  */
 const NOT_KEPT = new Set([
   "node:child_process",
@@ -21,9 +21,9 @@ const NAMESPACE = "node";
 const load = createRequire(import.meta.filename);
 
 /**
- * An import of a module of Node at the top of a file is loaded at every start; this way it is when its importer runs, once,
- * and only the names that somebody uses are looked up: a bundler that has to keep a module as it is makes each of its
- * importers a copy of all its names.
+ * Replaces static imports of Node's modules. Each module becomes one virtual module that looks up only the names in use, when
+ * an importer runs. If Node's modules were external, every start would load them, and esbuild would copy all names of a
+ * module for each importer.
  */
 export const importNode: Plugin = {
   name: "import-node",
@@ -47,7 +47,7 @@ function moduleOf(path: string): string {
   ].join("\n");
 }
 
-/** Stands for a function or a class, in every use: called, made new, asked for its properties, on the right of `instanceof`. */
+/** Proxy for a function or class that works for calls, `new`, property access and on the right of `instanceof`. */
 const LATER = `(name) => new Proxy(function () {}, {
   apply: (_, self, args) => Reflect.apply(here()[name], self, args),
   construct: (_, args) => Reflect.construct(here()[name], args),

@@ -13,17 +13,17 @@ import { reportOf, type ProbeResult } from "./probe.ts";
 import type { ProbeTalk } from "./talk.ts";
 
 /**
- * Before a worker restores anything: does this machine's link do? What the hub remembers of the machine may answer that
- * without a byte. A machine that is too slow is given back where the platform exchanges machines and the hub's governor
- * agrees; where it does not agree the worker goes on, because a slow link that trains is worth more than none. One that was
- * given back before and is still here trains nothing: the platform is asked again, and the worker ends. Elsewhere the worker
- * ends, and says why.
+ * Checks the link of this machine before a worker restores anything. Earlier probes that the hub remembers may decide
+ * without a measurement. On a platform that exchanges machines, a machine that is too slow is given back if the hub's
+ * reallocation limits permit it. Otherwise the worker continues, because a slow link is better than no training. If the
+ * machine was given back before and is assigned again, the platform is asked again and the worker ends. Without such a
+ * platform the worker ends with the reason.
  */
 export interface StartParts {
   hub: Hub;
   imds: Imds;
   machineId: string | null;
-  /** Of this worker's own flags; what they leave open the hub's count for. */
+  /** Thresholds of this worker's flags; the hub's apply where a flag is not given. */
   thresholds: LinkThresholds;
   clock: Clock;
   signal: AbortSignal;
@@ -33,12 +33,12 @@ export interface StartParts {
 
 const TRIES = 3;
 
-/** Faults: LINK_TOO_SLOW: this worker has to end; NODE_UNKNOWN, NODE_REVOKED, CANCELLED. */
+/** Checks the link. @throws Fault LINK_TOO_SLOW when the worker has to end; NODE_UNKNOWN, NODE_REVOKED, CANCELLED */
 export async function probeAtStart(parts: StartParts): Promise<void> {
   const { talk } = parts;
   const isAskedHere = !isNothing(parts.thresholds);
   const ask = () => askTarget(parts.hub, parts.machineId);
-  // Who asks for nothing only looks whether the fleet does, and waits for nobody.
+  // Without own thresholds, the hub is asked only once whether it has any.
   const target = await (isAskedHere ? insist(parts, ask) : ask()).catch(unlessOver(parts));
   const thresholds = target instanceof Fault ? parts.thresholds : askedOf(parts.thresholds, target.thresholds);
   if (isNothing(thresholds)) return;
@@ -64,7 +64,7 @@ export async function probeAtStart(parts: StartParts): Promise<void> {
   if (outcome === "reject") await reject(parts, { reason, probeId: result.id });
 }
 
-/** Without a probe it is what the hub remembers: such a machine has been given back, and needs nobody's leave. */
+/** Gives the machine back. `probeId` null: the hub remembers it as given back before, so no permission is needed. */
 async function reject(parts: StartParts, about: { reason: string; probeId: string | null }): Promise<void> {
   const { hub, imds, machineId, talk } = parts;
   const { reason, probeId } = about;
@@ -86,7 +86,7 @@ async function reject(parts: StartParts, about: { reason: string; probeId: strin
   throw tooSlow(`${why}; the platform was asked for another machine`);
 }
 
-/** Tries a few times what may pass. */
+/** Retries temporary Faults a few times. */
 async function insist<T>({ clock, signal }: StartParts, work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
@@ -99,7 +99,7 @@ async function insist<T>({ clock, signal }: StartParts, work: () => Promise<T>):
   }
 }
 
-/** A question without an answer ends nothing, but for a node that is not wanted, or that is being stopped. */
+/** Turns an error into a result, so that the worker continues, unless the hub rejects the node or the worker is stopping. */
 const unlessOver =
   ({ signal }: StartParts) =>
   (error: unknown): Fault => {

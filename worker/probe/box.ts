@@ -4,29 +4,29 @@ import { reasonOf } from "../base/clock.ts";
 import type { Engine } from "../transfer/engine.ts";
 import { steadyRate, type Reading, type SteadyRate } from "../base/steady.ts";
 
-/** One direction of a link, as it was measured within a time box. */
+/** Rate of one direction of a link, measured within a time box. */
 export interface LinkRate extends SteadyRate {
-  /** In the whole box. */
+  /** Bytes moved in the whole time box. */
   movedBytes: number;
-  /** As many as were let through at the end. */
+  /** Width of the semaphore at the end. */
   connections: number;
 }
 
 export interface Box {
   boxMs: number;
   signal: AbortSignal;
-  /** Bytes that have arrived at the other end so far. */
+  /** Returns the bytes that have arrived at the other end so far. */
   movedBytes(): number;
-  /** Moves some bytes, again and again, by as many at a time as the engine lets through. */
+  /** Moves some bytes. Called repeatedly, and concurrently as far as the engine's semaphore permits. */
   work(signal: AbortSignal): Promise<void>;
 }
 
 const READ_EVERY_MS = 100;
 
 /**
- * Keeps all connections of an engine busy until the time is over, and reads meanwhile how much has moved. What fails is
- * tried again as long as there is time; what fails for good ends the box.
- * Faults: CANCELLED; why nothing moved.
+ * Keeps all connections of an engine busy until the time is over, and regularly reads how much has moved. Temporary failures
+ * are retried within the time; a permanent failure ends the measurement.
+ * @throws Fault CANCELLED, a permanent failure, or the last failure when nothing could be measured
  */
 export async function runBox(engine: Engine, box: Box): Promise<LinkRate> {
   const { clock } = engine.retrier;
@@ -65,7 +65,7 @@ export async function runBox(engine: Engine, box: Box): Promise<LinkRate> {
   return { ...rate, movedBytes: readings.at(-1)?.bytes ?? 0, connections: engine.gate.width };
 }
 
-/** A signal that fires with STALLED after `ms`, or when `signal` does. Call `clear` when it is not needed any more. */
+/** Returns a signal that fires with STALLED after `ms`, or when `signal` does. `clear` stops its timer. */
 export function within(signal: AbortSignal, ms: number, subject: string) {
   const stop = new AbortController();
   const detail = `no answer within ${Math.round(ms / 1000)} s`;

@@ -13,35 +13,35 @@ import { createPayload, type Payload } from "./payload.ts";
 import { readUnacknowledged } from "./unacknowledged.ts";
 
 /**
- * Measures a link with what will use it: the same engine, the same store, the same kind of requests. Up: parts of a
- * multipart upload, generated until the time box ends, which is aborted then. Down: an object of about the bytes that go
- * up in half a second, fetched again and again. Nothing stays in the bucket, also when it is stopped.
+ * Measures a link as transfers use it: with the same engine, store and kind of requests. Up: generated parts of a multipart
+ * upload, until the time box ends; then the upload is aborted. Down: an object of about the size that goes up in half a
+ * second, fetched repeatedly. Nothing stays in the bucket, even after cancellation.
  */
 export interface Measuring {
   key: string;
   boxMs: number;
   signal: AbortSignal;
-  /** Told of every answer to a short question, with when it was asked and answered (epoch ms): stores tell the time. */
+  /** Called with the Date header of the answer to a short request, and the times of request and answer (epoch ms). */
   onAnswer(seen: { sentAtMs: number; receivedAtMs: number; date: string | undefined }): void;
 }
 
 const MIB = 1024 * 1024;
-/** For each question that is not part of the measurement. */
+/** Timeout of a request that is not part of the measurement. */
 const ANSWER_MS = 4_000;
 const CLEAN_UP_MS = 3_000;
 const PART_BYTES = 8 * MIB;
-/** It goes up by one connection, which a lost packet at its beginning holds down for many seconds. */
+/** Upload time for which the object is sized. It goes up on one connection, which an early packet loss slows for seconds. */
 const OBJECT_MS = 500;
 const LEAST_OBJECT_BYTES = 256 * 1024;
 const MOST_OBJECT_BYTES = 16 * MIB;
 /**
- * A connection is given as much at a time as it sends in this time: of what it was given at a time nobody knows how much the
- * kernel has. By what has arrived so far, because at first the kernel takes far more than it sends.
+ * A connection gets chunks of the bytes that it sends in this time, because progress within a chunk is unknown. The rate is that
+ * of acknowledged bytes, because the kernel's buffers first accept far more than is sent.
  */
 const CHUNK_MS = 100;
 const LEAST_CHUNK_BYTES = 8 * 1024;
 
-/** Faults: those of the store, STALLED, CANCELLED. */
+/** Measures the upload rate. @throws Faults of the store, STALLED, CANCELLED */
 export async function measureUp(engine: Engine, about: Measuring): Promise<LinkRate> {
   const { key, boxMs, signal } = about;
   const { minPartBytes, maxPartBytes, maxParts } = engine.traits;
@@ -65,7 +65,7 @@ export async function measureUp(engine: Engine, about: Measuring): Promise<LinkR
   }
 }
 
-/** Bytes that the other end has acknowledged, and how fast they arrive. */
+/** Counts the bytes that the other end has acknowledged, and their rate. */
 function createArrived(engine: Engine) {
   const { clock } = engine.retrier;
   const startedAt = clock.now();
@@ -75,7 +75,7 @@ function createArrived(engine: Engine) {
       bytes = engine.meter.totalBytes - (readUnacknowledged() ?? 0);
       return bytes;
     },
-    /** Bytes per second, by the last reading. */
+    /** Returns bytes per second and connection, as of the last reading. */
     perConnection: () =>
       (Math.max(0, bytes) * 1000) / Math.max(1, clock.now() - startedAt) / Math.max(1, engine.gate.held),
   };
@@ -109,7 +109,7 @@ interface PartToMake {
   uploadId: string;
   number: number;
   signal: AbortSignal;
-  /** Of one connection, bytes per second. */
+  /** Returns the rate of one connection, bytes per second. */
   rate(): number;
 }
 
@@ -143,7 +143,7 @@ function bodyOf(engine: Engine, { payload, number, rate }: PartToMake): UploadBo
   };
 }
 
-/** `upBytesPerSecond`: null when nobody knows. Faults: those of the store, STALLED, CANCELLED. */
+/** Measures the download rate. `upBytesPerSecond`: null when unknown. @throws Faults of the store, STALLED, CANCELLED */
 export async function measureDown(
   engines: { up: Engine; down: Engine },
   about: Measuring & { upBytesPerSecond: number | null },
@@ -156,7 +156,7 @@ export async function measureDown(
     const length = await putInTime(up, about, most);
     const operation: Extract<Operation, { op: "get" }> = { op: "get", key, offset: 0, length, etag: null };
     await warmUp(down, operation, { count: down.traits.mostConnections, size: "large" });
-    // One signature for all.
+    // All downloads share one presigned URL.
     await down.signatures.prepare([operation]);
     return await runBox(down, {
       boxMs,
@@ -169,7 +169,7 @@ export async function measureDown(
   }
 }
 
-/** Returns how long the object is that is there now: the least one when a longer one did not arrive in time. */
+/** Puts an object and returns its length. If it does not arrive in time, the smallest object is put instead. */
 async function putInTime(engine: Engine, about: Measuring, length: number): Promise<number> {
   try {
     await put(engine, about, length);
@@ -181,7 +181,7 @@ async function putInTime(engine: Engine, about: Measuring, length: number): Prom
     await put(engine, about, LEAST_OBJECT_BYTES);
     return LEAST_OBJECT_BYTES;
   } catch (error) {
-    // The first one had arrived, but for its answer.
+    // The first object had arrived; only its answer was late.
     if (isFault(error) && error.code === "ALREADY_EXISTS") return length;
     throw error;
   }
@@ -229,7 +229,7 @@ async function fetchObject(
   if (received < length) throw new Fault("TRUNCATED", { op: "GetObject", subject });
 }
 
-/** Whatever ended the measurement, what it made is taken away; what cannot be only wastes a little space. */
+/** Removes what the measurement created, however it ended. A failure only wastes a little space. */
 async function cleanUp(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const signal = AbortSignal.timeout(CLEAN_UP_MS);
   for (let tries = 0; tries < 2 && !signal.aborted; tries++) {

@@ -2,7 +2,7 @@ import { sentenceOf } from "#protocol/faults/fault.ts";
 import { formatBytes, formatDuration, formatRate } from "#protocol/base/units.ts";
 import type { Outcome, ProbeResult } from "./probe.ts";
 
-/** What a probe found, a sentence for each thing. */
+/** Returns the findings of a probe as sentences. */
 export function probeLines(result: ProbeResult): string[] {
   const { rttMs, clockSkewMs, verdict, up, down } = result;
   const trip = rttMs === null ? "The round trip could not be measured" : `Round trip ${Math.round(rttMs)} ms`;
@@ -33,7 +33,7 @@ function directionWords(name: string, outcome: Outcome): string {
   return `${name} ${formatRate(bytesPerSecond)}, ${when} (${formatBytes(movedBytes)} moved).`;
 }
 
-/** The same for programs. */
+/** Returns the findings for `--json`. */
 export function probeFacts(result: ProbeResult): Record<string, unknown> {
   const { verdict, up, down, tookMs, ...rest } = result;
   return { ...rest, ...verdict, up: factsOf(up), down: factsOf(down), tookMs: Math.round(tookMs) };

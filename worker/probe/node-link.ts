@@ -10,18 +10,18 @@ import type { Hub } from "../hub-link/hub.ts";
 import { probeLink, type ProbeResult } from "./probe.ts";
 import type { ProbeWishes } from "./options.ts";
 
-/** Of the engines that measure. */
+/** Options of the engines that measure. */
 export interface EngineWishes {
   connections: number | null;
   memoryBytes: number | null;
   idleMs: number;
 }
 
-/** Where this node measures its link. Faults: NOT_FOUND (an older hub), NODE_UNKNOWN, NODE_REVOKED, HUB_UNREACHABLE. */
+/** Asks the hub where to measure. @throws Fault NOT_FOUND (an older hub), NODE_UNKNOWN, NODE_REVOKED, HUB_UNREACHABLE */
 export const askTarget = (hub: Hub, machineId: string | null): Promise<ProbeTarget> =>
   hub.ask("probeTarget", (client, signal) => client.node.probeTarget.query({ machineId }, { signal }));
 
-/** Measures the link of an enrolled node, with signatures from its hub. Faults: NO_SUCH_BUCKET without one, CANCELLED. */
+/** Measures the link of an enrolled node with requests that its hub signs. @throws Fault NO_SUCH_BUCKET, CANCELLED */
 export async function probeNodeLink(
   hub: Hub,
   target: ProbeTarget,
@@ -39,7 +39,7 @@ export async function probeNodeLink(
       direction,
       connections,
       ...(memoryBytes === null ? {} : { memoryBytes: Math.floor(memoryBytes / 2) }),
-      // What the link does, not what it may be used for.
+      // Bandwidth limits are ignored, because the capacity of the link is measured.
       limitBytesPerSecond: 0,
       signerNow: () => Date.now() + aheadMs,
       retrier: createRetrier(systemClock),

@@ -1,15 +1,15 @@
 import type { LinkThresholds } from "#protocol/links/probe.ts";
 import type { Config } from "../command-line/config.ts";
 
-/** What the flags say of a probe. */
+/** Options of a probe. */
 export interface ProbeWishes {
   thresholds: LinkThresholds;
-  /** Of each direction. */
+  /** Duration of each direction's measurement. */
   boxMs: number;
   mostAttempts: number;
 }
 
-/** @throws Fault BAD_INPUT */
+/** Reads the flags. @throws Fault BAD_INPUT */
 export const readProbeWishes = (config: Config): ProbeWishes => ({
   thresholds: { up: config.rate("min-up"), down: config.rate("min-down"), rttMs: config.durationMs("max-rtt") || null },
   boxMs: config.durationMs("probe-time"),

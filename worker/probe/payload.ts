@@ -5,18 +5,18 @@ import { sumToHex } from "#storage/checksums/combine-crc32.ts";
 import { sumBytes } from "../base/sum-bytes.ts";
 
 /**
- * Bytes that nothing on the way can make fewer: a random block, which every part begins at another place of and goes
- * around as often as it is long. Made once, so that making them costs nothing while the link is measured.
+ * Incompressible bytes: a random block that is repeated to the length of a part, from a different offset for each part. The
+ * block is made once, so that generating bytes costs nothing during the measurement.
  */
 export interface Payload {
   sums(part: number, checksum: StoreChecksum): PartSums;
-  /** Fills `into` with the bytes of a part from `at` on. */
+  /** Fills `into` with the bytes of a part from offset `at` on. */
   fill(part: number, into: Buffer, at: number): void;
   readonly partBytes: number;
 }
 
 const MOST_BLOCK_BYTES = 4 * 1024 * 1024;
-/** Prime to every block's length, and no multiple of anything that a compressor looks for. */
+/** A prime, so that parts begin at different offsets, not aligned to anything that a compressor looks for. */
 const SHIFT_BYTES = 65_537;
 
 export function createPayload(partBytes: number): Payload {

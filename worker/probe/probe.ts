@@ -10,10 +10,10 @@ import { probeRtt, type RttProbe } from "../limits/rtt-probe.ts";
 import type { LinkRate } from "./box.ts";
 import { measureDown, measureUp, type Measuring } from "./measure.ts";
 
-/** Between this machine and one bucket. */
+/** Input of a probe of the link between this machine and one bucket. */
 export interface ProbeParts {
   engines: { up: Engine; down: Engine };
-  /** A key that nobody uses, anew for each call. */
+  /** Returns a new unused key at each call. */
   newKey(): string;
   endpoint: string;
   thresholds: LinkThresholds;
@@ -21,7 +21,7 @@ export interface ProbeParts {
   mostAttempts: number;
   clock: Clock;
   signal: AbortSignal;
-  /** Tests measure nothing. */
+  /** Replaces the measurements in tests. */
   ways?: ProbeWays;
 }
 
@@ -49,9 +49,8 @@ const HANDSHAKES = 3;
 const BETWEEN_ATTEMPTS_MS = 1_000;
 
 /**
- * Measures a link until it turns out to do, at most `mostAttempts` times; what was measured well enough is not measured
- * again, and of several rates the best counts: a neighbour may have had the link for a moment, nobody makes it faster than
- * it is. Faults: CANCELLED.
+ * Measures a link until it meets the thresholds, at most `mostAttempts` times. A direction that meets its threshold is not
+ * measured again. The best rate counts, because other traffic can only make a link look slower. @throws Fault CANCELLED
  */
 export async function probeLink(parts: ProbeParts): Promise<ProbeResult> {
   const { clock, signal, thresholds, mostAttempts } = parts;
@@ -125,13 +124,13 @@ async function leastRtt({ endpoint, ways = REAL_WAYS }: ProbeParts): Promise<num
   return least;
 }
 
-/** Dates have whole seconds, and answers take their time: 0 as long as the clocks may agree. */
+/** Returns the clock skew, or 0 while the clocks may agree: Date headers have whole seconds, and answers are delayed. */
 function certainSkew(clock: ClockBounds | null): number | null {
   if (clock === null) return null;
   return clock.leastMs <= 0 && clock.mostMs >= 0 ? 0 : clockOffsetMs(clock);
 }
 
-/** As the hub is told. */
+/** Returns the report for the hub. */
 export function reportOf(
   result: ProbeResult,
   about: { machineId: string | null; thresholds: LinkThresholds },

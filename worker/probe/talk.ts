@@ -6,14 +6,14 @@ import type { Terminal } from "../command-line/terminal.ts";
 import type { ProbeResult } from "./probe.ts";
 import { probeFacts, probeLines } from "./messages.ts";
 
-/** What a worker says of its link while it starts. */
+/** Messages of a worker about its link at start. */
 export interface ProbeTalk {
   measuring(thresholds: LinkThresholds): void;
   measured(result: ProbeResult): void;
-  /** The hub knows this machine. */
+  /** The verdict comes from earlier probes that the hub remembers. */
   remembered(verdict: Verdict): void;
   notMeasured(why: string): void;
-  /** Too slow, and here all the same. */
+  /** The link is too slow, but the worker stays on the machine. */
   stays(why: string): void;
   trouble(fault: Fault): void;
 }

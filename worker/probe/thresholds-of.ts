@@ -1,6 +1,6 @@
 import type { LinkThresholds } from "#protocol/links/probe.ts";
 
-/** What is asked of a link: each threshold by this worker's own flag, else by its hub. An older hub keeps none. */
+/** Returns the thresholds of a link: each from this worker's flag, else from its hub. Older hubs have none. */
 export const askedOf = (own: LinkThresholds, ofHub: LinkThresholds | undefined): LinkThresholds => ({
   up: own.up ?? ofHub?.up ?? null,
   down: own.down ?? ofHub?.down ?? null,

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
 /**
- * Bytes that this process gave to its TCP connections and that the other end has not acknowledged. What the kernel takes
- * says little about a slow link: with many connections its buffers hold seconds of it. Linux tells the length of each
- * queue; elsewhere the answer is null, and what the kernel took has to do.
+ * Returns the bytes in the send queues of this process's TCP connections that the other end has not acknowledged. On a slow
+ * link, the kernel's buffers of many connections hold seconds of traffic, so written bytes say little. Null on systems other
+ * than Linux.
  */
 export function readUnacknowledged(proc = "/proc/self"): number | null {
   try {
@@ -14,7 +14,7 @@ export function readUnacknowledged(proc = "/proc/self"): number | null {
   }
 }
 
-/** Null for what is no socket, or was closed meanwhile. */
+/** Returns the inode of a socket; null for another file, or one closed meanwhile. */
 function inodeOf(fd: string): string | null {
   try {
     return /^socket:\[(\d+)\]$/.exec(readlinkSync(fd))?.[1] ?? null;
@@ -23,7 +23,7 @@ function inodeOf(fd: string): string | null {
   }
 }
 
-/** A machine without IPv6 has no table of it. */
+/** Reads a table of connections. A machine without IPv6 lacks tcp6, which counts as empty. */
 function readTable(path: string): string {
   if (!path.endsWith("6")) return readFileSync(path, "latin1");
   try {
@@ -33,7 +33,7 @@ function readTable(path: string): string {
   }
 }
 
-/** Lines look like `0: 0100007F:1F90 0200005A:2328 01 00000A12:00000000 00:00000000 00000000 0 0 4711 ...`. */
+/** Sums send queues. A line: `0: 0100007F:1F90 0200005A:2328 01 00000A12:00000000 00:00000000 00000000 0 0 4711 ...`. */
 function queuedIn(table: string, own: ReadonlySet<string | null>): number {
   return table.split("\n").reduce((sum, line) => {
     const fields = line.trim().split(/\s+/);

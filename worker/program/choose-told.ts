@@ -2,29 +2,30 @@ import { constants } from "node:os";
 import { readName, readPipeOf, readSignalMasks, type ProcessEntry } from "../host/list-processes.ts";
 
 /**
- * Which processes of a program get a signal from us. A launcher with a handler passes it on itself, and its children must not
- * get it twice. A process without one dies of it and tells nobody: `sh -c 'python train.py | tee log'` would end and leave the
- * training behind. A shell with a trap runs it only when the command in its foreground has ended, so that one is told too.
+ * Chooses the processes of a program that get a signal from the worker. A launcher with a handler passes the signal on, and
+ * its children must not get it twice. A process without a handler dies without passing it on:
+ * `sh -c 'python train.py | tee log'` would leave the training behind. A shell runs its trap only after its foreground
+ * command has ended, so that command gets the signal too.
  */
 export interface Tellable extends ProcessEntry {
   name: string;
-  /** Has a handler for the signal. Where that is not told: true. */
+  /** Has a handler for the signal; true when unknown. */
   catches: boolean;
-  /** A shell started it with `&`: such commands ignore SIGINT and SIGQUIT (POSIX, 2.11 Signals and Error Handling). */
+  /** Started by a shell with `&`, after which a command ignores SIGINT and SIGQUIT (POSIX, 2.11 Signals and Error Handling). */
   isBackground: boolean;
-  /** The pipe that it reads as its input, and those that it writes. */
+  /** The pipe that is its stdin, and the pipes that are its stdout and stderr. */
   reads: string | null;
   writes: readonly string[];
 }
 
 const SHELLS = new Set(["sh", "dash", "bash", "ash", "busybox", "zsh", "ksh", "ksh93", "mksh", "yash"]);
 
-/** Signals of agreement between programs: one that would die of it is passed over for what it started. */
+/** Signals that programs use by agreement. A process that would die of one is skipped; its children get the signal. */
 const FOR_HANDLERS = new Set<NodeJS.Signals>(["SIGUSR1", "SIGUSR2"]);
 
 const bitOf = (signal: NodeJS.Signals): bigint => 1n << BigInt(constants.signals[signal] - 1);
 
-/** Returns what has to be known of a process to decide. */
+/** Reads the facts about a process that `chooseTold` needs. */
 export function lookAtProcess(one: ProcessEntry, signal: NodeJS.Signals): Tellable {
   const masks = readSignalMasks(one.pid);
   return {
@@ -38,8 +39,8 @@ export function lookAtProcess(one: ProcessEntry, signal: NodeJS.Signals): Tellab
 }
 
 /**
- * Pure. Returns those of `all` that are told, `roots` first. One without a handler that reads the output of another (`| tee log`)
- * is left out: it ends when that one does, and without it the other could not say its last words.
+ * Returns the processes of `all` that get the signal, beginning with `roots`. Pure. A process without a handler that reads the
+ * output of another (`| tee log`) is left out. It ends with its writer, whose last output would otherwise be lost.
  */
 export function chooseTold(
   all: readonly Tellable[],
@@ -62,7 +63,7 @@ export function chooseTold(
   return [...told.values()];
 }
 
-/** Whether its input is what another one of them writes, and the signal would end it at once. */
+/** Tells whether a process has no handler and reads the output of another process in `all`. */
 export const isReader = (one: Tellable, all: readonly Tellable[]): boolean =>
   !one.catches &&
   one.reads !== null &&

@@ -8,36 +8,36 @@ import { becomeSubreaper } from "./subreaper.ts";
 import type { OrphanPolicy } from "./settle-orphans.ts";
 
 /**
- * All processes of a program: the one that we started, and what that one and its children started. They are ours to end: each
- * hears of a signal once, is waited for within the time that is left, and none is there when the worker ends. Where there is no
- * /proc, the first process is all that is known.
+ * All processes of a program: the first process, which the worker started, and its descendants. The worker is responsible for
+ * their end. Each gets a signal once, is waited for within the remaining time, and none survives the worker. Without /proc
+ * only the first process is known.
  */
 export interface Descendants {
-  /** Sends a signal to those that would not hear of it otherwise. */
+  /** Sends a signal to the processes that would not get it otherwise. */
   tell(signal: NodeJS.Signals): void;
-  /** Sends KILL to all that are left. Returns them. */
+  /** Sends KILL to all processes that are left, and returns them. */
   kill(): LeftProcess[];
-  /** Resolves when nothing is left, or nothing more is done: true when nothing is. Called when the first process has ended. */
+  /** Ends the rest after the first process has ended. Resolves to true when no process is left, to false when it gives up. */
   settle(about: Settling): Promise<boolean>;
 }
 
 export interface Settling {
-  /** It was asked to stop, so its processes were told. */
+  /** Tells whether the program was asked to stop, so that its processes have got a signal. */
   isStopping(): boolean;
   policy: OrphanPolicy;
-  /** Between TERM and KILL for what an end by itself left; what is left of a stop has the time until `signal`. */
+  /** Time between TERM and KILL for processes left after the program's own exit; during a stop they have until `signal`. */
   patienceMs: number;
-  /** The time is over. */
+  /** Fires when the time is over. */
   signal: AbortSignal;
   onLeft(left: readonly LeftProcess[], willEnd: boolean): void;
 }
 
 const LOOK_MS = 50;
-/** After the end of the first process, for those that end with it. */
+/** Time after the end of the first process for others to end by themselves. */
 const LINGER_MS = 1_000;
 
 const nameLeft = (all: readonly ProcessEntry[]): LeftProcess[] =>
-  // As it was called: some runtimes give their first thread, which the system shows, a name of its own.
+  // By the command line, because some runtimes rename their first thread, whose name /proc shows.
   all.map(({ pid }) => ({ pid, name: basename(readCommandLine(pid)[0] ?? "") })).filter(({ name }) => name !== "");
 
 export function descendantsOf(record: Pick<ProgramRecord, "id" | "process">): Descendants {
@@ -47,7 +47,7 @@ export function descendantsOf(record: Pick<ProgramRecord, "id" | "process">): De
     return choosePrograms(seeProcesses(), { records: [record], folders: [], self: process.pid, adopted });
   };
   const keyOf = ({ pid, startedAt }: ProcessEntry): string => `${pid} ${startedAt}`;
-  /** Those that were sent TERM. */
+  /** Processes that were sent TERM. */
   const asked = new Set<string>();
   let isLeftToLauncher = false;
   const send = (one: ProcessEntry, signal: NodeJS.Signals) => {
@@ -59,7 +59,7 @@ export function descendantsOf(record: Pick<ProgramRecord, "id" | "process">): De
     const here = new Set(all.map(({ pid }) => pid));
     const roots = all.filter(({ parent }) => !here.has(parent)).map(({ pid }) => pid);
     const told = chooseTold(seen, { roots, signal: "SIGTERM" });
-    // A reader is told when nobody writes to it any more.
+    // A reader of another process's output gets no signal while its writer runs.
     for (const one of told) if (!asked.has(keyOf(one)) && !isReader(one, seen)) send(one, "SIGTERM");
   };
   return {
@@ -77,7 +77,7 @@ export function descendantsOf(record: Pick<ProgramRecord, "id" | "process">): De
     },
     kill: () => {
       const left = nameLeft(find());
-      // What one of them starts at this moment is found by the next look.
+      // Repeats, because a process may start another one at this moment.
       for (let tries = 0, all = find(); tries < 5 && all.length > 0; tries++, all = find())
         for (const one of all) signalProcess(one, "SIGKILL");
       return left;
@@ -89,7 +89,7 @@ export function descendantsOf(record: Pick<ProgramRecord, "id" | "process">): De
         if (signal.aborted) return false;
         const now = systemClock.now();
         if (isStopping()) {
-          // One that passes signals on waits for its children. One that did not do both has half the time before they are told.
+          // A launcher that handles TERM passes it on and waits for its children. After half the time they get TERM directly.
           if (!isLeftToLauncher || now - endedAt >= patienceMs / 2) askRest(all);
         } else if (toldAt === null && now - endedAt >= LINGER_MS) {
           toldAt = now;

@@ -2,16 +2,17 @@ import { spawn } from "node:child_process";
 import { MARK, type OtherProcess } from "./program-record.ts";
 
 /**
- * Ends a program when its worker is gone. A shell outside the worker's process group waits for the end of a pipe that the
- * worker alone holds open; however the worker ends, the pipe does. It then sends TERM to every process that carries the
- * program's mark, is in its session, or was named to it, and KILL to those that are left when the patience is over. Two processes can be killed
- * at the same moment; then the next start of a worker ends the program (`settle-orphans`).
+ * Ends a program when its worker is gone, by a watchdog: a shell outside the worker's process group that reads a pipe which
+ * only the worker holds open. However the worker ends, the pipe closes. The watchdog then sends TERM to every process that
+ * has the program's mark in its environment, is in its session, or was named on the pipe, and KILL after the patience.
+ * If worker and watchdog are killed together, the next start of a worker ends the program (`settle-orphans`).
  */
 const SHELL = "/bin/sh";
 
 /**
- * Arguments: mark, patience in seconds. On stdin: `session N`, `pid N`, `others PID:START:SESSION...` (when they started, as the kernel counts,
- * because numbers are used again; no session: the worker's own), and `over` when there is nothing left to end.
+ * Script of the watchdog. Arguments: mark, patience in seconds. Lines on stdin: `session N`, `pid N`,
+ * `others PID:START:SESSION...`, and `over` when there is nothing left to end. START is in kernel ticks and tells reused pids
+ * apart; an empty SESSION is the worker's own.
  */
 export const WATCHDOG = `mark=$1 patience=$2 pid= session= others=
 while read -r word value; do
@@ -57,19 +58,19 @@ while members && [ "$tries" -gt 0 ]; do
   sleep 1 || exit 1
 done`;
 
-/** Not the program's: with its mark in it the shell would end itself. */
+/** Environment of the watchdog, without the program's mark, or the watchdog would kill itself. */
 const ENVIRONMENT: Record<string, string> = { PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" };
 
 export interface Watchdog {
-  /** The program that was started. `session` null: it is in the worker's own. */
+  /** Names the program that was started. `session` null: the program is in the worker's own session. */
   watch(program: { pid: number; session: number | null }): void;
-  /** Says which processes the mark and the session do not tell; each time all of them. */
+  /** Names processes that neither mark nor session identifies; replaces the list of the last call. */
   watchOthers(others: readonly OtherProcess[]): void;
-  /** The program has ended, and nothing of it is left to end. */
+  /** Ends the watchdog, because no process of the program is left. */
   over(): void;
 }
 
-/** Starts it before the program, so that there is no moment without. Where there is no shell it does nothing. */
+/** Starts the watchdog, before the program so that it is always watched. Without a shell the watchdog does nothing. */
 export function startWatchdog(id: string, patienceMs: number): Watchdog {
   const patience = String(Math.max(1, Math.ceil(patienceMs / 1_000)));
   const child = spawn(SHELL, ["-c", WATCHDOG, "tidemark-watchdog", `${MARK}=${id}`, patience], {
@@ -94,6 +95,6 @@ export function startWatchdog(id: string, patienceMs: number): Watchdog {
   };
 }
 
-/** Whether the watchdog of a program ends it already, by what runs now. */
+/** Tells whether a command line is that of the watchdog of a program. */
 export const isWatchdogOf = (words: readonly string[], id: string): boolean =>
   words.includes("tidemark-watchdog") && words.includes(`${MARK}=${id}`);

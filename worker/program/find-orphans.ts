@@ -2,14 +2,14 @@ import { listProcesses, readVariable, sharesPaths, type ProcessEntry } from "../
 import { MARK, readMark, type ProgramRecord } from "./program-record.ts";
 
 /**
- * The processes of programs whose worker is gone. A process belongs to one when it is the one that the record names (by number
- * and start time), is in its session, carries its mark, or was started by such a process: a launcher that gives its children
- * groups and sessions of their own is found by the mark, a program that writes over its environment by the session, and one that gave
- * up all of that by whom its parent left it to.
+ * Finds the processes of programs whose worker is gone. A process belongs to a program if the record names it (by pid and
+ * start time), or if it is in the program's session, has its mark in the environment, or descends from such a process.
+ * Children in new sessions are found by the mark, programs that overwrite their environment by the session, and others
+ * because the subreaper adopted them.
  */
 
 export interface SeenProcess extends ProcessEntry {
-  /** What its mark says; null without one. */
+  /** Parsed mark of its environment; null without one. */
   mark: { id: string; folders: readonly string[] } | null;
 }
 
@@ -21,15 +21,15 @@ export interface LeftProcess {
 
 export interface Wanted {
   records: readonly Pick<ProgramRecord, "id" | "process" | "others">[];
-  /** Keys of watched folders: of a program of another state folder the mark alone is known. */
+  /** Keys of watched folders, which identify by their marks the programs of other state folders. */
   folders: readonly string[];
-  /** Processes whose parent has ended and that came to this one (`subreaper`). */
+  /** Processes that this process has adopted after their parents ended (`subreaper`). */
   adopted?: readonly number[];
-  /** This process, which is never one of them, and nor are those that started it. */
+  /** This process; it and its ancestors are never chosen. */
   self: number;
 }
 
-/** Pure. Returns those of `all` that belong to a program that is wanted. */
+/** Returns the processes of `all` that belong to a wanted program. Pure. */
 export function choosePrograms(
   all: readonly SeenProcess[],
   { records, folders, self, adopted = [] }: Wanted,
@@ -44,7 +44,7 @@ export function choosePrograms(
       (known === null ? others : [known, ...others]).some(({ pid, startedAt, session }) => {
         if (one.pid === pid) return one.startedAt === startedAt;
         if (session === null || one.session !== session) return false;
-        // Its number was given to somebody else: so was its session.
+        // If the leader's pid was reused, the session is another one too.
         const leader = byPid.get(session);
         return leader === undefined || (leader.pid === pid && leader.startedAt === startedAt);
       }),
@@ -62,13 +62,13 @@ export function choosePrograms(
   return [...found.values()];
 }
 
-/** Returns the processes that run now; marks of those that may be read. */
+/** Returns the running processes, with marks where their environment is readable. */
 export function seeProcesses(): SeenProcess[] {
   return listProcesses().map((one) => {
     const text = readVariable(one.pid, MARK);
     if (text === null) return { ...one, mark: null };
     const mark = readMark(text);
-    // In another container the same path is another folder.
+    // In another mount namespace the same path is another folder.
     return { ...one, mark: sharesPaths(one.pid) ? mark : { ...mark, folders: [] } };
   });
 }

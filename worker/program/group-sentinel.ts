@@ -1,21 +1,22 @@
 import { spawn, type ChildProcess } from "node:child_process";
 
 /**
- * Tells a signal of the terminal from one that somebody sent to this process alone. A terminal sends Ctrl-C to all of the process
- * group, so the program beside us has it already; `kill -INT PID` reaches us alone and has to be passed on. Node does not say who
- * sent a signal. A process that does nothing stands in the group: when a signal ends it, the signal was for all.
+ * Distinguishes a signal of the terminal from one that was sent to this process alone. A terminal sends Ctrl-C to the whole
+ * process group, so the program has got it already; `kill -INT PID` reaches this process alone and has to be passed on. Node
+ * does not tell the sender of a signal. Therefore an idle process, the sentinel, is in the group: if it dies of the signal
+ * too, the signal was for the group.
  */
 export interface GroupSentinel {
-  /** Resolves to whether all of the group got this signal. */
+  /** Resolves to true if the whole group got this signal. */
   isForAll(signal: NodeJS.Signals): Promise<boolean>;
   close(): void;
 }
 
-/** Between the signal that reaches us and the end of the sentinel by the same one. */
+/** Longest time between a signal here and the end of the sentinel by the same signal. */
 const WITHIN_MS = 300;
 const ENVIRONMENT: Record<string, string> = { PATH: "/usr/local/bin:/usr/bin:/bin" };
 
-/** It reads from a pipe that nobody writes to, so it ends with us. Where there is none, every signal counts as one for all. */
+/** Starts the sentinel. It reads an idle pipe, so it ends with this process. Without it every signal counts as the group's. */
 export function startSentinel(program = "cat"): GroupSentinel {
   let child: ChildProcess | null = null;
   let isMissing = false;

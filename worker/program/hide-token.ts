@@ -7,19 +7,19 @@ import { ownCommand } from "../engines/own-command.ts";
 import { envName } from "../command-line/flags.ts";
 
 /**
- * A join token lets further nodes in, so the program beside the worker must not learn it. What a process was started with stands
- * in `/proc/PID/environ` and `/proc/PID/cmdline` for every process of its user as long as it lives, whatever it does to its
- * variables. So a worker that was given a token that way writes it into a file that its owner alone may read, starts itself
- * anew in the same process without it, and reads and removes the file before anything else runs.
+ * Hides the join token from the program, because the token admits further nodes. Every process of the same user can read the
+ * initial environment and command line in `/proc/PID`, even after a process has changed them. So a worker with a token there
+ * writes it to a file that only its owner may read, and executes itself again (execve) without it. The new image reads and
+ * removes the file before anything else runs.
  */
 const TOKEN = envName("token");
-/** Where the file is; in the environment of the second start. */
+/** Variable with the path of the file, for the second start. */
 const PASSED = "TIDEMARK_TOKEN_PASSED";
 
 const IS_SHOWN =
   "The program can read the join token in the environment of this worker. Take it out of there once the node has joined, or use TIDEMARK_TOKEN_FILE.";
 
-/** Returns the arguments without `--token`, and what it said; what follows `--` is a program's. */
+/** Returns the arguments without `--token`, and its value. Arguments after `--` are the program's and stay. */
 export function withoutToken(args: readonly string[]): { args: string[]; token: string | null } {
   const end = args.includes("--") ? args.indexOf("--") : args.length;
   const kept: string[] = [];
@@ -34,8 +34,8 @@ export function withoutToken(args: readonly string[]): { args: string[]; token: 
 }
 
 /**
- * Starts this process anew when its environment or its command line has a token. Otherwise returns null; or, where that cannot
- * be done, what to say about it.
+ * Executes this program again when its environment or command line has a token, and then does not return. Returns null
+ * without a token, or a warning where the token cannot be hidden.
  */
 export function hideToken(env: Environment, given: readonly string[]): string | null {
   const { args, token: flag } = withoutToken(given);
@@ -49,7 +49,7 @@ export function hideToken(env: Environment, given: readonly string[]): string | 
   return process.execve(program, [program, ...before, ...args], anew as NodeJS.ProcessEnv) ?? null;
 }
 
-/** Returns where the file is; null where there is no folder for it. In memory where the machine has such a folder. */
+/** Writes the token into a file, in memory (/dev/shm) if possible. Returns its path; null where no folder is writable. */
 function writeToken(token: string): string | null {
   for (const parent of ["/dev/shm", tmpdir()]) {
     try {
@@ -60,20 +60,20 @@ function writeToken(token: string): string | null {
       closeSync(file);
       return path;
     } catch {
-      // The next one.
+      // Tries the next folder.
     }
   }
   return null;
 }
 
-/** Returns the environment with the token that the first start passed on. The file is removed. */
+/** Returns the environment with the token that the first start passed on, and removes the file. */
 export function takeToken(env: Environment): Environment {
   const { [PASSED]: path = "", ...rest } = env;
   if (path === "") return env;
   try {
     return { ...rest, [TOKEN]: readFileSync(path, "utf8") };
   } catch {
-    // A process of this environment has read it before.
+    // Another process with this environment has already read and removed the file.
     return rest;
   } finally {
     removeOwnedNow("scratch", dirname(path));

@@ -1,9 +1,9 @@
 import { StringDecoder } from "node:string_decoder";
 
-/** The last words of a program: what it wrote to both streams, cut to what a report may carry. */
+/** Last output of a program, stdout and stderr together, limited to what a report may hold. */
 export interface LogTail {
   add(chunk: Buffer): void;
-  /** Whole lines where there is room for them, control characters left out. */
+  /** Returns the tail, beginning with a whole line if possible, without control characters. */
   text(): string;
 }
 
@@ -26,7 +26,7 @@ export function createLogTail(): LogTail {
   };
 }
 
-/** As a terminal would show it: colours and cursor moves left out, of a line that was redrawn only its last state. */
+/** Returns the text as a terminal shows it: without colors and cursor moves, and only the last state of a redrawn line. */
 const withoutRedrawn = (text: string): string =>
   text
     .replaceAll("\r\n", "\n")

@@ -1,8 +1,8 @@
 import type { Readable, Writable } from "node:stream";
 
 /**
- * Passes what a program says on to one of our own streams. A reader that has left (`| head -1`, a log shipper that died) is no
- * reason to end or to hold the program: from then on its words are read and dropped. While a reader is slow, so is the program.
+ * Passes a program's output on to a stream of this process, with back-pressure from a slow reader. When the reader is gone
+ * (`| head -1`, a dead log shipper), the output is read and dropped, so that the program neither ends nor blocks.
  */
 export function passOutput(from: Readable, to: Writable, onSaid: (chunk: Buffer) => void): void {
   let hasLeft = to.errored !== null || to.destroyed;
@@ -19,7 +19,7 @@ export function passOutput(from: Readable, to: Writable, onSaid: (chunk: Buffer)
     from.pause();
     to.once("drain", goOn);
   });
-  // The end of a pipe whose other side was killed is no fault of ours.
+  // A read error after the program was killed is expected.
   from.on("error", () => undefined);
   from.once("close", () => {
     to.off("error", leave);

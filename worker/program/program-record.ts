@@ -8,43 +8,43 @@ import { namespaceOf } from "../host/lock.ts";
 import { readStateFile, writeStateFile } from "../host/state-file.ts";
 
 /**
- * The program beside a worker, as the state folder knows it: written before the program is started, so that a worker that is
- * killed at any moment leaves word of what may still run. The program and all that it starts carry the same mark in their
- * environment. A record whose program has ended is removed by the next start.
+ * Record of a worker's program in the state folder. It is written before the program starts, so that a worker killed at any
+ * moment leaves a trace of processes that may still run. The program and its descendants have the same mark in their
+ * environment. The next start removes a record whose program has ended.
  */
 export const programRecord = z.object({
   id: z.uuid(),
-  /** Where its numbers of processes mean something: kernel and namespace. */
+  /** Boot and pid namespace in which the pids are valid. */
   place: z.string(),
   /** Keys of the watched folders. */
   folders: z.array(z.string()),
-  /** The first word of its command line, for people. */
+  /** First word of the command line, for messages. */
   name: z.string(),
-  /** Null until it was started. `session` null: it shares the terminal, and the session, of the worker. */
+  /** First process; null until it is started. `session` null: it shares terminal and session with the worker. */
   process: z.object({ pid: z.number(), startedAt: z.string(), session: z.number().nullable() }).nullable(),
-  /** Those that came to the worker when their parents had ended. `session` null: it is the worker's own. */
+  /** Processes that the worker adopted after their parents ended. `session` null: the worker's own. */
   others: z.array(z.object({ pid: z.number(), startedAt: z.string(), session: z.number().nullable() })).optional(),
 });
 export type ProgramRecord = z.infer<typeof programRecord>;
 export type OtherProcess = NonNullable<ProgramRecord["others"]>[number];
 
-/** The variable that a program and its children carry. */
+/** Environment variable that marks a program and its descendants. */
 export const MARK = "TIDEMARK_PROGRAM";
 
-/** Returns a name of a folder that is the same whatever it was called by. */
+/** Returns a key for a folder that is the same for every path to it. */
 export function folderKey(folder: string): string {
   let real = folder;
   try {
     real = realpathSync(folder);
   } catch {
-    // The program will make it.
+    // The folder does not exist yet; the program will create it.
   }
   return createHash("sha256").update(real).digest("hex").slice(0, 16);
 }
 
 export const markOf = ({ id, folders }: Pick<ProgramRecord, "id" | "folders">): string => [id, ...folders].join(".");
 
-/** Returns what a mark says; an empty id where it is none. */
+/** Parses a mark; the id is empty when there is none. */
 export function readMark(mark: string | null): Pick<ProgramRecord, "id" | "folders"> {
   const [id = "", ...folders] = (mark ?? "").split(".");
   return { id, folders };
@@ -53,7 +53,7 @@ export function readMark(mark: string | null): Pick<ProgramRecord, "id" | "folde
 const folderOf = (state: string): string => join(state, "programs");
 const pathOf = (state: string, id: string): string => join(folderOf(state), `${id}.json`);
 
-/** Faults: NO_SPACE, WRITE_FAILED. */
+/** Writes a record. @throws Fault NO_SPACE, WRITE_FAILED */
 export async function writeProgramRecord(state: string, record: ProgramRecord): Promise<void> {
   try {
     mkdirSync(folderOf(state), { recursive: true, mode: 0o700 });
@@ -63,7 +63,7 @@ export async function writeProgramRecord(state: string, record: ProgramRecord): 
   await writeStateFile(pathOf(state, record.id), record);
 }
 
-/** Returns the records of programs that were started here since the machine was; those of others mean nothing any more. */
+/** Returns the records of this boot and pid namespace, and removes all others, whose pids are meaningless. */
 export async function readProgramRecords(state: string): Promise<ProgramRecord[]> {
   const place = await namespaceOf();
   const found: ProgramRecord[] = [];

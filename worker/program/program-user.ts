@@ -8,23 +8,23 @@ import type { ProgramPlace } from "../local-api/serve-local.ts";
 import { usage } from "../command-line/verb.ts";
 
 /**
- * The user of `tidemark run --user`: the program runs as another one than the worker, so that it reads neither the node's credential in
- * the state folder nor the memory of the worker. Only root can start a program as somebody else.
+ * User of `tidemark run --user`. The program runs as another user than the worker, so that it cannot read the node's
+ * credential in the state folder or the memory of the worker. Only a worker of root can do that.
  */
 export interface ProgramUser {
   name: string;
   uid: number;
   gid: number;
-  /** Supplementary ones, its own among them. */
+  /** Supplementary groups, including the primary one. */
   groups: readonly number[];
   home: string;
   shell: string;
 }
 
-/** Names of the system's own programs; a test puts its words in their place. */
+/** Access to the system's user database; tests replace it. */
 export interface Accounts {
   uid: number | undefined;
-  /** A line of the user database; null where there is none. */
+  /** Returns a user's line of the passwd database; null without one. */
   lineOf(user: string): string | null;
   groupsOf(user: string): readonly number[];
   hasSetpriv: boolean;
@@ -46,13 +46,13 @@ function inFile(user: string): string | null {
 
 const systemAccounts = (): Accounts => ({
   uid: process.getuid?.(),
-  // It asks directories too; smaller systems do not have it.
+  // getent also asks directories such as LDAP, but minimal systems lack it.
   lineOf: (user) => read("getent", ["passwd", user]) ?? inFile(user),
   groupsOf: (user) => (read("id", ["-G", user]) ?? "").split(" ").filter(Boolean).map(Number),
   hasSetpriv: findProgram("setpriv", process.env) !== null,
 });
 
-/** Returns where a program is; null when it is nowhere. */
+/** Returns the path of an executable, looked up in PATH; null when it is not found. */
 export function findProgram(file: string, env: Environment): string | null {
   const places = file.includes("/") ? [file] : (env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, file));
   const isThere = (path: string): boolean => {
@@ -82,7 +82,7 @@ export function readProgramUser(wished: string | null, accounts: Accounts = syst
   return { name, uid: Number(uid), gid: Number(gid), groups, home, shell };
 }
 
-/** Returns the command that becomes the program, in the same process, once it is that user. */
+/** Returns the command that switches to the user and then executes the program in the same process. */
 export const asUser = ({ uid, gid, groups }: ProgramUser, command: readonly string[]): string[] => [
   "setpriv",
   `--reuid=${uid}`,
@@ -93,7 +93,7 @@ export const asUser = ({ uid, gid, groups }: ProgramUser, command: readonly stri
   ...command,
 ];
 
-/** Returns the variables that name the user. What names folders of the worker's own user is taken away. */
+/** Returns the variables that describe the user, and unsets those with folders of the worker's user. */
 export const userVariables = ({ name, home, shell }: ProgramUser): Record<string, string | undefined> => ({
   HOME: home,
   USER: name,
@@ -103,8 +103,8 @@ export const userVariables = ({ name, home, shell }: ProgramUser): Record<string
 });
 
 /**
- * Makes a folder outside of the state folder, which the program may enter and not list: its socket and the file of its steps are there.
- * It is the same one at the next start. Returns null where there is no place for it; then the program reaches neither.
+ * Creates a folder outside of the state folder for the program's socket and step record. The program may enter but not list
+ * it. The path is the same at each start. Returns null where no folder can be created; then the program has neither file.
  */
 export function programPlace(state: string, { uid, gid }: ProgramUser): ProgramPlace | null {
   const name = `tidemark-${createHash("sha256").update(state).digest("hex").slice(0, 16)}`;
@@ -113,12 +113,12 @@ export function programPlace(state: string, { uid, gid }: ProgramUser): ProgramP
     try {
       mkdirSync(folder, { recursive: true, mode: 0o711 });
       const found = lstatSync(folder);
-      // Others may write in the second place.
+      // In the temporary folder, another user may have created this path.
       if (!found.isDirectory() || found.uid !== process.getuid?.()) continue;
       chmodSync(folder, 0o711);
       return { folder, uid, gid };
     } catch {
-      // The next one.
+      // Tries the next parent.
     }
   }
   return null;

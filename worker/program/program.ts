@@ -7,13 +7,13 @@ import { visibleText } from "#protocol/base/visible-text.ts";
 import { codeOf } from "../base/disk-fault.ts";
 import { passOutput } from "./pass-output.ts";
 
-/** The training program: what it says goes to our own streams, it is told of the signals we get, and waited for. */
+/** The training program. Its output goes to this process's streams. */
 export interface Program {
-  /** Null when it could not be started; `ended` says why. */
+  /** Null when the program could not be started; then `ended` rejects with the reason. */
   readonly pid: number | null;
-  /** When it has ended and all it said was passed on. */
+  /** Resolves when the program has ended and its output was passed on. */
   readonly ended: Promise<ProgramEnd>;
-  /** Does nothing once it has ended. */
+  /** Sends a signal; does nothing after the end. */
   send(signal: NodeJS.Signals): void;
 }
 
@@ -22,24 +22,24 @@ export interface ProgramEnd {
   signal: NodeJS.Signals | null;
 }
 
-/** As a shell tells it: 128 and the number of the signal that ended it. */
+/** Returns the exit code as a shell does: 128 plus the number of the signal that ended the program. */
 export const exitCodeOf = ({ code, signal }: ProgramEnd): number =>
   code ?? (signal === null ? 1 : 128 + constants.signals[signal]);
 
 export interface ProgramOptions {
   env: Readonly<Record<string, string | undefined>>;
-  /** Where its words go. A terminal it is given itself, and nobody hears what it says there. */
+  /** Streams for its output. A terminal is inherited, and then `onSaid` gets no output. */
   out: Writable & { isTTY?: boolean };
   err: Writable & { isTTY?: boolean };
   onSaid(chunk: Buffer): void;
-  /** It gets a session of its own; otherwise it shares the terminal. */
+  /** Whether the program gets its own session; otherwise it shares the terminal. */
   hasOwnSession: boolean;
 }
 
-/** What a grandchild that goes on writing may add after the end of the program. */
+/** Time to wait for further output of a descendant after the end of the program. */
 const LAST_WORDS_MS = 1_000;
 
-/** `ended` rejects with PROGRAM_NOT_FOUND or PROGRAM_NOT_EXECUTABLE when it cannot be started. */
+/** Starts a program. `ended` rejects with PROGRAM_NOT_FOUND or PROGRAM_NOT_EXECUTABLE when that fails. */
 export function startProgram(command: readonly string[], options: ProgramOptions): Program {
   const { out, err, env, onSaid, hasOwnSession } = options;
   const [file = "", ...args] = command;
@@ -89,7 +89,7 @@ function startFault(error: unknown, file: string): Fault {
 
 const MOST_LINE_BYTES = 256;
 
-/** The interpreter of a script that is named by its path; null of all else. */
+/** Returns the interpreter in the first line of a script given by a path; null for everything else. */
 function interpreterOf(file: string): string | null {
   if (!file.includes("/")) return null;
   try {

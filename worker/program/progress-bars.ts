@@ -1,30 +1,30 @@
 import { StringDecoder } from "node:string_decoder";
 
 /**
- * Reads the step of a training program from the progress bar that it prints (tqdm, as transformers' Trainer draws by default). A
- * bar counts only when a checkpoint has confirmed it: the bar passed the checkpoint's step, never went back, and counts further
- * than that step. Bars of data sets and evaluations begin anew, or never pass a checkpoint's step one by one.
+ * Reads the step of a training program from the progress bar that it prints (tqdm, the default of transformers' Trainer). A
+ * bar counts only after a checkpoint has confirmed it: the bar passed the checkpoint's step, never went back, and its total
+ * is not below that step. Bars of data sets and evaluations restart, or do not pass the step one by one.
  */
 export interface ProgressBars {
   add(chunk: Buffer): void;
-  /** A checkpoint of this step was written in this life of the program. */
+  /** Tells that a checkpoint of this step was written since the start of the program. */
   confirm(step: number): void;
-  /** The step that the confirmed bar shows; null without one. */
+  /** Returns the step of the confirmed bar; null without one. */
   step(): number | null;
 }
 
 /** `39/130 [00:07<00:12`: https://tqdm.github.io/docs/tqdm/ (`bar_format`). */
 const BAR = /(\d{1,12})\/(\d{1,12}) \[\d[\d:]*<[\d:?]+/g;
-/** Longer than any bar that is cut between two chunks. */
+/** Characters to keep between chunks, longer than any bar. */
 const MOST_HELD = 256;
 const MOST_BARS = 16;
 const MOST_VALUES = 512;
-/** A bar is redrawn ten times a second at most, so that the step itself may be skipped. */
+/** tqdm redraws at most ten times a second and may skip the exact step, so a value this near above it confirms the bar. */
 const NEAR_STEPS = 3;
 const NEAR_SHARE = 0.05;
 
 interface Bar {
-  /** What it showed, lowest first. */
+  /** Values shown, lowest first. */
   values: number[];
   hasGoneBack: boolean;
   isConfirmed: boolean;
@@ -32,7 +32,7 @@ interface Bar {
 
 export function createProgressBars(): ProgressBars {
   const decoder = new StringDecoder("utf8");
-  /** By their totals. */
+  /** Bars by their totals. */
   const bars = new Map<number, Bar>();
   let held = "";
   const show = (total: number, value: number) => {

@@ -3,14 +3,14 @@ import type { Environment } from "../command-line/config.ts";
 import { ownCommand } from "../engines/own-command.ts";
 
 /**
- * In a container this is often process 1, which inherits every process whose parent has ended, and has to take their
- * ends, or they stay as zombies until the container's process table is full. Node waits for its own children only, a
- * shell for all. So as process 1 we become a shell that starts us again, passes signals on, and ends as we do.
+ * Replaces this process by a shell if it is process 1 of a container. Process 1 inherits all orphaned processes and has to
+ * reap them, or zombies fill the process table. Node waits only for its own children, a shell for all. The shell starts this
+ * program again, passes signals on, and ends with its exit code.
  */
 const SHELL = "/bin/sh";
 const MARK = "TIDEMARK_REAPED";
 
-/** A shell gives what it starts in the background an empty stdin; ours goes there as another number. */
+/** Script of the shell. A background command gets an empty stdin from the shell, so stdin is passed as descriptor 3. */
 export const REAPER = `exec 3<&0
 "$@" <&3 3<&- &
 child=$!
@@ -22,7 +22,7 @@ while :; do
   kill -0 $child 2>/dev/null || exit $code
 done`;
 
-/** Returns unless this is process 1 of a machine with a shell. */
+/** Becomes the reaping shell if this is process 1 and there is a shell; otherwise returns. */
 export function reapAsFirst(env: Environment): void {
   if (process.pid !== 1 || env[MARK] !== undefined || process.execve === undefined || !existsSync(SHELL)) return;
   const own = [...ownCommand(), ...process.argv.slice(2)];

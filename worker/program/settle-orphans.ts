@@ -7,27 +7,27 @@ import type { OrphanNarrator } from "./tell-orphans.ts";
 import { folderKey, readProgramRecords, removeProgramRecord, type ProgramRecord } from "./program-record.ts";
 
 /**
- * A worker that was killed can leave its program behind. Two programs that write one run destroy it, so a start looks for what
- * is left and ends it, waits for it, or refuses, as it was told.
+ * Treatment of a program that a killed worker left behind (`--orphan`). Two programs that write one run destroy it, so a
+ * start ends the earlier program, waits for its end, or refuses to start.
  */
 export type OrphanPolicy = "end" | "wait" | "refuse";
 
 export const ORPHAN_POLICIES = ["end", "wait", "refuse"] as const satisfies readonly OrphanPolicy[];
 
 export interface Orphans {
-  /** Of this state folder, whether their processes run or not. */
+  /** Records of programs in this state folder. */
   records: readonly ProgramRecord[];
   folders: readonly string[];
-  /** What runs now. */
+  /** Their running processes. */
   processes: readonly SeenProcess[];
 }
 
 const LOOK_MS = 100;
 const WAIT_LOOK_MS = 1_000;
-/** After KILL; what is still there then hangs in the kernel. */
+/** Time to wait after KILL; a process that remains then is stuck in the kernel. */
 const KILL_MS = 10_000;
 
-/** Returns what earlier starts left, and forgets the programs that have ended. Faults: READ_FAILED. */
+/** Returns the programs that earlier starts left, and removes records of ended ones. @throws Fault READ_FAILED */
 export async function findOrphans(state: string, watched: readonly string[]): Promise<Orphans> {
   const folders = watched.map(folderKey);
   const records = await readProgramRecords(state);
@@ -49,8 +49,8 @@ export const orphanFault = (orphans: Orphans): Fault =>
 export const nameOf = ({ records }: Orphans): string => records[0]?.name ?? "a program of another state folder";
 
 /**
- * Sends TERM, then KILL to what is left when the patience is over. A watchdog that has sent TERM already is not doubled: some
- * programs take a second one for "at once". Faults: PROGRAM_RUNS_STILL, CANCELLED.
+ * Ends orphans: sends TERM, and KILL after the patience. TERM is not sent if a watchdog has sent it already, because some
+ * programs abort at a second one. @throws Fault PROGRAM_RUNS_STILL, CANCELLED
  */
 export async function endOrphans(
   orphans: Orphans,
@@ -76,7 +76,7 @@ export async function endOrphans(
   narrator.orphanOver({ name, how });
 }
 
-/** Resolves when all of it has ended. Faults: CANCELLED. */
+/** Resolves when all orphans have ended. @throws Fault CANCELLED */
 export async function waitForOrphans(
   orphans: Orphans,
   about: { narrator: OrphanNarrator; signal: AbortSignal },

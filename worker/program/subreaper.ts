@@ -6,23 +6,23 @@ import type { Foreign, Koffi } from "../base/system-calls.ts";
 import { readProcess } from "../host/list-processes.ts";
 
 /**
- * Makes this process the parent of all that it started, in however many steps, once their own parents have ended
- * (PR_SET_CHILD_SUBREAPER). A program that forks twice, with a session of its own and an empty environment, carries nothing by which it
- * could be found; its parent still tells whose it is. Without Koffi, or on another system, nothing is adopted.
+ * Makes this process adopt its descendants when their own parents end (PR_SET_CHILD_SUBREAPER). A program that forks twice
+ * into a new session with an empty environment can be found in no other way. Without Koffi, or on systems other than
+ * Linux, nothing is adopted.
  * https://man7.org/linux/man-pages/man2/pr_set_child_subreaper.2const.html
  */
 export interface Subreaper {
-  /** Returns the children that this process did not start itself. Those of them that have ended are waited for, or they stay as zombies. */
+  /** Returns the running children that this process did not start itself, and reaps those that have ended. */
   adopted(): number[];
 }
 
-/** From `sys/prctl.h` and `sys/wait.h`. */
+/** Constants of `sys/prctl.h` and `sys/wait.h`. */
 const PR_SET_CHILD_SUBREAPER = 36;
 const WNOHANG = 1;
 
 let made: Subreaper | null = null;
 
-/** Called before anything is started whose descendants matter. */
+/** Makes this process a subreaper. Must be called before starting processes whose descendants matter. */
 export function becomeSubreaper(): Subreaper {
   made ??= adoptBy(process.platform === "linux" ? (loadNative(KOFFI) as Koffi | null) : null);
   return made;
@@ -36,7 +36,7 @@ function adoptBy(koffi: Koffi | null): Subreaper {
   subscribe("child_process", (message) => {
     const { process: child } = message as { process: ChildProcess };
     started.add(child);
-    // The library has waited for it by then.
+    // At `exit`, libuv has already reaped the child.
     child.once("exit", () => started.delete(child));
     child.once("error", () => child.pid === undefined && started.delete(child));
   });
@@ -53,7 +53,7 @@ function adoptBy(koffi: Koffi | null): Subreaper {
   };
 }
 
-/** Returns `waitpid`; null where the system adopts nothing. */
+/** Sets the subreaper attribute and returns `waitpid`; null where that fails. */
 function startAdopting(koffi: Koffi): Foreign | null {
   try {
     const library = koffi.load(null);
@@ -65,7 +65,7 @@ function startAdopting(koffi: Koffi): Foreign | null {
   }
 }
 
-/** The kernel gives what is adopted to the first thread of a process, which starts ours too. */
+/** Returns all children. Those of the main thread suffice: it starts processes, and the kernel gives it the adopted ones. */
 function children(): number[] {
   try {
     const text = readFileSync(`/proc/self/task/${process.pid}/children`, "utf8");

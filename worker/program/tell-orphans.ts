@@ -3,7 +3,7 @@ import { visibleText } from "#protocol/base/visible-text.ts";
 import type { Terminal } from "../command-line/terminal.ts";
 import type { LeftProcess } from "./find-orphans.ts";
 
-/** What a start says about a program that an earlier one left running. */
+/** Messages about processes of a program that are still running. */
 export interface OrphanNarrator {
   orphanFound(about: {
     name: string;
@@ -12,15 +12,15 @@ export interface OrphanNarrator {
     patienceMs: number;
   }): void;
   orphanOver(about: { name: string; how: "ended" | "killed" }): void;
-  /** The program has ended, and processes that it started have not. `patienceMs` null: they are left alone. */
+  /** The program has ended, but processes that it started run on. `patienceMs` null: they are left alone. */
   leftRunning(about: { left: readonly LeftProcess[]; patienceMs: number | null }): void;
-  /** They were killed when the time of a stop was over. */
+  /** Processes were killed at the end of the grace period of a stop. */
   graceOver(about: { left: readonly LeftProcess[]; graceMs: number }): void;
 }
 
 const MOST_NAMED = 5;
 
-/** `python3 (process 12) and tee (process 13)`. */
+/** Returns names and pids: `python3 (process 12), tee (process 13) and 4 more`. */
 function nameAll(left: readonly LeftProcess[]): string {
   const named = left.slice(0, MOST_NAMED).map(({ name, pid }) => `${visibleText(name)} (process ${pid})`);
   const rest = left.length - named.length;

@@ -10,18 +10,18 @@ import { findCandidates } from "../capture/detection/walk-watched.ts";
 import type { Watch } from "../capture/watch.ts";
 import { readLocalCheckpoints } from "../agent/local-checkpoints.ts";
 
-/** A watched folder of which nothing was captured, with the files that the program left there. */
+/** A watched folder from which nothing was captured, with the files that the program wrote there. */
 export interface NothingTaken {
   run: RunName;
   folder: string;
   untaken: Untaken;
-  /** Some of it looked like a checkpoint, and was refused. */
+  /** Some of the files looked like a checkpoint, but were refused. */
   isRefused: boolean;
 }
 
 /**
- * Returns the watched folders of which nothing was captured since the program started, although it wrote files there; says so
- * and tells the hub. Faults: NO_SPACE, WRITE_FAILED.
+ * Returns the watched folders from which nothing was captured since the program started, although it wrote files there. Also
+ * reports them on the console and to the hub. @throws Fault NO_SPACE, WRITE_FAILED
  */
 export async function tellNothingTaken(
   agent: Pick<Agent, "options" | "ledger" | "savedRuns" | "outbox" | "narrator" | "session">,
@@ -31,7 +31,7 @@ export async function tellNothingTaken(
   const found: NothingTaken[] = [];
   for (const { run, folder, takes } of options.watches) {
     if (savedRuns.has(run) || ledger.all().some((item) => item.run === run)) continue;
-    // What looked like a checkpoint and was not captured is as little safe as the rest.
+    // Counts all files, because those that look like a checkpoint but were not captured are not safe either.
     const untaken = await findUntaken(folder, [], startedAt);
     if (untaken.files === 0) continue;
     const candidates = await findCandidates(folder, takes).catch(() => []);
@@ -42,7 +42,7 @@ export async function tellNothingTaken(
     const path = join(folder, untaken.largest[0]?.path ?? "");
     const detail = `the program ended and nothing that it wrote is safe (${untakenWords(untaken)})`;
     const fault = new Fault("NO_CHECKPOINT", { op: ENDED_UNSAFE, subject: path, detail });
-    // An older hub does not know the code, and would refuse all that stands behind it in the outbox.
+    // An older hub rejects this Fault code, which would block all later events of the outbox.
     if (session.knows("no-checkpoint") !== true) continue;
     await outbox.add({ type: "capture-refused", run, path: path.slice(-1024), fault: fault.toData() });
   }
@@ -50,15 +50,15 @@ export async function tellNothingTaken(
 }
 
 /**
- * Returns whether all that the program left is safe: every capture ended as safe, no checkpoint that it wrote was refused, and there is a
- * checkpoint that is safe, or a folder that it wrote nothing to.
+ * Tells whether everything that the program wrote is safe: no capture is left unsafe, no checkpoint was refused, and each
+ * run has a safe checkpoint. It is false for a run without a safe checkpoint, even if the program wrote nothing.
  */
 export async function isAllSafe(agent: SafetyParts, nothingTaken: readonly NothingTaken[]): Promise<boolean> {
   const { options, ledger, savedRuns } = agent;
   for (const watch of options.watches) if (await hasRefused(agent, watch)) return false;
   return options.watches.every(({ run }) => {
     if (nothingTaken.some((one) => one.run === run)) return false;
-    // A capture that is safe, or that was superseded, leaves the queue a moment later.
+    // Safe and superseded captures remain in the ledger for a moment.
     if (ledger.all().some((item) => item.run === run && item.state !== "done" && item.state !== "superseded"))
       return false;
     return savedRuns.has(run) || ledger.safe(run) !== null;
@@ -68,8 +68,8 @@ export async function isAllSafe(agent: SafetyParts, nothingTaken: readonly Nothi
 type SafetyParts = Pick<Agent, "options" | "ledger" | "savedRuns" | "watchedSince" | "laidBefore" | "refused">;
 
 /**
- * Returns whether a checkpoint lies there that was refused, or was neither captured nor passed over for a newer one, and is not as it
- * was before the start. No times are compared: the clock of the disk may not be ours.
+ * Tells whether the folder has a checkpoint that changed since the start and was refused, or was neither captured nor skipped
+ * for a newer one. Fingerprints are compared, not times, because the disk may have another clock (NFS).
  */
 async function hasRefused(agent: SafetyParts, watch: Watch): Promise<boolean> {
   const { ledger, watchedSince, laidBefore, refused } = agent;
@@ -82,7 +82,7 @@ async function hasRefused(agent: SafetyParts, watch: Watch): Promise<boolean> {
     isRestored: ledger.isRestored,
     watchedSince: watchedSince.get(watch.run) ?? 0,
   };
-  // Nobody knows what lies in a folder that cannot be read.
+  // An unreadable folder may hold anything, so it counts as not safe.
   const local = await readLocalCheckpoints(watch, evidence).catch(() => null);
   if (local === null) return true;
   return local.some(
@@ -91,7 +91,7 @@ async function hasRefused(agent: SafetyParts, watch: Watch): Promise<boolean> {
   );
 }
 
-/** Programs remove their own older checkpoints, also those that were refused. */
+/** Tells whether a path may still exist: programs remove their older checkpoints, including refused ones. */
 const mayLieThere = (path: string): Promise<boolean> =>
   lstat(path).then(
     () => true,

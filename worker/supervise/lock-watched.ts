@@ -5,10 +5,10 @@ import { lockAt } from "../host/lock.ts";
 import { folderKey } from "../program/program-record.ts";
 
 /**
- * One `tidemark run` on this machine for each watched folder, whatever state folder it has. The lock lies in a folder of this
- * user for temporary files: in the watched folder itself a program might take it for something of its own. Machines that share
- * a folder are kept apart by the hub, which gives a run to one writer.
- * Returns the function that gives the locks back. Where there is no folder for temporary files nothing is locked.
+ * Locks watched folders, so that only one `tidemark run` on this machine uses each, whatever its state folder. The locks lie
+ * in a temporary folder of this user, because a program might take a file in the watched folder for its own. Between machines
+ * that share a folder, the hub ensures that a run has one writer.
+ * Returns the function that releases the locks. Without a temporary folder nothing is locked.
  * @throws Fault FOLDER_IN_USE
  */
 export async function lockWatched(watched: readonly string[], temporary: string): Promise<() => Promise<void>> {
@@ -24,7 +24,7 @@ export async function lockWatched(watched: readonly string[], temporary: string)
       held.push(await lockAt(join(locks, `${folderKey(folder)}.lock`), about));
     }
   } catch (error) {
-    // A disk without room for a link holds up no training.
+    // A lock that cannot be created, as on a full disk, must not prevent training.
     if (isFault(error) && error.code !== "FOLDER_IN_USE") return release;
     await release();
     throw error;
@@ -32,14 +32,14 @@ export async function lockWatched(watched: readonly string[], temporary: string)
   return release;
 }
 
-/** A folder that nobody else can write to; null where there is none. */
+/** Returns a folder to which only this user can write; null where there is none. */
 function ownFolder(temporary: string): string | null {
   const uid = process.getuid?.() ?? 0;
   const path = join(temporary, `tidemark-run-${uid}`);
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch {
-    // It is there, or cannot be made.
+    // The folder exists, or cannot be created; the check below decides.
   }
   try {
     const found = lstatSync(path);

@@ -2,12 +2,12 @@ import { isFault } from "#protocol/faults/fault.ts";
 import type { Agent } from "../agent/agent-assemble.ts";
 import type { ResumePoint } from "./prepare.ts";
 
-/** A program that has worked this long did not fail because of what it was given. */
+/** A program that has run this long did not fail because of its checkpoint. */
 const AT_ONCE_MS = 2 * 60_000;
 
 /**
- * Says which complete step comes before the one that a program was given, when it failed at once: within two minutes, before
- * it wrote a checkpoint or said a step. A hub that is away, or too old to tell, is passed over in silence.
+ * Reports the complete step before the one that a program resumed from, if the program failed at once: within two minutes,
+ * before it wrote a checkpoint or reported a further step. Reports nothing if the hub is not reachable or too old.
  */
 export async function offerBefore(
   agent: Pick<Agent, "hub" | "ledger" | "training" | "runs" | "narrator" | "signal">,
@@ -25,7 +25,7 @@ export async function offerBefore(
   }
 }
 
-/** Null: there is none. Undefined: nobody can say. */
+/** Returns the complete step before `step`; null if there is none, undefined if the hub cannot tell. */
 async function findBefore(
   { hub }: Pick<Agent, "hub">,
   run: ResumePoint["run"],
@@ -36,7 +36,7 @@ async function findBefore(
       client.node.findCheckpoint.query({ run, before: step }, { signal }),
     );
     if (found === null) return null;
-    // An older hub answers with the newest.
+    // An older hub ignores `before` and answers with the newest checkpoint.
     return found.isBefore === true ? found.step : undefined;
   } catch (error) {
     if (isFault(error)) return undefined;

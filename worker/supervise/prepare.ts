@@ -22,20 +22,20 @@ import { restoreOthers, type RestoreWish } from "./restore-others.ts";
 import { claimFrom, resumeWishOf, type StartFrom } from "./start-from.ts";
 import { readLocalCheckpoints, writtenAt } from "../agent/local-checkpoints.ts";
 
-/** Where a run goes on from; null: from its start. */
+/** Checkpoint on this disk from which a run resumes. */
 export interface ResumePoint {
   run: RunName;
   path: string;
   step: number;
-  /** Names of checkpoints that lay beside it when it was captured, where a framework compares all of them. */
+  /** Names of checkpoints that were beside it when it was captured, for frameworks that compare all of them. */
   siblings?: readonly string[];
 }
 
 /**
- * Puts the newest complete checkpoint of every watched run in place, or the one that a person chose, and moves out of the way
- * what this run wrote and the program must not go on from. `wish`: which others come back too. A hub that is away is waited for: that nobody answers does not
- * mean that there is nothing.
- * Faults: EPOCH_OVER, NODE_UNKNOWN, NODE_REVOKED, NOT_FOUND (no such step), those of a restore, CANCELLED.
+ * Puts the newest complete checkpoint of every watched run in place, or the one that a person chose. Checkpoints of the run
+ * from which the program must not resume are moved aside. `wish`: which other checkpoints are restored too. Waits for a hub
+ * that does not answer, because the run may have checkpoints.
+ * @throws Fault EPOCH_OVER, NODE_UNKNOWN, NODE_REVOKED, NOT_FOUND (no such step), those of a restore, CANCELLED
  */
 export async function prepareRuns(
   agent: Agent,
@@ -44,7 +44,7 @@ export async function prepareRuns(
   const points: ResumePoint[] = [];
   for (const watch of agent.options.watches) {
     const point = await prepareRun(agent, watch, startFrom);
-    // Also at its first start: a framework makes a new folder because this one is there, whatever is in it.
+    // Checked at the first start too: some frameworks write to a new folder if this one exists, even if it is empty.
     const elsewhere = await nextPlace(watch.folder);
     if (elsewhere !== null) agent.narrator.writesElsewhere({ run: watch.run, folder: watch.folder, ...elsewhere });
     if (point === null) continue;
@@ -54,10 +54,10 @@ export async function prepareRuns(
   return points;
 }
 
-/** Training waits for the removal of kept copies no longer than this; the rest of it goes on beside the program. */
+/** Longest time that the program's start waits for the removal of copies that were moved aside; then it runs in parallel. */
 const REMOVAL_MS = 10_000;
 
-/** Faults: READ_FAILED, WRITE_FAILED, CANCELLED, within the time; what fails later is told. */
+/** Removes copies that are in the bucket. @throws Fault READ_FAILED, WRITE_FAILED, CANCELLED; later failures are only reported */
 async function removeInTime(agent: Agent, folder: string): Promise<void> {
   const over = new AbortController();
   const late = systemClock.sleep(REMOVAL_MS, AbortSignal.any([agent.signal, over.signal])).then(() => "late" as const);
@@ -69,7 +69,7 @@ async function removeInTime(agent: Agent, folder: string): Promise<void> {
 async function prepareRun(agent: Agent, watch: Watch, startFrom: StartFrom): Promise<ResumePoint | null> {
   const { ledger, narrator, epochsBefore, prepared, watchedSince } = agent;
   const { run, folder } = watch;
-  // After a restart of the program in this life, what was written here since is of the present epoch too.
+  // If only the program is restarted, checkpoints written since this worker started belong to the current epoch too.
   const isAgain = prepared.has(run);
   const chosen: StartFrom = isAgain ? { kind: "newest" } : startFrom;
   const safeBefore = ledger.safe(run);
@@ -96,15 +96,15 @@ async function prepareRun(agent: Agent, watch: Watch, startFrom: StartFrom): Pro
       isFirstStart,
       since: Math.max(since, safeBefore?.at ?? 0),
       wish: resumeWishOf(chosen, claim, ledger.chosenEpoch(run)),
-      // Of several nodes each has a piece: all of them go on from what was joined.
+      // In a group each node has only a piece, so all nodes resume from a joined checkpoint.
       local: watch.group === undefined ? local : local.map((one) => asPiece(one, ledger.isRestored(one.path))),
     });
-    // What has to be fetched only the hub can say.
+    // Only the hub knows what to fetch, so an old claim is not enough.
     if (isOld && from.kind !== "local") {
       await systemClock.sleep(200 + jitter(systemClock, tries), agent.signal);
       continue;
     }
-    // A hub that is away says of nothing that it is complete.
+    // Without an answer of the hub it is unknown which copies are complete in the bucket.
     if (!isOld) await removeInTime(agent, folder);
     for (const one of unwanted) {
       const how = { isTorn: one.state === "torn" };
@@ -117,7 +117,7 @@ async function prepareRun(agent: Agent, watch: Watch, startFrom: StartFrom): Pro
     if (left.length > 0) narrator.leftInPlace({ run, folder, names: left.map(({ path }) => basename(path)) });
     prepared.add(run);
     const point = await reach(agent, { watch, from });
-    // What was lost is history; that it cannot be written down (a full disk) keeps nobody from training.
+    // A failure to record lost work, as on a full disk, must not prevent training.
     await reportLoss(agent, { run, claim, from: point }).catch(narrator.waitingFor);
     renewRecord(agent, run);
     noteBeginning(agent, { run, epoch: claim.epoch, point, local });
@@ -130,11 +130,11 @@ async function prepareRun(agent: Agent, watch: Watch, startFrom: StartFrom): Pro
   }
 }
 
-/** A piece by itself is nothing to go on from, unless it is the whole that was restored here. */
+/** Marks a local checkpoint of a group as doubtful, because it is only a piece, unless the whole was restored here. */
 const asPiece = (one: LocalCheckpoint, isRestored: boolean): LocalCheckpoint =>
   isRestored || one.state === "torn" ? one : { ...one, state: "doubtful" };
 
-/** What lies beyond the chosen start is out of the way: from here on only what is of the new line counts. */
+/** Starts the line of the chosen epoch in the ledger, after later checkpoints were moved aside: only its checkpoints count. */
 async function beginLine({ ledger, runs }: Agent, claim: ClaimAnswer, run: RunName): Promise<void> {
   const { newest, epoch } = claim;
   const seen = runs.get(run);
@@ -150,7 +150,7 @@ async function beginLine({ ledger, runs }: Agent, claim: ClaimAnswer, run: RunNa
   await ledger.noteChosen(run, epoch);
 }
 
-/** Where it goes on, and when that was written (epoch ms); null: at the beginning. Faults: those of a restore. */
+/** Puts the checkpoint in place; null: the beginning. `at`: time of writing (epoch ms). @throws Faults of a restore */
 async function reach(
   agent: Agent,
   { watch, from }: { watch: Watch; from: Resume["from"] },
@@ -170,7 +170,7 @@ async function reach(
   }
 }
 
-/** A checkpoint that is here and nowhere else is secured before the program goes on from it, and queued before all that follow. */
+/** Captures a checkpoint that exists only here, before the program resumes from it, so that it is queued before later ones. */
 async function takeFirst(agent: Agent, about: { watch: Watch; path: string }): Promise<void> {
   const { watch, path } = about;
   const { ledger, narrator } = agent;
@@ -182,12 +182,12 @@ async function takeFirst(agent: Agent, about: { watch: Watch; path: string }): P
     if (candidate === undefined || look === null || ledger.knows(path, look.fingerprint)) return;
     await captureNow(agent, { candidate, look, run: watch.run, root: watch.folder });
   } catch (error) {
-    // The watcher tries again, and says what is in the way.
+    // The watcher retries the capture and reports what prevents it.
     narrator.waitingFor(toFault(error, { op: "capture", subject: path }));
   }
 }
 
-/** What the program says or writes first shows whether it goes on from `point`. From the beginning there is nothing to compare. */
+/** Records the point, with which the program's first step is compared later. At the beginning there is nothing to compare. */
 function noteBeginning(
   { beginnings }: Agent,
   about: {
@@ -205,19 +205,20 @@ function noteBeginning(
   beginnings.set(run, { epoch, given: { step, at }, local: kept, startedAt: Date.now() });
 }
 
-/** What this program writes is not mixed with what one of an earlier start wrote, or still writes. */
+/** Replaces the step record, so that records of an earlier start, which may still run, are not mixed with new ones. */
 function renewRecord({ stepRecords, narrator }: Agent, run: RunName): void {
   try {
     stepRecords.renew(run);
   } catch (error) {
-    // It says its steps over the socket then.
+    // The program can still report steps over the socket.
     narrator.waitingFor(toFault(error, { op: "step" }));
   }
 }
 
 /**
- * Asks anew each time: the newest checkpoint changes while the run goes on. With the hub away what it said last holds for a
- * program that is started again (`isOld`): its node has not lost the run, or will be told so before anything is safe.
+ * Claims the run, and waits for the hub. The newest checkpoint changes, so it asks at each start of the program. If only the
+ * program is restarted and the hub is not reachable, the last claim is used (`isOld`). If another node has taken the run, the
+ * hub will refuse this node before anything counts as safe.
  */
 export async function claimPatiently(
   { runs, narrator, signal }: Agent,

@@ -1,17 +1,17 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import type { ProgramEnd } from "../program/program.ts";
 
-/** Whether a program that failed is started again on the same machine: never, or up to so many times in a row. */
+/** How often a failed program is restarted on the same machine: at most so many times in a row, 0 for never. */
 export interface RestartPolicy {
   mostRestarts: number;
 }
 
-/** A program that ran this long had begun to work: what failed before is forgiven. */
+/** A program that ran this long was working, so earlier failures no longer count. */
 const WORKED_MS = 10 * 60_000;
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
 
-/** `no`, `on-failure` or `on-failure:5`, as container platforms write it. @throws Fault BAD_INPUT */
+/** Reads `no`, `on-failure` or `on-failure:5`, the notation of container platforms. @throws Fault BAD_INPUT */
 export function readRestartPolicy(text: string): RestartPolicy {
   if (text === "no") return { mostRestarts: 0 };
   const [, times] = /^on-failure(?::(\d{1,6}))?$/.exec(text) ?? [];
@@ -21,12 +21,12 @@ export function readRestartPolicy(text: string): RestartPolicy {
 }
 
 export interface Failures {
-  /** In a row. */
+  /** Failures in a row. */
   count: number;
 }
 
 /**
- * How long to wait before it is started again; null: it is not. `failures` counts the ones before this end.
+ * Returns the wait before a restart; null for no restart. `failures` counts the failures before this end.
  */
 export function restartAfter(
   policy: RestartPolicy,

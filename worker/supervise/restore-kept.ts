@@ -8,14 +8,14 @@ import type { NamedParts, Restored } from "./restore-named.ts";
 
 export type KeptParts = NamedParts & Pick<Agent, "session">;
 
-/** The program writes its next checkpoint, and a capture of it may be a copy. */
+/** Space to leave for the next checkpoint, in multiples of its size: the capture of it may be a second copy. */
 const ROOM_FOR_NEXT = 2;
 const SLACK = 1.05;
 
 /**
- * Restores what is kept in the bucket of the line that a run goes on with, each to its own place, newest first, as long as the
- * disk has room for it and for what the program writes next. The first that does not fit ends it, and that is said.
- * Faults: those of the hub, READ_FAILED.
+ * Restores older checkpoints of the resumed line that are kept in the bucket, each to its own place, newest first. Stops with
+ * a message at the first for which the disk lacks space, counting the program's next checkpoint.
+ * @throws Faults of the hub, READ_FAILED
  */
 export async function restoreKept(agent: KeptParts, { run, folder, point }: Restored): Promise<void> {
   const { hub, restorer, narrator, signal, session } = agent;

@@ -9,7 +9,7 @@ import type { ResumePoint } from "./prepare.ts";
 
 export type NamedParts = Pick<Agent, "hub" | "restorer" | "narrator" | "signal">;
 
-/** Where a run goes on, in its watched folder. */
+/** The resume point of a run in its watched folder. */
 export interface Restored {
   run: ResumePoint["run"];
   folder: string;
@@ -17,8 +17,8 @@ export interface Restored {
 }
 
 /**
- * Restores the checkpoints that go with the restored one, each to its own place: those that its state names (the best one, the
- * top k), and those that lay beside it where a framework compares all of them. Faults: those of the hub.
+ * Restores the checkpoints that go with the resumed one, each to its own place: those that its state names (the best one, the
+ * top k), and those that were beside it, for frameworks that compare all of them. @throws Faults of the hub
  */
 export async function restoreNamed(agent: NamedParts, { run, folder, point }: Restored): Promise<void> {
   const { hub, restorer, narrator, signal } = agent;
@@ -42,6 +42,6 @@ export async function restoreNamed(agent: NamedParts, { run, folder, point }: Re
   }
 }
 
-/** Returns the name of the checkpoint. An older hub answers with another checkpoint than was asked for. */
+/** Returns the name of a found checkpoint. It is compared because an older hub may answer with another checkpoint. */
 const nameOf = ({ step, place }: FoundCheckpoint): string =>
   place === undefined ? `checkpoint-${step}` : nameOfPlace(place.path);

@@ -3,16 +3,16 @@ import { systemClock } from "../base/clock.ts";
 import { restoreKept, type KeptParts } from "./restore-kept.ts";
 import { restoreNamed, type Restored } from "./restore-named.ts";
 
-/** What comes back on a machine that has not got it: the newest checkpoint, those that its state names too, or all that are kept. */
+/** Checkpoints to restore on another machine: the newest, also those that its state names, or also all that are kept. */
 export const RESTORE_WISHES = ["newest", "named", "kept"] as const;
 export type RestoreWish = (typeof RESTORE_WISHES)[number];
 
-/** The program waits so long for the others; larger ones arrive while it trains. */
+/** Time that the program's start waits for other checkpoints; larger ones arrive during training. */
 const WAIT_MS = 10_000;
 
 /**
- * Restores other checkpoints than the newest, each to its own place. Resolves when they are there, and after 10 s in any case:
- * then they arrive behind the program. What is missing is said.
+ * Restores other checkpoints than the newest, each to its own place. Resolves when all are there, and after 10 s at the
+ * latest; the rest then arrives in the background. Failures are reported.
  */
 export async function restoreOthers(agent: KeptParts, restored: Restored, wish: RestoreWish): Promise<void> {
   if (wish === "newest") return;

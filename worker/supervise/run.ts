@@ -25,24 +25,24 @@ import { endOrphans, findOrphans, ORPHAN_POLICIES } from "../program/settle-orph
 import { startGuarded, type GuardedProgram } from "./start-guarded.ts";
 
 /**
- * `tidemark run -- CMD`: puts the newest complete checkpoint in place, starts the program, keeps its checkpoints safe
- * while it runs, and ends with its exit code when what it left is safe too.
+ * Input of `tidemark run -- CMD`, which puts the newest complete checkpoint in place, starts the program, and uploads its
+ * checkpoints while it runs. It ends with the program's exit code, after the remaining checkpoints are uploaded.
  */
 export interface RunCommand extends AgentCommand {
   program: readonly string[];
   env: Environment;
-  /** Where the program's own words go. */
+  /** Stream for the program's stdout. */
   out: ProgramOptions["out"];
   err: ProgramOptions["err"];
-  /** Calls `listener` for every signal that the program should hear of. */
+  /** Calls `listener` for every signal that the program should get. */
   onSignal(listener: (name: NodeJS.Signals) => void): void;
-  /** Calls `act` when this process ends without waiting for anything: a second signal came, or the time is over. */
+  /** Calls `act` when this process exits immediately, after a second signal or at the end of the grace period. */
   onEndAtOnce(act: () => void): void;
-  /** The terminal sends its signals to the program itself. */
+  /** The program shares the terminal, which sends signals to the program directly. */
   sharesTerminal: boolean;
 }
 
-/** Returns the exit code. Faults: those of `runAgent` and `prepareRuns`, PROGRAM_NOT_FOUND, PROGRAM_NOT_EXECUTABLE. */
+/** Returns the exit code. @throws Faults of `runAgent` and `prepareRuns`, PROGRAM_NOT_FOUND, PROGRAM_NOT_EXECUTABLE */
 export async function runProgram(command: RunCommand): Promise<number> {
   const policy = readRestartPolicy(command.config.text("restart") ?? "no");
   if (command.program.length === 0)
@@ -53,7 +53,7 @@ export async function runProgram(command: RunCommand): Promise<number> {
     startFrom: readStartFrom(command.config.text("from"), command.config.list("watch").length),
     wish: readRestoreWish(command.config.text("restore")),
   };
-  // A program that may be started again must not inherit a low priority that cannot be taken back.
+  // A restarted program must not inherit the worker's low priority, so the priority is only lowered if it can be raised again.
   const mayLower = policy.mostRestarts === 0 || canComeBack();
   const orphan: Orphan = {
     policy: ORPHAN_POLICIES.find((one) => one === command.config.text("orphan")) ?? "end",
@@ -73,9 +73,9 @@ export async function runProgram(command: RunCommand): Promise<number> {
   const place = (state: string) => (user === null ? null : programPlace(state, user));
   await runAgent({ ...command, preparesRuns: true, takePlace, programPlace: place }, async (agent, life) => {
     life.askedByHub.addEventListener("abort", () => running.program?.send("SIGTERM"), { once: true });
-    // One that does not end in its time keeps nobody: the machine may be gone any moment.
+    // A program that does not end in time is killed, because the platform may remove the machine at any moment.
     agent.signal.addEventListener("abort", () => endLate(agent, orphan, running.program));
-    // The program may use up all the time that is left, so nothing waits for its end.
+    // Uploads do not wait for the end of the program, which may use up all the remaining time.
     life.stopping.addEventListener("abort", () => void drain(agent), { once: true });
     const end = await keepRunning(agent, {
       policy,
@@ -124,7 +124,7 @@ export async function runProgram(command: RunCommand): Promise<number> {
   return code === 0 && !last.isSafe ? EXIT_UNSAFE : code;
 }
 
-/** What the terminal sent to the program too is not sent again. */
+/** Passes a signal on to the program, unless the terminal has sent it to the whole process group. */
 async function passOn(
   name: NodeJS.Signals,
   about: { sentinel: GroupSentinel | null; program(): GuardedProgram | null },
@@ -133,21 +133,21 @@ async function passOn(
   about.program()?.send(name);
 }
 
-/** The time for work is over: says what has not ended, and ends it where the program is to end with its worker. */
+/** Kills the program's processes at the end of the grace period and reports them, if the program is to end with its worker. */
 function endLate({ narrator }: Agent, { policy, patienceMs }: Orphan, program: GuardedProgram | null): void {
   if (policy !== "end" || program === null) return;
   const left = program.descendants.kill();
   if (left.length > 0) narrator.graceOver({ left, graceMs: patienceMs });
 }
 
-/** @throws Fault BAD_INPUT */
+/** Reads --restore. @throws Fault BAD_INPUT */
 function readRestoreWish(text: string | null): RestoreWish {
   const wish = RESTORE_WISHES.find((one) => one === (text ?? "named"));
   if (wish === undefined) throw usage(`--restore ${text}`, RESTORE_WISHES.join(", "));
   return wish;
 }
 
-/** Says what an agent would take in the watched folders, and starts nothing. */
+/** Implements --dry-run: reports what an agent would capture in the watched folders, and starts nothing. */
 async function lookDry({ config, terminal }: RunCommand): Promise<number> {
   const watches = readWatches({
     folders: config.list("watch"),
@@ -158,13 +158,13 @@ async function lookDry({ config, terminal }: RunCommand): Promise<number> {
   return 0;
 }
 
-/** In place of 0, with `--require-safe`: the program ended well, and not all that it left is safe. */
+/** Exit code with `--require-safe` when the program ended with 0, but not everything that it wrote is safe. */
 const EXIT_UNSAFE = 9;
 
-/** How exactly the moment of a kill is known afterwards; each time a few hundred bytes are written in place. */
+/** Interval of recording that the program runs, by which the time of a kill is known later; each writes a few hundred bytes. */
 const ALIVE_EVERY_MS = 500;
 
-/** A progress bar that a checkpoint has confirmed shows how far the program has come. Of several runs nobody knows which one it means. */
+/** Records the step of a progress bar that a checkpoint has confirmed. With several runs it is unknown which one a bar shows. */
 function hearBars({ options, training, runs, bars, narrator }: Agent): void {
   const [watch, another] = options.watches;
   const step = bars?.step() ?? null;
@@ -177,16 +177,16 @@ function hearBars({ options, training, runs, bars, narrator }: Agent): void {
   }
 }
 
-/** Time that passes while the program runs is lost with it. */
+/** Records that the program still runs, so that a later loss includes this time. */
 function saysItGoesOn(agent: Agent): void {
   const { options, training, narrator } = agent;
   hearBars(agent);
   for (const { run } of options.watches) training.goesOn(run, Date.now());
-  // That it could not be written down (a full disk) keeps nobody from training.
+  // A failed write, as on a full disk, must not disturb training.
   judgeWords(agent).catch(narrator.waitingFor);
 }
 
-/** Null when there was no time to start it, or it goes on when the time is over. */
+/** Starts the program, and again after failures. Returns its end; null when it was not started or still runs at the end. */
 async function keepRunning(
   agent: Agent,
   about: {
@@ -202,7 +202,7 @@ async function keepRunning(
   if (orphan.awaited !== null) await goOnBeside(agent, orphan.awaited, life.stopping);
   for (;;) {
     const ready = prepareRuns(agent, beginning);
-    // What is restored half when it is asked to stop is gone on with at the next start.
+    // A restore that is interrupted by a stop continues at the next start.
     ready.catch(() => undefined);
     const points = await Promise.race([ready, aborted(life.stopping, agent.signal).then(() => null)]);
     if (points === null || life.stopping.aborted || agent.signal.aborted) return null;
@@ -220,10 +220,10 @@ async function keepRunning(
       onLeft: (left, willEnd) => agent.narrator.leftRunning({ left, patienceMs: willEnd ? orphan.patienceMs : null }),
     });
     await finish({ ...end, isGone });
-    // We killed it when the time of a stop was over: that is how the stop ended, and no word of the program's.
+    // The worker killed the program at the end of the grace period, so this is no failure of the program.
     if (end.signal === "SIGKILL" && agent.signal.aborted && !life.askedByHub.aborted) return null;
     saysItGoesOn(agent);
-    // What ended by itself, or was asked to, came no further than it said or wrote.
+    // A program that ended in an orderly way has trained no further than it reported or wrote.
     if (end.code === 0 || life.stopping.aborted) for (const { run } of agent.options.watches) agent.training.end(run);
     const ranMs = performance.now() - startedAt;
     await tellEnd(agent, { ...end, ranMs: Math.round(ranMs) });
@@ -235,13 +235,13 @@ async function keepRunning(
     agent.narrator.restarting({ code: exitCodeOf(end), waitMs: again.waitMs });
     await systemClock.sleep(again.waitMs, AbortSignal.any([life.stopping, agent.signal])).catch(() => undefined);
     if (life.stopping.aborted || agent.signal.aborted) return end;
-    // A launcher that failed may have left the processes that train.
+    // A failed launcher may have left training processes behind.
     const left = await findOrphans(agent.state, foldersOf(agent.options.watches));
     await endOrphans(left, { ...orphan, narrator: agent.narrator, signal: agent.signal });
   }
 }
 
-/** For the hub's history. That it could not be written down is said, and keeps nobody from ending or going on. */
+/** Records the end for the hub's history. A failed write is only reported. */
 async function tellEnd(agent: Agent, end: ProgramEnd & { ranMs: number }): Promise<void> {
   const { options, outbox, logTail, narrator } = agent;
   const [watch] = options.watches;
@@ -251,13 +251,13 @@ async function tellEnd(agent: Agent, end: ProgramEnd & { ranMs: number }): Promi
 }
 
 /**
- * For the program: where it goes on from (empty: from the beginning), where it writes its steps (empty: it asks), and where it
- * reaches this worker.
+ * Returns the variables for the program: the checkpoint to resume from (empty: the beginning), the file for its steps (empty:
+ * the program asks the local API), and the addresses of the local API.
  */
 function variablesFor(agent: Agent, points: readonly ResumePoint[]): Record<string, string> {
   const { door } = agent.local;
   const [first] = points;
-  // A program of another user enters no folder of the worker's but its own.
+  // A program of another user can only reach the files in its own folder.
   if (door?.programSocket != null)
     return { TIDEMARK_SOCKET: door.programSocket, TIDEMARK_STEP_RECORD: stepRecordFor(agent), ...resumeAt(first) };
   return {
@@ -274,7 +274,7 @@ const resumeAt = (first: ResumePoint | undefined): Record<string, string> => ({
   TIDEMARK_RESUME_STEP: first === undefined ? "" : String(first.step),
 });
 
-/** Of several runs the program has to say which one it means, and where to write is answered then. */
+/** Returns the path of the step record; empty with several runs, where the program has to name its run to the local API. */
 function stepRecordFor({ options, stepRecords, narrator }: Agent): string {
   const [watch, another] = options.watches;
   if (watch === undefined || another !== undefined) return "";

@@ -5,9 +5,9 @@ import { usage } from "../command-line/verb.ts";
 import type { ResumeWish } from "../agent/choose-resume.ts";
 
 /**
- * `--from`: where a run starts, when a person chooses. A step and the beginning are told to the hub, which opens a new epoch
- * there: what lies beyond stays in the bucket and is not the newest any more. A second start with the same value goes on from
- * what was written since, so that a container that is started again does not lose its work.
+ * Starting point that a person chooses with `--from`. For a step or the beginning, the hub opens a new epoch; later
+ * checkpoints stay in the bucket, but are no longer the newest. A second start with the same value resumes from what was
+ * written since, so that a restarted container does not lose its work.
  */
 export type StartFrom =
   | { kind: "newest" }
@@ -15,7 +15,7 @@ export type StartFrom =
   | { kind: "step"; step: number }
   | { kind: "beginning" };
 
-/** @throws Fault BAD_INPUT */
+/** Reads --from. @throws Fault BAD_INPUT */
 export function readStartFrom(text: string | null, watchedFolders: number): StartFrom {
   if (text === null) return { kind: "newest" };
   if (text === "latest-complete") return { kind: "bucket" };
@@ -26,8 +26,8 @@ export function readStartFrom(text: string | null, watchedFolders: number): Star
 }
 
 /**
- * Claims the run, from where a person chose. `start`: of a program that starts, the same for each try. Faults: NOT_FOUND (no complete checkpoint of that step), PROTOCOL_MISMATCH (the
- * hub is too old to go back), those of the claim.
+ * Claims the run from the chosen point. `start`: id of this start of the program, the same for every try.
+ * @throws Fault NOT_FOUND (no complete checkpoint of that step), PROTOCOL_MISMATCH (the hub is too old), those of the claim
  */
 export async function claimFrom(
   { runs, narrator }: Pick<Agent, "runs" | "narrator">,
@@ -47,7 +47,7 @@ export async function claimFrom(
   return claim;
 }
 
-/** What is newer on this disk must not come behind: the newest of the bucket is chosen by its step. Null: it has none. */
+/** Returns the point to claim, null if there is none. `latest-complete` is claimed by its step to outrank local checkpoints. */
 async function wantedOf(
   { runs }: Pick<Agent, "runs">,
   run: string,
@@ -59,9 +59,9 @@ async function wantedOf(
 }
 
 /**
- * Returns what it means for the checkpoints on this disk. `doneFor`: the epoch for which they were moved out of the way here
- * already; what was written since counts as it always does. A kill between the claim and that leaves it to the next start,
- * whatever that is asked for.
+ * Returns how checkpoints on this disk are treated. `doneFor`: the epoch for which later checkpoints were already moved aside
+ * here; what was written since counts as usual. After a kill between claim and moving, the next start moves them, whatever
+ * its own --from.
  */
 export function resumeWishOf(from: StartFrom, claim: ClaimAnswer, doneFor: number | null): ResumeWish {
   if (from.kind === "bucket") return { kind: "bucket" };

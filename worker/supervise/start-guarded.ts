@@ -20,28 +20,29 @@ import type { OrphanPolicy } from "../program/settle-orphans.ts";
 
 export interface GuardedProgram extends Program {
   readonly descendants: Descendants;
-  /** Forgets the program when it ended well, or nothing of it is left. What else it left is ended by the watchdog, or by the next start. */
+  /** Removes the record after a success, or when no process is left; else the watchdog or the next start ends the rest. */
   finish(end: ProgramEnd & { isGone: boolean }): Promise<void>;
 }
 
 export interface Guarded {
   command: readonly string[];
-  /** Of the program, for people: `command` may begin with what starts it. */
+  /** Name of the program for messages; `command` may begin with setpriv. */
   name: string;
   options: ProgramOptions;
   policy: OrphanPolicy;
-  /** Between TERM and KILL. */
+  /** Time between TERM and KILL. */
   patienceMs: number;
-  /** Called in the moment before the program is started. */
+  /** Called immediately before the program is started. */
   onStart(): void;
 }
 
-/** For what its parents leave to this process. Of one that is left and loses its worker within this time nobody knows. */
+/** Interval of looking for adopted processes. If the worker is killed within it, newly adopted processes stay unknown. */
 const LOOK_EVERY_MS = 250;
 
 /**
- * Starts a program so that it is never left alone: written down first, with a mark that all its processes carry, and, when it
- * is to end with its worker, watched. A record that cannot be written (a full disk) keeps nobody from training.
+ * Starts a program so that its processes can always be found and ended. A record is written first, its processes have a mark
+ * in their environment, and a watchdog runs if the program is to end with its worker. A failure to write the record, as on a
+ * full disk, does not prevent training.
  */
 export async function startGuarded(
   { state, options, narrator }: Pick<Agent, "state" | "options" | "narrator">,
@@ -74,13 +75,13 @@ export async function startGuarded(
   const reaper = becomeSubreaper();
   let told = "[]";
   const look = setInterval(() => {
-    // Read each time: what has ended of them is waited for.
+    // Called at every tick, because it also reaps ended processes.
     const adopted = reaper.adopted();
     if (adopted.length === 0 && told === "[]") return;
     const own = readProcess(process.pid)?.session;
     const others: OtherProcess[] = adopted.flatMap((pid) => {
       const one = readProcess(pid);
-      // All of a terminal are in one session, whoever started them.
+      // The worker's own session is not recorded, because it contains unrelated processes of the terminal.
       return one === null ? [] : { pid, startedAt: one.startedAt, session: one.session === own ? null : one.session };
     });
     const now = JSON.stringify(others);
@@ -93,7 +94,7 @@ export async function startGuarded(
   return {
     ...program,
     descendants,
-    // Where nothing is known of processes, the one that we started.
+    // Without /proc, only the first process can be signaled.
     send: (signal) => (known.process === null ? program.send(signal) : descendants.tell(signal)),
     finish: async ({ code, isGone }) => {
       clearInterval(look);

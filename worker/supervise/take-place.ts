@@ -7,20 +7,20 @@ import { claimPatiently } from "./prepare.ts";
 import { endOrphans, findOrphans, orphanFault, nameOf, waitForOrphans } from "../program/settle-orphans.ts";
 import type { OrphanPolicy, Orphans } from "../program/settle-orphans.ts";
 
-/** How a start deals with a program that an earlier one left. */
+/** How a start treats a program that an earlier start left running. */
 export interface Orphan {
   policy: OrphanPolicy;
-  /** Between TERM and KILL. */
+  /** Time between TERM and KILL. */
   patienceMs: number;
-  /** Found by this start, which waits for its end. */
+  /** Orphans whose end this start waits for. */
   awaited: Orphans | null;
 }
 
 export const foldersOf = (watches: readonly Watch[]): string[] => watches.map(({ folder }) => folder);
 
 /**
- * Makes sure that no other program writes the watched folders before anything else happens. Returns the function that lets
- * others have them. Faults: FOLDER_IN_USE (another `tidemark run`), PROGRAM_RUNS_STILL, CANCELLED.
+ * Ensures, before anything else happens, that no other program writes to the watched folders. Returns the function that
+ * releases them. @throws Fault FOLDER_IN_USE (another `tidemark run`), PROGRAM_RUNS_STILL, CANCELLED
  */
 export async function takePlaceAlone(
   { state, watches, narrator }: Place,
@@ -48,8 +48,8 @@ export async function takePlaceAlone(
 }
 
 /**
- * Keeps the checkpoints of a program that an earlier start left safe until it ends. They are taken as long as this node is
- * still the writer of the epoch in which the program was started.
+ * Uploads the checkpoints of a program that an earlier start left running, until the program ends. They are captured only
+ * while this node is still the writer of the epoch in which that program was started.
  */
 export async function goOnBeside(agent: Agent, orphans: Orphans, stopping: AbortSignal): Promise<void> {
   const { narrator, prepared, epochsBefore } = agent;
@@ -65,6 +65,6 @@ export async function goOnBeside(agent: Agent, orphans: Orphans, stopping: Abort
     taken.push(watch);
   }
   await over;
-  // What it left is put in order as after any other end.
+  // The next preparation then treats its checkpoints as after any other end.
   for (const { run } of taken) prepared.delete(run);
 }

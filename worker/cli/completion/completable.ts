@@ -1,9 +1,9 @@
 import type { CommandName } from "#worker/command-line/commands.ts";
 
-/** What may follow a flag or a command: nothing anybody could guess, a folder, files, or one of these words. */
+/** Completion of a value or an operand: none (`free`), a folder, a file, or one of a list of words. */
 export type Values = "free" | "folders" | "files" | readonly string[];
 
-/** A command as a shell completes it, made from the tables of commands and flags. */
+/** A command in the form that the completion scripts need, made from the tables of commands and flags. */
 export interface Completable {
   name: CommandName;
   says: string;
@@ -16,7 +16,7 @@ export interface CompletableFlag {
   name: string;
   short: string | null;
   says: string;
-  /** Null for a switch; otherwise what stands for the value in help. */
+  /** Null for a flag without a value; `shown` is the placeholder of the value in help. */
   value: { shown: string; values: Values } | null;
   repeats: boolean;
 }

@@ -11,7 +11,7 @@ import { writeZsh } from "./write-zsh.ts";
 const SHELLS = { bash: writeBash, zsh: writeZsh, fish: writeFish } as const;
 const isShell = (text: string): text is keyof typeof SHELLS => Object.hasOwn(SHELLS, text);
 
-/** `tidemark completion SHELL`: the script that the shell reads. @throws Fault BAD_INPUT */
+/** Returns the script that `tidemark completion SHELL` prints. @throws Fault BAD_INPUT for an unknown shell */
 export function completionScript(operands: readonly string[]): string {
   const [shell, extra] = operands;
   const shown = "tidemark completion bash, zsh or fish";

@@ -1,6 +1,6 @@
 import type { Completable, CompletableFlag, Values } from "./completable.ts";
 
-/** The flags of a command as they are typed. */
+/** Returns the flags of a command as a user types them, separated by spaces. */
 const typed = (flags: readonly CompletableFlag[]): string =>
   flags.flatMap(({ name, short }) => [`--${name}`, ...(short === null ? [] : [`-${short}`])]).join(" ");
 
@@ -10,7 +10,7 @@ const OF_VALUES = (values: Values): string => {
   return values === "files" ? "return" : `_tidemark_words "${values.join(" ")}"`;
 };
 
-/** What follows a flag is the same under every command that has it. */
+/** Returns the cases that complete a flag's value. A flag takes the same values under every command that has it. */
 function valueCases(commands: readonly Completable[]): string[] {
   const actions = new Map<string, string[]>();
   for (const { name, value } of commands.flatMap(({ flags }) => flags)) {
@@ -22,7 +22,7 @@ function valueCases(commands: readonly Completable[]): string[] {
   return [...actions].map(([action, names]) => `    ${names.join("|")}) ${action}; return ;;`);
 }
 
-/** For bash, of version 3.2 too. Where nothing is offered here it offers files. */
+/** Returns the completion script for bash 3.2 and later. Where the script offers nothing, bash offers files (`-o default`). */
 export function writeBash(commands: readonly Completable[]): string {
   const flags = commands.map((one) => `    ${one.name}) flags="${typed(one.flags)}" ;;`);
   const operands = commands

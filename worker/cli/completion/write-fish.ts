@@ -2,7 +2,7 @@ import type { Completable, CompletableFlag, Values } from "./completable.ts";
 
 const quoted = (text: string): string => `'${text.replaceAll(/['\\]/g, "\\$&")}'`;
 
-/** `-x`: a value, and no file. */
+/** Returns the options that complete a flag's value. `-x`: the flag requires a value, and no file names are offered. */
 function valueOf(values: Values): string {
   if (values === "free") return " -x";
   if (values === "folders") return " -x -a '(__fish_complete_directories)'";
@@ -22,7 +22,7 @@ function operandLines({ name, operands }: Completable): string[] {
   return [`${under(name)} -f${typeof operands === "string" ? "" : ` -a ${quoted(operands.join(" "))}`}`];
 }
 
-/** For fish, as a file of its completions folder. */
+/** Returns the completion script for fish, a file of its completions folder. */
 export function writeFish(commands: readonly Completable[]): string {
   const names = commands.map(
     ({ name, says }) => `complete -c tidemark -n __fish_use_subcommand -f -a ${name} -d ${quoted(says)}`,

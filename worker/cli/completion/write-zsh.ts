@@ -1,8 +1,8 @@
 import type { Completable, CompletableFlag, Values } from "./completable.ts";
 
-/** Within single quotes. */
+/** Quotes a text for the shell. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
-/** Within a part of a specification. */
+/** Escapes the characters that separate the parts of an `_arguments` specification. */
 const plain = (text: string): string => text.replaceAll(/[[\]:\\]/g, "\\$&");
 
 function actionOf(values: Values): string {
@@ -22,13 +22,13 @@ function specsOf({ name, short, says, value, repeats }: CompletableFlag): string
 }
 
 function caseOf({ name, operands, flags }: Completable): string {
-  // After the first word that is no flag all of it belongs to the program.
+  // After the first word that is no flag, every word belongs to the program.
   const rest = name === "run" ? "'*::program: _normal'" : quoted(`*: :${actionOf(operands)}`);
   const specs = [...flags.flatMap(specsOf), ...(operands === "free" && name !== "run" ? [] : [rest])];
   return `        ${name})\n          _arguments -S \\\n            ${specs.join(" \\\n            ")}\n          ;;`;
 }
 
-/** For zsh, as a file `_tidemark` in its fpath or read by `source`. */
+/** Returns the completion script for zsh: a file `_tidemark` in its fpath, or read by `source`. */
 export function writeZsh(commands: readonly Completable[]): string {
   const described = commands.map(({ name, says }) => `    ${quoted(`${name}:${plain(says)}`)}`);
   return `#compdef tidemark

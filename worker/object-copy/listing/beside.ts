@@ -1,4 +1,4 @@
-/** Each row of the one with that of the same name of the other. Both in the order of their names. */
+/** Yields each row with the row of the same name in `others`, or null. Both lists must be sorted by name. */
 export function* beside<T extends { relative: string }, U extends { relative: string }>(
   rows: Iterable<T>,
   others: Iterable<U>,

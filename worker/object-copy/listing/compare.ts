@@ -16,20 +16,20 @@ import {
 import { readPieces } from "../requests/read-range.ts";
 
 /**
- * Whether two entries of the same size have the same bytes, told as cheaply as can be: equal ETags, then the checksum
- * the store keeps against the file as it is read. `unknown` is an answer: the store keeps nothing that could be compared.
+ * Tells whether two entries of the same size have the same bytes, at the lowest cost: by equal ETags, else by the store's
+ * checksum and a reading of the file. `unknown` means that the store has nothing to compare with.
  */
 export type Verdict = "same" | "differs" | "unknown";
 
 export interface ToCompare {
-  /** Where each side lies; a local side has none. */
+  /** Store session of each side; null for a local side. */
   benches: { from: Bench | null; to: Bench | null };
   from: Entry;
   to: Entry;
   signal: AbortSignal;
 }
 
-/** By checksums. Faults: READ_FAILED, SOURCE_CHANGED, those of the store, CANCELLED. */
+/** Compares by checksums. @throws Fault READ_FAILED, SOURCE_CHANGED, those of the store, CANCELLED */
 export async function compareContent(about: ToCompare): Promise<Verdict> {
   const { benches, from, to, signal } = about;
   if (from.sizeBytes !== to.sizeBytes) return "differs";
@@ -53,7 +53,7 @@ function compareHeads(a: ObjectHead, b: ObjectHead): Verdict {
   if (a.sizeBytes !== b.sizeBytes) return "differs";
   if (a.crc32 !== null && b.crc32 !== null && partCountOf(a.crc32) === partCountOf(b.crc32)) {
     if (a.crc32 === b.crc32) return "same";
-    // Composite sums also differ when the parts had other lengths.
+    // Composite checksums also differ when only the part sizes differ.
     if (partCountOf(a.crc32) <= 1) return "differs";
   }
   const [left, right] = [md5Of(a), md5Of(b)];
@@ -62,16 +62,16 @@ function compareHeads(a: ObjectHead, b: ObjectHead): Verdict {
   return partCountOf(left) === 0 && partCountOf(right) === 0 ? "differs" : "unknown";
 }
 
-/** 0 for a sum of the whole object. */
+/** Returns the part count of a composite checksum; 0 for a checksum of the whole object. */
 const partCountOf = (sum: string): number => Number(/-(\d+)$/.exec(sum)?.[1] ?? 0);
 
-/** The ETag where it is an MD5 or an MD5 of MD5s, without quotes. */
+/** Returns the ETag without quotes if it may be an MD5 or an MD5 of MD5s; null otherwise. */
 function md5Of(head: Pick<ObjectHead, "etag" | "isOpaque">): string | null {
   if (head.isOpaque) return null;
   return /^"([0-9a-f]{32}(?:-\d{1,5})?)"$/.exec(head.etag)?.[1] ?? null;
 }
 
-/** Below this, reading a file costs less than asking the store about it. */
+/** Files up to this size are quicker to read than to ask the store about. */
 const QUICK_BYTES = 32 * 1024 * 1024;
 const READ_BYTES = 1024 * 1024;
 
@@ -80,7 +80,7 @@ async function compareFile(
   about: { file: FileEntry; object: ObjectEntry; signal: AbortSignal },
 ): Promise<Verdict> {
   const { file, object, signal } = about;
-  // Most objects of one piece carry the MD5 of their bytes in the listing. Only equality is proof: ETags can be anything.
+  // The listed ETag of most single-part objects is the MD5. Only equality proves anything, because an ETag may be any text.
   const isQuick = file.sizeBytes <= QUICK_BYTES && /^"[0-9a-f]{32}"$/.test(object.etag ?? "");
   if (isQuick) {
     const [md5] = await digestFile(file, [createWholeDigest("md5")], signal);
@@ -101,7 +101,7 @@ async function compareFile(
   if (guesses.length === 0) return "unknown";
   const digests = guesses.map((partBytes) => createPartsDigest(algorithm, partBytes));
   if ((await digestFile(file, digests, signal)).includes(sum)) return "same";
-  // With a guessed length a wrong sum may be a wrong guess.
+  // With a guessed part size, a different checksum may only mean a wrong guess.
   return isTold ? "differs" : "unknown";
 }
 
@@ -133,7 +133,7 @@ async function digestFile(file: FileEntry, digests: readonly PartDigest[], signa
   return digests.map((digest) => digest.end());
 }
 
-/** Byte by byte. Faults: as `compareContent`, OBJECT_CHANGED. */
+/** Compares byte by byte. @throws Faults of `compareContent`, OBJECT_CHANGED */
 export async function compareBytes(about: ToCompare): Promise<Verdict> {
   const { from, to, benches, signal } = about;
   if (from.sizeBytes !== to.sizeBytes) return "differs";

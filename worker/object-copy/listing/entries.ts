@@ -21,18 +21,18 @@ export interface Failure {
   fault: Fault;
 }
 
-/** One side, its rows sorted by name. */
+/** Listing of one side of a copy, its rows sorted by name. */
 export interface Side<E extends Entry = Entry> {
-  /** What the filter takes. */
+  /** Entries that the filter accepts. */
   taken: Rows<E>;
-  /** Everything. */
+  /** All entries. */
   all: Rows<E>;
-  /** What could not be looked at, or cannot be anything on the other side. */
+  /** Entries that could not be read, or whose names are impossible on the other side. */
   failures: Failure[];
   leftOut: readonly LeftOut[];
-  /** Names at which, and below which, there may be more than was seen. */
+  /** Names at and below which there may be more than was listed. */
   unknown: ReadonlySet<string>;
-  /** Those of the unknown that are folders with nothing in them. */
+  /** The names in `unknown` that are empty folders. */
   empty: ReadonlySet<string>;
 }
 
@@ -42,17 +42,17 @@ interface SideAbout<E extends Entry> {
   scratch: ScratchFile;
 }
 
-/** The garbage of so many is felt beside the buffers. */
+/** Number of entries from which the listing's garbage is considerable beside the buffers. */
 const MANY = 4_096;
 
-/** A side that is still being listed. */
+/** Begins a listing, to which entries are added one by one. */
 function beginSide<E extends Entry>(about: SideAbout<E>) {
   const { form, filter, scratch } = about;
   const all = new Spool(form, scratch);
-  /** Null while the filter has taken everything. */
+  /** Null while the filter has accepted every entry, so that one list serves for both. */
   let taken: Spool<E> | null = null;
   return {
-    /** Whether the filter takes it. */
+    /** Adds an entry and tells whether the filter accepts it. */
     add: (entry: E): boolean => {
       const isTaken = filter(entry);
       if (!isTaken && taken === null) {
@@ -65,7 +65,7 @@ function beginSide<E extends Entry>(about: SideAbout<E>) {
       if (isTaken) taken?.add(entry);
       return isTaken;
     },
-    /** `findLeft`: names that turn out to be no entries once all of them are known. */
+    /** Ends the listing. `findLeft` returns names to leave out, which only the complete list shows. */
     end: (
       rest: Omit<Side<E>, "taken" | "all">,
       findLeft: (sorted: Rows<E>) => ReadonlySet<string> = () => new Set(),
@@ -82,7 +82,7 @@ function beginSide<E extends Entry>(about: SideAbout<E>) {
   };
 }
 
-/** Without those that are left out, and each name once: the last of those that a listing told. */
+/** Removes the names in `left` and repeated names, of which the last row stays. */
 function once<E extends Entry>(sorted: Rows<E>, left: ReadonlySet<string>): Rows<E> {
   const places: number[] = [];
   let before: string | null = null;
@@ -97,7 +97,7 @@ function once<E extends Entry>(sorted: Rows<E>, left: ReadonlySet<string>): Rows
 
 const NOTHING: Omit<Side, "taken" | "all"> = { failures: [], leftOut: [], unknown: new Set(), empty: new Set() };
 
-/** The files below a folder; an absent folder is empty where `mayLack` says so. Faults: NOT_FOUND, READ_FAILED. */
+/** Lists the files below a folder. With `mayLack`, a missing folder counts as empty. @throws Fault NOT_FOUND, READ_FAILED */
 export async function readFiles(
   folder: string,
   about: { filter: Filter; scratch: ScratchFile; mayLack?: boolean },
@@ -118,13 +118,13 @@ export async function readFiles(
   return side.end({ ...rest, failures: failures.map(({ relative, fault }) => ({ name: relative, fault })) });
 }
 
-/** What the store has under a name that ends with a slash, or that is the prefix itself. */
+/** Tells whether an object is a folder marker: its key ends with a slash, or is the prefix itself. */
 const isMark = ({ key }: ListedObject, prefix: string): boolean => key.endsWith("/") || key === prefix;
 
 /**
- * The objects below a prefix. Marks of folders, which are empty objects, are left out: those that end with a slash, and those that have the
- * name of a folder in which others lie. `onTaken` is shown those that the filter takes, as they come, some of them twice.
- * Faults: those of the listing.
+ * Lists the objects below a prefix. Folder markers, which are empty objects, are left out: keys that end with a slash, and
+ * keys that are also the folder of other keys. `onTaken` gets the objects that the filter accepts during the listing, some
+ * of them twice. @throws Faults of the listing
  */
 export async function readObjects(
   bench: Bench,
@@ -175,7 +175,7 @@ export async function readObjects(
   });
 }
 
-/** Empty objects that stand for a folder in which others lie: `model0` beside `model0/w.bin`. */
+/** Returns the names of empty objects that mark the folder of other objects: `model0` beside `model0/w.bin`. */
 function marksIn(sorted: Rows<ObjectEntry>): Set<string> {
   const finder = createFolderFinder();
   for (const { relative } of sorted) finder.add(relative);
@@ -189,7 +189,7 @@ function marksIn(sorted: Rows<ObjectEntry>): Set<string> {
 
 const MARK_WITH_CONTENT = "it ends with a slash, as the mark of a folder does, and has content";
 
-/** A key of a listing that nobody can ask for. */
+/** Returns the failure for a listed key that no request can name. */
 export const unreadableKey = (name: string): Failure => {
   const detail = "the key is not valid UTF-8, so it cannot be asked for";
   return { name, fault: new Fault("HOSTILE_NAME", { op: "list", subject: name, detail }) };
@@ -197,9 +197,9 @@ export const unreadableKey = (name: string): Failure => {
 
 const PLAIN_NAME = /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)*$/;
 
-/** The place of an entry below a folder. @throws Fault HOSTILE_NAME when it would lie elsewhere. */
+/** Returns the path of an entry below a folder. @throws Fault HOSTILE_NAME when the path would leave the folder. */
 export function placeBelow(folder: string, relative: string): string {
-  // Nothing in it means anything to a path, as in nearly all names.
+  // Fast path: nearly all names have no characters that are special in a path.
   if (PLAIN_NAME.test(relative) && folder !== sep) return `${folder}${sep}${relative}`;
   const place = join(folder, relative);
   const way = relativeTo(folder, place);

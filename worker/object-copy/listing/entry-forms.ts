@@ -2,7 +2,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { jsonForm } from "./spool.ts";
 import type { Entry, FileEntry, ObjectEntry } from "./entry.ts";
 
-/** Entries as they lie in a spool. A path ends and a key ends with the name, which is there once. */
+/** Serialized forms of entries in a spool. Paths and keys end with the relative name, so the name is stored once. */
 
 type PackedFile = [
   relative: string,
@@ -67,14 +67,14 @@ const unpackObject = ([relative, prefix, sizeBytes, modifiedAtMs, etag]: PackedO
 
 export const fileForm = jsonForm<FileEntry, PackedFile>({ nameOf, pack: packFile, unpack: unpackFile });
 export const objectForm = jsonForm<ObjectEntry, PackedObject>({ nameOf, pack: packObject, unpack: unpackObject });
-/** Of either side. */
+/** Form for entries of either kind. */
 export const entryForm = jsonForm<Entry, { file: PackedFile } | { object: PackedObject }>({
   nameOf,
   pack: (entry) => (entry.at === "local" ? { file: packFile(entry) } : { object: packObject(entry) }),
   unpack: (packed) => ("file" in packed ? unpackFile(packed.file) : unpackObject(packed.object)),
 });
 
-/** Returns the entry as the object that it is. @throws Fault INTERNAL */
+/** Narrows an entry to an object. @throws Fault INTERNAL for a local file */
 export function asObject(entry: Entry): ObjectEntry {
   if (entry.at !== "store") throw new Fault("INTERNAL", { op: "sync" });
   return entry;

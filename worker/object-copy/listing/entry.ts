@@ -1,7 +1,7 @@
 import type { ObjectSum } from "#storage/checksums/crc32.ts";
 import type { FoundFile } from "./walk.ts";
 
-/** What lies on one side of a copy, by its name relative to the side. */
+/** One file below the folder of a side. */
 export interface FileEntry extends FoundFile {
   readonly at: "local";
 }
@@ -13,7 +13,7 @@ export interface ObjectEntry {
   readonly modifiedAtMs: number | null;
   readonly key: string;
   readonly etag: string | null;
-  /** What its bytes can be compared with, where a HEAD told it. */
+  /** Checksum of the bytes, where a HEAD was made. */
   readonly checks?: { sum: ObjectSum | null; isOpaque: boolean };
 }
 /** A row of either side. */

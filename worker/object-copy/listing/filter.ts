@@ -1,12 +1,12 @@
 import type { Config } from "#worker/command-line/config.ts";
 import { readGlob } from "#worker/command-line/glob.ts";
 
-/** Which files a verb speaks of: by name, size and age. */
+/** Tells whether a command applies to a file, by name, size and age. */
 export type Filter = (file: { relative: string; sizeBytes: number; modifiedAtMs: number | null }) => boolean;
 
 /**
- * The filter of a command line. Rules are asked in their order and the first that matches decides; what no rule
- * matches is taken, unless the first rule is an --include. A file without a date is never left out by its age.
+ * Returns the filter of a command line. The first rule that matches decides; a file that no rule matches is accepted, unless
+ * the first rule is an --include. A file without a date is never left out by its age.
  * @throws Fault BAD_INPUT naming a glob that cannot be read.
  */
 export function readFilter(config: Config, nowMs: number): Filter {
@@ -16,7 +16,7 @@ export function readFilter(config: Config, nowMs: number): Filter {
   }));
   const takesRest = rules[0]?.takes !== true;
   const [least, most] = [config.size("min-size") ?? 0, config.size("max-size") ?? Infinity];
-  // Clocks differ: without a bound a date in the future is as good as any.
+  // Without the flags the bounds are infinite, because clocks differ and a file's date may lie in the future.
   const age = (name: "min-age" | "max-age") => (config.text(name) === null ? null : config.durationMs(name));
   const [youngest, oldest] = [age("min-age") ?? -Infinity, age("max-age") ?? Infinity];
   return ({ relative, sizeBytes, modifiedAtMs }) => {

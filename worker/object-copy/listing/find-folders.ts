@@ -1,7 +1,7 @@
-/** Finds names that are folders of other names too (`model` beside `model/config.json`), told in their order. */
+/** Finds names that are also folders of other names (`model` beside `model/config.json`). Names must be added in order. */
 export function createFolderFinder(): { add(name: string): void; readonly found: ReadonlySet<string> } {
   const found = new Set<string>();
-  /** Those that the last name begins with, the shortest first: only these can be folders of what comes next. */
+  /** The names of which the last name is an extension, shortest first; only these can be folders of later names. */
   const above: string[] = [];
   return {
     add: (name) => {

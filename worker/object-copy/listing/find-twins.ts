@@ -2,20 +2,21 @@ import { crc32 } from "node:zlib";
 import { foldName } from "#protocol/base/names.ts";
 import { numbered, type Rows } from "#worker/base/rows.ts";
 
-/** The folders that a name lies in, the outermost first. */
+/** Yields the folders above a name, outermost first. */
 export function* foldersAbove(name: string): Generator<string> {
   for (let at = name.indexOf("/"); at >= 0; at = name.indexOf("/", at + 1)) yield name.slice(0, at);
 }
 
 /**
- * Finds names that a disk which folds case and accents takes for the name, or for a folder, of another: each by its place, with that other.
- * Sums of the names are compared first, and only those whose sums meet are compared themselves: a million names take 4 MB.
+ * Finds names that collide with another name, or with its folder, on a disk that ignores case or accents. Returns the index
+ * of each with the other name. CRC32s of the names are compared first, and only names with equal CRC32s themselves, so a
+ * million names take 4 MB.
  */
 export function findTwins(names: Rows<string>): Map<number, string> {
   const suspects = suspectsOf(names);
   const twins = new Map<number, string>();
   if (suspects.size === 0) return twins;
-  /** By what they fold to; a folder is there by the first name in it. */
+  /** Names by their folded form, and for each folded folder the first name in it. */
   const [files, folders] = [new Map<string, string>(), new Map<string, string>()];
   for (const [index, name] of numbered(names)) {
     const folded = foldName(name);
@@ -33,7 +34,7 @@ export function findTwins(names: Rows<string>): Map<number, string> {
   return twins;
 }
 
-/** The sums that two names, or a name and a folder, have in common. */
+/** Returns the CRC32s that two names, or a name and a folder, have in common. */
 function suspectsOf(names: Rows<string>): Set<number> {
   const sums = new Uint32Array(names.length);
   let index = 0;
@@ -57,7 +58,7 @@ function suspectsOf(names: Rows<string>): Set<number> {
   return suspects;
 }
 
-/** Whether it is among them; they are in order. */
+/** Tells whether a sorted array contains a sum, by binary search. */
 function has(sums: Uint32Array, sum: number): boolean {
   let [from, to] = [0, sums.length];
   while (from < to) {

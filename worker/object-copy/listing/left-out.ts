@@ -2,8 +2,8 @@ import { formatCount } from "#protocol/base/units.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
 
 /**
- * What a walk or a listing came across and does not speak of. Nothing is left out in silence: how many there are of each kind and the first of
- * their names go into the end of every copy, in `--json` too.
+ * Counts entries that a walk or a listing skips, such as sockets. They are never skipped silently: the final report of a
+ * copy, also with `--json`, has the number of each kind and the first names.
  */
 
 export type LeftOutKind = "linked-folder" | "empty-folder" | "pipe" | "socket" | "device" | "folder-mark" | "grown";
@@ -11,22 +11,22 @@ export type LeftOutKind = "linked-folder" | "empty-folder" | "pipe" | "socket" |
 export interface LeftOut {
   kind: LeftOutKind;
   count: number;
-  /** The first of them. */
+  /** The first names. */
   names: string[];
 }
 
-/** Keeps count of what is left out. */
+/** Counter of skipped entries. */
 export interface LeftOutCount {
   add(kind: LeftOutKind, name: string): void;
-  /** Those of which there are any. */
+  /** The kinds that occurred. */
   readonly all: readonly LeftOut[];
 }
 
-/** So many are named, each with so many characters at most. */
+/** Number of names kept per kind, and the most characters of a name. */
 const NAMED = 3;
 const MOST_NAME = 200;
 
-/** `before`: what was left out already. */
+/** Creates a counter that starts with the counts in `before`. */
 export function countLeftOut(before: readonly LeftOut[] = []): LeftOutCount {
   const all = before.map((one) => ({ ...one, names: [...one.names] }));
   return {
@@ -50,7 +50,7 @@ const WORDS: Readonly<Record<LeftOutKind, readonly [one: string, many: string]>>
   "folder-mark": ["mark of a folder", "marks of folders"],
 };
 
-/** Says what was left out, for people: `2 linked folders (a, b) and 1 socket (s)`; nothing where nothing was. */
+/** Returns a text such as `2 linked folders (a, b) and 1 socket (s)`; empty when nothing was left out. */
 export function sayLeftOut(all: readonly LeftOut[]): string {
   const parts = all.map(({ kind, count, names }) => {
     const [one, many] = WORDS[kind];
@@ -61,6 +61,6 @@ export function sayLeftOut(all: readonly LeftOut[]): string {
   return last === undefined ? "" : parts.length === 0 ? last : `${parts.join(", ")} and ${last}`;
 }
 
-/** The clause of an end sentence: `, without 1 socket (s)`; nothing where nothing was left out. */
+/** Returns the clause of a final sentence, such as `, without 1 socket (s)`; empty when nothing was left out. */
 export const withoutLeftOut = (all: readonly LeftOut[]): string =>
   all.length === 0 ? "" : `, without ${sayLeftOut(all)}`;

@@ -9,9 +9,9 @@ import { ask, warmUp, type Engine } from "#worker/transfer/engine.ts";
 import { createPatience, withRetry } from "#worker/transfer/store-session/retry.ts";
 
 /**
- * Listings by signed ListObjectsV2, page by page; without the SDK, which takes longer to load than most listings to
- * answer. A listing that failed is not "there is nothing": an answer that is not a complete page is a Fault, never a
- * shorter list. The order is the store's own; not every store sorts.
+ * Lists objects page by page with presigned ListObjectsV2 requests. The SDK is not used, because it takes longer to load
+ * than most listings take. An answer that is not a complete page is a Fault, never a shorter list. The order is the store's
+ * own; not every store sorts.
  */
 
 export interface ListedObject {
@@ -25,9 +25,9 @@ export interface ListedObject {
 
 export interface ListedPage {
   objects: ListedObject[];
-  /** What lies below the delimiter, as prefixes. */
+  /** Common prefixes up to the delimiter. */
   folders: string[];
-  /** Names that are not valid UTF-8, as the store wrote them: nobody can ask for these. */
+  /** Names that are not valid UTF-8, as the store wrote them; no request can name these objects. */
   unreadable: string[];
 }
 
@@ -35,16 +35,16 @@ interface From {
   engine: Engine;
   readonly access: StoreAccess;
   readonly keys: CredentialSource;
-  /** What signatures are dated by, epoch ms. */
+  /** Returns the time that dates signatures, epoch ms. */
   now(): number;
 }
 
 const OP = "ListObjectsV2";
 
 /**
- * `firstKeys`: how many keys the first page has; each page after it has twice as many, as a new connection carries twice as
- * much with each round trip. `mostPages`: after so many it ends, though there may be more.
- * Faults: those of the store, INTERCEPTED, UNEXPECTED_ANSWER, CANCELLED.
+ * Yields the pages of a listing. `firstKeys`: keys on the first page; each further page has twice as many, following TCP slow
+ * start of a new connection. `mostPages`: number of pages after which the listing ends, even if there is more.
+ * @throws Faults of the store, INTERCEPTED, UNEXPECTED_ANSWER, CANCELLED
  */
 export async function* listPages(
   from: From,
@@ -68,7 +68,7 @@ export async function* listPages(
       } as const;
       return readPage(await ask(engine, { signedFor, request, op: OP, subject, signal }), subject);
     });
-  /** With the names as the store wrote them. */
+  /** Asks for a page whose names are still as the store wrote them. */
   const askRaw = (below: string, rest: QueryPairs) =>
     askForNames((wish) => askAs(wish, below, rest), { isEncoded: (page) => page.isEncoded, namesOf: namesIn });
   const askFor = (token: string | null) => {
@@ -88,11 +88,11 @@ export async function* listPages(
     patience.progressed();
     if (next !== null && seen.has(next)) throw unexpected(subject, "a page that leads in a circle");
     if (next !== null) seen.add(next);
-    // Before this one is looked at: the way is long, and on the connection that brought this one it is a wide one by now.
+    // Requests the next page before this one is processed, which hides a round trip.
     asked = next === null || seen.size >= mostPages ? null : askFor(next);
     asked?.catch(() => undefined);
     const { objects, ...rest } = await decodePage(page, { subject, prefix, isThere });
-    // Some stores tell a key twice where one page ends and the next one begins.
+    // Some stores repeat the last key of a page on the next page.
     const once: ListedObject[] = [];
     for (const object of objects) {
       if (object.key !== before) once.push(object);
@@ -102,7 +102,7 @@ export async function* listPages(
   }
 }
 
-/** All objects under a prefix that are not too many to be held. Faults: those of `listPages`. */
+/** Returns all objects under a prefix as one array, for listings that fit into memory. @throws Faults of `listPages` */
 export async function listObjects(from: From, about: { prefix: string; signal: AbortSignal }): Promise<ListedObject[]> {
   const found: ListedObject[] = [];
   for await (const { objects } of listPages(from, about)) found.push(...objects);
@@ -110,9 +110,9 @@ export async function listObjects(from: From, about: { prefix: string; signal: A
 }
 
 /**
- * For who can begin before the list is whole: `onPage` is shown all objects page by page, and `onPeek` some of the first ones
- * before. A whole page takes several round trips over a long link; a short one that is asked for beside it takes one.
- * Faults: those of `listPages`.
+ * Lists for a caller that can begin before the listing is complete: `onPage` gets all objects page by page, `onPeek` some of
+ * the first ones earlier. On a link with a long RTT a full page takes several round trips, while short pages that are
+ * requested in parallel take one. @throws Faults of `listPages`
  */
 export async function listEarly(
   from: From,
@@ -128,17 +128,17 @@ export async function listEarly(
   const peek = async (pages: { firstKeys: number; mostPages?: number }) => {
     const signal = AbortSignal.any([about.signal, failed.signal]);
     for await (const { objects } of listPages(from, { prefix: about.prefix, signal, ...pages })) {
-      // A page that is still to come is let come: to end it would take a connection that is wanted in a moment.
+      // A page in flight is not aborted: that would close a connection that is needed in a moment.
       if (isEnough) return;
       about.onPeek(objects);
     }
   };
   const pages = listPages(from, about);
   const first = pages.next();
-  // What goes wrong there the list itself will tell.
+  // Errors are ignored here, because the listing itself reports them.
   void peek({ firstKeys: PEEKED_KEYS }).catch(() => undefined);
   void peek({ firstKeys: MORE_PEEKED_KEYS, mostPages: 1 }).catch(() => undefined);
-  // What it names is asked for in the moment that it is there.
+  // Opens connections for the objects, which are fetched as soon as their names arrive.
   const next = { count: MORE_PEEKED_KEYS, size: "small" } as const;
   void warmUp(from.engine, { op: "head", key: about.prefix }, next).catch(() => undefined);
   try {
@@ -152,11 +152,11 @@ export async function listEarly(
   }
 }
 
-/** Fit into the first packets of an answer. */
+/** Number of keys whose page fits into the initial congestion window, so that it takes one round trip. */
 const PEEKED_KEYS = 30;
-/** Fit where names are short; where they do not, that costs a request. */
+/** Number of keys that fits when names are short; with longer names the request brings nothing. */
 const MORE_PEEKED_KEYS = 56;
-/** What a page has when nobody says how many. */
+/** Page size of S3 without `max-keys`. */
 const MOST_KEYS = 1000;
 
 const LIFETIME_MS = 600_000;
@@ -172,11 +172,11 @@ function urlOf(from: From, query: QueryPairs, credential: Credential): string {
   );
 }
 
-/** A page with names as the store wrote them. */
+/** A page whose names are as the store wrote them. */
 interface RawPage {
   objects: ListedObject[];
   folders: string[];
-  /** Percent-encoded: only when the store says so. */
+  /** Names are percent-encoded, according to the answer's EncodingType. */
   isEncoded: boolean;
   next: string | null;
 }
@@ -195,12 +195,12 @@ function readPage(answer: HttpAnswer, subject: string): RawPage {
   return { objects, folders, isEncoded, next: truncated === "true" ? next : null };
 }
 
-/** As a query asks for names. */
+/** Returns the query parameter that asks for percent-encoded names, if wished. */
 export const wishFor = (wish: "url" | null): QueryPairs => (wish === null ? [] : [["encoding-type", wish]]);
 
 const namesIn = ({ objects, folders }: RawPage): string[] => [...objects.map(({ key }) => key), ...folders];
 
-/** Reads the names of a page; one that cannot be read harms no other. */
+/** Decodes the names of a page; names that cannot be decoded go to `unreadable`. */
 async function decodePage(
   page: RawPage,
   about: { subject: string; prefix: string; isThere: (key: string) => Promise<boolean> },
@@ -237,5 +237,5 @@ function readObject(row: XmlElement, subject: string): ListedObject {
   };
 }
 
-/** A copy: a piece of a text keeps all of it in memory, and a list of a million names is a thousand pages. */
+/** Copies a string: a V8 substring keeps its whole parent, here a page of the listing, in memory. */
 const own = (text: string): string => Buffer.from(text).toString();

@@ -9,7 +9,7 @@ import type { Bench } from "#worker/store-session/store-session.ts";
 
 const OP = "ListMultipartUploads";
 
-/** An upload that was begun and is neither complete nor given up. */
+/** A multipart upload that is neither completed nor aborted. */
 export interface OpenUpload {
   key: string;
   uploadId: string;
@@ -17,7 +17,10 @@ export interface OpenUpload {
   beganAtMs: number;
 }
 
-/** The first thousand below a prefix, without those whose names are not valid UTF-8. Faults: those of the store, UNEXPECTED_ANSWER, CANCELLED. */
+/**
+ * Returns the first thousand uploads below a prefix, without those whose keys are not valid UTF-8.
+ * @throws Faults of the store, UNEXPECTED_ANSWER, CANCELLED
+ */
 export async function listUploads(bench: Bench, about: { prefix: string; signal: AbortSignal }): Promise<OpenUpload[]> {
   const { prefix, signal } = about;
   const list = (wish: "url" | null) => {
@@ -28,7 +31,7 @@ export async function listUploads(bench: Bench, about: { prefix: string; signal:
   };
   const namesOf = ({ uploads }: Listing) => uploads.map(({ key }) => key);
   const listed = await askForNames(list, { isEncoded: (page) => page.isEncoded, namesOf });
-  // All of them begin with the prefix, which says what a plus sign is.
+  // A store may encode spaces as plus signs. Every key begins with the prefix, which shows how this store does it.
   const isThere = (key: string) => Promise.resolve(key.startsWith(prefix));
   const { read } = listed.isEncoded ? await readerOfNames(namesOf(listed), isThere) : PLAIN_NAMES;
   return listed.uploads.flatMap(({ key: name, ...upload }) => {
@@ -37,7 +40,7 @@ export async function listUploads(bench: Bench, about: { prefix: string; signal:
   });
 }
 
-/** With names as the store wrote them. */
+/** A listing whose names are as the store wrote them. */
 interface Listing {
   uploads: OpenUpload[];
   isEncoded: boolean;

@@ -8,9 +8,9 @@ import { readFilter } from "./filter.ts";
 import { usage, type Verb } from "#worker/command-line/verb.ts";
 import { withScratch } from "./with-scratch.ts";
 
-/** Two folders, each of this machine or of a bucket, listed completely. */
+/** Two completely listed folders, each on this machine or in a bucket. */
 export interface Sides {
-  /** For more lists, of what is found out about them. */
+  /** Scratch file for further lists. */
   scratch: ScratchFile;
   from: Side;
   to: Side;
@@ -18,8 +18,8 @@ export interface Sides {
 }
 
 /**
- * Lists both sides and runs `work` while the way to them is open. An absent DST is an empty one.
- * Faults: BAD_INPUT when both are local or one lies in the other; NOT_FOUND; those of the listings.
+ * Lists both sides and runs `work` while their store sessions are open. A missing DST counts as empty.
+ * @throws Fault BAD_INPUT when both sides are local or one contains the other, NOT_FOUND, those of the listings
  */
 export async function withSides(
   verb: Verb,

@@ -7,12 +7,12 @@ export interface Pair {
   to: Entry;
 }
 
-/** Two sides laid beside each other by name, each part as often as it is gone through. */
+/** The entries of two sides matched by name. Each list may be iterated repeatedly. */
 export interface Paired {
   both: Iterable<Pair>;
-  /** What the filters take of SRC and DST lacks. */
+  /** Entries of SRC that the filter accepts and DST lacks. */
   onlyFrom: Iterable<Entry>;
-  /** What the filters take of DST and SRC does not have at all, not even among what the filters leave out. */
+  /** Entries of DST that the filter accepts and SRC lacks, even among entries that the filter rejects. */
   onlyTo: Iterable<Entry>;
 }
 

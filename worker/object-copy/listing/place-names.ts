@@ -13,20 +13,20 @@ import { findTwins, foldersAbove } from "./find-twins.ts";
 import type { StorePlace } from "#worker/command-line/verb.ts";
 
 /**
- * Where entries go by their names. One name harms only itself: what cannot have its name at the other side becomes a failure, and the
- * others go on.
+ * Maps entries to keys or paths on the other side. An entry whose name is not possible there becomes a failure; the other
+ * entries are not affected.
  */
 
-/** What a key may have, by the protocol. */
+/** S3's limit for a key. */
 const MOST_KEY_BYTES = 1024;
-/** What a path may have on Linux, with room for the folder and for the temporary name. */
+/** Linux's limit for a path (4096), less room for the folder and the temporary name. */
 const MOST_PATH_BYTES = 3_500;
 
 const nameOf = (entry: Entry): string => (entry.at === "local" ? entry.path : entry.key);
 
 const hostile = (subject: string, detail: string): Fault => new Fault("HOSTILE_NAME", { op: "cp", subject, detail });
 
-/** Returns those for which `whyNot` has nothing to say; the others are added to the failures. */
+/** Returns the entries for which `whyNot` returns null; the others are added to the failures. */
 function stepOver<E extends Entry>(
   entries: Rows<E>,
   failures: Failure[],
@@ -47,7 +47,7 @@ function stepOver<E extends Entry>(
   );
 }
 
-/** Names of entries as keys below a prefix. What comes from a bucket may have any name that a URL can carry. */
+/** Maps entries to keys below a prefix. An object may keep any name that a URL can carry. */
 export function placeAsKeys<E extends FileEntry | ObjectEntry>(
   to: StorePlace,
   entries: Rows<E>,
@@ -69,8 +69,8 @@ const whyNoUrl = (relative: string): string | null =>
   /(?:^|\/)\.\.?(?:\/|$)/.test(relative) ? "a URL cannot carry '.' or '..' as a segment" : null;
 
 /**
- * Names of objects as paths below a folder. A name that leads elsewhere, that no disk can have, or that would land on another's file is
- * stepped over. Entries are in the order of their names, and so are those that they lie `among`, of which they may be a part.
+ * Maps objects to paths below a folder. Names that leave the folder, are impossible on a disk, or collide with another file
+ * become failures. `among` holds all objects, of which `entries` may be a part; both must be sorted by name.
  */
 export async function placeAsPaths(
   folder: string,
@@ -98,13 +98,13 @@ export async function placeAsPaths(
   return { entries: left, pathOf: ({ relative }) => placeBelow(root, relative) };
 }
 
-/** Names that would land on the file of another, by their place: only where the disk takes both for one. */
+/** Returns the indexes of names that would be the same file as another, on a disk that ignores case or accents. */
 async function twinsOn(root: string, entries: Rows<ObjectEntry>): Promise<Map<number, string>> {
   const twins = findTwins(mapRows(entries, ({ relative }) => relative));
   return twins.size > 0 && (await foldsNames(root)) ? twins : new Map();
 }
 
-/** Folders that a link inside of the root would carry files out of, and what there is to say of them. */
+/** Returns folders that lead out of the root through a symbolic link, or cannot be resolved, each with its Fault. */
 async function waysOut(root: string, entries: Rows<ObjectEntry>): Promise<Map<string, Fault>> {
   const ways = new Map<string, Fault>();
   const home = await realpath(root).catch(() => null);
@@ -116,7 +116,7 @@ async function waysOut(root: string, entries: Rows<ObjectEntry>): Promise<Map<st
       if (way === ".." || way.startsWith(`..${sep}`))
         ways.set(folder, hostile(folder, `a link there leads to ${place}`));
     } catch (error) {
-      // It is made, or what is in the way says so when a file is to lie there.
+      // A missing folder will be created; a file in its place is reported when an object is written there.
       if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") continue;
       ways.set(folder, new Fault("FOLDER_UNWRITABLE", { op: "cp", subject: folder, cause: error }));
     }
@@ -124,10 +124,10 @@ async function waysOut(root: string, entries: Rows<ObjectEntry>): Promise<Map<st
   return ways;
 }
 
-/** Remembered at a time; one that is looked at again is as it was. */
+/** Number of folders to remember; checking one again is harmless. */
 const MOST_FOLDERS = 4_096;
 
-/** The folders of entries with those that they lie in. Of very many, some come more than once. */
+/** Yields the folders of entries and all folders above. With very many folders some are repeated. */
 function* foldersOf(entries: Iterable<ObjectEntry>): Generator<string> {
   const told = new Set<string>();
   for (const { relative } of entries) {

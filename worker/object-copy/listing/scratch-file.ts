@@ -6,28 +6,28 @@ import { removeOwnedNow, unlinkOwnedNow } from "#worker/base/disk/change-disk.ts
 import { diskFault } from "#worker/base/disk-fault.ts";
 
 /**
- * Memory on the disk for as long as a command runs. The file is made when there is something to put into it and has no name
- * from then on, so that nothing of it is left however the command ends.
+ * Temporary storage on disk for as long as a command runs. The file is created at the first write and unlinked at once, so
+ * that nothing is left however the command ends.
  */
 export interface ScratchFile {
-  /** Returns where it lies; null when it cannot be written, which costs nothing but the room in memory that it would have spared. */
+  /** Returns the offset of the bytes; null when they cannot be written, so that the caller has to keep them in memory. */
   write(bytes: Buffer): number | null;
-  /** Faults: READ_FAILED. */
+  /** Reads bytes that were written. @throws Fault READ_FAILED */
   read(at: number, length: number): Buffer;
   close(): void;
 }
 
-/** In the first of these folders that takes it; each is made where only it and the one above it are missing. */
+/** Creates a scratch file in the first usable folder. A missing folder is created, and at most the one above it. */
 export function createScratchFile(folders: readonly string[]): ScratchFile {
   let fd: number | null = null;
   let used = 0;
   let isRefused = false;
-  /** A full disk, mostly: what the command is about needs what is left of it more. */
+  /** Truncates a failed write: the disk is usually full, and the command itself needs the space. */
   const giveBack = () => {
     try {
       if (fd !== null) ftruncateSync(fd, used);
     } catch {
-      // Then it is given back when the command ends.
+      // The space is freed when the command ends.
     }
   };
   return {
@@ -70,7 +70,7 @@ export function createScratchFile(folders: readonly string[]): ScratchFile {
   };
 }
 
-/** @throws what the last of the folders had against it */
+/** Opens an unlinked file in the first usable folder. @throws the error of the last folder */
 function openNameless(folders: readonly string[]): number {
   let reason: unknown = new Fault("FOLDER_UNWRITABLE", { op: "start" });
   for (const folder of folders) {
@@ -90,7 +90,7 @@ function openOne(path: string): number {
     unlinkOwnedNow("nameless-file", path);
     return fd;
   } catch (error) {
-    // Where an open file cannot lose its name it is no place for this.
+    // This file system cannot unlink an open file, so another folder has to be tried.
     closeSync(fd);
     removeOwnedNow("nameless-file", path);
     throw error;

@@ -1,11 +1,11 @@
 import type { ScratchFile } from "./scratch-file.ts";
 import { Spool, type RowForm } from "./spool.ts";
 
-/** So many are put in order in memory. */
+/** Number of rows sorted in memory at a time. */
 const RUN_ROWS = 8_192;
 
 /**
- * The rows in the order of their names. Nearly always they are in it already; else runs that fit into memory are sorted, and merged.
+ * Returns the rows sorted by name, which they nearly always are already. Otherwise it is an external merge sort.
  */
 export function sortRows<T>(spool: Spool<T>, about: { form: RowForm<T>; scratch: ScratchFile }): Spool<T> {
   if (spool.isSorted) return spool;

@@ -1,15 +1,15 @@
 import type { Rows } from "#worker/base/rows.ts";
 import type { ScratchFile } from "./scratch-file.ts";
 
-/** What rows are as text, and by what they are put in order. */
+/** Serialization of rows, and the name that orders them. */
 export interface RowForm<T> {
   nameOf(row: T): string;
   toText(rows: readonly T[]): string;
-  /** Of what `toText` made, and nothing else. */
+  /** Parses the output of `toText`, and nothing else. */
   ofText(text: string): T[];
 }
 
-/** With `P` being plain JSON. */
+/** Makes a row form from functions that convert a row to and from plain JSON (`P`). */
 export const jsonForm = <T, P>(about: {
   nameOf: (row: T) => string;
   pack: (row: T) => P;
@@ -24,17 +24,17 @@ export const jsonForm = <T, P>(about: {
 });
 
 /**
- * A list that lies in memory while it is short, and in a file when it is long: there may be a million rows. Of a long one only
- * what was looked at last is in memory, so one that is looked at twice may be two objects.
+ * A list in memory while it is short, and in a scratch file when it is long, because there may be a million rows. Only the
+ * last used blocks of a long list are cached, so reading a row twice may give two different objects.
  */
 export class Spool<T> implements Rows<T> {
   readonly #form: RowForm<T>;
   readonly #scratch: ScratchFile;
-  /** Those full of rows; each is in memory where the disk would not take it. */
+  /** Full blocks: their place in the scratch file, or the rows where the disk refused them. */
   readonly #blocks: ({ at: number; length: number } | T[])[] = [];
-  /** What is not in a block yet. */
+  /** Rows that do not fill a block yet. */
   readonly #newest: T[] = [];
-  /** Of the blocks that were looked at last, the oldest first. */
+  /** LRU cache of blocks, least recently used first. */
   readonly #known = new Map<number, T[]>();
   #lastName: string | null = null;
   #isSorted = true;
@@ -49,12 +49,12 @@ export class Spool<T> implements Rows<T> {
     return this.#blocks.length * BLOCK_ROWS + this.#newest.length;
   }
 
-  /** Whether they came in the order of their names. */
+  /** Whether the rows were added in the order of their names. */
   get isSorted(): boolean {
     return this.#isSorted;
   }
 
-  /** Whether a name came twice in a row; of what is sorted, whether one is there twice. */
+  /** Whether two consecutive rows have the same name; in a sorted list, whether any name is repeated. */
   get hasTwins(): boolean {
     return this.#hasTwins;
   }
@@ -106,8 +106,8 @@ export class Spool<T> implements Rows<T> {
   }
 }
 
-/** Fewer than this stay in memory. */
+/** Lists shorter than this stay in memory. */
 const SHORT_ROWS = 4_096;
 const BLOCK_ROWS = 256;
-/** What moves at a time lies in a few of them. */
+/** Number of cached blocks; the files in flight at a time lie in a few blocks. */
 const KNOWN_BLOCKS = 12;

@@ -13,29 +13,29 @@ export interface FoundFile {
   readonly path: string;
   readonly sizeBytes: number;
   readonly modifiedAtMs: number;
-  /** When the file was last written, renamed, or given another date. A program can set the other date, not this one. */
+  /** ctime: when the file was last written, renamed or given another mtime. Unlike mtime, programs cannot set it. */
   readonly changedAtMs: number;
   readonly identity: FileIdentity;
 }
 
-/** What a walk does not tell as a file. */
+/** Entries that a walk does not report as files. */
 export interface NotTold {
-  /** What could not be looked at: a folder without permission, a link that leads nowhere. */
+  /** Entries that could not be read: a folder without permission, a dangling link. */
   failures: { relative: string; fault: Fault }[];
   leftOut: readonly LeftOut[];
   /**
-   * Names at which, and below which, there may be files that this walk did not see: a folder that is linked, or could not be read, or is
-   * empty, as one is on which nothing is mounted.
+   * Names at and below which there may be files that this walk did not see: folders that are linked or unreadable, and empty
+   * ones, which may be mount points without their mount.
    */
   unknown: ReadonlySet<string>;
-  /** Those of the unknown that were looked into, and nothing was there. */
+  /** The names in `unknown` that are empty folders. */
   empty: ReadonlySet<string>;
 }
 
-/** What `stat` says of a file, with numbers that are exact. */
+/** Result of `stat` with `bigint: true`. */
 type Stats = Parameters<typeof identityOf>[0] & { ctimeNs: bigint };
 
-/** `relative` lies below `folder`, which is a clean path. */
+/** Makes a found file. `relative` lies below `folder`, which must be a normalized path. */
 export function foundFile(folder: string, relative: string, stats: Stats): FoundFile {
   const { size, mtimeNs, ctimeNs } = stats;
   return {
@@ -48,13 +48,13 @@ export function foundFile(folder: string, relative: string, stats: Stats): Found
   };
 }
 
-/** So many names of one folder are put in order; those of a larger one come in stretches of so many. */
+/** Number of names of a folder that are sorted together; a larger folder comes in several sorted groups. */
 const NAMES = 4_096;
 
 /**
- * Tells every file under a folder, by their paths in order but where a folder has very many names. A link to a file counts as
- * that file; linked folders are not entered, and what is neither file nor folder is left out.
- * Faults: READ_FAILED when the folder itself cannot be read.
+ * Reports every file below a folder, sorted by path except in folders with very many names. A link to a file counts as that
+ * file; linked folders are not entered, and entries that are neither file nor folder are left out.
+ * @throws Fault READ_FAILED when the folder itself cannot be read
  */
 export async function walkFolder(folder: string, onFile: (file: FoundFile) => void): Promise<NotTold> {
   const failures: NotTold["failures"] = [];
@@ -111,7 +111,7 @@ export async function walkFolder(folder: string, onFile: (file: FoundFile) => vo
         await (entry.isDirectory() ? enter(below) : look(below));
       }
     }
-    // One that could not be read is unknown already.
+    // An unreadable folder is in `unknown` already.
     if (!isEmpty || relative === "" || unknown.has(relative)) return;
     leftOut.add("empty-folder", relative);
     unknown.add(relative);
@@ -121,5 +121,5 @@ export async function walkFolder(folder: string, onFile: (file: FoundFile) => vo
   return { failures, leftOut: leftOut.all, unknown, empty };
 }
 
-/** What lies in a folder comes where its name with a `/` does. */
+/** Returns the sort key of an entry: a folder sorts with a trailing `/`, as the paths of its files do. */
 const orderName = (entry: Dirent): string => (entry.isDirectory() ? `${entry.name}/` : entry.name);

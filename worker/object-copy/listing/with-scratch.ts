@@ -5,7 +5,7 @@ import { createScratchFile, type ScratchFile } from "./scratch-file.ts";
 import { keepsState } from "#worker/store-session/store-session.ts";
 import type { Verb } from "#worker/command-line/verb.ts";
 
-/** Runs what makes lists of any length. They lie beside the journals, because a folder for what is temporary may be memory. */
+/** Runs `work` with a scratch file for long lists. It lies beside the journals, because the temporary folder may be a tmpfs. */
 export async function withScratch<T>(verb: Verb, work: (scratch: ScratchFile) => Promise<T>): Promise<T> {
   const states = keepsState(verb) ? stateChoices(verb.config.text("state"), verb.home) : [];
   const scratch = createScratchFile([...states.map((state) => join(state, "copies")), tmpdir()]);

@@ -8,7 +8,7 @@ import { askStore } from "./ask-store.ts";
 import type { Bench } from "#worker/store-session/store-session.ts";
 import { headObject, partBytesOf } from "./head.ts";
 
-/** The questions that a verified copy may have about an object. Faults: those of `headObject`, CANCELLED. */
+/** Creates the requests that a verified copy makes about an object. @throws Faults of `headObject`, CANCELLED */
 export function createAskObject(bench: Bench, signal: AbortSignal): AskObject {
   return {
     head: async (key) => {
@@ -23,7 +23,7 @@ export function createAskObject(bench: Bench, signal: AbortSignal): AskObject {
 const OP = "GetObjectAttributes";
 const MOST_PAGES = 11;
 
-/** Not every store has it, and not every key may ask: then nobody tells. */
+/** Returns the checksums of all parts; null where the store lacks GetObjectAttributes, or the key may not call it. */
 async function readPartSums(bench: Bench, at: { key: string; signal: AbortSignal }): Promise<PartSum[] | null> {
   const { key, signal } = at;
   const sums: PartSum[] = [];
@@ -45,12 +45,12 @@ async function readPartSums(bench: Bench, at: { key: string; signal: AbortSignal
   }
 }
 
-/** Null: the store has no such answer, or one without sums. */
+/** Reads one page; null: the store does not support the request, or the answer has no checksums. */
 export function readPage(
   answer: HttpAnswer,
   about: { key: string; after: number },
 ): { sums: PartSum[]; next: number | null } | null {
-  // Whatever the reason is, it will be the same the next time.
+  // A 4xx answer would be the same at every retry.
   if (answer.status >= 400 && answer.status < 500) return null;
   if (answer.status === 501) return null;
   if (answer.status !== 200) throw faultOfAnswer({ op: OP, subject: about.key, answer });
@@ -68,7 +68,7 @@ export function readPage(
   return { sums, next: isMore ? about.after + sums.length : null };
 }
 
-/** Parts in order without gaps, each with its length and its sum. */
+/** Reads a part; null unless the part has the expected number, a length and a CRC32. */
 function readPart(part: XmlElement, wanted: number): PartSum | null {
   const length = integerOf(part, "Size");
   const crc32 = crc32FromBase64(textOf(part, "ChecksumCRC32")?.trim() ?? "");

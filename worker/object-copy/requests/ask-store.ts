@@ -7,15 +7,15 @@ import { ask, doubtSkew } from "#worker/transfer/engine.ts";
 import { createPatience, withRetry } from "#worker/transfer/store-session/retry.ts";
 import type { Bench } from "#worker/store-session/store-session.ts";
 
-/** A control call that the transfer engine has no operation for: list buckets, delete many, copy inside the store. */
+/** A control request for which the transfer engine has no operation: list buckets, delete many, copy inside the store. */
 export interface Question {
   /** The S3 name: `CopyObject`. */
   op: string;
   method: SignedRequest["method"];
-  /** `service`: no bucket; `bucket`: no key. */
+  /** Target: `service` is the endpoint without a bucket, `bucket` is the bucket without a key. */
   at: "service" | "bucket" | { key: string };
   query?: QueryPairs;
-  /** All of them are signed. */
+  /** Headers, all of which are signed. */
   headers?: Record<string, string>;
   body?: Buffer;
   signal: AbortSignal;
@@ -23,7 +23,7 @@ export interface Question {
 
 const LIFETIME_MS = 600_000;
 
-/** Asks until there is an answer that `read` accepts, signed afresh each time. Faults: those of `read` and of the network. */
+/** Asks until `read` accepts an answer; every try is signed anew. @throws Faults of `read` and of the network */
 export function askStore<T>(bench: Bench, question: Question, read: (answer: HttpAnswer) => T): Promise<T> {
   const { engine } = bench;
   const { op, signal, body, at } = question;

@@ -17,13 +17,14 @@ import type { Bench } from "#worker/store-session/store-session.ts";
 import { findObject, headObject } from "./head.ts";
 
 /**
- * Copies inside one store: its bytes never cross the link. One CopyObject up to 5 GiB, ranges of a multipart upload
- * above. The source is pinned by its ETag, so a copy is of one version; the result is asked for its size at the end.
+ * An object to copy inside one store, so that its bytes never cross the link. Objects up to 5 GiB take one CopyObject,
+ * larger ones UploadPartCopy of ranges. The source is pinned by its ETag, so that a copy has bytes of a single version. At
+ * the end the size of the copy is checked.
  */
 export interface ObjectToCopy {
   bucket: string;
   source: string;
-  /** In the bucket of the bench. */
+  /** Key in the bucket of the store session. */
   key: string;
   sizeBytes: number;
   etag: string | null;
@@ -34,16 +35,16 @@ export interface CopyJob {
   signal: AbortSignal;
   onStart(tally: Tally): void;
   onFileFailed?(object: ObjectToCopy, fault: Fault): "go on" | "stop";
-  /** Most that one CopyObject takes; 5 GiB, the protocol's limit, unless a test says otherwise. */
+  /** Largest object for one CopyObject; default 5 GiB, the limit of S3. For tests. */
   largestWholeBytes?: number;
 }
 
 const GIB = 1024 ** 3;
 const LARGEST_WHOLE_BYTES = 5 * GIB;
-/** Large, because no byte of it has to be sent again by us. */
+/** Length of a copied range; large, because a retry sends no bytes over the link. */
 const RANGE_BYTES = GIB / 2;
 
-/** Faults: OBJECT_CHANGED, NO_SUCH_KEY, SIZE_MISMATCH, those of the store, CANCELLED. */
+/** Copies objects. @throws Fault OBJECT_CHANGED, NO_SUCH_KEY, SIZE_MISMATCH, those of the store, CANCELLED */
 export async function copyObjects(bench: Bench, job: CopyJob): Promise<Tally> {
   const { objects, signal } = job;
   const tally = createTally(
@@ -83,7 +84,7 @@ async function copyWhole(bench: Bench, about: { object: ObjectToCopy; signal: Ab
   );
 }
 
-/** A copy answers 200 before it is done and may put an error into the body. */
+/** Reads the answer to a copy. S3 may answer 200 before the copy is done, and put an error into the body. */
 function readCopied(
   answer: HttpAnswer,
   about: { op: string; root: "CopyObjectResult" | "CopyPartResult"; object: ObjectToCopy },
@@ -92,7 +93,7 @@ function readCopied(
   const parsed = answer.status === 200 ? parseXml(answer.body) : null;
   if (parsed === null || parsed.root !== root) {
     const fault = faultOfAnswer({ op, subject: object.source, answer });
-    // The only condition that is set is the source's ETag.
+    // A failed precondition is read as ALREADY_EXISTS, but the only condition here is the source's ETag.
     throw fault.code === "ALREADY_EXISTS" ? new Fault("OBJECT_CHANGED", fault.context) : fault;
   }
   const etag = textOf(parsed.element, "ETag")?.trim() ?? "";
@@ -102,7 +103,7 @@ function readCopied(
   return { etag: quoteEtag(etag) };
 }
 
-/** What a copy in one piece would take along by itself. */
+/** Headers that CopyObject keeps by itself, but a multipart copy has to set. */
 const KEPT_HEADERS = ["content-type", "content-disposition", "content-encoding", "content-language", "cache-control"];
 
 async function copyInRanges(bench: Bench, about: { object: ObjectToCopy; job: CopyJob }): Promise<void> {
@@ -179,7 +180,7 @@ async function complete(
       callStore(bench.engine, { operation: { op: "complete", key, uploadId }, signal, body }, readComplete),
     );
   } catch (error) {
-    // An earlier answer may have been lost; then the upload is over because it is complete.
+    // If the answer of an earlier try was lost, the upload no longer exists because it is complete.
     const lost = isFault(error) && error.code === "NO_SUCH_UPLOAD" ? await findObject(bench, { key, signal }) : null;
     if (lost?.nonce !== nonce || lost.sizeBytes !== sizeBytes) throw error;
   }

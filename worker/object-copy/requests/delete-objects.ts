@@ -9,17 +9,17 @@ import { askStore } from "./ask-store.ts";
 import type { Bench } from "#worker/store-session/store-session.ts";
 import type { Failure } from "../listing/entries.ts";
 
-/** The protocol's limit. */
+/** S3's limit of keys per request. */
 const BATCH = 1000;
 const OP = "DeleteObjects";
 
-/** XML 1.0 has no way to write these, and a store refuses a whole batch for one of them, or answers what cannot be read. */
+/** Characters that XML 1.0 cannot express. One of them makes a store refuse the batch, or answer invalid XML. */
 const NOT_IN_XML = /[\u0000-\u001f\ufffe\uffff]/;
 
 /**
- * Deletes objects, a thousand a request, and those whose keys XML cannot carry by requests of their own; an object that is not there is what
- * was wanted. What the store refused comes back by key; `onDeleted` is told of the others as their batch is done.
- * Faults: those that concern more than one key, CANCELLED.
+ * Deletes objects, a thousand per request. Keys that XML cannot express get separate requests. A missing object is no
+ * failure. Returns the keys that the store refused to delete; `onDeleted` gets the others after each batch.
+ * @throws Faults that concern more than one key, CANCELLED
  */
 export async function deleteObjects<T extends { key: string }>(
   bench: Bench,
@@ -62,11 +62,11 @@ async function deleteBatch(bench: Bench, about: { keys: readonly string[]; signa
   }
 }
 
-/** XML cannot carry every character as it is. */
+/** Escapes a key for XML, including C1 control characters. */
 const escapeKey = (key: string): string =>
   escapeXml(key).replace(/[\u007f-\u009f]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
-/** Every key must be spoken of: silence is not success. */
+/** Reads the answer. A key that the answer does not mention counts as a failure. */
 function readDeleted(answer: HttpAnswer, keys: readonly string[]): Failure[] {
   const parsed = answer.status === 200 ? parseXml(answer.body) : null;
   if (parsed === null || parsed.root !== "DeleteResult") throw faultOfAnswer({ op: OP, answer });
@@ -101,7 +101,7 @@ async function deleteOneByOne(
   return failures;
 }
 
-/** One object. Faults: those of the store. */
+/** Deletes one object; a missing one is no failure. @throws Faults of the store */
 export function deleteObject(bench: Bench, at: { key: string; signal: AbortSignal }): Promise<void> {
   const { key, signal } = at;
   const op = "DeleteObject";

@@ -8,30 +8,30 @@ import { callStore } from "#worker/transfer/engine.ts";
 import { askStore } from "./ask-store.ts";
 import type { Bench } from "#worker/store-session/store-session.ts";
 
-/** What a store says of one object without its bytes. */
+/** Metadata of one object, from a HEAD. */
 export interface ObjectHead {
   sizeBytes: number;
   /** With its quotes. */
   etag: string;
   nonce: string | null;
   modifiedAtMs: number | null;
-  /** As the store writes it: base64, of a composite sum with `-N` behind it. */
+  /** In the store's notation: base64, followed by `-N` for a composite checksum of N parts. */
   crc32: string | null;
-  /** Encrypted with keys of its own: then the ETag is no MD5. */
+  /** Encrypted with its own key (SSE-KMS or SSE-C), so that the ETag is no MD5. */
   isOpaque: boolean;
   headers: HttpAnswer["headers"];
 }
 
 const OP = "HeadObject";
 
-/** Faults: NO_SUCH_KEY, BAD_CREDENTIALS and the others of the store, by their own names although HEAD has no words. */
+/** Makes a HEAD. A 403 without a body is explained by a second request. @throws Fault NO_SUCH_KEY and others of the store */
 export async function headObject(bench: Bench, at: { key: string; signal: AbortSignal }): Promise<ObjectHead> {
   try {
     return await askHead(bench, at);
   } catch (error) {
     if (!isFault(error) || error.code !== "ACCESS_DENIED") throw error;
     const reason = await reasonOfRefusal(bench, { ...at, fault: error });
-    // It told the time, or the region: what is signed from now on is right.
+    // The answer also told the store's time or region, so the next signature will be right.
     if (reason.code === "SIGNATURE_EXPIRED") return askHead(bench, at);
     throw reason;
   }
@@ -40,7 +40,7 @@ export async function headObject(bench: Bench, at: { key: string; signal: AbortS
 async function askHead(bench: Bench, at: { key: string; signal: AbortSignal }): Promise<ObjectHead> {
   const { key, signal } = at;
   const { probeChecksum } = bench.access.traits;
-  // Only stores that know of checksums are asked for them, and those of which nobody knows yet.
+  // Ask for the checksum unless the store is known not to support it.
   if (bench.engine.store.checksum === "crc32") {
     const head = await askStore(bench, { op: OP, method: "HEAD", at: { key }, headers: SUM_WANTED, signal }, (answer) =>
       probeChecksum && NOT_FOR_ALL.has(answer.status) ? null : readHead(answer, key),
@@ -50,7 +50,7 @@ async function askHead(bench: Bench, at: { key: string; signal: AbortSignal }): 
   return askStore(bench, { op: OP, method: "HEAD", at: { key }, signal }, (answer) => readHead(answer, key));
 }
 
-/** The object's head, or null when there is none. Faults: those of `headObject` but NO_SUCH_KEY. */
+/** Returns the object's metadata, or null when it does not exist. @throws Faults of `headObject` except NO_SUCH_KEY */
 export async function findObject(bench: Bench, at: { key: string; signal: AbortSignal }): Promise<ObjectHead | null> {
   try {
     return await headObject(bench, at);
@@ -60,7 +60,7 @@ export async function findObject(bench: Bench, at: { key: string; signal: AbortS
   }
 }
 
-/** How long the parts of an object are, by the length of its first; null where the store does not tell. */
+/** Returns the part length of an object, by the length of its first part; null where the store does not tell. */
 export async function partBytesOf(bench: Bench, at: { key: string; signal: AbortSignal }): Promise<number | null> {
   const { key, signal } = at;
   const query = [["partNumber", "1"]] as const;
@@ -78,7 +78,7 @@ export async function partBytesOf(bench: Bench, at: { key: string; signal: Abort
 
 function readHead(answer: HttpAnswer, key: string): ObjectHead {
   const { status, headers } = answer;
-  // An object may be a page itself.
+  // A web page instead of an answer is an interception, unless the object itself is HTML.
   if (status !== 200 || (looksLikeHtml(headers["content-type"], answer.body) && !isFromStore(headers))) {
     throw faultOfAnswer({ op: OP, subject: key, answer });
   }
@@ -101,7 +101,7 @@ function readHead(answer: HttpAnswer, key: string): ObjectHead {
   };
 }
 
-/** The answer to a HEAD has no body, so it cannot say why; a GET of one byte can. */
+/** Finds the reason of a refused HEAD by a GET of one byte, because the answer to a HEAD has no body with an error code. */
 async function reasonOfRefusal(
   { engine }: Bench,
   about: { key: string; signal: AbortSignal; fault: Fault },

@@ -10,9 +10,9 @@ import { shownName } from "#worker/command-line/verb.ts";
 const openFd = promisify<string, string, number>(openFile);
 
 /**
- * What a named source is read as, when it is no ordinary file: a pipe (`mkfifo`, `<(command)`), a device, or a file of the system that says
- * it has 0 bytes and has some (`/proc/cpuinfo`). Null for an ordinary file.
- * @throws Fault BAD_INPUT for a socket, which nobody can read as a file
+ * Returns the stream for a source that is no regular file: a pipe (`mkfifo`, `<(command)`), a device, or a file of the
+ * kernel that reports 0 bytes but has content (`/proc/cpuinfo`). Null for a regular file.
+ * @throws Fault BAD_INPUT for a socket, which cannot be read as a file
  */
 export async function streamOf(path: string, stats: BigIntStats): Promise<Stream | null> {
   if (stats.isSocket()) throw new Fault("BAD_INPUT", { op: "cp", subject: path, detail: "it is a socket" });
@@ -29,7 +29,7 @@ async function openPath(path: string): Promise<Input> {
   }
 }
 
-/** Whether a file of 0 bytes has some all the same. Faults: READ_FAILED. */
+/** Tells whether a file that reports 0 bytes has content. @throws Fault READ_FAILED */
 async function hasBytes(path: string): Promise<boolean> {
   try {
     await using handle = await open(path, "r");

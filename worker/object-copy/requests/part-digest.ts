@@ -3,18 +3,18 @@ import { crc32Hex } from "#storage/checksums/crc32.ts";
 import { sumBytes } from "#worker/base/sum-bytes.ts";
 
 /**
- * The checksums stores keep of an object: of all its bytes, or, for one that came in parts, a sum of the sums of its
- * parts (`-N` behind it). The second can be computed from a file only with the length the parts had.
+ * Computes the checksums that stores keep: of all bytes of an object, or, after a multipart upload, a composite checksum
+ * over the checksums of its parts (`-N` for N parts). A composite checksum depends on the part length.
  */
 export interface PartDigest {
   add(bytes: Uint8Array): void;
-  /** As the store writes it, without quotes. */
+  /** Returns the checksum in the store's notation, without quotes. */
   end(): string;
 }
 
 export type Algorithm = "crc32" | "md5";
 
-/** The sum of everything. `crc32` in base64, `md5` in hex, as in the headers. */
+/** Creates a digest over all bytes: `crc32` in base64, `md5` in hex, as in HTTP headers. */
 export function createWholeDigest(algorithm: Algorithm): PartDigest {
   if (algorithm === "md5") {
     const sum = createHash("md5");
@@ -29,7 +29,7 @@ export function createWholeDigest(algorithm: Algorithm): PartDigest {
   };
 }
 
-/** The sum of the sums of parts of `partBytes`, with `-N` behind it. */
+/** Creates a composite digest over parts of `partBytes`, in the form with `-N`. */
 export function createPartsDigest(algorithm: Algorithm, partBytes: number): PartDigest {
   const whole = createWholeDigest(algorithm);
   let part = createPart(algorithm);
@@ -76,19 +76,19 @@ function createPart(algorithm: Algorithm): { add(bytes: Uint8Array): void; end()
 }
 
 const MIB = 1024 * 1024;
-/** Lengths that programs use, ours and others'. */
+/** Part lengths that Tidemark and other tools commonly use. */
 const USUAL_BYTES = [5, 6, 8, 10, 12, 15, 16, 20, 24, 25, 32, 48, 50, 64, 96, 100, 128, 192, 256, 512, 1024].flatMap(
   (count) => [count * MIB, count * 1_000_000],
 );
-/** Each is one more sum over the whole file. */
+/** Limits the guesses, because each costs another checksum over the whole file. */
 const MOST_GUESSES = 6;
 
-/** Lengths that would cut `sizeBytes` into `partCount` parts, likely ones first. */
+/** Returns part lengths that give `partCount` parts for `sizeBytes`, likely ones first. */
 export function guessPartBytes(about: { sizeBytes: number; partCount: number; planned: number }): number[] {
   const { sizeBytes, partCount, planned } = about;
   if (partCount < 1) return [];
   const fits = (partBytes: number) => Math.ceil(sizeBytes / partBytes) === partCount;
-  // What rclone, boto3 and others come to for large files: the least whole MiB that fits.
+  // For large files, rclone, boto3 and others choose the smallest whole MiB that keeps to the part limit.
   const least = Math.ceil(sizeBytes / partCount / MIB) * MIB;
   return [...new Set([planned, ...USUAL_BYTES, least, sizeBytes])].filter(fits).slice(0, MOST_GUESSES);
 }

@@ -7,27 +7,27 @@ import { createPins, type Pins } from "#worker/transfer/download/etag-guard.ts";
 import { createPatience, withRetry } from "#worker/transfer/store-session/retry.ts";
 import type { Bench } from "#worker/store-session/store-session.ts";
 
-/** Bytes of an object in memory, in order: for what is read once and kept nowhere. */
+/** A range of an object to read into memory in order, for bytes that are used once and not stored. */
 export interface ObjectRange {
   key: string;
-  /** Null where it is not known: then the answers alone hold the pieces to one version. */
+  /** Null when unknown; then only the ETags of the answers ensure that all pieces are of one version. */
   etag: string | null;
   offset: number;
   length: number;
   signal: AbortSignal;
 }
 
-/** One request fetches at most this. */
+/** Most bytes per request. */
 const RANGE_BYTES = 4 * 1024 * 1024;
-/** Of so little, most is a round trip. */
+/** Requests up to this size cost mainly a round trip. */
 const SMALL_BYTES = 1024 * 1024;
-/** On its way it passes through so much more. */
+/** Size of the connection's buffer that each piece passes through. */
 const BUFFER_BYTES = 1024 * 1024;
 
 /**
- * The bytes of a range in pieces of `RANGE_BYTES`, in order. `ahead` of them are fetched while the last is used. Each is
- * valid until the next is asked for: its memory is used again, because left to be collected it would be felt long after.
- * Faults: OBJECT_CHANGED, RANGE_IGNORED, those of the store, CANCELLED.
+ * Yields the bytes of a range in pieces of `RANGE_BYTES`, in order, with up to `ahead` pieces in flight. A piece is valid only
+ * until the next is requested, because its buffer is reused instead of waiting for garbage collection.
+ * @throws Fault OBJECT_CHANGED, RANGE_IGNORED, those of the store, CANCELLED
  */
 export async function* readPieces(
   bench: Pick<Bench, "engine">,
@@ -46,7 +46,7 @@ export async function* readPieces(
         const memory = unused.pop() ?? Buffer.allocUnsafeSlow(Math.min(RANGE_BYTES, length));
         const into = memory.subarray(0, size);
         const arrives = readRange(bench, { ...about, offset: offset + at, signal, pins, into });
-        // Whoever waits for it hears of it; until then it is not unheard.
+        // Prevents an unhandled rejection; the error is thrown when the piece is awaited.
         arrives.catch(() => undefined);
         under.push({ memory, arrives });
         at += size;
@@ -62,11 +62,11 @@ export async function* readPieces(
   }
 }
 
-/** How many of `wanted` pieces may be held at a time under a memory budget. */
+/** Returns how many of `wanted` pieces may be in memory at a time within a budget. */
 export const piecesWithin = (memoryBytes: number, wanted: number): number =>
   Math.max(1, Math.min(wanted, Math.floor(memoryBytes / (RANGE_BYTES + BUFFER_BYTES))));
 
-/** Fills `into` with the bytes from `offset` on; what came before a fault is not fetched again. */
+/** Fills `into` with the bytes from `offset` on; a retry continues after the bytes already received. */
 async function readRange(
   { engine }: Pick<Bench, "engine">,
   range: Omit<ObjectRange, "length"> & { pins: Pins; into: Buffer },
@@ -79,7 +79,7 @@ async function readRange(
   let received = 0;
   const fetchRest = async () => {
     const [offset, length] = [range.offset + received, into.length - received];
-    // The connection broke after its last byte.
+    // The connection broke after the last byte, so nothing is left to fetch.
     if (length === 0) return;
     try {
       const sink = {
@@ -96,7 +96,7 @@ async function readRange(
       };
       await fetchRange(engine, { operation, offset, length, signal, sink });
     } catch (error) {
-      // Whose answer is longer than it says has not sent the range.
+      // After an answer of the wrong length, the bytes received may not be the range.
       if (isFault(error) && error.code === "UNEXPECTED_ANSWER") received = 0;
       throw error;
     }

@@ -8,21 +8,21 @@ import { sweepUploads } from "./sweep-uploads.ts";
 import { shownName, shownPlace, usage, type StorePlace, type Verb } from "#worker/command-line/verb.ts";
 
 /**
- * `cp - s3://bucket/key`: an input of unknown length, which can be read once only. So, unlike a file's, its parts have to
- * be held in memory until the store has them, and nothing can be gone on with after a kill: parts at a time x length of a
- * part is what it takes, and that is bounded by --memory and said at the start. Ended by a signal or by a broken input,
- * the upload is aborted at the store and no object appears. A complete one is asked for its size.
+ * Implements `cp - s3://bucket/key`: the input has an unknown length and can be read only once. Therefore parts are held in
+ * memory until the store has acknowledged them, and a killed upload cannot be resumed. Memory is the number of parts in
+ * flight times the part size; --memory limits it, and it is reported at the start. A signal or a failing input aborts the
+ * multipart upload, so no object appears. The size of the complete object is checked.
  */
 
 const MIB = 1024 * 1024;
-/** Where nobody says how many connections, the memory is cut for so many parts at a time. */
+/** Number of parts in flight for which the memory is divided when --concurrency is not given. */
 const USUAL_PARTS = 10;
-/** One part fills while the others are on their way, and what is on its way passes through a buffer of its connection. */
+/** Room for a part that fills while others are in flight, and for the buffers of connections. */
 const SPARE_PARTS = 2;
 const BUFFER_BYTES = MIB;
-/** The rest is for what the program takes besides while all of them are full. */
+/** Share of the budget for parts and buffers; the rest covers other memory of the program. */
 const FILLED_SHARE = 15 / 16;
-/** With smaller ones the longest input would be a short one. */
+/** Smaller parts would limit the length of the input too much, because S3 allows 10,000 parts. */
 const LEAST_PART_BYTES = 5 * MIB;
 const LARGEST_PART_BYTES = 16 * MIB;
 
@@ -35,8 +35,8 @@ export interface InputPlan {
 }
 
 /**
- * Parts for an input of unknown length within a memory budget. `connections`: null where the engine finds out how many.
- * @throws Fault BAD_INPUT when the budget holds not even one part on its way and one that fills.
+ * Plans the parts for an input of unknown length within a memory budget. `connections`: null where the engine chooses them.
+ * @throws Fault BAD_INPUT when the budget is too small for one part in flight and one that fills.
  */
 export function planInput(about: {
   traits: StoreTraits;
@@ -66,20 +66,20 @@ export function planInput(about: {
   };
 }
 
-/** Something that can be read once: stdin, a pipe, a device. */
+/** A source that can be read once: stdin, a pipe, a device. */
 export interface Stream {
-  /** What a copy of it is called. */
+  /** Name in messages. */
   name: string;
-  /** As it was given on the command line. */
+  /** Operand on the command line. */
   from: string;
   open(): Input | Promise<Input>;
 }
 
-/** Sends stdin to a key. Faults: those of `sendInput`. */
+/** Sends stdin to a key. @throws Faults of `sendInput` */
 export const sendStdin = (verb: Verb, to: StorePlace): Promise<number> =>
   sendInput(verb, { to, stream: { name: "stdin", from: "-", open: () => verb.input() } });
 
-/** Sends what can be read once. Faults: BAD_INPUT, TOO_LARGE, READ_FAILED, SIZE_MISMATCH, those of the store, CANCELLED. */
+/** Sends a stream to a key. @throws Fault BAD_INPUT, TOO_LARGE, READ_FAILED, SIZE_MISMATCH, those of the store, CANCELLED */
 export async function sendInput(verb: Verb, about: { to: StorePlace; stream: Stream }): Promise<number> {
   const { config, terminal } = verb;
   const { to, stream } = about;
@@ -118,7 +118,7 @@ export async function sendInput(verb: Verb, about: { to: StorePlace; stream: Str
   });
 }
 
-/** Returns how many bytes the object has. */
+/** Sends the input and returns the size of the object. */
 function send(
   verb: Verb,
   sending: { bench: Bench; to: StorePlace; plan: InputPlan; input: Input; stream: Stream },

@@ -5,25 +5,25 @@ import { abandonUpload } from "#worker/transfer/upload/send.ts";
 import type { Bench } from "#worker/store-session/store-session.ts";
 import { listUploads } from "../listing/list-uploads.ts";
 
-/** Nobody waits longer for a store to be tidied up. */
+/** Longest time to spend on cleaning up. */
 const LONGEST_MS = 10_000;
-/** No request that was given up arrives later than this. */
+/** Latest time after which an abandoned request may still reach the store. */
 const MOST_LATE_MS = 60_000;
-/** The store's dates may be cut to seconds. */
+/** Tolerance for stores that truncate dates to seconds. */
 const SLACK_MS = 2_000;
 
 /**
- * Ends uploads that a Create began whose answer was lost: those of exactly this key that the store says it began in the
- * time before ours in which we asked, or within a minute after it, and that nobody has sent a part of: what we gave up may be
- * slower than what we asked next. All by the store's own clock, and so narrow because somebody else may be sending to the same
- * key. Best effort: an orphan only wastes space. Never throws.
+ * Aborts orphaned multipart uploads: a CreateMultipartUpload was retried because its answer was lost, but took effect.
+ * Candidates have exactly this key, no parts, and a start time shortly before the upload in use, or up to a minute after
+ * it, because the lost request may be slower than its retry. All times are the store's. The window is narrow because another
+ * process may be uploading to the same key. Best effort: an orphan only wastes space. Never throws.
  */
 export async function sweepUploads(bench: Bench, lost: LostCreate & { signal: AbortSignal }): Promise<void> {
   const { engine } = bench;
   const { key, uploadId, withinMs } = lost;
   const signal = AbortSignal.any([lost.signal, AbortSignal.timeout(LONGEST_MS)]);
   try {
-    // Every key that begins with it is listed, and it is the first of them.
+    // The listing has all keys with this prefix, in which this key itself sorts first.
     const uploads = (await listUploads(bench, { prefix: key, signal })).filter((upload) => upload.key === key);
     const ours = uploads.find((upload) => upload.uploadId === uploadId);
     if (ours === undefined) return;
@@ -36,6 +36,6 @@ export async function sweepUploads(bench: Bench, lost: LostCreate & { signal: Ab
       if (parts.length === 0) await abandonUpload(engine, { key, uploadId: other.uploadId, signal });
     }
   } catch {
-    // What was not swept now is of no harm to the object.
+    // Remaining orphans do not affect the object.
   }
 }
