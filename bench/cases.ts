@@ -2,12 +2,12 @@ import type { LinkSettings } from "#e2e/link/emulator.ts";
 import type { Shape } from "./stage/make-payload.ts";
 import type { ServerName } from "./stage/start-server.ts";
 
-/** What is measured. A case names a link (or loopback), what is moved, and the bar that Tidemark has to reach. */
+/** Benchmark cases. Each names a link (or loopback), what is moved, and the bars that Tidemark has to meet. */
 
 export type Direction = "up" | "down";
 export const DIRECTIONS: readonly Direction[] = ["up", "down"];
 
-/** A bar for one direction; what is left out is not judged. */
+/** Bars for one direction; absent ones are not checked. */
 export interface Bar {
   /** Payload bits as a share of the link's rate, at least. */
   linkShare?: number;
@@ -28,12 +28,12 @@ export interface BenchCase {
   link: LinkSettings | null;
   https: boolean;
   /**
-   * MinIO puts an object together by naming its parts, as public stores do; versitygw copies them while the client waits
-   * (0.2 s for 300 MB), but moves bytes with less of a CPU that it shares with the client.
+   * MinIO completes an object by referring to its parts, as public stores do. versitygw copies the parts while the client waits
+   * (0.2 s for 300 MB), but needs less of the CPU that it shares with the client.
    */
   server: ServerName;
   shape: Shape;
-  /** `ten-by-ten` sets every tool to 10 parts of 10 MB in flight; otherwise Tidemark runs as it comes. */
+  /** `ten-by-ten` sets every tool to 10 parts of 10 MB in flight; otherwise Tidemark uses its defaults. */
   setting: "as-documented" | "ten-by-ten";
   bars: Record<Direction, Bar>;
 }
@@ -43,15 +43,15 @@ const FILE: Shape = { kind: "file", bytes: 300 * MB };
 const GB_FILE: Shape = { kind: "file", bytes: 1000 * MB };
 const WAN_CPU: Record<Direction, Bar> = { up: { cpuOfBestPeer: 0.6 }, down: { cpuOfBestPeer: 0.7 } };
 const PLAIN_CPU: Record<Direction, Bar> = { up: { cpuOfBestPeer: 0.7 }, down: { cpuOfBestPeer: 0.8 } };
-/** The share of a link that encryption may cost. */
+/** Share of a link that TLS may cost. */
 const TLS_SHARE = 0.01;
 
-/** One link, over TLS as public stores have it, and over plain HTTP as inside one's own network. */
+/** Returns two cases for one link: over TLS, as to public stores, and over plain HTTP, as in a private network. */
 const wanCases = (given: {
   name: string;
   title: string;
   link: LinkSettings;
-  /** Over plain HTTP. */
+  /** Bars over plain HTTP, as shares of the link's rate. */
   upShare: number;
   downShare: number;
 }): BenchCase[] => {
@@ -152,10 +152,10 @@ export const CASES: readonly BenchCase[] = [
   },
 ];
 
-/** Measures the hub and no transfer, so it has a program and settings of its own: bench/history. */
+/** Measures the hub and no transfer, so it has its own program and settings: bench/history. */
 export const HISTORY_CASE = "history";
 
-/** The rate of a direction in bits per second, or null where there is no link. */
+/** Returns the rate of a direction in bits per second, or null where there is no link. */
 export const linkRate = (benchCase: Pick<BenchCase, "link">, direction: Direction): number | null => {
   const { link } = benchCase;
   if (link === null) return null;

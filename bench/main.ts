@@ -29,12 +29,12 @@ import { benchTraining } from "./training/main.ts";
 import { findTools, type ReadyTool } from "./tools/find-tools.ts";
 import { personalSettings } from "./tools/tidemark.ts";
 
-/** `npm run bench`: Tidemark beside its peers, in turns, on loopback and across emulated links. */
+/** `npm run bench`: compares Tidemark with its peers, in turns, on loopback and across emulated links. */
 
 const PAGE = join(ROOT, "docs/benchmarks.md");
 const run = promisify(execFile);
 
-/** Ctrl-C ends the transfer, and then everything is put away. A second one leaves at once. */
+/** Returns a signal that Ctrl-C aborts, which ends the transfer and runs the cleanup. A second Ctrl-C exits at once. */
 function listenForSignals(): AbortSignal {
   const controller = new AbortController();
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
@@ -201,7 +201,7 @@ async function benchAll(options: Options): Promise<void> {
   if (options.save) await writePage();
 }
 
-/** What is not a transfer, and has options of its own. */
+/** Benchmarks other than transfers, with their own options. */
 const OTHERS: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
   browser: benchBrowser,
   "first-byte": benchFirstByte,

@@ -13,18 +13,18 @@ export interface Options {
   /** Bytes to move instead of what the case says. */
   sizeBytes: number | null;
   congestion: string;
-  /** Null: the one of the case. */
+  /** Null: the server of the case. */
   server: ServerName | null;
   otherBuild: string | null;
-  /** Leave link and server up until Ctrl-C. */
+  /** Leaves link and server up until Ctrl-C. */
   keep: boolean;
   build: boolean;
-  /** Write the results where the published ones lie, and the page. */
+  /** Stores the results with the published ones, and writes the page. */
   save: boolean;
-  /** Only make the page again. */
+  /** Only writes the page again. */
   report: boolean;
   help: boolean;
-  /** Measure signatures instead of transfers. */
+  /** Measures signatures instead of transfers. */
   signing: boolean;
 }
 
@@ -60,7 +60,7 @@ Tools: ${TOOL_NAMES.join(", ")}.
 
 const SIGNING = "signing";
 
-/** @throws BenchError that says what was not understood */
+/** Parses the command line. @throws BenchError that says what was not understood */
 export function readOptions(args: readonly string[]): Options {
   const { values, positionals } = parse(args);
   const repeat = readCount("--repeat", values.repeat ?? "3");

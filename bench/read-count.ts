@@ -1,6 +1,6 @@
 import { BenchError } from "./bench-error.ts";
 
-/** What an option that counts something was given. @throws BenchError when that is no whole number, or below `least` */
+/** Parses the value of an option that counts something. @throws BenchError when it is no whole number, or below `least` */
 export function readCount(option: string, text: string, least = 1): number {
   const count = Number(text);
   if (Number.isInteger(count) && count >= least) return count;

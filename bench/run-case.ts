@@ -11,8 +11,8 @@ import { sdk } from "./tools/sdk.ts";
 import { type Errand, type Tool } from "./tools/tool.ts";
 
 /**
- * Runs one case: every tool once, then every tool again, so that a slow minute of the machine meets all of them. Between
- * two runs the bucket (or the folder) is emptied; after each every byte is compared by SHA-256.
+ * One case to run: every tool once, then every tool again, so that a slow minute of the machine affects all of them. Between
+ * two runs the bucket (or the folder) is emptied; after each run every byte is compared by SHA-256.
  */
 export interface CaseRun {
   benchCase: BenchCase;
@@ -26,12 +26,12 @@ export interface CaseRun {
 }
 
 const KEY = "measured/object";
-/** A run may take this many times what the link needs, and a minute. */
+/** Time limit of a run: this many times what the link needs, plus a minute. */
 const PATIENCE = 12;
 const LEAST_LIMIT_MS = 60_000;
 const ASSUMED_LOOPBACK_RATE = 1e9;
 
-/** @throws BenchError when the store cannot be filled for downloads */
+/** Runs a case. @throws BenchError when the store cannot be filled for downloads */
 export async function runCase(options: CaseRun): Promise<Record<Direction, Run[]>> {
   const { stage, shape, tools, directions, repeat, signal } = options;
   const source = join(stage.folder, "source");
@@ -60,7 +60,7 @@ interface Setting extends CaseRun {
   digests: Digests;
 }
 
-/** Null when the tool cannot do it. */
+/** Runs one tool once; null when it cannot do this transfer. */
 async function runOne(
   setting: Setting,
   turn: { tool: Tool; direction: Direction; round: number },
@@ -75,7 +75,7 @@ async function runOne(
   const measured = await transfer(setting, { tool, direction, path, netns });
   if (measured === null) return null;
   let failure = measured.why;
-  // Plain TCP leaves nothing behind; it counts its bytes itself.
+  // Plain TCP stores nothing; it counts its bytes itself.
   if (failure === null && tool.role !== "ceiling") {
     failure = direction === "up" ? await readBack(setting) : await findDifference(target, setting.digests);
   }
@@ -119,8 +119,8 @@ async function transfer(
 }
 
 /**
- * Puts the object that downloads fetch, from inside the server's namespace, where the link is not in the way. Tidemark
- * writes it, so that what it checks while reading is there to be checked; others ignore that.
+ * Uploads the object that downloads fetch, inside the server's namespace, without the link. Tidemark uploads it, so that the
+ * checksums that it verifies exist; other tools ignore them.
  */
 async function fillStore(setting: Setting): Promise<void> {
   const { stage, tools, source } = setting;
@@ -136,7 +136,7 @@ async function fillStore(setting: Setting): Promise<void> {
   throw new BenchError(`The store could not be filled for downloads: ${why}.`);
 }
 
-/** Fetches what was uploaded with another client, beside the server, and compares it. @returns what is wrong, or null */
+/** Downloads the upload with another client, beside the server, and compares it. @returns what is wrong, or null */
 async function readBack(setting: Setting): Promise<string | null> {
   const { stage, digests } = setting;
   const path = join(stage.folder, "read-back");

@@ -14,13 +14,14 @@ import { presignOperation, type StoreAccess } from "#storage/signing/signing.ts"
 import { BenchError } from "./bench-error.ts";
 
 /**
- * What signing parts costs: the signer alone, the keeper's process with the pipe before it (what a node's request costs a
- * hub), and the AWS SDK's own signer, without the middleware that its presigner runs before it. In turns, so that a slow minute of the machine meets all of them.
+ * Measures what signing parts costs: the signing code alone, the signer process behind its pipe (the hub's cost of a node's
+ * request), and the AWS SDK's own signer, without the middleware before its presigner. They take turns, so that a slow minute
+ * of the machine affects all of them.
  */
 
 const PARTS = 1000;
 const LIFETIME_MS = 3_600_000;
-/** A tick of /proc/PID/stat on Linux. */
+/** Length of a tick in /proc/PID/stat on Linux. */
 const TICK_SECONDS = 0.01;
 
 const credential = { accessKeyId: "AKIAEXAMPLE", secretAccessKey: randomBytes(30).toString("base64") };
@@ -47,7 +48,7 @@ interface Cost {
   cpuMs: number;
 }
 
-/** Wall time and CPU of this process, with what `others` says that other processes used. */
+/** Measures wall time and CPU of this process, plus the CPU of other processes by `others`. */
 async function costOf(work: () => unknown, others: () => number = () => 0): Promise<Cost> {
   const [startedAt, cpu, before] = [performance.now(), process.cpuUsage(), others()];
   await work();
@@ -67,7 +68,7 @@ interface Presigner {
 const isPresigner = (signer: unknown): signer is Presigner =>
   typeof signer === "object" && signer !== null && "presign" in signer && typeof signer.presign === "function";
 
-/** The signer that the SDK's presigner calls, on requests that are made already. */
+/** Returns a function that calls the signer behind the SDK's presigner on prepared requests. */
 async function createSdkSigner(): Promise<() => Promise<void>> {
   const client = new S3Client({ region: access.region, credentials: credential });
   const signer: unknown = await client.config.signer();
@@ -85,13 +86,13 @@ async function createSdkSigner(): Promise<() => Promise<void>> {
   };
 }
 
-/** CPU milliseconds a process used so far. */
+/** Returns the CPU milliseconds that a process has used so far. */
 function cpuOf(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
   return (Number(fields[11]) + Number(fields[12])) * TICK_SECONDS * 1000;
 }
 
-/** The keeper as the hub starts it, asked over its pipe in the batches that workers send. */
+/** Starts the signer process as the hub does, and asks it over its pipe in the batches that workers send. */
 async function startKeeper() {
   const folder = await mkdtemp(join(tmpdir(), "tidemark-signing-"));
   const child = spawn(process.execPath, [join(ROOT, "server/signer/main.ts")], {
@@ -140,7 +141,7 @@ export async function benchSigning(repeat: number): Promise<void> {
   const sdk = await createSdkSigner();
   const costs = { signer: [] as Cost[], keeper: [] as Cost[], sdk: [] as Cost[] };
   try {
-    // One round of each before it counts: what runs for hours is compiled.
+    // Round 0 is a warm-up for the JIT compiler and does not count.
     for (let round = 0; round <= repeat; round++) {
       const turn = {
         signer: await costOf(signHere),

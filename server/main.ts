@@ -4,29 +4,29 @@ import { Socket } from "node:net";
 import { takeSecrets } from "./platform/take-secrets.ts";
 
 /**
- * Starts Tidemark: the keeper, which holds the master key, and the hub, which never sees it, with one pipe between them.
- * Both end when this process does, however it does; when one of them ends, so does the other. Secrets that it is given in its
- * environment go to each over a pipe; no process has them in its environment, not as others see it either.
+ * Starts Tidemark: the signer, which holds the master key, and the hub, which never sees it, with one pipe between them. Both
+ * end when this process does, for whatever reason; when one of them ends, so does the other. Each gets its secrets over a pipe.
+ * No process keeps them in its environment, not even in the copy of it that the kernel shows to other processes.
  */
 
 const HERE = import.meta.dirname;
-/** A hub that does not end by itself after this long is ended. */
+/** A hub that has not stopped by itself after this time is killed. */
 const LAST_CALL_MS = 6_000;
-/** One stop may arrive several times at once: from the terminal or a supervisor, and from each parent that passes it on. */
+/** One stop may arrive as several signals: from the terminal or a supervisor, and from each parent that forwards it. */
 const SAME_STOP_MS = 1_000;
 
 /**
- * A garbage collector left to itself holds much that nobody uses where memory is plenty: with 3,000 nodes 590 MB, of which
- * 304 were in use. The hub is to fit beside other things: its heap grows by four tenths before it is collected.
+ * By default V8 keeps much unused memory on a machine that has plenty: 590 MB with 3,000 nodes, of which 304 MB were in use.
+ * The hub should leave room for other programs, so its heap grows by 40 % before it is collected.
  */
 const HUB_FLAGS = ["--heap-growing-percent=40", "--max-semi-space-size=8"];
 
-/** The master key, and the one it replaces: for the keeper alone. */
+/** The master key, and the one it replaces: for the signer alone. */
 const KEEPER_SECRETS = ["TIDEMARK_SECRET", "TIDEMARK_SECRET_PREVIOUS"];
 /** For the hub alone. */
 const HUB_SECRETS = ["TIDEMARK_ADMIN_PASSWORD", "TIDEMARK_METRICS_TOKEN"];
 
-// Whoever sets a port so would wonder why it is another one.
+// A port given as an argument would be ignored silently.
 if (process.argv.length > 2) {
   process.stderr.write(
     `The hub takes no arguments (${process.argv[2]}). It is set by variables, such as TIDEMARK_PORT and TIDEMARK_DATA.\n`,
@@ -34,7 +34,7 @@ if (process.argv.length > 2) {
   process.exit(2);
 }
 
-// Before anything else is started or done: whoever runs as the same user reads what this process was started with.
+// Comes before anything else, because other processes of the same user can read the environment this process started with.
 const { values: secrets, isHidden } = takeSecrets([...KEEPER_SECRETS, ...HUB_SECRETS]);
 if (!isHidden) {
   process.stderr.write(
@@ -70,7 +70,7 @@ interface Owners {
   hub: { uid?: number; gid?: number };
 }
 
-/** Reads under which users the two run, which only root can choose: 1001, or 1001:1001. Throws Error with one sentence. */
+/** Reads the users of the two processes, 1001 or 1001:1001, which only root can set. Throws an Error with one sentence. */
 function readOwners(): Owners {
   const [keeper, hub] = ["TIDEMARK_KEEPER_UID", "TIDEMARK_HUB_UID"].map((name) => {
     const text = process.env[name] ?? "";
@@ -111,10 +111,10 @@ const hub = spawn(process.execPath, [...HUB_FLAGS, join(HERE, "http/main.ts")], 
   env: hubVariables(),
   stdio: ["ignore", "inherit", "inherit", pipe, "ipc"],
 });
-// The hub holds this end now.
+// The hub process owns this end now.
 pipe.destroy();
-// Over the pipes that only the two hold, never by their environments.
-// One that ended at once is said below.
+// Secrets go over the IPC channel of each process, never through its environment. Errors are ignored here: the exit handlers
+// below report a process that ended at once.
 const sent = (): void => undefined;
 keeper.send({ secrets: only(KEEPER_SECRETS) }, sent);
 hub.send({ secrets: only(HUB_SECRETS) }, sent);
@@ -124,7 +124,7 @@ let isStopping = false;
 let stoppedAt = 0;
 hub.on("message", ({ url, listensAt }: { url: string; listensAt: string }) => {
   isReady = true;
-  // Said here, so that whoever reads it finds a launcher that knows.
+  // The launcher prints this, so that it knows that the hub is ready before anybody else does.
   const behind = url === listensAt ? "" : ` (listens at ${listensAt})`;
   process.stdout.write(`Tidemark is ready at ${url}${behind}\n`);
 });

@@ -29,7 +29,7 @@ import { invitationsRouter, usersRouter } from "./core/accounts/users/router.ts"
 import { drillsRouter } from "./features/verification/router.ts";
 import { upkeepRouter } from "./features/maintenance/router.ts";
 
-/** Everything the hub can be asked, by people and by nodes. Mounted at /api/trpc. */
+/** The router of all procedures, for people and for nodes. Mounted at /api/trpc. */
 export const hubRouter = router({
   auth: authRouter,
   alerts: alertsRouter,

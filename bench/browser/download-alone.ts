@@ -9,14 +9,14 @@ import { watchMemory } from "./watch-memory.ts";
 
 const OPENS_MS = 120_000;
 
-/** Presses what has this name; whether it was there. */
+/** Returns a script that clicks the element with this name; it tells whether the element was there. */
 const press = (selector: string, name: string): string =>
   `(() => { const one = [...document.querySelectorAll(${JSON.stringify(selector)})].find((each) => (each.ariaLabel ?? each.textContent).trim() === ${JSON.stringify(name)}); one?.click(); return one !== undefined; })()`;
 
-/** What the line of the download says; empty while there is none. */
+/** Expression for the text of the download's line; empty while there is none. */
 const SAYS = `document.querySelector(${JSON.stringify(`li[aria-label^="download of ${LARGE_NAME}"]`)})?.innerText ?? ""`;
 
-/** @throws BenchError when what came is not what lies there */
+/** Downloads the large file through the page. @throws BenchError when the bytes differ from those in the bucket */
 export async function downloadAlone(page: PlainPage, { far, wanted }: { far: FarEnd; wanted: Wanted }): Promise<Moved> {
   await page.beforeEach(standInPickers);
   const query = new URLSearchParams({ in: `${FOLDER}/dataset/`, object: `${FOLDER}/dataset/${LARGE_NAME}` });

@@ -6,11 +6,14 @@ import { openStage, type Stage } from "#e2e/stage/open-stage.ts";
 import { readCounters, resetCounters } from "#e2e/stage/store-control.ts";
 import { forward } from "./forward.ts";
 
-/** The far end of the link: hub and store on its loopback, reached from outside. Says what lies there when it is asked. */
+/**
+ * The far end of the link: hub and store on its loopback, reachable from outside. It answers questions about the bucket on
+ * stdin.
+ */
 
 const address = z.string().parse(process.argv[2]);
 
-/** One line from the near end, and what is answered to it. */
+/** A line of JSON from the near end, with a question. */
 const question = z.discriminatedUnion("ask", [
   z.object({ ask: z.literal("sha256"), key: z.string() }),
   z.object({ ask: z.literal("parts"), key: z.string() }),

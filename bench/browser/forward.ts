@@ -2,8 +2,8 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { pipeline } from "node:stream";
 
 /**
- * TCP as it is, from an address here to one there. A browser treats only its own loopback as a secure context without
- * TLS, so both ends of a link speak to loopback, and this joins the two.
+ * Forwards TCP unchanged, from an address here to one there. A browser treats only its own loopback as a secure context without
+ * TLS, so both ends of a link use loopback, and this program joins the two.
  */
 
 interface Way {

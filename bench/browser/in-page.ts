@@ -2,14 +2,14 @@ import { createCipheriv, createHash } from "node:crypto";
 import type { Page } from "@playwright/test";
 
 /**
- * Files of the browser's own file system (OPFS), full of a key stream that both ends can make: nothing in it can be
- * compressed, and each byte is known. Its handles outlive a reload as those of the real file system do.
+ * Makes files in the browser's own file system (OPFS), filled with a key stream that both ends can compute: it cannot be
+ * compressed, and every byte is known. Its handles survive a reload like those of the real file system.
  */
 
 const CHUNK_BYTES = 8 * 1024 * 1024;
 const KEY = Buffer.alloc(16, 7);
 
-/** The SHA-256 of the first `bytes` of the key stream. */
+/** Returns the SHA-256 of the first `bytes` of the key stream. */
 export function sha256OfStream(bytes: number): string {
   const cipher = createCipheriv("aes-128-ctr", KEY, Buffer.alloc(16));
   const zeros = Buffer.alloc(CHUNK_BYTES);
@@ -18,14 +18,14 @@ export function sha256OfStream(bytes: number): string {
   return hash.digest("hex");
 }
 
-/** Lets the pickers give what lies there; nobody can drive the system's own. For the beginning of each page. */
+/** Replaces the system's file pickers, which no script can operate, by handles in OPFS. Runs at the start of each page. */
 export function standInPickers(): void {
   const root = () => navigator.storage.getDirectory();
   Reflect.set(globalThis, "showDirectoryPicker", async () => (await root()).getDirectoryHandle("dataset"));
   Reflect.set(globalThis, "showSaveFilePicker", async () => (await root()).getFileHandle("saved", { create: true }));
 }
 
-/** The file `dataset/<name>`. */
+/** Writes the file `dataset/<name>`. */
 export async function writeStream(page: Page, { name, bytes }: { name: string; bytes: number }): Promise<void> {
   await page.evaluate(
     async ({ file, size, chunk, raw }) => {
@@ -45,10 +45,10 @@ export async function writeStream(page: Page, { name, bytes }: { name: string; b
   );
 }
 
-/** What `isStream` is asked with. */
+/** Returns the argument of `isStream`. */
 export const streamOf = (bytes: number) => ({ size: bytes, chunk: CHUNK_BYTES, raw: [...KEY] });
 
-/** In the page: whether `saved` is the beginning of the key stream, byte for byte. */
+/** Runs in the page: returns whether `saved` is the start of the key stream, byte for byte. */
 export async function isStream({ size, chunk, raw }: ReturnType<typeof streamOf>): Promise<boolean> {
   const file = await (await (await navigator.storage.getDirectory()).getFileHandle("saved")).getFile();
   if (file.size !== size) return false;
@@ -57,14 +57,14 @@ export async function isStream({ size, chunk, raw }: ReturnType<typeof streamOf>
     const counter = new Uint8Array(16);
     new DataView(counter.buffer).setBigUint64(8, BigInt(at / 16));
     const part = await file.slice(at, at + chunk).arrayBuffer();
-    // Deciphered it is nothing but zeros.
+    // The key stream decrypts to zeros.
     const plain = await crypto.subtle.decrypt({ name: "AES-CTR", counter, length: 64 }, key, part);
     if (new Uint8Array(plain).some((byte) => byte !== 0)) return false;
   }
   return true;
 }
 
-/** Tasks of the page's thread from now on that took longer than 50 ms, as the browser tells them. */
+/** Watches the page's thread for tasks longer than 50 ms, as the browser reports them. */
 export async function watchTasks(page: Page): Promise<() => Promise<{ longest: number; above100: number }>> {
   const seen = await page.evaluateHandle(() => {
     const durations: number[] = [];

@@ -22,8 +22,8 @@ import { openPlainPage } from "./plain-browser.ts";
 import { startFarEnd } from "./start-far-end.ts";
 
 /**
- * `npm run bench -- browser`: one file up and down through Chromium, over an emulated link at whose far end hub and store
- * are. It says how much of the link was used, what the tab held, and whether each byte is right.
+ * `npm run bench -- browser`: moves one file up and down through Chromium, over an emulated link to hub and store. Reports the
+ * used share of the link, the memory of the tab, and whether every byte is right.
  */
 
 const BROWSER_HELP = `npm run bench -- browser [--size 5GiB] [--up 150] [--down 300] [--rtt 120] [--files 5000] [--no-reload] [--save]
@@ -61,7 +61,7 @@ function readWanted(args: readonly string[]): Wanted | "help" {
 
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"];
 
-/** Chromium in a namespace of its own, with a profile on the disk, as people's have. */
+/** Starts Chromium in a network namespace of its own, with a profile on the disk, as people's browsers have. */
 async function startChromium(netns: string, folder: string): Promise<BrowserContext> {
   const found = findChromium();
   if (found === null) throw new BenchError("There is no Chromium: install it first.");
@@ -88,7 +88,10 @@ function tellSmall({ files, seconds, longestTaskMs, above100, rows }: NonNullabl
   );
 }
 
-/** @throws BenchError that says what was not understood or not right, CannotRun where no link can be emulated */
+/**
+ * Runs the benchmark.
+ * @throws BenchError that says what was not understood or not right, CannotRun where no link can be emulated
+ */
 export async function benchBrowser(args: readonly string[]): Promise<void> {
   const wanted = readWanted(args);
   if (wanted === "help") {
@@ -114,7 +117,7 @@ export async function benchBrowser(args: readonly string[]): Promise<void> {
   undo.defer(async () => void (await near.stop()));
   const context = await startChromium(link.clientNetns, folder);
   undo.defer(() => context.close());
-  // What waits for the page then ends with it, and everything is put away.
+  // Closing the browser ends all waits for the page, and then the cleanup runs.
   process.once("SIGINT", () => void context.close());
   const page = context.pages()[0] ?? (await context.newPage());
   page.setDefaultTimeout(120_000);

@@ -8,11 +8,11 @@ import { sha256OfStream, watchTasks } from "./in-page.ts";
 import type { FarEnd } from "./start-far-end.ts";
 import { watchMemory, type Memory } from "./watch-memory.ts";
 
-/** What is done with the page, as a person does it: a large file sent, and many small ones dropped at once. */
+/** Operates the page as a person does: uploads a large file, and drops many small ones at once. */
 
 export const LONGEST_MS = 60 * 60_000;
 export const LARGE_NAME = "large.bin";
-/** Where it goes in the bucket. */
+/** Folder in the bucket. */
 export const FOLDER = "bench";
 
 const partCounts = z.object({ parts: z.number(), requests: z.number(), succeeded: z.number() });
@@ -33,7 +33,7 @@ export interface Turn {
   wanted: Wanted;
 }
 
-/** Runs it with the clock and the scales on. */
+/** Runs `work` and measures its time and the browser's memory. */
 async function weigh(turn: Turn, work: () => Promise<void>): Promise<{ seconds: number; memory: Memory }> {
   const browser = turn.context.browser();
   if (browser === null) throw new BenchError("The browser has ended.");
@@ -44,7 +44,7 @@ async function weigh(turn: Turn, work: () => Promise<void>): Promise<{ seconds: 
   return { seconds: (performance.now() - startedAt) / 1000, memory: await memory.stop() };
 }
 
-/** @throws BenchError when what arrived is not what was sent */
+/** Uploads the large file through the page. @throws BenchError when the bytes that arrived differ from those that were sent */
 export async function upload(turn: Turn, reload: "in the middle" | "never"): Promise<Moved> {
   const { page, far, wanted } = turn;
   const key = `${FOLDER}/dataset/${LARGE_NAME}`;
@@ -81,7 +81,7 @@ export async function upload(turn: Turn, reload: "in the middle" | "never"): Pro
   };
 }
 
-/** Thousands of small files dropped at once: how long they take, and for how long the page did not answer. */
+/** Drops thousands of small files at once; measures their time, and for how long the page did not respond. */
 export async function uploadMany({ page, far, wanted }: Turn): Promise<NonNullable<Transfers["small"]>> {
   await page.addInitScript(() => Reflect.set(DataTransferItem.prototype, "getAsFileSystemHandle", async () => null));
   await page.goto(`${far.url}/transfers`);

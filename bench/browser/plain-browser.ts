@@ -6,15 +6,15 @@ import { BenchError } from "../bench-error.ts";
 import type { BrowserProcess } from "./watch-memory.ts";
 
 /**
- * A Chromium with one page that nobody watches. Playwright, like a person with the developer tools open, lets a page keep up
- * to ten megabytes of each answer that it reads, which is most of what a page holds that reads files. Here it is only told
- * what to open and asked what it shows (the DevTools protocol over a pipe).
+ * A Chromium with one page, without an attached debugger. Playwright, like open developer tools, lets a page keep up to 10 MB
+ * of each response that it reads, which is most of the memory of a page that reads files. Here it is only told what to open and
+ * asked what it shows (DevTools protocol over a pipe).
  */
 export interface PlainPage {
-  /** Runs before everything else in each document. */
+  /** Runs a script before everything else in each document. */
   beforeEach(script: () => void): Promise<void>;
   open(url: string): Promise<void>;
-  /** The value of an expression in the page, as soon as it is settled. */
+  /** Returns the value of an expression in the page, once it is settled. */
   ask(expression: string): Promise<unknown>;
   processes(): Promise<readonly BrowserProcess[]>;
   close(): Promise<void>;
@@ -38,7 +38,7 @@ const evaluated = z.object({
 });
 const processInfo = z.object({ processInfo: z.array(z.object({ id: z.number(), type: z.string() })) });
 
-/** One line of questions and answers; messages end with a zero byte. */
+/** Returns a function that sends DevTools commands over the pipe; messages end with a zero byte. */
 function openLine(into: Writable, from: Readable) {
   const waiting = new Map<number, { resolve: (result: unknown) => void; reject: (error: Error) => void }>();
   let asked = 0;
@@ -66,7 +66,7 @@ function openLine(into: Writable, from: Readable) {
     });
 }
 
-/** @throws BenchError when it does not start */
+/** Starts Chromium. @throws BenchError when it does not start */
 export async function openPlainPage({ command, profile, cookies }: PlainOptions): Promise<PlainPage> {
   const [program, ...args] = command;
   const flags = ["--headless", "--remote-debugging-pipe", `--user-data-dir=${profile}`, "--window-size=1280,800"];

@@ -6,7 +6,7 @@ import { BenchError } from "../bench-error.ts";
 
 const farEnd = z.object({ url: z.string(), ports: z.array(z.number()), profileId: z.string() });
 
-/** Hub and store in the namespace of the far end, and a line to whoever looks after them. */
+/** Starts hub and store in the namespace of the far end; questions to them go over stdin and stdout. */
 export async function startFarEnd(netns: string, address: string) {
   const child = spawn("nsenter", [`--net=${netns}`, process.execPath, "bench/browser/far-end.ts", address], {
     cwd: ROOT,

@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 
-/** What the processes of a browser hold, most of it at any moment, in bytes of their own (PSS). */
+/** Peak memory of a browser's processes, as proportional set size (PSS) in bytes. */
 export interface Memory {
-  /** The largest process that draws a page. */
+  /** Peak of the largest renderer process. */
   tabBytes: number;
-  /** All of the browser's processes together. */
+  /** Peak of all processes of the browser together. */
   browserBytes: number;
 }
 
@@ -20,7 +20,7 @@ export interface BrowserProcess {
   type: string;
 }
 
-/** Looks until it is stopped; what it found then. */
+/** Samples the memory until `stop`, which returns the peaks. */
 export function watchMemory(processes: () => Promise<readonly BrowserProcess[]>): { stop: () => Promise<Memory> } {
   const most: Memory = { tabBytes: 0, browserBytes: 0 };
   const look = async (): Promise<void> => {

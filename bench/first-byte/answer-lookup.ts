@@ -1,12 +1,15 @@
-/** Enough of DNS to be asked for one name: what a resolver answers that has to ask far away. */
+/** Enough of DNS to answer one name: stands in for a resolver that has to ask far away. */
 
 const HEADER_BYTES = 12;
 const TYPE_A = 1;
 const TTL_SECONDS = 60;
-/** A pointer to the name in the question. */
+/** Compression pointer to the name in the question. */
 const SAME_NAME = 0xc00c;
 
-/** Answers every question for an IPv4 address with `address`, and all others with nothing. Null for what is no question. */
+/**
+ * Answers every question for an IPv4 address with `address`, and other questions with no records. Null for anything but a
+ * question.
+ */
 export function answerLookup(query: Buffer, address: string): Buffer | null {
   if (query.length < HEADER_BYTES || query.readUInt16BE(4) !== 1) return null;
   let at = HEADER_BYTES;
@@ -15,7 +18,7 @@ export function answerLookup(query: Buffer, address: string): Buffer | null {
   if (end > query.length) return null;
   const isForAddress = query.readUInt16BE(at + 1) === TYPE_A;
   const header = Buffer.from(query.subarray(0, HEADER_BYTES));
-  // An answer, recursion available, no error.
+  // Flags: response, recursion available, no error.
   header.writeUInt16BE(0x8180, 2);
   header.writeUInt16BE(isForAddress ? 1 : 0, 6);
   header.writeUInt32BE(0, 8);

@@ -9,8 +9,8 @@ import { answerLookup } from "./answer-lookup.ts";
 import { kindOf, type FarEvent } from "./timeline.ts";
 
 /**
- * The far end of the link: a resolver, and TLS in front of a store. Tells of every lookup, connection, request and first byte of payload
- * when it comes, one line of JSON each. A line on stdin asks for a mark.
+ * The far end of the link: a resolver, and TLS in front of a store. Reports every lookup, connection, request and first byte of
+ * payload when it arrives, one line of JSON each. A line on stdin requests a mark.
  */
 
 const given = z
@@ -23,7 +23,7 @@ const tell = (event: FarEvent): void => void process.stdout.write(`${JSON.string
 
 const agent = new Agent({ keepAlive: true });
 
-/** Passes a request on as it is: its signature is over the host that it was sent to. */
+/** Forwards a request unchanged: its signature covers the host that it was sent to. */
 function passOn(came: IncomingMessage, answer: ServerResponse): void {
   const { method = "GET", url: path = "/" } = came;
   const kind = kindOf(method, path);
@@ -31,7 +31,7 @@ function passOn(came: IncomingMessage, answer: ServerResponse): void {
   if (kind === "part" || kind === "put") {
     came.once("data", () => tell({ kind: "payload", atMs: nowMs(), direction: "up" }));
   }
-  // The server said "100 Continue" already.
+  // Node's server has already sent "100 Continue".
   const { expect: _, ...headers } = came.headers;
   const onward = ask({ host: address, port: storePort, method, path, headers, agent, setHost: false });
   onward.on("response", (response) => {
@@ -65,5 +65,5 @@ await Promise.all([once(server, "listening"), once(resolver, "listening")]);
 tell({ kind: "ready" });
 const lines = createInterface({ input: process.stdin });
 lines.on("line", () => tell({ kind: "mark" }));
-// Whoever measures has left.
+// The measuring process has ended.
 lines.on("close", () => process.exit());

@@ -26,8 +26,9 @@ import { firstByteOf } from "./timeline.ts";
 import { firstBytePage } from "./write-page.ts";
 
 /**
- * `npm run bench -- first-byte`: how long a tool takes from its start to the first byte of payload, over TLS across an emulated link.
- * The store has a name that only a resolver at the far end knows, so lookup, connection, handshake and every request before the payload count.
+ * `npm run bench -- first-byte`: measures how long a tool takes from its start to the first byte of payload, over TLS across an
+ * emulated link. Only a resolver at the far end knows the store's name, so the lookup, the connection, the handshake and every
+ * request before the payload count.
  */
 
 const HELP = `npm run bench -- first-byte [--rounds N] [--tools a,b] [--rtt MS] [--other FILE] [--save | --report]
@@ -53,10 +54,10 @@ const USUAL: readonly ToolName[] = [
   "aria2",
   "sdk",
 ];
-/** One request holds the first; the second is of several parts for every tool (s5cmd: 50 MiB each). */
+/** The first size fits one request; the second takes several parts with every tool (s5cmd: 50 MiB each). */
 const SIZES = [1 << 20, 64 << 20] as const;
 const CONGESTION = "cubic";
-/** Only the far end can say where it is. */
+/** Only the resolver at the far end knows its address. */
 const HOST = "store.first-byte.test";
 const [PORT, STORE_PORT] = [443, 9100];
 const LIMIT_MS = 120_000;
@@ -98,7 +99,7 @@ async function writePage(): Promise<void> {
   console.log("docs/first-byte.md is written.");
 }
 
-/** @throws BenchError that says what was not understood, CannotRun where no link can be emulated */
+/** Runs the benchmark. @throws BenchError that says what was not understood, CannotRun where no link can be emulated */
 export async function benchFirstByte(args: readonly string[]): Promise<void> {
   const wanted = readWanted(args);
   if (wanted.help) return console.log(HELP);
@@ -140,11 +141,11 @@ async function measureAll(
     for (const direction of DIRECTIONS) {
       await stage.empty();
       if (direction === "down") await stage.fill(bytes);
-      // A tool knows the store only after it was there once.
+      // The tool `again` knows the store only after an earlier run.
       for (const { tool } of tools) if (tool.name === "again") await stage.run(tool, { direction, bytes });
       for (let round = 1; round <= rounds; round++) {
         for (const { tool } of tools) {
-          // rclone sends nothing that is there already.
+          // rclone does not send what is in the bucket already.
           if (direction === "up") await stage.empty();
           const found = await stage.run(tool, { direction, bytes });
           if (found === null) continue;
@@ -170,14 +171,14 @@ type Seen = Pick<FirstByteRun, "failure" | "firstPacketMs" | "firstByteMs" | "be
 interface FirstByteStage {
   source: string;
   empty(): Promise<void>;
-  /** Puts the object that downloads fetch, past the link. */
+  /** Puts the object that downloads fetch, without the emulated link. */
   fill(bytes: number): Promise<void>;
-  /** Null when the tool cannot do it. */
+  /** Measures one run; null when the tool cannot do it. */
   run(tool: Tool, about: { direction: Direction; bytes: number }): Promise<Seen | null>;
   [Symbol.asyncDispose]: () => Promise<void>;
 }
 
-/** For this process and all that it starts: link, far end and tools alike. chrt is of the same package as nsenter. */
+/** Gives this process and all that it starts (link, far end, tools) real-time priority. chrt is in the same package as nsenter. */
 const goFirst = (): void => void execFileSync("chrt", ["--rr", "--all-tasks", "--pid", "10", String(process.pid)]);
 
 async function openStage(settings: LinkSettings): Promise<FirstByteStage> {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Direction } from "../cases.ts";
 
-/** One run as the far end saw it: when the first byte of payload came, and after which requests. */
+/** Evaluates one run as the far end saw it: when the first byte of payload came, and after which requests. */
 
 const REQUESTS = ["create", "part", "put", "head", "get", "list", "other"] as const;
 export type RequestKind = (typeof REQUESTS)[number];
@@ -9,13 +9,13 @@ export type RequestKind = (typeof REQUESTS)[number];
 /** `atMs`: by the monotonic clock of the machine, which all namespaces share. */
 export const farEvent = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("ready") }),
-  /** Everything before it has been told. */
+  /** All earlier events have been reported. */
   z.object({ kind: z.literal("mark") }),
   z.object({ kind: z.literal("lookup"), atMs: z.number() }),
   z.object({ kind: z.literal("connected"), atMs: z.number() }),
   z.object({ kind: z.literal("encrypted"), atMs: z.number() }),
   z.object({ kind: z.literal("request"), atMs: z.number(), request: z.enum(REQUESTS) }),
-  /** The first byte of a body: one that came in with a PUT, or goes out in answer to a GET of an object. */
+  /** The first byte of a body: of a PUT that came in, or of the answer to a GET of an object. */
   z.object({ kind: z.literal("payload"), atMs: z.number(), direction: z.enum(["up", "down"]) }),
 ]);
 export type FarEvent = z.infer<typeof farEvent>;
@@ -35,19 +35,19 @@ export function kindOf(method: string, target: string): RequestKind {
 }
 
 export interface FirstByte {
-  /** From the start of the process until its first packet leaves it, ms. */
+  /** From the start of the process until its first packet leaves, ms. */
   firstPacketMs: number;
-  /** Until the first byte of payload leaves it (up), or reaches it (down), ms. */
+  /** Until the first byte of payload leaves (up) or arrives (down), ms. */
   firstByteMs: number;
-  /** Lookups, connections and requests that came before the payload, in order; equal ones are counted once. */
+  /** Lookups, connections and requests before the payload, in order; equal ones are named once. */
   before: string[];
 }
 
 const NAMES: Partial<Record<FarEvent["kind"], string>> = { lookup: "DNS", connected: "TCP", encrypted: "TLS" };
 
 /**
- * Reads a run that began at `startedMs`. The far end sees a packet half a round trip after it left, and is seen half a round trip later.
- * Null where no payload was seen.
+ * Evaluates a run that began at `startedMs`. The far end sees a packet half a round trip after it left; its own packets arrive
+ * half a round trip later. Null where no payload was seen.
  */
 export function firstByteOf(
   events: readonly FarEvent[],
@@ -55,7 +55,7 @@ export function firstByteOf(
 ): FirstByte | null {
   const { startedMs, rttMs, direction } = about;
   const half = rttMs / 2;
-  // A byte that was sent before the start belongs to the tool that ran before.
+  // A byte that was sent before the start belongs to the previous tool.
   const timed = events
     .flatMap((event) => ("atMs" in event && event.atMs - half >= startedMs ? [event] : []))
     .toSorted((a, b) => a.atMs - b.atMs);

@@ -4,14 +4,14 @@ import { measuredWith } from "../report/measured-with.ts";
 import { median } from "../report/summarize.ts";
 import type { FirstByteResult, FirstByteRun } from "./result.ts";
 
-/** The page of what `first-byte` measured. */
+/** Writes the page of the results of `first-byte`. */
 
 interface Row {
   title: string;
   isOwn: boolean;
   good: readonly FirstByteRun[];
   failures: number;
-  /** Medians; null when no run went well. */
+  /** Medians; null when no run succeeded. */
   firstPacketMs: number | null;
   firstByteMs: number | null;
 }
@@ -34,7 +34,7 @@ function rowsOf(result: FirstByteResult, { direction, bytes }: Which): Row[] {
   });
 }
 
-/** Where Tidemark stands by the medians: 1 is first. Null where it or all others have none. */
+/** Returns the rank of Tidemark by the medians; 1 is first. Null where Tidemark or all other tools have no median. */
 export function placeOf(result: FirstByteResult, which: Which): number | null {
   const rows = rowsOf(result, which).filter(({ firstByteMs }) => firstByteMs !== null);
   const own = rows.find(({ isOwn }) => isOwn)?.firstByteMs ?? null;
@@ -73,7 +73,7 @@ function section(result: FirstByteResult, which: Which): string[] {
 
 const REAL_TIME = " All of it ran with real-time\npriority, because the machine did other things meanwhile.";
 
-/** The whole page. */
+/** Returns the whole page. */
 export function firstBytePage(result: FirstByteResult): string {
   const { link, runs, missing, tools, isRealTime } = result;
   const sizes = [...new Set(runs.map(({ bytes }) => bytes))];

@@ -2,17 +2,17 @@ import { z } from "zod";
 import { type RunningProcess, startProcess } from "#e2e/stage/start-process.ts";
 import type { Said } from "./simulate.ts";
 
-/** The processes that are the nodes, and what all of them said. */
+/** The processes that simulate nodes, and everything that their nodes reported. */
 export interface Simulators {
   /** Resolves when every node holds its stream. */
   ready: Promise<void>;
   /** Ends of transfers that the hub acknowledged. */
   acknowledged: Set<string>;
-  /** When each command first reached its node, epoch milliseconds; and how often it was taken anew. */
+  /** By command: when it first reached its node, epoch ms, and how often the node executed it. */
   commands: Map<string, { at: number; executed: number }>;
-  /** When each hello was answered, epoch milliseconds. */
+  /** When each hello was answered, epoch ms. */
   hellos: number[];
-  /** Numbers that the watched node said, and when. */
+  /** By number that the watched node reported: when it was sent. */
   marks: Map<number, number>;
   refused: string[];
   stop: () => Promise<void>;
@@ -25,7 +25,7 @@ export interface Fleet {
   everyMs: number;
   intervalMs: number;
   processes: number;
-  /** As fill-hub wrote them; left out: they enrol and hold streams. */
+  /** Seed of the nodes that fill-hub wrote; absent: the nodes enroll and hold streams. */
   seed?: string;
   under: readonly string[];
 }

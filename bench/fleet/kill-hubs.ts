@@ -7,7 +7,7 @@ import type { Killed } from "./result.ts";
 
 const WINDOW_MS = 1_000;
 
-/** The most of these moments that lie within one second. */
+/** Returns the largest number of these moments within one second. */
 function busiest(moments: readonly number[]): number {
   const sorted = moments.toSorted((a, b) => a - b);
   let from = 0;
@@ -19,7 +19,7 @@ function busiest(moments: readonly number[]): number {
   return most;
 }
 
-/** Kills the hub with -9 in the middle of everything, and starts it again on its data, `kills` times. */
+/** Kills the hub with SIGKILL at random moments under load, and starts it again on its data, `kills` times. */
 export async function killHubs(
   stage: Stage,
   fleet: { simulators: Simulators; nodeIds: readonly string[]; kills: number },

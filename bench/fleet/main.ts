@@ -18,7 +18,7 @@ import { usageOf } from "./watch-process.ts";
 import { watchScreen } from "./watch-screen.ts";
 import { fleetPage, wishesOf } from "./write-page.ts";
 
-/** `npm run bench -- fleet`: as many nodes as asked for on one hub that has one core of this machine. */
+/** `npm run bench -- fleet`: simulates a fleet on one hub that has one core of this machine. */
 
 export const FLEET_HELP = `npm run bench -- fleet [--nodes N] [--seconds S] [--every S] [--interval S] [--kills N] [--no-screen] [--save | --report]
 
@@ -61,7 +61,7 @@ async function writePage(): Promise<void> {
   console.log("docs/fleet.md is written.");
 }
 
-/** @throws BenchError that says what was not understood */
+/** Parses the command line. @throws BenchError that says what was not understood */
 function readFleetOptions(args: readonly string[]): Options | "help" | "report" {
   const { values } = parseArgs({
     args: [...args],
@@ -92,7 +92,7 @@ function readFleetOptions(args: readonly string[]): Options | "help" | "report" 
   };
 }
 
-/** While somebody looks at one node: how long its numbers took from its report to the screen, milliseconds. */
+/** Runs `work` while a browser shows one node. Returns how long each number took from its report to the screen, ms. */
 async function lookAtOne(stage: Stage, simulators: Simulators, work: () => Promise<void>): Promise<number[]> {
   const watched = (await stage.client.nodes.list.query()).find(({ name }) => name === "sim-00000");
   if (watched === undefined) throw new BenchError("The first node is not there.");
@@ -142,7 +142,7 @@ async function run(stage: Stage, options: Options): Promise<FleetMeasured> {
       console.log(`  report to screen: P50 ${percentile(screenMs, 0.5)} ms, P95 ${percentile(screenMs, 0.95)} ms`);
     }
     if (kills > 0) killed = await killHubs(stage, { simulators, nodeIds, kills });
-    // What is acknowledged from here on is not looked for.
+    // Ends that are acknowledged from here on are not checked.
     for (const refused of simulators.refused.slice(0, kills > 0 ? 0 : 5)) console.log(`  refused: ${refused}`);
   } finally {
     await simulators.stop();

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
-/** The transfers whose ends the hub acknowledged and whose rows do not say so; read from the hub's file itself. */
+/** Returns the transfers whose ends the hub acknowledged but did not record, by its database file. */
 export function missingEnds(dataDir: string, acknowledged: ReadonlySet<string>): string[] {
   const database = new DatabaseSync(join(dataDir, "hub.db"), { readOnly: true });
   try {

@@ -3,12 +3,12 @@ import { join } from "node:path";
 import * as z from "zod";
 import { machineFacts } from "../report/results.ts";
 
-/** What a fleet on one hub measured: kept as JSON, so that the page can be made again from it. */
+/** Stored results of a fleet on one hub; the page is made from them. */
 
 const phase = z.object({
   phase: z.string(),
   seconds: z.number(),
-  /** Share of one core. */
+  /** CPU time as a share of one core. */
   cpu: z.number(),
   rssMb: z.number(),
 });
@@ -16,24 +16,24 @@ export type Phase = z.infer<typeof phase>;
 
 const killed = z.object({
   kills: z.number(),
-  /** From the start of the process to its first answer, milliseconds. */
+  /** From the start of the process to its first answer, ms. */
   readyMs: z.object({ p50: z.number(), worst: z.number() }),
   /** From that answer until every node held its stream again, seconds. */
   allBackSeconds: z.object({ p50: z.number(), worst: z.number() }),
-  /** The largest share of the fleet that said hello within one second. */
+  /** Largest share of the fleet that said hello within one second. */
   busiestSecond: z.number(),
 });
-/** What became of a hub that was killed again and again under its fleet. */
+/** Results of a hub that was killed repeatedly under its fleet. */
 export type Killed = z.infer<typeof killed>;
 
 const measured = z.object({
   nodes: z.number(),
   everySeconds: z.number(),
   intervalSeconds: z.number(),
-  /** Until every node had enrolled and held its stream. */
+  /** Seconds until every node had enrolled and held its stream. */
   connectedSeconds: z.number(),
   phases: z.array(phase),
-  /** Milliseconds; null: of one that never came. */
+  /** Milliseconds; null if the command at that percentile never arrived. */
   commandMs: z.object({ count: z.number(), p50: z.number().nullable(), p99: z.number().nullable() }),
   screenMs: z.object({ count: z.number(), p50: z.number(), p95: z.number() }).nullable(),
   acknowledgedEnds: z.number(),
@@ -48,14 +48,14 @@ export type FleetResult = z.infer<typeof fleetResult>;
 
 const FOLDER = join(import.meta.dirname, "../results/fleet");
 
-/** One file for each size of the fleet, with and without kills; a later measurement replaces it. */
+/** Stores a result: one file for each size of the fleet, with and without kills; a later measurement replaces it. */
 export async function saveFleetResult(result: FleetResult): Promise<void> {
   await mkdir(FOLDER, { recursive: true });
   const name = `${result.nodes}${result.killed === null ? "" : "-kills"}.json`;
   await writeFile(join(FOLDER, name), `${JSON.stringify(result, null, 2)}\n`);
 }
 
-/** All that were kept, the smallest fleet first. */
+/** Reads all stored results, the smallest fleet first. */
 export async function readFleetResults(): Promise<FleetResult[]> {
   const names = (await readdir(FOLDER).catch(() => [])).filter((name) => name.endsWith(".json"));
   const found = await Promise.all(

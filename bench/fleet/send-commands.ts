@@ -8,8 +8,8 @@ const EVERY_MS = 50;
 const PATIENCE_MS = 10_000;
 
 /**
- * Sends commands to nodes at random, one at a time, and says how long each took from the click to its node, milliseconds.
- * One that never came is infinitely late.
+ * Sends commands to random nodes, one at a time. Returns how long each took from the request to its node, ms; infinity for a
+ * command that never arrived.
  */
 export async function sendCommands(
   stage: Stage,

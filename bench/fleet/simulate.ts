@@ -7,9 +7,9 @@ import { callHub, openStream } from "./talk.ts";
 import { createSimulatedNode, type SimulatedNode } from "./simulated-node.ts";
 
 /**
- * A process that is many nodes at once: each enrols, says hello, holds a stream of its own and reports, in the words of
- * the real protocol. Reports of all go over a few connections, so that ten thousand nodes fit into one machine's files.
- * It is told what to be as JSON in its first argument, and says on stdout, a line of JSON each, what its nodes see.
+ * Simulates many nodes in one process: each enrolls, says hello, holds its own stream and reports, with the real protocol. All
+ * reports share a few connections, so that 10,000 nodes fit into the file descriptors of one machine. Its first argument is
+ * JSON with what to simulate; on stdout it reports what its nodes see, one line of JSON each.
  */
 
 const orders = z.object({
@@ -19,13 +19,13 @@ const orders = z.object({
   first: z.number().int(),
   count: z.number().int(),
   everyMs: z.number().int(),
-  /** How long a node trains between two uploads, on average. */
+  /** Average time that a node trains between two uploads. */
   intervalMs: z.number().int(),
-  /** Nodes that are there already (e2e/stage/fill-hub) and only report; null: they enrol and hold streams. */
+  /** Seed of nodes that exist already (e2e/stage/fill-hub) and only report; null: they enroll and hold streams. */
   seed: z.string().nullable().default(null),
 });
 
-/** As the real worker's: a stream that was open so long was no failure. */
+/** As in the real worker: the end of a stream that was open this long does not count as a failure. */
 const GOOD_MS = 15_000;
 const ENROL_AT_ONCE = 8;
 
@@ -46,7 +46,7 @@ const calls = new Agent({ keepAlive: true, maxSockets: 16 });
 const hub = { url: given.url, agent: calls };
 let refusals = 0;
 function refuse(what: string): void {
-  // A hub that was killed refuses thousands at once: the first ones tell enough.
+  // A hub that was killed refuses thousands of calls at once; the first ones suffice.
   if (refusals++ < 20) say({ said: "refused", what });
 }
 
@@ -54,7 +54,7 @@ const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 const helloAnswer = z.object({ settings: nodeSettings });
 
-/** Hello, stream, and again after each end, as the worker does. */
+/** Says hello and holds the stream, again after each end, as the worker does. */
 async function stayConnected(node: SimulatedNode): Promise<never> {
   let withinMs: number | undefined;
   for (let tries = 0; ; tries++) {
@@ -88,7 +88,7 @@ async function stayConnected(node: SimulatedNode): Promise<never> {
 
 async function keepReporting(node: SimulatedNode): Promise<never> {
   await sleep(Math.random() * given.everyMs);
-  // The one that is looked at speaks more often, so that there is enough to see.
+  // The watched node reports more often, to give enough samples.
   const everyMs = node.index === 0 ? Math.min(1_000, given.everyMs) : given.everyMs;
   let nextAt = performance.now();
   for (;;) {
@@ -97,7 +97,7 @@ async function keepReporting(node: SimulatedNode): Promise<never> {
         await callHub(hub, { path: "node.hello", credential: node.credential, body: node.hello() });
       const report = node.report(Date.now());
       await callHub(hub, { path: "node.progress", credential: node.credential, body: report });
-      // Without a stream, having been heard once is what makes it one of the fleet.
+      // Without a stream, one accepted report makes a node part of the fleet.
       if (given.seed !== null) node.isOpen = true;
       if (node.index === 0) say({ said: "mark", node: 0, value: report.rttMs ?? 0, at: report.at });
     } catch (error) {

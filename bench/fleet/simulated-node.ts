@@ -7,8 +7,8 @@ import { PROTOCOL_VERSION } from "#protocol/base/version.ts";
 import { callHub, type HubAddress } from "./talk.ts";
 
 /**
- * One node that trains and uploads: every ten minutes or so a checkpoint of some gigabytes, over a home uplink. What it
- * tells is what a real worker tells; its outbox and its memory of commands survive its hub.
+ * Simulates one node that trains and uploads: a checkpoint of some gigabytes about every ten minutes, over a home uplink. Its
+ * reports are those of a real worker; its outbox and the ids of its commands survive the hub.
  */
 
 const GB = 1e9;
@@ -31,25 +31,25 @@ export interface SimulatedNode {
   isOpen: boolean;
   isDelivering: boolean;
   hello(): { protocol: number; bootId: string; facts: NodeFacts };
-  /** What it would say at `now`. Moves its training on. */
+  /** Returns its report at `now` and advances its training. */
   report(now: number): ProgressReport;
-  /** Takes a command; whether it had it before. */
+  /** Takes a command; returns whether it had it before. */
   takeCommand(commandId: string): boolean;
-  /** Events that the hub does not have yet. */
+  /** Returns the events that the hub does not have yet. */
   waiting(): NodeEvent[];
-  /** The hub has them up to here: returns the transfers whose ends it now holds. */
+  /** Removes the events that the hub has, up to this number; returns the transfers whose ends were among them. */
   accepted(through: number): string[];
 }
 
 interface Given {
-  /** What lets it in, or a credential that it has already. */
+  /** The join token, or a credential that it has already. */
   token: string;
   credential: string | null;
   index: number;
   intervalMs: number;
 }
 
-/** Enrols, unless it has a credential. @throws Error with the hub's words */
+/** Creates a node, which enrolls unless it has a credential. @throws Error with the hub's message */
 export async function createSimulatedNode(hub: HubAddress, given: Given): Promise<SimulatedNode> {
   const { index, intervalMs } = given;
   const facts: NodeFacts = {
@@ -125,7 +125,7 @@ export async function createSimulatedNode(hub: HubAddress, given: Given): Promis
       at: now,
       upBytesPerSecond: rate,
       downBytesPerSecond: 0,
-      // The watched node says another number each time, so that its way to the screen can be seen.
+      // The watched node reports another number each time, so that its way to the screen can be measured.
       rttMs: index === 0 ? 1000 + (seq % 8000) : rtt + Math.round(Math.random() * 10),
       disk: { freeBytes: 80 * GB, totalBytes: 200 * GB, path: "/workspace" },
       cpuPercent: 3,

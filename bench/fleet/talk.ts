@@ -2,7 +2,7 @@ import { type Agent, type IncomingMessage, request } from "node:http";
 import { z } from "zod";
 import { nodeMessage, type NodeMessage } from "#protocol/wire/commands.ts";
 
-/** The hub's wire as a node sees it, with as little work per call as can be: thousands of nodes share one core. */
+/** Talks to the hub like a node, with little work per call: thousands of nodes share one core. */
 
 export interface HubAddress {
   url: string;
@@ -10,7 +10,7 @@ export interface HubAddress {
 }
 
 const answer = z.object({ result: z.object({ data: z.unknown() }) });
-/** What a call may take before its node gives it up. */
+/** Time limit of a call. */
 const CALL_MS = 30_000;
 
 async function textOf(response: IncomingMessage): Promise<string> {
@@ -19,7 +19,7 @@ async function textOf(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** Calls a mutation. @throws Error with the status and the hub's words */
+/** Calls a mutation. @throws Error with the status and the hub's message */
 export function callHub(hub: HubAddress, call: { path: string; body: unknown; credential?: string }): Promise<unknown> {
   const body = JSON.stringify(call.body);
   return new Promise((resolve, reject) => {

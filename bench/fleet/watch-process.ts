@@ -1,12 +1,12 @@
 import { readdir, readFile } from "node:fs/promises";
 
-/** CPU seconds and resident bytes of a process and everything below it, as the kernel counts them. */
+/** CPU seconds and resident bytes of a process and all its descendants, as the kernel counts them. */
 export interface Usage {
   cpuSeconds: number;
   rssBytes: number;
 }
 
-/** `getconf CLK_TCK` of every Linux that Node runs on. */
+/** `getconf CLK_TCK` on every Linux that Node runs on. */
 const TICKS_PER_SECOND = 100;
 
 async function parentsOf(): Promise<Map<number, number>> {
@@ -14,14 +14,14 @@ async function parentsOf(): Promise<Map<number, number>> {
   for (const name of await readdir("/proc")) {
     if (!/^\d+$/.test(name)) continue;
     const stat = await readFile(`/proc/${name}/stat`, "utf8").catch(() => "");
-    // The name in brackets may hold spaces: what follows the last one is fixed.
+    // The process name in parentheses may contain spaces; the fields after the last parenthesis are fixed.
     const [, parent] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     if (parent !== undefined) parents.set(Number(name), Number(parent));
   }
   return parents;
 }
 
-/** The process and all its descendants that live now. */
+/** Returns the process and all its living descendants. */
 async function familyOf(pid: number): Promise<number[]> {
   const parents = await parentsOf();
   const family = [pid];

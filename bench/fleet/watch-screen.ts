@@ -2,9 +2,9 @@ import { chromium } from "@playwright/test";
 import { findChromium } from "#e2e/gate/install-chromium.ts";
 import { ADMIN } from "#e2e/stage/open-stage.ts";
 
-/** A person who looks at one node while the whole fleet streams: when each number of it was first painted. */
+/** A browser that shows one node while the whole fleet streams; records when each of its numbers was first painted. */
 export interface Screen {
-  /** Number to epoch milliseconds. */
+  /** Returns, by number, when it was painted, epoch ms. */
   seen: () => Promise<Map<number, number>>;
   close: () => Promise<void>;
 }
@@ -36,13 +36,13 @@ export async function watchScreen(url: string, nodeId: string): Promise<Screen> 
     const seen: [number, number][] = [];
     window.tidemarkSeen = seen;
     const read = (): number => Number(/RTT (\d+) ms/.exec(document.body.textContent ?? "")?.[1]);
-    // What stands there already came some time ago, nobody saw when.
+    // The number that is shown already was painted at an unknown time.
     let last = read();
     const look = (): void => {
       const found = read();
       if (found !== last && !Number.isNaN(found)) seen.push([found, Date.now()]);
       last = found;
-      // The frame after this one is the one that shows it.
+      // Looks again before the next frame, which is the one that paints a change.
       requestAnimationFrame(look);
     };
     requestAnimationFrame(look);

@@ -1,13 +1,13 @@
 import { measuredWith } from "../report/measured-with.ts";
 import type { FleetResult, Phase } from "./result.ts";
 
-/** The page of what fleets on one hub measured. */
+/** Writes the page of the fleet results. */
 
 const count = (value: number): string => value.toLocaleString("en-US");
 const percent = (share: number): string => `${(share * 100).toFixed(1)} %`;
 const ms = (value: number | null): string => (value === null ? "never" : `${count(Math.round(value))} ms`);
 
-/** What is asked of a fleet of this size, and whether it was measured so. */
+/** A requirement for a fleet of this size, and whether the result meets it. */
 export interface Wish {
   says: string;
   isMet: boolean;
@@ -16,7 +16,7 @@ export interface Wish {
 const cpuOf = (phases: readonly Phase[]): number => Math.max(...phases.map(({ cpu }) => cpu));
 const rssOf = (phases: readonly Phase[]): number => Math.max(...phases.map(({ rssMb }) => rssMb));
 
-/** The wishes that a result is held to. */
+/** Returns the requirements for a result. */
 export function wishesOf(result: FleetResult): Wish[] {
   const { nodes, phases, killed, commandMs, screenMs, lostEnds, commandsTwice } = result;
   const wishes: Wish[] = [
@@ -71,7 +71,7 @@ ${judged.join("\n")}
 ${measuredWith(result, { hasLink: false })}`;
 }
 
-/** The whole page. */
+/** Returns the whole page. */
 export const fleetPage = (results: readonly FleetResult[]): string => `# How many nodes one hub carries
 
 Made by \`npm run bench -- fleet --report\` from \`bench/results/fleet/\`; do not edit.

@@ -5,24 +5,24 @@ import { randomFrom } from "#protocol/base/random-from.ts";
 import { cellFor, kindOf, packRoll, type Cells } from "#protocol/history/roll-bytes.ts";
 
 /**
- * Writes the history that a fleet would have left into the database of a hub that does not run: straight, because a month of
- * reports takes a month. Rates differ from node to node by a factor of thirty and from hour to hour by a third; every node
- * moves something in two thirds of its minutes, and ends a transfer every half hour.
+ * Writes the history that a fleet would have left directly into the database of a stopped hub, because a month of reports would
+ * take a month. Rates differ between nodes by a factor of 30 and between hours by a third. Every node moves data in two thirds
+ * of its minutes, and ends a transfer every half hour.
  */
 
 export interface Fill {
   nodes: number;
   days: number;
-  /** Epoch ms: the present. */
+  /** Epoch ms of the present. */
   now: number;
 }
 
-/** What one kind of rows takes, from the growth of the file. */
+/** Size of one kind of rows, by the growth of the file. */
 export interface Growth {
   what: string;
   bytes: number;
   rows: number;
-  /** Of a day: of one node, or of the whole fleet, however large it is. */
+  /** Bytes a day: of one node, or of the whole fleet, whatever its size. */
   perDay: number;
   of: "node" | "fleet";
 }
@@ -34,7 +34,7 @@ const ON_A_SHELF = 64;
 const REGIONS = ["us-east", "us-west", "eu", "asia", ""];
 const PROFILES = 4;
 const VARIANTS = 12;
-/** Kinds: live up, transfer up, live round trip. */
+/** Kinds of histograms: live upload rate, transfer upload rate, live round trip. */
 const KINDS = [kindOf("up", "live"), kindOf("up", "transfer"), kindOf("rtt", "live")] as const;
 
 interface FilledNode {
@@ -56,7 +56,7 @@ function histogramOf(random: () => number, middle: number, count: number): Histo
   return histogram;
 }
 
-/** One row of histograms for each shelf; of an hour `values` is one. */
+/** Returns one row of histograms for each shelf, which is a group of nodes; with `hours` 1 for one hour. */
 function bodiesOf(nodes: readonly FilledNode[], random: () => number, hours: number): Uint8Array[] {
   return shelves(nodes).map((shelf) => {
     const cells: Cells = new Map();
@@ -117,7 +117,7 @@ export function fillHistory(file: string, fill: Fill, tell: (text: string) => vo
     return rows;
   };
   const range = (from: number, to: number) => Array.from({ length: to - from }, (_, at) => from + at);
-  // A question about a month reads whole days, and hours only at its ends.
+  // A query about a month reads whole days, and hours only at its ends.
   const hours = [
     ...range((dayNow - fill.days) * 24 - 24, (dayNow - fill.days) * 24 + 24),
     ...range(dayNow * 24 - 24, hourNow),
@@ -183,7 +183,7 @@ function addNodes(db: DatabaseSync, fill: Fill, random: () => number): FilledNod
     const id = `node-${String(index).padStart(8, "0")}`;
     const profileIndex = index % PROFILES;
     const region = REGIONS[index % REGIONS.length] ?? "";
-    // Gone in peace: ten thousand nodes that fall silent at once are another matter.
+    // The nodes have left: 10,000 nodes that fall silent at once would be another test.
     node.run(id, `gpu-${index}`, id, `profile-000${profileIndex}`, facts, at - 60 * DAY, at);
     const number = Number(numbered.run(id).lastInsertRowid);
     const wholeId = whole.get(`${profileIndex} ${region}`) ?? 0;
@@ -222,7 +222,7 @@ function putMinutes(
   return minutes.length * groups.length;
 }
 
-/** Of the last day. */
+/** Writes the transfers of the last day. */
 function putRecords(
   db: DatabaseSync,
   about: { nodes: readonly FilledNode[]; now: number; random: () => number },

@@ -8,19 +8,19 @@ import { BenchError } from "../bench-error.ts";
 import { fillHistory } from "./fill-history.ts";
 
 /**
- * `npm run bench -- history [--nodes 200,10000] [--days 30] [--repeat 5]`: what history takes on the disk, and how long its
- * questions take over HTTP, while somebody else asks the hub for a sign of life all the time.
+ * `npm run bench -- history [--nodes 200,10000] [--days 30] [--repeat 5]`: measures the disk space of history, and how long its
+ * queries take over HTTP while another client requests /healthz all the time.
  */
 
 const ADMIN = { email: "bench@example.com", password: "a password for the bench" };
 const DAY = 86_400_000;
 const PING_EVERY_MS = 5;
-/** It reads every node before it is ready. */
+/** The hub loads every node before it is ready. */
 const READY_MS = 180_000;
 
 const HELP = "npm run bench -- history [--nodes 200,10000] [--days 30] [--repeat 5]\n";
 
-/** @throws BenchError that says what was not understood */
+/** Parses the command line. @throws BenchError that says what was not understood */
 function readWishes(args: readonly string[]) {
   try {
     const { values } = parseArgs({
@@ -62,7 +62,7 @@ async function benchFleet(wishes: { nodes: number; days: number; repeat: number 
   console.log(`\n${nodes} nodes, ${days} days`);
   const dataDir = await mkdtemp(join(tmpdir(), "tidemark-bench-history-"));
   try {
-    // The hub makes its own tables.
+    // The hub creates its own tables.
     await (await startHub({ dataDir, admin: ADMIN })).stop();
     const now = Date.now();
     const growth = fillHistory(join(dataDir, "hub.db"), { nodes, days, now }, console.log);
@@ -119,13 +119,13 @@ async function ask(about: { dataDir: string; days: number; repeat: number; now: 
   }
 }
 
-/** Of the hub's process so far, all threads. */
+/** Returns the CPU time of the hub's process so far, all threads. */
 async function cpuSeconds(url: string): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text();
   return Number(/^process_cpu_seconds_total (\S+)$/m.exec(text)?.[1]);
 }
 
-/** `cpuMs`: of one question, on a machine where waiting says little. */
+/** Measures a query. `cpuMs` is the CPU time of one query, for machines on which wall times say little. */
 async function time(url: string, question: () => Promise<unknown>, repeat: number) {
   const took: number[] = [];
   const cpuBefore = await cpuSeconds(url);

@@ -4,21 +4,21 @@ import { STORES } from "./emulated-fleet.ts";
 import type { ExportedCase } from "./exported-cases.ts";
 
 /**
- * What a benchmark says of each link beside what that link allows. The truth is plain TCP: the same bytes over as many
- * fresh connections through the very same emulated link, with nothing on top, the fastest of its rounds, and the round trips
- * which S3 asks for besides. So slow start, queues and loss are in it, and the engine that is measured is not.
+ * Compares the result of a benchmark for each link with what that link allows. The reference is plain TCP: the same bytes over
+ * as many new connections through the same emulated link, the fastest of its rounds, plus the round trips that S3 needs in
+ * addition. So the reference includes slow start, queues and loss, but not the measured engine.
  */
 
-/** Of each IP packet of 1500 bytes, headers and timestamps of TCP leave so much to data. */
+/** Share of each IP packet of 1500 bytes that TCP headers and timestamps leave to data. */
 export const PAYLOAD_SHARE = 0.965;
-/** What is told may differ from the truth by this share. */
+/** Largest difference between a reported value and its reference, as a share. */
 export const TOLERANCE = 0.1;
-/** Beyond the round trip of its own that a handshake takes on a busy machine. */
+/** Allowance for the time that a handshake takes on a busy machine beyond the round trip. */
 const RTT_SLACK_MS = 5;
 
 /**
- * Round trips that plain TCP does without. Up: to connect and begin the upload before any part can go, and to complete it.
- * Down: to connect and ask for the object's length.
+ * Round trips that plain TCP does not need. Up: to connect, to create the upload before any part, and to complete it. Down: to
+ * connect and to ask for the length of the object.
  */
 export const STORE_ROUND_TRIPS: Readonly<Record<BenchDirection, number>> = { up: 3, down: 2 };
 
@@ -36,13 +36,13 @@ export interface RateCheck {
   rttMs: number;
   lossPercent: number;
   linkMbit: number;
-  /** The best case of the benchmark, and whose it was. */
+  /** Engine of the best case in the benchmark. */
   engine: EngineName;
   toldMbit: number;
   truthMbit: number;
-  /** Told by truth. */
+  /** Reported rate divided by the reference. */
   share: number;
-  /** Told by what the link leaves to data when it is full all the time. */
+  /** Reported rate divided by what a full link leaves to data. */
   linkShare: number;
   agrees: boolean;
 }
@@ -57,7 +57,7 @@ export interface RttCheck {
 
 const WAYS: readonly BenchDirection[] = ["up", "down"];
 
-/** Every link that has a case which did not fail, both ways. A link without plain TCP to compare with is left out. */
+/** Compares every link with a case that succeeded, in both directions. Links without a plain TCP reference are left out. */
 export function compareRates(
   rows: readonly ExportedCase[],
   about: { fleet: readonly EmulatedNode[]; raw: readonly RawRun[]; bytes: number },
@@ -110,7 +110,7 @@ function bestOf(rows: readonly ExportedCase[], direction: BenchDirection): { eng
   return best;
 }
 
-/** The round trip that each turn found beside the emulated one. */
+/** Compares the round trip that each turn measured with the emulated one. */
 export function compareRtts(rows: readonly ExportedCase[], fleet: readonly EmulatedNode[]): RttCheck[] {
   return fleet.flatMap(({ name, links }) =>
     STORES.flatMap((store): RttCheck[] => {

@@ -2,21 +2,20 @@ import { ENGINE_NAMES, type BenchDirection, type EngineName } from "#protocol/be
 import type { ExportedCase } from "./exported-cases.ts";
 
 /**
- * Failures counted from the store's side. It keeps which requests it let fail, and the name of what each was for; whether
- * a case counts as failed is then compared with what that case met. As in the guide nobody tries a case again; what an
- * engine tries again by itself is its own affair.
+ * Counts failures from the store's side. The store logs which requests it failed, with their keys; these are compared with the
+ * cases that failed. As in the guide, no case is repeated; an engine may retry by itself.
  */
 
-/** A request that the store let fail. */
+/** A request that the store failed on purpose. */
 export interface FailedRequest {
-  /** When it was answered, by the clock of store and hub, which share a machine. */
+  /** Epoch ms of the answer, by the clock of store and hub, which share a machine. */
   atMs: number;
   key: string;
-  /** Whether the store said that it is for now only (503) or for good (403). */
+  /** Whether the store answered with a temporary error (503) or a final one (403). */
   kind: "temporary" | "final";
 }
 
-/** A turn of the benchmark: the folder of a turn is named by its id. */
+/** A turn of the benchmark; its id is the name of its folder. */
 export interface Turn {
   id: string;
   nodeName: string;
@@ -28,16 +27,16 @@ export interface FailureCount {
   direction: BenchDirection;
   cases: number;
   failed: number;
-  /** Cases that met at least one failing request, and how many of those came through all the same. */
+  /** Cases that met at least one failed request, and how many of those succeeded. */
   met: number;
   survived: number;
-  /** Failed although the store let none of its requests fail. */
+  /** Failed although the store failed none of their requests. */
   withoutCause: number;
   temporary: number;
   final: number;
 }
 
-/** One row for each engine and direction at the failing store. */
+/** Returns one row for each engine and direction at the failing store. */
 export function countFailures(
   rows: readonly ExportedCase[],
   about: { store: string; requests: readonly FailedRequest[]; turns: readonly Turn[] },
@@ -64,8 +63,9 @@ export function countFailures(
 }
 
 /**
- * An upload's key names its engine. All downloads of a turn fetch one object, so there the time says whose request it was:
- * a node runs one case after the other, so it belongs to the first one that was told after it.
+ * Returns the case that a failed request belongs to. The key of an upload names its engine. All downloads of a turn fetch one
+ * object, so time decides: a node runs one case after the other, so the request belongs to the first case that was reported
+ * after it.
  */
 function caseOf(rows: readonly ExportedCase[], { key, atMs }: FailedRequest): ExportedCase | undefined {
   const [, engine] = /([^/]+)-\d+$/.exec(key) ?? [];

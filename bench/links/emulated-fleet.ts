@@ -2,9 +2,9 @@ import { shuffle } from "#protocol/benchmarks/plan-cases.ts";
 import { randomFrom } from "#protocol/base/random-from.ts";
 
 /**
- * The fleet of the SaladCloud guide in small: nodes where its nodes were, and for each node and store a link of its own.
- * Round trips and mean rates are those of the guide's table; the rates a tenth of it, so that two cores carry the fleet.
- * Its table has no line for the bucket region US West, though its buckets lay there as well: those three lines are ours.
+ * A small version of the fleet in the SaladCloud guide: nodes in the same regions, and a link of its own for each node and
+ * store. Round trips and mean rates are those of the guide's table, with rates divided by ten, so that two cores carry the
+ * fleet. The table has no rows for the bucket region US West, where the guide had buckets too; those three rows are ours.
  */
 
 export const STORES = ["eu-central", "us-east", "us-west"] as const;
@@ -12,7 +12,7 @@ export type StoreName = (typeof STORES)[number];
 export const REGIONS = ["north-america", "europe", "south-america"] as const;
 export type NodeRegion = (typeof REGIONS)[number];
 
-/** What the guide found between a region of nodes and a region of buckets. */
+/** Values of the guide between a region of nodes and a region of buckets. */
 export interface GuidePair {
   rttMs: number;
   upMbit: number;
@@ -31,7 +31,7 @@ const ours = (rttMs: number, upMbit: number, downMbit: number): GuidePair => ({
   source: "ours",
 });
 
-/** "Impact of RTT on Throughput". */
+/** From the guide's section "Impact of RTT on Throughput". */
 export const GUIDE_PAIRS: Readonly<Record<NodeRegion, Readonly<Record<StoreName, GuidePair>>>> = {
   "north-america": {
     "eu-central": guide(123.3, 146.5, 299.12),
@@ -50,10 +50,10 @@ export const GUIDE_PAIRS: Readonly<Record<NodeRegion, Readonly<Record<StoreName,
   },
 };
 
-/** How many of a hundred nodes stand where; the guide's 60, 25 and 8, and the rest with the last. */
+/** Nodes in each region, per hundred: the guide's 60, 25 and 8, with the rest added to the last. */
 const SHARES: Readonly<Record<NodeRegion, number>> = { "north-america": 60, europe: 25, "south-america": 15 };
 
-/** One link: what packets meet on their way between a node and a store. */
+/** One emulated link between a node and a store. */
 export interface EmulatedLink {
   rttMs: number;
   upMbit: number;
@@ -70,18 +70,18 @@ export interface EmulatedNode {
 
 const SCALE = 10;
 const [LEAST_MBIT, MOST_MBIT] = [8, 60];
-/** The best node has this many times the rate of the worst. */
+/** Ratio of the rates of the best and the worst node. */
 const SPREAD = 2.7;
 const LEAST_FACTOR = 0.6;
-/** The round trip of a node differs from that of its region by at most this share. */
+/** Largest difference between the round trip of a node and that of its region, as a share. */
 const RTT_SPREAD = 0.15;
 /**
- * Two nodes in five lose this share of all packets. The rate of one connection falls with the square root of the loss, so
- * at a tenth of the guide's rates it takes a hundred times a real link's loss for one connection to get the same share of it.
+ * Packet loss of two in five nodes. The rate of one connection falls with the square root of the loss. So at a tenth of the
+ * guide's rates a link needs a hundred times the loss of a real one to limit a connection to the same share.
  */
 const LOSS_PERCENT = 0.03;
 
-/** The nodes and their links; the seed decides them. Of a few nodes each stands elsewhere. */
+/** Returns the nodes and their links, determined by the seed. A small fleet has each node in another region. */
 export function emulatedFleet({ nodes, seed }: { nodes: number; seed: number }): EmulatedNode[] {
   const random = randomFrom(seed);
   const places = Array.from({ length: nodes }, (_, index) => index);
@@ -90,7 +90,7 @@ export function emulatedFleet({ nodes, seed }: { nodes: number; seed: number }):
     const region = regionOf(index, nodes);
     const rank = nodes === 1 ? 0.5 : (ranks[index] ?? 0) / (nodes - 1);
     const factor = LEAST_FACTOR * SPREAD ** rank;
-    // Not every household has a slower way up: one in four is the same both ways.
+    // Not every household has a slower uplink: one link in four is symmetric.
     const isEven = index % 4 === 3;
     const lossPercent = index % 5 === 1 || index % 5 === 4 ? LOSS_PERCENT : 0;
     const stretch = 1 + RTT_SPREAD * (2 * random() - 1);
@@ -120,7 +120,7 @@ const rateOf = (guideMbit: number): number =>
   Math.round(Math.min(MOST_MBIT, Math.max(LEAST_MBIT, guideMbit / SCALE)) * 10) / 10;
 
 function regionOf(index: number, nodes: number): NodeRegion {
-  // A few nodes are spread over the regions, many as the guide's were.
+  // A small fleet is spread evenly over the regions, a large one like the guide's.
   if (nodes < 2 * REGIONS.length) return REGIONS[index % REGIONS.length] ?? "europe";
   let upTo = 0;
   for (const region of REGIONS) {

@@ -1,10 +1,10 @@
 import { isEngine, type BenchDirection, type EngineName } from "#protocol/benchmarks/engines.ts";
 import { BenchError } from "../bench-error.ts";
 
-/** The exported CSV of a benchmark, read again by nothing of the product's: what the checks of `links` are made from. */
+/** Parses the exported CSV of a benchmark independently of the product's code; the checks of `links` use it. */
 
 export interface ExportedCase {
-  /** When the node told it, epoch ms by the hub's clock. */
+  /** When the node reported it, epoch ms by the hub's clock. */
   atMs: number;
   node: string;
   nodeRegion: string;
@@ -15,12 +15,12 @@ export interface ExportedCase {
   direction: BenchDirection;
   tookMs: number;
   loadMs: number | null;
-  /** Null: it failed. */
+  /** Null: the case failed. */
   bytesPerSecond: number | null;
   fault: string | null;
 }
 
-/** @throws BenchError when a row is not what the export says of itself */
+/** Parses the export. @throws BenchError when a row does not match the header */
 export function readExport(text: string): ExportedCase[] {
   const [head = [], ...rows] = text
     .replace(/^\ufeff/, "")

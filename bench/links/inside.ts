@@ -10,7 +10,7 @@ import { openFleet } from "./open-fleet.ts";
 import { measured } from "./result.ts";
 import { type Killed, runBenchmark } from "./run-benchmark.ts";
 
-/** Runs where the hub stands, in its namespace: starts everything, measures, and writes down what was found. */
+/** Runs in the namespace of the hub: starts everything, measures, and writes the results. */
 
 const place = z.object({ netnsFile: z.string(), address: z.string() });
 export const insideGiven = z.object({
@@ -30,7 +30,7 @@ export const insideGiven = z.object({
     seed: z.number(),
     kill: z.enum(["one", "none"]),
   }),
-  /** Where it is written. */
+  /** File for the results. */
   results: z.string(),
 });
 export type InsideGiven = z.infer<typeof insideGiven>;

@@ -8,7 +8,7 @@ import { recount } from "./recount.ts";
 import type { LinksResult, Measured } from "./result.ts";
 import { type Benchmarked, type BenchmarkPlan, FAILING_STORE, failedKind } from "./run-benchmark.ts";
 
-/** Puts what a benchmark told beside what is known otherwise. */
+/** Compares what a benchmark reported with what is known independently. */
 export function judge(
   benchmarked: Benchmarked,
   about: { plan: BenchmarkPlan; fleet: readonly EmulatedNode[]; raw: readonly RawRun[] },
@@ -71,7 +71,7 @@ export function judge(
   };
 }
 
-/** What the rules are for: parts of engines' uploads, and what downloads fetch. */
+/** Returns whether the store's failure rules apply to a request: a part of an engine's upload, or a download. */
 const isPart = (operation: string, key: string): boolean =>
   operation === "GetObject" || ((operation === "UploadPart" || operation === "PutObject") && key.endsWith("-1"));
 
@@ -82,16 +82,16 @@ const turnCounts = ({ turns, turnList }: BenchView): Measured["turns"] => ({
   clean: turnList.filter(({ isClean }) => isClean).length,
 });
 
-/** Beyond this the engines wait for the CPU and not for their links. */
+/** Above this CPU usage the engines wait for the CPU and not for their links. */
 const BUSY_SHARE = 0.8;
 
-/** The links of the guide's nodes were the internet's and lost packets: those of ours that do are held against it. */
+/** Returns the rankings to compare with the guide: its links lost packets, so those of our links with loss, where there are any. */
 export function judgedRankings(rankings: Measured["rankings"]): Measured["rankings"] {
   const lossy = rankings.filter(({ links }) => links === "with loss");
   return lossy.length > 0 ? lossy : rankings.filter(({ nodeRegion, links }) => nodeRegion === "" && links === "all");
 }
 
-/** What is not as it should be, as sentences; none when the benchmark told the truth. */
+/** Returns what is wrong, as sentences; none when the benchmark reported the truth. */
 export function findProblems(result: Pick<LinksResult, keyof Measured | "refused">): string[] {
   const { rates, rtts, recounted, failingStore, killed, turns, rankings, refused } = result;
   const definite = rates.filter(({ lossPercent }) => lossPercent === 0);

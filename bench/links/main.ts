@@ -17,11 +17,11 @@ import { LINKS_HELP, type LinksOptions, partsOf, readLinksOptions } from "./opti
 import { type LinksResult, measured, type Measured, keptLinks } from "./result.ts";
 import { linksPage } from "./write-page.ts";
 
-/** `npm run bench -- links`: whether the fleet benchmark tells the truth, over links whose truth is known. */
+/** `npm run bench -- links`: checks the fleet benchmark against links with known properties. */
 
 const PAGE = join(ROOT, "docs/fleet-benchmark.md");
 
-/** @throws BenchError that says what was not understood, CannotRun where no link can be emulated */
+/** Runs the check. @throws BenchError that says what was not understood, CannotRun where no link can be emulated */
 export async function benchLinks(args: readonly string[]): Promise<void> {
   const options = readLinksOptions(args);
   if (options === "help") {
@@ -57,7 +57,7 @@ async function writePage(result: LinksResult): Promise<void> {
   console.log("docs/fleet-benchmark.md is written.");
 }
 
-/** Ctrl-C ends it, and then everything is put away. */
+/** Returns a signal that Ctrl-C aborts, so that the cleanup still runs. */
 function listenForSignals(): AbortSignal {
   const controller = new AbortController();
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
@@ -93,7 +93,7 @@ async function measureLinks(options: LinksOptions, signal: AbortSignal): Promise
   return { found, refused: await network.refused() };
 }
 
-/** The PATH of the workers: engines that were installed for this project, and the system's. */
+/** Returns the PATH of the workers: engines installed for this project, and the system's. */
 async function findEngines(): Promise<string> {
   const { rclone, python } = await installKnownPeers();
   const s5cmd = await installS5cmd();
@@ -119,7 +119,10 @@ function placesOf(
   };
 }
 
-/** @throws BenchError when it fails or is stopped; whatever still runs in the namespaces is killed with them */
+/**
+ * Runs `inside.ts` in the namespace of the hub; its end kills everything that runs in the namespaces.
+ * @throws BenchError when it fails or is stopped
+ */
 async function runInside(network: Network, about: { given: InsideGiven; signal: AbortSignal }): Promise<void> {
   const { given, signal } = about;
   const told = join(given.folder, "given.json");

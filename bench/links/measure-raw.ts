@@ -4,24 +4,27 @@ import { BenchError } from "../bench-error.ts";
 import type { RawRun } from "./compare-rates.ts";
 import { type EmulatedNode, type StoreName, STORES } from "./emulated-fleet.ts";
 
-/** Plain TCP over the links of a fleet: what each allows for so many bytes and connections. */
+/** Measures plain TCP over the links of a fleet: the rate that each allows for these bytes and connections. */
 
 export const RAW_PORT = 9001;
-/** Nodes at a time: the emulators of two cores carry about 600 Mbit/s. */
+/** Nodes measured at a time: emulators on two cores carry about 600 Mbit/s. */
 const AT_ONCE = 8;
 const WAYS: readonly BenchDirection[] = ["up", "down"];
 
 export interface RawAbout {
   program: string;
   nodes: readonly EmulatedNode[];
-  /** The namespace file of a node. */
+  /** Returns the namespace file of a node. */
   fileOf: (node: string) => string;
   addressOf: (store: StoreName) => string;
   bytes: number;
   connections: number;
 }
 
-/** Every link once, both ways; a node's links one after the other. @throws BenchError when one does not carry all bytes */
+/**
+ * Measures every link once in both directions, a node's links one by one.
+ * @throws BenchError when a link does not carry all bytes
+ */
 export async function measureRaw(about: RawAbout): Promise<RawRun[]> {
   const found: RawRun[] = [];
   const left = about.nodes.values();

@@ -10,22 +10,22 @@ import { waitUntil } from "#e2e/stage/wait-until.ts";
 import type { EmulatedNode, StoreName } from "./emulated-fleet.ts";
 import { STORE_NETWORK } from "./open-network.ts";
 
-/** Hub, stores and workers of a fleet whose links are up: each a process of its own in the namespace where it stands. */
+/** Starts hub, stores and workers of a fleet over its emulated links, each as a process in its own namespace. */
 
 const ADMIN = { email: "admin@bench.local", password: "a-long-enough-password" };
 const STORE_PORT = 9000;
 const ONLINE_WITHIN_MS = 180_000;
-/** So many workers start at a time. */
+/** Workers that start at a time. */
 const AT_ONCE = 4;
-/** What is killed takes its programs along. */
+/** Command prefix: the kernel kills the program when its parent dies. */
 const TIED = ["setpriv", "--pdeathsig", "KILL"];
 
 export interface FleetPlan {
-  /** Everything is written below it. */
+  /** Folder for all files. */
   folder: string;
-  /** The worker's one file. */
+  /** The bundled worker. */
   program: string;
-  /** Where workers look for other engines. */
+  /** PATH in which workers find other engines. */
   searchPath: string;
   hubAddress: string;
   nodes: readonly (EmulatedNode & { netnsName: string; netnsFile: string })[];
@@ -36,12 +36,12 @@ export interface Fleet {
   client: HubClient;
   stores: Readonly<Record<StoreName, RunningStore>>;
   profileIds: Readonly<Record<StoreName, string>>;
-  /** Kills a node and all that it started, as a power cut would; it stays away. */
+  /** Kills a node and all that it started, like a power failure; it does not come back. */
   kill: (node: string) => Promise<void>;
   [Symbol.asyncDispose]: () => Promise<void>;
 }
 
-/** Resolves when every node is online and every store may be measured with a key. */
+/** Starts a fleet. Resolves when every node is online and every store has a benchmark key. */
 export async function openFleet(plan: FleetPlan): Promise<Fleet> {
   await using undo = new AsyncDisposableStack();
   const start = async (store: StoreName): Promise<RunningStore> => {

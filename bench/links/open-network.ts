@@ -4,20 +4,23 @@ import { BenchError } from "../bench-error.ts";
 import { type EmulatedNode, type StoreName, STORES } from "./emulated-fleet.ts";
 
 /**
- * The network of an emulated fleet: a namespace for every node and every store, and between each node and each store a link
- * of its own. The hub stands beside the store in us-east, as it would in a data centre, so nodes reach it over that link;
- * the hub reaches the other stores directly.
+ * The network of an emulated fleet: a namespace for every node and every store, and a link of its own between each node and
+ * each store. The hub shares the namespace of the store us-east, as in one data center: nodes reach it over that link, and it
+ * reaches the other stores directly.
  */
 export interface Network {
   nodes: ReadonlyMap<string, Namespace>;
   stores: ReadonlyMap<StoreName, Namespace & { address: string }>;
-  /** What emulators lost because this machine was too slow, over all links. Anything but 0 spoils the measurement. */
+  /**
+   * Returns how many packets the emulators dropped because this machine was too slow; any value but 0 invalidates the
+   * measurement.
+   */
   refused: () => Promise<number>;
   [Symbol.asyncDispose]: () => Promise<void>;
 }
 
 export const HUB_PLACE: StoreName = "us-east";
-/** Where all stores are. */
+/** Network of all stores. */
 export const STORE_NETWORK = "10.91.0.0/24";
 const CONGESTION = "cubic";
 const MOST_NODES = 200;
@@ -25,7 +28,7 @@ const MOST_NODES = 200;
 const storeAddress = (index: number): string => `10.91.0.${index + 1}`;
 const nodeAddress = (index: number): string => `10.92.0.${index + 1}`;
 
-/** @throws CannotRun where no link can be emulated, BenchError with too many nodes */
+/** Creates the namespaces and links. @throws CannotRun where no link can be emulated, BenchError with too many nodes */
 export async function openNetwork(fleet: readonly EmulatedNode[]): Promise<Network> {
   const why = whyNoLink();
   if (why !== null) throw new BenchError(`The links cannot be emulated here: ${why}.`);
@@ -81,7 +84,7 @@ async function route(from: Place, to: Place, device: string): Promise<void> {
   await ip("-n", from.name, "route", "add", `${to.address}/32`, "dev", device, "src", from.address);
 }
 
-/** A wire without delay or limit. */
+/** Connects two namespaces by a veth pair, without delay or rate limit. */
 async function joinDirectly(one: Place, other: Place): Promise<void> {
   const device = `v${other.address.split(".").at(-1)}`;
   await ip("link", "add", device, "netns", one.name, "type", "veth", "peer", "name", device, "netns", other.name);

@@ -27,11 +27,11 @@ export interface LinksOptions {
 }
 
 const MB = 1_000_000;
-/** S3's shortest part but the last, which engines do not go below. */
+/** Smallest part that S3 allows except the last; engines use no smaller ones. */
 const LEAST_PART_BYTES = 5 * 1024 * 1024;
 const MOST_CONNECTIONS = 10;
 
-/** @throws BenchError that says what was not understood */
+/** Parses the command line. @throws BenchError that says what was not understood */
 export function readLinksOptions(args: readonly string[]): LinksOptions | "help" | "report" {
   const { values } = parse(args);
   if (values.help) return "help";
@@ -72,7 +72,7 @@ function parse(args: readonly string[]) {
   }
 }
 
-/** All parts are in flight at once, each as long as S3 wants it: then a case is as long as its link makes it. */
+/** Returns part size and connections so that all parts are in flight at once: then only the link decides how long a case takes. */
 export function partsOf(bytes: number): { partBytes: number; connections: number } {
   const connections = Math.min(MOST_CONNECTIONS, Math.max(1, Math.floor(bytes / LEAST_PART_BYTES)));
   return { connections, partBytes: Math.max(LEAST_PART_BYTES, Math.ceil(bytes / connections)) };

@@ -1,32 +1,32 @@
 import type { BenchDirection, EngineName } from "#protocol/benchmarks/engines.ts";
 import type { ExportedCase } from "./exported-cases.ts";
 
-/** The guide's ranking of its three tools beside ours of the same three, by distance and over all. */
+/** Compares the guide's ranking of its three tools with ours, by distance and over all links. */
 
-/** Its columns Rclone, Python and TypeScript, slowest first; by their average throughput both ways the order is the same. */
+/** The guide's columns Rclone, Python and TypeScript, slowest first; the order is the same in both directions. */
 export const GUIDE_TOOLS = ["rclone", "boto3", "sdk"] as const satisfies readonly EngineName[];
-/** "Average Upload Throughput" and "Average Download Throughput", Mbit/s. */
+/** "Average Upload Throughput" and "Average Download Throughput" of the guide, Mbit/s. */
 export const GUIDE_MEANS: Readonly<Record<BenchDirection, Readonly<Record<(typeof GUIDE_TOOLS)[number], number>>>> = {
   up: { rclone: 157.42, boto3: 197.01, sdk: 207.95 },
   down: { rclone: 295.21, boto3: 357.64, sdk: 397.98 },
 };
 
 export interface Ranking {
-  /** Empty: over all, or over the links that lose packets or lose none. */
+  /** Empty for a ranking over all regions. */
   nodeRegion: string;
   storeRegion: string;
   links: "all" | "without loss" | "with loss";
   direction: BenchDirection;
-  /** Mean of each engine's cases that did not fail, best first. */
+  /** Mean of each engine's successful cases, best first. */
   means: { engine: EngineName; mbit: number }[];
-  /** Of the guide's three tools, as far as they were measured, slowest first. */
+  /** The guide's tools, as far as they were measured, slowest first. */
   order: EngineName[];
 }
 
-/** Two means that are nearer to each other than this stand side by side: the next run may tell them the other way round. */
+/** Two means within this share of each other are tied: the next run may reverse their order. */
 export const TIE_SHARE = 0.02;
 
-/** How the guide's three tools stand beside the guide: `tied`, where only two that are side by side stand the other way round. */
+/** How the order of the guide's three tools compares with the guide's; `tied`: only tools with tied means are swapped. */
 export type Standing = "same" | "tied" | "slowest is" | "another";
 
 export function standingOf({ means, order }: Pick<Ranking, "means" | "order">): Standing {
@@ -42,7 +42,7 @@ export function standingOf({ means, order }: Pick<Ranking, "means" | "order">): 
 
 const WAYS: readonly BenchDirection[] = ["up", "down"];
 
-/** Over all links first, then over those that lose nothing and those that do, then each distance. */
+/** Returns rankings over all links, over links without and with loss, and for each distance. */
 export function rankEngines(rows: readonly ExportedCase[], lossyNodes: ReadonlySet<string>): Ranking[] {
   const distances = Map.groupBy(rows, ({ nodeRegion, storeRegion }) => JSON.stringify([nodeRegion, storeRegion]));
   const near = [...distances.values()].toSorted((a, b) => rttOf(a) - rttOf(b));

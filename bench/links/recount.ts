@@ -3,15 +3,15 @@ import type { BenchView } from "#protocol/benchmarks/views.ts";
 import type { ExportedCase } from "./exported-cases.ts";
 
 /**
- * The tables of a benchmark made a second time, from its exported CSV and by other code than the hub's: percentiles by
- * counting from both sides of a rank, shares by asking every node who won.
+ * Computes the tables of a benchmark again, from its exported CSV and with other code than the hub's: percentiles by
+ * interpolation between ranks, shares by the best engine of each node.
  */
 
 const WAYS: readonly BenchDirection[] = ["up", "down"];
-/** Rates are compared to a millionth: the CSV holds all digits. */
+/** Largest relative difference of two rates that are the same: the CSV has all digits. */
 const NEAR = 1e-6;
 
-/** A number of the page beside the same number counted again. */
+/** A number on the page and the same number computed again. */
 export interface Recounted {
   what: string;
   told: number | null;
@@ -95,7 +95,7 @@ function bestByNode(rows: readonly ExportedCase[], way: BenchDirection): Map<str
 const meanOf = (values: readonly number[]): number | null =>
   values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Linear between ranks: what lies at `percent` of the way from the least to the greatest. Null of nothing. */
+/** Returns a percentile with linear interpolation between ranks; null for no values. */
 export function percentile(values: readonly number[], percent: number): number | null {
   if (values.length === 0) return null;
   const sorted = Float64Array.from(values).sort();

@@ -4,7 +4,7 @@ import { keepResult } from "../report/keep-result.ts";
 import { machineFacts } from "../report/results.ts";
 import { REGIONS, STORES } from "./emulated-fleet.ts";
 
-/** What `links` found, as it is kept: all that its page says is made from it. */
+/** Stored results of `links`; its page is made from them. */
 
 const link = z.object({ rttMs: z.number(), upMbit: z.number(), downMbit: z.number(), lossPercent: z.number() });
 const store = z.enum(STORES);
@@ -24,10 +24,10 @@ export const measured = z.object({
   connections: z.number(),
   perBucket: z.number(),
   seed: z.number(),
-  /** Of the benchmark, from its start to its end, and of the part in which bytes moved. */
+  /** Duration of the benchmark, and of the part in which bytes moved. */
   seconds: z.number(),
   movingSeconds: z.number(),
-  /** Busy share of all cores meanwhile. */
+  /** Busy share of all cores during the benchmark. */
   cpu: z.object({ mean: z.number(), p90: z.number() }),
   raw: z.array(z.object({ node: z.string(), store, direction: benchDirection, seconds: z.number() })),
   rates: z.array(
@@ -58,7 +58,7 @@ export const measured = z.object({
       order: z.array(engineName),
     }),
   ),
-  /** As the page says them. */
+  /** Summary of each engine, as on the page. */
   summary: z.array(
     z.object({
       engine: engineName,
@@ -86,20 +86,20 @@ export const measured = z.object({
         final: z.number(),
       }),
     ),
-    /** Failed cases at the stores that let nothing fail. */
+    /** Failed cases at the stores that fail no requests. */
     failedElsewhere: z.number(),
   }),
-  /** Null: none was. */
+  /** The node that was killed; null: none was. */
   killed: z
     .object({
       node: z.string(),
       store: z.string(),
       afterSeconds: z.number(),
-      /** Told before it died, and after: those that stand in the tables. */
+      /** Cases that the node reported before it died, and those of them in the tables. */
       casesTold: z.number(),
       casesKept: z.number(),
       casesPlanned: z.number(),
-      /** How its turns ended, by fault. */
+      /** Number of its turns by how they ended. */
       turns: z.record(z.string(), z.number()),
     })
     .nullable(),
@@ -109,7 +109,7 @@ export const measured = z.object({
 export type Measured = z.infer<typeof measured>;
 
 const linksResult = measured.extend(machineFacts.shape).extend({
-  /** Packets that the emulators lost because the machine was too slow. */
+  /** Packets that the emulators dropped because the machine was too slow. */
   refused: z.number(),
 });
 export type LinksResult = z.infer<typeof linksResult>;

@@ -8,16 +8,16 @@ import { STORES } from "./emulated-fleet.ts";
 import type { Fleet } from "./open-fleet.ts";
 import { watchCpu } from "./watch-cpu.ts";
 
-/** A fleet benchmark as a person starts it, with what goes wrong in its middle. */
+/** Runs a fleet benchmark as a person starts it, with failures injected while it runs. */
 
-/** Two of a hundred requests for parts fail there: half of them for now, half for good. */
+/** At this store two percent of the requests for parts fail: half temporarily, half finally. */
 export const FAILING_STORE: StoreName = "us-west";
 const FAILING_SHARE = 0.02;
 const TEMPORARY = { kind: "error", status: 503, code: "SlowDown" };
 const FINAL = { kind: "error", status: 403, code: "AccessDenied" };
-/** Names of the rules; what the store logs names them again. */
+/** Prefixes of the rules' ids; the store's log names the rule of each failure. */
 const [TEMPORARY_RULE, FINAL_RULE] = ["temporary", "final"];
-/** Every upload of an engine is named so, and the object that downloads fetch is not: Tidemark puts that there itself. */
+/** Matches the key of every engine's upload, but not of the object that downloads fetch, which Tidemark itself uploads. */
 const ENGINES_KEYS = "*-1";
 
 const TIME_LIMIT_MS = 90_000;
@@ -47,7 +47,7 @@ export interface Benchmarked {
   view: BenchView;
   csv: string;
   killed: Killed | null;
-  /** What the failing store was asked. */
+  /** Requests to the failing store. */
   log: LoggedRequest[];
   seconds: number;
   movingSeconds: number;
@@ -55,7 +55,8 @@ export interface Benchmarked {
 }
 
 /**
- * @param onQuiet runs once, when nothing moves any more: before the hub has given up on the node that was killed
+ * Runs a benchmark to its end.
+ * @param onQuiet called once, when no bytes move any more: before the hub gives up the node that was killed
  * @throws Error when it does not end
  */
 export async function runBenchmark(
@@ -125,7 +126,7 @@ async function armFailures({ stores }: Fleet): Promise<void> {
   for (const rule of rules) await armFault(store, { ...rule, ...share });
 }
 
-/** Of what the store logged: null when it let that request through. */
+/** Returns how the store failed a logged request; null when it did not. */
 export function failedKind({ faults }: LoggedRequest): "temporary" | "final" | null {
   const [first] = faults;
   if (first === undefined) return null;
@@ -134,7 +135,7 @@ export function failedKind({ faults }: LoggedRequest): "temporary" | "final" | n
 
 const isOver = ({ state }: TurnView): boolean => state !== "waiting" && state !== "running";
 
-/** It has told something, and not yet half of it. */
+/** Returns a test whether a turn is running and has reported some of its cases, but at most half. */
 const isInItsMiddle = (view: BenchView) => {
   const all = view.settings.engines.length * view.settings.directions.length;
   return ({ state, casesDone }: TurnView): boolean => state === "running" && casesDone >= 1 && casesDone <= all / 2;

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { percentile } from "./recount.ts";
 
-/** How busy all cores of this machine are, whoever has them. */
+/** Samples how busy all cores of this machine are, whatever runs on them. */
 
 const EVERY_MS = 5_000;
 
@@ -24,7 +24,7 @@ export function watchCpu(): { end: () => { mean: number; p90: number } } {
   };
 }
 
-/** Clock ticks since the start, of all cores together: proc(5), /proc/stat. */
+/** Returns the clock ticks since boot, of all cores together: proc(5), /proc/stat. */
 async function readTicks(): Promise<{ busy: number; all: number }> {
   const [line = ""] = (await readFile("/proc/stat", "utf8")).split("\n");
   const ticks = line.trim().split(/\s+/).slice(1, 9).map(Number);

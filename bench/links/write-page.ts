@@ -7,9 +7,9 @@ import { GUIDE_MEANS, GUIDE_TOOLS, type Standing, standingOf, TIE_SHARE } from "
 import { percentile } from "./recount.ts";
 import type { LinksResult } from "./result.ts";
 
-/** The page of what `links` found. */
+/** Writes the page of the results of `links`. */
 
-/** From here on the start of a program is a tenth of a case on a busy machine. */
+/** From this rate on, the start of a program takes a tenth of a case on a busy machine. */
 const FAST_MBIT = 30;
 const WAYS: readonly BenchDirection[] = ["up", "down"];
 const STANDINGS: Readonly<Record<Standing, string>> = {
@@ -97,7 +97,7 @@ function verdict(result: LinksResult): string {
   return [...facts, ...conclusion].map((fact) => `* ${fact}`).join("\n");
 }
 
-/** Rates of a distance: of its links, as plain TCP has them, and as the benchmark told them. */
+/** Returns the table by distance: rates of the links, of plain TCP, and as the benchmark reported them. */
 function distances({ rates, fleet }: LinksResult): string {
   const rows = REGIONS.flatMap((region) =>
     STORES.flatMap((store) => {

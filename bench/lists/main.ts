@@ -18,7 +18,10 @@ import { readCount } from "../read-count.ts";
 import { describeMachine } from "../report/describe-machine.ts";
 import { commandOf } from "../report/measured-with.ts";
 
-/** `npm run bench -- lists`: a bucket with a million keys and a run with thousands of checkpoints, from the click to the rows. */
+/**
+ * `npm run bench -- lists`: opens a bucket with a million keys and a run with thousands of checkpoints; measures the time to
+ * their rows.
+ */
 
 export const LISTS_HELP = `npm run bench -- lists [--keys N] [--steps N] [--rounds N] [--save]
 
@@ -34,7 +37,7 @@ interface Times {
   ms: number[];
 }
 
-/** From the request for a page, with nothing of it in memory, to its first row. */
+/** Measures the time from the request for a page, with nothing of it in memory, to its first row. */
 async function openings(
   page: Page,
   about: { what: string; path: string; row: string; rounds: number },
@@ -51,7 +54,7 @@ async function openings(
   return { what, ms };
 }
 
-/** All keys of the folder, page by page, as a browser that scrolls to its end asks for them. */
+/** Reads all keys of the folder, page by page, as a browser that scrolls to its end does. */
 async function readAll(stage: Stage): Promise<{ keys: number; seconds: number; mostMb: number }> {
   const startedAt = performance.now();
   let keys = 0;
@@ -75,7 +78,7 @@ const memoryOf = async ({ hub }: Stage): Promise<number> => (await usageOf(hub.p
 const SCROLL_MS = 60_000;
 const WHEEL = { pixels: 600, everyMs: 50 };
 
-/** Scrolls what is open by the wheel, and says what that cost the page. */
+/** Scrolls the open list by the wheel, and measures what that costs the page. */
 async function scroll(page: Page): Promise<Lists["scrolled"]> {
   const browser = page.context().browser();
   if (browser === null) throw new BenchError("The browser is gone.");

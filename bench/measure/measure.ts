@@ -9,7 +9,7 @@ import { ROOT } from "#e2e/stage/start-process.ts";
 export interface Command {
   program: string;
   args: readonly string[];
-  /** All of it: nothing else of this process's environment reaches the program. */
+  /** The whole environment: the program inherits nothing from this process. */
   env: Readonly<Record<string, string>>;
 }
 
@@ -20,7 +20,7 @@ const costs = z.object({
   wallSeconds: z.number(),
   userSeconds: z.number(),
   systemSeconds: z.number(),
-  /** Of the process with the largest one. */
+  /** Peak RSS of the largest process. */
   peakRssKib: z.number(),
   exit: z.number(),
 });
@@ -29,7 +29,7 @@ export type Costs = z.infer<typeof costs>;
 export interface MeasureOptions {
   /** Namespace file to run in, or null for this one. */
   netns: string | null;
-  /** File that the program finds in the place of /etc/resolv.conf. */
+  /** File that replaces /etc/resolv.conf for the program. */
   resolv?: string;
   /** Folder for the result. */
   scratch: string;
@@ -37,7 +37,7 @@ export interface MeasureOptions {
   signal: AbortSignal;
 }
 
-/** What became of a run: `why` is null when it ended by itself and well. */
+/** Outcome of a run: `why` is null when it ended by itself with exit code 0. */
 export interface Measured {
   costs: Costs | null;
   why: string | null;
@@ -45,12 +45,12 @@ export interface Measured {
 
 const TAIL_CHARACTERS = 600;
 
-/** Runs a program to its end and measures all of its process tree; what exceeds the time is killed. */
+/** Runs a program to its end and measures its whole process tree; kills it at the time limit. */
 export async function measure(command: Command, options: MeasureOptions): Promise<Measured> {
   const program = await compileC("measure", join(import.meta.dirname, "measure.c"));
   const result = join(options.scratch, "costs.json");
   await rm(result, { force: true });
-  // A process group of its own: it is killed as a whole, and Ctrl-C reaches it through us.
+  // Starts a new process group, which is killed as a whole. Ctrl-C reaches the group only through this process.
   const child = spawn(
     program,
     [result, options.netns ?? "-", options.resolv ?? "-", command.program, ...command.args],
@@ -86,7 +86,7 @@ export async function measure(command: Command, options: MeasureOptions): Promis
   }
   options.signal.throwIfAborted();
   if (isLate) return { costs: null, why: `not finished after ${Math.round(options.limitMs / 1000)} s` };
-  // Results are published: where this project, or the stage's folder, lies on somebody's disk is nobody's business.
+  // Results are published, so local paths are removed.
   const said = tail
     .replaceAll(`${ROOT}/`, "")
     .replaceAll(/\S*\/tidemark-bench-\d+\//g, "")

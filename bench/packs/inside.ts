@@ -9,18 +9,18 @@ import { waitUntil } from "#e2e/stage/wait-until.ts";
 import { writeManyFiles } from "#e2e/stage/write-many-files.ts";
 import { measuredTurn, type MeasuredTurn } from "./turn.ts";
 
-/** The far end of the link: store, hub and whoever looks at the clock. The worker runs at the near end. */
+/** Runs at the far end of the link: starts store and hub, and measures. The worker runs at the near end. */
 
 const given = z
   .object({
-    /** Namespace file of the near end, and the address of this one. */
+    /** Namespace file of the near end, and the address of this end. */
     client: z.string(),
     address: z.string(),
     files: z.number(),
     bytes: z.number(),
     rounds: z.number(),
     ways: z.array(measuredTurn.shape.way),
-    /** Where the turns are written. */
+    /** File for the results. */
     results: z.string(),
   })
   .parse(JSON.parse(process.argv[2] ?? "{}"));

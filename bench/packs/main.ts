@@ -15,8 +15,8 @@ import { measuredTurns, type MeasuredTurn } from "./turn.ts";
 import { packsPage } from "./write-page.ts";
 
 /**
- * `npm run bench -- packs`: one checkpoint of many small files, saved by a worker and restored by it across an emulated
- * link, packed and file by file in turns. Hub and store are at the far end, so that every question to either costs a round trip.
+ * `npm run bench -- packs`: one checkpoint of many small files, saved and restored by a worker across an emulated link, in
+ * turns as packs and file by file. Hub and store are at the far end, so that every request to either takes a round trip.
  */
 
 const PACKS_HELP = `npm run bench -- packs [--files N] [--bytes N] [--rounds N] [--packed] [--save | --report]
@@ -65,7 +65,7 @@ async function writePage(): Promise<void> {
   console.log("docs/packs.md is written.");
 }
 
-/** @throws BenchError that says what was not understood, CannotRun where no link can be emulated */
+/** Runs the benchmark. @throws BenchError that says what was not understood, CannotRun where no link can be emulated */
 export async function benchPacks(args: readonly string[]): Promise<void> {
   const options = readCounts(args);
   if (options === "help") {

@@ -3,13 +3,13 @@ import { z } from "zod";
 export const measuredTurn = z.object({
   way: z.enum(["file by file", "packed"]),
   round: z.number(),
-  /** From its first request until it is safe. */
+  /** From the first request of the upload until the checkpoint is safe. */
   saveSeconds: z.number(),
-  /** From the folder's having its name until it is safe: also seeing that it is finished, and securing it. */
+  /** From the moment the folder has its name until it is safe; includes noticing that it is finished, and capturing it. */
   seenToSafeSeconds: z.number(),
-  /** From the wish until the folder has its name. */
+  /** From the request until the folder has its name. */
   restoreSeconds: z.number(),
-  /** Requests to the store for data, both ways. */
+  /** Requests to the store for data: uploads and downloads. */
   puts: z.number(),
   gets: z.number(),
 });

@@ -3,9 +3,9 @@ import { measuredWith } from "../report/measured-with.ts";
 import type { PacksResult } from "./result.ts";
 import type { MeasuredTurn } from "./turn.ts";
 
-/** The page of what `packs` measured. */
+/** Writes the page of the results of `packs`. */
 
-/** What is asked of packs. */
+/** Required speedup of packs. */
 const WANTED_TIMES = 10;
 const WAYS = ["file by file", "packed"] as const;
 const WHATS = { saveSeconds: "saved", restoreSeconds: "restored" } as const;
@@ -14,7 +14,7 @@ type What = keyof typeof WHATS;
 const count = (value: number): string => value.toLocaleString("en-US");
 const of = (turns: readonly MeasuredTurn[], way: MeasuredTurn["way"]) => turns.filter((turn) => turn.way === way);
 
-/** How many times faster packed is, by the medians; null where only one way was measured. */
+/** Returns how many times faster packs are, by the medians; null where only one way was measured. */
 export function timesFaster({ turns }: Pick<PacksResult, "turns">, what: What): number | null {
   const median = (way: MeasuredTurn["way"]) =>
     percentile(
@@ -32,7 +32,7 @@ function verdict(result: PacksResult, what: What): string {
   return `* ${isMet ? "met" : "**not met**"}: ${WHATS[what]} at least ${WANTED_TIMES} times as fast as file by file (${times.toFixed(1)})`;
 }
 
-/** The whole page. */
+/** Returns the whole page. */
 export function packsPage(result: PacksResult): string {
   const { files, bytes, link, turns, refused } = result;
   const rows = turns.map(

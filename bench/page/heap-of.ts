@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 
-/** What a page's JavaScript holds after a collection, and how many nodes its documents have. */
+/** Returns a page's JavaScript heap after a garbage collection, and the number of its DOM nodes. */
 export async function heapOf(page: Page): Promise<{ heapMb: number; domNodes: number }> {
   const session = await page.context().newCDPSession(page);
   await session.send("Performance.enable");

@@ -13,7 +13,7 @@ import { signIn } from "./sign-in.ts";
 import { streamFleet } from "./stream-fleet.ts";
 import { writePagesPage } from "./write-page.ts";
 
-/** `npm run bench -- page`: what a page costs the browser while a large fleet streams. */
+/** `npm run bench -- page`: measures what a page costs the browser while a large fleet streams. */
 
 export const PAGE_HELP = `npm run bench -- page [--nodes N] [--minutes M] [--every S] [--path /nodes] [--trace FILE] [--save]
 
@@ -32,7 +32,7 @@ declare global {
   }
 }
 
-/** Counts in the page itself: long tasks, layout shifts, and what lies under the pointer at `x`, `y`. */
+/** Counts in the page itself: long tasks, layout shifts, and changes of the row under the pointer at `x`, `y`. */
 async function watch(page: Page, { x, y }: { x: number; y: number }): Promise<void> {
   await page.evaluate(
     (at) => {
@@ -61,7 +61,7 @@ async function watch(page: Page, { x, y }: { x: number; y: number }): Promise<vo
   );
 }
 
-/** The row of a list on which the pointer rests, counted from 0. */
+/** The list row under the resting pointer, counted from 0. */
 const POINTED_ROW = 3;
 
 interface Look {
@@ -79,7 +79,7 @@ async function lookAt(page: Page, { path, minutes, traceFile }: Look): Promise<P
       error,
     );
   });
-  // What the page loads after its first rows is not what streaming costs.
+  // Loading after the first rows is not a cost of streaming.
   await after(5_000);
   const box = await row.boundingBox();
   if (box === null) throw new BenchError(`There are no rows on ${path}.`);
@@ -129,7 +129,7 @@ interface Options {
   save: boolean;
 }
 
-/** @throws BenchError that says what was not understood */
+/** Parses the command line. @throws BenchError that says what was not understood */
 function readPageOptions(args: readonly string[]): Options | "help" {
   const { values } = parseArgs({
     args: [...args],

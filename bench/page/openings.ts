@@ -13,7 +13,7 @@ import { signIn } from "./sign-in.ts";
 import { streamFleet } from "./stream-fleet.ts";
 import { writePagesPage } from "./write-page.ts";
 
-/** `npm run bench -- openings`: how soon each page is there, and how soon it answers to what somebody does on it. */
+/** `npm run bench -- openings`: measures how soon each page is there, and how soon it responds to actions. */
 
 export const OPENINGS_HELP = `npm run bench -- openings [--nodes N] [--rounds N] [--save]
 
@@ -27,12 +27,12 @@ declare global {
   }
 }
 
-/** Until nothing larger is drawn for so long, the page is not yet there. */
+/** A page is there when no larger paint follows for this long. */
 const SETTLED_MS = 1_000;
 const SIGN_IN = "/sign-in";
 const VIEWPORT = { width: 1440, height: 900 };
 
-/** Watches from before the first byte of each page on. */
+/** Installs observers that run before the scripts of each page. */
 async function watchFromTheStart(context: BrowserContext): Promise<void> {
   await context.addInitScript(() => {
     const seen = { largestPaintMs: 0, shifted: 0, longestTaskMs: 0, longestEventMs: 0 };
@@ -82,7 +82,7 @@ interface Turn {
   rounds: number;
 }
 
-/** Opened in a browser that has seen nothing of it but the session. */
+/** Opens a page in a new browser context, which has nothing but the session. */
 async function openCold({ browser, baseURL, state }: Turn, path: string): Promise<Page> {
   const context = await browser.newContext({ baseURL, viewport: VIEWPORT, storageState: state });
   await watchFromTheStart(context);
@@ -111,7 +111,7 @@ async function measureOpening(turn: Turn, path: string): Promise<Opening> {
 interface Action {
   what: string;
   path: string;
-  /** Resolves when it is done and shows. */
+  /** Performs the action; resolves when its result shows. */
   act(page: Page): Promise<unknown>;
 }
 
@@ -182,7 +182,7 @@ async function measureAction(turn: Turn, { path, act, what }: Action): Promise<O
   for (let round = 0; round < turn.rounds; round++) {
     const page = await openCold(turn, path);
     await act(page);
-    // The browser tells of an event in the frame after the one that it led to.
+    // The browser reports an event in the frame after the one that shows its result.
     await page.waitForTimeout(300);
     ms.push((await seenOf(page))?.longestEventMs ?? 0);
     await page.context().close();

@@ -2,11 +2,11 @@ import * as z from "zod";
 import type { frameWork } from "./result.ts";
 
 /**
- * What a page's main thread did, from a trace of Chromium: scripting, styles and layout by frame. Counted in the
- * thread's own time where the trace has it, so that what else the machine does is not counted; else by the clock.
+ * Reads from a trace of Chromium what a page's main thread did: scripting, styles and layout by frame. Uses the thread's CPU
+ * time where the trace has it, so that other work of the machine does not count; else wall time.
  */
 
-/** Scripts, what runs them, what they leave behind, and the styles and layout that follow. */
+/** Scripts, what starts them, garbage collection, and the styles and layout that follow. */
 const COUNTED: ReadonlySet<string> = new Set([
   "EvaluateScript",
   "EventDispatch",
@@ -23,7 +23,7 @@ const COUNTED: ReadonlySet<string> = new Set([
   "UpdateLayoutTree",
   "v8.callFunction",
 ]);
-/** The page's own part of drawing a frame: what was done since the one before ends with it. */
+/** The page's part of drawing a frame; its end is the end of the work since the previous frame. */
 const FRAME = "WebFrameWidgetImpl::BeginMainFrame";
 
 const traceEvent = z.object({
@@ -34,7 +34,7 @@ const traceEvent = z.object({
   /** Microseconds. */
   ts: z.number().optional(),
   dur: z.number().optional(),
-  /** Of the thread's own time. */
+  /** CPU time of the thread, microseconds. */
   tdur: z.number().optional(),
   args: z.record(z.string(), z.unknown()).optional(),
 });
@@ -46,7 +46,7 @@ export type FrameWork = z.infer<typeof frameWork>;
 const percentileOf = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 
-/** The main thread that did most of the counted work: that of the page that was looked at. */
+/** Returns the main thread that did most of the counted work: that of the measured page. */
 function busiestThread(events: readonly TraceEvent[]): string {
   const work = new Map<string, number>();
   for (const event of events) {
@@ -57,7 +57,7 @@ function busiestThread(events: readonly TraceEvent[]): string {
   return [...work].toSorted((a, b) => b[1] - a[1])[0]?.[0] ?? "";
 }
 
-/** Counted events that stand in no other one: what is inside of them is theirs. */
+/** Returns the counted events that are not inside another counted event, whose time includes theirs. */
 function outermost(events: readonly TraceEvent[]): TraceEvent[] {
   const kept: TraceEvent[] = [];
   let end = -Infinity;
@@ -71,7 +71,7 @@ function outermost(events: readonly TraceEvent[]): TraceEvent[] {
 }
 
 /**
- * Work by frame: all since the frame before ended belongs to a frame. Frames in which nothing was to do are not counted.
+ * Returns the work by frame: everything since the end of the previous frame. Frames without work are not counted.
  * @throws ZodError when it is not a trace
  */
 export function readTrace(text: string): FrameWork {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import * as z from "zod";
 import { machineFacts } from "../report/results.ts";
 
-/** What was measured of the pages in a browser, as it is kept: `docs/pages.md` is made from it. */
+/** Stored results of the pages in a browser; `docs/pages.md` is made from them. */
 
 const FOLDER = join(import.meta.dirname, "../results/page");
 
@@ -19,7 +19,7 @@ export const frameWork = z.object({
 
 const startAndEnd = z.object({ start: z.number(), end: z.number() });
 
-/** What a page cost while a fleet streamed. */
+/** Cost of a page while a fleet streams. */
 const streaming = machineFacts.extend({
   nodes: z.number(),
   everySeconds: z.number(),
@@ -28,14 +28,14 @@ const streaming = machineFacts.extend({
     z.object({
       path: z.string(),
       frame: frameWork,
-      /** Of JavaScript, after a collection. */
+      /** JavaScript heap after a garbage collection. */
       heapMb: startAndEnd,
       domNodes: startAndEnd,
-      /** Tasks over 100 ms by the clock, and the longest, as the page itself saw them. */
+      /** Tasks over 100 ms of wall time, and the longest, as measured in the page. */
       longTasks: z.object({ over100: z.number(), longestMs: z.number() }),
-      /** How often another row lay under the resting pointer. */
+      /** How often the row under the resting pointer changed. */
       rowsMoved: z.number(),
-      /** The browser's own layout-shift score while it was looked at. */
+      /** The browser's layout-shift score during the measurement. */
       shifted: z.number(),
     }),
   ),
@@ -44,20 +44,20 @@ export type Streaming = z.infer<typeof streaming>;
 export type PageCost = Streaming["pages"][number];
 
 const seen = z.object({
-  /** Milliseconds from the navigation to the largest thing drawn, of each round. */
+  /** Milliseconds from the navigation to the largest contentful paint, of each round. */
   largestPaintMs: z.array(z.number()),
-  /** Of each round, the browser's own layout-shift score. */
+  /** The browser's layout-shift score, of each round. */
   shifted: z.array(z.number()),
   /** Bytes of JavaScript over the wire. */
   scriptBytes: z.number(),
   longestTaskMs: z.number(),
 });
 
-/** What it takes to open a page with nothing of it in memory, and to do something on it. */
+/** Cost of opening a page with nothing of it in memory, and of actions on it. */
 const openings = machineFacts.extend({
   nodes: z.number(),
   pages: z.array(seen.extend({ path: z.string() })),
-  /** Milliseconds from an event to the frame that shows what came of it, the longest of each round. */
+  /** Milliseconds from an event to the frame that shows its result; the longest of each round. */
   actions: z.array(z.object({ what: z.string(), ms: z.array(z.number()) })),
 });
 export type Openings = z.infer<typeof openings>;
@@ -66,16 +66,16 @@ export type Opening = Openings["pages"][number];
 const moved = z.object({
   what: z.string(),
   seconds: z.number(),
-  /** Share of the rate that the link has. */
+  /** Share of the link's rate. */
   ofLink: z.number(),
-  /** At most, in bytes of their own (PSS). */
+  /** Peak memory as proportional set size (PSS), bytes. */
   tabBytes: z.number(),
   browserBytes: z.number(),
   notes: z.string(),
 });
 export type Moved = z.infer<typeof moved>;
 
-/** A large file, and many small ones, through the browser. */
+/** Transfers of a large file, and of many small ones, through the browser. */
 const transfers = machineFacts.extend({
   browser: z.string(),
   bytes: z.number(),
@@ -90,15 +90,15 @@ const transfers = machineFacts.extend({
       rows: z.number(),
     })
     .nullable(),
-  /** Packets that the emulator lost because the machine was too slow. */
+  /** Packets that the emulator dropped because the machine was too slow. */
   refused: z.number(),
 });
 export type Transfers = z.infer<typeof transfers>;
 
-/** Lists of a size that nobody reads to its end. */
+/** Lists that are too long to be read to the end. */
 const lists = machineFacts.extend({
   keys: z.number(),
-  /** Milliseconds from the request for the page, nothing of it in memory, to its first row, of each round. */
+  /** Milliseconds from the request for the page, with nothing of it in memory, to its first row, of each round. */
   opened: z.array(z.object({ what: z.string(), ms: z.array(z.number()) })),
   scrolled: z.object({
     rows: z.number(),
@@ -109,7 +109,7 @@ const lists = machineFacts.extend({
     over100: z.number(),
     longestTaskMs: z.number(),
   }),
-  /** Of the hub's processes, around two readings of all keys. */
+  /** Memory of the hub's processes, MB, around two readings of all keys. */
   hubMb: z.object({ before: z.number(), between: z.number(), after: z.number(), most: z.number() }),
   readSeconds: z.array(z.number()),
 });
@@ -131,7 +131,7 @@ export async function savePageResult<K extends Kind>(kind: K, result: NonNullabl
   await writeFile(fileOf(kind), `${JSON.stringify(result, null, 2)}\n`);
 }
 
-/** What was kept of each; null for what was never measured. */
+/** Reads the stored results; null for a kind that was never measured. */
 export async function readPageResults(): Promise<PageResults> {
   const read = async (kind: Kind): Promise<unknown> => {
     const text = await readFile(fileOf(kind), "utf8").catch(() => null);

@@ -1,7 +1,7 @@
 import type { Page } from "@playwright/test";
 import { ADMIN } from "#e2e/stage/open-stage.ts";
 
-/** Through the form, as a person does; resolves when the first page is there. */
+/** Signs in through the form, as a person does; resolves when the first page is there. */
 export async function signIn(page: Page, url = ""): Promise<void> {
   await page.goto(`${url}/sign-in`);
   await page.getByLabel("E-mail").fill(ADMIN.email);

@@ -5,7 +5,7 @@ import { writeCheckpoint } from "#e2e/stage/write-checkpoint.ts";
 import { runName } from "#protocol/base/names.ts";
 import { driveSimulators } from "../fleet/drive-simulators.ts";
 
-/** A fleet that reports in the real protocol, beside one real node that has a safe checkpoint. Resolves when all have reported. */
+/** Starts a simulated fleet, and one real node with a safe checkpoint. Resolves when all nodes have reported. */
 export async function streamFleet(stage: Stage, { nodes, everySeconds }: { nodes: number; everySeconds: number }) {
   const run = runName.parse("real");
   await stage.startNode({ name: "real-1", run });

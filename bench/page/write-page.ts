@@ -12,7 +12,7 @@ import {
   type Transfers,
 } from "./result.ts";
 
-/** The page of what the pages cost a browser. */
+/** Writes the page about the cost of the pages in a browser. */
 
 const FRAME_MS = 8;
 const LARGEST_PAINT_MS = 1_000;
@@ -21,7 +21,7 @@ const TASK_MS = 100;
 const ACTION_MS = 100;
 const LINK_SHARE = 0.85;
 const TAB_BYTES = 300e6;
-/** More than this is no longer what a collection leaves behind by chance. */
+/** Most growth of the heap that counts as flat, because garbage collections vary. */
 const FLAT = 1.15;
 
 const verdict = (isMet: boolean, what: string): string => `* ${isMet ? "met" : "**not met**"}: ${what}`;
@@ -154,7 +154,7 @@ function transfersPart(result: Transfers): string[] {
   ];
 }
 
-/** The whole page. */
+/** Returns the whole page. */
 export function pagesPage({ openings, streaming, lists, transfers }: PageResults): string {
   return [
     "# What the pages cost a browser",

@@ -23,7 +23,7 @@ const FILES_IN_FLIGHT = 64;
 const [direction, kind, endpoint = "", Bucket = "", key = "", path = ""] = process.argv.slice(2);
 const client = new S3Client({ endpoint, forcePathStyle: true });
 
-/** Works through `items`, `width` of them at a time. */
+/** Processes `items`, `width` of them at a time. */
 async function inParallel<T>(items: readonly T[], width: number, work: (item: T) => Promise<void>): Promise<void> {
   const queue = items.values();
   await Promise.all(

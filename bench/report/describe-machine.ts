@@ -10,7 +10,7 @@ import type { Result } from "./results.ts";
 const run = promisify(execFile);
 const GIB = 1 << 30;
 
-/** What the numbers were measured with: machine, date, and the commit of the sources. `store` is the project's own. */
+/** Describes how numbers were measured: machine, date, and commit of the sources. `store` is the project's own store. */
 export async function describeMachine(
   about: Pick<BenchCase, "link"> & { server: BenchCase["server"] | "store"; congestion: string },
 ): Promise<Pick<Result, "machine" | "date" | "commit">> {

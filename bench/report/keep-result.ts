@@ -3,15 +3,15 @@ import { dirname, join } from "node:path";
 import type * as z from "zod";
 import { RESULTS } from "./results.ts";
 
-/** A measurement whose page is made from one file. */
+/** A stored measurement from whose one file a page is made. */
 export interface KeptResult<T> {
   readonly file: string;
   save: (result: T) => Promise<void>;
-  /** @throws when there is none, or it is of another shape */
+  /** Reads the result. @throws when there is none, or it is of another shape */
   read: () => Promise<T>;
 }
 
-/** Keeps the result in `bench/results/NAME.json`; a later measurement replaces it. */
+/** Stores a result in `bench/results/NAME.json`; a later measurement replaces it. */
 export function keepResult<T>(name: string, schema: z.ZodType<T>): KeptResult<T> {
   const file = join(RESULTS, `${name}.json`);
   return {

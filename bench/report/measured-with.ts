@@ -2,13 +2,13 @@ import type { z } from "zod";
 import type { machineFacts } from "./results.ts";
 
 interface About {
-  /** Whether bytes went through an emulated link: then its congestion control is said. */
+  /** Whether bytes went through an emulated link, whose congestion control is then named. */
   hasLink: boolean;
-  /** What is said after Node: the server, the seed. */
+  /** Facts to add after Node: the server, the seed. */
   beside?: readonly string[];
 }
 
-/** The small print below a table: when, on what and by which command it was measured. Markdown. */
+/** Returns the small print below a table as Markdown: when, on what and by which command it was measured. */
 export function measuredWith(facts: z.infer<typeof machineFacts>, { hasLink, beside = [] }: About): string {
   const { date, machine, commit, command } = facts;
   const words = [
@@ -25,6 +25,6 @@ export function measuredWith(facts: z.infer<typeof machineFacts>, { hasLink, bes
   return `<sub>${words.join(", ")}</sub>`;
 }
 
-/** The command that measures the same again: a page does not ask for its results to be kept. */
+/** Returns the command that repeats a measurement, without `--save`. */
 export const commandOf = (bench: string, args: readonly string[]): string =>
   `npm run bench -- ${bench} ${args.filter((arg) => arg !== "--save").join(" ")}`.trim();

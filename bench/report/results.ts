@@ -2,12 +2,12 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 
-/** What one case measured in one direction: kept as JSON, so that the tables can be made again from it. */
+/** Stored results of one case in one direction; the tables are made from them. */
 
 const run = z.object({
   tool: z.string(),
   round: z.number(),
-  /** Null: the transfer ended well and every byte was right. */
+  /** Null: the transfer succeeded and every byte was right. */
   failure: z.string().nullable(),
   wallSeconds: z.number().nullable(),
   cpuSeconds: z.number().nullable(),
@@ -27,7 +27,7 @@ const tool = z.object({
 });
 export type ToolFacts = z.infer<typeof tool>;
 
-/** What every result says of how it was measured. */
+/** Facts about how a result was measured. */
 export const machineFacts = z.object({
   date: z.string(),
   commit: z.string(),
@@ -37,7 +37,7 @@ export const machineFacts = z.object({
     cores: z.number(),
     memoryGib: z.number(),
     kernel: z.string(),
-    /** Processes that wanted the CPU in the minute before: what else the machine was doing. */
+    /** Load average of the minute before, which shows what else the machine was doing. */
     loadBefore: z.number(),
     node: z.string(),
     server: z.string(),
@@ -56,7 +56,7 @@ const result = machineFacts.extend({
 });
 export type Result = z.infer<typeof result>;
 
-/** Where the published results lie. */
+/** Folder of the published results. */
 export const RESULTS = join(import.meta.dirname, "../results");
 
 export async function writeResult(value: Result, folder: string): Promise<void> {
@@ -64,7 +64,7 @@ export async function writeResult(value: Result, folder: string): Promise<void> 
   await writeFile(join(folder, `${value.case}.${value.direction}.json`), `${JSON.stringify(value, null, 2)}\n`);
 }
 
-/** All kept results of transfers; an empty list when there are none. */
+/** Reads all stored results of transfers; an empty list when there are none. */
 export async function readResults(folder: string): Promise<Result[]> {
   const names = await readdir(folder).catch(() => []);
   const files = names.filter((name) => /\.(up|down)\.json$/.test(name));

@@ -2,13 +2,13 @@ import { medianOf } from "#protocol/base/robust.ts";
 import { type Bar, type BenchCase, linkRate } from "../cases.ts";
 import type { Result, ToolFacts } from "./results.ts";
 
-/** One tool's medians in one case and direction. Numbers are null when no run of it went well. */
+/** Medians of one tool in one case and direction; null when none of its runs succeeded. */
 export interface Summary {
   tool: ToolFacts;
   runs: number;
   failures: string[];
   wallSeconds: number | null;
-  /** Of all good runs, for the spread. */
+  /** Extremes of all successful runs. */
   fastestSeconds: number | null;
   slowestSeconds: number | null;
   mbitPerSecond: number | null;
@@ -23,7 +23,7 @@ export function median(values: readonly number[]): number | null {
   return values.length === 0 ? null : medianOf(values);
 }
 
-/** Medians per tool over the runs that went well, in the order of the tools. Tools that never ran are left out. */
+/** Returns medians by tool over the successful runs, in the order of the tools. Tools that never ran are left out. */
 export function summarize(result: Result, benchCase: Pick<BenchCase, "link">): Summary[] {
   const rate = linkRate(benchCase, result.direction);
   return result.tools.flatMap((tool) => {
@@ -47,13 +47,13 @@ export function summarize(result: Result, benchCase: Pick<BenchCase, "link">): S
       mbitPerSecond: wallSeconds === null ? null : bits / wallSeconds / 1e6,
       linkShare: wallSeconds === null || rate === null ? null : bits / wallSeconds / rate,
       cpuPerGb: cpuSeconds === null ? null : cpuSeconds / (result.bytes / GB),
-      // The worst of all runs, not the median: memory is a promise.
+      // The maximum of all runs, not the median, because the memory limit is a promise.
       peakRssMb: rssKib.length === 0 ? null : (Math.max(...rssKib) * 1024) / 1e6,
     };
   });
 }
 
-/** Tidemark beside the best peer of the same run; a value is null when either has none. */
+/** Tidemark compared with the best peers of the same run; a value is null when either has none. */
 export interface Comparison {
   own: Summary;
   fastestPeer: Summary | null;
@@ -66,7 +66,7 @@ export interface Comparison {
   ceilingShare: number | null;
 }
 
-/** Null when Tidemark did not run. */
+/** Compares Tidemark with its peers; null when Tidemark did not run. */
 export function compare(summaries: readonly Summary[]): Comparison | null {
   const own = summaries.find(({ tool }) => tool.name === "tidemark");
   if (own === undefined) return null;
@@ -97,16 +97,16 @@ function least(summaries: readonly Summary[], read: (summary: Summary) => number
 const ratio = (a: number | null | undefined, b: number | null | undefined): number | null =>
   a === null || a === undefined || b === null || b === undefined ? null : a / b;
 
-/** One bar and whether it was reached; `met` is null when there is nothing to judge by. */
+/** One bar and whether it was met; `met` is null when it cannot be judged. */
 export interface Judgement {
   bar: string;
   measured: number | null;
   met: boolean | null;
 }
 
-/** A share of what plain TCP reached in the same run that counts as reaching a bar of the link's share, */
+/** Share of plain TCP's throughput in the same run that also meets a bar of the link's share. */
 const CEILING_SHARE = 0.97;
-/** if this many runs say so. */
+/** Least runs for `CEILING_SHARE` to count. */
 const CEILING_RUNS = 7;
 
 export function judge(comparison: Comparison, bar: Bar): Judgement[] {

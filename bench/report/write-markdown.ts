@@ -3,14 +3,14 @@ import { measuredWith } from "./measured-with.ts";
 import type { Result } from "./results.ts";
 import { compare, judge, summarize, type Summary } from "./summarize.ts";
 
-/** Writes what was measured as Markdown: one table per case and direction, and what they were measured with. */
+/** Writes the results as Markdown: one table per case and direction, and how they were measured. */
 
 const number = (value: number | null, digits: number): string => (value === null ? "-" : value.toFixed(digits));
 const share = (value: number | null): string => (value === null ? "-" : value.toFixed(3));
 
 const DIRECTION_TITLES: Record<Direction, string> = { up: "Upload", down: "Download" };
 
-/** The table of one result, with the bars and whether they were reached. */
+/** Returns the table of one result, with the bars and whether they were met. */
 export function resultTable(result: Result, benchCase: BenchCase): string {
   const summaries = summarize(result, benchCase);
   const hasLink = benchCase.link !== null;
@@ -51,7 +51,7 @@ export function resultTable(result: Result, benchCase: BenchCase): string {
   ].join("\n");
 }
 
-/** What a tool holds if it keeps whole parts in memory, as it was told to have in flight. */
+/** Describes the memory of a tool that keeps whole parts, by what it is configured to have in flight. */
 function heldMemory({ tool }: Summary): string {
   if (tool.role === "own") return "connections x 1 MiB, within `--memory`";
   if (tool.inFlight === null) return "-";
@@ -120,7 +120,7 @@ The store is a real S3 server with its files in memory. Across a link it stands 
 headers alone leave 0.965 of a link to data. "In flight" is what a tool was told to have in flight, as parts x part size x
 files: the memory it takes if it holds whole parts. aria2c is given a list of URLs, so it asks the store for none.`;
 
-/** The whole page. */
+/** Returns the whole page. */
 export function benchmarksPage(results: readonly Result[]): string {
   const lines = [INTRODUCTION, ""];
   for (const benchCase of CASES) {

@@ -11,12 +11,12 @@ export interface Certificate {
   caFile: string;
   certFile: string;
   keyFile: string;
-  /** Holds both under the names that MinIO looks for. */
+  /** Folder with both under the names that MinIO looks for. */
   folder: string;
 }
 
 /**
- * Makes an authority and a certificate of it for one address or name, good for a day. P-256, as public stores use.
+ * Creates a certificate authority and its certificate for one address or name, valid for a day. P-256, as public stores use.
  * @throws BenchError without openssl
  */
 export async function makeCertificate(inside: string, host: string): Promise<Certificate> {

@@ -4,7 +4,7 @@ import { mkdir, open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 
-/** What is moved: one file, or a folder of equal small ones. */
+/** Payload of a case: one file, or a folder of equal small ones. */
 export type Shape = { kind: "file"; bytes: number } | { kind: "folder"; files: number; fileBytes: number };
 
 export const bytesOf = (shape: Shape): number => (shape.kind === "file" ? shape.bytes : shape.files * shape.fileBytes);
@@ -39,7 +39,7 @@ async function writeRandomFile(path: string, bytes: number): Promise<string> {
   return hash.digest("hex");
 }
 
-/** Compares what lies at `path` with what was made. @returns what is wrong, or null */
+/** Compares the files at `path` with the payload. @returns what is wrong, or null */
 export async function findDifference(path: string, wanted: Digests): Promise<string | null> {
   const isFolder = !wanted.has("");
   if (isFolder) {

@@ -29,11 +29,11 @@ const LOOPBACK = "127.0.0.1";
 export interface StageOptions {
   /** TCP's congestion control on the link. */
   congestion: string;
-  /** Another server than the case's own. */
+  /** Server in place of the case's own. */
   server: ServerName | null;
 }
 
-/** @throws BenchError when a link is needed and cannot be had, or the server does not start */
+/** Opens the stage of a case. @throws BenchError when a needed link is not possible, or the server does not start */
 export async function openStage(benchCase: BenchCase, options: StageOptions): Promise<Stage> {
   const { congestion } = options;
   const name = options.server ?? benchCase.server;
@@ -72,7 +72,7 @@ export async function openStage(benchCase: BenchCase, options: StageOptions): Pr
   };
 }
 
-/** A fresh folder in memory where there is one, so that no disk is measured. What killed runs left is removed. */
+/** Creates a folder, in memory where possible, so that no disk is measured. Removes what killed runs left. */
 export async function makeFolder(): Promise<string> {
   const shared = "/dev/shm";
   const parent = (await stat(shared).catch(() => null)) === null ? tmpdir() : shared;

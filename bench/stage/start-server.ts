@@ -7,11 +7,11 @@ import { runBinary, type BinaryOptions, type RunningBinary } from "#e2e/servers/
 import { BenchError } from "../bench-error.ts";
 import type { Certificate } from "./make-certificate.ts";
 
-/** The S3 servers that can stand at the other end, each over a folder in memory. */
+/** The S3 servers that a case can use, each over a folder in memory. */
 export const SERVER_NAMES = ["minio", "versitygw"] as const;
 export type ServerName = (typeof SERVER_NAMES)[number];
 
-/** The store at the other end. */
+/** The store of a case. */
 export interface BenchServer {
   name: ServerName;
   endpoint: string;
@@ -20,7 +20,7 @@ export interface BenchServer {
   secretKey: string;
   bucket: string;
   caFile: string | null;
-  /** Makes the bucket empty, unfinished uploads included. */
+  /** Empties the bucket, unfinished uploads included. */
   empty: () => Promise<void>;
   stop: () => Promise<void>;
 }
@@ -40,10 +40,10 @@ export interface ServerOptions {
   certificate: Certificate | null;
 }
 
-/** A program that listens on a port, as `startListening` starts it. */
+/** Address on which a program listens that `startListening` starts. */
 export type Listening = Pick<ServerOptions, "netns" | "address" | "port">;
 
-/** @throws BenchError with the program's last words when it does not come up */
+/** Starts a store. @throws BenchError with the program's last output when it does not come up */
 export async function startServer(options: ServerOptions): Promise<BenchServer> {
   const { name, folder, address, port, certificate } = options;
   const data = join(folder, "data");
@@ -69,7 +69,7 @@ export async function startServer(options: ServerOptions): Promise<BenchServer> 
   };
 }
 
-/** Folders that hold objects and unfinished uploads: both servers take a folder as a bucket. */
+/** Folders with objects and unfinished uploads: both servers use a folder as a bucket. */
 const LEFT_BY_UPLOADS: Record<ServerName, readonly string[]> = {
   versitygw: [BUCKET],
   minio: [BUCKET, ".minio.sys/multipart", ".minio.sys/tmp"],
@@ -81,7 +81,7 @@ const LAUNCHES: Record<ServerName, Launch> = {
   versitygw: ({ address, port, certificate }, data) => {
     const tls = certificate === null ? [] : ["--cert", certificate.certFile, "--key", certificate.keyFile];
     return {
-      // Without --keep-alive it ends the connection after every answer, which no public store does.
+      // Without --keep-alive versitygw closes the connection after every answer, which no public store does.
       args: ["--port", `${address}:${port}`, "--quiet", "--keep-alive", ...tls, "posix", data],
       env: { ROOT_ACCESS_KEY: KEYS.accessKey, ROOT_SECRET_KEY: KEYS.secretKey },
     };
@@ -112,7 +112,7 @@ const LAUNCHES: Record<ServerName, Launch> = {
 /** Starts a program, inside a namespace if one is given, and waits until its port takes connections. */
 export async function startListening(where: Listening, binary: BinaryOptions): Promise<RunningBinary> {
   const inside = where.netns === null ? [] : ["nsenter", `--net=${where.netns}`];
-  // setpriv, of the same package as nsenter: when this process is killed, the server goes with it.
+  // setpriv, of the same package as nsenter, stops the server when this process is killed.
   const [program = "", ...args] = [...inside, "setpriv", "--pdeathsig", "TERM", binary.program, ...binary.args];
   const running = runBinary({ program, args, env: binary.env });
   const giveUpAtMs = performance.now() + READY_LIMIT_MS;

@@ -11,7 +11,7 @@ const SPLITTING = "-x16 -s16 -k1M --file-allocation=falloc";
 const FILES_AT_A_TIME = "-j64";
 const QUIET = "--no-conf --summary-interval=0 --console-log-level=error --download-result=hide";
 
-/** aria2c, which downloads from presigned URLs and uploads nothing. */
+/** Returns aria2c, which downloads from presigned URLs and does not upload. */
 export function aria2(installed: InstalledTool): Tool {
   return {
     name: "aria2",

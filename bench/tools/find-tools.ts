@@ -25,7 +25,7 @@ export const TOOL_NAMES = [
 ] as const;
 export type ToolName = (typeof TOOL_NAMES)[number];
 
-/** What runs when nobody chooses: all but the two that exist for work on Tidemark itself. */
+/** Tools that run without `--tools`: all but the two for work on Tidemark itself. */
 export const USUAL_TOOLS: readonly ToolName[] = TOOL_NAMES.filter((name) => name !== "again" && name !== "other");
 
 export interface ReadyTool {
@@ -37,13 +37,13 @@ export interface FindOptions {
   names: readonly ToolName[];
   /** A second build of Tidemark, for `other`. */
   otherBuild: string | null;
-  /** Where `again` keeps its state from run to run. */
+  /** Folder in which `again` keeps its state from run to run. */
   stateFolder: string;
 }
 
 /**
- * Finds the tools asked for, installing what can be installed.
- * @returns those that are there, and for each other one the reason
+ * Finds the requested tools, and installs those that can be installed.
+ * @returns the tools that are there, and the reason for each missing one
  */
 export async function findTools(options: FindOptions): Promise<{ ready: ReadyTool[]; missing: Map<string, string> }> {
   const ready: ReadyTool[] = [];

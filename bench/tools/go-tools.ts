@@ -4,14 +4,14 @@ import { promisify } from "node:util";
 import type { Tool as InstalledTool } from "#e2e/servers/install.ts";
 import { baseEnvironment, type Errand, s3Address, type Tool } from "./tool.ts";
 
-/** The peers that are one Go program: rclone and s5cmd. */
+/** The peers in Go: rclone and s5cmd. */
 
 const run = promisify(execFile);
 const MIB = 1 << 20;
 const TRANSFERS = 64;
 const RCLONE_ONE_FILE =
   "--s3-upload-concurrency 10 --s3-chunk-size 10Mi --s3-upload-cutoff 0 --multi-thread-streams 10 --multi-thread-cutoff 10Mi --multi-thread-chunk-size 10Mi";
-/** With `--s3-upload-cutoff 0` it would begin a multipart upload for a file of one part. */
+/** With `--s3-upload-cutoff 0` rclone would begin a multipart upload for a file of one part. */
 const ONE_PART_BYTES = 10 * MIB;
 const RCLONE_MANY_FILES = `--transfers ${TRANSFERS} --checkers ${TRANSFERS}`;
 
@@ -27,7 +27,7 @@ async function versionOf(tool: InstalledTool, ...args: string[]): Promise<{ vers
   };
 }
 
-/** rclone told to move 10 parts of one file at a time; its own `--transfers` counts files. */
+/** Returns rclone, configured to move 10 parts of one file at a time; its own `--transfers` counts files. */
 export function rclone(installed: InstalledTool): Tool {
   return {
     name: "rclone",
@@ -72,7 +72,7 @@ export function rclone(installed: InstalledTool): Tool {
 
 const TEN_BY_TEN = ["-c", "10", "-p", "10"];
 
-/** How many parts of what size s5cmd moves at a time for one file; null: as it comes (5 of 50 MiB). */
+/** Parts in flight and part size of s5cmd for one file; null: its defaults (5 of 50 MiB). */
 export interface S5cmdOptions {
   name: string;
   title: string;
@@ -94,7 +94,7 @@ export function s5cmd(installed: InstalledTool, options: S5cmdOptions): Tool {
         : { parts: tuning?.parts ?? 5, partBytes: (tuning?.partMib ?? 50) * MIB, files: 1 },
     command: (errand) => {
       if ("missing" in installed) return null;
-      // A folder is already moved by 256 workers; part flags would say nothing.
+      // 256 workers move a folder anyway, so part flags would have no effect.
       const wished = errand.setting === "ten-by-ten" ? TEN_BY_TEN : flags;
       const asks = errand.names === null ? wished : [];
       return {

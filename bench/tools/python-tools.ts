@@ -12,14 +12,14 @@ const SCRIPT = join(import.meta.dirname, "../peers/boto.py");
 const MB = 1_000_000;
 const FILES_AT_A_TIME = 64;
 
-/** What was installed: the programs, and the folder that has the C runtime, kept apart so that it is used only when meant. */
+/** Installed programs, and the folder of the C runtime, which is separate so that only `crt` uses it. */
 export interface PythonPeers {
   python: InstalledTool;
   aws: InstalledTool;
   crtFolder: InstalledTool;
 }
 
-/** For tools that run without it. */
+/** Placeholder for tools that run without the C runtime. */
 export const NO_CRT: InstalledTool = { missing: "the C runtime is not wanted" };
 
 type Engine = "classic" | "crt";
@@ -71,7 +71,7 @@ export function boto3(peers: PythonPeers, engine: Engine): Tool {
   };
 }
 
-/** The aws command of PyPI (version 1), which has no engine but its own; version 2 is not distributed there. */
+/** Returns the aws command of PyPI (version 1), which has only its own engine; version 2 is not on PyPI. */
 export function awsCli(peers: Pick<PythonPeers, "python" | "aws">): Tool {
   return {
     name: "aws-cli",

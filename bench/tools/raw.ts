@@ -4,10 +4,10 @@ import { baseEnvironment, type Tool } from "./tool.ts";
 
 export const RAW_CONNECTIONS = 30;
 
-/** Makes the program of the ceiling; it serves and moves. */
+/** Compiles the program for raw TCP, which is both server and client. */
 export const compileRaw = (): Promise<string> => compileC("raw-tcp", join(import.meta.dirname, "../peers/raw-tcp.c"));
 
-/** Plain TCP: the same number of bytes over fresh connections, with nothing on top. Says what the link itself allows. */
+/** Plain TCP: the same number of bytes over new connections, with nothing on top. Shows what the link itself allows. */
 export const raw: Tool = {
   name: "raw",
   title: "raw TCP",
@@ -19,7 +19,7 @@ export const raw: Tool = {
   },
   inFlight: () => null,
   command: async (errand) => {
-    // Its bytes are not encrypted and have no names: it is no ceiling for https or for many files.
+    // Its bytes are not encrypted and have no names, so it is no upper limit for HTTPS or for many files.
     if (errand.names !== null || errand.caFile !== null) return null;
     const { address, port } = errand.rawAddress;
     return {

@@ -9,7 +9,7 @@ const SCRIPT = join(import.meta.dirname, "../peers/sdk-reference.ts");
 const BUNDLE = join(MADE, "sdk-reference.mjs");
 const MB = 1_000_000;
 
-/** In one file, as Tidemark comes: loading hundreds of modules would count against it. */
+/** Bundles the program into one file, as Tidemark is: loading hundreds of modules would count against it. */
 async function bundle(): Promise<void> {
   await build({
     entryPoints: [SCRIPT],
@@ -26,7 +26,7 @@ async function bundle(): Promise<void> {
 
 let bundled: Promise<void> | null = null;
 
-/** The AWS SDK for JavaScript, used as its documentation says: the engine that Tidemark does without. */
+/** The AWS SDK for JavaScript, used as documented; Tidemark has an engine of its own instead. */
 export const sdk: Tool = {
   name: "sdk",
   title: "AWS SDK (JS)",

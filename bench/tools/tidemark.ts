@@ -4,21 +4,21 @@ import { ROOT } from "#e2e/stage/start-process.ts";
 import type { Command } from "../measure/measure.ts";
 import { baseEnvironment, type Errand, s3Address, type Tool } from "./tool.ts";
 
-/** Which build of Tidemark to run, under which name. */
+/** Build of Tidemark to run, and its name. */
 export interface TidemarkOptions {
   name: string;
   title: string;
   /** An executable, or a module for Node (`.mjs`). */
   build: string;
-  /** Keeps what was learned of the store from run to run; null: every run is the first on its node. */
+  /** Folder that keeps what is learned about the store between runs; null: every run is the first on its node. */
   stateFolder: string | null;
 }
 
 const EXECUTABLE = join(ROOT, "dist/tidemark");
-/** The file that is copied to nodes; where it cannot be made, the module. */
+/** Returns the executable that is copied to nodes; where it was not built, the module. */
 export const ownBuild = (): string => (existsSync(EXECUTABLE) ? EXECUTABLE : `${EXECUTABLE}.mjs`);
 
-/** Tidemark with its default settings; variables TIDEMARK_* of the person's environment reach it. */
+/** Returns Tidemark with its default settings, changed by the TIDEMARK_* variables of this environment. */
 export function tidemark(options: TidemarkOptions): Tool {
   return {
     name: options.name,
@@ -54,7 +54,7 @@ function tidemarkCommand(options: TidemarkOptions, errand: Errand): Command {
   };
 }
 
-/** What the person set to try something out, without what belongs to a store of theirs. */
+/** Returns the TIDEMARK_* variables of this environment, without those of keys, tokens and hubs. */
 export function personalSettings(): Record<string, string> {
   const settings: Record<string, string> = {};
   for (const [name, value] of Object.entries(process.env)) {

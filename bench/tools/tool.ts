@@ -11,20 +11,20 @@ export interface Errand {
   bucket: string;
   caFile: string | null;
   setting: BenchCase["setting"];
-  /** What lies here, or is to lie here: a file, or a folder of files. */
+  /** Source or target of the transfer: a file, or a folder of files. */
   path: string;
   /** The object's key; for a folder the prefix, without a slash at its end. */
   key: string;
   /** Names inside the folder; null for one file. */
   names: readonly string[] | null;
   bytes: number;
-  /** An empty folder that lives as long as this transfer. */
+  /** An empty folder that exists as long as this transfer. */
   scratch: string;
-  /** Where the raw TCP server listens. */
+  /** Address of the raw TCP server. */
   rawAddress: { address: string; port: number };
 }
 
-/** How much a tool is told to have in flight; the product is what it holds if it keeps whole parts in memory. */
+/** Parts in flight that a tool is configured for; the product is its memory if it keeps whole parts. */
 export interface InFlight {
   parts: number;
   partBytes: number;
@@ -36,18 +36,18 @@ export type Availability = { version: string } | { missing: string };
 export interface Tool {
   name: string;
   title: string;
-  /** `peer`: what Tidemark is compared with. `ceiling`: what no store client can pass. */
+  /** `peer`: compared with Tidemark. `ceiling`: an upper limit for all store clients. */
   role: "own" | "peer" | "ceiling";
-  /** How it is set up, for the reader. */
+  /** Its configuration, for the reader. */
   setup: string;
   find: () => Promise<Availability>;
-  /** Null when the tool cannot do this. */
+  /** Returns the command of a transfer; null when the tool cannot do it. */
   command: (errand: Errand) => Command | null | Promise<Command | null>;
-  /** Null when it holds no whole parts by its documentation, or says nothing about it. */
+  /** Null when by its documentation the tool holds no whole parts, or says nothing about it. */
   inFlight: (errand: Pick<Errand, "direction" | "names">) => InFlight | null;
 }
 
-/** What every tool gets of the environment: the keys, where AWS tools look for them, and nothing of the person's own. */
+/** Returns the environment of every tool: the keys, where AWS tools look for them, and nothing personal. */
 export function baseEnvironment(errand: Errand): Record<string, string> {
   const { caFile } = errand;
   return {

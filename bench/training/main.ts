@@ -17,8 +17,9 @@ import { cpuTrainer, gpuTrainer, type Trainer } from "./trainers.ts";
 import { trainingPage } from "./write-page.ts";
 
 /**
- * `npm run bench -- training`: what saving costs the training beside it. The uplink is full all the time; store and hub, which
- * would be elsewhere, have processors of their own. Steps are compared with those of the same training that saves to its disk only.
+ * `npm run bench -- training`: measures what saving costs the training beside it. The uplink is full all the time. Store and
+ * hub, which would be elsewhere, have processors of their own. Steps are compared with those of the same training that saves
+ * only to its disk.
  */
 
 export const TRAINING_HELP = `npm run bench -- training [--gpu] [--rounds N] [--saves N] [--save] [--report]
@@ -45,7 +46,7 @@ interface Setting {
   signal: AbortSignal;
 }
 
-/** Copies a folder with rclone, as its documentation says for S3, at the rate of the uplink. */
+/** Copies a folder with rclone, configured as its documentation says for S3, at the rate of the uplink. */
 function copyWithRclone(setting: Setting, folder: string, key: string): Promise<void> {
   const { trainer } = setting;
   const { store } = setting.stage;
@@ -109,7 +110,7 @@ const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 
 function rowsOf(turns: readonly Turn[], saveEvery: number): Row[] {
-  /** Those before the first checkpoint are the same for all: nothing is uploaded yet. */
+  /** Leaves out the steps before the first checkpoint, which are the same for all: nothing is uploaded yet. */
   const busySteps = ({ steps }: Trained): number[] => steps.slice(saveEvery);
   return WAYS.map((way) => {
     const own = turns.filter((turn) => turn.way === way);
@@ -133,7 +134,7 @@ async function writePage(): Promise<void> {
   console.log("docs/training.md is written.");
 }
 
-/** @throws BenchError when a tool is missing or an option was not understood */
+/** Runs the benchmark. @throws BenchError when a tool is missing or an option was not understood */
 export async function benchTraining(args: readonly string[]): Promise<void> {
   const { values } = parseArgs({
     args: [...args],

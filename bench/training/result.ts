@@ -2,7 +2,7 @@ import * as z from "zod";
 import { keepResult } from "../report/keep-result.ts";
 import { machineFacts } from "../report/results.ts";
 
-/** What `training` measured, as it is kept: its page is made from it. */
+/** Stored results of `training`; its page is made from them. */
 
 export const WAYS = ["to the disk only", "Tidemark", "rclone beside it", "rclone, waiting for it"] as const;
 export type Way = (typeof WAYS)[number];
@@ -13,13 +13,13 @@ const row = z.object({
   stepRatio: z.array(z.number()),
   p50StepMs: z.number(),
   p99StepMs: z.number(),
-  /** Mean stand-still per checkpoint, seconds. */
+  /** Mean pause of the training at each checkpoint, seconds. */
   stallSeconds: z.number(),
 });
 export type Row = z.infer<typeof row>;
 
 const trainingResult = machineFacts.extend({
-  /** The GPU that trains; null where a processor does. */
+  /** The GPU that trains; null where a CPU does. */
   device: z.string().nullable(),
   uplinkBytesPerSecond: z.number(),
   checkpointBytes: z.number(),

@@ -1,29 +1,29 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
-/** How one training went, seconds. */
+/** Timings of one training, seconds. */
 export interface Trained {
-  /** What the program says that it trains on; null when it says nothing. */
+  /** Device that the program reports; null when it reports none. */
   device: string | null;
   steps: number[];
-  /** How long training stood still at each checkpoint for more than the writing of its files. */
+  /** Pause of the training at each checkpoint, besides the writing of its files. */
   stalls: number[];
 }
 
 export interface Training {
-  /** A program that speaks as `train.c` does. */
+  /** A program with the same protocol as `train.c`. */
   command: readonly string[];
   steps: number;
   signal: AbortSignal;
-  /** Writes the files of a checkpoint, where the program has not. */
+  /** Writes the files of a checkpoint, unless the program has. */
   write?: (step: number) => Promise<void>;
-  /** What happens with them before training may go on. */
+  /** Handles the files of a checkpoint before training may go on. */
   save: (step: number) => Promise<void>;
 }
 
 const TOLD_OF_IT = 2_000;
 
-/** Trains. @throws Error when the program ends otherwise than it should */
+/** Runs a training program. @throws Error when it fails, or reports another number of steps */
 export async function runTraining(training: Training): Promise<Trained> {
   const { command, steps, signal, write, save } = training;
   const [program = "", ...args] = command;

@@ -17,8 +17,8 @@ from torch.nn import functional
 from torch.utils.data import DataLoader, IterableDataset
 
 FOLDER, STEPS, SAVE_EVERY = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-# Batches that the GPU is busy with: with 16 texts in one it waited for the processor that tells it what to do, and steps took
-# between 22 and 30 ms from one minute to the next whoever uploaded or did not.
+# The batch is large enough to keep the GPU busy. With 16 texts in a batch the GPU waited for the CPU, and
+# steps took between 22 and 30 ms from one minute to the next, with or without an upload.
 WORDS, WIDTH, HEADS, LAYERS, LENGTH, BATCH = 16_384, 512, 8, 12, 512, 64
 LOADERS = 4
 
@@ -88,7 +88,7 @@ def main() -> None:
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         optimizer.step()
-        # Who trains looks at it, and so waits for the GPU.
+        # Training programs read the loss, and so wait for the GPU.
         loss.item()
         took.append(time.monotonic() - started)
         if step % SAVE_EVERY == 0:
@@ -99,7 +99,7 @@ def main() -> None:
     for seconds in took:
         print(f"step {seconds:.9f}")
     sys.stdout.flush()
-    # The loaders never end by themselves.
+    # The data loaders never end by themselves.
     os._exit(0)
 
 

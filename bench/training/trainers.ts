@@ -7,22 +7,22 @@ import { BenchError } from "../bench-error.ts";
 import { percentile } from "../fleet/percentile.ts";
 import { runTraining } from "./run-training.ts";
 
-/** What trains, and where: who uploads shares the processors with it, hub and store have others. */
+/** A training program and its processors, which it shares with the uploading program; hub and store have others. */
 export interface Trainer {
-  /** The GPU; null where a processor does the work. */
+  /** The GPU; null where a CPU trains. */
   device: string | null;
-  /** The program for a turn. */
+  /** Returns the command of a turn. */
   command(turn: { folder: string; steps: number }): readonly string[];
-  /** Writes the files of a checkpoint into `folder`, where the program does not do that itself. */
+  /** Writes the files of a checkpoint into `folder`, unless the program does that itself. */
   write(folder: string, step: number): Promise<void>;
   saveEvery: number;
-  /** Median of a step. */
+  /** Median duration of a step. */
   stepSeconds: number;
   checkpointBytes: number;
   uplinkBytesPerSecond: number;
-  /** Put before the commands of whoever uploads. */
+  /** Prefix of the uploading program's command. */
   beside: readonly string[];
-  /** Put before those of hub and store. */
+  /** Prefix of the commands of hub and store. */
   elsewhere: readonly string[];
 }
 
@@ -34,7 +34,10 @@ const CPU_STEP_SECONDS = 0.02;
 const CPU_CHECKPOINT_BYTES = 150_000_000;
 const CALIBRATION = { steps: 50, work: 20 };
 
-/** A thread that computes has one core; store and hub have the other; whoever uploads runs where the system puts it. */
+/**
+ * Trains with one thread on a core of its own. Hub and store have another core; the uploading program runs where the system
+ * puts it.
+ */
 export async function cpuTrainer(signal: AbortSignal): Promise<Trainer> {
   const program = await compileC("train", join(import.meta.dirname, "train.c"));
   const saveEvery = Math.round(SAVE_EVERY_SECONDS / CPU_STEP_SECONDS);
@@ -43,7 +46,7 @@ export async function cpuTrainer(signal: AbortSignal): Promise<Trainer> {
     program,
     ...[steps, every, work].map(String),
   ];
-  // How many multiplications make a step on this core.
+  // Calibrates how many multiplications make a step on this core.
   const { steps, work: tried } = CALIBRATION;
   const trial = await runTraining({ command: commandOf(steps, steps + 1, tried), steps, signal, save: nothing });
   const work = Math.max(1, Math.round((CPU_STEP_SECONDS * tried) / percentile(trial.steps, 0.5)));
@@ -62,12 +65,12 @@ export async function cpuTrainer(signal: AbortSignal): Promise<Trainer> {
   };
 }
 
-/** Hub and store need these; what is left is for training and whoever uploads. */
+/** Cores for hub and store; the others are for training and the uploading program. */
 const CORES_ELSEWHERE = 4;
 const LEAST_CORES = 8;
 const WARM_UP = { steps: 120, settledFrom: 40 };
 
-/** A language model that learns on a GPU. @throws BenchError where there is none, or too few cores to keep things apart */
+/** Trains a language model on a GPU. @throws BenchError where there is none, or too few cores to separate the programs */
 export async function gpuTrainer(signal: AbortSignal): Promise<Trainer> {
   const cores = availableParallelism();
   if (cores < LEAST_CORES) {

@@ -2,9 +2,9 @@ import { percentile } from "../fleet/percentile.ts";
 import { measuredWith } from "../report/measured-with.ts";
 import type { Row, TrainingResult } from "./result.ts";
 
-/** The page of what `training` measured. */
+/** Writes the page of the results of `training`. */
 
-/** What a saturated upload may cost a step. */
+/** Largest share by which a full uplink may lengthen a step. */
 const MOST_LONGER = 0.02;
 
 const percent = (share: number): string => `${(share * 100).toFixed(2)} %`;
@@ -17,7 +17,7 @@ function verdict({ rows }: TrainingResult): string {
   return `* ${longer <= MOST_LONGER ? "met" : "**not met**"}: beside a full uplink a step takes at most ${percent(MOST_LONGER)} longer (${percent(longer)})`;
 }
 
-/** Where it trained, and where whoever uploads and the rest were. */
+/** Describes where the training, the uploading program, and hub and store ran. */
 function placeOf({ device, machine }: TrainingResult): string {
   if (device === null) {
     return `A thread that computes has one of two cores to itself, as a training loop that feeds a GPU has. Hub and store, which would be elsewhere,
@@ -51,7 +51,7 @@ ${measuredWith(result, { hasLink: false })}
 `;
 }
 
-/** The whole page: one section for each result. */
+/** Returns the whole page, with one section for each result. */
 export function trainingPage(results: readonly TrainingResult[]): string {
   const kept = results.map(({ device }) => `\`${device === null ? "training" : "training-gpu"}.json\``);
   return `# What saving costs the training beside it

@@ -16,12 +16,12 @@ import { createShortStream } from "./node-fast-path-stream.ts";
 import { createShortWay } from "./node-fast-path.ts";
 import { faultDataOf } from "#server/core/api/trpc-error.ts";
 
-/** The API under /api/trpc. A body is read only after its sender was let in, and only up to a limit. */
+/** Serves the API under /api/trpc. Reads a body only after its sender was identified, and only up to a limit. */
 
 const MOST_CALLS = 20;
-/** What may be larger is read in a thread: `large-inputs`. */
+/** Larger inputs are read in a worker thread, see `large-inputs`. */
 const MOST_BODY_BYTES = 1024 * 1024;
-/** Of a call that nobody has to sign in for, and of a path that names no procedure. */
+/** Limit for calls that need no sign-in, and for paths that name no procedure. */
 const MOST_OPEN_BODY_BYTES = 64 * 1024;
 
 const sayRefusal =
@@ -35,7 +35,7 @@ const sayRefusal =
     else hub.log.info({ path, who, fault: fault.code }, "a call was refused");
   };
 
-/** Whether a path names only procedures that somebody has to sign in for, alone or as a batch. */
+/** Returns a test whether a path names only procedures that need a sign-in, alone or as a batch. */
 function createAskForSignIn(): (path: string) => boolean {
   const flat: object = hubRouter;
   const { procedures } = Reflect.get(flat, "_def") as { procedures: Record<string, { _def: { meta?: Meta } }> };
@@ -50,7 +50,7 @@ function createAskForSignIn(): (path: string) => boolean {
 
 type Way = (request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
 
-/** Returns whether one of them took the request. */
+/** Tries handlers in order; returns whether one of them took the request. */
 async function takeFirst(ways: readonly Way[], request: IncomingMessage, response: ServerResponse): Promise<boolean> {
   for (const way of ways) if (await way(request, response)) return true;
   return false;

@@ -11,9 +11,9 @@ import { hashOf } from "../platform/random-id.ts";
 import type { Context } from "../core/api/trpc.ts";
 import type { Caller } from "#server/core/api/caller.ts";
 
-/** Who calls, from where, and whether a change may come from there. Nothing is decided here: the guard does that. */
+/** Collects who calls, from where, and whether a change may come from there. The guard in `trpc.ts` decides by it. */
 
-/** What is read of a request to tell where it comes from. */
+/** The parts of a request that tell where it comes from. */
 type Asked = Pick<IncomingMessage, "method" | "headers"> & { socket: Pick<IncomingMessage["socket"], "remoteAddress"> };
 
 const headerOf = (request: Asked, name: string): string | null => {
@@ -23,7 +23,7 @@ const headerOf = (request: Asked, name: string): string | null => {
 
 const lastOf = (list: string): string => list.slice(list.lastIndexOf(",") + 1).trim();
 
-/** Whoever has one IPv6 address has the whole /64 it lies in, and may come from each in turn. */
+/** Returns the network of an address: for IPv6 its /64, because a client that has one address can use all of them. */
 function networkOf(address: string): string {
   if (isIP(address) !== 6) return address;
   const [start = "", end] = address.split("::", 2);
@@ -36,15 +36,15 @@ function networkOf(address: string): string {
 }
 
 /**
- * Who calls, as far as tries are counted. Behind a proxy that is trusted, its own entry is the last one: what comes before
- * it is the caller's word.
+ * Returns the address by which tries of a caller are counted. Behind a trusted proxy it is the last entry of `X-Forwarded-For`,
+ * which the proxy added; the client may have forged the earlier ones.
  */
 export function addressOf(request: Asked, settings: Pick<HubSettings, "trustProxy">): string {
   const forwarded = settings.trustProxy ? headerOf(request, "x-forwarded-for") : null;
   return networkOf(forwarded === null ? (request.socket.remoteAddress ?? "") : lastOf(forwarded));
 }
 
-/** The hub's address as the caller reaches it. */
+/** Returns the hub's origin as the caller reaches it. */
 export function originOf(request: Asked, settings: Pick<HubSettings, "publicUrl" | "trustProxy">): string {
   if (settings.publicUrl !== null) return settings.publicUrl.origin;
   const forwarded = settings.trustProxy ? headerOf(request, "x-forwarded-proto") : null;
@@ -53,8 +53,8 @@ export function originOf(request: Asked, settings: Pick<HubSettings, "publicUrl"
 }
 
 /**
- * Why a change asked for by this request is refused, or null. Browsers say where a request comes from; what says nothing
- * is no browser, and has no cookie of somebody else to misuse. A form cannot send JSON.
+ * Returns why a change is refused as cross-site (CSRF), or null. Browsers send `Sec-Fetch-Site` or `Origin`; a client without
+ * them is no browser, and has no cookie of another person to misuse. An HTML form cannot send JSON.
  */
 export function crossSiteFault(request: Asked, origin: string): Fault | null {
   const type = headerOf(request, "content-type") ?? "";

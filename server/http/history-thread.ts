@@ -9,9 +9,8 @@ import { readPercentiles, readSeries } from "#server/core/history/reader/read-pe
 import { createSeriesTable } from "#server/core/history/reader/read-rows.ts";
 
 /**
- * The thread that reads history: long reads must not hold up what nodes and people ask meanwhile. It has a connection of its
- * own through the same library as the hub's (two copies of SQLite in one process would drop each other's locks), and that
- * connection can only read.
+ * The worker thread that reads history, so that long reads do not delay other calls. Its own connection uses the same SQLite
+ * library as the hub's: two copies of SQLite in one process would drop each other's locks. The connection is read-only.
  */
 
 const port = parentPort;

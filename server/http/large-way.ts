@@ -9,7 +9,10 @@ import { LARGE_INPUTS, PARSED_HERE_BYTES } from "../core/api/large-inputs.ts";
 import { answerMutation, type Refused } from "./node-fast-path.ts";
 import type { Caller } from "#server/core/api/caller.ts";
 
-/** Answers calls whose bodies are too large to be parsed here: a thread does that, after their senders were let in. */
+/**
+ * Answers calls with bodies too large to be parsed in this thread: a worker thread parses them, after their senders were
+ * identified.
+ */
 
 interface LargeWay {
   hub: Hub;
@@ -17,7 +20,7 @@ interface LargeWay {
   onError: Refused;
 }
 
-/** The procedure of a large call that stands alone; null for everything else. A body that does not say its length may be large. */
+/** Returns the procedure of a single large call; null for any other request. A body without a Content-Length may be large. */
 function largeCallOf({ method, url = "", headers }: IncomingMessage): string | null {
   const path = url.startsWith(API_PATH) ? url.slice(API_PATH.length) : "";
   if (method !== "POST" || !LARGE_INPUTS.has(path)) return null;
@@ -25,13 +28,13 @@ function largeCallOf({ method, url = "", headers }: IncomingMessage): string | n
   return length === undefined || Number(length) > PARSED_HERE_BYTES ? path : null;
 }
 
-/** @throws TRPCError with Fault TOO_LARGE; Error when the caller left */
+/** Reads a body. @throws TRPCError with Fault TOO_LARGE; Error when the caller left */
 async function bodyOf(request: IncomingMessage, mostBytes: number): Promise<Uint8Array> {
   const tooLarge = () => trpcError(new Fault("TOO_LARGE"));
   if (Number(request.headers["content-length"] ?? 0) > mostBytes) throw tooLarge();
   const chunks: Buffer[] = [];
   let length = 0;
-  // Not destroyed when it is too long: the answer goes the same way.
+  // The socket is not destroyed when the body is too long, because the answer uses it.
   for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     length += chunk.length;
     if (length > mostBytes) throw tooLarge();
@@ -43,7 +46,7 @@ async function bodyOf(request: IncomingMessage, mostBytes: number): Promise<Uint
 const nameOf = (caller: Caller): string =>
   caller.kind === "node" ? caller.nodeId : caller.kind === "nobody" ? "" : caller.person.id;
 
-/** Returns whether it took the request; what it did not take is as it was. */
+/** Returns a handler that tells whether it took the request; a request that it did not take is untouched. */
 export function createLargeWay({ hub, reader, onError }: LargeWay) {
   return async (request: IncomingMessage, response: ServerResponse): Promise<boolean> => {
     const path = largeCallOf(request);

@@ -14,8 +14,8 @@ import { openPages } from "./pages.ts";
 import { serve } from "./serve.ts";
 
 /**
- * The hub's process: http, tRPC, pages, database. It is started by the launcher, which gives it a pipe to the keeper and
- * an environment without the master key; when the launcher is gone, so is it.
+ * Main module of the hub's process: HTTP, tRPC, pages and database. The launcher starts it with a pipe to the signer and an
+ * environment without the master key. It exits when the launcher does.
  */
 
 const LOCK_WAIT_MS = 3_000;
@@ -30,7 +30,7 @@ const printSetupCode = (code: string): void => {
   process.stdout.write(`\n    ${code}\n\n`);
 };
 
-/** What libraries print goes to the log: standard output is for the hub's own few lines. */
+/** Redirects what libraries print into the log: stdout is for the hub's own few lines. */
 function logTheConsole(log: Log): void {
   const say =
     (level: "info" | "warn" | "error") =>

@@ -4,9 +4,9 @@ import type { Hub } from "../core/api/hub.ts";
 import { stateOf, type LiveNode } from "../core/live/live-node.ts";
 
 /**
- * The Prometheus text of `/metrics` (exposition format 0.0.4). Anybody who reaches the hub may read it, so it has no names of
- * nodes, runs or buckets. Base units, counters end in `_total`; docs/metrics.md and docs/grafana say the same, and tests hold
- * them to it.
+ * Writes the Prometheus text of `/metrics` (exposition format 0.0.4). It may be readable without a sign-in, so it has no names
+ * of nodes, runs or buckets. Base units, counters end in `_total`; docs/metrics.md and docs/grafana say the same, and tests
+ * hold them to it.
  */
 
 const one = (value: number): Sample[] => [{ value }];
@@ -29,7 +29,7 @@ const counter = (name: string, help: string, samples: Sample[]): MetricFamily =>
   samples,
 });
 
-/** Collects what the reports of nodes say: the oldest capture that is not safe (null: all are), and round trips in order. */
+/** Returns the time of the oldest unsafe capture by the reports of nodes (null: all are safe), and their round trips, sorted. */
 function readReports(nodes: readonly LiveNode[]): { oldestAt: number | null; tripsMs: number[] } {
   let oldestAt: number | null = null;
   const tripsMs: number[] = [];
@@ -148,7 +148,7 @@ function hubMetrics({ counters, loop, startedAt }: Hub): MetricFamily[] {
   const { lag } = counters;
   const cpu = process.cpuUsage();
   const memory = process.memoryUsage();
-  // Before the first look there is nothing to tell.
+  // The histogram is empty before its first sample.
   const lagSeconds = (ns: number) => (lag.count === 0 ? 0 : ns / 1e9);
   const lags = [
     ["50", lagSeconds(lag.percentile(50))],

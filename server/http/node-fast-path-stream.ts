@@ -9,9 +9,9 @@ import type { Refused } from "./node-fast-path.ts";
 import { faultDataOf } from "#server/core/api/trpc-error.ts";
 
 /**
- * The stream that every node holds, as the server-sent events that tRPC's client reads (`connected`, data, `ping`,
- * `serialized-error`, `return`), written straight to the socket: the general adapter puts three web streams and a timer
- * around each, which is 60 kB and a wake-up every few seconds, ten thousand times.
+ * Serves the stream that every node holds, as the server-sent events that tRPC's client reads (`connected`, data, `ping`,
+ * `serialized-error`, `return`), written directly to the socket. The general adapter puts three web streams and a timer around
+ * each: 60 kB and a wake-up every few seconds, for 10,000 nodes.
  */
 
 const PATH = /^\/api\/trpc\/(node\.stream)\?input=([^&]{1,4096})$/;
@@ -32,7 +32,7 @@ function inputOf(text: string): unknown {
   }
 }
 
-/** Everyone's silence is broken by one clock: a client that hears nothing for long comes back. */
+/** Pings all open streams from one timer: a client that hears nothing for long reconnects. Returns the set of open streams. */
 function createPinger(closing: AbortSignal): Set<ServerResponse> {
   const open = new Set<ServerResponse>();
   const timer = setInterval(() => {
@@ -43,7 +43,7 @@ function createPinger(closing: AbortSignal): Set<ServerResponse> {
   return open;
 }
 
-/** Serves streams of nodes. Returns whether it took the request; what it did not take is as it was. */
+/** Returns a handler for streams of nodes. It tells whether it took the request; a request that it did not take is untouched. */
 export function createShortStream(way: {
   hub: Hub;
   onError: Refused;

@@ -8,10 +8,9 @@ import { createContext } from "./create-context.ts";
 import { faultDataOf } from "#server/core/api/trpc-error.ts";
 
 /**
- * What nodes say all the time, without what only browsers need. A fleet of ten thousand says two thousand things a second:
- * the general adapter makes a web request, a batch and a stream of each. Here the same procedure runs, with the same guard
- * and the same schema, and the same answer leaves; only the packing is ours. Anything out of the ordinary is left to the
- * general adapter, untouched.
+ * Fast path for the calls that nodes make all the time. A fleet of 10,000 nodes makes 2,000 calls a second, and the general
+ * adapter builds a web request, a batch and a stream for each. Here the same procedure runs, with the same guard and schema,
+ * and gives the same answer; only the framing differs. Unusual requests are left to the general adapter, untouched.
  */
 
 const PATH = /^\/api\/trpc\/(node\.[A-Za-z]{1,32})$/;
@@ -20,18 +19,18 @@ interface Definition {
   procedures: Record<string, { _def: { type: string } }>;
 }
 
-/** Called for each error that leaves. */
+/** Called for each error that is sent. */
 export type Refused = (about: { error: TRPCError; path: string; ctx: Context | undefined }) => void;
 
 interface ShortWay {
   hub: Hub;
   mostBytes: number;
-  /** Calls that the general adapter takes, because their bodies are large. */
+  /** Calls that are left to the general adapter. */
   not: ReadonlySet<string>;
   onError: Refused;
 }
 
-/** The procedure that a request asks for, when it is one plain call of a node; null for everything else. */
+/** Returns the procedure of a request that is one plain call of a node; null for any other request. */
 export function plainCallOf(
   request: Pick<IncomingMessage, "method" | "url" | "headers">,
   mostBytes: number,
@@ -80,7 +79,7 @@ interface Mutation {
   onError: Refused;
 }
 
-/** Runs a procedure and sends what comes of it, in the form of the general adapter. */
+/** Runs a procedure and sends its result or error, in the form of the general adapter. */
 export async function answerMutation(response: ServerResponse, mutation: Mutation): Promise<void> {
   const { path, ctx, getRawInput, onError } = mutation;
   const left = new AbortController();
@@ -100,12 +99,15 @@ export async function answerMutation(response: ServerResponse, mutation: Mutatio
   }
 }
 
-/** Answers plain calls of nodes. Returns whether it took the request; what it did not take is as it was. */
+/**
+ * Returns a handler for plain calls of nodes. It tells whether it took the request; a request that it did not take is
+ * untouched.
+ */
 export function createShortWay(
   way: ShortWay,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<boolean> {
   const { hub, mostBytes, not, onError } = way;
-  // Its type nests what the router keeps flat.
+  // The type of the router nests its procedures, but at run time they are in one flat record.
   const flat: object = hubRouter;
   const { procedures } = Reflect.get(flat, "_def") as Definition;
   const isMutation = (path: string): boolean => procedures[path]?._def.type === "mutation";

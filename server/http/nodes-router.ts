@@ -61,16 +61,16 @@ import { setNodeRuns } from "../core/nodes/set-runs.ts";
 import { streamToNode } from "../core/nodes/stream.ts";
 import { createToken, listTokens, revokeToken } from "../core/nodes/tokens.ts";
 
-/** What features do when a transfer has ended: a fallback looks at what the findings before it have recorded. */
+/** Hooks for the end of a transfer, in order: `fallBack` needs what `recordFindings` has recorded. */
 const ON_TRANSFER_ENDED: readonly OnTransferEnded[] = [recordFindings, fallBack];
 
 const signInput = z.object({
   operations: z.array(operation).min(1).max(SIGN_BATCH),
-  /** In which home; left out: in the node's own profile. */
+  /** Bucket profile; default: the node's own. */
   profileId: id.optional(),
 });
 
-/** What people ask about nodes. */
+/** Procedures about nodes, for people. */
 export const nodesRouter = router({
   list: viewer.query(({ ctx }) => listNodes(ctx.hub)),
   get: viewer.input(byIdOrName).query(({ ctx, input }) => readNode(ctx.hub, input.id)),
@@ -91,7 +91,7 @@ export const tokensRouter = router({
   revoke: operator.input(byId).mutation(({ ctx, input }) => revokeToken(ctx, input)),
 });
 
-/** What nodes ask of the hub. */
+/** Procedures that nodes call. */
 export const nodeRouter = router({
   enrol: open.input(enrolInput).mutation(({ ctx, input }) => enrol(ctx, input)),
   hello: node.input(helloInput).mutation(({ ctx, input }) => hello(ctx, input)),

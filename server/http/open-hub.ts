@@ -36,7 +36,7 @@ import { cutSizes } from "../core/checkpoints/manifest/cut-sizes.ts";
 import { createInputReader } from "../core/api/input-reader.ts";
 import { checkMasterKey } from "../signer/check-master-key.ts";
 
-/** Looks of one account fill no more than a third of the places. */
+/** Places of the inspector: one account gets no more than a third of them. */
 const INSPECTING = { atOnce: 6, atOnceEach: 2, waiting: 100, waitingEach: 20 };
 
 export interface HubParts {
@@ -47,25 +47,25 @@ export interface HubParts {
   now: () => number;
   /** log2 of scrypt's N. */
   passwordCost: number;
-  /** Shows a setup code to whoever sees the hub's console. */
+  /** Prints a setup code on the hub's console. */
   printSetupCode: (code: string) => void;
-  /** Default: as the settings say, with the resolver of this machine. */
+  /** Rules for outgoing connections. Default: those of the settings, with the resolver of this machine. */
   reach?: Reach;
   /** How long to wait for another hub to let go of the data folder. */
   lockWaitMs: number;
-  /** SQL runs in this thread, which stands still meanwhile: hundreds of hubs of tests save the start of a thread each. */
+  /** Runs SQL in this thread, which blocks it: tests open hundreds of hubs and save the start of a thread for each. */
   queriesHere?: boolean;
 }
 
 export interface OpenedHub {
   hub: Hub;
-  /** Makes every open stream end, with an error that tells its client to come back. */
+  /** Ends all open streams with an error that makes their clients reconnect. */
   startClosing: () => void;
-  /** Writes down what memory holds and lets go of the data folder. */
+  /** Writes pending state to the database and unlocks the data folder. */
   close: () => Promise<void>;
 }
 
-/** @throws Fault FOLDER_UNWRITABLE */
+/** Creates the data folder and checks that it is writable. @throws Fault FOLDER_UNWRITABLE */
 async function prepareFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -76,7 +76,7 @@ async function prepareFolder(folder: string): Promise<void> {
 }
 
 /**
- * Everything the hub is, short of its http server.
+ * Opens the hub: everything except its HTTP server.
  * @throws Fault FOLDER_UNWRITABLE, FOLDER_IN_USE, MASTER_KEY_MISSING, MASTER_KEY_WRONG, MASTER_KEY_WEAK
  * @throws MigrationRefused
  */
@@ -86,7 +86,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
   const unlock = await lockFolder(join(settings.dataFolder, "hub.lock"), parts.lockWaitMs);
   if (unlock === null) throw new Fault("FOLDER_IN_USE", { subject: settings.dataFolder });
   const file = join(settings.dataFolder, "hub.db");
-  // Before it is opened: its log gets the same rights.
+  // Set before SQLite opens the file, so that its write-ahead log gets the same permissions.
   await (await open(file, "a", 0o600)).close();
   await chmod(file, 0o600);
   const counters = createCounters();

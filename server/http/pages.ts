@@ -15,7 +15,7 @@ const refuse = (response: ServerResponse, status: number, sentence: string): voi
   response.end(`${sentence}\n`);
 };
 
-/** `root` is the folder of the project, with the build in `.next`. */
+/** Prepares the pages. `root` is the folder of the project, with the build in `.next`. */
 export async function openPages(hub: Hub, root: string): Promise<{ serve: Pages; close: () => Promise<void> }> {
   if (!hub.settings.withPages || !existsSync(join(root, ".next", "BUILD_ID"))) {
     const why = hub.settings.withPages ? "they have not been built (npx next build)" : "TIDEMARK_NO_UI is set";
@@ -31,7 +31,7 @@ export async function openPages(hub: Hub, root: string): Promise<{ serve: Pages;
   return {
     serve: async (request, response) => {
       const path = request.url ?? "/";
-      // Fetches addresses given in a query; nothing here needs it.
+      // Next's image route fetches any URL in its query; nothing here needs it.
       if (decodeURIComponent(path.split("?", 1)[0] ?? "").startsWith("/_next/image"))
         return refuse(response, 404, "There is no such page.");
       if (!path.startsWith("/_next/static/")) await setPagePolicy(hub, request, response);

@@ -11,9 +11,9 @@ import { jsonPieces } from "../platform/json-pieces.ts";
 import type { Refused } from "./node-fast-path.ts";
 
 /**
- * Answers questions, alone or as a batch, as the general adapter does, but writes long answers in pieces: a list of ten thousand
- * nodes is ten megabytes of JSON, and nobody else would be answered while it is written at once. Streams and whatever is out of
- * the ordinary are left to the general adapter, untouched.
+ * Answers queries, alone or as a batch, like the general adapter, but writes long answers in pieces. A list of 10,000 nodes is
+ * 10 MB of JSON, and nobody else would be answered while it is written at once. Streams and unusual requests are left to the
+ * general adapter, untouched.
  */
 
 interface Asked {
@@ -23,7 +23,7 @@ interface Asked {
 
 type IsQuery = (path: string) => boolean;
 
-/** What a GET asks for, when all of it are questions; null for everything else. */
+/** Returns the queries of a GET; null when it asks for anything else. */
 export function questionsOf(url: string, isQuery: IsQuery): Asked | null {
   const parsed = URL.parse(url, "http://hub");
   if (parsed === null || !parsed.pathname.startsWith(API_PATH)) return null;
@@ -50,7 +50,7 @@ function decodedOf(path: string): string {
   }
 }
 
-/** Null when it is no JSON. */
+/** Parses the input of a query; null when it is not JSON. */
 function inputsOf(text: string | null): { value?: unknown } | null {
   if (text === null || text === "") return {};
   try {
@@ -60,7 +60,7 @@ function inputsOf(text: string | null): { value?: unknown } | null {
   }
 }
 
-/** Writes a value as JSON, piece by piece where it is long. */
+/** Writes a value as JSON, in pieces where it is long. */
 async function sendJson(response: ServerResponse, status: number, value: unknown): Promise<void> {
   const headers = { "content-type": "application/json", "cache-control": "no-store", vary: "trpc-accept, accept" };
   const pieces = jsonPieces(value);
@@ -77,7 +77,7 @@ async function sendJson(response: ServerResponse, status: number, value: unknown
     text += next.value;
     next = pieces.next();
     if (text.length < WRITTEN_AT_ONCE) continue;
-    // Whoever reads slowly has no more of it in memory than this.
+    // Back-pressure: a slow reader holds no more than this in memory.
     if (!response.write(text)) await drained(response);
     text = "";
     if (pauses.isDue()) await pauses.take();
@@ -87,7 +87,7 @@ async function sendJson(response: ServerResponse, status: number, value: unknown
 
 const WRITTEN_AT_ONCE = 64 * 1024;
 
-/** Resolves when what was written has left, or when nobody reads any more. */
+/** Resolves when the written data has left, or when the client is gone. */
 function drained(response: ServerResponse): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   const done = (): void => {
@@ -100,7 +100,7 @@ function drained(response: ServerResponse): Promise<void> {
   return promise;
 }
 
-/** One failure says its own status, several say that answers differ unless all of them are the same. */
+/** Returns the status of a batch: 200, the status of its only failure or of all answers that failed alike, else 207. */
 function statusOf(failed: readonly number[], count: number): number {
   const [first = 200] = failed;
   if (failed.length <= 1) return first;
@@ -113,7 +113,7 @@ interface Definition {
 
 type Answer = { result: { data: unknown } } | { error: unknown };
 
-/** Answers plain questions. Returns whether it took the request; what it did not take is as it was. */
+/** Returns a handler for plain queries. It tells whether it took the request; a request that it did not take is untouched. */
 export function createQueryWay(way: {
   hub: Hub;
   mostCalls: number;
@@ -121,7 +121,7 @@ export function createQueryWay(way: {
 }): (request: IncomingMessage, response: ServerResponse) => Promise<boolean> {
   const { hub, mostCalls, onError } = way;
   const config = hubRouter._def._config;
-  // Its type nests what the router keeps flat.
+  // The type of the router nests its procedures, but at run time they are in one flat record.
   const flat: object = hubRouter;
   const { procedures } = Reflect.get(flat, "_def") as Definition;
   const isQuery: IsQuery = (path) => Object.hasOwn(procedures, path) && procedures[path]?._def.type === "query";

@@ -5,12 +5,12 @@ import { FAULTS } from "#protocol/faults/fault-table.ts";
 import { hubRouter } from "../router.ts";
 import { trpcError } from "#server/core/api/trpc-error.ts";
 
-/** What is on its way when the answer leaves is read for so long and thrown away: a connection that is cut loses the answer. */
+/** How long the rest of the body is read and discarded: cutting the connection at once could lose the answer. */
 const LINGER_MS = 2_000;
 
 /**
- * Refuses a call whose body says itself that it is longer than `mostBytes`, before any of it is read. Returns whether it did; a
- * body that does not say its length is counted while it is read.
+ * Refuses a call whose Content-Length exceeds `mostBytes`, before any of the body is read. Returns whether it did. A body
+ * without a length is counted while it is read.
  */
 export function refuseLongBody(
   request: IncomingMessage,

@@ -6,13 +6,13 @@ const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1|::ffff:127\.\d+\.\d+\.\d+)$/;
 
 const digest = (text: string): Buffer => hash("sha256", text, "buffer");
 
-/** What a proxy adds: behind one, everybody comes from loopback. */
+/** Returns whether a proxy forwarded the request: behind a local proxy everybody seems to come from loopback. */
 const wasForwarded = ({ headers }: Pick<IncomingMessage, "headers">): boolean =>
   headers["x-forwarded-for"] !== undefined || headers["forwarded"] !== undefined || headers["via"] !== undefined;
 
 type Asked = Pick<IncomingMessage, "headers"> & { socket: Pick<IncomingMessage["socket"], "remoteAddress"> };
 
-/** The status to answer instead of the metrics, or null when whoever asks may read them. */
+/** Returns the status to answer instead of the metrics, or null when the caller may read them. */
 export function refuseMetrics(door: MetricsDoor, request: Asked): 401 | 404 | null {
   const isHere = LOOPBACK.test(request.socket.remoteAddress ?? "") && !wasForwarded(request);
   if (door.audience === "nobody" || (door.audience === "loopback" && !isHere)) return 404;

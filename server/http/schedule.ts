@@ -16,10 +16,10 @@ import { lookOnce } from "../features/maintenance/start-janitor.ts";
 import { nextBackupAt } from "../features/maintenance/status.ts";
 
 /**
- * What the hub does for itself by the clock: it reads its buckets after a restore, takes backups, looks for leftovers,
- * applies what people said about keeping checkpoints, empties the trash, and tells buckets what was found of checkpoints.
- * Beside the beat of the fleet, because each may take minutes. A backup is made by a process of its own: copying the
- * database would stop this one for as long.
+ * Runs the hub's maintenance by the clock: reads its buckets after a restore, takes backups, looks for leftovers, applies
+ * retention policies, empties the trash, assigns copies, and writes retention records and findings to buckets. These jobs run
+ * beside the tick of the fleet, because each may take minutes. A separate process makes the backup: copying the database would
+ * block this one.
  */
 
 const LONGEST_BEAT_MS = 60_000;
@@ -27,7 +27,7 @@ const AFTER_FAILURE_MS = 600_000;
 const READ_AGAIN_MS = 15_000;
 const HOMES_AGAIN_MS = 30_000;
 const MAIN = join(import.meta.dirname, "../features/maintenance/command-line/main.ts");
-/** A hub that ends does not wait longer for what it does for itself. */
+/** A stopping hub waits at most this long for maintenance. */
 const LAST_CALL_MS = 1_500;
 const run = promisify(execFile);
 
@@ -66,7 +66,7 @@ async function failedBackup(hub: Hub, error: unknown, startedAt: number): Promis
   emit(hub, event);
 }
 
-/** Starts the clock. `stop` waits for what is under way. */
+/** Starts the schedule. `stop` waits briefly for running jobs. */
 export function startUpkeep(hub: Hub): { stop: () => Promise<void> } {
   const { upkeep } = hub.settings;
   let stopped = false;
@@ -148,7 +148,7 @@ export function startUpkeep(hub: Hub): { stop: () => Promise<void> } {
     stop: async () => {
       stopped = true;
       clearInterval(timer);
-      // What is cut off goes on the next time.
+      // The next hub continues interrupted jobs.
       await Promise.race([Promise.all(running.values()), sleep(LAST_CALL_MS, null, { ref: false })]);
     },
   };

@@ -4,15 +4,15 @@ import { locate } from "#storage/signing/signing.ts";
 import type { Hub } from "../core/api/hub.ts";
 import { accessOf, draftOf } from "../core/profiles/open-store.ts";
 
-/** The origins browsers may move bytes to and from: exactly those that requests are signed for. */
+/** Returns the origins that browsers may move bytes to and from: exactly those that requests are signed for. */
 export async function bucketOrigins({ db }: Pick<Hub, "db">): Promise<string[]> {
   const rows = await db.profile.findMany();
   return [...new Set(rows.map((row) => locate(accessOf(draftOf(row), { side: "browser", found: null }), "x").origin))];
 }
 
 /**
- * The content security policy of one answer: scripts and styles of this hub only, with the nonce of this answer; no frame
- * around it; connections to the hub and to the buckets.
+ * Returns the content security policy of one answer: scripts and styles of this hub only, with the nonce of this answer; no
+ * frame around it; connections to the hub and to the buckets.
  */
 export const policyWith = (nonce: string, connectTo: readonly string[]): string =>
   [
@@ -29,7 +29,7 @@ export const policyWith = (nonce: string, connectTo: readonly string[]): string 
     "frame-ancestors 'none'",
   ].join("; ");
 
-/** Headers every answer carries. */
+/** Sets the headers that every answer carries. */
 export function hardenAnswer(hub: Pick<Hub, "settings">, response: ServerResponse): void {
   response.setHeader("x-content-type-options", "nosniff");
   response.setHeader("referrer-policy", "same-origin");
@@ -41,7 +41,7 @@ export function hardenAnswer(hub: Pick<Hub, "settings">, response: ServerRespons
   }
 }
 
-/** Sets the policy on the answer, and on the request, where the renderer looks for the nonce of its scripts. */
+/** Sets the policy on the answer, and on the request, where Next looks for the nonce of its scripts. */
 export async function setPagePolicy(hub: Hub, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const policy = policyWith(randomBytes(16).toString("base64"), await bucketOrigins(hub));
   request.headers["content-security-policy"] = policy;

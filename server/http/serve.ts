@@ -14,14 +14,14 @@ import { isNormalPath } from "../platform/normal-path.ts";
 import { hardenAnswer } from "./security-headers.ts";
 
 /**
- * The hub's one http server: the API and its description, /metrics, /healthz, and everything else is a page. At the end open streams are told
- * to come back, answers under way are finished, and what lingers is cut off.
+ * The hub's HTTP server: the API and its description, /metrics and /healthz; everything else is a page. On shutdown, open
+ * streams tell their clients to reconnect, running answers are finished, and lingering connections are cut.
  */
 
 export interface Served {
-  /** As it can be opened on this machine. */
+  /** URL that opens the hub on this machine. */
   url: string;
-  /** Ends within `graceMs`. */
+  /** Stops the server within `graceMs`. */
   close: (graceMs: number) => Promise<void>;
 }
 
@@ -39,7 +39,7 @@ function listenOnce(server: Server, port: number, host: string): Promise<NodeJS.
   });
 }
 
-/** A hub that was killed a moment ago may still hold the port: worth a short wait. @throws Fault PORT_IN_USE */
+/** Listens on the port; waits a while for a hub that was just killed to release it. @throws Fault PORT_IN_USE, BAD_INPUT */
 async function listen(server: Server, hub: Hub, waitMs: number): Promise<void> {
   const { port, host } = hub.settings;
   const until = Date.now() + waitMs;
@@ -60,7 +60,7 @@ const urlOf = (server: Server, host: string): string => {
   return `http://${shown}:${port}`;
 };
 
-/** Nothing that a stranger could use: which worker fits this hub. */
+/** Tells which workers fit this hub, and nothing that an attacker could use. */
 const HEALTH = {
   ok: true,
   version: PRODUCT_VERSION,
@@ -77,7 +77,7 @@ async function answerMetrics(hub: Hub, request: IncomingMessage, response: Serve
   response.end(text);
 }
 
-/** @throws Fault PORT_IN_USE, BAD_INPUT (an address that cannot be listened on) */
+/** Starts the server. @throws Fault PORT_IN_USE, BAD_INPUT (an address that cannot be listened on) */
 export async function serve(hub: Hub, pages: Pages, portWaitMs: number): Promise<Served> {
   const api = createApi(hub);
   const description = JSON.stringify(describeApi());

@@ -18,14 +18,14 @@ import { runDrills } from "../features/verification/run-drills.ts";
 import { writeDown } from "../core/live/write-down.ts";
 
 /**
- * What happens by the passing of time alone: silence is noticed, rates become history, memory is written down, what is
- * too old goes away. One beat per second; each job runs when its own time has come and never twice at once.
+ * Runs the periodic jobs of the fleet: notices silent nodes, adds rates to the history, writes memory to the database, deletes
+ * what is too old. It ticks once a second; each job runs when it is due, never twice at once.
  */
 
 const TICK_MS = 1_000;
 const EXPIRE_EVERY_MS = 5_000;
 const SILENCES_AT_ONCE = 200;
-/** Each node has its turn every ten seconds. */
+/** Number of groups of nodes: each group gets its point every ten seconds. */
 const HISTORY_PARTS = 10;
 const SAMPLES_EVERY_MS = 60_000;
 const KEY_USES_EVERY_MS = 15_000;
@@ -39,7 +39,7 @@ const OVERLAPS_EVERY_MS = 60_000;
 /** A transfer that ended stays in view this long, so that every watcher sees its end. */
 const ENDED_IN_VIEW_MS = 60_000;
 
-/** The line about a node that fell silent. */
+/** Returns the event about a node that fell silent. */
 function silenceOf(node: LiveNode, now: number): NewEvent {
   const risk = addRisks(risksOf(node, now));
   const isLost = wouldLose(risk);
@@ -53,7 +53,7 @@ function silenceOf(node: LiveNode, now: number): NewEvent {
   return { at: now, kind: "node-silent", work: isLost ? "lost" : "safe", node, text };
 }
 
-/** Marks nodes whose report is overdue: memory only, because most of them are heard again. */
+/** Marks nodes whose report is overdue, in memory only, because most of them report again. */
 function noticeOverdue({ live }: Hub, now: number): void {
   const overdue = [...live.nodes.values()].filter(
     (node) => isHeard(stateOf(node)) && presenceAt(node, now) === "unconfirmed",
@@ -66,8 +66,8 @@ function noticeOverdue({ live }: Hub, now: number): void {
 }
 
 /**
- * Marks nodes whose last word is too long ago. Thousands may fall silent in one moment, when a network does: they are
- * written down some hundred at a time, and whoever else waits has a turn in between.
+ * Marks nodes that have not reported for too long. A network failure can silence thousands at once: their events are written in
+ * batches, and other work gets a turn in between.
  */
 export async function noticeSilence(hub: Hub): Promise<void> {
   const now = hub.now();
@@ -76,7 +76,7 @@ export async function noticeSilence(hub: Hub): Promise<void> {
     isExpected(stateOf(node)) && node.presence !== "silent" && presenceAt(node, now) === "silent";
   const quiet = [...hub.live.nodes.values()].filter(isQuiet);
   for (let from = 0; from < quiet.length; from += SILENCES_AT_ONCE) {
-    // One that spoke while the others were written down is not silent, and one that left or was noticed meanwhile needs no line.
+    // Checks again: a node may have reported, left or been marked while earlier batches were written.
     const some = quiet.slice(from, from + SILENCES_AT_ONCE).filter(isQuiet);
     for (const node of some) node.presence = "silent";
     hub.live.stopClocks(new Set(some.map(({ id }) => id)));
@@ -91,14 +91,14 @@ export async function noticeSilence(hub: Hub): Promise<void> {
 }
 
 /**
- * Adds one point to the sparklines of a tenth of all nodes, or of all of them: each has its own second of ten, so that a
- * large fleet does not change as a whole in one moment.
+ * Adds one point to the sparklines of a tenth of all nodes, or of all of them. Each node has its own second of ten, so that a
+ * large fleet does not change all at once.
  */
 export function rollHistory(hub: Pick<Hub, "live">, part: number | "all"): void {
   let place = 0;
   for (const node of hub.live.nodes.values()) {
     if (part !== "all" && place++ % HISTORY_PARTS !== part) continue;
-    // Whole bytes: thirty of these go to every browser with every change.
+    // Rounds to whole bytes, because thirty of these go to every browser with every change.
     const rate = Math.round(take(node.up));
     const wasFlat = rate === 0 && node.history.every((point) => point === 0);
     node.history = [...node.history, rate].slice(-HISTORY_POINTS);
@@ -133,7 +133,7 @@ function dropEnded(hub: Hub): void {
   }
 }
 
-/** Starts the beat. Returns how to stop it; that writes down what memory still holds. */
+/** Starts the tick. Returns how to stop it; stopping writes pending state to the database. */
 export function startTicking(hub: Hub): { stop: () => Promise<void> } {
   let part = 0;
   const { settings, counters, log } = hub;

@@ -12,20 +12,20 @@ import { trpcError } from "#server/core/api/trpc-error.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /**
- * The one stream of a browser: the whole fleet first, then what changed, at most once per second each. When the hub ends
- * it ends with an error that means "come back": a stream that ends in peace stays away.
+ * Serves the one stream of a browser: the whole fleet first, then changes, at most once a second each. On shutdown it ends with
+ * an error, because clients reconnect only after an error.
  */
 
 const PACE_MS = 1_000;
 /**
- * Of a large fleet hundreds of nodes change in a second. A page that gets all of them at once is busy for several frames, so
+ * In a large fleet hundreds of nodes change in a second. A page that gets all of them at once is busy for several frames, so
  * they come in a few messages, evenly over the second.
  */
 const NODES_AT_ONCE = 150;
 const MOST_MESSAGES = 6;
-/** Of the whole fleet: others are answered between two messages of it. */
+/** Nodes in each message of the whole fleet; other calls are answered between two messages. */
 const NODES_OF_THE_WHOLE = 500;
-/** A page counts as old when it has heard nothing for some seconds. */
+/** Interval of keep-alive messages: a page counts as stale when it has heard nothing for some seconds. */
 const BEAT_MS = 4_000;
 const SESSION_CHECK_MS = 10_000;
 const EVENTS_TOLD = 50;
@@ -43,11 +43,11 @@ async function* whole(hub: Hub): AsyncGenerator<LiveMessage> {
   }
   const moving = [...live.transfers.values()].filter(({ row }) => !isEnded(row.state));
   yield { type: "transfers", whole: true, transfers: moving.map(({ row }) => row) };
-  // A page that comes back also hears of what happened while nobody told it.
+  // A page that reconnects also gets the events that it missed.
   yield { type: "events", events: live.events.slice(-EVENTS_TOLD) };
 }
 
-/** What is newer than revision `seen`, and events after `lastEvent`: all but the nodes. */
+/** Yields everything newer than revision `seen` except nodes, and the events after `lastEvent`. */
 async function* changes(hub: Hub, seen: number, lastEvent: number): AsyncGenerator<LiveMessage> {
   const { live } = hub;
   yield { type: "fleet", fleet: await live.fleet(hub.now()) };
@@ -59,7 +59,7 @@ async function* changes(hub: Hub, seen: number, lastEvent: number): AsyncGenerat
   if (topics.length > 0) yield { type: "stale", topics };
 }
 
-/** Nodes newer than revision `seen`, in as many messages as they are worth; each tells what is true when it is sent. */
+/** Returns messages with the nodes newer than revision `seen`, as functions: each contains the state at the time it is sent. */
 function changedNodes({ live, now }: Hub, seen: number): (() => LiveMessage)[] {
   const nodes = [...live.nodes.values()].filter((node) => node.revision > seen);
   const each = Math.max(NODES_AT_ONCE, Math.ceil(nodes.length / MOST_MESSAGES));
@@ -74,7 +74,7 @@ function changedNodes({ live, now }: Hub, seen: number): (() => LiveMessage)[] {
   });
 }
 
-/** Ends the stream of a session or an API token that is over. */
+/** Throws when the session or the API token of a stream is over, which ends the stream. */
 async function checkCaller(hub: Hub, caller: PersonCaller): Promise<void> {
   const isGood =
     caller.kind === "person"
@@ -83,7 +83,7 @@ async function checkCaller(hub: Hub, caller: PersonCaller): Promise<void> {
   if (!isGood) throw trpcError(new Fault(caller.kind === "person" ? "NOT_SIGNED_IN" : "API_TOKEN_REFUSED"));
 }
 
-/** @throws TOO_MANY_TRIES (as a tRPC error) */
+/** Registers a stream; returns the function that removes it. @throws TOO_MANY_TRIES (as a tRPC error) */
 function enter({ live, now }: Hub, caller: PersonCaller): () => void {
   try {
     return live.enter(now, caller.kind === "person" ? caller.sessionHash : caller.tokenId);
@@ -92,7 +92,11 @@ function enter({ live, now }: Hub, caller: PersonCaller): () => void {
   }
 }
 
-/** @throws TOO_MANY_TRIES, SHUTTING_DOWN when the hub ends, NOT_SIGNED_IN when the session does (as tRPC errors: they end the stream) */
+/**
+ * Streams live data to a browser.
+ * @throws TOO_MANY_TRIES, SHUTTING_DOWN when the hub ends, NOT_SIGNED_IN when the session does (as tRPC errors: they end the
+ * stream)
+ */
 export async function* watch(
   { hub, caller }: Context & { caller: PersonCaller },
   signal: AbortSignal,
@@ -105,7 +109,7 @@ export async function* watch(
     let lastEvent = live.events.at(-1)?.id ?? 0;
     yield* whole(hub);
     let checkedAt = hub.now();
-    // None: what was taken away before the stream began is noticed in the first round.
+    // No count equals -1, so the first round checks whether the session ended before the stream began.
     let sessionEnds = -1;
     while (!abort.aborted) {
       const isFresh = live.revision > seen;
@@ -121,7 +125,7 @@ export async function* watch(
           if (at > 0) await live.sessionsChanged.wait({ timeoutMs: eachMs, abort });
           if (abort.aborted) break;
           if (live.sessionEnds !== endsBefore) {
-            // Perhaps it was this one's session: the rest is told when that is known.
+            // It may be the session of this stream: the remaining changes wait for the check.
             seen = from;
             break;
           }
@@ -129,10 +133,10 @@ export async function* watch(
         }
         restMs = eachMs;
       }
-      // Between two rounds only the end of a session is heard; then the next change, or a beat. One that ended while this
-      // stream was busy rang a bell that nobody heard.
+      // Between two rounds only the end of a session wakes the stream, then the next change or the keep-alive interval. A
+      // session that ended while the stream was busy sent its signal unheard, so the check follows without a wait.
       if (live.sessionEnds !== sessionEnds) {
-        // It is looked at below.
+        // The check is below.
       } else if (isFresh) await live.sessionsChanged.wait({ timeoutMs: restMs, abort });
       else {
         await live.changed.wait({ timeoutMs: BEAT_MS, abort });

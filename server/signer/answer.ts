@@ -14,13 +14,13 @@ export const CANARY_PLACE = "Canary|1|sealed";
 const CANARY_TEXT = "tidemark canary v1";
 
 interface Keys {
-  /** Everything is sealed with this one. */
+  /** Seals everything. */
   current: MasterKey;
   /** Opens what was sealed before the master key was replaced. */
   previous: MasterKey | null;
 }
 
-/** Where the master key is read, and how a key is made of its text. */
+/** Source of the master key, and the function that derives a key from its text. */
 interface KeyWays {
   source: MasterKeySource;
   derive: typeof deriveMasterKey;
@@ -34,7 +34,7 @@ const opens = (key: MasterKey, canary: string): boolean => {
   }
 };
 
-/** The keys a database is opened with, by its canary. @throws Fault MASTER_KEY_MISSING, MASTER_KEY_WRONG, MASTER_KEY_WEAK */
+/** Finds the keys that open a database, by its canary. @throws Fault MASTER_KEY_MISSING, MASTER_KEY_WRONG, MASTER_KEY_WEAK */
 async function findKeys({ source, derive }: KeyWays, canary: string): Promise<Keys> {
   const secret = await readMasterSecret(source);
   const previousSecret = await readPreviousSecret(source);
@@ -48,7 +48,7 @@ async function findKeys({ source, derive }: KeyWays, canary: string): Promise<Ke
   // A weak key may be replaced, so it is not refused here.
   const previous = previousSecret === null ? null : derive(previousSecret, version);
   if (previous === null || !opens(previous, canary)) throw new Fault("MASTER_KEY_WRONG");
-  // Who gives the previous key in the environment gives the new one there too: it is not made up in the data folder.
+  // With a previous key from the environment the new one must come from there too; none is created in the data folder.
   if (secret === null && typeof source.previous === "string") throw new Fault("MASTER_KEY_MISSING");
   const next = secret ?? (await createMasterSecret(source.dataFolder));
   return { current: derive(next, version + 1), previous };
@@ -60,13 +60,13 @@ async function firstKeys({ source, derive }: KeyWays): Promise<Keys> {
   return { current: derive(secret, 1), previous: null };
 }
 
-/** A bucket key is never opened for anybody. @throws Fault BAD_INPUT */
+/** Returns the place of a text that may be opened; a bucket key never is one. @throws Fault BAD_INPUT */
 function textPlaceOf(place: string): string {
   if (isTextPlace(place)) return place;
   throw new Fault("BAD_INPUT", { op: "keeper" });
 }
 
-/** The id of the wrapping key a place is of. @throws Fault BAD_INPUT for a place of anything else */
+/** Returns the id of the wrapping key at a place. @throws Fault BAD_INPUT for a place of anything else */
 function sealKeyIdOf(place: string): string {
   const [, keyId] = place.split("|");
   if (isSealKeyPlace(place) && keyId !== undefined) return keyId;
@@ -74,13 +74,13 @@ function sealKeyIdOf(place: string): string {
 }
 
 export interface KeeperOptions {
-  /** The clock that signatures are dated by. */
+  /** The clock that dates signatures. */
   now?: () => number;
-  /** Tests that open many hubs with one secret remember its key: a derivation takes a tenth of a second of CPU. */
+  /** Replaced in tests, which open many hubs with one secret, to cache its key: a derivation takes 100 ms of CPU. */
   derive?: typeof deriveMasterKey;
 }
 
-/** Answers as the keeper. Nothing works before `open` has checked the key. */
+/** Creates a signer. Nothing works before `open` has checked the key. */
 export function createKeeper(source: MasterKeySource, options: KeeperOptions = {}): Keeper {
   const { now = Date.now, derive = deriveMasterKey } = options;
   let opened: Keys | null = null;

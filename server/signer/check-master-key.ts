@@ -4,8 +4,8 @@ import type { Keeper } from "./messages.ts";
 import { rewrapSecrets, type Rewrapped } from "./rewrap.ts";
 
 /**
- * The master key fits what is stored, or replaces the one that does, or is the first one of a database that holds nothing
- * sealed.
+ * Checks that the master key fits the database, or seals everything again with a new one, or creates the canary of a database
+ * without secrets.
  * @throws Fault MASTER_KEY_MISSING, MASTER_KEY_WRONG, MASTER_KEY_WEAK
  */
 export async function checkMasterKey(

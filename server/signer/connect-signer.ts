@@ -24,7 +24,7 @@ interface Waiting {
 const faultOf = ({ code, op, subject }: FaultData): Fault =>
   new Fault(code, { ...(op === undefined ? {} : { op }), ...(subject === undefined ? {} : { subject }) });
 
-/** The hub's end of the keeper's pipe. When the pipe ends, everything that waits fails with INTERNAL. */
+/** Returns the hub's end of the pipe to the signer. When the pipe ends, all waiting calls fail with INTERNAL. */
 export function connectKeeper(pipe: Duplex): Keeper {
   const waiting = new Map<number, Waiting>();
   let lastId = 0;

@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { LONGEST_LINE } from "./messages.ts";
 
-/** The complete lines of a stream. Ends with it; a line longer than the limit ends it with an error. */
+/** Yields the complete lines of a stream. A line longer than the limit ends it with an error. */
 export async function* linesOf(stream: Readable): AsyncGenerator<string> {
   let rest = "";
   stream.setEncoding("utf8");

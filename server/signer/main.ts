@@ -6,8 +6,8 @@ import { createKeeper } from "./answer.ts";
 import { serveKeeper } from "./serve.ts";
 
 /**
- * The keeper: the only process that holds the master key or an unsealed bucket key. It renders nothing, opens no
- * connection and reads no request of a stranger; it answers the hub over one pipe and ends with it.
+ * Main module of the signer: the only process that holds the master key or an unsealed bucket key. It renders nothing, opens no
+ * connection and reads no untrusted request; it answers the hub over one pipe and ends with it.
  */
 
 const { TIDEMARK_DATA } = process.env;

@@ -3,7 +3,7 @@ import { access, chmod, open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Fault } from "#protocol/faults/fault.ts";
 
-/** Where the text of the master key comes from: given outright, or the key file in the data folder. */
+/** Source of the master key's text: given directly, or the key file in the data folder. */
 export interface MasterKeySource {
   /** TIDEMARK_SECRET, or the content of TIDEMARK_SECRET_FILE; null when neither is set. */
   secret: string | null;
@@ -13,14 +13,14 @@ export interface MasterKeySource {
 }
 
 const KEY_FILE = "master.key";
-/** The key file under the name that says that it is being replaced. */
+/** Name of the key file while it is being replaced. */
 const PREVIOUS_FILE = "master.key.previous";
 
-/** The text of the master key, or null when there is none yet. @throws Fault READ_FAILED */
+/** Returns the text of the master key, or null when there is none yet. @throws Fault READ_FAILED */
 export const readMasterSecret = async (source: MasterKeySource): Promise<string | null> =>
   source.secret ?? readKeyFile(join(source.dataFolder, KEY_FILE));
 
-/** The text of the master key that is being replaced, or null. @throws Fault READ_FAILED */
+/** Returns the text of the master key that is being replaced, or null. @throws Fault READ_FAILED */
 export const readPreviousSecret = async (source: MasterKeySource): Promise<string | null> =>
   source.previous ?? readKeyFile(join(source.dataFolder, PREVIOUS_FILE));
 
@@ -36,8 +36,7 @@ async function readKeyFile(path: string): Promise<string | null> {
 }
 
 /**
- * Makes a new key file, readable by its owner only. Never replaces one: a key that is overwritten cannot open what it
- * sealed.
+ * Creates a key file, readable by its owner only. Never overwrites one: nothing else opens what the old key sealed.
  * @throws Fault FOLDER_UNWRITABLE
  */
 export async function createMasterSecret(dataFolder: string): Promise<string> {
@@ -70,8 +69,8 @@ const isThere = (path: string): Promise<boolean> =>
   );
 
 /**
- * Makes the key file the previous one, so that the next opening makes a new one and seals everything with it. Done before,
- * and cut off then, it stays as it is.
+ * Renames the key file to the previous one, so that the next opening creates a new key and seals everything with it. Does
+ * nothing if an earlier, interrupted call renamed it already.
  * @throws Fault MASTER_KEY_MISSING
  */
 export async function setKeyFileAside(dataFolder: string): Promise<void> {
@@ -81,6 +80,6 @@ export async function setKeyFileAside(dataFolder: string): Promise<void> {
   await rename(path, aside);
 }
 
-/** Removes the key that was replaced: nothing is sealed with it any more. */
+/** Deletes the key file that was replaced: nothing is sealed with it any more. */
 export const forgetPreviousKeyFile = (dataFolder: string): Promise<void> =>
   rm(join(dataFolder, PREVIOUS_FILE), { force: true });

@@ -7,15 +7,15 @@ import { credentialDraft, keyBy } from "#protocol/wire/requests.ts";
 import { key32 } from "#protocol/checkpoint/sealing.ts";
 
 /**
- * The whole of what may be asked of the keeper, one JSON object per line over a pipe that only its hub holds. There is no
- * message that gives a bucket key or the master key out; what `askTemporary` leads to opens the folder of one benchmark.
- * The private half of a wrapping key leaves by `exportSealKey` alone.
+ * All messages to the signer, one JSON object per line over a pipe that only its hub holds. No message returns a bucket key or
+ * the master key; the key that `askTemporary` leads to opens only the folder of one benchmark. The private half of a wrapping
+ * key leaves through `exportSealKey` alone.
  */
 
 /** Longest line either side accepts: a full batch of long keys fits many times. */
 export const LONGEST_LINE = 8 * 1024 * 1024;
 
-/** Where a sealed text belongs: `table|rowId|field`. */
+/** Place of a sealed text: `table|rowId|field`. */
 const place = z.string().regex(/^[A-Za-z]{1,32}\|[A-Za-z0-9-]{1,64}\|[A-Za-z]{1,32}$/);
 /** A session token alone may have 4 KiB. */
 const sealed = z.string().min(1).max(16_384);
@@ -23,15 +23,15 @@ const header = z.record(z.string().max(128), z.string().max(4096));
 
 const openInput = z.object({ canary: sealed.nullable() });
 /**
- * What the hub itself has to read again: addresses of alert channels, and keys that were given for engines of benchmarks to
- * be lent to nodes. No place of a profile's own key fits.
+ * Places of texts that the hub itself reads again: addresses of alert channels, and keys for benchmark engines, which it lends
+ * to nodes. The place of a profile's own key does not match.
  */
 const textPlace = z.string().regex(/^(?:AlertChannelSecret|ProfileBenchKey)\|[A-Za-z0-9-]{1,64}\|sealed$/);
 const sealTextInput = z.object({ place: textPlace, text: z.string().max(2048) });
 const openTextInput = z.object({ place: textPlace, sealed });
-/** Also asked in the keeper itself, whoever calls it. */
+/** Checked in the signer too, for every caller. */
 export const isTextPlace = (at: string): boolean => textPlace.safeParse(at).success;
-/** Private halves of wrapping keys lie here, and nothing else does: no other message reads this place. */
+/** Places of the private halves of wrapping keys, and of nothing else: no other message reads them. */
 const sealKeyPlace = z.string().regex(/^SealKeySecret\|[A-Za-z0-9-]{1,64}\|sealed$/);
 export const isSealKeyPlace = (at: string): boolean => sealKeyPlace.safeParse(at).success;
 const makeSealKeyInput = z.object({ place: sealKeyPlace });
@@ -43,7 +43,7 @@ const unwrapInput = z.object({
   wrapped: z.string().max(256),
   at: z.object({ keyId: anyId, id: anyId, run: z.string().max(64), step: z.number().int() }),
 });
-/** A key as it is sealed: of a session with its token and its end, epoch ms. */
+/** A credential as it is sealed; that of a session has a token and its end, epoch ms. */
 export const heldCredential = credentialDraft.extend({
   sessionToken: z.string().max(8192).optional(),
   endsAt: z.number().int().optional(),
@@ -110,7 +110,7 @@ export const openOutput = sealOutput.extend({
   /** The database is still sealed with the previous master key: `rewrapSecrets` (rewrap.ts) is due. */
   isRewrapDue: z.boolean(),
 });
-/** The public half, and the private one sealed. */
+/** The public half, and the sealed private half. */
 export const sealKeyOutput = sealOutput.extend({ publicKey: key32 });
 export const unwrapOutput = z.object({ key: key32 });
 export const openTextOutput = z.object({ text: z.string() });
@@ -123,39 +123,42 @@ export const keeperReply = z.union([
   z.object({ id: z.number().int(), fault: faultData }),
 ]);
 
-/** The keeper as the hub sees it, whether it lives in another process or, in tests, in this one. */
+/** The signer as the hub sees it, whether it runs in another process or, in tests, in this one. */
 export interface Keeper {
   /**
-   * Checks the key against the canary of the database and gives that back, or, when there is none yet, seals a first one;
-   * only then, or where a previous key file opens the canary, may a new key file be made.
+   * Checks the key against the canary of the database and returns it, or seals a first canary when there is none. Only then, or
+   * where a previous key file opens the canary, may a new key file be created.
    * @throws Fault MASTER_KEY_MISSING, MASTER_KEY_WRONG, MASTER_KEY_WEAK
    */
   open(input: z.infer<typeof openInput>): Promise<z.infer<typeof openOutput>>;
   seal(input: z.infer<typeof sealInput>): Promise<z.infer<typeof sealOutput>>;
   /**
-   * The same text under the current master key; what is under it already comes back as it is.
+   * Returns the same text under the current master key, unchanged if it is under that key already.
    * @throws Fault MASTER_KEY_WRONG when neither the current nor the previous key opens it
    */
   rewrap(input: z.infer<typeof rewrapInput>): Promise<z.infer<typeof sealOutput>>;
   /** Seals a text that the hub has to read again, at a place that no bucket key has. */
   sealText(input: z.infer<typeof sealTextInput>): Promise<z.infer<typeof sealOutput>>;
-  /** @throws Fault BAD_INPUT for a place of anything else, MASTER_KEY_WRONG */
+  /** Opens a text of `sealText`. @throws Fault BAD_INPUT for a place of anything else, MASTER_KEY_WRONG */
   openText(input: z.infer<typeof openTextInput>): Promise<z.infer<typeof openTextOutput>>;
   sign(input: z.infer<typeof signInput>): Promise<{ requests: SignedRequest[] }>;
   signRequest(input: z.infer<typeof signRequestInput>): Promise<z.infer<typeof signRequestOutput>>;
   /**
-   * Signs the question for a key that ends by itself and opens one folder of a benchmark.
+   * Signs the request for a temporary key that opens one folder of a benchmark.
    * @throws Fault BAD_INPUT for any other folder
    */
   askTemporary(input: z.infer<typeof askTemporaryInput>): Promise<z.infer<typeof askTemporaryOutput>>;
-  /** Signs the question for a session of a profile's role, which opens the profile's bucket at most. */
+  /** Signs the request for a session of a profile's role, which opens the profile's bucket at most. */
   askSession(input: z.infer<typeof askSessionInput>): Promise<z.infer<typeof askTemporaryOutput>>;
-  /** A new wrapping key for the id that the place names. */
+  /** Makes a new wrapping key for the id that the place names. */
   makeSealKey(input: z.infer<typeof makeSealKeyInput>): Promise<z.infer<typeof sealKeyOutput>>;
-  /** The wrapping key of an export, for the id that the place names. @throws Fault BAD_INPUT when the text is no export of it */
+  /**
+   * Imports the wrapping key of an export, for the id that the place names.
+   * @throws Fault BAD_INPUT when the text is no export of it
+   */
   importSealKey(input: z.infer<typeof importSealKeyInput>): Promise<z.infer<typeof sealKeyOutput>>;
-  /** The private half as a text to be kept elsewhere: for an admin, and on record. */
+  /** Returns the private half as text, for an admin to keep elsewhere; the hub audits it. */
   exportSealKey(input: z.infer<typeof exportSealKeyInput>): Promise<z.infer<typeof openTextOutput>>;
-  /** The key of one checkpoint, base64url. @throws Fault SEAL_BROKEN */
+  /** Returns the key of one checkpoint, base64url. @throws Fault SEAL_BROKEN */
   unwrap(input: z.infer<typeof unwrapInput>): Promise<z.infer<typeof unwrapOutput>>;
 }

@@ -5,16 +5,16 @@ import type { Keeper } from "./messages.ts";
 import { benchKeyPlace, channelPlace, sealKeyPlace, secretPlace } from "./secret-place.ts";
 
 /**
- * The change of the master key. The keeper is given the new key and, as the previous one, the old; then everything that is
- * sealed is sealed anew in one transaction, the canary with it. Killed at any moment, the database is wholly under the old
- * key or wholly under the new one, and the same two keys given again end what was begun. A test holds every sealed column
- * of the schema to this file.
+ * Replaces the master key. The signer gets the new key, and the old one as the previous key. Then everything that is sealed is
+ * sealed again in one transaction, including the canary. After a kill the database is entirely under the old key or entirely
+ * under the new one, and the same two keys complete the change. A test checks that this file covers every sealed column of the
+ * schema.
  */
 
 export interface Rewrapped {
-  /** Of the master key everything is sealed with now. */
+  /** Version of the present master key. */
   keyVersion: number;
-  /** Texts that were under the previous key, the canary among them; 0 when there was nothing to do. */
+  /** Number of texts that were under the previous key, including the canary; 0 when there was nothing to do. */
   rewrapped: number;
 }
 
@@ -93,7 +93,7 @@ export async function rewrapSecrets(
     const subject = `version ${keyVersion}`;
     await tx.audit.create({ data: { at: new Date(now), actor: "console", action: "change master key", subject } });
   });
-  // What was sealed with the old key lies in the log until this: whoever learns that key finds nothing it opens.
+  // Truncates the write-ahead log, which still has texts that the old key opens.
   await db.$queryRaw`PRAGMA wal_checkpoint(TRUNCATE)`;
   return { keyVersion, rewrapped: secrets.size + channels.size + benchKeys.size + sealKeys.size + 1 };
 }

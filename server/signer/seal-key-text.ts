@@ -3,8 +3,8 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { id } from "#protocol/base/names.ts";
 
 /**
- * The private half of a wrapping key as people keep it: one line that says what it is, which key, and has a checksum, so that
- * one that was cut or mistyped is refused before it is taken for the key.
+ * Text form of the private half of a wrapping key, for people to keep: one line with its type, the id of the key and a
+ * checksum, so that a cut or mistyped key is refused.
  */
 
 const FORM = "tidemark-key-1";
@@ -16,7 +16,7 @@ const sumOf = (keyId: string, key: Uint8Array): string =>
 export const writeExport = (keyId: string, key: Buffer): string =>
   [FORM, keyId, key.toString("base64url"), sumOf(keyId, key)].join(".");
 
-/** @throws Fault BAD_INPUT, naming what is wrong and never the text */
+/** Parses an exported key. @throws Fault BAD_INPUT, which names the mistake and never contains the text */
 export function readExport(text: string): { keyId: string; privateKey: Buffer } {
   const refuse = (detail: string) => new Fault("BAD_INPUT", { op: "import the key", subject: "exported key", detail });
   const [form, keyId, encoded = "", sum, ...more] = text.trim().split(".");

@@ -2,37 +2,37 @@ import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from "node:
 import { Fault } from "#protocol/faults/fault.ts";
 
 /**
- * How a bucket key lies in the database. Each is encrypted with a random key of its own (AES-256-GCM, random 96-bit IV),
- * and that key is wrapped with the master key. Where a text belongs (table, row, field) and the version of the master key
- * are bound into both as additional data: a sealed text moved to another row, or marked with another version, does not
- * open. So a change of the master key seals each text anew, with another key of its own (rewrap.ts).
+ * Seals bucket keys for the database by envelope encryption. Each is encrypted with its own random key (AES-256-GCM, random
+ * 96-bit IV), and that key is wrapped with the master key. Both ciphertexts bind the place of the text (table, row, field) and
+ * the version of the master key as additional data: a sealed text that is moved to another row, or marked with another version,
+ * does not open. So a change of the master key seals each text again, with a new key of its own (rewrap.ts).
  *
  * Form: `tm1.{keyVersion}.{iv}.{wrapped key + tag}.{iv}.{ciphertext + tag}`, base64url.
  */
 
 export interface MasterKey {
-  /** Raised when the master key is replaced; sealed texts remember theirs. */
+  /** Raised when the master key is replaced; a sealed text contains the version it was sealed with. */
   version: number;
   bytes: Buffer;
 }
 
 const SHORTEST_SECRET = 32;
-/** 32 random characters of hexadecimal digits, the smallest alphabet in use, have fewer once in a hundred million. */
+/** Least number of different characters: 32 random hexadecimal digits have fewer once in a hundred million. */
 const FEWEST_DIFFERENT = 8;
-/** What stands in examples and templates. */
+/** Texts of examples and templates. */
 const PLACEHOLDER = /change[-_ ]?(me|this|it)|replace[-_ ]?(me|this|with)|your[-_ ]|example|placeholder|default|passw/i;
 const TAG_BYTES = 16;
 const IV_BYTES = 12;
 
 const isRepeated = (text: string): boolean => `${text}${text}`.indexOf(text, 1) < text.length;
 
-/** @throws Fault MASTER_KEY_WEAK when nobody can have drawn this text at random: too short, repeated, or a placeholder */
+/** Refuses a secret that cannot be random: too short, repeated, or a placeholder. @throws Fault MASTER_KEY_WEAK */
 export function refuseWeakSecret(secret: string): void {
   const isVaried = new Set(secret).size >= FEWEST_DIFFERENT && !isRepeated(secret);
   if (secret.length < SHORTEST_SECRET || !isVaried || PLACEHOLDER.test(secret)) throw new Fault("MASTER_KEY_WEAK");
 }
 
-/** The master key from the text of TIDEMARK_SECRET or of the key file. */
+/** Derives the master key from the text of TIDEMARK_SECRET or of the key file. */
 export function deriveMasterKey(secret: string, version: number): MasterKey {
   // A fixed salt: the secret is random by requirement, and the cost makes guessing a weak one slow.
   const bytes = scryptSync(secret, "tidemark master key v1", 32, { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1024 * 1024 });
@@ -65,14 +65,14 @@ export function seal(master: MasterKey, place: string, text: string): string {
   return ["tm1", String(master.version), ...encoded].join(".");
 }
 
-/** The version of the master key a text says it was sealed with; 0 for what is no sealed text. */
+/** Returns the version of the master key that a sealed text names; 0 for any other text. */
 export function keyVersionOf(sealedText: string): number {
   const [form, version = ""] = sealedText.split(".", 2);
   return form === "tm1" && /^[1-9]\d{0,8}$/.test(version) ? Number(version) : 0;
 }
 
 /**
- * The text sealed for `place`.
+ * Returns the text sealed for `place`.
  * @throws Fault MASTER_KEY_WRONG when it does not open: another key, another place, or changed bytes
  */
 export function unseal(master: MasterKey, place: string, sealedText: string): string {

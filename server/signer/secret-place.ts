@@ -1,10 +1,13 @@
-/** Where the sealed key of a profile belongs (`table|rowId|field`): bound into what is sealed, so it opens nowhere else. */
+/**
+ * Returns the place of a profile's sealed key (`table|rowId|field`). It is bound into the sealed text, which opens nowhere
+ * else.
+ */
 export const secretPlace = (rowId: string): string => `ProfileSecret|${rowId}|sealed`;
 
-/** Where the sealed address and key of an alert channel belong. */
+/** Returns the place of the sealed address and key of an alert channel. */
 export const channelPlace = (channelId: string): string => `AlertChannelSecret|${channelId}|sealed`;
 
-/** Where the private half of a wrapping key belongs. */
+/** Returns the place of the sealed private half of a wrapping key. */
 export const sealKeyPlace = (keyId: string): string => `SealKeySecret|${keyId}|sealed`;
-/** Where the sealed key that engines of benchmarks are given belongs. */
+/** Returns the place of the sealed benchmark key of a profile. */
 export const benchKeyPlace = (profileId: string): string => `ProfileBenchKey|${profileId}|sealed`;

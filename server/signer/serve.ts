@@ -43,7 +43,7 @@ async function reply(keeper: Keeper, line: string): Promise<object | null> {
     return { id, ok: await ask(keeper, parsed.data) };
   } catch (error) {
     const { code, op, subject } = toFault(error).toData();
-    // No detail leaves this process: it could carry a piece of what must not be seen.
+    // Details stay in this process, because they could contain a part of a secret.
     return { id, fault: { code, ...(op === undefined ? {} : { op }), ...(subject === undefined ? {} : { subject }) } };
   }
 }

@@ -24,7 +24,7 @@ export let receiver: Receiver;
 export let profileId: string;
 let channelId: string;
 
-/** Registers what has to happen before and after the tests of a file. */
+/** Registers the hooks that run before and after the tests of a file. */
 export function alertsForEach(): void {
   beforeEach(async () => {
     receiver = await openReceiver();
@@ -50,7 +50,7 @@ export const addRule = async (condition: object, changes: object = {}): Promise<
 };
 export const active = async () => (await admin().active({})).rows;
 export const history = async () => (await admin().history({})).rows;
-/** Looks now, and again when what was found has settled. */
+/** Evaluates the rules now, and again after the settle time. */
 export async function look(): Promise<void> {
   await noticeSilence(test.hub);
   await evaluate(test.hub);
@@ -59,7 +59,7 @@ export async function look(): Promise<void> {
 }
 export const say = (node: TestNode, changes: object = {}) =>
   callAs(test.hub, node.caller).node.progress({ ...report(test.hub), ...changes });
-/** Nodes gpu-1, gpu-2, ... of which nothing was heard for six minutes. */
+/** Adds nodes gpu-1, gpu-2, ... that have been silent for six minutes. */
 export const silence = async (count = 1): Promise<TestNode[]> => {
   const nodes = [];
   for (let at = 1; at <= count; at++) nodes.push(await addTestNode(test.hub, profileId, `gpu-${at}`));
@@ -67,7 +67,7 @@ export const silence = async (count = 1): Promise<TestNode[]> => {
   test.advance(6 * MINUTE_MS);
   return nodes;
 };
-/** Returns a run of which everything is safe. */
+/** Returns the backlog of a run with everything safe. */
 export const run = (changes: Partial<RunBacklog> = {}): RunBacklog => {
   const now = test.hub.now();
   const safe = { safeStep: 5, safeAt: now, safeBytes: 10, localStep: 5, localAt: now, startedAt: now };

@@ -1,6 +1,6 @@
 import type { Hub } from "../core/api/hub.ts";
 
-/** For tests: the same hub for one caller, with a note of every question that is asked for it. What the clock does is not in it. */
+/** For tests: returns the hub for one caller, with a log of its database queries. Queries of periodic jobs are not in it. */
 export function countQueries(hub: Hub): { hub: Hub; asked: () => string[] } {
   const asked: string[] = [];
   const db = hub.db.$extends({

@@ -3,10 +3,10 @@ import { claim, node, pairForEach, test } from "./pair-for-each.ts";
 import type { Staged } from "./stage-checkpoint.ts";
 import { addSteps } from "./stage-history.ts";
 
-/** For tests of what is kept: in every test a run with checkpoints at steps 100, 200, and so on, all of the first epoch. */
+/** For tests of retention: in every test a run with checkpoints at steps 100, 200, and so on, all of the first epoch. */
 export let made: Staged[];
 
-/** Registers what has to happen before and after the tests of a file; `flags` are those of the store's command line. */
+/** Registers the hooks that run before and after the tests of a file; `flags` are those of the store's command line. */
 export function historyForEach(count: number, flags: readonly string[] = []): void {
   pairForEach(flags);
   beforeEach(async () => {

@@ -8,7 +8,7 @@ import { node, nodeForEach, profileId, test } from "./node-for-each.ts";
 import { callAs, report, type TestNode } from "./open-test-hub.ts";
 import { newId } from "../platform/random-id.ts";
 
-/** For tests of what links did: in every test a hub with one node, and what a node says of its transfers and probes. */
+/** For tests of the link history: in every test a hub with one node, and the reports of a node about transfers and probes. */
 export const run = runName.parse("llama");
 export const HOUR = 3_600_000;
 export const DAY = 24 * HOUR;
@@ -16,7 +16,7 @@ export const DAY = 24 * HOUR;
 export { node, profileId, test };
 let seq = 0;
 
-/** Registers what has to happen before and after the tests of a file. */
+/** Registers the hooks that run before and after the tests of a file. */
 export function linkForEach(): void {
   nodeForEach();
 }

@@ -1,6 +1,6 @@
 import { NO_NUMBERS, type LinkRow } from "../features/advice/link-row.ts";
 
-/** For tests: histories of which the right answer is known. */
+/** For tests: link histories with known answers. */
 export const NOW = 1_800_000_000_000;
 export const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
@@ -18,11 +18,11 @@ export const row = (changes: Partial<LinkRow>): LinkRow => ({
   ...changes,
 });
 
-/** So many lines, an hour apart, the last one at the end of `daysAgo`; `of` gets the number of each. */
+/** Returns `count` rows, an hour apart, the last one an hour before the end of `daysAgo`; `of` gets the index of each. */
 export const rows = (count: number, of: (index: number) => Partial<LinkRow>, daysAgo = 0): LinkRow[] =>
   Array.from({ length: count }, (_, index) =>
     row({ at: NOW - daysAgo * DAY_MS - (count - index) * HOUR_MS, ...of(index) }),
   );
 
-/** The same noise each time, from -1 to 1. */
+/** Returns the same noise each time, from -1 to 1. */
 export const noise = (index: number): number => Math.sin(index * 12.9898) * Math.cos(index * 78.233);

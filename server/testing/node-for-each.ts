@@ -2,11 +2,11 @@ import { beforeEach } from "vitest";
 import { addTestNode, type TestNode } from "./open-test-hub.ts";
 import { profileForEach, profileId, test } from "./profile-for-each.ts";
 
-/** For tests of what a node says and hears: in every test a hub with one node, whose bucket nobody reaches. */
+/** For tests of the messages of a node: in every test a hub with one node, whose bucket is unreachable. */
 export { profileId, test };
 export let node: TestNode;
 
-/** Registers what has to happen before and after the tests of a file. */
+/** Registers the hooks that run before and after the tests of a file. */
 export function nodeForEach(): void {
   profileForEach();
   beforeEach(async () => {

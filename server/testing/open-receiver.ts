@@ -1,11 +1,11 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import { once } from "node:events";
 
-/** For tests: somebody who takes messages, and answers as it is told. */
+/** For tests: an HTTP server that records requests and answers as it is told. */
 export interface Receiver {
   url: string;
   got: { path: string; headers: IncomingHttpHeaders; body: string }[];
-  /** Of the next requests, in order; 200 afterwards. `broken` ends the connection. */
+  /** Answers to the next requests, in order; 200 afterwards. `broken` closes the connection. */
   answers: (number | "broken" | { status: number; headers: Record<string, string> })[];
   close: () => Promise<void>;
 }

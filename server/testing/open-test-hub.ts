@@ -19,7 +19,7 @@ import type { Context } from "../core/api/trpc.ts";
 import { openHub } from "../http/open-hub.ts";
 import type { Caller, SessionCaller } from "#server/core/api/caller.ts";
 
-/** For tests: a hub in a folder of its own, with its keeper in this process and a clock that can be moved. */
+/** For tests: a hub in a folder of its own, with its signer in this process and a clock that can be moved. */
 
 const SECRET = "a secret of at least thirty-two characters";
 
@@ -62,7 +62,7 @@ function deriveOnce(secret: string, version: number): MasterKey {
   return key;
 }
 
-/** `reach` stands in for what the settings and the resolver of this machine say. */
+/** Opens a hub. `reach` replaces the connection rules of the settings and the resolver of this machine. */
 export async function openTestHub(settings: Partial<HubSettings> = {}, reach?: Reach): Promise<TestHub> {
   const folder = await folderForTests("tidemark-hub-");
   await writeFile(join(folder, "hub.db"), await (migrated ??= migrateOnce()), { mode: 0o600 });
@@ -125,7 +125,7 @@ const personOf = (role: Role): Caller => ({
   sessionHash: hashOf(role),
 });
 
-/** The router as this caller sees it. `overrides` change what the request would have brought. */
+/** Returns the router as a caller sees it. `overrides` change the context of the call. */
 export const callAs = (hub: Hub, who: Caller | Role, overrides: Partial<Context> = {}) =>
   hubRouter.createCaller({
     ...contextOf(hub, typeof who === "string" ? personOf(who) : who),
@@ -150,11 +150,11 @@ export const TEST_PASSWORD = "correct horse battery";
 export interface TestPerson {
   id: string;
   caller: SessionCaller;
-  /** What its browser sends: `tidemark=...`. */
+  /** Cookie header of its browser: `tidemark=...`. */
   cookie: string;
 }
 
-/** What a call that signs somebody in left: the cookie, and the caller that it makes. */
+/** Makes a call that signs somebody in; returns the cookie and the caller that it makes. */
 export async function signedIn(hub: Hub, call: (overrides: Partial<Context>) => Promise<unknown>): Promise<TestPerson> {
   let cookie = "";
   await call({ setCookie: (value) => (cookie = value.split(";", 1)[0] ?? "") });
@@ -164,7 +164,7 @@ export async function signedIn(hub: Hub, call: (overrides: Partial<Context>) => 
   return { id: person.id, cookie, caller: { kind: "person", person, sessionHash: hash } };
 }
 
-/** An account that was invited and has taken the invitation, with one open session. */
+/** Adds an account that has accepted its invitation, with one open session. */
 export async function addTestPerson(hub: Hub, email: string, role: Role): Promise<TestPerson> {
   const { link } = await callAs(hub, "admin").invitations.create({ email, role });
   const code = link.slice(link.indexOf("#") + 1);
@@ -177,7 +177,7 @@ export interface TestStore extends SpawnedStore {
   bucket: string;
 }
 
-/** The embedded store as a process of its own; `flags` are its command line's, for quirks and faults. */
+/** Starts the embedded store as a separate process; `flags` are command-line options, for quirks and faults. */
 export async function openTestStore(flags: readonly string[] = []): Promise<TestStore> {
   const folder = await folderForTests("tidemark-store-");
   const spawned = await spawnStore(folder, ["--bucket", "training", "--no-fsync", ...flags]);
@@ -197,7 +197,7 @@ export const profileFor = (endpoint: string, changes: Partial<ProfileDraft> = {}
   ...changes,
 });
 
-/** A profile at `endpoint`; returns its id. */
+/** Adds a profile at `endpoint`; returns its id. */
 export async function addTestProfile(hub: Hub, endpoint: string, changes: Partial<ProfileDraft> = {}): Promise<string> {
   const created = await callAs(hub, "admin").profiles.create({
     profile: profileFor(endpoint, changes),
@@ -210,14 +210,14 @@ export interface TestNode extends EnrolAnswer {
   caller: Caller;
 }
 
-/** Enrols a node with a token of its own. */
+/** Enrolls a node with a token of its own. */
 export async function addTestNode(hub: Hub, profileId: string, name: string): Promise<TestNode> {
   const { token } = await callAs(hub, "admin").tokens.create({ label: "", profileId, maxUses: 1, validMs: 3_600_000 });
   const answer = await callAs(hub, NOBODY).node.enrol({ token, name: nodeName.parse(name), protocol: 1, facts });
   return { ...answer, caller: { kind: "node", nodeId: answer.nodeId, name: answer.name, profileId } };
 }
 
-/** Makes nodes containers of one group, which take runs over from each other while both are heard. */
+/** Puts nodes into one container group, whose nodes take runs over from each other while both are online. */
 export async function joinGroup(hub: Hub, ...nodes: readonly TestNode[]): Promise<void> {
   for (const { nodeId } of nodes) {
     const identity = `salad:organization/group/${nodeId}`;
@@ -236,7 +236,7 @@ export async function addTestWriter(hub: Hub, run: string, nodeId: string): Prom
 }
 
 let reports = 0;
-/** The start of every progress report, for tests that care about a few fields only. */
+/** Returns the required fields of a progress report, for tests that care about a few others only. */
 export const report = (hub: Hub) => ({
   bootId: newId(),
   seq: (reports += 1),

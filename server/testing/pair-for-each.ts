@@ -4,13 +4,13 @@ import { callAs, type TestNode } from "./open-test-hub.ts";
 import { run } from "./stage-checkpoint.ts";
 import { addPair } from "./test-bucket.ts";
 
-/** For tests of what two nodes do with one run: a store for the file, and for every test a hub over an empty bucket. */
+/** For tests of two nodes with one run: one store for the file, and for every test a hub over an empty bucket. */
 export { store, test };
 export let profileId: string;
 export let node: TestNode;
 export let other: TestNode;
 
-/** Registers what has to happen before and after the tests of a file; `flags` are those of the store's command line. */
+/** Registers the hooks that run before and after the tests of a file; `flags` are those of the store's command line. */
 export function pairForEach(flags: readonly string[] = []): void {
   hubForEach(flags);
   beforeEach(async () => {

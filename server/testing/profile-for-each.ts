@@ -1,11 +1,11 @@
 import { afterEach, beforeEach } from "vitest";
 import { addTestProfile, openTestHub, type TestHub } from "./open-test-hub.ts";
 
-/** For tests that no store answers: in every test a hub with a profile at whose address nobody listens. */
+/** For tests without a store: in every test a hub with a profile at whose address nobody listens. */
 export let test: TestHub;
 export let profileId: string;
 
-/** Registers what has to happen before and after the tests of a file. */
+/** Registers the hooks that run before and after the tests of a file. */
 export function profileForEach(): void {
   beforeEach(async () => {
     test = await openTestHub();

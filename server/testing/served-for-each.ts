@@ -6,7 +6,7 @@ import { serve, type Served } from "../http/serve.ts";
 export { node, test };
 export let served: Served;
 
-/** Registers what has to happen before and after the tests of a file. */
+/** Registers the hooks that run before and after the tests of a file. */
 export function servedForEach(): void {
   nodeForEach();
   beforeEach(async () => {

@@ -2,7 +2,7 @@ import { putObjectText } from "#storage/s3/objects.ts";
 import type { Hub } from "../core/api/hub.ts";
 import { addTestProfile, openTestHub, openTestStore, type TestHub, type TestStore } from "./open-test-hub.ts";
 
-/** For tests: keys as nobody sane would choose them, all of them legal. */
+/** For tests: hostile keys, all of them legal. */
 export const HOSTILE_KEYS = [
   "odd/a b+c%2F&d=e?#.txt",
   "odd/../up.txt",
@@ -15,7 +15,7 @@ export const HOSTILE_KEYS = [
   "odd//double.txt",
 ];
 
-/** A hub with one profile over a store with `flags`. */
+/** Opens a hub with one profile over a store with `flags`. */
 export async function openBucketStage(
   flags: readonly string[] = [],
 ): Promise<{ test: TestHub; store: TestStore; profileId: string }> {
@@ -24,7 +24,7 @@ export async function openBucketStage(
   return { test, store, profileId: await addTestProfile(test.hub, store.endpoint) };
 }
 
-/** Objects by key, written with the hub's own client. */
+/** Writes objects by key, with the hub's own client. */
 export async function putAll(hub: Hub, profileId: string, objects: Readonly<Record<string, string>>): Promise<void> {
   const { client } = await hub.stores.open(profileId);
   for (const [key, text] of Object.entries(objects)) await putObjectText(client, { bucket: "training", key, text });

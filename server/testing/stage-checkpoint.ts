@@ -8,7 +8,7 @@ import type { Hub } from "../core/api/hub.ts";
 import { callAs, type TestNode } from "./open-test-hub.ts";
 import { newId } from "../platform/random-id.ts";
 
-/** For tests: what a worker does with one small checkpoint, one call at a time. */
+/** For tests: makes the calls of a worker for one small checkpoint, one at a time. */
 
 export const run = runName.parse("llama");
 export const newAttempt = () => attemptId.parse(newId().replaceAll("-", "").slice(0, 20));
@@ -23,7 +23,7 @@ export interface Staged {
   attempt: ReturnType<typeof newAttempt>;
   epoch: number;
   step: number;
-  /** Where its epoch started from. */
+  /** The checkpoint that its epoch started from. */
   parent: Manifest["parent"];
   files: StagedFile[];
 }
@@ -127,7 +127,7 @@ export function manifestOf(hub: Hub, node: TestNode, upload: { staged: Staged; e
   };
 }
 
-/** All of it: announce, upload, commit. */
+/** Makes a safe checkpoint: announces, uploads and commits it. */
 export async function makeSafe(hub: Hub, node: TestNode, at: Parameters<typeof announce>[2]): Promise<Staged> {
   const staged = await announce(hub, node, at);
   const etags = await upload(hub, node, staged);

@@ -1,7 +1,7 @@
 import { makeSafe, type Staged } from "./stage-checkpoint.ts";
 import type { TestHub, TestNode } from "./open-test-hub.ts";
 
-/** For tests: checkpoints of the first epoch, the one with the index 1 at step 100, 2 at step 200, and so on. */
+/** For tests: adds checkpoints of the first epoch, the one with the index 1 at step 100, 2 at step 200, and so on. */
 export async function addSteps(
   test: TestHub,
   node: TestNode,
@@ -14,7 +14,7 @@ export async function addSteps(
   return made;
 }
 
-/** Steps in the state, ascending. */
+/** Returns the steps in a state, ascending. */
 export async function stepsIn(test: TestHub, state: string): Promise<number[]> {
   const rows = await test.hub.db.checkpoint.findMany({ where: { state }, orderBy: { step: "asc" } });
   return rows.map(({ step }) => Number(step));

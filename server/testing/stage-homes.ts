@@ -12,13 +12,13 @@ import {
 } from "./open-test-hub.ts";
 import { makeSafe, manifestOf, newAttempt, run, type Staged } from "./stage-checkpoint.ts";
 
-/** Tests close a store to see what happens then; the stage closes what is left. */
+/** Makes `close` idempotent: tests close a store to simulate an outage, and the stage closes both in the end. */
 function closedOnce(store: TestStore): TestStore {
   let closing: Promise<void> | null = null;
   return { ...store, close: () => (closing ??= store.close()) };
 }
 
-/** For tests: a hub with two bucket profiles over two stores, and a node of the first whose run has both as homes. */
+/** For tests: a hub with two bucket profiles over two stores, and a node of the first whose run has both as replicas. */
 export async function openTwoHomes() {
   const [near, far] = (await Promise.all([openTestStore(), openTestStore()])).map(closedOnce);
   if (near === undefined || far === undefined) throw new Error("two stores were opened");
@@ -35,7 +35,7 @@ export async function openTwoHomes() {
   return { test, near, far, first, second, node, epoch, close };
 }
 
-/** The manifest of the same checkpoint in another home, under another attempt. */
+/** Returns the manifest of the same checkpoint in another bucket, under another attempt. */
 export function movedTo(
   manifest: Manifest,
   home: Manifest["homes"][number],
@@ -54,7 +54,7 @@ export function movedTo(
   return { ...manifest, attempt, homes: [home], files };
 }
 
-/** Sends the files of a staged checkpoint to another home and has the copy committed. */
+/** Uploads the files of a staged checkpoint to another bucket and commits the copy. */
 export async function copyTo(
   hub: Hub,
   node: TestNode,
@@ -97,7 +97,7 @@ export async function copyTo(
   return manifest;
 }
 
-/** A safe checkpoint in the node's own home, and a copy of it in the second. */
+/** Makes a safe checkpoint in the node's own bucket, and a copy of it in the second. */
 export async function makeBoth(stage: Awaited<ReturnType<typeof openTwoHomes>>, step: number): Promise<Staged> {
   const { test, node, epoch, second } = stage;
   const staged = await makeSafe(test.hub, node, { epoch, step });

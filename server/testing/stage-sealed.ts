@@ -17,7 +17,7 @@ import { callAs, type TestNode } from "./open-test-hub.ts";
 import { nodeStoreOf } from "../core/nodes/hello.ts";
 import { newId } from "../platform/random-id.ts";
 
-/** For tests: what a worker does with one small encrypted checkpoint. */
+/** For tests: makes the calls of a worker for one small encrypted checkpoint. */
 
 export interface SealedUpload {
   staged: Staged;
@@ -25,14 +25,14 @@ export interface SealedUpload {
   manifest: Manifest;
 }
 
-/** What the nodes of a node's profile are told of encryption. */
+/** Returns the encryption settings that the nodes of a node's profile receive. */
 export async function toldTo(hub: Hub, node: TestNode): Promise<NodeSealing> {
   const told = await nodeStoreOf(hub, hub.live.nodes.get(node.nodeId)?.profileId ?? "");
   if (told?.sealing == null) throw new Error("encryption is off");
   return told.sealing;
 }
 
-/** Announced and uploaded, not committed. */
+/** Announces and uploads an encrypted checkpoint without committing it. */
 export async function uploadSealed(
   hub: Hub,
   node: TestNode,
@@ -110,7 +110,7 @@ export async function uploadSealed(
   return { staged, key, manifest: { ...base, transform } };
 }
 
-/** All of it. */
+/** Announces, uploads and commits an encrypted checkpoint. */
 export async function makeSealed(
   hub: Hub,
   node: TestNode,

@@ -3,9 +3,9 @@ import { deleteObject } from "#storage/s3/objects.ts";
 import type { Hub } from "../core/api/hub.ts";
 import { addTestNode, addTestProfile, joinGroup, type TestStore } from "./open-test-hub.ts";
 
-/** For tests: what lies in the bucket of a profile. */
+/** For tests: reads and empties the bucket of a profile. */
 
-/** Keys under `prefix`. */
+/** Returns the keys under `prefix`. */
 export async function keysOf(hub: Hub, profileId: string, prefix: string): Promise<string[]> {
   const { client } = await hub.stores.open(profileId);
   const keys: string[] = [];
@@ -13,13 +13,13 @@ export async function keysOf(hub: Hub, profileId: string, prefix: string): Promi
   return keys;
 }
 
-/** Deletes everything. */
+/** Deletes all objects. */
 export async function clearBucket(hub: Hub, profileId: string): Promise<void> {
   const { client } = await hub.stores.open(profileId);
   for (const key of await keysOf(hub, profileId, "")) await deleteObject(client, { bucket: "training", key });
 }
 
-/** Two nodes of one profile and one container group over an empty bucket. */
+/** Adds two nodes of one profile and one container group, over an empty bucket. */
 export async function addPair(hub: Hub, store: TestStore) {
   const profileId = await addTestProfile(hub, store.endpoint);
   const node = await addTestNode(hub, profileId, "gpu-1");

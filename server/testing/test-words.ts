@@ -2,7 +2,7 @@ import { getObjectText } from "#storage/s3/objects.ts";
 import { keysOf } from "./test-bucket.ts";
 import type { Hub } from "../core/api/hub.ts";
 
-/** For tests: what is said about keeping in the bucket of a profile, word for word, in the order of the keys. */
+/** For tests: returns the texts of the retention records in the bucket of a profile, in the order of their keys. */
 export async function readRecordsOf(hub: Hub, profileId: string): Promise<string[]> {
   const { client } = await hub.stores.open(profileId);
   const keys = await keysOf(hub, profileId, "team/keeping/");

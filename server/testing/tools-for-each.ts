@@ -9,11 +9,11 @@ import { createReach, readReach } from "../platform/reach.ts";
 import { rebuild } from "../features/maintenance/rebuild.ts";
 import { openToolsAlone, type Tools } from "../features/maintenance/command-line/tools.ts";
 
-/** For tests of what a bucket alone can tell: in every test the tools of a hub that knows nothing yet. */
+/** For tests of a rebuild from a bucket: in every test the tools of a hub with an empty database. */
 let folder: string;
 export let tools: Tools;
 
-/** Registers what has to happen before and after the tests of a file. */
+/** Registers the hooks that run before and after the tests of a file. */
 export function toolsForEach(): void {
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), "tidemark-rebuilt-"));
@@ -31,6 +31,6 @@ export function toolsForEach(): void {
   });
 }
 
-/** Makes that hub's record anew from the bucket of `store`. */
+/** Rebuilds that hub's database from the bucket of `store`. */
 export const rebuildFrom = (store: Pick<TestStore, "endpoint">, changes: Partial<ProfileDraft> = {}) =>
   rebuild(tools, { profile: profileFor(store.endpoint, changes), credential: TEST_CREDENTIAL });

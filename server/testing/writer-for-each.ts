@@ -6,13 +6,13 @@ import { run, type Staged } from "./stage-checkpoint.ts";
 import { hubForEach, store, test } from "./hub-for-each.ts";
 import { addTestNode, addTestProfile, callAs, type TestNode } from "./open-test-hub.ts";
 
-/** For tests of what is read back: a store for the file, and for every test a hub with the node that writes the run. */
+/** For tests of verification: one store for the file, and for every test a hub with the node that writes the run. */
 export { store, test };
 export let profileId: string;
 export let writer: TestNode;
 export let epoch: number;
 
-/** Registers what has to happen before and after the tests of a file. */
+/** Registers the hooks that run before and after the tests of a file. */
 export function writerForEach(): void {
   hubForEach();
   beforeEach(async () => {
@@ -23,7 +23,7 @@ export function writerForEach(): void {
   });
 }
 
-/** It stays from test to test, and a hub that has never heard of a run reads there who wrote it. */
+/** Empties the bucket, which stays from test to test: a new hub would read the claims of earlier tests there. */
 async function emptyBucket(): Promise<void> {
   const { client, access } = await test.hub.stores.open(profileId);
   const { bucket } = access;
@@ -32,7 +32,7 @@ async function emptyBucket(): Promise<void> {
   if (keys.length > 0) await deleteMany(client, bucket, keys);
 }
 
-/** The end of a transfer of a checkpoint as its node tells it: done, a second long, and asked for by a person. */
+/** Returns a node's report of the end of a transfer: done, a second long, and started by a person. */
 export const endOf = (
   { checkpointId, step }: Staged,
   about: Pick<Extract<NodeEvent, { type: "transfer-ended" }>, "seq" | "transferId" | "direction">,

@@ -1,2 +1,2 @@
-/** Keeps `node server/upkeep/main.ts COMMAND` working, which stands in crontabs and unit files of operators. */
+/** Keeps `node server/upkeep/main.ts COMMAND` working, which operators have in crontabs and unit files. */
 import "../features/maintenance/command-line/main.ts";

@@ -13,12 +13,12 @@ import { readLinkRows } from "./read-link-rows.ts";
 import { spreadRates } from "./spread-rates.ts";
 import type { Advised } from "#server/core/api/ports/history-questions.ts";
 
-/** Lines held in memory at a time: fifteen of each of ten thousand nodes, some 250 MB while they are looked at. */
+/** Most link rows held in memory at a time: 15 for each of 10,000 nodes, about 250 MB during the analysis. */
 const MOST_ROWS = 150_000;
-/** Of benchmarks, and as many round trips: five of the guide's study. */
+/** Most benchmark cases, and as many round trips: five studies of the size in the guide. */
 const MOST_BENCH_ROWS = 50_000;
 
-/** All that plain lines say, oldest first. What is about several nodes says nothing of one alone. */
+/** Returns all findings of `rows`, oldest first. A finding about several nodes names none, so a filter by node drops it. */
 export function findAll(rows: readonly LinkRow[], now: number): Finding[] {
   return [
     ...findDegrading(rows, now),
@@ -49,6 +49,6 @@ export async function advise(
   };
 }
 
-/** The newest of a link says where its node is. */
+/** Sorts by time, because the newest row of a link says in which region its node is. */
 const inOrder = (own: readonly LinkRow[], found: readonly LinkRow[]): LinkRow[] =>
   found.length === 0 ? [...own] : [...own, ...found].toSorted((a, b) => a.at - b.at);

@@ -7,7 +7,7 @@ import type { PersonCaller } from "#server/core/api/caller.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Puts a piece of advice aside, for everybody, with why; an earlier one about the same is replaced. */
+/** Dismisses a piece of advice for everybody, with the reason; replaces an earlier dismissal with the same key. */
 export async function dismissAdvice(
   { hub, caller }: Context & { caller: PersonCaller },
   { key, reason, forDays }: z.infer<typeof dismissInput>,
@@ -23,7 +23,7 @@ export async function dismissAdvice(
   return { ok: true };
 }
 
-/** @throws Fault NOT_FOUND when it is not put aside */
+/** Removes the dismissal of a piece of advice. @throws Fault NOT_FOUND when nobody dismissed it */
 export async function bringAdviceBack(
   { hub, caller }: Context & { caller: PersonCaller },
   { key }: z.infer<typeof bringAdviceBackInput>,

@@ -2,12 +2,12 @@ import type { Finding } from "#protocol/alerts/advice.ts";
 import { byLink, ofBenchmarks, rateOf, type LinkRow } from "./link-row.ts";
 import { medianOf } from "#protocol/base/robust.ts";
 
-/** Values each way. */
+/** Least number of rates in each direction. */
 export const LEAST = 3;
-/** Home links of two to four times are usual. */
+/** Least ratio of the faster direction to the slower one; two to four is usual for home links. */
 const TIMES = 8;
 
-/** Links in use of which one direction is many times as fast as the other. */
+/** Finds links in use with one direction many times as fast as the other. */
 export function findAsymmetric(rows: readonly LinkRow[]): Finding[] {
   return [...byLink(rows).values()].flatMap((link): Finding[] => {
     const used = link.filter((row) => rateOf(row, "up") !== null || rateOf(row, "down") !== null);

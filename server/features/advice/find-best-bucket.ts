@@ -2,19 +2,19 @@ import type { Finding } from "#protocol/alerts/advice.ts";
 import { byLink, rateOf, unasked, type LinkRow } from "./link-row.ts";
 import { medianOf, superiorityOf } from "#protocol/base/robust.ts";
 
-/** Nodes with each of the buckets, each with at least so many values up. A node has one voice. */
+/** Least nodes per bucket, each with at least `LEAST_VALUES` upload rates. Each node counts once, with its median. */
 export const LEAST_NODES = 5;
 const LEAST_VALUES = 2;
-/** Worth saying, and told from chance. */
+/** Least ratio of the upload rates, and least probability that a rate of the better bucket exceeds one of the other. */
 const TIMES = 1.2;
 const SURE = 0.7;
-/** What is better up must not be worse than this down. */
+/** The bucket with faster uploads must reach at least this share of the other's download rate. */
 const DOWN_SHARE = 0.9;
 
 /**
- * Regions of nodes in which another bucket than the one that most of them use would take their checkpoints faster. Like is compared
- * with like: what happened by itself where there is enough of it for both buckets, else the cases of benchmarks that had both. Which
- * one most use is said by what happened by itself alone.
+ * Finds regions whose nodes would upload faster to another bucket than to the one that most of them use. Compares probes and
+ * transfers where both buckets have enough of them, else the cases of benchmarks that used both buckets. Probes and transfers
+ * alone decide which bucket most nodes use.
  */
 export function findBestBucket(rows: readonly LinkRow[]): Finding[] {
   const regions = Map.groupBy(
@@ -79,7 +79,7 @@ interface Voices {
   values: number;
 }
 
-/** `rows` of one bucket. */
+/** Returns the median rates of every link with enough upload rates; `rows` are those of one bucket. */
 function voicesOf(rows: readonly LinkRow[]): Voices {
   const links = [...byLink(rows).values()].flatMap((link) => {
     const up = link.map((row) => rateOf(row, "up")).filter((rate) => rate !== null);
@@ -101,11 +101,11 @@ interface Pair {
   better: Voices;
 }
 
-/** Null where one of them has too few voices. */
+/** Returns null where one of the buckets has too few nodes. */
 const enough = ({ used, better }: Pair): Pair | null =>
   Math.min(used.ups.length, better.ups.length) < LEAST_NODES ? null : { used, better };
 
-/** Of benchmarks in which nodes moved to both buckets: with the same settings and at about the same time. */
+/** Compares the cases of benchmarks that used both buckets: they had the same settings at about the same time. */
 function compareCases(used: readonly LinkRow[], better: readonly LinkRow[]): (Pair & { areCases: true }) | null {
   const [ofUsed, ofBetter] = [used, better].map((rows) => new Set(rows.map(({ benchmark }) => benchmark)));
   const pair = enough({

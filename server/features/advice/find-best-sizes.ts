@@ -3,9 +3,9 @@ import { byLink, rateOf, unasked, type LinkRow } from "./link-row.ts";
 import { medianOf, superiorityOf } from "#protocol/base/robust.ts";
 
 const MIB = 1024 * 1024;
-/** Smaller ones are over before a part size shows. */
+/** Smaller uploads end before the part size has an effect. */
 const LEAST_SIZE_BYTES = 64 * MIB;
-/** Uploads with each of the values, and nodes they come from. */
+/** Least uploads with each value, and least nodes that they come from. */
 export const LEAST = 20;
 const LEAST_NODES = 3;
 const TIMES = 1.15;
@@ -14,7 +14,7 @@ const SURE = 0.6;
 interface Upload {
   profileId: string;
   node: number;
-  /** Over what is usual for its own node and bucket: a fast node does not make its setting look good. */
+  /** Rate divided by the median rate of the same node and bucket, so that a fast node does not make its setting look good. */
   relative: number;
   rate: number;
   partBytes: number;
@@ -22,9 +22,9 @@ interface Upload {
 }
 
 /**
- * Part sizes and numbers of connections with which uploads of a bucket go faster than with the one that most use. Each upload is
- * compared with what is usual for its own node, so that a fast node does not make its setting look good. Where the transfers of a
- * bucket do not tell, because all are alike, the benchmarks do: cases of one node that differ in nothing else.
+ * Finds part sizes and numbers of connections that upload faster to a bucket than the value that most uploads use. Compares
+ * each upload with the median of its own node, so that a fast node does not make its setting look good. Where all transfers of
+ * a bucket use the same value, compares benchmark cases of one node that differ in nothing else.
  */
 export function findBestSizes(rows: readonly LinkRow[]): Finding[] {
   const own = Map.groupBy(uploadsOf(unasked(rows), ""), ({ profileId }) => profileId);
@@ -37,7 +37,7 @@ export function findBestSizes(rows: readonly LinkRow[]): Finding[] {
       const settings = settingsOf(transfers, kind);
       const about = { profileId, kind };
       if (settings.length > 1) return better(settings, { ...about, used: mostOf(settings), first: "most used" });
-      // What the transfers use, however few they are, has to be among what was tried.
+      // The value in use, however few transfers show it, must be among the benchmarked values.
       const [inUse] = mostUsed(transfers, kind);
       const others = settingsOf(tried.get(profileId) ?? [], kind);
       const used = inUse === undefined ? mostOf(others) : others.find(({ value }) => value === inUse);
@@ -53,8 +53,8 @@ const valueOf = (upload: Pick<Upload, "partBytes" | "connections">, kind: Kind):
   kind === "part-size" ? upload.partBytes : upload.connections;
 
 /**
- * Uploads beside what is usual for their own link. `varied`: only among those with the same size and the same of the other setting,
- * where both are cases of benchmarks; "" takes all uploads of a link together.
+ * Returns uploads with their rate relative to the median of their own link. `varied` limits the median to benchmark cases with
+ * the same size and the same value of the other setting; "" compares all uploads of a link.
  */
 function uploadsOf(rows: readonly LinkRow[], varied: Kind | ""): Upload[] {
   return [...byLink(rows).values()].flatMap((link) => {
@@ -70,7 +70,7 @@ function uploadsOf(rows: readonly LinkRow[], varied: Kind | ""): Upload[] {
       varied === "" ? "" : `${upload.sizeBytes} ${varied === "part-size" ? upload.connections : upload.partBytes}`,
     );
     return [...alike.values()].flatMap((group) => {
-      // Of what differs in nothing, nothing can be told.
+      // Cases that all have the same value say nothing about it.
       if (varied !== "" && new Set(group.map((upload) => valueOf(upload, varied))).size < 2) return [];
       const usual = medianOf(group.map(({ rate }) => rate));
       if (!(usual > 0)) return [];
@@ -86,7 +86,7 @@ function uploadsOf(rows: readonly LinkRow[], varied: Kind | ""): Upload[] {
   });
 }
 
-/** Values that are about the same are one: the next power of two. */
+/** Rounds to the nearest power of two, so that similar values count as one. */
 const nearPower = (value: number): number => 2 ** Math.round(Math.log2(Math.max(1, value)));
 
 interface Setting {
@@ -97,7 +97,7 @@ interface Setting {
   relative: number;
 }
 
-/** Values of which there are enough uploads. */
+/** Returns the values with enough uploads from enough nodes. */
 const settingsOf = (uploads: readonly Upload[], kind: Kind): Setting[] =>
   [...Map.groupBy(uploads, (upload) => valueOf(upload, kind)).entries()]
     .map(([value, own]) => {
@@ -107,7 +107,7 @@ const settingsOf = (uploads: readonly Upload[], kind: Kind): Setting[] =>
     })
     .filter(({ count, nodes }) => count >= LEAST && nodes.size >= LEAST_NODES);
 
-/** Of equally many the slower one: it is what the others are better than. */
+/** Returns the setting with the most uploads; in a tie the slower one, so that the faster one can be advised. */
 const mostOf = (settings: readonly Setting[]): Setting | undefined =>
   settings.toSorted((a, b) => b.count - a.count || a.relative - b.relative)[0];
 

@@ -4,19 +4,19 @@ import { byLink, rateOf, unasked, WAYS, type LinkRow } from "./link-row.ts";
 import { medianOf, superiorityOf } from "#protocol/base/robust.ts";
 
 const DAY_MS = 86_400_000;
-/** What is new, and what it is compared with: all before it. */
+/** Rates of this period are compared with all earlier rates. */
 const RECENT_MS = 3 * DAY_MS;
 export const LEAST_RECENT = 4;
 export const LEAST_PAST = 8;
-/** The new ones lie on at least so many days: one bad evening is none of the link's. */
+/** The recent rates must cover at least this many days, so that one bad evening does not count as a decline. */
 const LEAST_DAYS = 2;
-/** Worth saying from here on, and told from chance: how likely a past value is above a new one. */
+/** Highest share of the past median, and least probability that a past rate exceeds a recent one. */
 const SHARE = 0.7;
 const SURE = 0.85;
 
 /**
- * Links that have become slower than they themselves used to be. A benchmark moves with other settings and among others that are
- * measured, so a quiet past beside a benchmark of now would look like a decline: its cases do not count.
+ * Finds links that are slower than they used to be. Ignores benchmark cases: they use other settings and run beside other
+ * nodes, so they would look like a decline after a quiet past.
  */
 export function findDegrading(rows: readonly LinkRow[], now: number): Finding[] {
   return [...byLink(unasked(rows)).values()].flatMap((link) => WAYS.flatMap((way) => degrading(link, { way, now })));

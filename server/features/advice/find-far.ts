@@ -3,13 +3,13 @@ import { byLink, ofBenchmarks, type LinkRow } from "./link-row.ts";
 import { medianOf } from "#protocol/base/robust.ts";
 
 export const LEAST = 5;
-/** About what lies between continents. */
+/** Typical round trip between continents. */
 const FAR_MS = 150;
-/** Another bucket is nearer when its nodes of the same region, at least so many, have at most half of the round trip. */
+/** Another bucket is nearer if at least so many nodes of the same region have at most this share of the round trip to it. */
 const LEAST_NEIGHBOURS = 3;
 const NEARER = 0.5;
 
-/** Links in use with a round trip that costs a large part of what a connection could carry, and the bucket that would be nearer. */
+/** Finds links in use with a round trip long enough to limit each connection, and the nearer bucket if there is one. */
 export function findFar(rows: readonly LinkRow[]): Finding[] {
   const links = [...byLink(rows).values()].flatMap((link) => {
     const measured = link.filter(({ rttMs }) => rttMs !== null);

@@ -2,24 +2,24 @@ import type { Finding } from "#protocol/alerts/advice.ts";
 import { leastIntervalMs } from "#protocol/history/sustain.ts";
 import { medianOf } from "#protocol/base/robust.ts";
 
-/** A run that is being written, as its node tells it, and what its node's last uploads reached (bytes per second). */
+/** A run that is being written, as its node reports it, with the rates of the node's last uploads (bytes per second). */
 export interface WrittenRun {
   nodeId: string;
   profileId: string;
   run: string;
-  /** Between its last two checkpoints. */
+  /** Time between the last two checkpoints. */
   intervalMs: number | null;
   checkpointBytes: number;
-  /** Captured and not safe yet. */
+  /** Bytes captured and not safe yet. */
   waitingBytes: number;
   rates: readonly number[];
 }
 
-/** Uploads of the node. */
+/** Least uploads of the node. */
 export const LEAST = 3;
 const STEP_MS = 5 * 60_000;
 
-/** Runs that save more often than their node's uplink can carry away, and how often it could. */
+/** Finds runs that save more often than their node's uplink can carry, and the shortest interval that it sustains. */
 export function findIntervals(runs: readonly WrittenRun[]): Finding<string>[] {
   return runs.flatMap((one): Finding<string>[] => {
     const { intervalMs, checkpointBytes, rates, nodeId, profileId, run, waitingBytes } = one;
@@ -27,7 +27,7 @@ export function findIntervals(runs: readonly WrittenRun[]): Finding<string>[] {
     const rate = medianOf(rates);
     const needed = leastIntervalMs(checkpointBytes, rate);
     if (needed === null || needed <= intervalMs) return [];
-    // What comes in less what goes out: above nothing it never ends.
+    // Bytes captured less bytes uploaded, per second; above zero the backlog grows without end.
     const growth = checkpointBytes / (intervalMs / 1000) - rate;
     return [
       {

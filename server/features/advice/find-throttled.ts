@@ -3,13 +3,16 @@ import { aboutLink } from "./about-link.ts";
 import { byLink, WAYS, type LinkRow } from "./link-row.ts";
 import { medianOf } from "#protocol/base/robust.ts";
 
-/** Transfers that were long enough to show both ends. */
+/** Least transfers that were long enough to have both rates. */
 export const LEAST = 5;
-/** The end is slow when it is at most this share of the beginning, and the link is throttled when so many transfers show it. */
+/**
+ * A transfer slows down if its late rate is at most `LATE_SHARE` of its burst rate. A link is throttled if `SHOWING_SHARE` of
+ * its transfers do.
+ */
 const LATE_SHARE = 0.6;
 const SHOWING_SHARE = 0.6;
 
-/** Links that are fast for a while and then slow: a provider's burst allowance, or a machine that heats up. */
+/** Finds links that are fast at first and then slow: a provider's burst allowance, or a machine that heats up. */
 export function findThrottled(rows: readonly LinkRow[]): Finding[] {
   return [...byLink(rows).values()].flatMap((link) => WAYS.flatMap((way) => throttled(link, way)));
 }

@@ -1,24 +1,27 @@
-/** One line of the history as advice is drawn from it: a probe, a transfer that ended, or what a benchmark found. Rates in bytes per second, times in ms. */
+/**
+ * One row of the history that advice reads: a probe, an ended transfer, or a benchmark result. Rates in bytes per second, times
+ * in ms.
+ */
 export interface LinkRow {
   /** Epoch ms. */
   at: number;
   kind: "probe" | "upload" | "download";
   node: number;
   profileId: string;
-  /** Empty where nobody said. */
+  /** Empty where it is unknown. */
   nodeRegion: string;
-  /** Which of the benchmarks found it; null: a probe, or a transfer of a checkpoint. */
+  /** Number of the benchmark that measured it; null for probes and transfers of checkpoints. */
   benchmark: number | null;
-  /** Whether the node's own checkpoints go there: benchmarks go to other buckets too. */
+  /** Whether the node's own checkpoints go to this bucket; benchmarks use other buckets too. */
   isUsed: boolean;
   outcome: string;
   rttMs: number | null;
-  /** The ramp-up left out. */
+  /** Rates without the ramp-up. */
   up: number | null;
   down: number | null;
-  /** Of a transfer or a case, over the whole time. */
+  /** Rate of a transfer or a benchmark case over its whole time. */
   effective: number | null;
-  /** Of the first seconds, and of the last quarter. */
+  /** Rates of the first seconds and of the last quarter. */
   burstRate: number | null;
   lateRate: number | null;
   sizeBytes: number | null;
@@ -26,7 +29,7 @@ export interface LinkRow {
   connections: number | null;
 }
 
-/** A line that says nothing of rates and sizes yet. */
+/** The numbers of a row that has neither rates nor sizes. */
 export const NO_NUMBERS = {
   rttMs: null,
   up: null,
@@ -42,20 +45,20 @@ export const NO_NUMBERS = {
 export type Way = "up" | "down";
 export const WAYS = ["up", "down"] as const;
 
-/** What a line says of one direction; null when it says nothing. Failed and cancelled ones say nothing. */
+/** Returns the rate of a row in one direction; null where it has none, and for failed or cancelled transfers. */
 export function rateOf(row: LinkRow, way: Way): number | null {
   if (row.kind === "probe") return row[way];
   if (row.outcome !== "done" || row.kind !== (way === "up" ? "upload" : "download")) return null;
   return row[way] ?? row.effective;
 }
 
-/** How many of these lines benchmarks found. */
+/** Counts the rows that benchmarks measured. */
 export const ofBenchmarks = (rows: readonly LinkRow[]): number =>
   rows.filter(({ benchmark }) => benchmark !== null).length;
 
-/** What happened by itself: probes and transfers of checkpoints. */
+/** Returns the rows of probes and transfers of checkpoints, without benchmarks. */
 export const unasked = (rows: readonly LinkRow[]): LinkRow[] => rows.filter(({ benchmark }) => benchmark === null);
 
-/** A node and a bucket: a link. */
+/** Groups rows by link, which is a node and a bucket. */
 export const byLink = (rows: readonly LinkRow[]): Map<string, LinkRow[]> =>
   Map.groupBy(rows, ({ node, profileId }) => `${node} ${profileId}`);

@@ -8,13 +8,13 @@ import { mapInSlices } from "#server/platform/pauses.ts";
 import type { Advised } from "#server/core/api/ports/history-questions.ts";
 import { findIntervals, type WrittenRun } from "./find-intervals.ts";
 
-/** What is looked at: long enough for a past to compare with, short enough to be about the fleet of now. */
+/** Days of history behind advice: long enough for a past to compare with, short enough to describe the present fleet. */
 const DAYS = 30;
 const DAY_MS = 86_400_000;
-/** What was found stands for so many times as long as finding it took: looking costs at most a thirtieth of the thread. */
+/** An answer is cached for this many times its own duration, so advice takes at most a thirtieth of the history thread. */
 const STANDS_TIMES = 30;
 const LEAST_STANDS_MS = 5_000;
-/** Beyond this many pieces nobody reads them one by one. */
+/** Most pieces of advice in an answer; nobody reads more of them. */
 const MOST_ADVICE = 1_000;
 
 interface Kept {
@@ -23,7 +23,7 @@ interface Kept {
 }
 const kept = new WeakMap<Hub, Kept>();
 
-/** Of all nodes, the answer that still stands; asked for once however many ask. */
+/** Returns the advice for all nodes from the cache; concurrent callers share one question to the history thread. */
 function adviseAll(hub: Hub): Promise<Advised> {
   const known = kept.get(hub);
   if (known !== undefined && hub.now() < known.until) return known.advised;
@@ -53,7 +53,10 @@ const NOTHING: Advised = {
   oneIn: 1,
 };
 
-/** @throws Fault INTERNAL when history could not be read */
+/**
+ * Returns the advice for one node, or for all of them when `nodeId` is null.
+ * @throws Fault INTERNAL when history could not be read
+ */
 export async function listAdvice(hub: Hub, { nodeId }: { nodeId: string | null }): Promise<AdviceAnswer> {
   const { places } = hub.history;
   await places.refresh();
@@ -62,7 +65,7 @@ export async function listAdvice(hub: Hub, { nodeId }: { nodeId: string | null }
   await places.refresh();
   const stored = advised.findings.flatMap((finding): Finding<string>[] => {
     const node = finding.node === null ? null : places.nodeIdOf(finding.node);
-    // Nothing is to be done about a node that is forgotten or revoked.
+    // Nobody can act on advice about a node that is forgotten or revoked.
     const isGone = finding.node !== null && (node === null || (hub.live.nodes.get(node)?.revokedAt ?? null) !== null);
     return isGone ? [] : [{ ...finding, node }];
   });
@@ -92,7 +95,7 @@ export async function listAdvice(hub: Hub, { nodeId }: { nodeId: string | null }
 
 const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
-/** The same as long as it is about the same: its numbers may change. */
+/** Returns a key that stays the same while only the numbers of a finding change. */
 const keyOf = ({ kind, node, profileId, region, way, run, betterId }: Finding<string>): string =>
   [kind, node, profileId, region, way, run, kind === "best-bucket" ? betterId : null]
     .map((part) => part ?? "-")

@@ -4,13 +4,13 @@ import { numberIn, textIn } from "#server/core/history/reader/read-cell.ts";
 import { NO_NUMBERS, type LinkRow } from "./link-row.ts";
 
 /**
- * What benchmarks say of links: cases of Tidemark's own engine, which moves as transfers do, and the round trip of each turn. What
- * another engine reached says nothing of what a transfer will do. Small payloads are left out, by their size and not by the time that
- * they took: whoever drops the quick ones finds every link slow.
+ * Reads benchmark results as link rows: cases of Tidemark's own engine, which moves data as transfers do, and the round trip of
+ * each turn. Rates of other engines do not predict a transfer. Small payloads are excluded by their size. Excluding them by
+ * their duration would drop the fast ones, and every link would look slow.
  */
 
 const LEAST_SIZE_BYTES = 64 * 1024 * 1024;
-/** One that has waited for its nodes may be older than its newest cases. */
+/** How long before `from` a benchmark may have started: it waits for nodes, so its cases can be much newer. */
 const LONGEST_MS = 7 * 86_400_000;
 const WHERE = 'n."number", t."profileId", t."nodeRegion", b."id", own."profileId"';
 const told = z.object({ partBytes: z.number(), connections: z.number() });
@@ -18,13 +18,13 @@ const told = z.object({ partBytes: z.number(), connections: z.number() });
 interface Asked {
   /** Epoch ms. */
   from: number;
-  /** Only the newest cases, so many of them. */
+  /** Most cases, and most round trips, to read; the newest are kept. */
   most: number;
-  /** Only of this node. */
+  /** Limits the result to this node; null reads all nodes. */
   node: number | null;
 }
 
-/** Oldest first. */
+/** Reads cases and round trips, each oldest first. */
 export async function readBenchRows(client: SqlClient, about: Asked): Promise<{ cases: LinkRow[]; trips: LinkRow[] }> {
   const { from, most, node } = about;
   const benchmarks = await client.execute({
@@ -50,7 +50,7 @@ export async function readBenchRows(client: SqlClient, about: Asked): Promise<{ 
   });
   const cases = found.rows.map((row): LinkRow => {
     const place = places.get(textIn(row[4]));
-    // By itself Tidemark chooses both as it goes.
+    // `tidemark-auto` chooses part size and connections while it runs, so they are unknown.
     const settings = row[9] === "tidemark" ? place?.settings : null;
     return {
       ...lineOf(row, place?.number ?? 0),
@@ -69,7 +69,7 @@ export async function readBenchRows(client: SqlClient, about: Asked): Promise<{ 
   return { cases: cases.toReversed(), trips: trips.toReversed() };
 }
 
-/** What every line has: when, who, where. It says nothing yet. */
+/** Returns the columns that every row has: time, node and bucket, without rates. */
 const lineOf = (row: ArrayLike<unknown>, benchmark: number): LinkRow => ({
   at: numberIn(row[0]),
   kind: "probe",

@@ -3,7 +3,10 @@ import type { SeriesTable } from "#server/core/history/reader/read-rows.ts";
 import type { LinkRow } from "./link-row.ts";
 import { numberIn, numberOrNull, textIn } from "#server/core/history/reader/read-cell.ts";
 
-/** Lines of the history for advice, read by the thread that reads history: no more than fit, evenly taken over time and nodes. */
+/**
+ * Reads rows of the link history for advice, in the history thread. Samples them evenly over time and nodes if they are too
+ * many.
+ */
 
 const COLUMNS =
   'r."at", r."kind", r."node", r."seriesId", r."outcome", r."rttMs", r."up", r."down", r."effective", r."burstRate", r."lateRate", r."sizeBytes", r."partBytes", r."connections"';
@@ -11,11 +14,11 @@ const COLUMNS =
 export interface LinkRows {
   /** Oldest first. */
   rows: LinkRow[];
-  /** One in so many was taken. */
+  /** Sampling ratio: one row in this many was read. */
   oneIn: number;
 }
 
-/** `from`: epoch ms; `node`: only its lines, the newest `most` of them. */
+/** Reads rows since `from` (epoch ms): a sample of about `most` rows, or the newest `most` of one `node`. */
 export async function readLinkRows(
   client: SqlClient,
   series: SeriesTable,
@@ -28,7 +31,7 @@ export async function readLinkRows(
     const { rows } = await client.execute({ sql, args: [node, from, most] });
     return { rows: rows.map((row) => rowOf(row, series)).toReversed(), oneIn: 1 };
   }
-  // Ids go up with time and have no gaps to speak of: every so-and-so-manyth is an even sample, found by its key alone.
+  // Ids rise with time and have few gaps, so every nth id is an even sample that needs only the primary key.
   const ends = await client.execute({
     sql: 'SELECT (SELECT min("id") FROM "LinkRecord" WHERE "at" >= ?), (SELECT max("id") FROM "LinkRecord")',
     args: [from],

@@ -2,17 +2,17 @@ import type { RateSpread } from "#protocol/alerts/advice.ts";
 import type { LinkRow, Way } from "./link-row.ts";
 import { medianOf, quantileOf } from "#protocol/base/robust.ts";
 
-/** Nodes below which nothing is said of a fleet. */
+/** Least nodes for a statement about a fleet. */
 export const LEAST_NODES = 5;
 const LAST_VALUES = 5;
-/** A transfer has a beginning and an end that a probe does not have. */
+/** Share of a probe's rate that a transfer reaches: a transfer also has a slow beginning and end. */
 const OF_A_PROBE = 0.9;
 const MOST_POINTS = 101;
 
 /**
- * What each node's transfers reach, slowest first: the median of its last five, from their first byte to their last; else that of its
- * last five cases in benchmarks to the bucket that it uses, which move a file as well, those by which Tidemark chose its settings itself before others; else
- * nine tenths of its newest probe. `rows` oldest first.
+ * Returns the rate that each node's transfers reach, slowest first; `rows` are oldest first. Takes the median of the last five
+ * transfers, from first byte to last. Without transfers, takes the last five benchmark cases to the bucket in use, preferably
+ * those for which Tidemark chose its settings itself. Without cases, takes nine tenths of the newest probe.
  */
 export function spreadRates(rows: readonly LinkRow[], way: Way): RateSpread {
   const kind = way === "up" ? "upload" : "download";

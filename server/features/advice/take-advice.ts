@@ -8,8 +8,9 @@ import { listAdvice } from "./list-advice.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /**
- * Sets the part size or the connections of a profile to what a piece of advice says. Nodes hear of it at their next connection.
- * @throws Fault NOT_FOUND when the history does not say it any more, BAD_INPUT when it is no setting
+ * Sets the part size or the number of connections of a profile as a piece of advice says. Nodes receive it when they next
+ * connect.
+ * @throws Fault NOT_FOUND when the history no longer supports the advice, BAD_INPUT when it is not about a setting
  */
 export async function takeAdvice(
   { hub, caller }: Context & { caller: PersonCaller },

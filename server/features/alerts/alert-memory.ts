@@ -11,8 +11,8 @@ export const openKeyOf = (ruleId: string, subject: string): string => `${ruleId}
 const msOf = (at: Date | null): number | null => at?.getTime() ?? null;
 
 /**
- * A rule as it was stored. One that cannot be read fails neither the list nor the start of the hub: it is shown as such, with the usual
- * values of its kind, and is off until somebody saves it again.
+ * Converts a stored rule. An unreadable rule fails neither the list nor the start of the hub. It is shown as unreadable, with
+ * the default values of its kind, and stays off until somebody saves it again.
  */
 export function liveRuleOf(row: AlertRule): LiveRule {
   const params = parseStored(row.params);

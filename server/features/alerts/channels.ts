@@ -23,7 +23,7 @@ import { handOver } from "./deliver.ts";
 import { ALERTS_LOCK } from "./evaluate.ts";
 import { mailEndpointOf } from "./send-mail.ts";
 
-/** Where alerts go. An address and its key are sealed by the keeper as the key of a bucket is, and never shown again. */
+/** Manages alert channels. The signer process seals an address and its key like the key of a bucket; they are never shown again. */
 
 const kindOf = (kind: string): ChannelKind => (isChannelKind(kind) ? kind : "webhook");
 
@@ -53,7 +53,7 @@ export async function listChannels(hub: Hub): Promise<ChannelView[]> {
   }));
 }
 
-/** @throws Fault ENDPOINT_REFUSED */
+/** Checks that the hub may connect to the address of a channel. @throws Fault ENDPOINT_REFUSED */
 const refuseAddress = (hub: Hub, kind: ChannelKind, secret: ChannelSecret): Promise<void> =>
   refuseEndpoint(
     channelKind(kind).transport === "smtp" ? mailEndpointOf(secret) : new URL(secret.url).origin,
@@ -69,7 +69,7 @@ async function refuseTakenName(hub: Hub, name: string, exceptId: string | null):
 const seal = (hub: Hub, id: string, secret: ChannelSecret): Promise<{ sealed: string; keyVersion: number }> =>
   hub.keeper.sealText({ place: channelPlace(id), text: JSON.stringify(secret) });
 
-/** @throws Fault ENDPOINT_REFUSED, CONFLICT (name) */
+/** Adds a channel. @throws Fault ENDPOINT_REFUSED, CONFLICT when the name is taken */
 export async function createChannel(
   context: Context,
   { channel, secret: typed, forAllRules }: z.infer<typeof createChannelInput>,
@@ -91,7 +91,7 @@ export async function createChannel(
   return { id };
 }
 
-/** A rule that names as many as it may is left as it is. */
+/** Adds a channel to every rule that names fewer than `MOST_CHANNELS`. */
 const nameInAllRules = (hub: Hub, id: string): Promise<void> =>
   hub.locks.run(ALERTS_LOCK, async () => {
     for (const rule of hub.alerts.rules.values()) {
@@ -102,7 +102,10 @@ const nameInAllRules = (hub: Hub, id: string): Promise<void> =>
     }
   });
 
-/** @throws Fault NOT_FOUND, CONFLICT (changed in the meantime, the name, another kind without its address), ENDPOINT_REFUSED */
+/**
+ * Changes a channel.
+ * @throws Fault NOT_FOUND, ENDPOINT_REFUSED, CONFLICT (changed meanwhile, name taken, new kind without address)
+ */
 export async function updateChannel(
   context: Context,
   { id, version, channel, secret: typed }: z.infer<typeof updateChannelInput>,
@@ -131,7 +134,7 @@ export async function updateChannel(
   return { ok: true };
 }
 
-/** What waits for it is gone with it; rules that name it go on without. @throws Fault NOT_FOUND */
+/** Removes a channel with its waiting messages, also from the rules that name it. @throws Fault NOT_FOUND */
 export async function removeChannel(context: Context, { id }: { id: string }): Promise<{ ok: true }> {
   const { hub } = context;
   const before = await hub.db.alertChannel.findUnique({ where: { id } });
@@ -148,7 +151,7 @@ export async function removeChannel(context: Context, { id }: { id: string }): P
   return { ok: true };
 }
 
-/** Sends a test at once, past the outbox and past its rate, and says what the other end made of it. @throws Fault NOT_FOUND */
+/** Sends a test message at once, past the outbox and the rate limit, and returns the receiver's answer. @throws Fault NOT_FOUND */
 export async function testChannel(context: Context, { id }: { id: string }): Promise<TestAnswer> {
   const { hub } = context;
   const channel = await hub.db.alertChannel.findUnique({ where: { id }, include: { secret: true } });

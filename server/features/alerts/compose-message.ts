@@ -5,10 +5,10 @@ import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import type { LiveRule, OpenAlert } from "#server/core/api/ports/alert-memory.ts";
 
-/** Named in a message; the page has the rest. */
+/** Most alerts that a message lists; the page shows the rest. */
 const NAMED = 10;
 const MOST_LINE = 300;
-/** Three sentences or more, see `adviceOf`. */
+/** Most characters: the advice has three sentences or more, see `adviceOf`. */
 const MOST_TODO = 1_500;
 
 const OF_RUNS: ReadonlySet<AlertKind> = new Set([
@@ -19,7 +19,7 @@ const OF_RUNS: ReadonlySet<AlertKind> = new Set([
   "doubtful",
 ]);
 
-/** The page of what an alert is about, from the root of the hub. */
+/** Returns the path of the page about an alert's subject. */
 export function pathOf(alert: { kind: AlertKind; nodeId: string | null; run: string | null }): string {
   const { kind, nodeId, run } = alert;
   if (kind === "rejected" || kind === "bucket-away") return "/buckets";
@@ -29,7 +29,7 @@ export function pathOf(alert: { kind: AlertKind; nodeId: string | null; run: str
   return nodeId === null ? "/alerts" : `/nodes/${encodeURIComponent(nodeId)}`;
 }
 
-/** The hub's address as people reach it. */
+/** Returns the URL of a path, at the address by which people reach the hub. */
 export function linkTo({ settings }: Pick<Hub, "settings">, path: string): string {
   const base =
     settings.publicUrl?.origin ??
@@ -37,7 +37,7 @@ export function linkTo({ settings }: Pick<Hub, "settings">, path: string): strin
   return `${base}${path}`;
 }
 
-/** Control characters and line breaks would let a name write lines of its own. */
+/** Replaces control characters, line breaks and bidirectional overrides, with which a name could forge lines of a message. */
 export const oneLine = (text: string, most = MOST_LINE): string =>
   text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, " ").slice(0, most);
 
@@ -46,7 +46,7 @@ const sentenceOfAlert = ({ nodeName, text }: Pick<OpenAlert, "nodeName" | "text"
 
 const clock = (at: number): string => `${new Date(at).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 
-/** Returns what to do about one alert; of a silent node with the advice for its runs. */
+/** Returns what to do about one alert; for a silent node, with the advice for its runs. */
 const todoOf = ({ kind }: OpenAlert, advice: string | null): string =>
   kind === "silent" && advice !== null
     ? ["See whether the machine still runs.", ...(advice === "" ? [] : [oneLine(advice, MOST_TODO)])].join(" ")
@@ -56,13 +56,13 @@ interface Telling {
   kind: "firing" | "resolved";
   rule: LiveRule;
   alerts: readonly OpenAlert[];
-  /** Alerts of the rule that were told and still fire. */
+  /** Alerts of the rule that were announced and still fire. */
   remaining: number;
-  /** For the runs of the one node, by the hub's record; null where there is no such advice. */
+  /** Advice for the runs of the one silent node, from the hub's records; null for all other messages. */
   advice: string | null;
 }
 
-/** What a message says: what, since when, what to do, and where to look. */
+/** Composes a message: what happened, since when, what to do, and where to look. */
 export function composeMessage(
   hub: Pick<Hub, "settings" | "now">,
   { kind, rule, alerts, remaining, advice }: Telling,

@@ -2,7 +2,7 @@ import type { RuleDraft } from "#protocol/alerts/alerts.ts";
 import { MOST_CHANNELS, ruleDraft } from "#protocol/alerts/alerts.ts";
 import type { Database } from "#prisma/open.ts";
 
-/** What a new hub looks out for. No channel: shown in the pages until somebody adds one. */
+/** Rules of a new hub. Without a channel, alerts are shown only in the pages. */
 const DEFAULTS: Readonly<Record<string, RuleDraft>> = {
   "default-silent": ruleDraft.parse({ name: "A node is silent", condition: { kind: "silent" }, severity: "critical" }),
   "default-at-risk": ruleDraft.parse({ name: "Work at risk for too long", condition: { kind: "at-risk" } }),
@@ -24,7 +24,7 @@ const DEFAULTS: Readonly<Record<string, RuleDraft>> = {
     condition: { kind: "nothing-safe" },
     severity: "critical",
   }),
-  // A node whose training is over makes no checkpoint either: only whoever trains all the time wants this.
+  // Off by default: a node whose training is over makes no checkpoint either.
   "default-no-checkpoint": ruleDraft.parse({
     name: "A run makes no checkpoint",
     condition: { kind: "no-checkpoint" },
@@ -32,7 +32,7 @@ const DEFAULTS: Readonly<Record<string, RuleDraft>> = {
   }),
 };
 
-/** Writes those that this hub never had. One that was removed is known and does not come back. */
+/** Adds the default rules that this hub never had. The row of a removed rule stays, so the rule does not come back. */
 export async function addDefaultRules(db: Database, now: number): Promise<void> {
   const known = new Set((await db.alertRule.findMany({ select: { id: true } })).map(({ id }) => id));
   const missing = Object.entries(DEFAULTS).filter(([id]) => !known.has(id));
@@ -50,7 +50,7 @@ export async function addDefaultRules(db: Database, now: number): Promise<void> 
   });
 }
 
-/** The channels that a rule is given when nobody says which. */
+/** Returns the channels of a rule for which nobody chose any. */
 export async function defaultChannels(db: Database): Promise<string[]> {
   const rows = await db.alertChannel.findMany({
     where: { isDefault: true },
@@ -61,7 +61,7 @@ export async function defaultChannels(db: Database): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** A rule as it is stored. */
+/** Returns the database columns of a rule. */
 export function columnsOf(rule: RuleDraft) {
   const { kind, ...params } = rule.condition;
   return {

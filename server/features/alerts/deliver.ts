@@ -12,22 +12,22 @@ import { writeMail } from "./write-mail.ts";
 import { writeRequests } from "./write-request.ts";
 
 /**
- * Hands over what lies in the outbox. Each channel goes on by itself, so that one whose other end is slow delays none; the
- * messages of one go the gravest first, else in their order, no more in a minute than it may get. A try that failed is repeated
- * after a while, each time a longer one; one that cannot succeed, or failed too often, is given up, and that is an event. A kill
- * between the other end's yes and ours sends it again under the same key.
+ * Delivers the messages of the outbox. Channels proceed independently, so that a slow receiver delays no other channel. Each
+ * channel gets its gravest messages first, then the oldest, within its limit per minute. A failed try is repeated with
+ * exponential back-off. A message that cannot succeed, or failed too often, is given up, and an event records it. A kill
+ * between the receiver's answer and the commit sends a message again under the same idempotency key.
  */
 
 const FIRST_WAIT_MS = 5_000;
 const LONGEST_WAIT_MS = 15 * 60_000;
-/** About an hour and a half of trying. */
+/** About an hour of tries and back-off. */
 export const MOST_TRIES = 12;
 const MINUTE_MS = 60_000;
 const KEPT_MS = 30 * 86_400_000;
 
 export type Channel = AlertChannel & { secret: AlertChannelSecret | null };
 
-/** One try. @throws Fault CHANNEL_REFUSED, CHANNEL_UNREACHABLE, CANCELLED, those of the keeper */
+/** Tries once to deliver a message. @throws Fault CHANNEL_REFUSED, CHANNEL_UNREACHABLE, CANCELLED, those of the signer */
 export async function handOver(hub: Hub, channel: Channel, { id, message }: { id: string; message: AlertMessage }) {
   const { kind } = channel;
   if (channel.secret === null || !isChannelKind(kind)) {
@@ -44,10 +44,10 @@ export async function handOver(hub: Hub, channel: Channel, { id, message }: { id
   }
 }
 
-/** Hands over everything that is due. Resolves when each of it was tried once. Asks for nothing while nothing waits. */
+/** Delivers due messages; resolves when each channel has sent them, met its limit or failed. Queries nothing while none wait. */
 export const deliverDue = async (hub: Hub): Promise<void> => void (await Promise.all(await beginDue(hub)));
 
-/** Begins to hand over what is due, of each channel that is not at it. Returns what ends with the last try of each. */
+/** Starts delivery to each channel that has due messages and is not sending. Each promise resolves after the channel's last try. */
 export async function beginDue(hub: Hub): Promise<Promise<void>[]> {
   if (!hub.live.mayAlertsWait) return [];
   return hub.locks.run("alerts outbox", async () => {
@@ -91,7 +91,7 @@ async function deliverWaiting(hub: Hub, channelId: string): Promise<void> {
   }
 }
 
-/** How many more this channel may get now. */
+/** Returns how many more messages the channel may get in the current minute. */
 async function roomOf(hub: Hub, channel: AlertChannel): Promise<number> {
   if (!channel.isEnabled) return 0;
   const since = new Date(hub.now() - MINUTE_MS);
@@ -101,7 +101,7 @@ async function roomOf(hub: Hub, channel: AlertChannel): Promise<number> {
   return Math.max(0, channel.perMinute - sent);
 }
 
-/** False when the channel is better left alone for now. */
+/** Delivers one message. Returns false when the channel should get no further message for now. */
 async function deliver(hub: Hub, channel: Channel, row: Row): Promise<boolean> {
   const message = JSON.parse(row.body) as AlertMessage;
   try {
@@ -113,7 +113,7 @@ async function deliver(hub: Hub, channel: Channel, row: Row): Promise<boolean> {
     return false;
   }
   const at = new Date(hub.now());
-  // It may have been removed meanwhile.
+  // `updateMany` accepts that the row or the channel was removed meanwhile.
   await hub.db.$transaction([
     hub.db.alertMessage.updateMany({ where: { id: row.id }, data: { state: "sent", endedAt: at, fault: null } }),
     hub.db.alertChannel.updateMany({ where: { id: channel.id }, data: { lastSentAt: at, lastFault: null } }),

@@ -7,12 +7,12 @@ import { settle } from "./settle.ts";
 import { tell } from "./tell.ts";
 import type { LiveRule, OpenAlert } from "#server/core/api/ports/alert-memory.ts";
 
-/** All that changes rules and alerts goes one after the other. */
+/** Serializes all changes of rules and alerts. */
 export const ALERTS_LOCK = "alerts";
 
 /**
- * One look at everything: what has become true long enough fires, what is over is resolved, and what is news goes into the
- * outbox. A rule whose look fails is left as it is.
+ * Evaluates every rule once. Fires alerts whose condition has held long enough, resolves those that are over, and puts messages
+ * into the outbox. A rule whose evaluation fails keeps its alerts as they are.
  */
 export const evaluate = (hub: Hub): Promise<void> =>
   hub.locks.run(ALERTS_LOCK, async () => {
@@ -67,7 +67,7 @@ async function settleRule(hub: Hub, rule: LiveRule, found: readonly Finding[]): 
 
 const CHUNK = 500;
 
-/** Ends alerts by their keys. `isTold`: whoever was told that they fire is told so. */
+/** Resolves alerts by their keys. `isTold`: announces the end where the beginning was announced. */
 export async function resolveAlerts(hub: Hub, keys: readonly string[], about: { isTold: boolean }): Promise<void> {
   const { alerts: memory } = hub;
   const at = new Date(hub.now());

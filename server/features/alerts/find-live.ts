@@ -8,8 +8,8 @@ import { openKeyOf } from "./alert-memory.ts";
 import type { AlertMemory, LiveRule } from "#server/core/api/ports/alert-memory.ts";
 
 /**
- * What is true of the fleet now, by each rule that can be answered from memory: one look at every node, a few comparisons
- * for each rule. Nothing here asks the database.
+ * Evaluates the alert rules that live memory can answer: reads every node once, with a few comparisons for each rule. Never
+ * queries the database.
  */
 
 export interface Finding {
@@ -17,9 +17,9 @@ export interface Finding {
   nodeId: string | null;
   nodeName: string | null;
   run: string | null;
-  /** The rest of the sentence after the subject's name. */
+  /** The sentence without the node's name as its subject; a whole sentence where `nodeName` is null. */
   text: string;
-  /** When it began, as far as can be told. */
+  /** Epoch ms at which the condition began, as far as is known. */
   since: number;
 }
 
@@ -31,7 +31,7 @@ export const LIVE_KINDS: ReadonlySet<AlertKind> = new Set([
   "no-checkpoint",
 ]);
 
-/** A disk that was nearly full is well again when this much more of it is free. */
+/** Hysteresis: the alert ends only when this much more of the disk is free. */
 const DISK_RELIEF_PERCENT = 2;
 
 interface Look {
@@ -107,7 +107,7 @@ function findOfNode(rule: LiveRule, node: LiveNode, look: Look): Finding[] {
   }
 }
 
-/** Something should move: it waits or runs, or is captured, and nobody has paused all of it. */
+/** Returns whether bytes should be moving: a transfer waits or runs, or checkpoints are unsafe and nothing is paused. */
 function isWaiting({ report }: LiveNode): boolean {
   const transfers = report?.transfers ?? [];
   if (transfers.some(({ state }) => state === "waiting" || state === "running")) return true;
@@ -115,14 +115,14 @@ function isWaiting({ report }: LiveNode): boolean {
   return !isPaused && (report?.runs ?? []).some(({ unsafeCheckpoints }) => unsafeCheckpoints > 0);
 }
 
-/** Remembers how far each node is, and since when. */
+/** Records how far each node is, and since when. */
 function noteProgress({ live, memory, now }: Look): void {
   for (const node of live.nodes.values()) {
     const { report } = node;
     if (report === null) continue;
     const moved = report.transfers.reduce((sum, one) => sum + one.bytesDone, 0);
     const runs = report.runs.map(({ safeStep, movedBytes }) => `${safeStep} ${movedBytes}`).join();
-    // A node with nothing to move stands still without being stalled.
+    // A node with nothing to move is idle, not stalled.
     const mark = isWaiting(node) ? `${report.transfers.length} ${moved} ${runs}` : "";
     const before = memory.progress.get(node.id);
     if (before === undefined || before.mark !== mark || mark === "") memory.progress.set(node.id, { mark, since: now });
@@ -130,7 +130,7 @@ function noteProgress({ live, memory, now }: Look): void {
   for (const id of memory.progress.keys()) if (!live.nodes.has(id)) memory.progress.delete(id);
 }
 
-/** What is true now, by rule. Only enabled rules that memory can answer are in it. */
+/** Returns the findings by rule id, for enabled rules that live memory can answer. */
 export function findLive(look: Look): Map<string, Finding[]> {
   noteProgress(look);
   const rules = [...look.memory.rules.values()].filter(

@@ -13,12 +13,12 @@ import { stateOf } from "#server/core/live/live-node.ts";
 import type { LiveRule } from "#server/core/api/ports/alert-memory.ts";
 import type { Finding } from "./find-live.ts";
 
-/** What is true by rules that only the database can answer: one question with an index for each. */
+/** Evaluates the alert rules that only the database can answer, by queries on indexed columns. */
 
-/** Of one rule; more at once is one message anyhow. */
+/** Most findings of one rule; more would go into the same message anyway. */
 const MOST = 1_000;
 
-/** Null for a rule that memory answers. */
+/** Returns the findings of a rule; null for a rule that live memory answers. */
 export async function findStored(hub: Hub, rule: LiveRule): Promise<Finding[] | null> {
   const { condition } = rule;
   switch (condition.kind) {
@@ -49,7 +49,7 @@ const isMeant = (hub: Hub, rule: LiveRule, about: { nodeId: string; run: string 
   return isHere && (about.run === null || fitsPattern(about.run, rule.scope.runs));
 };
 
-/** Reading a checkpoint back is trying whether it could be restored. */
+/** Verb of the alert text by direction of the transfer. Reading a checkpoint back counts as trying a restore. */
 const TRIED: Readonly<Record<string, string>> = { verify: "verify", drill: "rehearse a restore of" };
 
 async function failedRestores(hub: Hub, rule: LiveRule, withinMs: number): Promise<Finding[]> {
@@ -87,7 +87,7 @@ async function rejectedNodes(
     orderBy: { at: "asc" },
     select: { nodeId: true, profileId: true, outcome: true },
   });
-  // A node that probes again and again has one voice.
+  // Each node counts once, with its newest probe.
   const last = new Map(
     probes
       .filter(({ nodeId }) => isMeant(hub, rule, { nodeId, run: null }))
@@ -116,7 +116,7 @@ function failedSignIns(hub: Hub, about: { moreThan: number; withinMs: number }):
   return [{ subject: "hub", nodeId: null, nodeName: null, run: null, text, since: now }];
 }
 
-/** One for each bucket, however many nodes say so. */
+/** Returns one finding for each unreachable bucket, however many nodes report it. */
 async function bucketsAway(hub: Hub, rule: LiveRule, longerThanMs: number): Promise<Finding[]> {
   const byProfile = new Map<string, { nodes: number; since: number }>();
   for (const node of hub.live.nodes.values()) {
@@ -136,7 +136,7 @@ async function bucketsAway(hub: Hub, rule: LiveRule, longerThanMs: number): Prom
   return found;
 }
 
-/** Reads the events of a kind since then, the oldest first. */
+/** Reads the events of a kind within the last `withinMs`, oldest first. */
 const readEvents = (hub: Hub, kind: EventKind, withinMs: number) =>
   hub.db.event.findMany({
     where: { kind, at: { gte: new Date(hub.now() - withinMs) } },
@@ -144,12 +144,12 @@ const readEvents = (hub: Hub, kind: EventKind, withinMs: number) =>
     take: MOST,
   });
 
-/** What was on its way when the claim was refused is no word of a writer that goes on. */
+/** A message that arrives this soon after the refusal may be older than it, so it does not prove that the writer goes on. */
 const LATE_WORD_MS = 5_000;
 
 /**
- * A claim of a run whose writer is just gone is refused for half a minute, and is no news. It is news when the writer is heard
- * of afterwards, and when the node may not write the run at all.
+ * Finds refused claims that need attention. A claim right after the writer left is refused for half a minute, which is normal.
+ * A refusal counts when the writer is heard from afterwards, or when the node may not write the run at all.
  */
 async function refusedClaims(hub: Hub, rule: LiveRule, withinMs: number): Promise<Finding[]> {
   const rows = await readEvents(hub, "claim-refused", withinMs);
@@ -167,17 +167,17 @@ async function refusedClaims(hub: Hub, rule: LiveRule, withinMs: number): Promis
   return [...found.values()];
 }
 
-/** So long other nodes have to bring their pieces of a step. */
+/** Time that other nodes have to commit their pieces of a step. */
 const PIECES_MS = 10 * 60_000;
 
-/** Those that nothing whole of the run has overtaken. */
+/** Finds doubtful checkpoints of which the run has no newer whole one. */
 async function doubtfulOnes(hub: Hub, rule: LiveRule, withinMs: number): Promise<Finding[]> {
   const rows = await hub.db.checkpoint.findMany({
     where: {
       state: "complete",
       doubt: { not: null },
       committedAt: { gte: new Date(hub.now() - withinMs) },
-      // The pieces of other nodes come a little later.
+      // A piece stays doubtful until the other nodes commit theirs.
       OR: [{ piece: null }, { committedAt: { lt: new Date(hub.now() - PIECES_MS) } }],
     },
     include: { node: { select: { name: true } } },
@@ -196,7 +196,7 @@ async function doubtfulOnes(hub: Hub, rule: LiveRule, withinMs: number): Promise
   return found;
 }
 
-/** It is over when a checkpoint of the run has become safe since. */
+/** Finds runs whose program ended with nothing safe, until a checkpoint of the run becomes safe. */
 async function endedUnsafe(hub: Hub, rule: LiveRule, withinMs: number): Promise<Finding[]> {
   const rows = await readEvents(hub, "capture-refused", withinMs);
   const found = new Map<string, Finding>();
@@ -240,6 +240,6 @@ async function lostWork(
     }));
 }
 
-/** Nothing where no step is known. */
+/** Returns an empty string where the number of steps is unknown. */
 const stepWords = ({ lostSteps, isEstimated }: { lostSteps: bigint; isEstimated: boolean }): string =>
   lostSteps === 0n ? "" : ` (${isEstimated ? "about " : ""}${lostSteps} steps)`;

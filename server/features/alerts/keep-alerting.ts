@@ -7,8 +7,8 @@ const DELIVER_EVERY_MS = 2_000;
 const FORGET_EVERY_MS = 3_600_000;
 
 /**
- * The clock of alerts, apart from the hub's own beat: a channel that answers slowly must not hold up the notice that a node
- * fell silent. Returns how to stop it.
+ * Starts the timers of alerts, apart from the hub's own tick: a slow channel must not delay the notice that a node fell silent.
+ * Returns how to stop them.
  */
 export function startAlerting(hub: Hub): { stop: () => Promise<void> } {
   const jobs = [
@@ -23,14 +23,14 @@ export function startAlerting(hub: Hub): { stop: () => Promise<void> } {
   return { stop };
 }
 
-/** Waits for no channel: the next look comes while a slow one is still at it. */
+/** Does not wait for channels, so that the next round starts while a slow channel is still sending. */
 async function beginDelivering(hub: Hub): Promise<void> {
   for (const sending of await beginDue(hub)) {
     sending.catch((error: unknown) => hub.log.error({ error }, "an alert channel failed"));
   }
 }
 
-/** Never twice at once. */
+/** Runs a job periodically, never twice at once. */
 function every(hub: Hub, job: { everyMs: number; run: (hub: Hub) => Promise<void> }): () => Promise<void> {
   let running: Promise<void> | null = null;
   const timer = setInterval(() => {

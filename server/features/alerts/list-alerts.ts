@@ -22,7 +22,7 @@ import type { OpenAlert } from "#server/core/api/ports/alert-memory.ts";
 
 type StoredAlert = Alert & { rule: Pick<AlertRule, "name" | "kind" | "mutedUntil"> };
 
-/** What is told of a row as long as it fires. */
+/** Fields that a row has only while its alert fires. */
 interface Firing {
   live: OpenAlert | undefined;
   advice: string | null;
@@ -40,7 +40,7 @@ function alertRowOf(row: StoredAlert, firing?: Firing): AlertRow {
     nodeId,
     nodeName,
     run,
-    // While it fires it says how things are now.
+    // A firing alert shows the newest text.
     text: firing?.live?.text ?? row.text,
     advice: firing?.advice ?? null,
     path: pathOf({ kind, nodeId, run }),
@@ -57,12 +57,12 @@ function alertRowOf(row: StoredAlert, firing?: Firing): AlertRow {
 const textOrNull = (advice: ContinueAdvice | undefined): string | null =>
   advice === undefined || advice.text === "" ? null : advice.text;
 
-/** A statement takes 999 values. */
+/** Most ids in one statement; SQLite may limit its parameters to 999. */
 const MOST_ASKED = 500;
 
 const withRule = { rule: { select: { name: true, kind: true, mutedUntil: true } } } as const;
 
-/** What fires now, the gravest first and of these the newest, and how many there are altogether. */
+/** Returns firing alerts, gravest first and newest first within a severity, with their total number. */
 export async function activeAlerts(
   hub: Hub,
   { limit }: z.infer<typeof activeAlertsInput>,
@@ -89,7 +89,7 @@ export async function activeAlerts(
   return { rows: shown, total: hub.alerts.open.size };
 }
 
-/** What is over, newest first, page by page. @throws Fault NOT_FOUND when the cursor's row is gone */
+/** Returns a page of resolved alerts, newest first. @throws Fault NOT_FOUND when the cursor's row is gone */
 export async function alertHistory(
   hub: Hub,
   { ruleId, cursor, limit }: z.infer<typeof alertHistoryInput>,
@@ -110,7 +110,7 @@ export async function alertHistory(
   return pageOf(found, { limit, show: (row) => alertRowOf(row) });
 }
 
-/** Somebody has seen it: what was not sent yet is not sent any more. Returns how many still fired. */
+/** Acknowledges alerts; those not announced yet are never announced. Returns how many of them still fired. */
 export const acknowledge = (
   context: Context & { caller: PersonCaller },
   { alertIds }: z.infer<typeof acknowledgeInput>,

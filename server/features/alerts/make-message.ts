@@ -2,7 +2,7 @@ import type { AlertMessage } from "#protocol/alerts/alert-views.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { rowOf } from "./tell.ts";
 
-/** Makes a message of a test: one critical alert of a silent node. */
+/** Makes a message for tests: one critical alert of a silent node. */
 export const makeMessage = (changes: Partial<AlertMessage> = {}): AlertMessage => ({
   kind: "firing",
   severity: "critical",
@@ -17,6 +17,6 @@ export const makeMessage = (changes: Partial<AlertMessage> = {}): AlertMessage =
   ...changes,
 });
 
-/** Puts a message into the outbox of a channel, as it is told now, and returns its row. */
+/** Puts a message into the outbox of a channel and returns its row. */
 export const putMessage = (hub: Pick<Hub, "db" | "now">, channelId: string, message: AlertMessage) =>
   hub.db.alertMessage.create({ data: rowOf(channelId, message, new Date(hub.now())) });

@@ -7,13 +7,13 @@ import { lookupFor, refuseEndpoint, type Reach } from "#server/platform/reach.ts
 import type { OutgoingRequest } from "./write-request.ts";
 
 /**
- * Hands a message over to a channel. The address was entered by a person, so it passes the same guard as the endpoint of a
- * bucket, at every try and in the very lookup that connects; no redirect is followed, the answer is read no further than needed, and everything has its time. No
- * fault names more of the address than its host: the rest is a secret.
+ * Delivers a message to a channel over HTTP. A person entered the address, so it passes the same guard as the endpoint of a
+ * bucket, at every try and in the DNS lookup that connects. Follows no redirect, and limits size and time of the answer. Faults
+ * name only the host, because the rest of the address is a secret.
  */
 const ANSWER_MS = 10_000;
 const MOST_ANSWER_BYTES = 16 * 1024;
-/** Another try may succeed. */
+/** Status codes after which another try may succeed. */
 const PASSING = new Set([408, 425, 429, 500, 502, 503, 504]);
 
 interface Posting {
@@ -21,7 +21,10 @@ interface Posting {
   signal: AbortSignal;
 }
 
-/** @throws Fault CHANNEL_REFUSED (never again), CHANNEL_UNREACHABLE (with `retryAfterMs` when it was said), CANCELLED */
+/**
+ * Sends one request.
+ * @throws Fault CHANNEL_REFUSED (permanent), CHANNEL_UNREACHABLE (with `retryAfterMs` if it was sent), CANCELLED
+ */
 export async function postRequest(outgoing: OutgoingRequest, { reach, signal }: Posting): Promise<void> {
   const url = new URL(outgoing.url);
   const subject = url.host;
@@ -56,7 +59,7 @@ function exchange(
   const signal = AbortSignal.any([limit, closing]);
   const isTls = url.protocol === "https:";
   const send = isTls ? requestTls : requestPlain;
-  // A connection of its own: nothing of one message reaches another.
+  // Opens a connection for each message, so that messages share no state.
   const { httpAgent, httpsAgent } = createAgents({ keepAlive: false }, { lookup });
   return new Promise((resolve, reject) => {
     const fail = (error: Error) => {
@@ -93,7 +96,7 @@ function exchange(
   });
 }
 
-/** Seconds, as all of these services say it. */
+/** Returns `Retry-After` in ms; all of these services send it in seconds. */
 function waitOf(header: string | undefined): number | null {
   const seconds = Number(header ?? Number.NaN);
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : null;

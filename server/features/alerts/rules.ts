@@ -14,9 +14,9 @@ import { ALERTS_LOCK, resolveAlerts } from "./evaluate.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
 import type { LiveRule } from "#server/core/api/ports/alert-memory.ts";
 
-/** The rules as people see and change them. Every change is in the database first and then in memory, one after the other. */
+/** Lists and changes alert rules. Each change is written to the database first and then to memory, under one lock. */
 
-/** The gravest first, else in the order in which they were made. */
+/** Returns the rules, gravest first, then in order of creation. */
 export async function listRules(hub: Hub): Promise<RuleView[]> {
   const rows = await hub.db.alertRule.findMany({
     where: { removedAt: null },
@@ -37,7 +37,7 @@ async function refuseUnknownChannels(hub: Hub, ids: readonly string[]): Promise<
   if (known !== new Set(ids).size) throw new Fault("NOT_FOUND", { subject: "a channel of the rule" });
 }
 
-/** @throws Fault NOT_FOUND for a channel that does not exist */
+/** Adds a rule. @throws Fault NOT_FOUND for a channel that does not exist */
 export const createRule = (context: Context, input: z.infer<typeof createRuleInput>): Promise<{ id: string }> =>
   context.hub.locks.run(ALERTS_LOCK, async () => {
     const { hub } = context;
@@ -54,7 +54,7 @@ export const createRule = (context: Context, input: z.infer<typeof createRuleInp
     return { id };
   });
 
-/** @throws Fault NOT_FOUND, CONFLICT when it was changed in the meantime */
+/** Changes a rule. @throws Fault NOT_FOUND, CONFLICT when it was changed in the meantime or its kind differs */
 export const updateRule = (context: Context, input: z.infer<typeof updateRuleInput>): Promise<{ ok: true }> =>
   context.hub.locks.run(ALERTS_LOCK, async () => {
     const { hub } = context;
@@ -76,7 +76,7 @@ export const updateRule = (context: Context, input: z.infer<typeof updateRuleInp
     return { ok: true };
   });
 
-/** What it found ends with it, untold. @throws Fault NOT_FOUND */
+/** Removes a rule and resolves its alerts without a message. @throws Fault NOT_FOUND */
 export const removeRule = (context: Context, { id }: { id: string }): Promise<{ ok: true }> =>
   context.hub.locks.run(ALERTS_LOCK, async () => {
     const { hub } = context;
@@ -90,7 +90,10 @@ export const removeRule = (context: Context, { id }: { id: string }): Promise<{ 
     return { ok: true };
   });
 
-/** Nothing is sent about it for a while; what still fires then is sent. @throws Fault NOT_FOUND */
+/**
+ * Mutes one rule, or all rules when `ruleId` is null; `forMs` 0 unmutes. Alerts that still fire later are sent then.
+ * @throws Fault NOT_FOUND
+ */
 export const muteRules = (
   context: Context & { caller: PersonCaller },
   input: z.infer<typeof muteInput>,

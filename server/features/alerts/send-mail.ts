@@ -8,9 +8,9 @@ import { lookupFor, mailEndpoint, refuseEndpoint, type Reach } from "#server/pla
 import type { OutgoingMail } from "./write-mail.ts";
 
 /**
- * Hands a mail over to the server of a channel. Its address passes the guard of endpoints at every try and in the very lookup that
- * connects. A mode with TLS sends nothing, and no password, before the connection is encrypted and the certificate fits the host.
- * The whole of it has its time. No fault says what the server wrote: it may repeat the user and the recipients.
+ * Delivers a mail to the SMTP server of a channel. Its address passes the endpoint guard at every try and in the DNS lookup
+ * that connects. A mode with TLS sends nothing, and no password, before the connection is encrypted and the certificate matches
+ * the host. The whole exchange has a time limit. Faults never quote the server: it may repeat the user and the recipients.
  */
 const SEND_MS = 20_000;
 const CONNECT_MS = 8_000;
@@ -19,14 +19,14 @@ interface Sending {
   secret: ChannelSecret;
   reach: Reach;
   signal: AbortSignal;
-  /** Absent outside of tests. */
+  /** Time limit in ms; only tests set it. */
   sendMs?: number;
 }
 
 export const mailEndpointOf = ({ host, port, tls }: ChannelSecret): string =>
   mailEndpoint({ host, port, isEncrypted: tls !== "none" });
 
-/** @throws Fault CHANNEL_REFUSED (never again), CHANNEL_UNREACHABLE, CANCELLED */
+/** Sends one mail. @throws Fault CHANNEL_REFUSED (permanent), CHANNEL_UNREACHABLE, CANCELLED */
 export async function sendMail(
   mail: OutgoingMail,
   { secret, reach, signal, sendMs = SEND_MS }: Sending,
@@ -123,7 +123,7 @@ async function openSocket(to: { host: string; port: number }, lookup: ReturnType
 const codeOf = (error: unknown, name: "code" | "responseCode"): unknown =>
   error instanceof Error && name in error ? Reflect.get(error, name) : undefined;
 
-/** 5xx are for good (RFC 5321, 4.2.1); all else may pass. */
+/** Turns an SMTP error into a Fault: 5yz replies are permanent (RFC 5321, 4.2.1), all other errors may pass. */
 function mailFault(error: unknown, subject: string): Fault {
   const status = codeOf(error, "responseCode");
   const code = codeOf(error, "code");

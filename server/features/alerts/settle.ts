@@ -3,7 +3,7 @@ import { openKeyOf } from "./alert-memory.ts";
 import type { Finding } from "./find-live.ts";
 import type { AlertMemory, LiveRule } from "#server/core/api/ports/alert-memory.ts";
 
-/** What has to become of the alerts of one rule. Moves `pending` and `clearing` of the memory. */
+/** Decides which alerts of one rule fire and which are resolved. Updates `pending` and `clearing` of the memory. */
 export function settle(
   memory: Pick<AlertMemory, "open" | "pending" | "clearing">,
   about: { rule: Pick<LiveRule, "id">; found: readonly Finding[]; now: number; isUnknown(nodeId: string): boolean },
@@ -32,7 +32,7 @@ export function settle(
   const resolve: string[] = [];
   for (const [key, { ruleId, nodeId }] of memory.open) {
     if (ruleId !== rule.id || seen.has(key)) continue;
-    // After a start of the hub: nobody can tell yet.
+    // The hub has just started, and the node has not reported yet.
     if (nodeId !== null && isUnknown(nodeId)) continue;
     const since = memory.clearing.get(key) ?? now;
     memory.clearing.set(key, since);

@@ -8,11 +8,10 @@ import type { LiveRule, OpenAlert } from "#server/core/api/ports/alert-memory.ts
 import { composeMessage } from "./compose-message.ts";
 
 /**
- * Decides what is told, and writes it into the outbox in the transaction that remembers that it was told. What fires at
- * about the same time goes together: a message waits for a moment, and the next one about the same rule waits longer, so
- * that an outage of the whole fleet is one message.
+ * Writes messages about new and ended alerts into the outbox, in the transaction that marks the alerts as announced. Alerts
+ * that fire at about the same time share one message. The first message of a rule waits briefly and the next one longer, so
+ * that an outage of the whole fleet is one message. Returns how many messages were written.
  */
-/** Returns how many messages were written. */
 export async function tell(hub: Hub): Promise<number> {
   const { alerts: memory } = hub;
   const fresh = byRule(memory.open.values().filter(({ isTold, isAcknowledged }) => !isTold && !isAcknowledged));
@@ -58,7 +57,7 @@ interface News {
 async function tellRule(hub: Hub, { ruleId, rule, to, fresh, ended }: News): Promise<number> {
   const now = hub.now();
   if (rule === undefined || !rule.isEnabled || to.length === 0) {
-    // Nobody is there to be told of the end either.
+    // Nobody receives a message, so the ends need none either.
     await forgetEnds(hub, ruleId, ended);
     return 0;
   }
@@ -103,7 +102,7 @@ async function tellRule(hub: Hub, { ruleId, rule, to, fresh, ended }: News): Pro
   return messages.length;
 }
 
-/** Returns the advice for a message about one silent node; null for other messages, which cost no question to the database. */
+/** Returns the advice for a message about one silent node; null for other messages, without a query. */
 async function adviceFor(hub: Hub, alerts: readonly OpenAlert[]): Promise<string | null> {
   const [first] = alerts;
   if (alerts.length !== 1 || first?.kind !== "silent" || first.nodeId === null) return null;
@@ -117,7 +116,7 @@ async function forgetEnds(hub: Hub, ruleId: string, ended: readonly OpenAlert[])
   hub.alerts.ended = hub.alerts.ended.filter((alert) => alert.ruleId !== ruleId);
 }
 
-/** A line of the outbox. Its id is the idempotency key. */
+/** Returns an outbox row. Its id is the idempotency key. */
 export const rowOf = (channelId: string, body: AlertMessage, at: Date) => ({
   id: newId(),
   channelId,

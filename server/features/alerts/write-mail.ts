@@ -1,7 +1,7 @@
 import type { AlertMessage } from "#protocol/alerts/alert-views.ts";
 import { recipientsOf, type ChannelSecret } from "#protocol/alerts/channel-kinds.ts";
 
-/** A message as a mail in plain text. What strangers chose stands in the subject and the text only, never in an address. */
+/** A message as a plain-text mail. Text from nodes stands only in the subject and the body, never in an address. */
 export interface OutgoingMail {
   from: string;
   to: string[];
@@ -9,7 +9,7 @@ export interface OutgoingMail {
   text: string;
   /** The same at every try, so that a mail that arrives twice is shown once. */
   messageId: string;
-  /** The same for all mails of a rule: programs show them as one thread. */
+  /** The same for all mails of a rule, so that mail clients show them as one thread. */
   references: string;
   priority: "high" | "normal";
 }

@@ -4,10 +4,10 @@ import type { ChannelKind, ChannelSecret } from "#protocol/alerts/channel-kinds.
 import type { AlertMessage } from "#protocol/alerts/alert-views.ts";
 
 /**
- * A message in each channel's own form. Names and texts in it are strangers': what a channel would read as markup, a link or
- * a mention is escaped here, each in its own way, and none of it ever becomes a header. Sources: Slack's "Formatting text"
- * and Block Kit, Discord's "Execute Webhook" and markdown, ntfy's "Publish as JSON", PagerDuty's "Events API v2", Opsgenie's
- * "Alert API", and standardwebhooks.com.
+ * An HTTP request of a message, in the form of its channel. Names and texts in a message are untrusted. Markup, links and
+ * mentions are escaped for each channel, and no text becomes a header. Sources: Slack's "Formatting text" and Block Kit,
+ * Discord's "Execute Webhook" and markdown, ntfy's "Publish as JSON", PagerDuty's "Events API v2", Opsgenie's "Alert API", and
+ * standardwebhooks.com.
  */
 export interface OutgoingRequest {
   url: string;
@@ -16,20 +16,20 @@ export interface OutgoingRequest {
 }
 
 interface Writing {
-  /** Of the outbox: the same at every try. */
+  /** Id of the outbox row: the same at every try. */
   id: string;
   message: AlertMessage;
   secret: ChannelSecret;
-  /** The same for all messages of one rule to one channel, and for no others: what incidents are opened and closed by. */
+  /** Deduplication key, one for each rule and channel: incidents are opened and closed by it. */
   incident: string;
   /** Epoch ms, for the signature. */
   now: number;
 }
 
-/** Kinds whose messages are requests. */
+/** Channel kinds whose messages are HTTP requests. */
 type HttpKind = Exclude<ChannelKind, "email">;
 
-/** The requests of one message, to be sent one after the other. */
+/** Returns the requests of one message, to be sent one after the other. */
 export const writeRequests = (kind: HttpKind, writing: Writing): OutgoingRequest[] => WRITERS[kind](writing);
 
 const WRITERS: Readonly<Record<HttpKind, (writing: Writing) => OutgoingRequest[]>> = {
@@ -49,7 +49,7 @@ const post = ({ id }: Writing, url: string, body: unknown): OutgoingRequest => (
 
 const short = (text: string, most: number): string => (text.length <= most ? text : `${text.slice(0, most - 1)}…`);
 
-/** `&`, `<` and `>` are all that Slack reads in text; the rest of its markup is switched off where it could be. */
+/** Escapes `&`, `<` and `>`, the only control characters of Slack text. `mrkdwn` and `plain_text` switch other markup off. */
 const escapeSlack = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
@@ -60,7 +60,7 @@ function forSlack(writing: Writing): OutgoingRequest {
   const plain = (text: string) => ({ type: "plain_text", text: short(text, SLACK_TEXT), emoji: false });
   const details = message.lines.join("\n");
   return post(writing, secret.url, {
-    // For notifications, which show no blocks.
+    // Notifications show this text, because they show no blocks.
     text: short(escapeSlack(message.title), SLACK_TEXT),
     mrkdwn: false,
     blocks: [
@@ -80,7 +80,7 @@ function forSlack(writing: Writing): OutgoingRequest {
 
 const SIGN: Readonly<Record<AlertMessage["kind"], string>> = { firing: "▲", resolved: "✓", test: "●" };
 
-/** Everything that Discord's markdown, mentions and links begin with; lists and headings only where a line begins. */
+/** Escapes everything that begins markdown, mentions and links of Discord; lists and headings only at the start of a line. */
 const escapeDiscord = (text: string): string =>
   text.replace(/[\\*_~`|>[\]()<@]|^[-#]/gm, (char) => `\\${char}`).replaceAll("://", ":\u200b//");
 

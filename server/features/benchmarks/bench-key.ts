@@ -15,9 +15,9 @@ import type { Context } from "#server/core/api/trpc.ts";
 import { makeTemporaryKey } from "./make-temporary-key.ts";
 
 /**
- * A key for the engines of other people, which cannot do with signatures. Allowing one is how an admin says that they run
- * against a bucket: either a key of its own is given, or the store makes one for each turn, that opens the turn's folder and ends
- * by itself. Nodes are lent it for their turn, in memory. The profile's own key never leaves the keeper.
+ * Benchmark keys, for engines of third parties, which cannot use presigned URLs. By allowing one, an admin permits such engines
+ * against a bucket. Either the admin enters a key, or the store issues one for each turn, limited to the turn's folder and
+ * time. Nodes hold it for their turn, in memory. The profile's own key never leaves the signer process.
  */
 
 const kept = z.object({ key: benchKey, grant: z.string().nullable() });
@@ -43,8 +43,8 @@ async function findProfile(hub: Hub, id: string): Promise<Profile> {
 }
 
 /**
- * A service of temporary keys is asked for one at once: a turn finds out too late.
- * @throws Fault NOT_FOUND, ENDPOINT_REFUSED, those of that service
+ * Stores a benchmark key, or allows temporary ones. Requests a temporary key at once, so that a mistake shows before a turn.
+ * @throws Fault NOT_FOUND, ENDPOINT_REFUSED, those of the service that issues temporary keys
  */
 export async function setBenchKey(context: Context, input: z.infer<typeof setBenchKeyInput>): Promise<{ ok: true }> {
   const { hub } = context;
@@ -72,7 +72,7 @@ export async function setBenchKey(context: Context, input: z.infer<typeof setBen
   return { ok: true };
 }
 
-/** From now on only engines that need no key run there. @throws Fault NOT_FOUND */
+/** Removes a benchmark key; from then on only engines that need no key run there. @throws Fault NOT_FOUND */
 export async function removeBenchKey(context: Context, { id }: { id: string }): Promise<{ ok: true }> {
   const { hub } = context;
   const { name: subject } = await findProfile(hub, id);
@@ -82,7 +82,7 @@ export async function removeBenchKey(context: Context, { id }: { id: string }): 
   return { ok: true };
 }
 
-/** What is kept of a profile, or null where nothing was allowed. */
+/** Opens the benchmark key of a profile; null where none was allowed. */
 export async function openBenchKey(hub: Hub, profileId: string): Promise<BenchKey | null> {
   const row = await hub.db.profileBenchKey.findUnique({ where: { profileId } });
   if (row === null) return null;

@@ -7,7 +7,7 @@ import type { Context } from "#server/core/api/trpc.ts";
 
 const VALID_MS = 3_600_000;
 
-/** Ends a benchmark: what waits does not begin, what runs is told to stop. What was measured stays. @throws Fault NOT_FOUND */
+/** Cancels a benchmark: waiting turns do not begin, running turns are told to stop, results stay. @throws Fault NOT_FOUND */
 export async function cancelBenchmark(context: Context, { id }: { id: string }): Promise<{ ok: true }> {
   const { hub } = context;
   const row = await hub.db.benchmark.findUnique({ where: { id } });
@@ -30,7 +30,7 @@ export async function cancelBenchmark(context: Context, { id }: { id: string }):
   return { ok: true };
 }
 
-/** A node that does not hear of it in time is refused its next signature and its next case. */
+/** Tells a node to end its turn. A node that misses this is refused its next signature and its next case. */
 async function tellToEnd(hub: Hub, turn: { nodeId: string; turnId: string }): Promise<void> {
   const { nodeId, turnId } = turn;
   const now = hub.now();

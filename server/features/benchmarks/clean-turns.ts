@@ -8,12 +8,12 @@ import type { Hub } from "#server/core/api/hub.ts";
 import { mayDelete } from "#server/core/retention/may-delete.ts";
 
 /**
- * Empties the bucket of what a turn made there, once it has ended: also where its node died in the middle. What was signed
- * for a node that did not end its turn itself may be used for an hour more, so there it is looked at a second time.
+ * Deletes from the bucket what a turn made there, once it has ended, also where its node died. Signatures for a failed or
+ * cancelled turn stay valid for an hour, so its folder is cleaned a second time.
  */
 
 const AT_ONCE = 50;
-/** The life of a signature, and a little. */
+/** Lifetime of a signature, with a margin. */
 const SIGNED_MS = 65 * 60_000;
 const AGAIN_WITHIN_MS = 6 * 3_600_000;
 
@@ -24,7 +24,7 @@ export async function cleanTurns(hub: Hub): Promise<void> {
     try {
       await cleanTurn(hub, turn);
     } catch (error) {
-      // A profile that is gone took its key along: there is nothing left to look with.
+      // A profile takes its key along when it is removed, so nothing can be deleted any more.
       if (!isFault(error) || error.code !== "NOT_FOUND") {
         hub.log.warn({ error, turn: turn.id }, "what a benchmark left could not be removed yet");
         continue;
@@ -54,7 +54,7 @@ async function findDue(hub: Hub): Promise<BenchTurn[]> {
   return [...first, ...cutOff.filter(isOnce)];
 }
 
-/** Faults: NOT_FOUND when the profile is gone, those of the store. */
+/** Aborts uploads and deletes objects of one turn. Faults: NOT_FOUND when the profile is gone, those of the store. */
 async function cleanTurn(hub: Hub, turn: BenchTurn): Promise<void> {
   const { client, access } = await hub.stores.open(turn.profileId);
   const { bucket } = access;

@@ -3,10 +3,10 @@ import type { EngineNeeds } from "#protocol/benchmarks/views.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { enginesOfTurn } from "./read.ts";
 
-/** So many benchmarks back it is looked for what nodes said of their engines. */
+/** How many recent benchmarks are searched for what nodes reported about their engines. */
 const BACK = 10;
 
-/** By node, the engines that it was last asked for, and whether it has them. */
+/** Returns, by node, whether it has each engine, by its last report. */
 async function lastSaid(hub: Hub, nodeIds: ReadonlySet<string>): Promise<Map<string, Map<EngineName, boolean>>> {
   const newest = await hub.db.benchmark.findMany({
     select: { id: true },
@@ -34,7 +34,7 @@ interface Links {
   keys: readonly ({ hasGrant: boolean } | null)[];
 }
 
-/** Tells of every engine whether it can run at one of the links, and what it needs. */
+/** Returns for every engine whether it can run on one of the links, and what it needs. */
 export async function engineNeeds(hub: Hub, { nodes, keys }: Links): Promise<EngineNeeds[]> {
   const said = await lastSaid(hub, new Set(nodes.map(({ id }) => id)));
   return ENGINE_NAMES.map((engine): EngineNeeds => {

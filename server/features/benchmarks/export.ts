@@ -27,7 +27,7 @@ const COLUMNS: readonly CsvColumn<CaseView>[] = [
   ["fault", (row) => row.fault?.code ?? null],
 ];
 
-/** Every single case, a line each; as JSON with what was asked for beside. @throws Fault NOT_FOUND */
+/** Exports every case, one a line; JSON also has the settings and the summary. @throws Fault NOT_FOUND */
 export async function exportBenchmark(
   hub: Hub,
   { id, format }: z.infer<typeof exportBenchInput>,

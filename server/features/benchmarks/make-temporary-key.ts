@@ -11,7 +11,7 @@ import { secretPlace } from "#server/signer/secret-place.ts";
 import { lookupFor } from "#server/platform/reach.ts";
 import { askR2Key, readR2Key } from "#server/core/profiles/ask-r2.ts";
 
-/** A key that the store makes for one turn. Of a Security Token Service the keeper signs the question, and the hub asks it. */
+/** Obtains a key that the store issues for one turn. The signer signs requests to a Security Token Service; the hub sends them. */
 
 const ANSWER_MS = 10_000;
 const MOST_ANSWER_BYTES = 64 * 1024;
@@ -22,7 +22,10 @@ interface Wanted<Way extends TemporaryWay = TemporaryWay> {
   lifetimeMs: number;
 }
 
-/** @throws Fault those of the service and the network, ENDPOINT_REFUSED, NOT_FOUND where the profile has no key to ask with */
+/**
+ * Requests a key.
+ * @throws Fault those of the service and the network, ENDPOINT_REFUSED, NOT_FOUND if the profile has no key to ask with
+ */
 export async function makeTemporaryKey(hub: Hub, profile: Profile, wanted: Wanted): Promise<Credential> {
   const { way, folder } = wanted;
   if (way.call === "sts") return askSts(hub, profile, { ...wanted, way });

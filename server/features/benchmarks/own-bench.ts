@@ -16,16 +16,19 @@ import { requireTurn, type NodeContext } from "./take-turn.ts";
 import { writeDown } from "./write-down.ts";
 
 /**
- * A benchmark of one turn that a node asks for itself, because somebody typed so on its machine. It is kept, shown and
- * tidied up as every other one. The fence: a node measures to the buckets that it writes to anyway, has one turn at a
- * time, and is lent no more than the benchmark key of that bucket. Which other buckets there are it is not told.
+ * Benchmarks of one turn that a node requests itself, for a person at its command line. They are kept, shown and cleaned up
+ * like all others. Limits: a node measures only the buckets that it writes to, has one turn at a time, and is lent only the
+ * benchmark key of that bucket. It does not learn which other buckets exist.
  */
 
-/** A person at a terminal needs fewer; a machine that was taken over fills no database. */
+/** Most benchmarks that a node may request a day: enough for a person, too few for a compromised machine to fill the database. */
 const MOST_A_DAY = 100;
 const DAY_MS = 86_400_000;
 
-/** @throws Fault PROFILE_NOT_THIS_NODES, NODE_UNKNOWN, NODE_REVOKED */
+/**
+ * Finds a profile by id, else by name, among those that the node writes to.
+ * @throws Fault PROFILE_NOT_THIS_NODES, NODE_UNKNOWN, NODE_REVOKED
+ */
 async function findTarget({ hub, caller }: NodeContext, named: string): Promise<KeyedProfile> {
   const ids = await writableBy(hub.db, liveNodeOf(hub, caller.nodeId));
   const rows = await hub.db.profile.findMany({ where: { id: { in: ids } }, include: { benchKey: true } });
@@ -36,7 +39,7 @@ async function findTarget({ hub, caller }: NodeContext, named: string): Promise<
   throw new Fault("PROFILE_NOT_THIS_NODES", { op: "bench", subject: named, detail });
 }
 
-/** Where a node may compare engines, and what is lent to them there. @throws Fault PROFILE_NOT_THIS_NODES */
+/** Returns where a node may compare engines, and which key is lent there. @throws Fault PROFILE_NOT_THIS_NODES */
 export async function benchTarget(
   context: NodeContext,
   { profile }: z.infer<typeof benchTargetInput>,
@@ -47,7 +50,7 @@ export async function benchTarget(
 }
 
 /**
- * Begins it at once: its turn runs from now on. The same request again is the same turn.
+ * Starts a benchmark whose turn runs at once. A repeated request returns the same turn.
  * @throws Fault PROFILE_NOT_THIS_NODES, BENCH_RUNNING, TOO_MANY_TRIES, BAD_INPUT when no engine could run, NOT_THIS_NODES
  */
 export async function benchStart(
@@ -93,7 +96,10 @@ export async function benchStart(
 
 const turnOf = (hub: Hub, benchmarkId: string) => hub.db.benchTurn.findFirst({ where: { benchmarkId } });
 
-/** Told once all is over, or nobody wants it any more; the hub then empties the bucket of it. @throws Fault NOT_THIS_NODES, CANCELLED */
+/**
+ * Ends a turn that the node requested itself. The hub then empties its folder in the bucket.
+ * @throws Fault NOT_THIS_NODES, CANCELLED
+ */
 export async function benchEnd(context: NodeContext, input: z.infer<typeof endOwnBenchInput>): Promise<{ ok: true }> {
   const { hub } = context;
   const { turnId, outcome, fault } = input;

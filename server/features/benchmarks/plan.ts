@@ -18,7 +18,7 @@ import { stateOf, type LiveNode } from "#server/core/live/live-node.ts";
 import { engineNeeds } from "./engine-needs.ts";
 import { estimateCost } from "#server/core/profiles/estimate-cost.ts";
 
-/** Who takes part in a benchmark, and what it would move and cost. */
+/** Chooses the nodes and buckets of a benchmark, and computes what it would move and cost. */
 
 type Targets = z.infer<typeof benchTargets>;
 export type KeyedProfile = Profile & { benchKey: ProfileBenchKey | null };
@@ -28,7 +28,10 @@ export interface Chosen {
   profiles: KeyedProfile[];
 }
 
-/** Online nodes that fit, by name or drawn by the seed. @throws Fault NOT_FOUND, TOO_LARGE */
+/**
+ * Returns the online nodes that match, sorted by name or sampled with the seed, and the profiles.
+ * @throws Fault NOT_FOUND, TOO_LARGE
+ */
 export async function chooseTargets(hub: Hub, targets: Targets, seed: number): Promise<Chosen> {
   const { scope, sample, profileIds } = targets;
   const fitting = [...hub.live.nodes.values()]
@@ -48,21 +51,21 @@ export async function chooseTargets(hub: Hub, targets: Targets, seed: number): P
   return { nodes, profiles };
 }
 
-/** Those that run at a bucket: all that need no key, and the others where one was given. */
+/** Returns the engines that run at a bucket: those that need no key, and the others if a benchmark key was given. */
 export function enginesFor(settings: BenchSettings, key: { hasGrant: boolean } | null): EngineName[] {
   return settings.engines.filter(
     (name) => !engineSpec(name).needsKeys || (key !== null && (name !== "uplink" || key.hasGrant)),
   );
 }
 
-/** @throws Fault BAD_INPUT when nothing could run */
+/** Checks that an engine can run. @throws Fault BAD_INPUT when nothing could run */
 export function requireEngines(settings: BenchSettings, profiles: readonly KeyedProfile[]): void {
   if (profiles.some(({ benchKey }) => enginesFor(settings, benchKey).length > 0)) return;
   const detail = "every engine needs a key, and none of these buckets has a benchmark key";
   throw new Fault("BAD_INPUT", { subject: "engines", detail });
 }
 
-/** @throws Fault NOT_FOUND, TOO_LARGE */
+/** Computes the size and cost of a benchmark without starting it. @throws Fault NOT_FOUND, TOO_LARGE */
 export async function previewBenchmark(hub: Hub, input: z.infer<typeof planBenchInput>): Promise<BenchPreview> {
   const { targets, settings } = input;
   const { nodes, profiles } = await chooseTargets(hub, targets, 0);
@@ -73,7 +76,7 @@ export async function previewBenchmark(hub: Hub, input: z.infer<typeof planBench
     const cases = planCases({ engines, directions, rounds, seed: 0 });
     const count = (way: string) => nodes.length * cases.filter(({ direction }) => direction === way).length;
     const [ups, downs] = [count("up"), count("down")];
-    // What downloads fetch is put there once by each node.
+    // Each node first uploads the file that its downloads fetch.
     const puts = downs > 0 ? nodes.length : 0;
     return {
       view: {

@@ -19,7 +19,7 @@ import { storedFault } from "#server/core/events/event-row.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { createPauses, mapInSlices } from "#server/platform/pauses.ts";
 
-/** Benchmarks as people see them; every number is made anew from the single cases. */
+/** Reads benchmarks for the pages; all numbers are computed from the single cases. */
 
 const LISTED = 100;
 const WAYS: readonly BenchDirection[] = ["up", "down"];
@@ -62,7 +62,7 @@ async function rowOf(hub: Hub, row: Benchmark): Promise<BenchRow> {
 
 type Case = Pick<BenchCase, "turnId" | "engine" | "direction" | "bytesPerSecond">;
 
-/** @throws Fault NOT_FOUND */
+/** Returns a benchmark with its summary and turns. @throws Fault NOT_FOUND */
 export async function getBenchmark(hub: Hub, { id }: { id: string }): Promise<BenchView> {
   const row = await hub.db.benchmark.findUnique({ where: { id } });
   if (row === null) throw new Fault("NOT_FOUND", { subject: "this benchmark" });
@@ -92,7 +92,7 @@ export async function getBenchmark(hub: Hub, { id }: { id: string }): Promise<Be
   };
 }
 
-/** Read at a time, with what belongs to them. */
+/** Turns per query, and turns whose cases are read together. */
 const TURNS_AT_ONCE = 200;
 
 async function readTurns(hub: Pick<Hub, "db">, benchmarkId: string): Promise<{ turns: BenchTurn[]; cases: Case[] }> {
@@ -180,17 +180,17 @@ function turnView(turn: BenchTurn, casesDone: number): TurnView {
 export const benchCasesInput = z.object({
   id: z.string().max(64),
   turnId: z.string().max(64).nullable().default(null),
-  /** Only those that failed. */
+  /** Returns only failed cases. */
   failed: z.boolean().default(false),
   offset: z.number().int().min(0).max(1_000_000).default(0),
   limit: z.number().int().min(1).max(500).default(100),
 });
 
-/** The engines that were looked for on the node of a turn. */
+/** Returns the engines that were looked for on the node of a turn. */
 export const enginesOfTurn = (turn: Pick<BenchTurn, "engines">): TurnView["engines"] =>
   benchBeginInput.shape.engines.catch([]).parse(JSON.parse(turn.engines));
 
-/** Single cases, with the last words of their engines. */
+/** Returns a page of single cases, with the last log lines of their engines. */
 export async function listCases(
   hub: Hub,
   input: z.infer<typeof benchCasesInput>,

@@ -9,7 +9,7 @@ import { previewBenchmark } from "./plan.ts";
 import { benchCasesInput, getBenchmark, listBenchmarks, listCases } from "./read.ts";
 import { startBenchmark } from "./start.ts";
 
-/** Engines compared on many nodes. */
+/** Procedures of benchmarks, which compare engines on many nodes. */
 export const benchmarksRouter = router({
   list: viewer.query(({ ctx }) => listBenchmarks(ctx.hub)),
   get: viewer.input(byId).query(({ ctx, input }) => getBenchmark(ctx.hub, input)),

@@ -9,28 +9,28 @@ import { stateOf } from "#server/core/live/live-node.ts";
 import { newId } from "#server/platform/random-id.ts";
 
 /**
- * Lets the turns of benchmarks go, and notices how they ended. All of it is in the database and read anew at each beat, so
- * a hub that was killed goes on where it was. A node has one turn at a time, because it has one link; a bucket has as many
- * as the benchmark allows, over all benchmarks. A node that goes away in the middle has failed its turn after a while, and its
- * place at the bucket is free as soon as it is silent.
+ * Starts the turns of benchmarks and notices how they ended. The state is in the database and read again at each tick, so that
+ * a hub resumes after a kill. A node has one turn at a time, because it has one link. A bucket has as many turns as the
+ * benchmark allows, counted over all benchmarks. A node that disappears fails its turn after a while; its place at the bucket
+ * is free as soon as the node is silent.
  */
 
-/** Until a node has to take a turn up that it was given. */
+/** Time in which a node must accept the command of its turn. */
 const VALID_MS = 600_000;
-/** Beyond the longest case: a node that is heard, and one that is not. */
+/** Silence beyond the time limit of a case that fails a turn: for a node that is online, and for one that is not. */
 const QUIET_MS = 900_000;
 const AWAY_MS = 600_000;
-/** Nodes that are away are waited for this long after everything else has ended. */
+/** How long waiting turns of absent nodes are kept after everything else has ended. */
 const NOBODY_MS = 600_000;
 
-/** Once at a time, at every beat of the clock. */
+/** Advances all running benchmarks. The hub calls this at every tick; a lock keeps it to one call at a time. */
 export async function runBenchmarks(hub: Hub): Promise<void> {
   const running = await hub.db.benchmark.findMany({ where: { state: "running" }, orderBy: { startedAt: "asc" } });
   if (running.length === 0) return;
   await hub.locks.run("benchmarks", async () => {
     let changed = 0;
     for (const benchmark of running) {
-      // Somebody may have cancelled it while another one was looked at.
+      // Somebody may have cancelled it while another benchmark was advanced.
       const { state } = await hub.db.benchmark.findUniqueOrThrow({ where: { id: benchmark.id } });
       if (state === "running") changed += await step(hub, benchmark);
     }
@@ -38,7 +38,7 @@ export async function runBenchmarks(hub: Hub): Promise<void> {
   });
 }
 
-/** @returns how many turns changed */
+/** Advances one benchmark. Returns how many turns changed. */
 async function step(hub: Hub, benchmark: Benchmark): Promise<number> {
   const settings = benchSettings.parse(JSON.parse(benchmark.settings));
   const open = await hub.db.benchTurn.findMany({
@@ -98,7 +98,7 @@ async function release(hub: Hub, benchmark: Benchmark): Promise<number> {
   const inBucket = new Map<string, number>();
   for (const { profileId, nodeId } of running) {
     const node = hub.live.nodes.get(nodeId);
-    // Who is silent moves nothing, and may never come back: the others go on beside its turn.
+    // A silent node moves nothing and may never return, so its turn takes no place at the bucket.
     if (node !== undefined && !isExpected(stateOf(node))) continue;
     inBucket.set(profileId, (inBucket.get(profileId) ?? 0) + 1);
   }
@@ -121,7 +121,7 @@ async function release(hub: Hub, benchmark: Benchmark): Promise<number> {
   return waiting.length > 0 && isIdle ? giveUpAway(hub, benchmark, waiting) : changed;
 }
 
-/** Nothing runs, and none of those that wait can be reached. */
+/** Fails the waiting turns of absent nodes when nothing else runs and `NOBODY_MS` have passed. */
 async function giveUpAway(hub: Hub, benchmark: Benchmark, waiting: readonly BenchTurn[]): Promise<number> {
   const last = await hub.db.benchTurn.aggregate({ where: { benchmarkId: benchmark.id }, _max: { endedAt: true } });
   const since = Math.max(benchmark.startedAt.getTime(), last._max.endedAt?.getTime() ?? 0, hub.startedAt);

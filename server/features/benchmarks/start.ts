@@ -8,8 +8,9 @@ import { writeDown } from "./write-down.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /**
- * Writes a benchmark down, with one turn for each link in an order that the seed decides; the clock of the hub lets them go.
- * The same request again is the same benchmark. @throws Fault NOT_FOUND, TOO_LARGE, BAD_INPUT
+ * Stores a benchmark with one turn for each link, in an order that the seed decides; the hub's tick starts the turns. A
+ * repeated request returns the same benchmark.
+ * @throws Fault NOT_FOUND, TOO_LARGE, BAD_INPUT
  */
 export async function startBenchmark(
   context: Context & { caller: PersonCaller },

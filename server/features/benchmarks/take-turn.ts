@@ -19,13 +19,13 @@ import { enginesFor } from "./plan.ts";
 import type { NodeCaller } from "#server/core/api/caller.ts";
 
 /**
- * What a node asks while it has its turn. The fence of a turn: it is this node's, it runs, and every key lies in a folder
- * that is the turn's own. Once it has ended, by whatever, nothing more is signed or taken for it.
+ * Serves a node during its turn. Every call checks that the turn belongs to this node and is running, and that every key lies
+ * in the turn's own folder. After the end of a turn nothing more is signed or accepted for it.
  */
 
 export type NodeContext = Context & { caller: NodeCaller };
 
-/** @throws Fault NOT_THIS_NODES, CANCELLED when the turn has ended */
+/** Returns the turn of a calling node. @throws Fault NOT_THIS_NODES, CANCELLED when the turn has ended */
 export async function requireTurn({ hub, caller }: NodeContext, turnId: string): Promise<BenchTurn> {
   const node = liveNodeOf(hub, caller.nodeId);
   const turn = await hub.db.benchTurn.findUnique({ where: { id: turnId } });
@@ -35,8 +35,9 @@ export async function requireTurn({ hub, caller }: NodeContext, turnId: string):
 }
 
 /**
- * What is left to do. @throws Fault NOT_THIS_NODES, CANCELLED, NOT_FOUND when the bucket profile is gone, those of the
- * service that makes temporary keys
+ * Returns the cases that are left, the access to the bucket, and the lent key.
+ * @throws Fault NOT_THIS_NODES, CANCELLED, NOT_FOUND when the bucket profile is gone, those of the service that makes temporary
+ * keys
  */
 export async function benchTurn(context: NodeContext, { turnId }: { turnId: string }): Promise<BenchJob> {
   const { hub, caller } = context;
@@ -77,10 +78,10 @@ export async function benchTurn(context: NodeContext, { turnId }: { turnId: stri
 
 type Lent = Pick<BenchJob, "credential" | "credentialEndsAt">;
 const NO_KEY: Lent = { credential: null, credentialEndsAt: null };
-/** What a turn needs besides its cases. */
+/** Time that a turn needs besides its cases. */
 const BETWEEN_MS = 600_000;
 
-/** @throws Fault those of the service that makes temporary keys */
+/** Returns the key for the engines that need one. @throws Fault those of the service that makes temporary keys */
 async function lendKey(
   hub: Hub,
   profile: Profile,
@@ -93,14 +94,14 @@ async function lendKey(
   }
   const { way } = key;
   const credentialEndsAt = hub.now() + lifetimeFor({ way, lifetimeMs });
-  // Its end is reckoned by the hub's clock, not by that of the service.
+  // The hub's clock decides when the key ends, not the clock of the service.
   const { endsAt: _, ...credential } = await makeTemporaryKey(hub, profile, { way, folder, lifetimeMs });
   return { credential, credentialEndsAt };
 }
 
 const heard = (hub: Hub) => ({ heardAt: new Date(hub.now()) });
 
-/** What the node found before the first case. @throws Fault NOT_THIS_NODES, CANCELLED */
+/** Records the round trip and the engines that the node found before its first case. @throws Fault NOT_THIS_NODES, CANCELLED */
 export async function benchBegin(context: NodeContext, input: z.infer<typeof benchBeginInput>): Promise<{ ok: true }> {
   const { hub } = context;
   const { id } = await requireTurn(context, input.turnId);
@@ -108,14 +109,14 @@ export async function benchBegin(context: NodeContext, input: z.infer<typeof ben
   const { nodeId } = context.caller;
   await hub.db.$transaction([
     hub.db.benchTurn.update({ where: { id }, data: { rttMs, engines: JSON.stringify(engines), ...heard(hub) } }),
-    // What advice knows nodes by.
+    // Advice needs this row: it names nodes by its number.
     hub.db.historyNode.upsert({ where: { nodeId }, create: { nodeId }, update: {} }),
   ]);
   hub.live.markStale(["benchmarks"]);
   return { ok: true };
 }
 
-/** One case as it ended; told again it is the same one. @throws Fault NOT_THIS_NODES, CANCELLED */
+/** Records the end of one case; a repeated report changes nothing. @throws Fault NOT_THIS_NODES, CANCELLED */
 export async function benchCase(context: NodeContext, input: z.infer<typeof benchCaseInput>): Promise<{ ok: true }> {
   const { hub } = context;
   const { id: turnId } = await requireTurn(context, input.turnId);
@@ -141,7 +142,7 @@ export async function benchCase(context: NodeContext, input: z.infer<typeof benc
   return { ok: true };
 }
 
-/** Signs what a turn needs below its own folder. @throws Fault NOT_THIS_NODES, CANCELLED */
+/** Signs the operations of a turn below its own folder. @throws Fault NOT_THIS_NODES, CANCELLED */
 export async function benchSign(
   context: NodeContext,
   { turnId, operations }: { turnId: string; operations: Operation[] },

@@ -6,8 +6,8 @@ import type { LiveNode } from "#server/core/live/live-node.ts";
 import { newId } from "#server/platform/random-id.ts";
 
 /**
- * Keeps a benchmark with a turn for each link, in their order: `in turn` the clock of the hub gives them out, `now` all of them
- * run already.
+ * Stores a benchmark with one turn for each link, in their order. With `in turn` the hub's tick starts the turns, with `now`
+ * all of them are running at once.
  */
 export async function writeDown(
   hub: Hub,

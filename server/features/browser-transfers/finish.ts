@@ -12,11 +12,11 @@ import { findOwn, openOwn, type OwnUpload } from "./own-upload.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /**
- * Completes uploads. The store's own list of parts is compared with the plan and with the checksums the page read; then
- * the object is asked for its size and the upload's nonce. Only that makes it done, also when an answer got lost between.
+ * Completes uploads. Compares the store's own list of parts with the plan and with the checksums that the page computed. Then
+ * reads size and nonce of the object: only they prove that an upload is done, also when an answer was lost.
  */
 
-/** Parts that are not there, or are not what the page read. */
+/** Returns the numbers of parts that are missing or differ from what the page read. */
 function wrongParts(upload: OwnUpload, listed: readonly ListedPart[], sums: readonly string[]): number[] {
   const there = new Map(listed.map((part) => [part.partNumber, part]));
   return upload.parts
@@ -28,7 +28,7 @@ function wrongParts(upload: OwnUpload, listed: readonly ListedPart[], sums: read
     .map(({ partNumber }) => partNumber);
 }
 
-/** Where the store does not honour the condition, what came to be there meanwhile is at least not overwritten unseen. */
+/** Refuses to overwrite an object that appeared meanwhile, at stores without conditional writes. A race remains possible. */
 async function refuseIfThere(store: OpenStore, upload: OwnUpload): Promise<void> {
   const { key, replaces } = upload.row;
   if (replaces || store.access.traits.conditionalWrites) return;
@@ -36,7 +36,7 @@ async function refuseIfThere(store: OpenStore, upload: OwnUpload): Promise<void>
   if (found !== null) throw new Fault("ALREADY_EXISTS", { op: "CompleteMultipartUpload", subject: key });
 }
 
-/** The numbers of parts to be sent again; none: the object was asked to come together. */
+/** Completes a multipart upload. Returns the numbers of parts to send again; none when completion was requested. */
 async function putTogether(store: OpenStore, upload: OwnUpload, sums: readonly string[]): Promise<number[]> {
   const { key, uploadId, replaces } = upload.row;
   if (uploadId === null) return [];
@@ -58,7 +58,7 @@ async function finishOne(
 ): Promise<FinishedUpload> {
   const row = await findOwn(hub, caller, id);
   const sizeBytes = Number(row.sizeBytes);
-  // The answer that said so was lost.
+  // The upload is done already, and the answer that said so was lost.
   if (row.etag !== null) return { id, outcome: "done", etag: row.etag, sizeBytes };
   const { upload, store } = await openOwn(hub, caller, id);
   let fault: Fault | null = null;
@@ -78,7 +78,7 @@ async function finishOne(
   return { id, outcome: "done", etag: object.etag, sizeBytes };
 }
 
-/** One outcome per upload, in their order. */
+/** Finishes uploads; returns one outcome for each upload, in their order. */
 export const finishUploads = (
   { hub, caller }: Context & { caller: PersonCaller },
   input: z.infer<typeof finishUploadsInput>,

@@ -7,8 +7,8 @@ import { findOwn } from "./own-upload.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /**
- * Takes the caller's own uploads back: what was sent of them is removed from the store. One that is done stays, one that
- * nobody knows is given up already. Faults: those of the store.
+ * Gives up uploads of the caller: removes what was sent of them from the store. A finished upload stays; an unknown one counts
+ * as given up. Faults: those of the store.
  */
 export async function giveUpUploads(
   { hub, caller }: Context & { caller: PersonCaller },

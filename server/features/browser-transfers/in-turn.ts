@@ -1,6 +1,6 @@
 const SIDE_BY_SIDE = 8;
 
-/** Does `work` for each, a few side by side, and gives the results in the order of what was given. The first fault ends it. */
+/** Runs `work` for each item, up to eight at once, and returns the results in the order of the items. The first fault rejects. */
 export async function inTurn<Item, Result>(
   items: readonly Item[],
   work: (item: Item) => Promise<Result>,

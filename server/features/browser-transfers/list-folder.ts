@@ -12,9 +12,9 @@ import type { PersonCaller } from "#server/core/api/caller.ts";
 const PAGE = 1000;
 
 /**
- * The files of a folder to be downloaded: a prefix of a bucket page by page (operators), or a checkpoint as its manifest
- * says (everybody who sees checkpoints), with checksums. A page is one of the store's, so that names that cannot be read cost no more
- * than others do.
+ * Lists the files of a folder to download: a prefix of a bucket, page by page (operators), or a checkpoint by its manifest,
+ * with checksums (everybody who may see checkpoints). Pages follow those of the store, so that unreadable names cost no more
+ * than others.
  * @throws Fault NOT_FOUND, ROLE_REQUIRED, CHECKPOINT_INCOMPLETE, LISTING_OVER, CANCELLED, those of the listing
  */
 export function listFolder(
@@ -40,7 +40,7 @@ async function listCheckpoint(
   const chosen = path === undefined ? committed.files : committed.files.filter((file) => file.path === path);
   if (chosen.length === 0) throw new Fault("NOT_FOUND", { subject: path ?? "this checkpoint" });
   if (chosen.some(({ extents }) => extents.some((extent) => "stored" in extent && extent.stored !== undefined))) {
-    // No browser unpacks these, and bytes do not go through the hub.
+    // Browsers can neither decompress nor decrypt these files, and bytes do not go through the hub.
     const subject = path ?? `step ${committed.step} of ${committed.run}`;
     const what = path === undefined ? "some of its files are" : "it is";
     const detail =
@@ -71,7 +71,7 @@ async function listPrefix(
   const files: FolderFile[] = [];
   const name = prefix.split("/").findLast((segment) => segment !== "") ?? bucket;
   for (const { key, sizeBytes, etag, modifiedAt } of objects) {
-    // What consoles make to show an empty folder.
+    // Consoles create such keys to show an empty folder.
     if (key.endsWith("/") && sizeBytes === 0) continue;
     const folder = prefix.slice(0, prefix.lastIndexOf("/") + 1);
     const piece = { key, offset: 0, length: sizeBytes, etag, crc32: null };

@@ -4,7 +4,7 @@ import type { PersonCaller } from "#server/core/api/caller.ts";
 
 const MOST = 500;
 
-/** The caller's own uploads that were begun and neither completed nor given up, in whatever browser; oldest first. */
+/** Returns the caller's uploads that are neither completed nor given up, from any browser; oldest first. */
 export async function listOpenUploads({ hub, caller }: Context & { caller: PersonCaller }): Promise<OpenUpload[]> {
   const rows = await hub.db.browserUpload.findMany({
     where: { userId: caller.person.id, endedAt: null },

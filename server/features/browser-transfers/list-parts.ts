@@ -5,7 +5,7 @@ import type { Context } from "#server/core/api/trpc.ts";
 import { openOwn, type OwnUpload } from "./own-upload.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
 
-/** What lies at the key is this upload's own object: it has its nonce and its size. */
+/** Returns the object at the key if this upload wrote it, by nonce and size; else null. */
 export async function ownObject(store: OpenStore, upload: OwnUpload): Promise<{ etag: string } | null> {
   const { key, nonce } = upload.row;
   const found = await statObject(store.client, { bucket: store.access.bucket, key, checksum: upload.checksum });
@@ -25,7 +25,7 @@ async function partsThere(store: OpenStore, upload: OwnUpload): Promise<Uploaded
 }
 
 /**
- * What the store has of the caller's own upload: only that decides where it goes on.
+ * Returns the parts that the store has of the caller's own upload; the page resumes from them alone.
  * @throws Fault NOT_FOUND, NO_SUCH_UPLOAD, those of the store
  */
 export async function listOwnParts(

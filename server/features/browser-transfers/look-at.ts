@@ -10,7 +10,7 @@ import { factsOf } from "./start.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /**
- * What lies at these keys and what its bytes must sum to; keys of nothing are left out.
+ * Returns the objects at these keys with their recorded checksums; keys without an object are left out.
  * @throws Fault NOT_FOUND, ROLE_REQUIRED, those of the store
  */
 export async function lookAtObjects(

@@ -9,11 +9,11 @@ import type { OpenStore } from "#server/core/api/ports/stores.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /**
- * Whoever may see checkpoints may download them: every object that the manifest of a complete one names. Any other object
- * of a bucket may be anything, so that takes an operator: the same line as for looking inside files.
+ * Decides what a person may download. Everybody who may see checkpoints may download each object that the manifest of a
+ * complete checkpoint names. Any other object needs the role operator, as looking inside files does.
  */
 
-/** The manifest that a complete checkpoint was committed with. Null where there is none. */
+/** Returns the manifest with which a complete checkpoint was committed; null where there is none. */
 export async function manifestOfCheckpoint(
   { db }: Pick<Hub, "db">,
   checkpoint: Pick<Checkpoint, "id" | "state">,
@@ -38,7 +38,7 @@ function dataKeyAt(prefix: string, key: string): DataKey | null {
   }
 }
 
-/** What is on record of each key that a complete checkpoint names; keys of nothing are missing. */
+/** Returns the recorded extents of each key that a complete checkpoint names; other keys are missing. */
 export async function recordedExtents(
   hub: Hub,
   store: Pick<OpenStore, "prefix" | "profileId">,
@@ -67,8 +67,8 @@ export async function recordedExtents(
 }
 
 /**
- * What is on record of these keys.
- * @throws Fault ROLE_REQUIRED when one of them belongs to no checkpoint and the caller is no operator
+ * Returns the recorded extents of these keys.
+ * @throws Fault ROLE_REQUIRED when a key belongs to no checkpoint and the caller is no operator
  */
 export async function requireMayRead(
   { hub, caller, store }: { hub: Hub; caller: PersonCaller; store: OpenStore },

@@ -5,11 +5,9 @@ import type { Hub } from "#server/core/api/hub.ts";
 import type { OpenStore } from "#server/core/api/ports/stores.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
 
-/**
- * An upload belongs to the person who began it. Anybody else is told that it does not exist, so that ids say nothing.
- */
+/** An upload belongs to the person who began it. Others get NOT_FOUND, so that ids reveal nothing. */
 
-/** As the engine needs it: numbers, and the parts it was cut into when it began. */
+/** A stored upload with sizes as numbers and with the parts that were planned when it began. */
 export interface OwnUpload {
   row: BrowserUpload;
   sizeBytes: number;
@@ -18,7 +16,7 @@ export interface OwnUpload {
   checksum: "crc32" | "none";
 }
 
-/** What a page can send along: it computes no MD5. A store nobody tested gets no checksum, which each one takes. */
+/** Returns the checksum that pages send: they compute no MD5. An untested store gets none, which every store accepts. */
 export const checksumFor = ({ access }: Pick<OpenStore, "access">): "crc32" | "none" =>
   access.traits.checksum === "crc32" && !access.traits.probeChecksum ? "crc32" : "none";
 
@@ -28,7 +26,7 @@ export function ownUploadOf(row: BrowserUpload, store: Pick<OpenStore, "access">
   return { row, sizeBytes, partBytes, parts, checksum: row.checksum === "crc32" ? "crc32" : "none" };
 }
 
-/** The caller's own upload. @throws Fault NOT_FOUND */
+/** Returns the caller's own upload. @throws Fault NOT_FOUND */
 export async function findOwn(hub: Hub, caller: PersonCaller, id: string): Promise<BrowserUpload> {
   const row = await hub.db.browserUpload.findUnique({ where: { id } });
   if (row === null || row.userId !== caller.person.id) {
@@ -37,7 +35,10 @@ export async function findOwn(hub: Hub, caller: PersonCaller, id: string): Promi
   return row;
 }
 
-/** The same while it is open. @throws Fault NOT_FOUND, NO_SUCH_UPLOAD when it was given up or is done */
+/**
+ * Returns the caller's own upload while it is open, with its store.
+ * @throws Fault NOT_FOUND, NO_SUCH_UPLOAD when it was given up or is done
+ */
 export async function openOwn(
   hub: Hub,
   caller: PersonCaller,

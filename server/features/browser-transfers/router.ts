@@ -21,7 +21,7 @@ import { signParts } from "./sign-parts.ts";
 import { signReads } from "./sign-reads.ts";
 import { startUploads } from "./start.ts";
 
-/** What pages need to move bytes between a browser and a bucket; the bytes themselves never come here. */
+/** Procedures by which pages move bytes between a browser and a bucket; the bytes never pass through the hub. */
 export const browserTransfersRouter = router({
   start: operator.input(startUploadsInput).mutation(({ ctx, input }) => startUploads(ctx, input)),
   sign: operator.input(signPartsInput).mutation(({ ctx, input }) => signParts(ctx, input)),

@@ -6,12 +6,12 @@ import type { Context } from "#server/core/api/trpc.ts";
 import { openOwn } from "./own-upload.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
 
-/** Long enough to wait in a browser's queue and begin; a request that began goes on after it. */
+/** Lifetime of a signature: long enough to wait in a browser's queue. A request that has begun may outlast it. */
 export const SIGNED_FOR_MS = 600_000;
 
 /**
- * Requests for parts of the caller's own upload: each for one part number, with the length that part must have and, where
- * the store takes one, its checksum. For a file in one piece, part 1 is the PutObject.
+ * Signs requests for parts of the caller's own upload: each for one part number, with the exact length and, where the store
+ * takes one, its checksum. For a file in one piece, part 1 is the PutObject.
  * @throws Fault NOT_FOUND, NO_SUCH_UPLOAD, BAD_INPUT for a part that the file does not have
  */
 export async function signParts(

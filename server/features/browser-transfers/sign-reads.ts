@@ -7,8 +7,8 @@ import { SIGNED_FOR_MS } from "./sign-parts.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /**
- * One signed GET per object, pinned to its ETag. The range is sent and not signed, so that one signature reads the object
- * in as many ranges as the page likes, and no other version of it.
+ * Signs one GET for each object, pinned to its ETag. The `Range` header is not signed, so one signature reads any range of this
+ * version of the object, and no other version.
  * @throws Fault NOT_FOUND, ROLE_REQUIRED
  */
 export async function signReads(

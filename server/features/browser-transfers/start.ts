@@ -16,8 +16,8 @@ import { sweepUploads } from "./sweep.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /**
- * Begins uploads of a person's browser. A key below what Tidemark keeps itself is refused, whichever profile keeps it:
- * a checkpoint that a person could overwrite is none. An object that is there stays unless the person said otherwise.
+ * Begins uploads from a person's browser. Refuses keys in Tidemark's own folders, for the prefix of any profile of the bucket:
+ * people must not be able to overwrite a checkpoint. An existing object stays unless the person chose to replace it.
  */
 
 type Input = z.infer<typeof startUploadsInput>;
@@ -28,7 +28,7 @@ interface Batch {
   caller: PersonCaller;
   store: OpenStore;
   ifThere: Input["ifThere"];
-  /** Of every profile of this bucket, under whatever endpoint. */
+  /** Prefixes of all profiles with this bucket name, at any endpoint. */
   prefixes: readonly string[];
 }
 
@@ -85,7 +85,7 @@ async function startOne(batch: Batch, file: File): Promise<StartedUpload> {
     });
     return startedOf(row, store);
   } catch (error) {
-    // Nobody would know of it any more.
+    // No row names the multipart upload, so nothing would abort it later.
     if (uploadId !== null) await abortUpload(store.client, { bucket, key, uploadId });
     throw error;
   }
@@ -97,7 +97,7 @@ const sayWhat = ({ store, ifThere }: Batch, files: readonly File[]): string => {
   return `${store.profileName}: ${first}${rest}${ifThere === "replace" ? ", in place of what is there" : ""}`;
 };
 
-/** One outcome per file, in their order; a file that is refused does not hold up the others. @throws Fault NOT_FOUND */
+/** Starts uploads; returns one outcome for each file, in order. A refused file does not hold up others. @throws Fault NOT_FOUND */
 export async function startUploads(
   { hub, caller }: Context & { caller: PersonCaller },
   input: Input,

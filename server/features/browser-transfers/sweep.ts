@@ -2,13 +2,13 @@ import { abortUpload } from "#storage/s3/objects.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import type { OpenStore } from "#server/core/api/ports/stores.ts";
 
-/** A browser that has not come back for so long will not; what it sent costs money. */
+/** An open upload of this age is aborted: its browser will not return, and stored parts cost money. */
 const GIVEN_UP_AFTER_MS = 7 * 86_400_000;
-/** So long an answer that was lost can be given again. */
+/** Rows of ended uploads stay this long, so that a lost answer can be given again. */
 const KEPT_AFTER_END_MS = 86_400_000;
 const MOST_AT_ONCE = 20;
 
-/** Takes back what browsers left behind in a bucket, and forgets what ended. A store that refuses is asked again next time. */
+/** Aborts uploads that browsers left behind in a bucket, and deletes ended rows. After a refusal the next sweep tries again. */
 export async function sweepUploads(hub: Hub, store: OpenStore): Promise<void> {
   const { profileId } = store;
   const before = (ms: number) => new Date(hub.now() - ms);

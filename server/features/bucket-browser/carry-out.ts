@@ -9,9 +9,9 @@ import { loadGuard } from "./protect.ts";
 import { reviveAll } from "./revive.ts";
 
 /**
- * One chunk of a confirmed plan. May be done twice: a hub that was killed does it again, and what was done already is found to
- * be so. Before anything goes it is looked at again: what changed since the plan stays, what became Tidemark's stays, and
- * nothing goes while the hub's record is in doubt.
+ * Carries out one chunk of a confirmed plan. Idempotent: after a kill the hub repeats the chunk and recognizes what is already
+ * done. Checks every object again before it is moved or deleted. An object that changed since the plan, or belongs to Tidemark
+ * now, stays. Nothing is removed while the hub's record is in doubt.
  */
 
 export interface ChunkDone {
@@ -22,7 +22,7 @@ export interface ChunkDone {
 
 const PAGES_TO_LOOK_AGAIN = 5;
 
-/** @throws Fault one that concerns more than single objects; what was done is done, and found to be so the next time */
+/** Does the work and counts it. @throws Fault one that concerns more than single objects; the next call recognizes what is done */
 export async function carryOut(chunk: Chunk): Promise<ChunkDone> {
   const done: ChunkDone = { doneObjects: 0, doneBytes: 0, failures: [] };
   const fail = (key: string, fault: Fault): void => {
@@ -69,14 +69,14 @@ function copyAll(chunk: Chunk, ends: Ends): Promise<void> {
 
 type ListedPage = Awaited<ReturnType<typeof listPage>>;
 
-/** ETags of these keys as a listing has them now; keys that it does not come to are missing. */
+/** Returns the current ETags of these keys from a listing; keys that the listing did not reach are missing. */
 async function listedEtags(chunk: Chunk, keys: ReadonlySet<string>): Promise<Map<string, string>> {
   const { store, asked, progress } = chunk;
   const { bucket } = store.access;
   const { signal } = progress.stop;
   const found = new Map<string, string>();
   const [first = ""] = keys;
-  // One character less than the first key: the listing begins at it, or a little before.
+  // Drops the last character of the first key, so that the listing starts at that key or a little before it.
   const startAfter = first.length > asked.from.length + 1 ? first.slice(0, -1) : null;
   const place = { bucket, prefix: asked.from, delimiter: "" as const, startAfter, limit: 1000, signal };
   let from: string | null = null;
@@ -90,7 +90,7 @@ async function listedEtags(chunk: Chunk, keys: ReadonlySet<string>): Promise<Map
   return found;
 }
 
-/** Those that are still what was planned. One that is gone is as it was wanted, for a move only where its copy is there. */
+/** Returns the objects that are as planned. A missing object counts as done; for a move only if its copy exists. */
 async function lookAgain(chunk: Chunk, { succeed, fail }: Ends): Promise<PlannedObject[]> {
   const { hub, store, asked, objects, progress } = chunk;
   const { bucket } = store.access;
@@ -114,7 +114,7 @@ async function lookAgain(chunk: Chunk, { succeed, fail }: Ends): Promise<Planned
       fail(key, new Fault("BELONGS_TO_TIDEMARK", { op: asked.action, subject: key }));
       continue;
     }
-    // A listing may be in another order than by key, or may have come too short.
+    // The listing may not be sorted by key, or may have ended too early, so a HEAD decides.
     const now = listed.get(key) ?? (await headed(key));
     if (now === etag) present.push(object);
     else if (now !== null) fail(key, new Fault("OBJECT_CHANGED", { op: asked.action, subject: key }));

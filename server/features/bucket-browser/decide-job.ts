@@ -24,8 +24,8 @@ import { jobViewOf } from "./job-row.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /**
- * What people decide about jobs. Copying and bringing back add and take nothing away; moving and deleting do, so they take an
- * admin.
+ * Takes people's decisions about bucket jobs. Copies and revivals only add objects; moves and deletions remove some, so they
+ * need an admin.
  */
 
 type PersonContext = Context & { caller: PersonCaller };
@@ -37,7 +37,7 @@ const NEEDED: Readonly<Record<BucketAction, Role>> = {
   revive: "operator",
 };
 
-/** @throws Fault ROLE_REQUIRED */
+/** Checks that the person may do this action. @throws Fault ROLE_REQUIRED */
 function requireRoleFor({ person }: PersonCaller, action: BucketAction): void {
   if (hasRole(person.role, NEEDED[action])) return;
   throw new Fault("ROLE_REQUIRED", {
@@ -48,7 +48,7 @@ function requireRoleFor({ person }: PersonCaller, action: BucketAction): void {
 
 const viewOf = (hub: Hub, row: BucketJob): BucketJobView => jobViewOf(row, hub.bucketJobs.jobs.get(row.id));
 
-/** @throws Fault BAD_INPUT */
+/** Refuses a request whose action, target and items do not fit together. @throws Fault BAD_INPUT */
 function refuseOdd({ action, from, items, target }: PlanBucketJob): void {
   const odd = (detail: string) => new Fault("BAD_INPUT", { op: "plan", detail });
   const hasTarget = action === "copy" || action === "move";
@@ -66,8 +66,8 @@ function refuseOdd({ action, from, items, target }: PlanBucketJob): void {
 }
 
 /**
- * Has a plan made; nothing in the bucket changes. Faults: ROLE_REQUIRED, BAD_INPUT, NOT_FOUND, DELETIONS_OFF where something
- * would be taken away.
+ * Queues a job for planning; nothing in the bucket changes. Faults: ROLE_REQUIRED, BAD_INPUT, NOT_FOUND, DELETIONS_OFF where
+ * the action removes objects.
  */
 export async function planJob({ hub, caller }: PersonContext, asked: PlanBucketJob): Promise<BucketJobView> {
   requireRoleFor(caller, asked.action);
@@ -93,7 +93,7 @@ export async function planJob({ hub, caller }: PersonContext, asked: PlanBucketJ
   return viewOf(hub, row);
 }
 
-/** @throws Fault NOT_FOUND */
+/** Returns the row of a job. @throws Fault NOT_FOUND */
 async function findJob(hub: Hub, id: string): Promise<BucketJob> {
   const row = await hub.db.bucketJob.findUnique({ where: { id } });
   if (row === null) throw new Fault("NOT_FOUND", { subject: "this job" });
@@ -103,7 +103,7 @@ async function findJob(hub: Hub, id: string): Promise<BucketJob> {
 export const readJob = async (hub: Hub, { id }: { id: string }): Promise<BucketJobView> =>
   viewOf(hub, await findJob(hub, id));
 
-/** The newest that were confirmed, ended ones among them. */
+/** Returns the newest confirmed jobs, ended ones included. */
 export async function listJobs(hub: Hub, { profileId }: z.infer<typeof listBucketJobsInput>): Promise<BucketJobView[]> {
   const rows = await hub.db.bucketJob.findMany({
     where: {
@@ -123,7 +123,7 @@ const sentence = (row: BucketJob, view: BucketJobView): string => {
 };
 
 /**
- * Confirms a plan by its id: exactly what it names is touched.
+ * Confirms a plan by its id: the job touches exactly the objects that the plan names.
  * @throws Fault NOT_FOUND, ROLE_REQUIRED, EXPIRED when it is older than a plan lasts, CONFLICT when it is no plan any more,
  * DELETIONS_OFF
  */
@@ -151,9 +151,7 @@ export async function startJob({ hub, caller }: PersonContext, { id }: { id: str
   return readJob(hub, { id });
 }
 
-/**
- * Stops a job, or takes a plan back; what is done stays done. Faults: NOT_FOUND, ROLE_REQUIRED, CONFLICT when it has ended.
- */
+/** Stops a job, or withdraws a plan; finished work stays. Faults: NOT_FOUND, ROLE_REQUIRED, CONFLICT when it has ended. */
 export async function cancelJob({ hub, caller }: PersonContext, { id }: { id: string }): Promise<BucketJobView> {
   const row = await findJob(hub, id);
   const action = bucketAction.parse(row.action);
@@ -162,7 +160,7 @@ export async function cancelJob({ hub, caller }: PersonContext, { id }: { id: st
   if (isBucketJobOver(state))
     throw new Fault("CONFLICT", { op: "cancel", subject: "this job", detail: `it is ${state}` });
   const running = hub.bucketJobs.jobs.get(id);
-  // One that is under way ends itself, and says what it had done by then.
+  // A running job ends itself and records what it had done by then.
   if (state !== "running" || running === undefined) {
     await hub.db.$transaction(async (tx) => {
       const where = { id, state: { in: bucketJobStatesBefore("cancelled") } };

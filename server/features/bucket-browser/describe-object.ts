@@ -6,7 +6,10 @@ import { loadGuard } from "./protect.ts";
 
 const MOST_METADATA = 100;
 
-/** What the store says of one object, and whose it is. @throws Fault NOT_FOUND, NO_SUCH_KEY, CANCELLED, those of the store */
+/**
+ * Returns what the store says of one object, and its protection.
+ * @throws Fault NOT_FOUND, NO_SUCH_KEY, CANCELLED, those of the store
+ */
 export async function describeAt(
   hub: Hub,
   { profileId, key }: { profileId: string; key: string },

@@ -8,16 +8,15 @@ const GB = 1e9;
 
 interface Month {
   storedBytes: number;
-  /** That leave the store. */
+  /** Bytes that leave the store. */
   downBytes: number;
   writes: number;
   reads: number;
 }
 
 /**
- * What a month like this costs, by the prices that stand in the profile and by the provider's list where none stands there.
- * What the list gives away is taken off, because here all of what leaves is known that this hub moved. Null without a price
- * for storage.
+ * Estimates the cost of a month by the prices of the profile, and by the provider's list where the profile has none. Subtracts
+ * the list's free allowance, because all egress that this hub moved is known. Null without a price for storage.
  */
 export function estimateMonth(profile: Pick<Profile, "provider" | "prices">, month: Month): BucketUsage["cost"] {
   const listed = PRESETS[provider.catch("other").parse(profile.provider)].prices;
@@ -25,7 +24,7 @@ export function estimateMonth(profile: Pick<Profile, "provider" | "prices">, mon
   const perGbMonth = own?.storagePerGbMonth ?? listed?.storagePerGbMonth ?? null;
   if (perGbMonth === null) return null;
   const perGb = own?.egressPerGb ?? listed?.egressPerGb ?? 0;
-  // A price of one's own is what one pays for every byte.
+  // A price of the profile applies to every byte, without a free allowance.
   const isListed = own?.egressPerGb == null && listed !== null;
   const freeBytes = isListed ? listed.freeEgressGb * GB + listed.freeEgressPerStored * month.storedBytes : 0;
   const paidBytes = Math.max(0, month.downBytes - freeBytes);

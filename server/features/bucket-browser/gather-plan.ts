@@ -20,16 +20,16 @@ import type { JobProgress } from "#server/core/live/job-board.ts";
 import { loadGuard, type Guard } from "./protect.ts";
 
 /**
- * Finds what a job would touch and writes it down a chunk at a time: so a plan of a quarter of a million objects takes the
- * memory of a thousand. What is Tidemark's own is counted by whose it is, and left out of all but copies.
+ * Finds the objects that a job would touch and stores them in chunks, so that a plan of 250,000 objects needs the memory of
+ * 1,000. Objects that belong to Tidemark are counted by what they belong to, and only copies include them.
  */
 
-/** Of what is brought back. */
+/** Version of a key that a `revive` job makes current again. */
 const plannedVersion = z.object({
   id: z.string(),
-  /** It is the mark of a deletion, and goes; else it is copied. */
+  /** Whether it is a delete marker, which is deleted; any other version is copied. */
   isMark: z.boolean(),
-  /** What the key had when the plan was made, which may have become something else since; null: nothing. */
+  /** Newest version of the key when the plan was made, to notice later changes; null: the key had none. */
   newestId: z.string().nullable(),
 });
 export const plannedObject = z.object({
@@ -53,12 +53,12 @@ interface Gathering {
   guard: Guard;
 }
 
-/** Every object that was asked for, each once. `onRequest` is told of every call. */
+/** Yields every requested object once. Calls `onRequest` after each request to the store. */
 async function* objectsOf({ store, asked, progress }: Gathering, onRequest: () => void): AsyncGenerator<PlannedObject> {
   const { bucket } = store.access;
   const { signal } = progress.stop;
   const prefixes = asked.items.flatMap((item) => ("prefix" in item ? [item.prefix] : []));
-  // A prefix below another one, or a key below a prefix, would come twice.
+  // An item below another requested prefix would come twice.
   const outer = prefixes.filter((one) => !prefixes.some((other) => other !== one && one.startsWith(other)));
   const keys = asked.items.flatMap((item) => ("key" in item ? [item.key] : []));
   for (const prefix of new Set(outer)) {
@@ -86,7 +86,7 @@ async function* objectsOf({ store, asked, progress }: Gathering, onRequest: () =
   }
 }
 
-/** The versions that were asked for, with what their keys have now. Those that are that already are counted by `onSame`. */
+/** Yields the requested versions with the newest version of their keys. Counts versions that need no change by `same`. */
 async function* versionsOf(
   { store, asked, progress }: Gathering,
   on: { request: () => void; same: () => void; covers: () => void },
@@ -100,7 +100,7 @@ async function* versionsOf(
     on.request();
     if (wanted === null)
       throw new Fault("NO_SUCH_KEY", { op: "plan", subject: key, detail: "this version of it is gone" });
-    // A mark below something newer hides nothing.
+    // The current version needs no change, and a delete marker below something newer hides nothing.
     if (wanted.isDeleteMarker !== wanted.isLatest) {
       on.same();
       continue;
@@ -111,11 +111,14 @@ async function* versionsOf(
   }
 }
 
-/** Where the copy of a key goes. */
+/** Returns the key of an object's copy; null for a job without a target. */
 export const targetOf = (asked: Pick<PlanBucketJob, "from" | "target">, key: string): string | null =>
   asked.target === null ? null : asked.target + key.slice(asked.from.length);
 
-/** @throws Fault TOO_LARGE past MOST_PLANNED, NO_SUCH_KEY for a single object that is gone, CANCELLED, those of the store */
+/**
+ * Makes the plan of a job and stores its chunks.
+ * @throws Fault TOO_LARGE past MOST_PLANNED, NO_SUCH_KEY for a single object that is gone, CANCELLED, those of the store
+ */
 export async function gatherPlan(about: Omit<Gathering, "guard">): Promise<BucketPlan> {
   const { hub, store, asked, jobId, progress } = about;
   await hub.db.bucketJobChunk.deleteMany({ where: { jobId } });
@@ -178,7 +181,7 @@ export async function gatherPlan(about: Omit<Gathering, "guard">): Promise<Bucke
     plan.bytes += sizeBytes;
     if (plan.sample.length < SAMPLE) plan.sample.push(key);
     if (object.version !== undefined) {
-      // What the key has is looked at again.
+      // The newest version of the key is read again before the change.
       plan.requests++;
       if (object.version.isMark) revived.undeleted++;
       else revived.copies++;
@@ -186,7 +189,7 @@ export async function gatherPlan(about: Omit<Gathering, "guard">): Promise<Bucke
     if (object.version?.isMark === true) plan.requests++;
     else if (asked.action !== "delete") {
       plan.requests += copyRequests(sizeBytes, etag);
-      // Two looks at each copy.
+      // Two requests of each copy are HEADs, which are priced as reads.
       reads += 2;
     }
     chunk.push(object);
@@ -221,7 +224,7 @@ async function keep(
   } else kept.groupsOmitted++;
 }
 
-/** What so many requests are listed at; null where nobody publishes a price. */
+/** Returns the price of these requests; null where no price is published. */
 async function costOf(
   hub: Hub,
   profileId: string,

@@ -6,7 +6,7 @@ import type { OpenStore } from "#server/core/api/ports/stores.ts";
 import type { PlannedObject } from "./gather-plan.ts";
 import type { JobProgress } from "#server/core/live/job-board.ts";
 
-/** How the objects of a chunk are gone through: several at a time, with patience, and each with its own end. */
+/** Processes the objects of a chunk: several at once, with retries, and with a result for each object. */
 
 export interface Chunk {
   hub: Hub;
@@ -15,7 +15,7 @@ export interface Chunk {
   asked: PlanBucketJob;
   objects: readonly PlannedObject[];
   progress: JobProgress;
-  /** Told after each object. */
+  /** Called after each object. */
   onMoved: () => void;
 }
 
@@ -28,7 +28,7 @@ export interface Ends {
   fail: (key: string, fault: Fault) => void;
 }
 
-/** Faults that are not about one object: they end the chunk, and whoever runs the job decides. */
+/** Returns whether a fault concerns more than one object. Such a fault ends the chunk, and the caller decides about the job. */
 const isWide = (fault: Fault): boolean =>
   fault.retry !== "never" ||
   ["CANCELLED", "BAD_CREDENTIALS", "NO_SUCH_BUCKET", "DELETIONS_OFF", "CLOCK_SKEW", "WRONG_REGION"].includes(
@@ -48,7 +48,7 @@ export async function withPatience<T>(signal: AbortSignal, work: () => Promise<T
   }
 }
 
-/** Several at a time; what concerns one object is its own fault, what concerns all ends the chunk. */
+/** Runs `work` for several objects at once. A fault of one object goes to `fail`; one that concerns all ends the chunk. */
 export async function inLanes(
   objects: readonly PlannedObject[],
   { succeed, fail }: Ends,

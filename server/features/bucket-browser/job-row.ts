@@ -11,16 +11,16 @@ import type { JobProgress } from "#server/core/live/job-board.ts";
 import { storedFault } from "#server/core/events/event-row.ts";
 import { parseStored, readStored } from "#server/platform/stored-json.ts";
 
-/** What was asked for; written by this hub. */
+/** Returns the request of a job, as this hub stored it. */
 export const askedOf = (row: Pick<BucketJob, "asked">): PlanBucketJob =>
   planBucketJobInput.parse(JSON.parse(row.asked));
 
-/** Faults that a job keeps; the others are counted. */
+/** Most faults stored with a job; further ones are only counted. */
 export const MOST_FAULTS = 100;
 
-/** A job as people see it. What it found and what stayed was written by this hub and is only shown. */
+/** Converts a row for the pages. Plan and faults are not validated, because this hub wrote them and they are only shown. */
 export function jobViewOf(row: BucketJob, live: JobProgress | undefined): BucketJobView {
-  // A row that cannot be read is shown without them, as one that went wrong.
+  // A row whose request cannot be read is shown without folders and with an internal fault.
   const asked = readStored(row.asked, planBucketJobInput);
   const { from, target } = asked ?? { from: "", target: null };
   return {

@@ -5,14 +5,14 @@ import { listPage, versionsPage } from "#storage/s3/browse.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { openCursor, sealCursor } from "#server/core/profiles/seal-cursor.ts";
 
-/** One page of a folder as it was asked for; the hub holds nothing of the pages before. */
+/** Lists one page of a folder as requested; the hub keeps nothing of earlier pages. */
 
 const opened = (of: readonly string[], cursor: string | null): string | null =>
   cursor === null ? null : openCursor(of, cursor);
 const sealed = (of: readonly string[], next: string | null): string | null =>
   next === null ? null : sealCursor(of, next);
 
-/** @throws Fault NOT_FOUND, LISTING_OVER, CANCELLED, those of the store */
+/** Lists the folders and objects directly below a prefix. @throws Fault NOT_FOUND, LISTING_OVER, CANCELLED, those of the store */
 export async function listFolder(
   hub: Hub,
   input: z.infer<typeof listFolderInput>,
@@ -33,7 +33,10 @@ export async function listFolder(
   };
 }
 
-/** A store that does not know of versions is no failure. @throws Fault NOT_FOUND, LISTING_OVER, CANCELLED, those of the store */
+/**
+ * Lists versions; a store without versions yields an empty page.
+ * @throws Fault NOT_FOUND, LISTING_OVER, CANCELLED, those of the store
+ */
 export async function listVersions(
   hub: Hub,
   input: z.infer<typeof listVersionsInput>,

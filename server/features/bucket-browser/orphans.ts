@@ -22,7 +22,7 @@ import type { PersonCaller } from "#server/core/api/caller.ts";
 
 const AT_A_TIME = 8;
 
-/** @throws Fault NOT_FOUND, LISTING_OVER, CANCELLED, those of the store */
+/** Lists open uploads with size and protection. @throws Fault NOT_FOUND, LISTING_OVER, CANCELLED, those of the store */
 export async function listOrphans(
   hub: Hub,
   input: z.infer<typeof listOrphansInput>,
@@ -48,7 +48,7 @@ export async function listOrphans(
 }
 
 /**
- * Takes uploads back. Those below Tidemark's folders are the janitor's, which knows which node still sends.
+ * Aborts uploads. Those below Tidemark's folders are left to the janitor, which knows the nodes that still send.
  * @throws Fault DELETIONS_OFF, BELONGS_TO_TIDEMARK (nothing was aborted), those of the store
  */
 export async function abortOrphans(
@@ -61,7 +61,7 @@ export async function abortOrphans(
   const held = uploads.find(({ key }) => guard.of(key) !== null);
   if (held !== undefined) throw new Fault("BELONGS_TO_TIDEMARK", { op: "AbortMultipartUpload", subject: held.key });
   const { bucket } = store.access;
-  // On record first: what is gone cannot be told from what never was.
+  // The audit entry comes first, because aborted uploads leave no trace.
   const subject = `${store.profileName}: ${uploads.length === 1 ? uploads[0]?.key : `${uploads.length} uploads`}`;
   await audit(hub, caller, { action: "abort uploads", subject: subject.slice(0, 1024), subjectId: profileId });
   await forEachOf(uploads, AT_A_TIME, async ({ key, uploadId }) => {

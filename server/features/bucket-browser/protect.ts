@@ -7,24 +7,24 @@ import { parseStored } from "#server/core/checkpoints/manifest/stored-manifest.t
 import type { OpenStore } from "#server/core/api/ports/stores.ts";
 
 /**
- * What in a bucket is Tidemark's own: data of checkpoints, manifests, claims and what it keeps for itself, below the prefix of
- * any profile of this bucket, and every object elsewhere that the manifest of a checkpoint names. It may be read and copied by
- * hand, and neither moved nor deleted nor written to. By the name of the bucket alone: two profiles may write one endpoint
- * in two ways, and protecting too much harms nobody.
+ * Tells which objects of a bucket belong to Tidemark: data of checkpoints, manifests, claims and internal files below the
+ * prefix of any profile of this bucket, and objects elsewhere that the manifest of a checkpoint names. People may read and copy
+ * them, but not move, delete or overwrite them. Profiles are matched by the bucket's name alone: two profiles may spell one
+ * endpoint in two ways, and too much protection harms nobody.
  */
 
 type Db = Pick<Database, "profile" | "checkpoint" | "checkpointCopy">;
 
 export interface Guard {
-  /** Null: nobody's but the people's. */
+  /** Returns the protection of a key; null if the key belongs to people alone. */
   of(key: string): Protection | null;
-  /** The same, with the checkpoint it belongs to where the database knows that. */
+  /** Returns the same as `of`, with the checkpoint that the key belongs to where the database knows it. */
   explain(key: string): Promise<Protection | null>;
 }
 
-/** Checkpoints in these states hold their objects. */
+/** States in which a checkpoint keeps its objects. */
 const HOLDING = ["uploading", "complete", "trashed", "joined"];
-/** What lies in each folder; null: what a test of the bucket left is nobody's, and people may remove it. */
+/** Reason of the protection by folder; null for leftovers of a bucket test, which people may remove. */
 const WHY = {
   [OWN_FOLDERS.data]: "leftover",
   [OWN_FOLDERS.manifests]: "manifest",
@@ -37,8 +37,8 @@ const WHY = {
 const nobodys = (why: Protection["why"]): Protection => ({ why, checkpointId: null, run: null, step: null });
 
 /**
- * Keys outside of Tidemark's folders by checkpoint, for each database. Manifests never change, and reading all of them takes
- * a while where there are thousands: each is judged once. Nearly every one names its own folder and has nothing to keep here.
+ * Keys outside Tidemark's folders by checkpoint id, for each database. Manifests never change and reading thousands takes a
+ * while, so each is examined once. Nearly all of them name only Tidemark's folders and have an empty list here.
  */
 const judged = new WeakMap<object, Map<string, readonly string[]>>();
 const AT_A_TIME = 500;
@@ -65,13 +65,13 @@ async function judge(db: Db, about: { ids: readonly string[]; prefix: string; in
   }
 }
 
-/** Objects outside of Tidemark's folders that manifests name, with their checkpoints. */
+/** Returns the objects outside Tidemark's folders that manifests name, with the ids of their checkpoints. */
 async function namedElsewhere(db: Db, profiles: readonly { id: string; prefix: string }[]) {
   const known = judged.get(db) ?? new Map<string, readonly string[]>();
   judged.set(db, known);
   const named = new Map<string, string>();
   for (const { id: profileId, prefix } of profiles) {
-    // One that is being uploaded has no manifest yet.
+    // A checkpoint that is being uploaded has no manifest yet.
     const where = { profileId, state: { in: HOLDING }, manifestSha256: { not: null } };
     const rows = await db.checkpoint.findMany({ where, select: { id: true } });
     const fresh = rows.flatMap(({ id }) => (known.has(id) ? [] : [id]));
@@ -83,7 +83,7 @@ async function namedElsewhere(db: Db, profiles: readonly { id: string; prefix: s
   return named;
 }
 
-/** What is protected in the bucket of `store`, as the database knows it now. */
+/** Loads the protection of the bucket of `store`, as the database knows it now. */
 export async function loadGuard({ db }: { db: Db }, store: Pick<OpenStore, "access">): Promise<Guard> {
   const profiles = await db.profile.findMany({
     where: { bucket: store.access.bucket },
@@ -115,7 +115,7 @@ export async function loadGuard({ db }: { db: Db }, store: Pick<OpenStore, "acce
   };
   const once = (name: string, look: () => Promise<Protection | null>): Promise<Protection | null> => {
     const found = known.get(name) ?? look();
-    // A folder of runs may hold any number of attempts: what was asked for long ago is asked for again.
+    // Bounds the cache, because a bucket may hold any number of attempts.
     if (known.size > 10_000) known.clear();
     known.set(name, found);
     return found;

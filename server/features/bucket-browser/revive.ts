@@ -8,9 +8,9 @@ import type { PlannedObject } from "./gather-plan.ts";
 import { loadGuard } from "./protect.ts";
 
 /**
- * Older versions become the newest again: an object by a copy of itself on top of its key, a deletion by taking its mark away.
- * Nothing is lost by it: what the key had is an old version then. What the key has is looked at again first, so that a key
- * that got something else since the plan stays as it is.
+ * Makes older versions current again: an object by copying the version onto its key, a deletion by deleting its marker. Nothing
+ * is lost, because the former content stays as an old version. The newest version is read again first, so that a key that
+ * changed since the plan stays as it is.
  */
 export async function reviveAll(chunk: Chunk, ends: Ends): Promise<void> {
   const { hub, store, objects, progress } = chunk;
@@ -23,7 +23,7 @@ export async function reviveAll(chunk: Chunk, ends: Ends): Promise<void> {
   });
 }
 
-/** @throws Fault OBJECT_CHANGED, NO_SUCH_KEY, CANCELLED, those of a copy */
+/** Makes one version current again. @throws Fault OBJECT_CHANGED, NO_SUCH_KEY, CANCELLED, those of a copy */
 async function reviveOne({ store, jobId, progress }: Chunk, object: PlannedObject): Promise<void> {
   const { key, sizeBytes, etag, version } = object;
   const { bucket, traits } = store.access;
@@ -33,7 +33,7 @@ async function reviveOne({ store, jobId, progress }: Chunk, object: PlannedObjec
   const at = { bucket, key, versionId: version.id, signal };
   const { newest, wanted } = await findVersions(store.client, at);
   if (version.isMark) {
-    // A hub that was killed did it already.
+    // The hub did it already, before it was killed.
     if (wanted === null && newest !== null && !newest.isDeleteMarker) return;
     if (wanted?.isLatest !== true) throw new Fault("OBJECT_CHANGED", about);
     await deleteVersion(store.client, at);
@@ -43,7 +43,7 @@ async function reviveOne({ store, jobId, progress }: Chunk, object: PlannedObjec
     if (newest === null || newest.isDeleteMarker || newest.sizeBytes !== sizeBytes)
       throw new Fault("OBJECT_CHANGED", about);
     if (newest.etag === etag) return;
-    // A copy in ranges has an ETag of its own, and bears the name of the job.
+    // A copy in ranges has a different ETag, but the id of the job in its metadata.
     const there = await describeObject(store.client, { bucket, key, withChecksums: "left out", signal });
     if (there.metadata.some(({ name, value }) => name === NONCE_METADATA && value === jobId)) return;
     throw new Fault("OBJECT_CHANGED", about);

@@ -21,8 +21,8 @@ import { readUsage } from "./usage.ts";
 import { walkBelow } from "./walk-below.ts";
 
 /**
- * Names and sizes are for everybody who is signed in; what objects hold, and copies of them, take an operator. Plans to move
- * or delete, and their confirmation, ask for an admin themselves.
+ * Everybody who is signed in sees names and sizes; contents of objects, and copies, need an operator. Plans to move or delete,
+ * and their confirmation, check for an admin themselves.
  */
 export const bucketRouter = router({
   list: viewer

@@ -12,20 +12,20 @@ import { askedOf, MOST_FAULTS } from "./job-row.ts";
 import { newProgress, type JobProgress } from "#server/core/live/job-board.ts";
 
 /**
- * Works on jobs: makes plans as they are asked for, carries out confirmed ones one after another. All that counts stands in
- * the database, a chunk at a time, so a hub that was killed goes on where it was. A store that is away is waited for.
+ * Runs bucket jobs: makes plans as they are requested, and carries out confirmed ones one after another. All progress is in the
+ * database, chunk by chunk, so that a hub resumes after a kill. Waits for a store that is unreachable.
  */
 
 const LOOK_EVERY_MS = 30_000;
-/** A hub that ends does not wait longer for a store. */
+/** A stopping hub waits at most this long for a store. */
 const LAST_CALL_MS = 2_000;
 const STALE_EVERY_MS = 1_000;
-/** A store that does not answer is asked again after this, and given up after so many times without anything done. */
+/** A store that does not answer is retried after `WAIT_MS`, and given up after `MOST_WAITS` retries without progress. */
 const WAIT_MS = 15_000;
 const MOST_WAITS = 20;
-/** Ended jobs that people still see; older ones are forgotten. */
+/** Ended jobs are shown this long, then deleted. */
 const KEPT_MS = 30 * 86_400_000;
-/** When all of so many objects are refused for want of a right, the others will be too. */
+/** If so many objects are all refused with ACCESS_DENIED, the other objects of the job would be refused too. */
 const TELLING = 20;
 
 const WORDS = { copy: "Copied", move: "Moved", delete: "Deleted", revive: "Brought back" } as const;
@@ -37,7 +37,7 @@ interface Runner {
 
 const storedFault = (fault: FaultData | null): string | null => (fault === null ? null : JSON.stringify(fault));
 
-/** Moves a job on; false when it has been moved elsewhere meanwhile. */
+/** Changes the state of a job; returns false when its present state does not allow that. */
 async function become(
   hub: Hub,
   job: Pick<BucketJob, "id">,
@@ -59,7 +59,7 @@ async function makePlan({ hub, stopping }: Runner, job: BucketJob): Promise<void
     const plan = await gatherPlan({ hub, store, asked: askedOf(job), jobId: job.id, progress });
     await become(hub, job, { state: "planned", plan: JSON.stringify(plan) });
   } catch (error) {
-    // The hub that comes next makes it anew; one that was cancelled is over already.
+    // The next hub makes the plan again; a cancelled job has ended already.
     if (stopping.aborted || progress.stop.signal.aborted) return;
     const endedAt = new Date(hub.now());
     await become(hub, job, { state: "failed", fault: storedFault(toFault(error).toData()), endedAt });
@@ -70,7 +70,7 @@ async function makePlan({ hub, stopping }: Runner, job: BucketJob): Promise<void
   }
 }
 
-/** The end of a chunk, in one transaction: what is done is never forgotten, and never counted twice. */
+/** Records the end of a chunk in one transaction, so that finished work is neither forgotten nor counted twice. */
 async function keepChunk(hub: Hub, jobId: string, { seq, done }: { seq: number; done: ChunkDone }): Promise<void> {
   await hub.db.$transaction(async (tx) => {
     const { count } = await tx.bucketJobChunk.deleteMany({ where: { jobId, seq } });
@@ -140,7 +140,7 @@ async function runJob(runner: Runner, job: BucketJob): Promise<void> {
     await runChunks(runner, job, progress);
     await endJob(hub, job, { state: "done", fault: null });
   } catch (error) {
-    // It is running still: the hub that comes next goes on with it.
+    // The job stays `running`: the next hub goes on with it.
     if (stopping.aborted) return;
     const fault = toFault(error);
     if (fault.code === "INTERNAL") hub.log.error({ error }, "a job in a bucket failed");
@@ -155,7 +155,7 @@ async function runJob(runner: Runner, job: BucketJob): Promise<void> {
   }
 }
 
-/** Writes down how a job ended, for its list, the events and the record of who did what. */
+/** Records how a job ended: in its row, in the events and in the audit log. */
 async function endJob(
   hub: Hub,
   job: BucketJob,
@@ -206,7 +206,7 @@ async function sweepOld(hub: Hub): Promise<void> {
   await hub.db.bucketJob.deleteMany({ where: { endedAt: { lt: new Date(now - KEPT_MS) } } });
 }
 
-/** Starts the work. `stop` waits for what is under way to come to a place where it can be left. */
+/** Starts the loops of bucket jobs. `stop` waits briefly until the present work can be left. */
 export function startBucketJobs(hub: Hub): { stop: () => Promise<void> } {
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -218,7 +218,7 @@ export function startBucketJobs(hub: Hub): { stop: () => Promise<void> } {
         const job = await hub.db.bucketJob.findFirst({ where, orderBy: [{ plannedAt: "asc" }, { id: "asc" }] });
         if (job === null) {
           const wait = hub.bucketJobs.wake.wait({ timeoutMs: LOOK_EVERY_MS, abort: signal });
-          // It may have come between.
+          // A job may have come before the wait began.
           if ((await hub.db.bucketJob.count({ where })) === 0) await wait;
           if (!signal.aborted) await sweepOld(hub);
           continue;
@@ -233,13 +233,13 @@ export function startBucketJobs(hub: Hub): { stop: () => Promise<void> } {
   };
   const loops = [
     loop(["planning"], (job) => makePlan(runner, job)),
-    // One that runs already comes before those that wait.
+    // Includes jobs that a killed hub left running.
     loop(["running", "waiting"], (job) => runJob(runner, job)),
   ];
   return {
     stop: async () => {
       stopping.abort();
-      // What is cut off is done again by the hub that comes next.
+      // The next hub repeats what is cut off.
       await Promise.race([Promise.allSettled(loops), sleep(LAST_CALL_MS, null, { ref: false })]);
     },
   };

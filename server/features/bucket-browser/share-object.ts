@@ -6,8 +6,8 @@ import type { Context } from "#server/core/api/trpc.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /**
- * A link that lets whoever has it read one object until it is over. It cannot be taken back, so it stands in the record before
- * it is given away, and it makes browsers save what it leads to instead of showing it. The link itself is kept nowhere.
+ * Signs a link with which anybody can read one object until it expires. The link cannot be revoked, so it is audited before it
+ * is given out. It makes browsers save the object instead of showing it. The link itself is stored nowhere.
  * @throws Fault NOT_FOUND, NO_SUCH_KEY, HOSTILE_NAME for a key that no URL can carry, those of the store
  */
 export async function shareObject(

@@ -4,8 +4,8 @@ import { getObjectRange, headObject } from "#storage/s3/objects.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 
 /**
- * A picture for the pages. What it is, its own first bytes say: neither its name nor the type somebody gave it counts, so that
- * nothing with markup in it (SVG, HTML) ever reaches a page as a picture.
+ * Reads pictures for the pages. Magic bytes decide the type, never the name or the declared type, so that nothing with markup
+ * (SVG, HTML) ever reaches a page as a picture.
  */
 
 const ascii = (bytes: Uint8Array, from: number, to: number): string =>
@@ -19,7 +19,11 @@ function typeOf(bytes: Uint8Array): ImageType | null {
   return ascii(bytes, 0, 4) === "RIFF" && ascii(bytes, 8, 12) === "WEBP" ? "image/webp" : null;
 }
 
-/** @throws Fault NOT_FOUND, NO_SUCH_KEY, TOO_LARGE, BAD_INPUT when it is no picture of these kinds, CANCELLED, those of the store */
+/**
+ * Returns a picture.
+ * @throws Fault NOT_FOUND, NO_SUCH_KEY, TOO_LARGE, BAD_INPUT when it is no picture of these kinds, CANCELLED, those of the
+ * store
+ */
 export async function showImage(
   hub: Hub,
   { profileId, key }: { profileId: string; key: string },

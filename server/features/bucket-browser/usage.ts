@@ -12,12 +12,12 @@ import type { TransferSums } from "#server/core/api/ports/history-questions.ts";
 
 const DAY_MS = 86_400_000;
 const DAYS = 30;
-/** What still lies there: the trash takes up its room too. */
+/** States whose objects are still in the bucket: the trash takes up space too. */
 const LYING = ["complete", "trashed"];
 
 const startOfDay = (at: number): number => Math.floor(at / DAY_MS) * DAY_MS;
 
-/** Of each run, what its manifests say that lies in this bucket. */
+/** Returns what each run has in this bucket, by its manifests. */
 async function runsOf(hub: Hub, profileId: string) {
   const groups = await hub.db.checkpoint.groupBy({
     by: ["run", "state"],
@@ -52,7 +52,7 @@ interface DayRow {
   bytes: bigint | number | null;
 }
 
-/** Days are added up by the database: a fleet completes tens of thousands of checkpoints in a month. */
+/** Returns the growth by day. The database adds it up: a fleet completes tens of thousands of checkpoints in a month. */
 async function daysOf(
   hub: Hub,
   { profileId, since, came }: { profileId: string; since: number; came: TransferSums["days"] },
@@ -75,7 +75,7 @@ async function daysOf(
   });
 }
 
-/** What nodes moved, and how many requests were signed or made with the key of the profile. */
+/** Returns the bytes that nodes moved, and how many requests were signed or made with the key of the profile. */
 async function movedOf(
   hub: Hub,
   { profileId, since, moved }: { profileId: string; since: number; moved: TransferSums["moved"] },
@@ -93,7 +93,7 @@ async function movedOf(
 }
 
 /**
- * What lies in the bucket of a profile, by run, how it grew in the last 30 days, and what a month like them costs.
+ * Returns what lies in the bucket of a profile by run, its growth in the last 30 days, and the cost of a month at that rate.
  * @throws Fault NOT_FOUND
  */
 export async function readUsage(hub: Hub, { profileId }: z.infer<typeof bucketUsageInput>): Promise<BucketUsage> {
@@ -109,7 +109,7 @@ export async function readUsage(hub: Hub, { profileId }: z.infer<typeof bucketUs
     runs.reduce((total, run) => total + pick(run), 0);
   const rest = largest.slice(MOST_USAGE_RUNS);
   const bytes = sum(largest, (run) => run.bytes);
-  // A bucket that is three days old has had three days' worth of a month.
+  // A bucket that is three days old has the traffic of three days, which is scaled up to a month.
   const lookedAt = Math.min(DAYS, Math.max(1, Math.ceil((now - profile.createdAt.getTime()) / DAY_MS)));
   const monthly = (amount: number): number => (amount / lookedAt) * DAYS;
   return {

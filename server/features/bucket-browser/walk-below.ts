@@ -6,9 +6,9 @@ import { countUnreadable, noUnreadable } from "#server/core/profiles/count-unrea
 import { openCursor, sealCursor } from "#server/core/profiles/seal-cursor.ts";
 
 /**
- * A stretch of a walk over everything below a prefix: bounded in requests, time and matches, so that a bucket of any size
- * costs this hub a page at a time. Whoever wants to know more asks again with the cursor; whoever does not is done. Says
- * how far it looked. Faults: NOT_FOUND, LISTING_OVER, CANCELLED, those of the store.
+ * Walks a stretch of everything below a prefix, bounded in requests, time and matches, so that a bucket of any size costs the
+ * hub one page at a time. The caller continues with the cursor. Returns how far the walk came. Faults: NOT_FOUND, LISTING_OVER,
+ * CANCELLED, those of the store.
  */
 export async function walkBelow(hub: Hub, input: z.infer<typeof walkInput>, signal: AbortSignal): Promise<WalkPage> {
   const { profileId, prefix, cursor } = input;

@@ -4,8 +4,8 @@ import { emit } from "#server/core/events/record-event.ts";
 import type { Context } from "#server/core/api/trpc.ts";
 
 /**
- * Takes back a command that its node has not accepted. Should the node have accepted it in this very moment, its own word
- * about that counts. @throws Fault NOT_FOUND, CONFLICT when it was accepted, has ended, or is about one transfer
+ * Cancels a command that its node has not accepted. If the node accepts it at the same moment, the node's report counts.
+ * @throws Fault NOT_FOUND, CONFLICT when it was accepted, has ended, or is about one transfer
  */
 export async function cancelCommand(context: Context, { id }: { id: string }): Promise<{ ok: true }> {
   const { hub } = context;

@@ -8,16 +8,16 @@ import type { Hub } from "#server/core/api/hub.ts";
 const AT_ONCE = 1_000;
 const KEPT_MS = 30 * 86_400_000;
 
-/** A drill or a copy that nobody took up did not fail: the clock makes up for it. */
+/** Returns the end state of an expired transfer. A drill or a copy that no node accepted did not fail: the schedule repeats it. */
 const stateAfter = (kind: string): "cancelled" | "failed" =>
   kind === "drill" || kind === "copy" ? "cancelled" : "failed";
 
 /**
- * Ends commands that nobody accepted in time: from here on no node hears of them, and one that finds one on its way does
- * not carry it out. One line of history for all that expired at once.
+ * Expires commands that nobody accepted in time. Nodes no longer receive them, and a node that still receives one does not
+ * carry it out. All commands that expire at once share one event.
  */
 export async function expireCommands(hub: Hub): Promise<void> {
-  // No command is open anywhere.
+  // No node has an open command, so no query is needed.
   if (hub.live.mayHaveCommands.size === 0) return;
   const now = hub.now();
   const late = await hub.db.command.findMany({
@@ -57,7 +57,7 @@ export async function expireCommands(hub: Hub): Promise<void> {
   emit(hub, event, ["commands"]);
 }
 
-/** Forgets commands to whole nodes that ended long ago. Those about transfers say what a checkpoint was restored for. */
+/** Deletes commands to whole nodes that ended long ago. Commands of transfers stay: they say what a checkpoint was restored for. */
 export async function forgetCommands(hub: Hub): Promise<void> {
   const before = new Date(hub.now() - KEPT_MS);
   await hub.db.command.deleteMany({ where: { transferId: "", endedAt: { lt: before } } });

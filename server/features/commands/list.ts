@@ -4,7 +4,7 @@ import type { Hub } from "#server/core/api/hub.ts";
 import { NEWEST_FIRST, olderThan, pageOf, rowAt } from "#server/platform/newest-first.ts";
 import { commandRowOf } from "./command-row.ts";
 
-/** Newest first, page by page. @throws Fault NOT_FOUND when the cursor's row is gone */
+/** Lists commands, newest first, page by page. @throws Fault NOT_FOUND when the cursor's row is gone */
 export async function listCommands(
   hub: Hub,
   input: z.infer<typeof listCommandsInput>,

@@ -16,7 +16,7 @@ import type { PersonCaller } from "#server/core/api/caller.ts";
 
 type Input = z.infer<typeof sendCommandInput>;
 
-/** Named nodes in the order they were named, each once; those of a filter by name. */
+/** Returns the nodes of a request: named nodes once each, in their order; matches of a filter sorted by name. */
 function targetsOf(hub: Hub, to: Input["to"]): { id: string; node: LiveNode | null }[] {
   const { nodes } = hub.live;
   if ("nodeIds" in to) return [...new Set(to.nodeIds)].map((id) => ({ id, node: nodes.get(id) ?? null }));
@@ -41,8 +41,8 @@ const faultAt = (node: LiveNode | null): Fault | null =>
       : new Fault("NODE_REVOKED", { subject: node.name });
 
 /**
- * Sends one order to one node or to thousands: stored first, then posted to those that are connected; the others hear of it
- * when they come back, until it expires. The same request again is the same commands.
+ * Sends one order to one node or to thousands. Commands are stored first, then sent to connected nodes; other nodes receive
+ * them when they return, until the commands expire. A repeated request returns the same commands.
  * @throws Fault NOT_FOUND when a filter fits no node, TOO_LARGE, BAD_INPUT
  */
 export async function sendCommand(

@@ -10,8 +10,8 @@ import type { Context } from "#server/core/api/trpc.ts";
 import type { SessionCaller } from "#server/core/api/caller.ts";
 
 /**
- * The private half of a wrapping key as a text, for an admin who gives the password once more: a session left open is not
- * enough. On record, and said to everybody, before it is shown. Guessing the password here counts as guessing at the door.
+ * Exports the private half of a wrapping key as text, for an admin who enters the password again: an open session is not
+ * enough. The export is audited and an event tells everybody before it is shown. Wrong passwords count like failed sign-ins.
  * @throws Fault TOO_MANY_TRIES, PASSWORD_WRONG, NOT_FOUND
  */
 export async function exportSealKey(

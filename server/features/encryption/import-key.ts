@@ -10,8 +10,8 @@ import { nameHidden } from "./name-hidden.ts";
 import { readSealing } from "#server/core/profiles/seal-keys.ts";
 
 /**
- * Takes in a key that a hub before this one exported: what was written under it opens again. It becomes the one for new
- * checkpoints only where there is none yet.
+ * Imports a key that an earlier hub exported, so that checkpoints encrypted with it open again. The key is used for new
+ * checkpoints only where the profile has none yet.
  * @throws Fault NOT_FOUND, BAD_INPUT (no exported key, or one that was cut), CONFLICT (it is here already)
  */
 export async function importSealKey(context: Context, input: z.infer<typeof importSealKeyInput>): Promise<SealingView> {
@@ -25,7 +25,7 @@ export async function importSealKey(context: Context, input: z.infer<typeof impo
   const { publicKey, ...sealed } = await hub.keeper.importSealKey({ place: sealKeyPlace(id), text });
   const at = new Date(hub.now());
   const event = await hub.db.$transaction(async (tx) => {
-    // Where it came from, a copy is kept.
+    // The export from which the key comes still exists, so the key counts as exported.
     const known = { isImported: true, exportedAt: at, exportedBy: null };
     await tx.sealKey.create({ data: { id, profileId, publicKey, createdAt: at, ...known } });
     await tx.sealKeySecret.create({ data: { keyId: id, ...sealed, updatedAt: at } });

@@ -6,8 +6,8 @@ import type { Unlocking } from "#server/core/checkpoints/key-of-checkpoint.ts";
 import { unlockManifest } from "#server/core/checkpoints/key-of-checkpoint.ts";
 
 /**
- * Names of files that are hidden in the bucket, put back into the record of checkpoints that were read from there before their
- * key was here. One that does not open keeps the names that it has, which say nothing.
+ * Restores file names in the record of checkpoints that were read from the bucket before their key was known, with hidden
+ * names. A checkpoint that cannot be opened keeps the hidden names. Returns how many were restored.
  */
 export async function nameHidden(hub: Unlocking, keyId: string): Promise<number> {
   const rows = await hub.db.checkpoint.findMany({

@@ -15,9 +15,9 @@ import { keyOfCheckpoint } from "#server/core/checkpoints/key-of-checkpoint.ts";
 import type { NodeCaller } from "#server/core/api/caller.ts";
 
 /**
- * Keys leave the hub for restores that it assigned, and for nothing else. Being able to read the bytes is not enough: the writer of
- * a run may read its manifests, and still gets the key of the newest checkpoint only, which it has to have to go on from. So
- * a stranger who takes a node over reads nothing older than that. Verifying needs no key: it compares what is stored.
+ * Keys leave the hub only for restores that it assigned, and for the writer of a run. Reading the bytes is not enough: the
+ * writer may read all manifests of its run, but gets only the key of the newest checkpoint, from which it has to go on. So an
+ * attacker who takes over a node cannot decrypt older checkpoints. Verification needs no key, because it compares stored bytes.
  */
 const UNLOCKING = ["restore", "drill"];
 
@@ -32,7 +32,7 @@ async function mayUnlock(
 }
 
 /**
- * The key of a checkpoint that a node restores. On record before it leaves.
+ * Returns the key of a checkpoint that a node restores; the release is audited first.
  * @throws Fault SEAL_KEY_REFUSED (nobody asked this node to), CHECKPOINT_INCOMPLETE, SEAL_KEY_MISSING, SEAL_BROKEN, BAD_INPUT
  * when it is not encrypted
  */

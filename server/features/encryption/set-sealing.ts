@@ -10,7 +10,7 @@ import type { Hub } from "#server/core/api/hub.ts";
 import type { Context } from "#server/core/api/trpc.ts";
 import { readSealing } from "#server/core/profiles/seal-keys.ts";
 
-/** What the events say. */
+/** Text of the events. */
 const WORDS = {
   off: "is off: new checkpoints lie in the bucket as they are",
   content: "is on: new checkpoints can be read with their key only",
@@ -18,9 +18,10 @@ const WORDS = {
 } as const;
 
 /**
- * Switches encryption of new checkpoints on or off. What was written before stays as it is, and opens with the key it was
- * written under. Nodes hear of it at once. The first time, a key is made.
- * @throws Fault NOT_FOUND, BAD_INPUT when several nodes write pieces there now, or it is switched on and nobody said to have understood what losing the key means
+ * Switches encryption of new checkpoints on or off, and makes a key the first time. Older checkpoints stay as they are, and
+ * open with the key they were written with. Nodes are told at once.
+ * @throws Fault NOT_FOUND, BAD_INPUT when several nodes write pieces to the bucket now, or when encryption is switched on
+ * without the confirmation that a lost key means lost checkpoints
  */
 export async function setSealing(context: Context, input: z.infer<typeof setSealingInput>): Promise<SealingView> {
   const { hub } = context;
@@ -39,7 +40,7 @@ export async function setSealing(context: Context, input: z.infer<typeof setSeal
 }
 
 /**
- * A new key for what is written from now on. Those before stay here, because what was written under them opens with nothing else.
+ * Makes a new key for new checkpoints. Earlier keys stay, because what was encrypted with them opens with nothing else.
  * @throws Fault NOT_FOUND
  */
 export async function renewSealKey(context: Context, { id }: { id: string }): Promise<SealingView> {
@@ -77,7 +78,7 @@ async function tell(
   emit(hub, event, ["profiles"]);
 }
 
-/** Runs that have this bucket beside others are encrypted as the strictest asks: their writers may be nodes of another profile. */
+/** Tells the writers of runs with a replica in this bucket: such a run is encrypted if any of its buckets demands it. */
 async function refreshWriters(hub: Hub, profileId: string): Promise<void> {
   for (const { run } of await hub.db.runHome.findMany({ where: { profileId }, select: { run: true } })) {
     hub.live.refreshWriter(run);

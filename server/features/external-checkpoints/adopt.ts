@@ -23,10 +23,11 @@ import { makeManifest } from "./make-manifest.ts";
 import { recordAdoption } from "#server/core/checkpoints/external/record-adoption.ts";
 
 /**
- * Makes what another tool left in a bucket a checkpoint that can be restored. The objects are listed and judged anew, and
- * stay where they are; what is written is a manifest that pins each of them to its ETag. The same place again is the same
+ * Registers what another tool left in a bucket as a checkpoint that can be restored. Lists and judges the objects again; they
+ * stay where they are. Writes only a manifest that pins each object to its ETag. The same place again yields the same
  * checkpoint.
- * @throws Fault NOT_FOUND, NO_SUCH_KEY, BAD_INPUT, CONFLICT, CHECKPOINT_INCOMPLETE, OBJECT_ARCHIVED, CANCELLED, those of the store
+ * @throws Fault NOT_FOUND, NO_SUCH_KEY, BAD_INPUT, CONFLICT, CHECKPOINT_INCOMPLETE, OBJECT_ARCHIVED, CANCELLED, those of the
+ * store
  */
 export async function adopt(
   context: Context & { signal: AbortSignal },
@@ -62,7 +63,7 @@ export async function adopt(
   });
 }
 
-/** The checkpoint that this place is already. @throws Fault CONFLICT when it, or its step, is something else */
+/** Returns the id of the checkpoint that this place is already. @throws Fault CONFLICT when the place or its step is another one */
 async function knownAdoption(hub: Hub, { profileId, place, run, step }: z.infer<typeof adoptInput>) {
   const runRow = await hub.db.run.findUnique({ where: { name: run }, include: { profile: true } });
   if (runRow !== null && runRow.profileId !== profileId)

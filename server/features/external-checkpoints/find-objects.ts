@@ -18,9 +18,9 @@ const refuse = (place: string, detail: string): Fault =>
   new Fault("BAD_INPUT", { op: "adopt", subject: place, detail });
 
 /**
- * The objects of a checkpoint that another tool left, by its place: those that its names say belong to it and, where only its
- * files tell that the folder is a model, what else lies directly in it (configuration, tokenizer). Names below it that are not valid UTF-8,
- * which no request can ask for, are told apart.
+ * Finds the objects of a checkpoint that another tool left. Takes the objects whose names belong to the place. Where only its
+ * files tell that a folder is a model, also takes the other files directly in it (configuration, tokenizer). Names that are not
+ * valid UTF-8, which no request can ask for, are returned separately.
  * @throws Fault BAD_INPUT when it is Tidemark's own, or too much; NO_SUCH_KEY when nothing is there; those of the listing
  */
 export async function findObjects(
@@ -52,14 +52,14 @@ export async function findObjects(
   return { objects: found, unreadable: kind === "file" ? noUnreadable() : unreadable };
 }
 
-/** Orbax has the folder to itself, with names below it that tell nothing: of arrays, of items. */
+/** Returns whether a name shows that Orbax has the whole folder: names of its arrays and items alone do not tell. */
 const isOrbaxFolder = (inside: string): boolean => inside === "_METADATA" || inside === "_CHECKPOINT_METADATA";
 
 function belongs(key: string, about: { place: string; kind: "folder" | "file"; isWhole: boolean }): boolean {
   const { place, kind, isWhole } = about;
   if (kind === "file") return key === place;
   const inside = key.slice(place.length);
-  // What stands for the folder itself in consoles that show folders.
+  // Consoles create keys that stand for the folder itself.
   if (inside === "" || inside.endsWith("/")) return false;
   if (isWhole) return true;
   const at = placeOf(key);

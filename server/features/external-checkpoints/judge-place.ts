@@ -7,7 +7,7 @@ import { readWanted } from "#server/core/checkpoints/external/recognise-bucket.t
 import type { OpenStore } from "#server/core/api/ports/stores.ts";
 
 /**
- * What is thought of a checkpoint by its objects as they are now.
+ * Judges a place by its objects as they are now: whether they are a checkpoint, and whether it is complete.
  * @throws Fault NOT_FOUND when they are no checkpoint
  */
 export async function judgePlace(

@@ -5,7 +5,7 @@ import type { RecognisedStep } from "#protocol/recognition/recognise.ts";
 import type { ListedObject } from "#storage/s3/listing.ts";
 import type { OpenStore } from "#server/core/api/ports/stores.ts";
 
-/** Pieces that are summed, fetched again and compared by themselves. */
+/** Pieces that are checksummed, fetched again and compared individually. */
 const PIECE_BYTES = 64 * 1024 * 1024;
 const MOST_PIECES = 10_000;
 
@@ -20,7 +20,7 @@ interface Found {
 }
 
 /**
- * What the objects are as a checkpoint: each a file, in pieces without checksums, pinned to the ETag that the listing said.
+ * Returns the manifest of these objects: a file for each, in pieces without checksums, pinned to the ETag of the listing.
  * @throws Fault BAD_INPUT when a name cannot be a file's, or two would be the same file
  */
 export function makeManifest({ input, store, objects, judged, id, attempt, now }: Found): AdoptedManifest {

@@ -8,8 +8,8 @@ import type { Context } from "#server/core/api/trpc.ts";
 import { requireMayDelete } from "#server/core/retention/may-delete.ts";
 
 /**
- * Forgets an adopted checkpoint: its row and its manifest, which the hub wrote, go; the objects are somebody else's and stay.
- * Not while a node restores it, and not while it is what its run would go on from.
+ * Forgets an external checkpoint: deletes its row and its manifest, which the hub wrote. The objects belong to somebody else
+ * and stay. Refused while a node restores it, and while its run would go on from it.
  * @throws Fault NOT_FOUND, CONFLICT, IN_USE, DELETIONS_OFF, those of the store
  */
 export async function release(context: Context, input: { id: string }): Promise<{ ok: true }> {

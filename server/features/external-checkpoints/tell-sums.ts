@@ -10,8 +10,9 @@ import type { Context } from "#server/core/api/trpc.ts";
 import type { NodeCaller } from "#server/core/api/caller.ts";
 
 /**
- * A node that restored an adopted checkpoint tells what it read. The first word on a file counts, and restores after it are
- * held to it. A node that lies can only make later restores fail, never pass: people can forget the sums again.
+ * Records the checksums that a node read when it restored an external checkpoint. The first report about a file counts, and
+ * later restores must match it. A lying node can only make later restores fail, never pass; people can forget the checksums
+ * again.
  * @throws Fault NOT_THIS_NODES, BAD_INPUT
  */
 export async function tellSums(
@@ -44,7 +45,7 @@ export async function tellSums(
   });
 }
 
-/** @throws Fault NOT_FOUND when it was not adopted */
+/** Forgets the recorded checksums. @throws Fault NOT_FOUND when the checkpoint is not an external one */
 export async function forgetSums(context: Context, input: { id: string }): Promise<{ ok: true }> {
   const { hub } = context;
   const where = { checkpointId: input.id };

@@ -5,8 +5,8 @@ import { createPauses } from "#server/platform/pauses.ts";
 const MOST_ROWS = 2_000;
 
 /**
- * What became of the files between two checkpoints, by their manifests alone. The same size is not the same file: parts of
- * equal lengths are compared by their checksums, and where these are missing or do not line up nobody knows. In slices.
+ * Compares the files of two checkpoints by their manifests alone. Equal size is not enough: parts of equal length are compared
+ * by checksum, and a file whose parts do not line up or have no checksum counts as unknown. Yields to the event loop regularly.
  */
 export async function compareFiles(from: readonly StoredFile[], to: readonly StoredFile[]): Promise<FilesCompared> {
   const pauses = createPauses();
@@ -38,14 +38,14 @@ export async function compareFiles(from: readonly StoredFile[], to: readonly Sto
   return result;
 }
 
-/** How many parts have other bytes; null where that is not known of each. */
+/** Returns how many parts have other bytes; null where that is unknown for some part. */
 function changedIn(was: readonly StoredExtent[], now: readonly StoredExtent[]): number | null {
   if (was.length !== now.length) return null;
   let changed = 0;
   for (const [index, extent] of now.entries()) {
     const other = was[index];
     if (other === undefined || other.length !== extent.length) return null;
-    // The very same bytes of the same object.
+    // The same range of the same version of the same object.
     if (other.key === extent.key && other.offset === extent.offset && other.etag === extent.etag) continue;
     if (other.crc32 === null || extent.crc32 === null) return null;
     if (other.crc32 !== extent.crc32) changed++;

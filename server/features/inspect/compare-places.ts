@@ -10,8 +10,8 @@ import { inspectAt, inspectManifestFile, openCheckpoint } from "#server/core/che
 import { inspectFiles } from "#server/core/checkpoints/inspect-files.ts";
 
 /**
- * Two checkpoints, or two files, tensor by tensor. What could not be looked at is named in the warnings, so that nothing is
- * taken for removed that was only not read.
+ * Compares two checkpoints, or two files, tensor by tensor. The warnings name what could not be read, so that unread tensors
+ * are not taken for removed ones.
  * @throws Fault NOT_FOUND, CHECKPOINT_INCOMPLETE, NO_SUCH_KEY, CANCELLED, those of the store for single files
  */
 export async function comparePlaces(
@@ -55,7 +55,7 @@ async function filesOf(
 }
 
 /**
- * The loss curve that a Trainer wrote down: of a checkpoint that of its outermost trainer_state.json.
+ * Returns the loss curve that a Trainer logged; for a checkpoint, from its outermost trainer_state.json.
  * @throws Fault NOT_FOUND when there is none, MALFORMED when it cannot be read, those of the store
  */
 export async function readCurve(hub: Hub, place: Comparable, signal: AbortSignal): Promise<LossCurve> {

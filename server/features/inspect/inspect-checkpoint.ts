@@ -8,7 +8,7 @@ import { inspectFiles, type InspectedFile } from "#server/core/checkpoints/inspe
 const MOST_TENSORS = 200_000;
 
 /**
- * All files of a checkpoint summed up: its tensors together, and each file without them.
+ * Summarizes all files of a checkpoint: its tensors together, and each file without them.
  * @throws Fault NOT_FOUND, CHECKPOINT_INCOMPLETE, CHECKSUM_MISMATCH, CANCELLED
  */
 export async function inspectCheckpoint(
@@ -37,7 +37,7 @@ export async function inspectCheckpoint(
 
 const NAMING: ReadonlySet<FileFormat> = new Set(["safetensors-index", "torch-dcp", "orbax"]);
 
-/** What an index or a `.metadata` says belongs to it, and is not in the checkpoint. */
+/** Returns a warning for each file that an index or a `.metadata` names and that the checkpoint lacks. */
 function missingNames({ file, found }: InspectedFile, paths: ReadonlySet<string>): string[] {
   if (found === null || !NAMING.has(found.format)) return [];
   const folder = file.path.slice(0, file.path.lastIndexOf("/") + 1);

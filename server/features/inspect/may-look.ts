@@ -4,7 +4,8 @@ import { hasRole } from "#protocol/wire/requests.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /**
- * Whoever may see checkpoints may look inside them. Any other object of a bucket may be anything, so that takes an operator.
+ * Checks who may look inside objects. Everybody who may see checkpoints may look inside them; any other object needs an
+ * operator.
  * @throws Fault ROLE_REQUIRED
  */
 export function requireMayLook({ person }: PersonCaller, places: readonly Comparable[]): void {

@@ -9,13 +9,13 @@ import { recogniseBucket } from "#server/core/checkpoints/external/recognise-buc
 import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /**
- * Looks when it is the turn of the account: whoever asks a hundred times, with whatever number of tokens, delays nobody else.
+ * Runs an inspection in the queue of the account, so that many requests, with any number of tokens, delay nobody else.
  * @throws Fault TOO_MANY_TRIES
  */
 const inTurn = <T>({ hub, caller }: Context & { caller: PersonCaller }, look: () => Promise<T>): Promise<T> =>
   hub.inspecting.run(caller.person.id, look);
 
-/** A browser that asks no more takes its signal along; calls from elsewhere end with the hub. */
+/** Inspections end with the request's own signal; calls without one end with the hub. */
 export const inspectRouter = router({
   file: viewer.input(inspectFileInput).query(async ({ ctx, input, signal }) => {
     requireMayLook(ctx.caller, [input.place]);

@@ -4,7 +4,7 @@ import type { LossRow } from "#protocol/history/losses.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { readPrices } from "./prices.ts";
 
-/** What was lost, newest first. */
+/** Lists lost work, newest first. */
 export async function listLosses(hub: Hub, input: z.infer<typeof listLossesInput>): Promise<LossRow[]> {
   const rows = await hub.db.loss.findMany({
     where: {

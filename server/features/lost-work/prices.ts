@@ -6,20 +6,20 @@ import { emit } from "#server/core/events/record-event.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import type { Context } from "#server/core/api/trpc.ts";
 
-/** What an hour of a node costs: of a run, or of all that have no price of their own. */
+/** Prices of an hour of a node, for one run or for all runs without a price of their own. */
 
 const HOUR_MS = 3_600_000;
-/** No run has this name. */
+/** Scope of the fleet's price; no run has an empty name. */
 const FLEET_SCOPE = "";
 
 export interface Prices {
   of(run: string): (NodePriceView & { of: "run" | "fleet" }) | null;
   fleet: NodePriceView | null;
-  /** What so much of one node's time costs; null without a price. */
+  /** Returns the cost of this much time of one node; null without a price. */
   costOf(run: string, ms: number): Money | null;
 }
 
-/** All prices: there are as many as people have typed. */
+/** Reads all prices; people typed them, so there are few. */
 export async function readPrices(hub: Pick<Hub, "db">): Promise<Prices> {
   const rows = new Map((await hub.db.nodePrice.findMany()).map((row) => [row.scope, row]));
   const at = (scope: string): NodePriceView | null => {
@@ -42,7 +42,7 @@ export async function readPrices(hub: Pick<Hub, "db">): Promise<Prices> {
   };
 }
 
-/** @throws Fault NOT_FOUND when there is no such run */
+/** Sets or removes a price. @throws Fault NOT_FOUND when there is no such run */
 export async function setPrice(
   context: Context,
   { run, price }: z.infer<typeof setNodePriceInput>,

@@ -8,10 +8,10 @@ const WEEK_MS = 7 * DAY_MS;
 /** 1970 began on a Thursday. */
 const FIRST_MONDAY_MS = 4 * DAY_MS;
 
-/** The Monday, 00:00 UTC, of the week that a moment lies in. */
+/** Returns the Monday, 00:00 UTC, of the week of a moment. */
 export const weekOf = (at: number): number => Math.floor((at - FIRST_MONDAY_MS) / WEEK_MS) * WEEK_MS + FIRST_MONDAY_MS;
 
-/** What interruptions of one run, or of all, cost week by week. The database adds up; a week without losses is there too. */
+/** Returns the cost of interruptions of one run, or of all, for every week, also for weeks without any. The database sums up. */
 export async function summariseLosses(
   hub: Pick<Hub, "db" | "now">,
   { run, weeks }: z.infer<typeof lossSummaryInput>,

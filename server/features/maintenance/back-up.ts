@@ -18,8 +18,8 @@ import {
 import { timeInName } from "#prisma/upgrade.ts";
 
 /**
- * A backup: one file with all that the hub knows, taken while it works. What is sealed in it stays sealed; the master key is
- * no part of the database and so never of a backup. Whoever has the file alone opens no bucket with it.
+ * Takes backups: one file with everything that the hub knows, copied while it works. Sealed secrets stay sealed. The master key
+ * is not in the database and so never in a backup, which therefore opens no bucket by itself.
  */
 
 export const DATABASE = "hub.db";
@@ -27,9 +27,9 @@ const BACKUP = /^tidemark-hub-\d{8}T\d{9}Z-v[^/]+\.db(\.gz)?$/;
 
 export interface BackupWish {
   dataFolder: string;
-  /** Folder; made when it is not there. */
+  /** Target folder; created when missing. */
   to: string;
-  /** Backups that stay in `to`, this one among them; null: all. */
+  /** Number of backups to keep in `to`, including this one; null keeps all. */
   keep: number | null;
   compress: "gzip" | "none";
   /** Epoch ms. */
@@ -40,11 +40,11 @@ export interface Backup {
   file: string;
   sizeBytes: number;
   tookMs: number;
-  /** Older ones that `keep` left no room for. */
+  /** Older backups that were removed because of `keep`. */
   removed: string[];
 }
 
-/** Whether a file of this name is one of ours. */
+/** Returns whether a file name is that of a backup. */
 export const isBackupName = (name: string): boolean => BACKUP.test(name);
 
 const nothing = () => new Writable({ write: (_chunk, _encoding, done) => done() });
@@ -53,7 +53,7 @@ async function compress(from: string, to: string): Promise<void> {
   const unfinished = unfinishedName(to);
   try {
     await pipeline(createReadStream(from), createGzip(), createWriteStream(unfinished, { mode: 0o600 }));
-    // Its own checksum says whether it can be read back.
+    // The CRC in the gzip file verifies that it can be read back.
     await pipeline(createReadStream(unfinished), createGunzip(), nothing());
     await nameFinished(unfinished, to);
   } finally {
@@ -61,7 +61,7 @@ async function compress(from: string, to: string): Promise<void> {
   }
 }
 
-/** Tells the hub's own record of it, so that people see when the last one was made. */
+/** Records the backup in the database, so that the pages show when the last one was made. */
 async function record(database: string, backup: Backup, startedAt: number): Promise<void> {
   const client = await openFile(database);
   try {
@@ -85,7 +85,7 @@ async function prune(folder: string, keep: number): Promise<string[]> {
 }
 
 /**
- * Takes a backup. A hub may be running on the folder, and writing.
+ * Takes a backup, also while a hub runs on the folder and writes.
  * @throws Fault NOT_FOUND without a database, FOLDER_UNWRITABLE, NO_SPACE, BACKUP_DAMAGED when the copy is not whole
  */
 export async function backUp(wish: BackupWish): Promise<Backup> {
@@ -121,7 +121,7 @@ export async function backUp(wish: BackupWish): Promise<Backup> {
   }
 }
 
-/** What went wrong with a copy, by what the system or SQLite calls it. */
+/** Turns an error of the system or of SQLite during a copy into a Fault; returns other errors as they are. */
 export function backupFault(error: unknown, subject: string): unknown {
   const code = error instanceof Error && "code" in error ? error.code : null;
   if (error instanceof DamagedDatabase) {
@@ -138,7 +138,7 @@ export function backupFault(error: unknown, subject: string): unknown {
   return error;
 }
 
-/** @throws Fault BACKUP_DAMAGED */
+/** Checks the integrity of a database file. @throws Fault BACKUP_DAMAGED */
 export async function requireWhole(file: string, subject: string): Promise<void> {
   await checkDatabase(file).catch((error: unknown) => {
     throw backupFault(error, subject);

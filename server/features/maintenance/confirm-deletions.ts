@@ -9,7 +9,7 @@ import { upkeepStatus } from "./status.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /**
- * A person says that the record is whole again: from now on deletions are allowed. Null when nothing was in doubt.
+ * Records that a person declared the database complete again, which allows deletions. Returns null when nothing was in doubt.
  * @throws Fault HISTORY_UNREAD while the buckets are not listed yet
  */
 async function confirm(hub: { db: Database; now: () => number }, by: string): Promise<EventRow | null> {
@@ -29,12 +29,12 @@ async function confirm(hub: { db: Database; now: () => number }, by: string): Pr
   });
 }
 
-/** @throws Fault HISTORY_UNREAD */
+/** Confirms for a signed-in admin and returns the new status. @throws Fault HISTORY_UNREAD */
 export async function confirmDeletions({ hub, caller }: Context & { caller: PersonCaller }): Promise<UpkeepView> {
   emit(hub, await confirm(hub, caller.person.email));
   return upkeepStatus(hub);
 }
 
-/** The same by whoever holds the data folder. Returns whether anything was in doubt. @throws Fault HISTORY_UNREAD */
+/** Confirms from the command line. Returns whether anything was in doubt. @throws Fault HISTORY_UNREAD */
 export const confirmAtConsole = async (tools: { db: Database; now: () => number }): Promise<boolean> =>
   (await confirm(tools, "command line")) !== null;

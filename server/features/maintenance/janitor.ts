@@ -19,14 +19,14 @@ import { OLD_ENOUGH_MS } from "#server/core/retention/classify-orphan.ts";
 import { mayDelete, requireMayDelete } from "#server/core/retention/may-delete.ts";
 
 /**
- * Removes what nobody needs: parts and objects of uploads that will never be finished, and what probes left. Looks first
- * and removes only when it was told to. Whether deletions are allowed, and whether an attempt is still nobody's, is asked
- * again before each attempt; each object is looked at again before it goes.
+ * Removes leftovers: parts and objects of uploads that will never be finished, and objects of probes. Lists first, and removes
+ * only when asked to. Before each attempt it checks again that deletions are allowed and that nothing needs the attempt. Each
+ * object is checked again before its deletion.
  */
 
-/** Deletions that are under way at a time. */
+/** Deletions in flight. */
 const AT_A_TIME = 8;
-/** Uploads whose size is asked for: each takes a call. */
+/** Most uploads whose size is queried, which takes a request each. */
 const MOST_SIZED = 1_000;
 
 type JanitorHub = Pick<Hub, "db" | "stores" | "now" | "live">;
@@ -67,9 +67,9 @@ async function removeAttempt({ hub, store, foreign, removed }: Removal, at: Atte
   await flush();
 }
 
-/** A store that does not know an upload and lists it all the same keeps its parts. */
+/** Returns whether an upload is still listed. A store may report it as unknown and keep its parts all the same. */
 async function isListed(store: OpenStore, upload: { key: string; uploadId: string }): Promise<boolean> {
-  // Some stores list uploads only below folders.
+  // Some stores accept only folders as the prefix of a listing of uploads.
   const prefix = upload.key.slice(0, upload.key.lastIndexOf("/") + 1);
   for await (const { key, uploadId } of listUploads(store.client, { bucket: store.access.bucket, prefix }))
     if (key === upload.key && uploadId === upload.uploadId) return true;
@@ -108,8 +108,8 @@ const sentenceOf = ({ objects, uploads, probes, removed, mode, profileName }: Ja
 };
 
 /**
- * Looks through one profile, and with `delete` removes what it found. The result is kept, with an event and an audit row.
- * A fault while removing is in the report; one while looking is thrown.
+ * Lists the leftovers of one profile, and with `delete` removes them. Stores the result with an event and an audit entry. A
+ * fault during removal is in the report; one during listing is thrown.
  * @throws Fault DELETIONS_OFF, NOT_FOUND, those of the store
  */
 export async function lookAtProfile(
@@ -173,7 +173,7 @@ async function keep(hub: JanitorHub, report: JanitorReport, by: string): Promise
   emit(hub, event);
 }
 
-/** Looks through every profile, one after the other. @throws the first fault, after all were tried */
+/** Runs the janitor on every profile, one after the other. @throws the first fault, after all were tried */
 export async function runJanitor(
   hub: JanitorHub,
   wish: { mode: "report" | "delete"; by: string },
@@ -193,6 +193,6 @@ export async function runJanitor(
   return reports;
 }
 
-/** What the schedule does: with deletions off it only counts. */
+/** Returns the mode of a scheduled run: `report` while deletions are off. */
 export const scheduledMode = async (hub: { db: Database }, mode: "report" | "delete"): Promise<"report" | "delete"> =>
   mode === "delete" && (await mayDelete(hub)) ? "delete" : "report";

@@ -13,21 +13,21 @@ import { settleHistory } from "#server/core/record/settle-history.ts";
 import type { Tools } from "./command-line/tools.ts";
 
 /**
- * The database is lost and the bucket is there: everything that was safe is written down again from its immutable objects.
- * What only the database knew is gone: accounts, join tokens, credentials of nodes, history. Nodes are written down as gone
- * and enrol again, epochs start well above the highest that was seen, and nothing is deleted until a person says so.
+ * Rebuilds a lost database from a bucket: everything that was safe is recorded again from its immutable objects. Data that only
+ * the database had is lost: accounts, join tokens, credentials of nodes, history. Nodes are recorded as gone and enroll again.
+ * Epochs start well above the highest one seen, and nothing is deleted until a person confirms.
  */
 
 const LOOKED_AT_FOR_ID = 20;
 const MOST_MANIFEST_BYTES = 64 * 1024 * 1024;
 
 export type RebuildWish =
-  /** A profile that the database has: its bucket is read again. */
+  /** A profile in the database, whose bucket is read again. */
   | { profileName: string }
-  /** A profile that it does not have. */
+  /** A profile that is not in the database. */
   | { profile: ProfileDraft; credential: CredentialDraft };
 
-/** The id that the manifests know this bucket's profile by, so that they go on fitting it; a new one where there is none. */
+/** Returns the profile id in the manifests of this bucket, so that they stay valid; a new id where no manifest has one. */
 async function findProfileId(tools: Tools, wish: { profile: ProfileDraft; credential: CredentialDraft }) {
   const { profile, credential } = wish;
   const rowId = newId();
@@ -85,7 +85,7 @@ async function addProfile(tools: Tools, wish: { profile: ProfileDraft; credentia
 
 type Tx = Parameters<Parameters<Tools["db"]["$transaction"]>[0]>[0];
 
-/** A rebuild that was cut off goes on under the doubt it began with. */
+/** Marks the database as incomplete. A rebuild that was interrupted continues under its first mark. */
 async function doubtIt(tx: Tx, now: number): Promise<void> {
   const open = await tx.doubt.findFirst({ where: { confirmedAt: null } });
   if (open === null) await tx.doubt.create({ data: { kind: "rebuilt", at: new Date(now) } });
@@ -93,8 +93,9 @@ async function doubtIt(tx: Tx, now: number): Promise<void> {
 }
 
 /**
- * @throws Fault NOT_FOUND (no such profile), CONFLICT (a profile of that name is there), and those of the store: what was
- * read stays, and the same command goes on
+ * Reads everything that a bucket knows into the database.
+ * @throws Fault NOT_FOUND (no such profile), CONFLICT (a profile of that name is there), and those of the store: what was read
+ * stays, and the same command goes on
  */
 export async function rebuild(tools: Tools, wish: RebuildWish): Promise<HistoryFound> {
   if ("profile" in wish) {

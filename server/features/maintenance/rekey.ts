@@ -3,15 +3,16 @@ import { forgetPreviousKeyFile, setKeyFileAside } from "#server/signer/master-ke
 import { openToolsAlone, type ToolsWish } from "./command-line/tools.ts";
 
 export interface Rekeyed {
-  /** Of the master key everything is sealed with now. */
+  /** Version of the present master key. */
   keyVersion: number;
-  /** Texts that were sealed anew. */
+  /** Secrets that were sealed again. */
   rewrapped: number;
 }
 
 /**
  * Replaces the master key while no hub runs. With keys from the environment the new one is TIDEMARK_SECRET and the old one
- * TIDEMARK_SECRET_PREVIOUS; with a key file a new one is made. Cut off at any moment, the same command ends what it began.
+ * TIDEMARK_SECRET_PREVIOUS; with a key file a new one is made. After an interruption at any point, the same command completes
+ * it.
  * @throws Fault BAD_INPUT (which key is the old one?), FOLDER_IN_USE, MASTER_KEY_MISSING, MASTER_KEY_WRONG, MASTER_KEY_WEAK
  */
 export async function rekey(wish: ToolsWish): Promise<Rekeyed> {

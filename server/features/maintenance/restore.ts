@@ -12,18 +12,18 @@ import { recordEvent } from "#server/core/events/record-event.ts";
 import { backupFault, DATABASE, isBackupName, requireWhole } from "./back-up.ts";
 
 /**
- * Puts a backup in the place of the database. Everything is made ready beside it first; then one rename decides. Before it
- * the hub starts with what it had, after it with what was restored, and the database that was there stays beside under a
- * name of its own. The restored one says of itself that a part of its history is missing: the hub asks the bucket for it
- * before any node may write, and deletes nothing until a person says so. Whoever was signed in signs in again.
+ * Replaces the database by a backup. Everything is prepared beside it first; then one rename decides. Before the rename the hub
+ * starts with the old database, after it with the restored one; the old database stays beside it under its own name. The
+ * restored database is marked as incomplete: the hub reads the buckets before any node may write, and deletes nothing until a
+ * person confirms. All sessions end.
  */
 
 const LOCK_WAIT_MS = 3_000;
 
 export interface Restored {
-  /** Where the database lies that was there before; null when there was none. */
+  /** Path of the former database; null when there was none. */
   keptAt: string | null;
-  /** When the backup was taken, epoch ms, as far as its name or its file says. */
+  /** Time of the backup, epoch ms, by its name or its file. */
   asOf: number;
   runs: number;
   checkpoints: number;
@@ -35,7 +35,7 @@ const exists = (file: string): Promise<boolean> =>
     () => false,
   );
 
-/** The time in the name of one of ours, otherwise that of the file. */
+/** Returns the time in the name of a backup, otherwise that of the file. */
 async function takenAt(file: string): Promise<number> {
   const match = /-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z-/.exec(basename(file));
   if (match !== null && isBackupName(basename(file))) {
@@ -51,7 +51,7 @@ async function unpack(from: string, to: string): Promise<void> {
   else await pipeline(createReadStream(from), out);
 }
 
-/** Writes into the copy what the hub has to know of itself. */
+/** Marks the copy as restored, with an event and an audit entry. Returns its counts. */
 async function mark(file: string, at: { now: number; asOf: number }): Promise<{ runs: number; checkpoints: number }> {
   const { db, close } = await openAlone(file);
   try {
@@ -73,25 +73,26 @@ async function mark(file: string, at: { now: number; asOf: number }): Promise<{ 
   }
 }
 
-/** Gives the present database a second name, its log folded in; one that cannot be opened keeps its log beside it. */
+/** Gives the present database a second name, with its write-ahead log merged in; a database that cannot be opened keeps its log. */
 async function setAside(database: string, aside: string): Promise<void> {
   const client = await openFile(database);
   try {
     await client.execute("PRAGMA wal_checkpoint(TRUNCATE)");
   } catch {
-    // A damaged one is kept as it is.
+    // A damaged database is kept as it is.
   } finally {
     client.close();
   }
   await link(database, aside).catch(() => copyFile(database, aside));
   const wal = await stat(`${database}-wal`).catch(() => null);
-  // The log belongs to the old file: beside the new one it would be read into it.
+  // The log belongs to the old file; SQLite would apply a log beside the new file to it.
   if (wal !== null && wal.size > 0) await rename(`${database}-wal`, `${aside}-wal`);
   else await rm(`${database}-wal`, { force: true });
   await rm(`${database}-shm`, { force: true });
 }
 
 /**
+ * Restores a backup.
  * @throws Fault FOLDER_IN_USE while a hub runs, NOT_FOUND, BACKUP_DAMAGED, NO_SPACE, FOLDER_UNWRITABLE
  * @throws MigrationRefused when the backup was made by a newer version
  */
@@ -127,7 +128,7 @@ export async function restoreBackup(wish: { from: string; dataFolder: string; no
   }
 }
 
-/** @throws Fault BACKUP_DAMAGED when it is no whole database, or another program's */
+/** Checks that a file is a hub's database. @throws Fault BACKUP_DAMAGED when it is damaged, or another program's */
 async function requireHubs(staged: string, from: string): Promise<void> {
   await requireWhole(staged, from);
   const client = await openFile(staged);

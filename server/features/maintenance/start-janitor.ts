@@ -10,7 +10,7 @@ import type { UpkeepState } from "#server/core/api/ports/upkeep-state.ts";
 
 export const createUpkeepState = (): UpkeepState => ({ isJanitorRunning: false, janitorFault: null });
 
-/** One look at a time. Ends when the look does; what went wrong is in the state. @throws Fault IN_USE */
+/** Runs the janitor, once at a time, and waits for its end; a failure is kept in the state. @throws Fault IN_USE */
 export async function lookOnce(hub: Hub, wish: { mode: "report" | "delete"; by: string }): Promise<void> {
   if (hub.upkeep.isJanitorRunning)
     throw new Fault("IN_USE", { op: "janitor", detail: "the janitor is looking already" });
@@ -27,7 +27,7 @@ export async function lookOnce(hub: Hub, wish: { mode: "report" | "delete"; by: 
 }
 
 /**
- * Starts a look and does not wait for it: a bucket may take minutes to list.
+ * Starts the janitor without waiting for it: a bucket may take minutes to list.
  * @throws Fault DELETIONS_OFF, IN_USE
  */
 export async function startJanitor(

@@ -26,22 +26,22 @@ function backupView(row: UpkeepRun | null): BackupView | null {
   };
 }
 
-/** When the next backup by the clock is due; null when there is none. */
+/** Returns when the next scheduled backup is due; null when none is scheduled. */
 export async function nextBackupAt(hub: Pick<Hub, "db" | "settings" | "startedAt">): Promise<number | null> {
   const { backupEveryMs } = hub.settings.upkeep;
   if (backupEveryMs === null) return null;
   const last = await newest(hub, "backup");
-  // The first one of a new hub does not wait a day.
+  // The first backup of a new hub does not wait for a whole interval.
   return last === null ? hub.startedAt + Math.min(backupEveryMs, 300_000) : last.startedAt.getTime() + backupEveryMs;
 }
 
-/** What people see of backups, leftovers and of what is in doubt. */
+/** Returns the state of backups, leftovers and open doubts for the pages. */
 export async function upkeepStatus(hub: Hub): Promise<UpkeepView> {
   const profiles = await hub.db.profile.findMany({ select: { id: true }, orderBy: { name: "asc" } });
   const lastJanitor: JanitorReport[] = [];
   for (const { id } of profiles) {
     const result = (await newest(hub, "janitor", id))?.result ?? null;
-    // Written by this hub and only shown; one that cannot be read is as none.
+    // This hub wrote it and it is only shown, so it is not validated; an unreadable report counts as none.
     const report = result === null ? undefined : parseStored(result);
     if (typeof report === "object" && report !== null) lastJanitor.push(report as JanitorReport);
   }

@@ -9,7 +9,7 @@ import type { Hub } from "#server/core/api/hub.ts";
 import type { Context } from "#server/core/api/trpc.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
 
-/** The one row. */
+/** Id of the only row. */
 const ID = 1;
 
 const viewOf = (row: LinkPolicy | null): FleetThresholds => ({
@@ -21,11 +21,11 @@ const viewOf = (row: LinkPolicy | null): FleetThresholds => ({
   setBy: row?.setBy ?? null,
 });
 
-/** What the fleet asks of every link, and who said so. */
+/** Returns the thresholds of the fleet for every link, and who set them. */
 export const readThresholds = async ({ db }: Pick<Hub, "db">): Promise<FleetThresholds> =>
   viewOf(await db.linkPolicy.findUnique({ where: { id: ID } }));
 
-/** As nodes are told when they start. */
+/** Returns the thresholds in the form that nodes get at their start. */
 export async function thresholdsForNodes(hub: Pick<Hub, "db">): Promise<LinkThresholds> {
   const { up, down, rttMs } = await readThresholds(hub);
   return { ...NO_THRESHOLDS, up, down, rttMs };
@@ -40,7 +40,7 @@ function wordsOf({ up, down, rttMs }: LinkThresholds): string {
   return parts.length === 0 ? "nothing" : parts.join(", ");
 }
 
-/** Counts for nodes that start, or measure, from now on. @throws Fault CONFLICT when somebody changed it meanwhile */
+/** Sets the thresholds for nodes that start or measure from now on. @throws Fault CONFLICT when somebody changed them meanwhile */
 export async function setThresholds(
   { hub, caller }: Context & { caller: PersonCaller },
   { thresholds, version }: z.infer<typeof setThresholdsInput>,

@@ -4,13 +4,13 @@ import type { Hub } from "#server/core/api/hub.ts";
 
 const OWN = "node ";
 
-/** A machine of a platform by its name there; elsewhere a node is its own machine. */
+/** Returns the platform's name of a machine; without one, a node is its own machine. */
 export const machineOf = (nodeId: string, machineId: string | null): string => machineId ?? `${OWN}${nodeId}`;
 
-/** Whether a platform has a name for it, and another one instead. */
+/** Returns whether a platform named the machine, and so could give another one instead. */
 export const isRented = (machine: string): boolean => !machine.startsWith(OWN);
 
-/** What is remembered of a machine and this bucket. */
+/** Returns what is remembered of a machine's link to this bucket. */
 export async function machineMemory(
   hub: Hub,
   at: { machine: string; profileId: string },

@@ -10,7 +10,7 @@ import type { Context } from "#server/core/api/trpc.ts";
 import { machineOf } from "./machine-memory.ts";
 import type { NodeCaller } from "#server/core/api/caller.ts";
 
-/** All of the fleet ask one after the other, or two would both take the last of the budget. */
+/** Serializes the requests of the whole fleet, so that two nodes cannot both take the last of the budget. */
 const LOCK = "governor";
 
 async function readAsked(
@@ -35,7 +35,7 @@ async function readAsked(
       select: { at: true },
     }),
   ];
-  // A machine that probes again and again has one voice, also when it enrols as another node each time.
+  // Each machine counts once, by its newest probe, also when it enrolls as another node each time.
   const outcomes = new Map(probes.map((probe) => [probe.machine, probe.outcome]));
   const rejected = [...outcomes.values()].filter((outcome) => outcome === "reject").length;
   return {
@@ -48,8 +48,9 @@ async function readAsked(
 }
 
 /**
- * Whether a rejected node may give its machine back. Asked again with the same id, the answer is the same and costs
- * nothing; nor does a machine that was given back before and is still here. @throws Fault NODE_UNKNOWN, NODE_REVOKED
+ * Decides whether a rejected node may give its machine back. The same request id gets the same answer and uses no budget. Nor
+ * does a machine that was given back before and is still in use.
+ * @throws Fault NODE_UNKNOWN, NODE_REVOKED
  */
 export async function mayReallocate(
   { hub, caller }: Context & { caller: NodeCaller },
@@ -69,7 +70,7 @@ export async function mayReallocate(
       const now = hub.now();
       const answer: ReallocateAnswer = judge(await readAsked(tx, { hub, node, machine, now }), hub.settings.governor);
       const tell = async (text: string) => recordEvent(tx, { at: now, kind: "link-probed", work: "risk", node, text });
-      // Its first grant counts on: another row would cost the budget, and put off the end of what is remembered of it.
+      // Its first grant still counts. A new row would use budget and extend the time for which the machine is remembered.
       if (answer.isHereAgain === true) return { answer, event: await tell(`leaves its machine: ${answer.reason}`) };
       const probe = probeId === null ? null : await tx.probe.findUnique({ where: { id: probeId } });
       const known = probe?.nodeId === node.id ? probe : await lastGrant(tx, { machine, profileId: node.profileId });
@@ -95,6 +96,6 @@ export async function mayReallocate(
   return answer;
 }
 
-/** What a machine that is known to be bad was given back for. */
+/** Returns the last grant of a machine, with the measurements that led to it. */
 const lastGrant = (tx: Transaction, at: { machine: string; profileId: string }) =>
   tx.reallocation.findFirst({ where: { ...at, isGranted: true }, orderBy: { at: "desc" } });

@@ -7,7 +7,7 @@ import { thresholdsForNodes } from "./link-policy.ts";
 import { machineMemory, machineOf } from "./machine-memory.ts";
 import type { NodeCaller } from "#server/core/api/caller.ts";
 
-/** Where a node measures its link, and what is known of the machine it says it is on. @throws Fault NODE_UNKNOWN, NODE_REVOKED */
+/** Returns where a node measures its link, and what is known of its machine. @throws Fault NODE_UNKNOWN, NODE_REVOKED */
 export async function probeTarget(
   { hub, caller }: Context & { caller: NodeCaller },
   { machineId }: z.infer<typeof probeTargetInput>,

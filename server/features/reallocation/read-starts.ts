@@ -13,7 +13,7 @@ import { readThresholds } from "./link-policy.ts";
 import { isRented } from "./machine-memory.ts";
 
 const DAY_MS = 86_400_000;
-/** Read at a time: rows of the database are made at once, and hold whoever waits for the event loop meanwhile. */
+/** Rows per query: the client builds all rows of a query at once, which blocks the event loop meanwhile. */
 const PORTION = 1_000;
 
 type Row = Pick<
@@ -33,7 +33,7 @@ const SELECT = {
   isDownSteady: true,
 } as const;
 
-/** Stored measurements as the page replays them: at most `MOST_STARTS`, the newest. */
+/** Returns stored measurements for the page to replay: the newest, at most `MOST_STARTS`. */
 export async function readStarts(hub: Hub, input: StartsInput): Promise<StartsAnswer> {
   const { rows: newestFirst, isCut } = await find(hub, input);
   const found = newestFirst.toReversed();
@@ -72,7 +72,7 @@ export async function readStarts(hub: Hub, input: StartsInput): Promise<StartsAn
   };
 }
 
-/** A rate of an older worker counts as settled: nobody said otherwise. */
+/** Returns the flags of a measurement. A rate of an older worker, which did not report steadiness, counts as steady. */
 const flagsOf = (row: Row): number =>
   (isRented(row.machine) ? FLAG_RENTED : 0) +
   (row.isUpSteady === false ? 0 : FLAG_UP_STEADY) +
@@ -81,7 +81,7 @@ const flagsOf = (row: Row): number =>
 async function find(hub: Hub, { over, profileId }: StartsInput): Promise<{ rows: Row[]; isCut: boolean }> {
   const where = profileId === null ? {} : { profileId };
   const order = [{ at: "desc" as const }, { id: "desc" as const }];
-  // What comes while the pages are read would move their rows.
+  // An upper bound on time, because new rows would shift the pages.
   const until = new Date(hub.now());
   if (over.of === "days") {
     const since = new Date(hub.now() - over.days * DAY_MS);
@@ -109,7 +109,7 @@ async function find(hub: Hub, { over, profileId }: StartsInput): Promise<{ rows:
   return { rows: [...newest.values()], isCut: false };
 }
 
-/** Numbers from 0 for names, in the order in which they come. */
+/** Numbers names from 0 in the order in which they come. */
 function createNumbers(): { of(name: string): number; names: string[] } {
   const numbers = new Map<string, number>();
   const names: string[] = [];

@@ -8,10 +8,10 @@ import { machineOf } from "./machine-memory.ts";
 import type { Context } from "#server/core/api/trpc.ts";
 import type { NodeCaller } from "#server/core/api/caller.ts";
 
-/** No question of the governor goes further back. */
+/** Time that probes are kept: no decision on reallocation looks further back. */
 const KEEP_MS = 30 * 86_400_000;
 
-/** What a link can do, in the words of the history. */
+/** Describes a measured link for the event. */
 function wordsOf({ outcome, reason, up, down }: ProbeReport): string {
   const rates = [up === null ? null : `${formatRate(up)} up`, down === null ? null : `${formatRate(down)} down`];
   const measured = rates.filter((text) => text !== null).join(", ");
@@ -20,7 +20,7 @@ function wordsOf({ outcome, reason, up, down }: ProbeReport): string {
   return outcome === "accept" ? found : `${found} (${reason})`;
 }
 
-/** Keeps what a node found out about its link; the same probe once. @throws Fault NODE_UNKNOWN, NODE_REVOKED */
+/** Records a measurement of a node's link; a repeated report changes nothing. @throws Fault NODE_UNKNOWN, NODE_REVOKED */
 export async function recordProbe(
   { hub, caller }: Context & { caller: NodeCaller },
   probe: ProbeReport,

@@ -12,14 +12,14 @@ import { homesOf, profilesFor } from "#server/core/profiles/homes-of.ts";
 import { awayFor } from "#server/core/runs/note-away.ts";
 
 /**
- * The node that wrote a checkpoint copies it from its own disk. When it is gone before that, or a home was added later, an idle
- * node reads the newest checkpoint of the run from one home and writes it to another, and after it a later one that is doubtful. One at a time of each run; what cannot be
- * done now is looked at again at the next beat.
+ * The node that wrote a checkpoint copies it to the run's other buckets from its own disk. If the node is gone, or a replica
+ * was configured later, an idle node copies the newest checkpoint of the run between buckets, then a later doubtful one. Each
+ * run has one copy at a time; work that is impossible now is retried at the next tick.
  */
 
-/** So long it is left to the node that wrote it. */
+/** How long the copy is left to the node that wrote the checkpoint. */
 const LEFT_TO_WRITER_MS = 5 * 60_000;
-/** One that failed is not tried again before. */
+/** A failed copy is not repeated within this time. */
 const AFTER_FAILURE_MS = 3_600_000;
 const VALID_MS = 600_000;
 
@@ -28,11 +28,11 @@ const isHeard = (hub: Hub, nodeId: string): boolean => {
   return node !== undefined && isExpected(stateOf(node));
 };
 
-/** The node that wrote it will do it by itself, as far as anybody can tell. */
+/** Returns whether the node that wrote the checkpoint is expected to copy it. */
 const isLeftToWriter = (hub: Hub, { nodeId, committedAt }: Checkpoint): boolean =>
   isHeard(hub, nodeId) && hub.now() - (committedAt?.getTime() ?? 0) < LEFT_TO_WRITER_MS;
 
-/** Somebody is at it, or was and failed. */
+/** Returns whether a copy is in progress, or failed recently. */
 async function isUnderWay(hub: Hub, checkpoint: Checkpoint): Promise<boolean> {
   for (const { row } of hub.live.transfers.values()) {
     const isCopy = row.direction === "copy" && row.checkpointId === checkpoint.id;
@@ -43,7 +43,7 @@ async function isUnderWay(hub: Hub, checkpoint: Checkpoint): Promise<boolean> {
   return (await hub.db.transfer.count({ where: lately })) > 0;
 }
 
-/** The home that a checkpoint is to come to next; null when it lies in as many as it should, as far as they can be reached. */
+/** Returns the next bucket for a copy; null when there are enough copies, as far as buckets are reachable. */
 async function nextHome(hub: Hub, checkpoint: Checkpoint): Promise<string | null> {
   const of = await homesOf(hub.db, checkpoint.run);
   if (of === null || of.copies < 2) return null;
@@ -54,26 +54,26 @@ async function nextHome(hub: Hub, checkpoint: Checkpoint): Promise<string | null
   const there = new Set([checkpoint.profileId, ...copies.map(({ profileId }) => profileId)]);
   if (there.size >= of.copies) return null;
   const sealing = await hub.db.profile.findMany({ where: { id: { in: of.profileIds }, sealing: { not: "off" } } });
-  // What was saved before encryption was on is for no bucket that wants it.
+  // An unencrypted checkpoint does not go into a bucket that demands encryption.
   const isClosed = (id: string) => checkpoint.sealKeyId === null && sealing.some((row) => row.id === id);
   return of.profileIds.find((id) => !there.has(id) && !isClosed(id) && awayFor(hub, id) === null) ?? null;
 }
 
-/** What the clock does. */
+/** Assigns copies for all runs with several replicas; the schedule calls it. */
 export async function assignCopies(hub: Hub, isStopped: () => boolean): Promise<void> {
   const runs = await hub.db.run.findMany({ where: { homes: { some: {} } }, select: { name: true } });
   for (const { name } of runs) {
     if (isStopped()) return;
     const newest = await newestComplete(hub.db, name);
-    // A later one that may not be whole is what a person may want more than any other, and the only one of some runs.
+    // A later doubtful checkpoint may be the one that a person wants most, and is the only one of some runs.
     for (const checkpoint of [newest, await doubtfulAfter(hub.db, name, newest)])
       if (checkpoint !== null && (await copyNext(hub, checkpoint))) break;
   }
 }
 
-/** Asks an idle node to copy a checkpoint to its next home. Returns whether one was asked, now or before. */
+/** Asks an idle node to copy a checkpoint to its next bucket. Returns whether a copy was requested, now or before. */
 async function copyNext(hub: Hub, checkpoint: Checkpoint): Promise<boolean> {
-  // Pieces of several nodes, and what is joined from them, stay where they were written.
+  // Pieces of several nodes, and checkpoints joined from them, stay where they were written.
   if (isAdoptedRow(checkpoint) || checkpoint.damagedAt !== null || checkpoint.piece !== null) return false;
   if (isLeftToWriter(hub, checkpoint)) return false;
   const profileId = await nextHome(hub, checkpoint);

@@ -13,9 +13,9 @@ import { homesOf } from "#server/core/profiles/homes-of.ts";
 import type { NodeCaller } from "#server/core/api/caller.ts";
 
 /**
- * A node is about to copy a complete checkpoint to another home of its run: from now on it may be signed for that attempt in
- * that bucket, and for nothing else there. The same again changes nothing. Whatever this node had begun to copy there before
- * of the same run is given up: the newest counts.
+ * Registers that a node is about to copy a complete checkpoint to another bucket of its run. From then on its requests for that
+ * attempt in that bucket are signed, and no others there. A repeated request changes nothing. Unfinished copies of the same run
+ * by this node to that bucket are given up, because the newest checkpoint matters most.
  * @throws Fault NOT_THIS_NODES, CONFLICT
  */
 export async function beginCopy(
@@ -26,13 +26,13 @@ export async function beginCopy(
   const node = await hearCaller({ hub, caller });
   const { access, prefix } = await hub.stores.open(profileId);
   const now = new Date(hub.now());
-  // Encrypted ones lie elsewhere as they are here; what was saved before encryption was on is for no bucket that wants it.
+  // An encrypted checkpoint is copied as it is; an unencrypted one does not go into a bucket that demands encryption.
   const target = await hub.db.profile.findUniqueOrThrow({ where: { id: profileId } });
   const needsSeal = sealingOf(target) !== "off";
   const isWanted = await hub.db.$transaction(async (tx) => {
     const checkpoint = await tx.checkpoint.findUnique({ where: { id: checkpointId } });
     if (checkpoint === null || checkpoint.state !== "complete" || isAdoptedRow(checkpoint)) return false;
-    // Pieces of several nodes stay where they were written, and so does what was joined from them.
+    // Pieces of several nodes, and checkpoints joined from them, stay where they were written.
     if (checkpoint.piece !== null) return false;
     if (checkpoint.nodeId !== node.id && !(await mayRead(tx, node, checkpoint))) {
       throw new Fault("NOT_THIS_NODES", { op: "beginCopy", subject: checkpointId });
@@ -45,7 +45,7 @@ export async function beginCopy(
     const known = await tx.checkpointCopy.findUnique({ where, omit: { manifest: true } });
     if (known?.state === "complete") return false;
     if (known?.state === "copying" && known.attempt === attempt) return known.nodeId === node.id;
-    // Somebody else is at it; one of them is enough.
+    // Another online node is copying it already, and one copy is enough.
     const other = known?.state === "copying" && known.nodeId !== node.id ? hub.live.nodes.get(known.nodeId) : undefined;
     if (other !== undefined && isExpected(stateOf(other))) return false;
     if ((await tx.attempt.findUnique({ where: { run_attempt: { run, attempt } } })) !== null) {

@@ -16,9 +16,8 @@ import { oweWords, payWords } from "#server/core/retention/write-retention-recor
 import type { NodeCaller } from "#server/core/api/caller.ts";
 
 /**
- * A copy becomes complete as a checkpoint does: the hub believes nothing, compares every object with the bucket, writes the
- * manifest of that home itself, reads it back and records its digest. That manifest has to say what the committed one says, but
- * for where the objects lie and what the store calls them.
+ * Commits a copy like a checkpoint: the hub trusts nothing, compares every object with the bucket, writes the manifest for that
+ * bucket itself, reads it back and records its digest. The manifest must equal the committed one, except for keys and ETags.
  */
 
 async function findCopy(hub: Hub, node: LiveNode, manifest: Manifest) {
@@ -36,7 +35,10 @@ async function findCopy(hub: Hub, node: LiveNode, manifest: Manifest) {
   return { checkpoint, copy, text };
 }
 
-/** @throws Fault BAD_INPUT, NOT_THIS_NODES */
+/**
+ * Checks the manifest of a copy against the committed one, and that all keys belong to the attempt.
+ * @throws Fault BAD_INPUT, NOT_THIS_NODES
+ */
 function checkSame(manifest: Manifest, about: { text: string; own: string; prefix: string }): void {
   const committed = manifestSchema.parse(JSON.parse(about.text));
   if (!sameContent(manifest, committed)) {
@@ -72,7 +74,7 @@ async function recordComplete(
       },
     });
     if (count === 0) throw new Fault("CONFLICT", { op: "commitCopy", subject: id });
-    // What was said about it meanwhile has to be said there too.
+    // Retention records that were written meanwhile must also go into this bucket.
     await oweWords(tx, { checkpointId: id, profileIds: [profileId], since: at });
     const line = `copied step ${step} of ${run} to ${to}`;
     const rest = { at: at.getTime(), kind: "checkpoint-copied" as const, work: "safe" as const, node, run };
@@ -81,7 +83,7 @@ async function recordComplete(
   emit(hub, event, ["checkpoints", "runs", "profiles"]);
 }
 
-/** @throws Fault NOT_FOUND, NOT_THIS_NODES, BAD_INPUT, CONFLICT, those of `checkObjects` and the store */
+/** Completes a copy. @throws Fault NOT_FOUND, NOT_THIS_NODES, BAD_INPUT, CONFLICT, those of `checkObjects` and the store */
 export async function commitCopy(
   { hub, caller }: Context & { caller: NodeCaller },
   { manifest }: { manifest: Manifest },

@@ -13,7 +13,7 @@ interface Sum {
   newestStep: number | null;
 }
 
-/** What of a run lies in each bucket, by profile. */
+/** Returns what each bucket has of a run, by profile. */
 async function sumsOf(hub: Pick<Hub, "db">, run: string): Promise<Map<string, Sum>> {
   const rows = await hub.db.$queryRaw<{ profileId: string; complete: bigint; bytes: bigint; newest: bigint | null }[]>`
     SELECT "profileId", COUNT(*) AS "complete", COALESCE(SUM("sizeBytes"), 0) AS "bytes", MAX("step") AS "newest"
@@ -32,7 +32,7 @@ async function sumsOf(hub: Pick<Hub, "db">, run: string): Promise<Map<string, Su
   );
 }
 
-/** Complete checkpoints that lie in fewer homes than they should. */
+/** Counts complete checkpoints with fewer copies than configured. */
 async function countBehind(hub: Pick<Hub, "db">, run: string, copies: number): Promise<RunHomesView["behind"]> {
   if (copies <= 1) return { checkpoints: 0, newest: false };
   const rows = await hub.db.checkpoint.findMany({
@@ -44,7 +44,7 @@ async function countBehind(hub: Pick<Hub, "db">, run: string, copies: number): P
   return { checkpoints: behind.size, newest: newest !== null && behind.has(newest.id) };
 }
 
-/** The homes of a run, what lies in each, and which buckets could become one. @throws Fault NOT_FOUND */
+/** Returns the replicas of a run, the content of each, and the buckets that could be added. @throws Fault NOT_FOUND */
 export async function readHomes(hub: Hub, run: string): Promise<RunHomesView> {
   const of = await homesOf(hub.db, run);
   if (of === null) throw new Fault("NOT_FOUND", { subject: "this run" });

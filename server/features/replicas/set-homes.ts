@@ -14,7 +14,7 @@ import { readHomes } from "./read-homes.ts";
 import { refuseHomesOfPieces } from "#server/core/runs/require-joinable.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
 
-/** Two profiles of one place would be two names for one copy. @throws Fault CONFLICT */
+/** Refuses two profiles of one place: they would be two names for one copy. @throws Fault CONFLICT */
 function refuseSamePlace(profiles: readonly Profile[]): void {
   const seen = new Map<string, string>();
   for (const { name, endpoint, bucket, prefix } of profiles) {
@@ -29,8 +29,8 @@ function refuseSamePlace(profiles: readonly Profile[]): void {
 }
 
 /**
- * A bucket that holds a run of this name which this hub does not know is somebody else's: the two would be taken for one after a
- * rebuild. A bucket that was a home before holds what this hub knows.
+ * Refuses a bucket with a run of this name that this hub does not know: a rebuild would merge the two. A bucket that was a
+ * replica before holds only epochs that this hub knows.
  * @throws Fault CONFLICT, those of the store
  */
 async function refuseForeignRun(hub: Hub, about: { run: RunName; profile: Profile }): Promise<void> {
@@ -47,7 +47,10 @@ async function refuseForeignRun(hub: Hub, about: { run: RunName; profile: Profil
   }
 }
 
-/** What one home needs of the past, so that a hub can be rebuilt from it alone. Best effort: a copy brings it along too. */
+/**
+ * Writes the newest claim of a run into a new replica, so that a hub can be rebuilt from it alone. Best effort: a copy writes
+ * it too.
+ */
 async function claimThere(hub: Hub, run: RunName, profileId: string): Promise<void> {
   const last = await hub.db.epoch.findFirst({ where: { run }, orderBy: { epoch: "desc" } });
   if (last === null) return;
@@ -58,9 +61,10 @@ async function claimThere(hub: Hub, run: RunName, profileId: string): Promise<vo
 }
 
 /**
- * Says in which buckets a run lies, in their order. What lies in one that is left out stays there, is read from it and deleted
- * with its checkpoint; only nothing new goes there. Nodes that write the run hear of it at once.
- * @throws Fault NOT_FOUND, CONFLICT, BAD_INPUT when several nodes write it together, those of the store of a bucket that is added
+ * Sets the buckets of a run, in order. Checkpoints in a removed bucket stay there, are read from there and deleted with the
+ * checkpoint; only new ones do not go there. Nodes that write the run are told at once.
+ * @throws Fault NOT_FOUND, CONFLICT, HISTORY_UNREAD, BAD_INPUT when several nodes write it together, those of the store of an
+ * added bucket
  */
 export async function setHomes(
   { hub, caller }: Context & { caller: PersonCaller },

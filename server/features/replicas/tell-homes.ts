@@ -8,8 +8,8 @@ import { byFitness, ratesTo } from "#server/core/runs/offer-copies.ts";
 import type { NodeCaller } from "#server/core/api/caller.ts";
 
 /**
- * The homes of a run as a node of one of them is told: nearest first, by its own history with each bucket. The node itself may
- * know better, and knows best which of them it cannot reach.
+ * Returns the replicas of a run to a node of one of them: nearest first, by the node's own transfer history with each bucket.
+ * The node itself may know better, and knows which buckets it cannot reach.
  * @throws Fault NOT_THIS_NODES
  */
 export async function tellHomes(

@@ -1,8 +1,8 @@
 /**
- * Whose turn it is. Each bucket profile lets so many restores go at a time. Requests take turns: the next place goes to the
- * one that was served longest ago (one that was never served counts from when it was made), so a request to a thousand
- * nodes holds up nobody, and is itself held up by each later one at most once. Within a request the order is that of the
- * nodes; one that cannot be reached now is passed over until it can.
+ * A restore that waits for its turn. Each bucket profile runs a limited number of restores at once. Requests share the places
+ * by round robin: the next place goes to the request that was served longest ago, or created first if it was never served. So a
+ * request to a thousand nodes delays nobody, and each later request delays it at most once. Within a request the nodes keep
+ * their order; a node that is unreachable now is skipped until it returns.
  */
 export interface Waiting {
   transferId: string;
@@ -14,20 +14,20 @@ export interface Waiting {
 }
 
 interface Present {
-  /** Oldest first. */
+  /** Waiting restores, oldest first. */
   waiting: readonly Waiting[];
-  /** Those that go on now, on nodes that are heard. */
+  /** Released restores in progress, on reachable nodes. */
   moving: readonly { profileId: string; nodeId: string }[];
   capOf(profileId: string): number;
-  /** When a request was served last, epoch ms. */
+  /** Returns when a request was served last, epoch ms. */
   servedAt(batchId: string): number | null;
   canHear(nodeId: string): boolean;
-  /** Most that start at once of one profile: they all begin with the same question to the same hub. */
+  /** Most restores of one profile to start at once: all begin with the same request to the hub. */
   most: number;
   now: number;
 }
 
-/** Those that start now, in their order. A node gets one at a time. */
+/** Returns the restores that start now, in order. A node gets one at a time. */
 export function chooseReleases(present: Present): Waiting[] {
   const { waiting, moving, capOf, servedAt, canHear, most, now } = present;
   const busy = new Set(moving.map(({ nodeId }) => nodeId));

@@ -11,13 +11,13 @@ import { inspectFiles, type InspectedFile } from "#server/core/checkpoints/inspe
 import { readChoice, type Chosen } from "./read-choice.ts";
 
 /**
- * What a restore of tensors moves, by the headers of the files, which the hub reads as the inspector does and with its limits. The
- * node is told which files and which patterns; it reads the headers itself and believes nothing but verified bytes.
+ * Tensors that a restore moves, by the headers of the files, which the hub reads like the inspector, within the same limits.
+ * The node gets only file names and patterns; it reads the headers itself and trusts nothing but verified bytes.
  */
 export interface ChosenTensors {
   patterns: string[];
   count: number;
-  /** Of the tensors alone; `sizeBytes` of the choice is what moves. */
+  /** Bytes of the tensors alone; `sizeBytes` of the choice counts the bytes to move. */
   bytes: number;
 }
 
@@ -25,7 +25,7 @@ export type ChosenParts = Chosen & { tensors: ChosenTensors | null };
 
 const isOfTensors = (choice: FileChoice): choice is TensorChoice => choice !== null && "tensors" in choice;
 
-/** What a choice means, whether of files or of tensors. @throws Fault those of `readChoice`, of `chooseTensors` */
+/** Resolves a choice of files or tensors. @throws Fault those of `readChoice`, of `chooseTensors` */
 export async function chooseParts(
   hub: Hub,
   about: { checkpointId: string; content: { manifest: string; files: string }; choice: FileChoice },
@@ -35,7 +35,10 @@ export async function chooseParts(
   return chooseTensors(hub, about.checkpointId, choice);
 }
 
-/** @throws Fault BAD_INPUT, NOT_FOUND, TOO_LARGE, MALFORMED, TOO_MUCH_INSIDE, those of the store, CANCELLED */
+/**
+ * Resolves a choice of tensors.
+ * @throws Fault BAD_INPUT, NOT_FOUND, TOO_LARGE, MALFORMED, TOO_MUCH_INSIDE, those of the store, CANCELLED
+ */
 async function chooseTensors(hub: Hub, checkpointId: string, choice: TensorChoice): Promise<ChosenParts> {
   const checkpoint = await openCheckpoint(hub, checkpointId);
   const { manifest } = checkpoint;
@@ -71,7 +74,7 @@ async function chooseTensors(hub: Hub, checkpointId: string, choice: TensorChoic
   };
 }
 
-/** For a sentence that names some of them. */
+/** Most tensor names that are collected for the error message. */
 const MOST_SEEN = 1_000;
 
 const folderOf = (path: string): string => path.slice(0, path.lastIndexOf("/") + 1);
@@ -86,7 +89,7 @@ function requireFiles({ manifest }: ReadableCheckpoint, files: readonly string[]
 
 async function lookAt(hub: Hub, checkpoint: ReadableCheckpoint, files: StoredFile[]): Promise<InspectedFile[]> {
   if (files.length === 0) return [];
-  // The manifest is narrowed for the look alone.
+  // The inspector reads all files of a manifest, so it gets one with these files only.
   const narrowed = { ...checkpoint, manifest: { ...checkpoint.manifest, files } } as ReadableCheckpoint;
   const looked = await inspectFiles(hub, narrowed, hub.closing);
   if (looked.omitted > 0) {
@@ -96,7 +99,7 @@ async function lookAt(hub: Hub, checkpoint: ReadableCheckpoint, files: StoredFil
   return looked.files;
 }
 
-/** @throws Fault whatever is wrong with it, said of the file */
+/** Returns an inspected file that can be cut. @throws Fault whatever is wrong with the file, with its path */
 function readable({ file, found, fault }: InspectedFile): { file: StoredFile; found: FileInspection } {
   if (fault !== null) throw fault;
   if (found === null) throw new Fault("INTERNAL", { op: "restore", subject: file.path });
@@ -118,14 +121,14 @@ function piecesFor(file: StoredFile, found: FileInspection, fitting: FileInspect
   return neededPieces(file.extents, [{ from: 0, length: head }, ...tensors]);
 }
 
-/** As if the file lay in nothing but what is fetched of it. */
+/** Returns the extents of a file as if it consisted only of the pieces to fetch. */
 const extentsOf = (file: StoredFile, pieces: readonly NeededPiece[]): StoredFile["extents"] =>
   pieces.flatMap(({ extent, from, length }) => {
     const whole = file.extents[extent];
     return whole === undefined ? [] : [{ ...whole, offset: whole.offset + from, length }];
   });
 
-/** Those that speak of a file that is touched. */
+/** Returns the index files that name a file to be restored. */
 async function indexesOf(
   hub: Hub,
   checkpoint: ReadableCheckpoint,

@@ -5,8 +5,8 @@ import type { Context } from "#server/core/api/trpc.ts";
 import { startRestores } from "./start-restores.ts";
 
 /**
- * Asks one node to restore all of a complete checkpoint; what it cannot do is refused rather than answered. The same request
- * again is the same restore.
+ * Asks one node to restore all of a complete checkpoint; throws where `startRestores` would return a fault. A repeated request
+ * returns the same restore.
  * @throws Fault NOT_FOUND, CHECKPOINT_INCOMPLETE, CHECKPOINT_DAMAGED, NODE_REVOKED, CONFLICT, NO_SPACE
  */
 export async function createRestore(

@@ -18,7 +18,10 @@ type Placed = Pick<Checkpoint, "step" | "role" | "place"> & { files: readonly { 
 const placeOfPlaced = ({ step, role, files, ...row }: Placed): string =>
   placeOf({ step: Number(step), role, files }, placeOfRow(row)).path;
 
-/** Returns the target of another checkpoint of the run: under its own name at its own place where the first target was such. */
+/**
+ * Returns the target path of another checkpoint of the run: renamed for it where the first path had the step or place in its
+ * name.
+ */
 export function pathForOther(path: string, { from, to }: { from: Placed; to: Placed }): string {
   const [own, other] = [placeOfPlaced(from), placeOfPlaced(to)];
   if (path.endsWith(`/${own}`)) return path.slice(0, -own.length) + other;
@@ -28,8 +31,8 @@ export function pathForOther(path: string, { from, to }: { from: Placed; to: Pla
 }
 
 /**
- * When a restore failed because its checkpoint is damaged, and whoever asked allowed it, the complete one before it is
- * restored in its place: the same node, the same files, once per failure. The reason is one line of history.
+ * Restores the complete checkpoint before a damaged one, if the requester allowed it: on the same node, the same files, once
+ * for each failure. An event gives the reason.
  */
 export async function fallBack(scope: RecordScope, event: TransferEnded, checkpoint: Checkpoint | null): Promise<void> {
   const { tx, hub, node, recorded } = scope;
@@ -58,7 +61,7 @@ export async function fallBack(scope: RecordScope, event: TransferEnded, checkpo
   const tensors = order.tensors ?? null;
   const whole = await amountsOf({ manifest: content.manifest, files: content.files }, files);
   if (whole === null) return;
-  // Of tensors about the same moves; the node says how much it is once it has looked.
+  // The size of the tensors is taken from the failed restore; the node reports the exact size after it reads the headers.
   const amounts = tensors === null ? whole : await plannedFor(tx, failed.transferId);
   const own = await tx.checkpointContent.findUnique({ where: { checkpointId: checkpoint.id } });
   const targetPath = pathForOther(order.targetPath, {
@@ -91,7 +94,7 @@ async function plannedFor(
   return { fileCount: filesTotal, sizeBytes: Number(bytesTotal) };
 }
 
-/** Null when the step before has not all of the files that were chosen. */
+/** Returns the amounts of the chosen files; null when the earlier step lacks some of them. */
 async function amountsOf(
   content: { manifest: string; files: string },
   files: Parameters<typeof queueRestore>[1]["files"],

@@ -9,10 +9,10 @@ import type { ShownPlace } from "#protocol/checkpoint/place.ts";
 import type { ProgressReport } from "#protocol/wire/reports.ts";
 import type { LiveNode } from "#server/core/live/live-node.ts";
 
-/** Beside a folder that lies straight in one of these a worker takes nothing. */
+/** Shared system folders: a worker accepts no restore beside a folder that lies directly in one of them. */
 const SHARED = /^(\/(home(\/[^/]+)?|opt|root|srv|var(\/(lib|spool))?))?$/;
 
-/** Returns where a node takes restores. An older worker names only its first watched folder, as the place whose room it tells. */
+/** Returns where a node accepts restores. An older worker reports only its first watched folder, as the place of its disk space. */
 export function placesOf(node: Pick<LiveNode, "report"> | undefined): NodePlaces {
   const report = node?.report ?? null;
   if (report === null) return { restoreFolder: null, watched: [] };
@@ -29,7 +29,7 @@ export function placesOf(node: Pick<LiveNode, "report"> | undefined): NodePlaces
   return { restoreFolder: restoreFolder !== null && isPlain(restoreFolder) ? restoreFolder : null, watched };
 }
 
-/** A path goes into a field as it is: one with letters that nobody sees would be another one than it looks. */
+/** Returns whether a path is safe to show in a field: invisible characters would make it look like another path. */
 const isPlain = (folder: string): boolean => folder.startsWith("/") && !/[\p{Cc}\p{Cf}\u2028\u2029]/u.test(folder);
 const tidy = (folder: string): string => folder.replace(/\/+$/, "");
 
@@ -52,11 +52,11 @@ interface Restored {
 
 const shapeOf = ({ run, step, role }: Restored) => ({ run, step: Number(step), isFinalModel: role === "final-model" });
 
-/** Returns the target of a restore by hand for which nobody said one; null where the node has no place outside of watched folders. */
+/** Returns the default target of a manual restore; null where the node has no folder outside of its watched ones. */
 export const defaultTarget = (node: Pick<LiveNode, "report">, checkpoint: Restored): string | null =>
   placeApart(placesOf(node), shapeOf(checkpoint));
 
-/** Returns both offers on a node. Without a place apart the training folder is suggested. */
+/** Returns both target paths on a node. Without a separate folder the training folder is suggested. */
 export function offeredPaths(
   node: Pick<LiveNode, "report"> | undefined,
   checkpoint: Restored,
@@ -69,6 +69,6 @@ export function offeredPaths(
   return { suggestedPath: apart ?? trainingPath ?? unknown, trainingPath, watched: places.watched };
 }
 
-/** Returns what the programs of a node do, in words; null where it watches no run. */
+/** Describes what the programs of a node do; null where it watches no run. */
 export const trainingOf = ({ report }: Pick<LiveNode, "report">): string | null =>
   report === null ? null : trainingWords(report.runs, report.at);

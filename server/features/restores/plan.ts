@@ -50,7 +50,7 @@ const DOING = {
   copy: "copying",
 } as const;
 
-/** By node, the first transfer that has not ended, in words. */
+/** Describes the first unfinished transfer of each node. */
 function busyNodes({ live }: Hub): Map<string, string> {
   const busy = new Map<string, string>();
   for (const { row } of live.transfers.values()) {
@@ -90,7 +90,10 @@ function candidateOf(
   };
 }
 
-/** Fit ones first; among them the idle, then the fast, then those with room. */
+/**
+ * Orders usable nodes first; among them idle ones, then those that do not train, then fast ones, then those with more free
+ * space.
+ */
 const byFitness = (a: RestoreCandidate, b: RestoreCandidate): number =>
   Number(a.whyNot !== null) - Number(b.whyNot !== null) ||
   Number(a.busyWith !== null) - Number(b.busyWith !== null) ||
@@ -100,8 +103,8 @@ const byFitness = (a: RestoreCandidate, b: RestoreCandidate): number =>
   (a.name < b.name ? -1 : 1);
 
 /**
- * Everything the restore dialog shows, filled in: where it may go, how long that takes by what is expected of the node's link,
- * and what it costs. All nodes are listed; `nodeId` says which one the path is for.
+ * Returns all that the restore dialog shows: possible nodes, the expected duration by the history of each node's link, and the
+ * cost. Lists all nodes; `nodeId` says for which one the path is.
  * @throws Fault NOT_FOUND, CHECKPOINT_INCOMPLETE
  */
 export async function planRestore(hub: Hub, input: z.infer<typeof planRestoreInput>): Promise<RestorePlan> {
@@ -156,7 +159,7 @@ export async function planRestore(hub: Hub, input: z.infer<typeof planRestoreInp
   };
 }
 
-/** Each piece by itself, in requests of `partBytes`; files that share an object are read together. */
+/** Counts GET requests: each piece in requests of `partBytes`; files that share an object are read together. */
 async function requestsFor(files: readonly StoredFile[], partBytes: number): Promise<number> {
   const pauses = createPauses();
   const bytes = new Map<string, { pieces: number; shared: Set<string>; total: number }>();
@@ -180,7 +183,7 @@ async function requestsFor(files: readonly StoredFile[], partBytes: number): Pro
 const countOf = ({ tensors }: ChosenParts): RestorePlan["chosen"]["tensors"] =>
   tensors === null ? null : { count: tensors.count, bytes: tensors.bytes };
 
-/** What cannot be restored is planned as all of it, with the reason. */
+/** Resolves the choice. A choice that cannot be restored is planned as the whole checkpoint, with the reason of the refusal. */
 async function judgeChoice(
   hub: Hub,
   row: Checkpoint,
@@ -208,7 +211,7 @@ async function queueOf(hub: Hub, profile: Pick<Profile, "id" | "restoresAtOnce">
   return { atOnce: profile.restoresAtOnce ?? USUAL_AT_ONCE, moving, waiting };
 }
 
-/** Tensors are written as files of their own, so they go into a folder. */
+/** Returns the place of the restored files. Tensors become files of their own, so they go into a folder. */
 function placeFor(
   row: Checkpoint & { adoption: { place: string } | null },
   { text, chosen }: { text: string; chosen: ChosenParts },

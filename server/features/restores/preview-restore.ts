@@ -13,11 +13,11 @@ import { audit } from "#server/core/api/audit.ts";
 import { readWanted, requireNode } from "./start-restores.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
 
-/** Whoever asked waits for the answer. */
+/** Short, because a person waits for the answer. */
 const VALID_MS = 60_000;
 
 /**
- * Asks a node what a restore would do there: the answer is the end of the command. Nothing is written.
+ * Asks a node what a restore would do there: the result of the command is the answer. Writes nothing on the node.
  * @throws Fault as `startRestores`; CONFLICT when the node is not online to answer
  */
 export async function previewRestore(
@@ -27,7 +27,7 @@ export async function previewRestore(
   const known = await hub.db.command.findFirst({ where: { batchId: input.requestId } });
   if (known !== null) return { requestId: input.requestId };
   const { checkpoint, chosen } = await readWanted(hub, input);
-  // Too little room is a part of the answer.
+  // Missing disk space is part of the answer, not a refusal.
   const node = requireNode(hub, input.nodeId, { profileIds: await profilesFor(hub.db, checkpoint), sizeBytes: 0 });
   const state = stateOf(node);
   if (!isExpected(state))

@@ -10,18 +10,21 @@ interface Wanted {
   nodeId: string;
   checkpoint: Checkpoint;
   targetPath: string;
-  /** Null: all. */
+  /** Null: all files. */
   files: FilePath[] | null;
   /** Null: whole files. */
   tensors: string[] | null;
   amounts: { fileCount: number; sizeBytes: number };
   mayFallBack: boolean;
-  /** Its place within its request. */
+  /** Its position within its request. */
   position: number;
   at: Date;
 }
 
-/** Writes down a restore that waits for its turn: people see it from now on, its node hears of it when it is released. */
+/**
+ * Stores a restore that waits for its turn. It is visible from now on; its node receives the command when the restore is
+ * released.
+ */
 export async function queueRestore(tx: Transaction, wanted: Wanted): Promise<Transfer> {
   const { checkpoint, targetPath, files, tensors, amounts, nodeId, at } = wanted;
   const transferId = newId();

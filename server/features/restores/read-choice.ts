@@ -7,15 +7,18 @@ import type { FileChoice, TensorChoice } from "#protocol/wire/restoring.ts";
 import { readStored } from "#server/core/checkpoints/manifest/stored-manifest.ts";
 
 export interface Chosen {
-  /** Null: all. */
+  /** Null: all files. */
   files: FilePath[] | null;
   fileCount: number;
   sizeBytes: number;
-  /** Of all files, to say what a request for a part costs. */
+  /** The chosen files with their extents, to estimate the cost of the requests. */
   of: StoredManifest["files"];
 }
 
-/** Which files of a manifest a choice means. @throws Fault NOT_FOUND for a name it does not hold, BAD_INPUT for a rank that cannot be told, TOO_LARGE */
+/**
+ * Resolves a choice of files.
+ * @throws Fault NOT_FOUND for a name it does not hold, BAD_INPUT for a rank that cannot be told, TOO_LARGE
+ */
 export async function readChoice(
   content: { manifest: string; files: string },
   choice: Exclude<FileChoice, TensorChoice>,

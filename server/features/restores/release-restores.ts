@@ -9,11 +9,11 @@ import { stateOf } from "#server/core/live/live-node.ts";
 import { chooseReleases } from "./choose-releases.ts";
 
 /**
- * Lets restores that wait go when it is their turn. The queue is in the database and is read anew each time, so that a hub
- * that was killed goes on where it was; a restore is released and its command made in one transaction.
+ * Releases waiting restores when it is their turn. The queue is in the database and read again each time, so that a hub resumes
+ * after a kill. A restore is released and its command created in one transaction.
  */
 
-/** Started at a time, of one bucket profile; the next ones follow a second later. */
+/** Most restores of one bucket profile to release at once; the next ones follow a second later. */
 const MOST_AT_A_TIME = 2;
 const MOST_READ = 2_000;
 
@@ -22,7 +22,10 @@ const canHear = (hub: Hub, nodeId: string): boolean => {
   return node !== undefined && isExpected(stateOf(node));
 };
 
-/** Those that are released and go on. On a node that is not heard nothing holds a place: others need not wait for it. */
+/**
+ * Returns the released restores in progress. A restore on an unreachable node takes no place, so that others need not wait for
+ * it.
+ */
 export async function movingRestores(hub: Hub): Promise<{ profileId: string; nodeId: string }[]> {
   const moving = await hub.db.queuedRestore.findMany({
     where: { releasedAt: { not: null }, transfer: { endedAt: null, state: { not: "paused" } } },
@@ -31,7 +34,7 @@ export async function movingRestores(hub: Hub): Promise<{ profileId: string; nod
   return moving.filter(({ nodeId }) => canHear(hub, nodeId));
 }
 
-/** Once at a time, at every beat of the clock and whenever something new waits. */
+/** Releases due restores, one call at a time; called at every tick and whenever a restore was queued. */
 export async function releaseRestores(hub: Hub): Promise<void> {
   if (!hub.live.mayRestoresWait) return;
   hub.live.mayRestoresWait = false;

@@ -5,7 +5,7 @@ import { audit } from "#server/core/api/audit.ts";
 import type { Context } from "#server/core/api/trpc.ts";
 import { releaseRestores } from "./release-restores.ts";
 
-/** How many restores from a bucket profile go at a time. Those that go already go on. @throws Fault NOT_FOUND */
+/** Sets how many restores from a bucket profile run at once; running ones go on. @throws Fault NOT_FOUND */
 export async function setRestoreCap(
   { hub, caller }: Context,
   { profileId, atOnce }: z.infer<typeof setRestoreCapInput>,

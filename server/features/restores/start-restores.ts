@@ -26,7 +26,10 @@ type Input = z.infer<typeof startRestoresInput>;
 
 const wordsOf = ({ run, step }: Checkpoint): string => `step ${step} of ${run}`;
 
-/** A complete checkpoint and what of it is meant. @throws Fault NOT_FOUND, CHECKPOINT_INCOMPLETE, CHECKPOINT_DAMAGED, OBJECT_ARCHIVED, SEAL_KEY_MISSING, those of `chooseParts` */
+/**
+ * Returns a complete checkpoint and the chosen part of it.
+ * @throws Fault NOT_FOUND, CHECKPOINT_INCOMPLETE, CHECKPOINT_DAMAGED, OBJECT_ARCHIVED, SEAL_KEY_MISSING, those of `chooseParts`
+ */
 export async function readWanted(
   hub: Hub,
   input: Pick<Input, "checkpointId" | "choice">,
@@ -50,7 +53,7 @@ export async function readWanted(
   return { checkpoint, chosen };
 }
 
-/** @throws Fault NOT_FOUND, NODE_REVOKED, CONFLICT, NO_SPACE */
+/** Checks that a node can take a restore, and returns it. @throws Fault NOT_FOUND, NODE_REVOKED, CONFLICT, NO_SPACE */
 export function requireNode(
   hub: Hub,
   nodeId: string,
@@ -71,7 +74,7 @@ export function requireNode(
   return node;
 }
 
-/** A node and where it puts the checkpoint. */
+/** A node and the target path of the checkpoint there. */
 interface Aimed {
   node: LiveNode;
   target: string;
@@ -85,9 +88,9 @@ function requireTarget(node: LiveNode, checkpoint: Checkpoint): string {
 }
 
 /**
- * Asks one or many nodes to restore a complete checkpoint, all of it or some files. The transfers exist from this moment, so
- * that the screen can follow them; each node hears of its own when its turn has come, or when it is back. The same request
- * again is the same restores. A node that cannot do it does not keep the others from it.
+ * Asks one or many nodes to restore a complete checkpoint, all of it or some files. The transfers exist at once, so that the
+ * pages can show them; each node receives its command when its turn has come, or when it is back. A repeated request returns
+ * the same restores. A node that cannot restore does not block the others.
  * @throws Fault of `readWanted`
  */
 export async function startRestores(context: Context, input: Input): Promise<{ restores: StartedRestore[] }> {

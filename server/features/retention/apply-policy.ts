@@ -11,11 +11,11 @@ import { moveToTrash } from "./trash.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /**
- * Moves to the trash what a policy does not keep. Each checkpoint is judged again when its turn comes. While a part of the
- * record is in doubt nothing is moved: what this hub does not know may be what protects.
+ * Moves to the trash what a policy does not keep. Each checkpoint is judged again just before it is moved. Nothing is moved
+ * while the record is in doubt, because something unknown to this hub may protect a checkpoint.
  */
 
-/** Whether what the bucket told of this run was read. */
+/** Returns whether everything that the bucket knows of this run has been read. */
 async function isWhole(hub: Hub, run: string): Promise<boolean> {
   const row = await hub.db.run.findUnique({ where: { name: run }, select: { highestSeen: true } });
   return row !== null && row.highestSeen !== null && (await mayDelete(hub));
@@ -38,7 +38,7 @@ async function applyTo(
       applied.freedBytes += sizeBytes;
     } catch (error) {
       const fault = toFault(error, { op: "apply the policy" });
-      // Something came to protect it meanwhile.
+      // A pin, a tag or a restore protects it since the preview.
       if (fault.code === "CHECKPOINT_KEPT" || fault.code === "NOT_FOUND") continue;
       applied.fault = fault.toData();
       break;
@@ -47,7 +47,7 @@ async function applyTo(
   return applied;
 }
 
-/** What the clock does: every run by its policy. */
+/** Applies the policy of every run; the schedule calls it. */
 export async function applyPolicies(hub: Hub, isStopped: () => boolean): Promise<void> {
   const rows = await hub.db.keepPolicy.findMany({ where: { body: { not: null } } });
   if (rows.length === 0 || !(await mayDelete(hub))) return;

@@ -9,7 +9,10 @@ import { holding, nameOf, withCheckpoint, writeWord } from "./write-retention-re
 import { countComplete } from "./trash.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
 
-/** The manifest goes first when a checkpoint is deleted: while it is there, all is. @throws Fault CONFLICT, those of the store */
+/**
+ * Checks that the manifest still exists: a deletion removes it first, so nothing is deleted while it is there.
+ * @throws Fault CONFLICT, those of the store
+ */
 async function requireManifest(hub: Hub, checkpoint: Checkpoint): Promise<void> {
   const store = await hub.stores.open(checkpoint.profileId);
   const { bucket, manifestKey: key } = checkpoint;
@@ -24,7 +27,7 @@ async function requireManifest(hub: Hub, checkpoint: Checkpoint): Promise<void> 
 }
 
 /**
- * Brings a checkpoint back from the trash, as whole as it was; no policy moves it there again.
+ * Restores a checkpoint from the trash, complete as it was; no policy moves it there again.
  * @throws Fault NOT_FOUND, CONFLICT when its deletion has begun, those of the store
  */
 export async function bringBack(

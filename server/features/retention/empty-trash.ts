@@ -15,16 +15,16 @@ import { removeCheckpoint } from "./remove-checkpoint.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /**
- * The trash is emptied by the hub alone, in two steps. First it is decided, under the lock of the run, and written down:
- * from then on nobody brings the checkpoint back. Then it is deleted, which a hub that was killed goes on with. Nothing
- * is deleted whose attempt a signature could still be good for.
+ * Empties the trash, in two steps, which the hub alone does. First the deletion is decided under the lock of the run and
+ * recorded: from then on nobody can restore the checkpoint. Then it is deleted; a hub continues this after a kill. Nothing is
+ * deleted while a signature for its attempt may still be valid.
  */
 
 const TRY_AGAIN_MS = 600_000;
 
 type Verdict = "begun" | "too-young" | "gone" | "kept";
 
-/** Until when a node may have been signed for something of it, in any bucket: a commit closes its attempt. Epoch ms. */
+/** Returns the last time at which a signature for it may have been issued, in any bucket, epoch ms. A commit ends its attempt. */
 async function lastSignedAt(hub: Hub, { id, committedAt }: Checkpoint): Promise<number> {
   const copies = await hub.db.checkpointCopy.findMany({
     where: { checkpointId: id },
@@ -34,7 +34,7 @@ async function lastSignedAt(hub: Hub, { id, committedAt }: Checkpoint): Promise<
   return Math.max(committedAt?.getTime() ?? hub.now(), ...times);
 }
 
-/** Decides that a checkpoint in the trash goes now. @throws Fault DELETIONS_OFF, those of the store */
+/** Decides whether a checkpoint in the trash is deleted now. @throws Fault DELETIONS_OFF, those of the store */
 async function begin(hub: Hub, checkpointId: string): Promise<Verdict> {
   return withCheckpoint(hub, checkpointId, async (checkpoint) => {
     await requireMayDelete(hub);
@@ -65,7 +65,7 @@ async function noteFault(hub: Hub, row: KeepRecord, about: { error: unknown; dat
   hub.live.markStale(["checkpoints", "runs"]);
 }
 
-/** Goes on with every deletion that was decided. */
+/** Continues every deletion that was decided. */
 async function finishRemovals(hub: Hub, isStopped: () => boolean): Promise<void> {
   await hub.locks.run("empty the trash", async () => {
     const now = new Date(hub.now());
@@ -84,7 +84,7 @@ async function finishRemovals(hub: Hub, isStopped: () => boolean): Promise<void>
       if (checkpoint === null || checkpoint.state !== "trashed") continue;
       try {
         const done = await removeCheckpoint(hub, checkpoint);
-        // Its manifest is whole: it may still be brought back.
+        // Nothing was deleted, so the checkpoint can still be restored from the trash.
         if (!done.started) await noteFault(hub, row, { error: done.fault, data: { removingAt: null } });
       } catch (error) {
         await noteFault(hub, row, { error, data: {} });
@@ -93,7 +93,7 @@ async function finishRemovals(hub: Hub, isStopped: () => boolean): Promise<void>
   });
 }
 
-/** What the clock does: deletes what has been in the trash for long enough, and goes on with what was cut off. */
+/** Deletes what has been in the trash for long enough, and continues interrupted deletions; the schedule calls it. */
 export async function emptyDue(hub: Hub, isStopped: () => boolean): Promise<void> {
   if (!(await mayDelete(hub))) return;
   const now = new Date(hub.now());
@@ -121,7 +121,7 @@ export async function emptyDue(hub: Hub, isStopped: () => boolean): Promise<void
 }
 
 /**
- * Empties now what these checkpoints are, without waiting for their time. The deleting goes on after the answer.
+ * Deletes these checkpoints in the trash now, before their time. The deletion continues after the answer.
  * @throws Fault DELETIONS_OFF, those of the store
  */
 export async function emptyNow(

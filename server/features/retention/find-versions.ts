@@ -5,8 +5,8 @@ import { homesOf } from "#server/core/profiles/homes-of.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 
 /**
- * Asks each bucket of a run whether it keeps what is deleted as an old version: then a deletion frees nothing. An object lock is
- * part of that, because only buckets that keep versions have one.
+ * Asks each bucket of a run whether it keeps deleted objects as old versions, in which case a deletion frees nothing. This
+ * covers object lock too, because it requires versioning.
  * @throws Fault NOT_FOUND
  */
 export async function findVersions(

@@ -4,7 +4,7 @@ import { trashStateOf } from "#server/core/retention/find-keeping.ts";
 
 const MOST_LISTED = 1_000;
 
-/** What lies in the trash of a run, or of all; what goes first stands first. */
+/** Lists the trash of a run, or of all runs; what is deleted next comes first. */
 export async function listTrash(hub: Pick<Hub, "db">, { run }: { run: string | null }): Promise<TrashRow[]> {
   const rows = await hub.db.keepRecord.findMany({
     where: { kind: "trash", endedById: null, ...(run === null ? {} : { run }) },

@@ -4,7 +4,7 @@ import { holding, sayWord } from "./write-retention-record.ts";
 import { keepingOf } from "#server/core/retention/find-keeping.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
 
-/** Free text, in the place of what was noted before; an empty one takes it away. @throws Fault those of `sayWord` */
+/** Sets the note of a checkpoint, in place of the earlier one; an empty text removes it. @throws Fault those of `sayWord` */
 export const note = (
   call: Context & { caller: PersonCaller },
   input: { id: string; text: string },

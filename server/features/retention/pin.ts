@@ -3,7 +3,7 @@ import type { Context } from "#server/core/api/trpc.ts";
 import { holding, sayWord } from "./write-retention-record.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
 
-/** No policy and no person moves it to the trash until it is unpinned. @throws Fault those of `sayWord` */
+/** Pins a checkpoint: until it is unpinned, no policy and no person moves it to the trash. @throws Fault those of `sayWord` */
 export const pin = (call: Context & { caller: PersonCaller }, { id }: { id: string }): Promise<CheckpointKeeping> =>
   sayWord(call, { id, action: "checkpoint pin" }, async () =>
     (await holding(call.hub, id, ["pin", "unread"])).length > 0 ? null : { word: { kind: "pin" }, ends: [] },

@@ -20,7 +20,7 @@ const viewOf = (run: string | null, row: PolicyRow | null): PolicyView => ({
 const find = (hub: Pick<Hub, "db">, run: string | null): Promise<PolicyRow | null> =>
   hub.db.keepPolicy.findUnique({ where: { run: run ?? EVERY_RUN } });
 
-/** The policy of a run, and the default. */
+/** Returns the policy of a run, the default policy, and the metrics of the run's checkpoints. */
 export async function policyOfRun(hub: Hub, { run }: { run: string | null }): Promise<RunPolicyView> {
   const usual = viewOf(null, await find(hub, null));
   const own = run === null ? usual : viewOf(run, await find(hub, run));
@@ -33,7 +33,7 @@ export async function policyOfRun(hub: Hub, { run }: { run: string | null }): Pr
 }
 
 /**
- * Takes effect at the next look of the clock, or with `applyNow`.
+ * Sets the policy of a run, or the default; the next scheduled run or `applyNow` applies it.
  * @throws Fault NOT_FOUND (no such run), CONFLICT (somebody changed it meanwhile)
  */
 export async function setPolicy(

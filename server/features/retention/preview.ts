@@ -6,7 +6,7 @@ import { readHistory } from "./read-history.ts";
 
 const sum = (rows: readonly PreviewRow[]): number => rows.reduce((total, { sizeBytes }) => total + sizeBytes, 0);
 
-/** What a policy would do to a run now; nothing is changed. */
+/** Returns what a policy would do to a run now; changes nothing. */
 export async function previewRun(hub: Pick<Hub, "db">, run: string, policy: KeepPolicy | null): Promise<RunPreview> {
   const rows = decideKeeping(policy, await readHistory(hub.db, run));
   const stays = rows.filter(({ fate }) => fate === "stays");
@@ -21,7 +21,7 @@ export async function previewRun(hub: Pick<Hub, "db">, run: string, policy: Keep
   };
 }
 
-/** Runs that go by the default. */
+/** Returns the runs without a policy of their own. */
 export async function runsOfDefault(hub: Pick<Hub, "db">): Promise<string[]> {
   const own = await hub.db.keepPolicy.findMany({ where: { body: { not: null } }, select: { run: true } });
   const names = { name: { notIn: own.map(({ run }) => run) } };
@@ -30,7 +30,8 @@ export async function runsOfDefault(hub: Pick<Hub, "db">): Promise<string[]> {
 }
 
 /**
- * Every checkpoint with what would become of it and why, and the bytes; for a default, of each run that goes by it.
+ * Returns every checkpoint of a run with its fate, the reasons and the bytes; without a run, for each run under the default
+ * policy.
  * @throws Fault NOT_FOUND
  */
 export async function preview(

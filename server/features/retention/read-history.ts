@@ -11,7 +11,7 @@ import { findRead } from "#server/core/retention/find-read.ts";
 
 type Db = Pick<Database, "checkpoint" | "checkpointCopy" | "keepRecord" | "epoch" | "command" | "transfer">;
 
-/** Read at a time: a run may have tens of thousands of checkpoints. */
+/** Rows per query: a run may have tens of thousands of checkpoints. */
 const PAGE = 500;
 
 async function readRows(db: Db, run: string): Promise<Checkpoint[]> {
@@ -30,7 +30,7 @@ async function readRows(db: Db, run: string): Promise<Checkpoint[]> {
   }
 }
 
-/** All that decides what of a run may go, as the database has it now. */
+/** Returns everything that decides which checkpoints of a run may go, as the database has it now. */
 export async function readHistory(db: Db, run: string): Promise<KeepHistory> {
   const rows = await readRows(db, run);
   const copies = await db.checkpointCopy.findMany({
@@ -62,11 +62,11 @@ export async function readHistory(db: Db, run: string): Promise<KeepHistory> {
         state: row.state as CheckpointState,
         capturedAt: row.capturedAt.getTime(),
         sizeBytes: Number(row.sizeBytes),
-        // Parsed when its manifest was committed.
+        // The metrics were validated when the manifest was committed.
         metrics: readMetrics(row.metrics),
-        // One that was found damaged since is not what a verified one is kept for.
+        // A checkpoint that was found damaged later does not count as verified.
         verifiedAt: row.damagedAt === null ? (row.verifiedAt?.getTime() ?? null) : null,
-        // One that may not be whole stands in for no other, either.
+        // A doubtful checkpoint cannot replace another either.
         isDamaged: row.damagedAt !== null || row.doubt !== null,
         isPinned,
         tags,

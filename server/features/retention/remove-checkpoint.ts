@@ -14,12 +14,12 @@ import { dataKeyUnder, foreignPrefixes } from "#server/core/retention/find-orpha
 import { requireMayDelete } from "#server/core/retention/may-delete.ts";
 
 /**
- * Deletes one checkpoint of which it was decided that it goes, in every bucket that has a copy of it or the beginning of one.
- * As long as one of them cannot be reached nothing of it is deleted. Its manifests go first, then what its attempts wrote, then
- * its row. Whenever that is cut off: without its manifest it is no checkpoint to anybody, neither here nor for a hub
- * that is rebuilt from the bucket; the row says what is still to be deleted, and if that is lost too, the rest is what the
- * janitor finds. With the data first a manifest would be left that promises bytes which are gone. What was said about
- * keeping it stays in the bucket: it tells a hub restored from an older backup that this one was given up.
+ * Deletes one checkpoint whose deletion was decided, in every bucket with a copy or a part of one. Deletes nothing while one of
+ * the buckets is unreachable. The manifests go first, then the objects of its attempts, then its row. After an interruption at
+ * any point the checkpoint has no manifest and so does not exist, neither here nor for a hub that is rebuilt from the bucket.
+ * The row names what is left to delete; if the row is lost too, the janitor finds the rest. Deleting data first would leave a
+ * manifest that promises missing bytes. Its retention records stay in the bucket: they tell a hub restored from an older backup
+ * of the deletion.
  */
 
 const AT_A_TIME = 8;
@@ -32,7 +32,7 @@ interface Removal {
   store: OpenStore;
   checkpoint: Checkpoint;
   run: RunName;
-  /** Of the copy in this bucket. */
+  /** Bucket of the copy. */
   bucket: string;
   prefix: string;
   own: Attempt;
@@ -51,7 +51,7 @@ async function deleteAll({ store, bucket }: Removal, keys: readonly string[]): P
   }
 }
 
-/** Every manifest of this checkpoint: a commit that was cut off may have left one besides the one that counts. */
+/** Returns every manifest of this checkpoint: an interrupted commit may have left one besides the valid one. */
 async function findManifests({ store, checkpoint, run, ...at }: Removal): Promise<Found["manifests"]> {
   const prefix = `${at.prefix}manifests/${run}/`;
   const found: { key: string; at: Attempt }[] = [];
@@ -63,7 +63,7 @@ async function findManifests({ store, checkpoint, run, ...at }: Removal): Promis
   return found;
 }
 
-/** What an attempt wrote, named by its manifest or not: nothing else may write or name a key below it. */
+/** Deletes all objects of an attempt, named by its manifest or not: nothing else may write or name a key below it. */
 async function deleteAttempt(removal: Removal, at: Attempt): Promise<void> {
   const { hub, store, run, bucket } = removal;
   await requireMayDelete(hub);
@@ -80,7 +80,7 @@ async function deleteAttempt(removal: Removal, at: Attempt): Promise<void> {
   await deleteAll(removal, batch);
 }
 
-/** What was found of it says nothing without it. */
+/** Deletes the findings of verifications, which mean nothing without the checkpoint. */
 async function deleteFindings(removal: Removal): Promise<void> {
   const { store, checkpoint, run, bucket } = removal;
   const prefix = findingFolder(removal.prefix, { run, checkpointId: checkpoint.id });
@@ -93,7 +93,7 @@ async function forget({ hub, checkpoint, run }: Pick<Removal, "hub" | "checkpoin
   const { id, step, sizeBytes } = checkpoint;
   const now = hub.now();
   const event = await hub.db.$transaction(async (tx) => {
-    // A tag may have taken back another's: it is remembered.
+    // The tag record stays: it may have ended the same tag of another checkpoint.
     await tx.keepRecord.deleteMany({ where: { checkpointId: id, kind: { not: "tag" } } });
     await tx.owedWords.deleteMany({ where: { checkpointId: id } });
     await tx.checkpoint.delete({ where: { id } });
@@ -108,7 +108,7 @@ async function forget({ hub, checkpoint, run }: Pick<Removal, "hub" | "checkpoin
 }
 
 /**
- * Deletes it, or what is left of it. May be cut off and repeated.
+ * Deletes a checkpoint, or what is left of it. May be interrupted and repeated.
  * @returns `started: false` with the fault when nothing was deleted yet
  * @throws Fault DELETIONS_OFF and those of the store, once something was deleted
  */
@@ -125,7 +125,7 @@ export async function removeCheckpoint(
       where: { checkpointId: checkpoint.id },
       omit: WITHOUT_MANIFEST,
     });
-    // The objects of one that was joined from pieces lie where its pieces were written.
+    // The objects of a checkpoint that was joined from pieces lie where the pieces were written.
     const pieces = await hub.db.checkpoint.findMany({ where: { joinedId: checkpoint.id } });
     const places = [
       ...[checkpoint, ...copies].map((place) => ({ place, of: checkpoint })),

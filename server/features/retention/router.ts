@@ -22,7 +22,7 @@ import { trash } from "./trash.ts";
 import { unpin } from "./unpin.ts";
 import { untag } from "./untag.ts";
 
-/** What people say about a checkpoint; part of the router of checkpoints. */
+/** Procedures for pins, tags, notes and the trash; part of the router of checkpoints. */
 export const keepProcedures = {
   pin: operator.input(byId).mutation(({ ctx, input }) => pin(ctx, input)),
   unpin: operator.input(byId).mutation(({ ctx, input }) => unpin(ctx, input)),

@@ -5,7 +5,10 @@ import type { PersonCaller } from "#server/core/api/caller.ts";
 
 type Call = Context & { caller: PersonCaller };
 
-/** A tag that another checkpoint of the run has moves here: one object says both. @throws Fault those of `sayWord` */
+/**
+ * Sets a tag. A tag of another checkpoint of the run moves here: one record ends the old tag and sets the new one.
+ * @throws Fault those of `sayWord`
+ */
 export const tag = (call: Call, input: { id: string; tag: string }): Promise<CheckpointKeeping> => {
   const { id, tag: text } = input;
   const subject = (row: { step: bigint; run: string }) => `${text} on ${nameOf(row)}`;

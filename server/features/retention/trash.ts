@@ -17,16 +17,16 @@ import type { PersonCaller } from "#server/core/api/caller.ts";
 
 export interface TrashWish {
   id: string;
-  /** The hub itself, or a person. */
+  /** The requester: the hub itself, or a person. */
   who: "hub" | PersonCaller;
-  /** For people. */
+  /** Reason, for people. */
   why: string;
   trashMs: number;
 }
 
 /**
- * Moves one complete checkpoint to the trash. What the bucket knows and this hub does not is read first: a pin that was lost
- * here still holds. Returns whether it was moved now.
+ * Moves one complete checkpoint to the trash. First reads the retention records in the buckets that this hub does not know: a
+ * pin that was lost here still holds. Returns whether it was moved now.
  * @throws Fault NOT_FOUND, CHECKPOINT_INCOMPLETE, CHECKPOINT_KEPT, those of the store
  */
 export async function moveToTrash(hub: Hub, { id, who, why, trashMs }: TrashWish): Promise<boolean> {
@@ -64,13 +64,13 @@ export async function moveToTrash(hub: Hub, { id, who, why, trashMs }: TrashWish
   });
 }
 
-/** What the headline shows until it is counted again. */
+/** Adjusts the shown number of complete checkpoints until it is counted again. */
 export function countComplete(hub: Hub, by: number): void {
   const { totals } = hub.live;
   hub.live.totals = { ...totals, checkpointsComplete: Math.max(0, totals.checkpointsComplete + by) };
 }
 
-/** @throws Fault those of `moveToTrash` */
+/** Moves a checkpoint to the trash for a person. @throws Fault those of `moveToTrash` */
 export async function trash(
   { hub, caller }: Context & { caller: PersonCaller },
   { id }: { id: string },

@@ -3,7 +3,7 @@ import type { Context } from "#server/core/api/trpc.ts";
 import { holding, sayWord } from "./write-retention-record.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
 
-/** Takes every pin away, also those that are objects nobody could read. @throws Fault those of `sayWord` */
+/** Removes every pin, also records that could not be read and count as pins. @throws Fault those of `sayWord` */
 export const unpin = (call: Context & { caller: PersonCaller }, { id }: { id: string }): Promise<CheckpointKeeping> =>
   sayWord(call, { id, action: "checkpoint unpin" }, async () => {
     const ends = await holding(call.hub, id, ["pin", "unread"]);

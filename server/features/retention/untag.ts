@@ -5,7 +5,7 @@ import type { PersonCaller } from "#server/core/api/caller.ts";
 
 type Call = Context & { caller: PersonCaller };
 
-/** Takes the tag away from this checkpoint. @throws Fault those of `sayWord` */
+/** Removes a tag from this checkpoint. @throws Fault those of `sayWord` */
 export const untag = (call: Call, input: { id: string; tag: string }): Promise<CheckpointKeeping> => {
   const { id, tag: text } = input;
   const subject = (row: { step: bigint; run: string }) => `${text} on ${nameOf(row)}`;

@@ -16,13 +16,14 @@ import { keepingOf } from "#server/core/retention/find-keeping.ts";
 import { takeRecord } from "#server/core/retention/take-record.ts";
 
 /**
- * Says one word about a checkpoint: first as an object in a bucket that has it, then in the database. While all of them are
- * down nothing is said at all. Words of one run follow each other, so that what one is judged by cannot change meanwhile.
+ * Writes retention records of a checkpoint (pin, tag, note, trash and their ends): first as an object in a bucket that has the
+ * checkpoint, then in the database. Fails if none of these buckets takes the object. Records of one run are written one after
+ * another, so that nothing changes while a decision is made.
  */
 
 export interface Word {
   word: KeepRecord["word"];
-  /** Ids of those that it takes back. */
+  /** Ids of the records that it ends. */
   ends: readonly string[];
 }
 
@@ -54,8 +55,8 @@ export async function writeWord<T>(
 }
 
 /**
- * One bucket that has the checkpoint and takes the word is enough; the others are owed it. The one that its row names is asked
- * first, and its fault is told when none takes it.
+ * Writes the record to all buckets that have the checkpoint. One success is enough; the hub writes it to the others later. If
+ * all fail, throws the fault of the bucket that the checkpoint's row names.
  */
 async function putInHomes(
   hub: Hub,
@@ -78,22 +79,25 @@ async function putInHomes(
   return { key, missed: copies.flatMap(({ profileId }, at) => (tried[at]?.status === "rejected" ? [profileId] : [])) };
 }
 
-/** @throws Fault NOT_FOUND */
+/** Returns the row of a checkpoint. @throws Fault NOT_FOUND */
 export async function findCheckpointRow(hub: Pick<Hub, "db">, id: string): Promise<Checkpoint> {
   const row = await hub.db.checkpoint.findUnique({ where: { id } });
   if (row === null) throw new Fault("NOT_FOUND", { subject: "this checkpoint" });
   return row;
 }
 
-/** Runs `task` with the checkpoint while no other word about its run is said. @throws Fault NOT_FOUND */
+/**
+ * Runs `task` with the checkpoint under the lock of its run, so that no other record is written meanwhile.
+ * @throws Fault NOT_FOUND
+ */
 export async function withCheckpoint<T>(hub: Hub, id: string, task: (row: Checkpoint) => Promise<T>): Promise<T> {
   const { run } = await findCheckpointRow(hub, id);
   return hub.locks.run(`run ${runName.parse(run)}`, async () => task(await findCheckpointRow(hub, id)));
 }
 
 /**
- * What a person says about a complete checkpoint. `wordOf` gives null when it is so already.
- * @returns what is said about it now
+ * Writes a person's record about a complete checkpoint. `wordOf` returns null when nothing has to change.
+ * @returns the retention records that hold now
  * @throws Fault NOT_FOUND, CHECKPOINT_INCOMPLETE, CHECKPOINT_TRASHED, those of `wordOf` and of the store
  */
 export async function sayWord(
@@ -118,7 +122,7 @@ export async function sayWord(
   });
 }
 
-/** Ids of the words of these kinds that hold for a checkpoint. */
+/** Returns the ids of records of these kinds that hold for a checkpoint. */
 export async function holding(hub: Pick<Hub, "db">, checkpointId: string, kinds: readonly string[]): Promise<string[]> {
   const where = { checkpointId, kind: { in: [...kinds] }, endedById: null };
   return (await hub.db.keepRecord.findMany({ where, select: { id: true } })).map(({ id }) => id);

@@ -1,6 +1,6 @@
 import type { Hub } from "#server/core/api/hub.ts";
 
-/** Of all runs that have no rule of their own. */
+/** Key of the rule for all runs without their own. */
 export const ALL_RUNS = "";
 
 export interface DrillRuleRow {
@@ -9,17 +9,23 @@ export interface DrillRuleRow {
   setAt: Date;
 }
 
-/** The rule of a run, or that of all; null where nobody made one. */
+/** Returns the rule of a run, else the rule for all runs; null where neither exists. */
 export const ruleOf = (rules: readonly DrillRuleRow[], run: string): DrillRuleRow | null =>
   rules.find((rule) => rule.run === run) ?? rules.find((rule) => rule.run === ALL_RUNS) ?? null;
 
-/** When the next drill of a run is due, epoch ms: so long after the last began, or since the rule was made; null for never. */
+/**
+ * Returns when the next drill of a run is due, epoch ms: an interval after the last one began, at once for a new rule; null for
+ * never.
+ */
 export function dueAt(rule: DrillRuleRow | null, lastAt: number | null): number | null {
   if (rule === null || rule.everyMs === 0n) return null;
   return lastAt === null ? rule.setAt.getTime() : lastAt + Number(rule.everyMs);
 }
 
-/** The last drill of each of these runs that ran its course: one that was cancelled, or that nobody took up, is made up for. */
+/**
+ * Returns when the last drill of each run began. Cancelled drills, and those that no node accepted, do not count and are
+ * repeated.
+ */
 export async function lastDrills(hub: Hub, runs: readonly string[]): Promise<ReadonlyMap<string, number>> {
   const rows = await hub.db.transfer.groupBy({
     by: ["run"],

@@ -12,7 +12,7 @@ import { drillingProfiles, runDrills, whyNotNow } from "./run-drills.ts";
 
 const LISTED = 5;
 
-/** How often restores of a run are rehearsed, how the last ones ended, and when the next one comes. @throws Fault NOT_FOUND */
+/** Returns how often restores of a run are rehearsed, the last results, and when the next drill is due. @throws Fault NOT_FOUND */
 export async function readDrills(hub: Hub, { run }: z.infer<typeof drillsInput>): Promise<DrillView> {
   const known = await hub.db.run.findUnique({ where: { name: run } });
   if (known === null) throw new Fault("NOT_FOUND", { subject: "this run" });
@@ -47,7 +47,7 @@ async function waitsFor(hub: Hub, run: { name: string; profileId: string }): Pro
   return whyNotNow(hub, about) ?? "its turn, within a minute";
 }
 
-/** @throws Fault NOT_FOUND */
+/** Sets how often restores of a run, or of all runs, are rehearsed. @throws Fault NOT_FOUND */
 export async function setDrill(
   { hub, caller }: Context,
   { run, everyMs }: z.infer<typeof setDrillInput>,

@@ -4,8 +4,8 @@ import type { Hub } from "#server/core/api/hub.ts";
 const AT_A_TIME = 100;
 
 /**
- * Writes into the buckets what stands in line for them. One that could not be written stays in line and is written the next
- * time, under the same key and with the same words. Its checkpoint may be gone meanwhile, and the line with it.
+ * Writes queued findings into the buckets. A finding that could not be written stays queued and is written later, under the
+ * same key with the same content. If its checkpoint is deleted meanwhile, so is the queued finding.
  * @throws Fault those of the store
  */
 export async function keepFindings(hub: Hub): Promise<void> {

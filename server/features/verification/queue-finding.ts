@@ -8,12 +8,12 @@ import { newId } from "#server/platform/random-id.ts";
 const DAY_MS = 86_400_000;
 const dayOf = (at: Date): number => Math.floor(at.getTime() / DAY_MS);
 
-/** The copy that was read: the first, which the checkpoint's row names, or another. */
+/** The copy that was read: the one that the checkpoint's row names, or another. */
 export type CopyRead = Pick<Checkpoint, "id" | "run" | "prefix" | "verifiedAt" | "damagedAt" | "profileId" | "bucket">;
 
 /**
- * Puts what was found of a copy in line for its bucket, in the transaction that records it. That it is right is said
- * there once a day: fifty nodes that restore one need not say the same fifty times.
+ * Queues a finding about a copy for its bucket, in the transaction that records it. A positive finding is written once a day:
+ * fifty nodes that restore one checkpoint need not write it fifty times.
  */
 export async function queueFinding(
   tx: Transaction,

@@ -8,10 +8,10 @@ import type { RecordScope, TransferEnded } from "#server/core/transfers/record-s
 import { queueFinding, type CopyRead } from "./queue-finding.ts";
 
 /**
- * What the end of a transfer says of its checkpoint: that every byte of it was read and right (a verification, a drill, a
- * restore of all files), or which bytes are not what was committed. Only the word of a node that was asked to read it, or
- * that writes the run, counts. Whole again is what was read whole: that clears the damage. It is said of the copy that was read;
- * a damaged one that is the first gives its place to a sound one.
+ * Records what the end of a transfer proves about its checkpoint. Either every byte was read and is right (a verification, a
+ * drill, a restore of all files), or some bytes differ from what was committed. Only reports of a node that was asked to read
+ * it, or that writes the run, count. A complete good read clears earlier damage. The finding concerns the copy that was read;
+ * if the primary copy is damaged, a sound one takes its place.
  */
 export async function recordFindings(
   scope: RecordScope,
@@ -39,7 +39,7 @@ interface At {
   damage: DamageReport;
 }
 
-/** The copy in this bucket as it is known, whether it is the first or another; null when it is not whole there. */
+/** Returns the copy in this bucket, the primary or another one; null when it is not complete there. */
 async function copyIn({ tx }: RecordScope, checkpoint: Checkpoint, profileId: string) {
   if (profileId === checkpoint.profileId) return checkpoint;
   const where = { checkpointId_profileId: { checkpointId: checkpoint.id, profileId } };
@@ -72,7 +72,7 @@ async function noteDamage(
   const { tx, hub, node, recorded } = scope;
   const copy = await copyIn(scope, checkpoint, profileId);
   if (copy === null) return;
-  // A verification tells every range exactly; what a restore stumbled over adds nothing to that.
+  // A verification reports every damaged range; a restore stops at the first, so it adds nothing to known damage.
   if (event.direction === "verify" || copy.damagedAt === null) {
     const at = new Date(hub.now());
     await queueFinding(tx, copy, { at, found: { kind: "damaged", report: damage } });

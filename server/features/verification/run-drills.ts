@@ -11,17 +11,17 @@ import { idleNodes, neededBytes } from "#server/core/nodes/choose-node.ts";
 import { dueAt, lastDrills, ruleOf } from "./drill-schedule.ts";
 
 /**
- * Restore drills by the clock: when one of a run is due, its newest complete checkpoint is restored on a node that has
- * nothing to do, and removed again. One at a time of each bucket profile; the run that has waited longest goes first. What
- * cannot be done now is tried again at the next beat. Which are due is read from the record, so a restart changes nothing.
+ * Runs restore drills by the clock. When a drill of a run is due, an idle node restores its newest complete checkpoint and
+ * deletes it again. Each bucket profile has one drill at a time; the run that has waited longest goes first. What is impossible
+ * now is tried again at the next tick. Due times are computed from the database, so a restart changes nothing.
  */
 
-/** An idle node takes it up at once, or is not idle any more. */
+/** An idle node accepts the drill at once, or is not idle any more. */
 const VALID_MS = 600_000;
-/** A node that is not heard for so long is not waited for. */
+/** A drill is given up when its node is silent this long. */
 const LOST_AFTER_MS = 3_600_000;
 
-/** Why a drill that is due does not begin; null when one could. */
+/** Returns why a drill that is due does not begin; null when it could. */
 export function whyNotNow(
   hub: Hub,
   about: { profileId: string; sizeBytes: number; isProfileBusy: boolean },
@@ -33,7 +33,7 @@ export function whyNotNow(
     : "a node that is online, has room and nothing to do";
 }
 
-/** Bucket profiles from which one is under way. */
+/** Returns the bucket profiles with a drill in progress. */
 export async function drillingProfiles(hub: Hub): Promise<ReadonlySet<string>> {
   const open = await hub.db.transfer.findMany({
     where: { direction: "drill", endedAt: null },
@@ -68,7 +68,7 @@ async function giveUpLost(hub: Hub): Promise<void> {
   }
 }
 
-/** Begins what is due and can begin. */
+/** Begins the drills that are due and possible. */
 export const runDrills = (hub: Hub): Promise<void> => hub.locks.run("drills", () => beginDue(hub));
 
 async function beginDue(hub: Hub): Promise<void> {
@@ -90,7 +90,7 @@ async function beginDue(hub: Hub): Promise<void> {
   const busy = new Set(await drillingProfiles(hub));
   for (const { name, profileId } of due) {
     if (busy.has(profileId)) continue;
-    // One run that cannot be drilled holds up no other, and fails nobody who asked for something else.
+    // A run that cannot be drilled blocks no other run, and does not fail the caller's request.
     const hasBegun = await begin(hub, name).catch((error: unknown) => {
       hub.log.error({ error, run: name }, "a restore drill did not begin");
       return false;

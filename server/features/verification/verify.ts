@@ -8,12 +8,12 @@ import { askCheck } from "#server/core/transfers/ask-check.ts";
 import { anyNode } from "#server/core/nodes/choose-node.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
 
-/** A node that is away for longer has other things to do when it comes back. */
+/** An order older than this is obsolete when its node returns. */
 const VALID_MS = 86_400_000;
 
 /**
  * Asks a node to read a complete checkpoint back and to compare every byte with its manifest, in the background. The hub reads
- * none of it. The same request again is the same verification.
+ * none of it. A repeated request returns the same verification.
  * @throws Fault NOT_FOUND (also when no node could do it), CHECKPOINT_INCOMPLETE, CONFLICT, NODE_REVOKED
  */
 export async function verifyCheckpoint(

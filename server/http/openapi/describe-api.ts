@@ -6,8 +6,8 @@ import { hubRouter } from "#server/router.ts";
 import type { Meta } from "#server/core/api/trpc.ts";
 
 /**
- * The people's API as OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1.html), made from the router: its procedures, who may
- * call them, and the schemas that parse their inputs. Nothing is written down a second time, so it cannot fall behind.
+ * Describes the API for people as OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1.html). All of it comes from the router
+ * (procedures, who may call them, schemas of their inputs), so it cannot become outdated.
  */
 
 interface Procedure {
@@ -31,21 +31,21 @@ function allProcedures(): Procedure[] {
   });
 }
 
-/** What people call; what nodes say to their hub is no part of the API. */
+/** Returns the procedures for people; those for nodes are no part of the public API. */
 export const peoplesProcedures = (): Procedure[] =>
   allProcedures().filter(({ path, meta }) => meta.who !== "node" && !path.startsWith("node."));
 
-/** A procedure as a stranger has to know it to call it. */
+/** Everything that a client must know to call a procedure. */
 export interface CallableProcedure {
   path: string;
   type: Procedure["type"];
   who: Meta["who"];
   needsSession: boolean;
-  /** JSON schema; null where nothing is read. */
+  /** JSON schema of the input; null where there is none. */
   input: Record<string, unknown> | null;
 }
 
-/** Returns all procedures, those of nodes too, with what their inputs look like. */
+/** Returns all procedures, those for nodes too, with the schemas of their inputs. */
 export const allInputs = (): CallableProcedure[] =>
   allProcedures().map((procedure) => {
     const { path, type, meta } = procedure;
@@ -126,7 +126,7 @@ function operationOf(procedure: Procedure): Json {
   };
 }
 
-/** The whole document. */
+/** Returns the OpenAPI document. */
 export function describeApi(): Json {
   const paths = peoplesProcedures().map((procedure) => [
     `${API_PATH}${procedure.path}`,

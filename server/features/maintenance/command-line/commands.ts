@@ -1,7 +1,7 @@
-/** The one table of the hub's own commands: help and reading are made from it. */
+/** The table of the hub's own commands: help texts and the parser are made from it. */
 
 interface OptionSpec {
-  /** What stands for the value in help; null for a switch. */
+  /** Placeholder of the value in the help text; null for a switch. */
   value: string | null;
   says: string;
 }

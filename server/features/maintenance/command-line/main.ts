@@ -7,7 +7,7 @@ import { PASSWORD_COST } from "#server/core/accounts/auth/password.ts";
 import { readCommand } from "./read-command.ts";
 import { runHubCommand } from "./run-command.ts";
 
-/** `npm run hub -- COMMAND`: what whoever holds the data folder does with it. Results on stdout, talk on stderr. */
+/** `npm run hub -- COMMAND`: commands for an operator with access to the data folder. Results on stdout, messages on stderr. */
 
 function secretText(name: "TIDEMARK_SECRET" | "TIDEMARK_SECRET_PREVIOUS"): string | null {
   const { [name]: text = "", [`${name}_FILE`]: file = "" } = process.env;

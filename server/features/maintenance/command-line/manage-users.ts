@@ -11,7 +11,7 @@ import { hashPassword } from "#server/core/accounts/auth/password.ts";
 import { closeLinksOf, keepAnAdmin } from "#server/core/accounts/users/accounts.ts";
 import { newId } from "#server/platform/random-id.ts";
 
-/** Accounts on the level of the database, for whoever holds the data folder when nobody can sign in. */
+/** Manages accounts directly in the database, for an operator with access to the data folder when nobody can sign in. */
 
 export interface UsersAt {
   db: Database;
@@ -33,7 +33,7 @@ const roleOf = (text: string): Role => {
   return parsed.data;
 };
 
-/** The password given, or a new one of 26 characters. @throws Fault BAD_INPUT */
+/** Returns the given password, or a new one of 26 characters. @throws Fault BAD_INPUT */
 function passwordOf(given: string | null): string {
   if (given === null) return randomBytes(20).toString("base64url").slice(0, 26);
   const parsed = passwordSchema.safeParse(given);
@@ -67,7 +67,7 @@ async function findUser(tx: Transaction, email: string) {
 const writeAudit = (tx: Transaction, now: number, entry: { action: string; subject: string }) =>
   tx.audit.create({ data: { at: new Date(now), actor: "command line", ...entry } });
 
-/** @returns the password, when one was made up; null when it was given @throws Fault BAD_INPUT, CONFLICT */
+/** Creates an account. Returns the password if one was generated; null if it was given. @throws Fault BAD_INPUT, CONFLICT */
 export async function createUser(
   { db, now, passwordCost }: UsersAt,
   wish: { email: string; role: string; password: string | null },
@@ -86,7 +86,7 @@ export async function createUser(
   return wish.password === null ? password : null;
 }
 
-/** @throws Fault BAD_INPUT, NOT_FOUND, LAST_ADMIN */
+/** Sets the role of an account and signs it out. @throws Fault BAD_INPUT, NOT_FOUND, LAST_ADMIN */
 export async function setRole({ db, now }: UsersAt, wish: { email: string; role: string }): Promise<void> {
   const role = roleOf(wish.role);
   await db.$transaction(async (tx) => {
@@ -101,7 +101,7 @@ export async function setRole({ db, now }: UsersAt, wish: { email: string; role:
   });
 }
 
-/** Nobody signs in with the account any more, until it gets a new password. @throws Fault NOT_FOUND, LAST_ADMIN */
+/** Disables an account until it gets a new password. @throws Fault NOT_FOUND, LAST_ADMIN */
 export async function disableUser({ db, now }: UsersAt, wish: { email: string }): Promise<void> {
   await db.$transaction(async (tx) => {
     const user = await findUser(tx, emailOf(wish.email));
@@ -113,7 +113,10 @@ export async function disableUser({ db, now }: UsersAt, wish: { email: string })
   });
 }
 
-/** @returns the password, when one was made up; null when it was given @throws Fault BAD_INPUT, NOT_FOUND */
+/**
+ * Sets a password and signs the account out. Returns the password if one was generated; null if it was given.
+ * @throws Fault BAD_INPUT, NOT_FOUND
+ */
 export async function setPassword(
   { db, now, passwordCost }: UsersAt,
   wish: { email: string; password: string | null },

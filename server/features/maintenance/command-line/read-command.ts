@@ -2,9 +2,9 @@ import { parseArgs } from "node:util";
 import { Fault } from "#protocol/faults/fault.ts";
 import { HUB_COMMANDS, isHubCommand, OPTIONS, optionsOf, type HubCommandName, type OptionName } from "./commands.ts";
 
-/** A command line of the hub, taken apart. */
+/** A parsed command line of the hub. */
 export interface HubInvocation {
-  /** Null: help of everything. */
+  /** Null: help on all commands. */
   command: HubCommandName | null;
   isHelp: boolean;
   values: ReadonlyMap<OptionName, string>;
@@ -14,7 +14,7 @@ export interface HubInvocation {
 
 const usage = (subject: string, detail: string) => new Fault("BAD_INPUT", { op: "usage", subject, detail });
 
-/** @throws Fault BAD_INPUT, with what may be written */
+/** Parses a command line. @throws Fault BAD_INPUT, with the usage */
 export function readCommand(args: readonly string[]): HubInvocation {
   const [first, ...rest] = args;
   const nothing = { values: new Map(), switches: new Set<OptionName>(), operands: [] };

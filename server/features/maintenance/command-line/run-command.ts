@@ -18,20 +18,20 @@ import { restoreBackup } from "../restore.ts";
 import { foundText } from "#server/core/record/settle-history.ts";
 import { openToolsAlone, openToolsBeside, type Tools, type ToolsWish } from "./tools.ts";
 
-/** What a command is given besides its line. */
+/** Environment of a command besides its command line. */
 export interface Surroundings {
   variables: Readonly<Record<string, string | undefined>>;
-  /** The text of the master key, when it is given; null: the key file. */
+  /** Text of the master key, if it is given; null: the key file. */
   secret: string | null;
-  /** The text of the master key that is being replaced, when it is given. */
+  /** Text of the master key that is being replaced, if it is given. */
   previous: string | null;
   now: () => number;
   passwordCost: number;
-  /** The first line of stdin. */
+  /** Reads the first line of stdin. */
   readLine: () => Promise<string>;
 }
 
-/** The result: an object for programs, sentences for people. */
+/** Result of a command: an object for programs, sentences for people. */
 export interface CommandResult {
   result: object;
   text: string;
@@ -49,7 +49,7 @@ const toolsWish = ({ around, dataFolder }: Scope): ToolsWish => ({
   dataFolder,
   secret: around.secret,
   previous: around.previous,
-  // Whoever has the console has the network too; metadata addresses are refused all the same.
+  // An operator at the console has access to the network anyway; metadata addresses stay refused.
   reach: createReach(readReach(around.variables, { isLoopback: true })),
   now: around.now,
 });
@@ -85,7 +85,7 @@ async function restore(scope: Scope): Promise<CommandResult> {
   const { invocation, around, dataFolder } = scope;
   const from = resolve(invocation.operands[0] ?? "");
   const restored = await restoreBackup({ from, dataFolder, now: around.now() });
-  // Whether the key is at hand: said now, because a hub without it does not start.
+  // Checks the master key now, because a hub without it does not start.
   const key = await withTools(await openToolsBeside(toolsWish(scope)), async ({ db, keeper }) =>
     checkMasterKey(db, keeper, around.now()).then(
       () => null,
@@ -146,7 +146,7 @@ function wishOf({ invocation, around }: Scope): Parameters<typeof rebuild>[1] {
   return { profile: draft.data, credential: credential.data };
 }
 
-/** Keys are a stranger's text: shown with what a terminal would obey made visible. */
+/** Escapes control characters in keys, which are untrusted and could otherwise control a terminal. */
 const printable = (text: string): string =>
   text.replace(
     /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
@@ -265,7 +265,7 @@ const ACTIONS: Record<HubCommandName, (scope: Scope) => Promise<CommandResult>> 
   user,
 };
 
-/** Does what a command line says. @throws Fault, MigrationRefused */
+/** Carries out a parsed command line. @throws Fault, MigrationRefused */
 export async function runHubCommand(invocation: HubInvocation, around: Surroundings): Promise<CommandResult> {
   const { command } = invocation;
   if (invocation.isHelp || command === null) return done({}, helpText(command).trimEnd());

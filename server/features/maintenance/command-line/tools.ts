@@ -15,21 +15,21 @@ import { DATABASE } from "../back-up.ts";
 import type { Stores } from "#server/core/api/ports/stores.ts";
 
 /**
- * What a command of the hub's own works with: the database, and the buckets through a keeper in this process. A command
- * renders nothing and reads no request of a stranger, so it may hold the master key itself.
+ * Tools of a command of the hub: the database, and the buckets through a signer in this process. A command renders
+ * nothing and reads no untrusted request, so it may hold the master key itself.
  */
 export interface Tools {
   db: Database;
   keeper: Keeper;
   stores: Stores;
   locks: KeyedLock;
-  /** Nobody watches it. */
+  /** Unused state: a command has no connected browsers or nodes. */
   live: Live;
   now: () => number;
   dataFolder: string;
-  /** Where stores may be. */
+  /** Rules for the addresses at which stores may be. */
   reach: Reach;
-  /** Texts that were sealed anew when it was opened, because the master key had been replaced. */
+  /** Number of secrets that were sealed again when the tools were opened, because the master key had been replaced. */
   rewrapped: number;
   close: () => Promise<void>;
 }
@@ -42,7 +42,7 @@ export interface ToolsWish {
   previous: string | null;
   reach: Reach;
   now: () => number;
-  /** What is done to the data folder once it is ours alone, before the master key is read. */
+  /** Changes the data folder once it is locked, before the master key is read. */
   prepare?: () => Promise<void>;
 }
 
@@ -72,7 +72,7 @@ function assemble(wish: ToolsWish, db: Database, close: () => Promise<void>): To
 }
 
 /**
- * Opens the data of a hub that may be running. The keeper is not opened yet.
+ * Opens the data of a hub that may be running. The master key is not read yet.
  * @throws Fault NOT_FOUND; MigrationRefused
  */
 export async function openToolsBeside(wish: ToolsWish): Promise<Tools> {
@@ -85,7 +85,7 @@ export async function openToolsBeside(wish: ToolsWish): Promise<Tools> {
 }
 
 /**
- * Opens the data while no hub runs, and makes a database where there is none. The master key is checked, or made.
+ * Opens the data while no hub runs; creates the database if there is none. Checks the master key, or creates it.
  * @throws Fault FOLDER_IN_USE, MASTER_KEY_MISSING, MASTER_KEY_WRONG, MASTER_KEY_WEAK; MigrationRefused
  */
 export async function openToolsAlone(wish: ToolsWish): Promise<Tools> {
