@@ -6,19 +6,19 @@ import type { ReactNode } from "react";
 import { parseTheme, THEME_COOKIE } from "./_hub/preferences/theme-cookie.ts";
 import { Providers } from "./providers.tsx";
 
-// Every answer carries a nonce of its own (the content security policy), so no page can be made in advance.
+// Every response carries a nonce of its own (content security policy), so pages cannot be prerendered.
 export const dynamic = "force-dynamic";
 
 /**
- * The letters of nearly every word, asked for with the page itself: a headline that is drawn with another font first breaks
- * over two lines and moves everything below it. Other alphabets are asked for where they are met (theme.css).
+ * Latin letters of Inter, preloaded with the page: a headline in a fallback font wraps differently and moves the content below
+ * it. Other alphabets load on demand (theme.css).
  */
 const inter = localFont({
   src: "../node_modules/@fontsource-variable/inter/files/inter-latin-wght-normal.woff2",
   variable: "--font-inter",
   weight: "100 900",
   display: "swap",
-  // Its own stand-in would come before the other alphabets of the same font.
+  // The generated fallback font would precede the other alphabets of the same font.
   adjustFontFallback: false,
   declarations: [
     {
@@ -51,7 +51,7 @@ export async function generateMetadata(): Promise<Metadata> {
   };
 }
 
-/** A picture in a link preview needs a whole address: the one this page was asked for under. */
+/** Returns the origin of this request, because images in link previews need absolute URLs. */
 async function ownAddress(): Promise<URL | null> {
   const asked = await headers();
   const scheme = asked.get("x-forwarded-proto") === "https" ? "https" : "http";

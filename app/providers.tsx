@@ -4,13 +4,13 @@ import { useState, type ReactNode } from "react";
 import { faultOf } from "./_hub/faults/fault-of.ts";
 import { Toasts } from "./_ui/feedback/toast.tsx";
 
-// Otherwise the first schema tries whether code may be made from text, which the content security policy reports. Said where
-// zod looks for it, and not by zod's own function: with that, every page would begin by loading a part of zod.
+// Without this, the first zod schema probes `eval`, which the content security policy reports. The global is set directly,
+// because zod's own function would load a part of zod on every page.
 Object.assign(globalThis, { __zod_globalConfig: { jitless: true } });
 
 const TEMPORARY = new Set(["HUB_UNREACHABLE", "SHUTTING_DOWN"]);
 
-/** What every page needs around it. Only calls that never reached the hub are repeated by themselves. */
+/** Context providers of every page. Only calls that never reached the hub are retried automatically. */
 export function Providers({ children }: { children: ReactNode }) {
   const [client] = useState(
     () =>

@@ -7,7 +7,7 @@ import { ButtonLink } from "../_ui/controls/button.tsx";
 
 const never = () => () => undefined;
 
-/** Says so where the page was opened at another address than the hub's own: a sign-in is refused there. */
+/** Warns when the page was opened at another origin than the hub's own, where sign-in is refused. */
 export function WrongAddress() {
   const here = useSyncExternalStore(
     never,

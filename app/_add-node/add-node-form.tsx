@@ -17,7 +17,7 @@ import { FIRST_DRAFT, type TokenDraft } from "./token-draft.ts";
 import { TokenFields } from "./token-fields.tsx";
 import { readRunPatterns, runPatternsWrong } from "./run-patterns.ts";
 
-/** Makes a join token and shows the lines to paste; then waits for the node and says when it is there. */
+/** Creates a join token, shows the commands to paste, waits for the node and reports when it has joined. */
 export function AddNodeForm() {
   const client = useQueryClient();
   const profiles = useQuery(profilesQuery());

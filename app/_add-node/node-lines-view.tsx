@@ -17,7 +17,7 @@ interface NodeLinesViewProps {
   onWatchFolder: (folder: string) => void;
 }
 
-/** The lines to paste, everything the node needs in them, and whether it has come. */
+/** Shows the commands to paste with all their values, and whether the node has joined. */
 export function NodeLinesView(props: NodeLinesViewProps) {
   const { created, run, watchFolder } = props;
   const [tab, setTab] = useState("docker");

@@ -1,6 +1,6 @@
 /**
- * The lines that start a worker on a node, ready to paste, with the hub's address and the join token in place. Nothing
- * to fill in later; values are quoted for the shell they are pasted into.
+ * Makes the commands that start a worker on a node. They are complete, with the hub's address and the join token. Values are
+ * quoted for the shell or file into which they are pasted.
  */
 
 export interface NodeLinesInput {
@@ -13,12 +13,12 @@ export interface NodeLinesInput {
 export interface NodeLine {
   id: "docker" | "compose" | "dockerfile" | "salad" | "node";
   label: string;
-  /** What to do with it, in one sentence. */
+  /** One sentence on how to use it. */
   about: string;
   text: string;
 }
 
-/** A word for a POSIX shell: as it is when harmless, else in single quotes. */
+/** Quotes a word for a POSIX shell: unchanged when harmless, otherwise in single quotes. */
 export const shellWord = (text: string): string =>
   /^[A-Za-z0-9_/:.@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
@@ -37,11 +37,14 @@ function hostOf(url: string): string {
   }
 }
 
-/** What all container lines mount or copy: made in a clone of the repository, beside which they are pasted. */
+/** All container variants mount or copy this file. They are pasted in a clone of the repository, where it is built. */
 const WORKER_FILE = "The file dist/tidemark comes from npm run build:worker on Linux and needs nothing else.";
 const PROGRAM = "/usr/local/bin/tidemark";
 
-/** A worker speaks plain http to a hub elsewhere only when told so: its credential could be read on the way. */
+/**
+ * Returns whether the worker needs `--allow-http`. To a remote hub it sends its credential over plain HTTP only with that
+ * flag.
+ */
 const needsPlainHttp = (hubUrl: string): boolean => hubUrl.startsWith("http://") && !isLoopback(hubUrl);
 
 export function nodeLines({ hubUrl, token, run, watchFolder }: NodeLinesInput): NodeLine[] {
@@ -129,7 +132,7 @@ export function nodeLines({ hubUrl, token, run, watchFolder }: NodeLinesInput): 
   ];
 }
 
-/** The line that works in a clone of the repository without building anything. */
+/** Returns the command that works in a clone of the repository without a build. */
 export function repositoryLine({ hubUrl, token, run, watchFolder }: NodeLinesInput): string {
   const flags = [
     "--hub",

@@ -1,9 +1,9 @@
-/** Patterns of runs as a person types them. The hub reads them again. */
+/** Patterns of run names as typed. The hub validates them again. */
 const PATTERN = /^[A-Za-z0-9._*?-]{1,128}$/;
 
 const wordsOf = (text: string): string[] => text.split(/[\s,]+/).filter((one) => one !== "");
 
-/** Returns what is said of patterns that are none; undefined where they are, or where there are none. */
+/** Returns why the patterns are invalid; undefined when they are valid or empty. */
 export function runPatternsWrong(text: string): string | undefined {
   const words = wordsOf(text);
   if (words.length > 16) return "16 patterns at most";
@@ -12,7 +12,7 @@ export function runPatternsWrong(text: string): string | undefined {
     : "letters, digits, '.', '_', '-', '*' and '?', with commas between patterns";
 }
 
-/** Returns the patterns with commas between them; null where there are none. */
+/** Returns the patterns joined by commas; null when there are none. */
 export function readRunPatterns(text: string): string | null {
   const words = wordsOf(text);
   return words.length === 0 ? null : words.join(",");

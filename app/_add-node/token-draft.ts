@@ -5,7 +5,7 @@ export interface TokenDraft {
   profileId: string | null;
   uses: string;
   validMs: string;
-  /** Patterns of the runs that its nodes may write; empty: those they name, and new ones. */
+  /** Patterns of the runs that nodes with this token may write. Empty: runs that they name at enrollment, and new ones. */
   mayWrite: string;
   run: string;
   watchFolder: string;

@@ -15,13 +15,13 @@ const VALID = [
 
 interface TokenFieldsProps {
   draft: TokenDraft;
-  /** The profile that is chosen, or the first one. */
+  /** The chosen profile, or the first one. */
   profileId: string | null;
   profiles: readonly ProfileView[];
   onChange: (part: Partial<TokenDraft>) => void;
 }
 
-/** Asks for the bucket, the machines and the runs that a join token is for, and how long it is valid. */
+/** Fields for the bucket, the machines, the runs and the lifetime of a join token. */
 export function TokenFields({ draft, profileId, profiles, onChange }: TokenFieldsProps) {
   return (
     <>

@@ -12,7 +12,7 @@ import { visibleText } from "../_ui/text/visible-text.ts";
 
 const PATIENCE_MS = 90_000;
 
-/** Waits for nodes that enrol with this token: turns green by itself, or says what keeps it. */
+/** Waits for nodes that enroll with this token and shows each one that joined, or hints when none has. */
 export function WaitForNode({ token }: { token: TokenView }) {
   const nodes = useNodes();
   const tokens = useQuery({ ...tokensQuery(), refetchInterval: 3000 });

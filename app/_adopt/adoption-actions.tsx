@@ -12,7 +12,7 @@ import { visibleText } from "../_ui/text/visible-text.ts";
 
 type Asked = "release" | "sums" | null;
 
-/** What can be done about an adopted checkpoint. */
+/** Shows the actions on an adopted checkpoint, which another tool wrote: forget its checksums, release it. */
 export function AdoptionActions({ view, adoption }: { view: CheckpointView; adoption: AdoptionView }) {
   const whyNot = useWhyNot("operator");
   const [asked, setAsked] = useState<Asked>(null);

@@ -25,17 +25,17 @@ const COLUMNS: readonly Column[] = [
   { key: "actions", head: "", label: "Actions", align: "right" },
 ];
 const HEIGHT = 43;
-/** One press adopts so many; another press goes on. */
+/** Most checkpoints that one click adopts; further ones need another click. */
 const MOST_AT_ONCE = 100;
 
 interface FoundRunProps {
   run: RecognisedRun;
-  /** Checkpoint ids by place. */
+  /** Ids of adopted checkpoints by their place in the bucket. */
   adopted: Readonly<Record<string, string>>;
   at: { profileId: string; bucket: string };
 }
 
-/** The checkpoints of one folder, as the steps of a run. */
+/** Shows the checkpoints found in one folder as the steps of a run. */
 export function FoundRun({ run, adopted, at }: FoundRunProps) {
   const [name, setName] = useState(() => suggestRun(run.place, at.bucket));
   const nameId = useId();

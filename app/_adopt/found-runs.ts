@@ -1,8 +1,8 @@
 import type { RecognisedPage, RecognisedRun, RecognisedStep } from "#protocol/recognition/recognise.ts";
 
-/** What was found in a bucket, put together from its pages. */
+/** Merges checkpoints of other tools, found in a bucket, from the pages of a listing. */
 
-/** Pages end between checkpoints, so a run may go on in the next one. */
+/** Merges the runs of all pages. A run can continue on the next page, because pages end between checkpoints. */
 export function mergeRuns(pages: readonly RecognisedPage[]): RecognisedRun[] {
   const runs = new Map<string, RecognisedStep[]>();
   for (const { place, steps } of pages.flatMap((page) => page.runs))
@@ -12,11 +12,11 @@ export function mergeRuns(pages: readonly RecognisedPage[]): RecognisedRun[] {
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** Why this cannot be the name of a run; null when it can. */
+/** Returns why a text cannot be a run name; null when it can. */
 export const whyNoRun = (name: string): string | null =>
   NAME.test(name) ? null : "A run's name has 1 to 64 letters, digits, '.', '_' or '-'.";
 
-/** A run's name from the folder its steps lie in; from the bucket where they lie at its top. */
+/** Suggests a run name from the folder of its steps, or from the bucket when they are at its top. */
 export function suggestRun(place: string, bucket: string): string {
   const folders = place.split("/").filter((name) => name !== "");
   const name = (folders.at(-1) ?? bucket).replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^[^A-Za-z0-9]+/, "");
@@ -30,7 +30,7 @@ export const VERDICT_FILTERS = [
   { id: "unknown", label: "Unknown" },
 ] as const;
 
-/** Those that one press adopts together: assumed complete, with a step that no other of them has, not adopted yet. */
+/** Returns the checkpoints that one click adopts: assumed complete, not adopted yet, and the first with their step. */
 export function adoptable(
   steps: readonly RecognisedStep[],
   adopted: Readonly<Record<string, string>>,

@@ -20,14 +20,14 @@ const TONES: Record<Verdict, Tone> = { "assumed complete": "quiet", incomplete: 
 
 interface FoundStepProps {
   found: RecognisedStep;
-  /** The folder of its run. */
+  /** Folder of the run, which the shown name leaves out. */
   inside: string;
   checkpointId: string | null;
-  /** Null while the run's name cannot be one. */
+  /** Profile and run to adopt into; null while the run name is invalid. */
   into: { profileId: string; run: string } | null;
 }
 
-/** One checkpoint of another tool: what is thought of it, why, and its way into Tidemark. */
+/** Shows one checkpoint of another tool, the verdict with its reason, and the button that adopts it. */
 export function FoundStep({ found, inside, checkpointId, into }: FoundStepProps) {
   const { place, kind, step, verdict } = found;
   const whyNot = useWhyNot("operator");

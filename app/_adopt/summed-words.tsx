@@ -3,7 +3,7 @@ import { formatCount } from "#protocol/base/units.ts";
 import { Age } from "../_hub/live/age.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";
 
-/** Whether anything but its ETags vouches for what was adopted. */
+/** Says whether checksums verify an adopted checkpoint, or only its sizes and ETags. */
 export function SummedWords({ adoption, fileCount }: { adoption: AdoptionView; fileCount: number }) {
   const { summed } = adoption;
   if (summed === null)

@@ -17,7 +17,7 @@ import { shortDay } from "../_ui/text/times.ts";
 
 const DismissForm = onDemand(() => import("./dismiss-form.tsx").then((module) => module.DismissForm));
 
-/** One piece of advice: what is the case, what to do, what it rests on. */
+/** Shows one piece of advice: the finding, what to do, and the samples it is based on. */
 export function AdviceItem({ advice, place }: { advice: Advice; place: "fleet" | "node" }) {
   const rate = useRate();
   const client = useQueryClient();

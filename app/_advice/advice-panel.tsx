@@ -15,7 +15,7 @@ import { Empty, Panel } from "../_ui/layout/panel.tsx";
 import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
 import { AdviceItem } from "./advice-item.tsx";
 
-// Below what people come for.
+// Loaded on demand, because it is below the main content of the page.
 const TimesPanel = onDemand(() => import("./times-panel.tsx").then((part) => part.TimesPanel));
 
 export const adviceQuery = (nodeId: string | null) =>
@@ -38,7 +38,7 @@ const LABELS: Readonly<Record<AdviceKind, string>> = {
 };
 const PORTION = 30;
 
-/** Everything that the history of the fleet says, and how long checkpoints take on it. */
+/** Shows all advice drawn from the fleet's history, and how long checkpoints take. */
 export function AdvicePanel() {
   const found = useQuery(adviceQuery(null));
   const { data } = found;

@@ -5,7 +5,7 @@ import type { Tone } from "../_ui/indicators/mark.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";
 import { formatBytes } from "../_ui/text/sizes.ts";
 
-/** Advice in words: what is the case, what to do about it, what it rests on. */
+/** Wording of advice: the finding, what to do, and the samples it is based on. */
 
 const DIRECTION = { up: "up", down: "down" } as const;
 const TONE: Readonly<Record<AdviceKind, Tone>> = {
@@ -22,7 +22,7 @@ export const adviceTone = (kind: AdviceKind): Tone => TONE[kind];
 
 const named = (name: string | null, missing: string): string => (name === null ? missing : visibleText(name));
 
-/** One sentence. */
+/** Returns the finding as one sentence. */
 export function adviceTitle(advice: Advice): string {
   const node = named(advice.nodeName, "A node");
   const bucket = named(advice.profileName, "its bucket");
@@ -84,11 +84,11 @@ export function factWords({ value, as }: AdviceFact, rate: (bytesPerSecond: numb
   }
 }
 
-/** `from 23 values of one node, 8 of them of benchmarks; nothing is said below 5`. */
+/** Returns `from 23 values of one node, 8 of them of benchmarks; needs at least 5`. */
 export const sampleWords = (sample: Pick<Advice, "samples" | "nodes" | "least" | "ofBenchmarks">): string =>
   `from ${valueWords(sample)}; needs at least ${formatCount(sample.least)}`;
 
-/** `23 values of one node, 8 of them of benchmarks`. */
+/** Returns `23 values of one node, 8 of them of benchmarks`. */
 export function valueWords({
   samples,
   nodes,

@@ -20,7 +20,7 @@ interface DismissFormProps {
   onCancel: () => void;
 }
 
-/** Why a piece of advice is put aside, and for how long. */
+/** A form for the reason why advice is dismissed, and for how long. */
 export function DismissForm({ adviceKey, onDone, onCancel }: DismissFormProps) {
   const [reason, setReason] = useState("");
   const [time, setTime] = useState("30");

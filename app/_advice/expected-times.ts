@@ -2,8 +2,8 @@ import type { RateSpread } from "#protocol/alerts/advice.ts";
 import { quantileOf } from "#protocol/base/robust.ts";
 
 /**
- * How long `sizeBytes` take on half of the nodes at most, and on nine of ten, milliseconds. The slow nodes are those that take
- * long: nine of ten are done when the tenth from below is. Null where too few nodes were measured.
+ * Returns within how many milliseconds `sizeBytes` are transferred on 50% and on 90% of the nodes. Time is inverse to rate, so
+ * the P90 of the time uses the 10th percentile of the rates. Null when too few nodes were measured.
  */
 export function expectedTimes(
   spread: Pick<RateSpread, "rates">,

@@ -4,7 +4,7 @@ import { Panel } from "../_ui/layout/panel.tsx";
 import { AdviceItem } from "./advice-item.tsx";
 import { adviceQuery } from "./advice-panel.tsx";
 
-/** What the history says of one node; nothing where there is nothing to say. */
+/** Shows the advice on one node; renders nothing when there is none. */
 export function NodeAdvice({ nodeId }: { nodeId: string }) {
   const advice = useQuery(adviceQuery(nodeId)).data?.advice.filter(({ dismissal }) => dismissal === null) ?? [];
   if (advice.length === 0) return null;

@@ -15,7 +15,7 @@ interface ReplaySumTableProps {
   then: ReplaySum;
 }
 
-/** Two replays beside each other. */
+/** Compares the totals of two replays: with the current thresholds and with other ones. */
 export function ReplaySumTable({ now, then }: ReplaySumTableProps) {
   const share = (of: ReplaySum, count: number): string =>
     of.starts === 0 ? "0" : `${formatCount(count)} (${((count * 100) / of.starts).toFixed(1)} %)`;

@@ -3,7 +3,7 @@ import type { Fate } from "#protocol/links/replay-thresholds.ts";
 import type { FleetThresholds } from "#protocol/links/thresholds.ts";
 import type { Tone } from "../_ui/indicators/mark.tsx";
 
-/** A replay in words. */
+/** Words for a replay, which applies other thresholds to stored probes. */
 
 interface FateWords {
   label: string;
@@ -24,7 +24,7 @@ export const FATE_WORDS: Readonly<Record<Fate, FateWords>> = {
   away: { label: "another machine", tone: "quiet", group: "away" },
 };
 
-/** `20 Mbps up, 50 Mbps down, a round trip of 150 ms at most`; null when nothing is asked for. */
+/** Returns `20 Mbps up, 50 Mbps down, a round trip of 150 ms at most`; null when no threshold is set. */
 export function thresholdWords(
   { up, down, rttMs }: Pick<LinkThresholds, "up" | "down" | "rttMs">,
   rate: (bytesPerSecond: number) => string,

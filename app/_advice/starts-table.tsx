@@ -40,7 +40,7 @@ interface StartsTableProps {
   then: readonly Fate[];
 }
 
-/** Which measurements they are, newest first. */
+/** Lists the replayed measurements, newest first. */
 export function StartsTable({ answer, starts, now, then }: StartsTableProps) {
   const [word, setWord] = useAddressWord("which", "rejected");
   const show = SHOWS.find((one) => one === word) ?? "rejected";

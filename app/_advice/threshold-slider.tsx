@@ -6,18 +6,18 @@ interface ThresholdSliderProps {
   place: number;
   first: number;
   last: number;
-  /** What stands at the place, in words. */
+  /** The threshold in words. */
   words: string;
-  /** How many measurements stand at each place. */
+  /** Number of measurements per position. */
   counts: readonly number[];
-  /** Whether what stands at a place of `counts` would be refused. */
+  /** Returns whether measurements at this position would be rejected. */
   isRefused: (place: number) => boolean;
   onChange: (place: number) => void;
 }
 
 const BOX = { width: 244, height: 40 };
 
-/** A threshold under what was measured: pointer and arrow keys move it, and the bars that it refuses change their colour. */
+/** A slider for a threshold below a histogram of the measurements. Bars that the threshold rejects change their color. */
 export function ThresholdSlider(props: ThresholdSliderProps) {
   const { label, place, first, last, words, counts, isRefused, onChange } = props;
   const id = useId();

@@ -45,7 +45,7 @@ const startsQuery = (over: StartsInput["over"], id: string) =>
     staleTime: MINUTE_MS,
   });
 
-/** What other thresholds would have done to the measurements that are stored, and the button that asks for them from now on. */
+/** Shows what other thresholds would have done to the stored measurements, with a button that applies them. */
 export function ThresholdsPanel() {
   const [word, setWord] = useAddressWord("over", "200");
   const chosen = OVERS.find(({ id }) => id === word) ?? OVERS[1];
@@ -88,7 +88,7 @@ function Simulator({ answer }: { answer: StartsAnswer }) {
     const { up, down, rttMs } = answer.now;
     return replayStarts(starts, { limits: answer.limits, earlier, thresholds: { up, down, rttMs } });
   }, [starts, earlier, answer]);
-  // The slider follows the finger; the tables follow as fast as the page can.
+  // Deferred, so that the slider stays responsive while the tables update at the page's own pace.
   const settled = useDeferredValue(wanted);
   const then = useMemo(
     () => replayStarts(starts, { limits: answer.limits, earlier, thresholds: settled }),

@@ -17,7 +17,7 @@ const COLUMNS: readonly Column[] = [
   { key: "rests", head: "Rests on", align: "right", from: "sm" },
 ];
 
-/** How long a checkpoint of a size takes up and back on this fleet. */
+/** Shows how long uploading and restoring a checkpoint of a given size takes on this fleet. */
 export function TimesPanel({ answer }: { answer: Pick<AdviceAnswer, "up" | "down"> }) {
   const [size, setSize] = useAddressWord("size", "10GiB", "same");
   const sizeBytes = readSize(size);

@@ -8,10 +8,10 @@ import { Tag } from "../_ui/indicators/tag.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";
 import { SEVERITY_TONES } from "./rule-words.ts";
 
-/** Alerts as lines: how grave, what, since when, by which rule; at the right what can be done. */
+/** Shows alerts as lines: severity, text, start and rule; possible actions are at the right. */
 interface AlertListProps {
   rows: readonly AlertRow[];
-  /** Left out where nothing can be done any more. */
+  /** Absent when the alerts can no longer be acknowledged. */
   onAcknowledge?: (id: string) => void;
   whyNot?: string | null;
   busy?: boolean;

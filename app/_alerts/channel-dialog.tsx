@@ -28,9 +28,9 @@ const KINDS = CHANNEL_KIND_NAMES.map((value) => ({ value, label: CHANNEL_KINDS[v
 const isTyped = (typed: TypedSecret): boolean => Object.values(typed).some((text) => text.trim() !== "");
 
 interface ChannelDialogProps {
-  /** Null makes a new one. */
+  /** The channel to edit; null creates one. */
   edited: ChannelView | null;
-  /** How many rules there are, and whether a channel is there already. */
+  /** Number of alert rules. */
   rules: number;
   isFirst: boolean;
   onClose: () => void;

@@ -5,22 +5,22 @@ import { SecretField } from "../_forms/secret-field.tsx";
 import { Select } from "../_ui/controls/select.tsx";
 import { TextField } from "../_forms/text-field.tsx";
 
-/** The address and the keys of a channel as they are typed, by field. */
+/** Typed address and keys of a channel, by field. */
 export type TypedSecret = Partial<ChannelSecret>;
 
 interface ChannelFieldsProps {
   kind: ChannelKind;
   typed: TypedSecret;
-  /** Whether the stored one stays where nothing is typed. */
+  /** Whether an empty field keeps the stored secret. */
   mayBeEmpty: boolean;
   onChange: (typed: TypedSecret) => void;
 }
 
-/** The errors of the fields, by their paths in a call of the hub. */
+/** Returns the errors of the fields by their input paths. */
 export const secretErrors = (kind: ChannelKind, typed: TypedSecret): Record<string, string> =>
   Object.fromEntries(Object.entries(secretProblems(kind, typed)).map(([name, problem]) => [`secret.${name}`, problem]));
 
-/** The fields of a kind of channel, as the table of kinds says. */
+/** The fields of a kind of channel, from the table of kinds. */
 export function ChannelFields({ kind, typed, mayBeEmpty, onChange }: ChannelFieldsProps) {
   return channelKind(kind).fields.map(({ name, label, hint, placeholder, isRequired, look, usual }) => {
     const value = typed[name] ?? "";

@@ -8,7 +8,7 @@ interface CheckLineProps {
   onChange: (checked: boolean) => void;
 }
 
-/** A yes or no of a form, under its fields. */
+/** A checkbox with a hint, aligned with the fields of a form. */
 export function CheckLine({ label, hint, checked, onChange }: CheckLineProps) {
   const id = useId();
   return (

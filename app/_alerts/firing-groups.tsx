@@ -8,12 +8,12 @@ interface FiringGroupsProps {
   rules: readonly RuleView[];
   channels: readonly ChannelView[];
   onAcknowledge: (id: string) => void;
-  /** Why this person may not acknowledge; null: may. */
+  /** Reason why this person may not acknowledge; null when they may. */
   whyNot: string | null;
   busy: boolean;
 }
 
-/** Shows firing alerts by rule, the gravest first, with the messages sent about them. */
+/** Shows firing alerts by rule, most severe first, with the messages sent about them. */
 export function FiringGroups({ rows, rules, channels, ...handling }: FiringGroupsProps) {
   return groupAlerts(rows).map(({ ruleId, rows: ofRule }) => (
     <section key={ruleId} aria-label={ofRule[0]?.ruleName} className="border-t border-line first:border-t-0">

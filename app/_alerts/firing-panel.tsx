@@ -25,7 +25,7 @@ interface FiringPanelProps {
   channels: readonly ChannelView[];
 }
 
-/** Shows firing alerts by rule, the gravest first, with the messages sent about them; muted rules stand before them. */
+/** Shows muted rules, then firing alerts by rule, most severe first, with the messages sent about them. */
 export function FiringPanel({ rules, channels }: FiringPanelProps) {
   const client = useQueryClient();
   const query = useQuery(activeAlertsQuery());

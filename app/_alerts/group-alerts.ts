@@ -1,7 +1,7 @@
 import type { AlertRow, RuleView } from "#protocol/alerts/alert-views.ts";
 import { GROUP_EVERY_MS, GROUP_WAIT_MS } from "#protocol/alerts/alert-words.ts";
 
-/** Alerts by their rules, in the order of the first of each. */
+/** Groups alerts by rule, in the order of each rule's first alert. */
 export function groupAlerts(rows: readonly AlertRow[]): { ruleId: string; rows: AlertRow[] }[] {
   const groups = new Map<string, AlertRow[]>();
   for (const row of rows) {
@@ -15,12 +15,12 @@ export function groupAlerts(rows: readonly AlertRow[]): { ruleId: string; rows: 
 interface Telling {
   rows: readonly AlertRow[];
   rule: Pick<RuleView, "mutedUntil" | "toldAt">;
-  /** Names of the channels that are told and on. */
+  /** Names of the rule's enabled channels. */
   told: readonly string[];
   now: number;
 }
 
-/** The delivery of one rule's alerts: the channels they go to, how many were sent, and why the others wait. */
+/** Returns the delivery state of one rule's alerts: their channels, how many were sent, and why others wait. */
 export function tellingWords({ rows, rule, told, now }: Telling): string {
   if (told.length === 0) return "shown here only";
   const to = told.join(", ");

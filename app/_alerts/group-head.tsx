@@ -12,7 +12,7 @@ interface GroupHeadProps {
   channels: readonly ChannelView[];
 }
 
-/** The rule that a group of alerts belongs to, and what was sent about them: one message for all that came together. */
+/** Shows the rule of a group of alerts and the delivery of its messages. Alerts that fire together share one message. */
 export function GroupHead({ rows, rule, channels }: GroupHeadProps) {
   const told = channels
     .filter(({ id, channel }) => channel.isEnabled && rule?.rule.channelIds.includes(id) === true)

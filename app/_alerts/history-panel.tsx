@@ -7,7 +7,7 @@ import { AlertList } from "./alert-list.tsx";
 
 const newest = (): string | null => null;
 
-/** What fired and is over, newest first. */
+/** Shows ended alerts, newest first. */
 export function HistoryPanel() {
   const query = useInfiniteQuery({
     queryKey: ["alerts", "history"],

@@ -24,12 +24,12 @@ const TIMES = [
 ] as const;
 
 interface MuteDialogProps {
-  /** Null: all rules. */
+  /** Rule to mute; null mutes all rules. */
   rule: RuleView | null;
   onClose: () => void;
 }
 
-/** Nothing is sent for a while: why, and until when, is shown to everybody. */
+/** Mutes a rule for some time. The reason and the end are visible to everybody. */
 export function MuteDialog({ rule, onClose }: MuteDialogProps) {
   const client = useQueryClient();
   const [reason, setReason] = useState("");

@@ -9,10 +9,10 @@ import { visibleText } from "../_ui/text/visible-text.ts";
 interface RemoveDialogProps {
   name: string;
   remove: () => Promise<unknown>;
-  /** Makes one like it again; left out where the hub keeps something of it that it never shows. */
+  /** Creates an equal one for Undo. Absent when the hub holds a secret of it that pages never see. */
   bringBack?: () => Promise<unknown>;
   onClose: () => void;
-  /** What goes with it. */
+  /** Consequences of the removal. */
   children: ReactNode;
 }
 

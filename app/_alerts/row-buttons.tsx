@@ -1,18 +1,18 @@
 import { Button } from "../_ui/controls/button.tsx";
 
 interface RowButtonsProps {
-  /** Of the rule or the channel. */
+  /** Name of the rule or channel. */
   name: string;
   isEnabled: boolean;
   isTurning: boolean;
-  /** Null: this person may. */
+  /** Null when this person may change it. */
   whyNot: string | null;
   onTurn: () => void;
   onEdit: () => void;
   onRemove: () => void;
 }
 
-/** What can be done with every rule and every channel. */
+/** Buttons of a rule or channel: turn on or off, edit, remove. */
 export function RowButtons({ name, isEnabled, isTurning, whyNot, onTurn, onEdit, onRemove }: RowButtonsProps) {
   const turn = isEnabled ? "Turn off" : "Turn on";
   const look = { look: "quiet", size: "small", whyNot } as const;

@@ -13,7 +13,7 @@ import { ChannelFields, ConditionFields, QuietHoursField, ScopeFields } from "./
 import { emptyRule, formOfRule, readRule } from "./rule-form.ts";
 
 interface RuleDialogProps {
-  /** Null makes a new one. */
+  /** The rule to edit; null creates one. */
   edited: RuleView | null;
   channels: readonly ChannelView[];
   onClose: () => void;

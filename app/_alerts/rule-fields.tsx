@@ -19,7 +19,7 @@ interface RuleFieldsProps {
   onChange: (part: Partial<RuleForm>) => void;
 }
 
-/** Asks what a rule looks for, its name and its thresholds. */
+/** Fields for the condition of a rule, its name and its thresholds. */
 export function ConditionFields({ form, isNew, onChange }: RuleFieldsProps & { isNew: boolean }) {
   return (
     <>
@@ -66,7 +66,7 @@ export function ConditionFields({ form, isNew, onChange }: RuleFieldsProps & { i
   );
 }
 
-/** Asks which nodes and runs a rule looks at, and how severe its alerts are. */
+/** Fields for the nodes and runs that a rule covers, and for the severity of its alerts. */
 export function ScopeFields({ form, onChange }: RuleFieldsProps) {
   return (
     <>
@@ -109,7 +109,7 @@ export function ScopeFields({ form, onChange }: RuleFieldsProps) {
   );
 }
 
-/** Asks which channels hear of a rule. */
+/** Fields for the channels that get a rule's alerts. */
 export function ChannelFields({ form, channels, onChange }: RuleFieldsProps & { channels: readonly ChannelView[] }) {
   const toggle = (id: string) =>
     onChange({
@@ -139,7 +139,7 @@ export function ChannelFields({ form, channels, onChange }: RuleFieldsProps & { 
   );
 }
 
-/** Asks for the hours in which only critical alerts are sent. */
+/** Fields for the hours in which only critical alerts are sent. */
 export function QuietHoursField({ form, onChange }: RuleFieldsProps) {
   return (
     <Field

@@ -3,14 +3,14 @@ import type { Severity } from "#protocol/alerts/alert-words.ts";
 import type { AlertKind, RuleDraft } from "#protocol/alerts/alerts.ts";
 import { PARAMETERS } from "./rule-words.ts";
 
-/** A rule as it is typed. The hub parses it; here is only what turns text into its form and back. */
+/** Typed values of a rule. This module converts between form and rule; the hub validates. */
 export interface RuleForm {
   name: string;
   kind: AlertKind;
   values: Record<string, string>;
   nodes: string;
   runs: string;
-  /** `region=eu, tier=spot`. */
+  /** As `region=eu, tier=spot`. */
   labels: string;
   severity: Severity;
   channelIds: readonly string[];
@@ -22,7 +22,7 @@ export interface RuleForm {
 export const usualValues = (kind: AlertKind): Record<string, string> =>
   Object.fromEntries(PARAMETERS[kind].map(({ key, usual }) => [key, String(usual)]));
 
-/** `channelIds`: those that are the default for new rules. */
+/** Returns the form of a new rule; `channelIds` are the channels that new rules use by default. */
 export function emptyRule(timeZone: string, channelIds: readonly string[] = []): RuleForm {
   const rest = { nodes: "", runs: "", labels: "", severity: "warning" as const, channelIds };
   return { name: "", kind: "silent", values: usualValues("silent"), ...rest, quietFrom: "", quietTo: "", timeZone };
@@ -55,7 +55,7 @@ export function formOfRule({ rule }: RuleView, timeZone: string): RuleForm {
 
 type Read = { ok: true; rule: RuleDraft } | { ok: false; errors: Record<string, string> };
 
-/** The rule that was typed, or what is wrong with it, by field. */
+/** Returns the typed rule, or its errors by input path. */
 export function readRule(form: RuleForm, isEnabled: boolean): Read {
   const errors: Record<string, string> = {};
   if (form.name.trim() === "") errors["rule.name"] = "A rule needs a name.";

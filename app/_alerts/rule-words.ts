@@ -3,7 +3,7 @@ import type { AlertCondition, AlertKind, RuleDraft } from "#protocol/alerts/aler
 import { formatDuration } from "#protocol/base/units.ts";
 import type { Tone } from "../_ui/indicators/mark.tsx";
 
-/** What a rule looks for, as a sentence. */
+/** Returns the condition of a rule as text. */
 export function conditionWords(condition: AlertCondition): string {
   switch (condition.kind) {
     case "at-risk":
@@ -35,7 +35,7 @@ export function conditionWords(condition: AlertCondition): string {
   }
 }
 
-/** Whom it is about; empty for everything. */
+/** Returns which nodes and runs a rule covers; empty for all. */
 export function scopeWords({ scope }: Pick<RuleDraft, "scope">): string {
   return [
     ...(scope.nodes === null ? [] : [`nodes ${scope.nodes}`]),
@@ -47,7 +47,7 @@ export function scopeWords({ scope }: Pick<RuleDraft, "scope">): string {
 export const SEVERITY_TONES: Readonly<Record<Severity, Tone>> = { info: "moving", warning: "risk", critical: "lost" };
 
 const MINUTE = 60_000;
-/** The fields of each kind: one parameter each, as the form shows it. */
+/** Parameters of each kind of condition, one form field each. */
 export const PARAMETERS: Readonly<Record<AlertKind, readonly Parameter[]>> = {
   "at-risk": [{ key: "longerThanMs", label: "Longer than", unit: "min", scale: MINUTE, usual: 30 }],
   stalled: [{ key: "longerThanMs", label: "Longer than", unit: "min", scale: MINUTE, usual: 10 }],
@@ -78,7 +78,7 @@ interface Parameter {
   key: string;
   label: string;
   unit: string;
-  /** What one of the unit is in the parameter's own. */
+  /** Factor from the unit in the form to the unit of the parameter. */
   scale: number;
   usual: number;
 }

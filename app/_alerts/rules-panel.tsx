@@ -24,11 +24,11 @@ interface RulesPanelProps {
   channels: readonly ChannelView[];
   onEdit: (id: string) => void;
   onRemove: (id: string) => void;
-  /** `all`: every rule. */
+  /** `all` mutes every rule. */
   onMute: (id: string) => void;
 }
 
-/** What the hub looks out for. */
+/** Lists the alert rules of the hub. */
 export function RulesPanel({ channels, onEdit, onRemove, onMute }: RulesPanelProps) {
   const whyNot = useWhyNot("operator");
   const query = useQuery(alertRulesQuery());

@@ -22,7 +22,7 @@ const COLUMNS: readonly Column[] = [
   { key: "state", head: "State", align: "right" },
 ];
 
-/** All benchmarks, newest first. */
+/** Lists all benchmarks, newest first. */
 export function BenchList() {
   const query = useQuery(benchmarksQuery());
   const rows = query.data;

@@ -4,7 +4,7 @@ import { ENGINE_NAMES, type EngineName } from "#protocol/benchmarks/engines.ts";
 import { formatDuration } from "#protocol/base/units.ts";
 import type { Tone } from "../_ui/indicators/mark.tsx";
 
-/** Words and shapes of benchmarks. */
+/** Wording and tones of benchmarks. A turn is the benchmark of one node against one bucket. */
 
 export const BENCH_TONES: Readonly<Record<BenchState, Tone>> = { running: "moving", done: "safe", cancelled: "quiet" };
 export const TURN_TONES: Readonly<Record<TurnState, Tone>> = {
@@ -15,23 +15,23 @@ export const TURN_TONES: Readonly<Record<TurnState, Tone>> = {
   cancelled: "quiet",
 };
 
-/** Ended turns of all, 0 to 1. */
+/** Returns the share of ended turns, 0 to 1. */
 export function shareDone({ turns }: Pick<BenchRow, "turns">): number {
   const ended = turns.done + turns.failed + turns.cancelled;
   const all = ended + turns.waiting + turns.running;
   return all === 0 ? 1 : ended / all;
 }
 
-/** Below a second too: a library is loaded in less. */
+/** Formats a duration, with milliseconds below a second, as for loading a library. */
 export const spanWords = (ms: number): string => (ms < 1_000 ? `${Math.round(ms)} ms` : formatDuration(ms));
 
-/** Why there is no case to show. */
+/** Returns why there is no case to show. */
 export const nothingWords = ({ state }: Pick<BenchRow, "state">): string =>
   state === "running" ? "No case has ended yet." : "It was over before any case had ended.";
 
 export const percentWords = (share: number | null): string => (share === null ? "–" : `${(share * 100).toFixed(1)} %`);
 
-/** `4.2 ms`, `120 ms`. */
+/** Formats a round trip: `4.2 ms`, `120 ms`. */
 export const rttWords = (ms: number | null): string => (ms === null ? "–" : `${ms.toFixed(ms < 10 ? 1 : 0)} ms`);
 
 export interface EngineLine {
@@ -42,7 +42,7 @@ export interface EngineLine {
   failed: number;
 }
 
-/** Both directions of an engine side by side, in the order of the table of engines. */
+/** Returns upload and download results per engine, in the order of `ENGINE_NAMES`. */
 export function engineLines({ engines }: Pick<BenchSummary, "engines">): EngineLine[] {
   return ENGINE_NAMES.flatMap((engine) => {
     const own = engines.filter((one) => one.engine === engine);
@@ -61,7 +61,7 @@ export function engineLines({ engines }: Pick<BenchSummary, "engines">): EngineL
   });
 }
 
-/** How much `now` is above `before`: `+12.5 %`. */
+/** Returns the relative change from `before` to `now`: `+12.5 %`. */
 export function changeWords(now: number | null, before: number | null): string {
   if (now === null || before === null || before === 0) return "–";
   const change = (now / before - 1) * 100;

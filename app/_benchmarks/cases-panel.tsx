@@ -21,7 +21,7 @@ const WORDS = [
   { id: "failed", label: "Failed" },
 ];
 
-/** The single cases behind the tables, each with the last words of its engine. */
+/** Lists the cases behind the tables, each with the last output of its engine. */
 export function CasesPanel({ bench }: { bench: BenchRow }) {
   const benchId = bench.id;
   const [which, setWhich] = useAddressWord("cases", "all");
@@ -103,5 +103,5 @@ function CaseLine({ row }: { row: CaseView }) {
   );
 }
 
-/** Its lines stay lines. */
+/** Escapes invisible characters but keeps line breaks. */
 const linesOf = (text: string): string => text.split("\n").map(visibleText).join("\n");

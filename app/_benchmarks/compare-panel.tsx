@@ -22,7 +22,7 @@ const COLUMNS: readonly Column[] = [
 ];
 const NONE = "none";
 
-/** This benchmark beside another one; which is in the address. */
+/** Compares this benchmark with another one, whose id is in the page's address. */
 export function ComparePanel({ bench }: { bench: BenchView }) {
   const [otherId, setOther] = useAddressWord("with", "");
   const list = useQuery(benchmarksQuery()).data ?? [];

@@ -2,11 +2,11 @@ import { ENGINES, type EngineName } from "#protocol/benchmarks/engines.ts";
 import type { EngineNeeds } from "#protocol/benchmarks/views.ts";
 import { formatCount } from "#protocol/base/units.ts";
 
-/** Those that run where nobody chose: known before the hub has answered is only the worker's own. */
+/** Returns the engines to preselect: those that can run. Before the hub has answered, only the worker's own is known to run. */
 export const runnable = (engines: readonly EngineNeeds[] | undefined): EngineName[] =>
   engines?.filter(({ canRun }) => canRun).map(({ engine }) => engine) ?? ["tidemark"];
 
-/** Says in words why an engine cannot run; null where it can. */
+/** Returns why an engine cannot run; null when it can. */
 export function needWords({ engine, canRun, needs, missingOn, unknownOn }: EngineNeeds): string | null {
   if (canRun) return null;
   const { program } = ENGINES[engine];

@@ -26,10 +26,10 @@ const ENGINE_COLUMNS: readonly Column[] = [
   { key: "failed", head: "Failed", align: "right", from: "sm" },
 ];
 
-/** The first cell of both tables, so that one stands under the other. */
+/** Class of the first column of both tables, so that their columns align. */
 const FIRST = "w-full max-w-0 sm:w-[34%]";
 
-/** The tables of the SaladCloud guide: what nodes reach at most, and what each engine makes of it. */
+/** Shows the tables of the SaladCloud guide: the maximum of each node, and what each engine reaches of it. */
 export function EnginePanel({ bench }: { bench: BenchView }) {
   const { summary, overall } = bench;
   const lines = engineLines(summary);

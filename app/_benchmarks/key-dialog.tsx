@@ -14,7 +14,7 @@ import { visibleText } from "../_ui/text/visible-text.ts";
 
 type Kind = "given" | "temporary";
 
-/** The key that the engines of other people work with at one bucket: made by the store for each turn, or given for that. */
+/** Sets the key for third-party engines at one bucket. The store creates temporary keys per turn, or an admin provides a key. */
 export function KeyDialog({ bucket, onClose }: { bucket: BenchKeyView; onClose: () => void }) {
   const client = useQueryClient();
   const { call, address } = bucket.temporary ?? { call: "sts", address: "" };

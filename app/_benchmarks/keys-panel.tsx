@@ -18,7 +18,7 @@ import { benchKeysQuery } from "./bench-queries.ts";
 
 const KeyDialog = onDemand(() => import("./key-dialog.tsx").then((module) => module.KeyDialog));
 
-/** Where engines that need a key may run: an admin says so for each bucket, and whose key it is. */
+/** Shows the buckets at which engines that need a key may run, and the kind of key. Only an admin sets them. */
 export function KeysPanel() {
   const query = useQuery(benchKeysQuery());
   const whyNot = useWhyNot("admin");

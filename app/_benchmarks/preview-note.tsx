@@ -7,7 +7,7 @@ import { faultOf } from "../_hub/faults/fault-of.ts";
 import { visibleText } from "../_ui/text/visible-text.ts";
 import { formatBytes } from "../_ui/text/sizes.ts";
 
-/** What a benchmark would move and cost, before it begins. */
+/** Shows how much a benchmark would transfer and cost before it starts. */
 export function PreviewNote({ plan, error }: { plan: BenchPreview | null; error: unknown }) {
   if (error !== null && error !== undefined) return <FaultNote fault={faultOf(error)} />;
   if (plan === null) return null;

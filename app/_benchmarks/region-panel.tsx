@@ -17,7 +17,7 @@ const COLUMNS: readonly Column[] = [
 
 const nameOf = (region: string): string => (region === "" ? "unknown" : visibleText(region));
 
-/** Distance and throughput: by region of the nodes and region of the buckets, nearest first. */
+/** Shows round trip and throughput for each pair of node region and bucket region, nearest first. */
 export function RegionPanel({ bench }: { bench: BenchView }) {
   const show = useRateOrDash();
   return (

@@ -7,11 +7,11 @@ import { visibleText } from "../_ui/text/visible-text.ts";
 
 const WIDTH = 1_000;
 
-/** Where the nodes lie: each one a mark at its maximum, and how much faster they fetch than they send. */
+/** Shows the distribution of node maxima, one mark per node, and the ratio of download to upload speed. */
 export function SpreadPanel({ bench }: { bench: BenchView }) {
   const { nodeMaxima, summary, asymmetry } = bench;
   const most = Math.max(0, ...nodeMaxima.flatMap(({ up, down }) => [up ?? 0, down ?? 0]));
-  // One node is no distribution.
+  // A single node has no distribution.
   if (most === 0 || nodeMaxima.length < 2) return null;
   return (
     <Panel title="Distribution" note="a mark is a node, at its maximum" label="Distribution">

@@ -14,10 +14,10 @@ import { PreviewNote } from "./preview-note.tsx";
 import { LoadFields, NodeFields, TargetFields } from "./start-fields.tsx";
 import { FIRST_FORM, readForm, type StartForm } from "./start-form.ts";
 
-/** Of the seed: 32 bits. */
+/** Exclusive upper limit of the random seed: 32 bits. */
 const MOST_SEED = 4_294_967_296;
 
-/** Asks what is to be compared where, and says what it would move and cost before anything begins. */
+/** Asks what to compare where, and shows what it would transfer and cost before it starts. */
 export function StartDialog({ onClose }: { onClose: () => void }) {
   const client = useQueryClient();
   const go = useGo();

@@ -31,7 +31,7 @@ interface StartFieldsProps {
   onChange: (changes: Partial<StartForm>) => void;
 }
 
-/** Asks for the name of a benchmark and the nodes that take part. */
+/** Fields for the name of a benchmark and its nodes. */
 export function NodeFields({ form, onChange }: StartFieldsProps) {
   return (
     <>
@@ -76,11 +76,11 @@ export function NodeFields({ form, onChange }: StartFieldsProps) {
 interface TargetFieldsProps extends StartFieldsProps {
   profiles: readonly ProfileView[];
   engines: readonly EngineName[];
-  /** Missing parts of each engine on the chosen nodes; undefined until the hub has answered. */
+  /** Missing prerequisites of each engine on the chosen nodes; undefined until the hub has answered. */
   needs: readonly EngineNeeds[] | undefined;
 }
 
-/** Asks which buckets and engines are compared. */
+/** Fields for the buckets and engines to compare. */
 export function TargetFields({ form, profiles, engines, needs, onChange }: TargetFieldsProps) {
   return (
     <>
@@ -108,7 +108,7 @@ export function TargetFields({ form, profiles, engines, needs, onChange }: Targe
   );
 }
 
-/** Asks what is moved: directions, sizes, connections, rounds. */
+/** Fields for the load: directions, sizes, connections and rounds. */
 export function LoadFields({ form, onChange }: StartFieldsProps) {
   const [preset, setPreset] = useState("guide");
   return (

@@ -6,14 +6,14 @@ import { EVERYWHERE, type Scope } from "#protocol/base/scope.ts";
 import { parseSize } from "#protocol/wire/read-units.ts";
 import { formatBytes } from "../_ui/text/sizes.ts";
 
-/** What is typed to start a benchmark, and what it means. */
+/** Typed values of a new benchmark. This module converts them into its settings. */
 export interface StartForm {
   name: string;
   nodes: string;
   label: string;
   sample: string;
   profileIds: readonly string[];
-  /** Null: those that can run. */
+  /** Null selects all engines that can run. */
   engines: readonly EngineName[] | null;
   directions: "both" | "up" | "down";
   size: string;
@@ -38,7 +38,7 @@ export const FIRST_FORM: StartForm = {
   perBucket: "5",
 };
 
-/** Size, parts and connections of a preset, as they are typed. */
+/** Returns size, part size and connections of a preset as form values; null for an unknown preset. */
 export function presetFields(name: string): Pick<StartForm, "size" | "part" | "connections"> | null {
   if (!isPreset(name)) return null;
   const { sizeBytes, partBytes, connections } = BENCH_PRESETS[name];
@@ -69,7 +69,7 @@ function sizeOf(text: string, least: number, most: number): number | string {
   }
 }
 
-/** Reads the form, or returns for each field what is wrong with it. `canRun` are the engines of a form in which none was chosen. */
+/** Returns the parsed form, or an error for each invalid field. `canRun` are the engines to use when none was chosen. */
 export function readForm(
   form: StartForm,
   canRun: readonly EngineName[],

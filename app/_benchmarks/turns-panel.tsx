@@ -20,7 +20,7 @@ const COLUMNS: readonly Column[] = [
 const SHOWN = 200;
 const ORDER = ["running", "failed", "waiting", "done", "cancelled"];
 
-/** Each link: how far its node is, and what was not there or went wrong. */
+/** Lists each pair of node and bucket: round trip, state, and what was missing or failed. */
 export function TurnsPanel({ bench }: { bench: BenchView }) {
   const { turns } = bench;
   const rows = bench.turnList.toSorted((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state)).slice(0, SHOWN);

@@ -19,16 +19,16 @@ const ORDERS = [
 interface BrowseToolsProps {
   place: Place;
   go: (to: Partial<Place>, as: ChangeAs) => void;
-  /** More things that can be done with the folder. */
+  /** Further actions on the folder. */
   children?: ReactNode;
 }
 
-/** What is shown of a folder, and how. */
+/** Controls for what is shown of a folder, and in which order. */
 export function BrowseTools({ place, go, children }: BrowseToolsProps) {
   return (
     <div className="flex flex-wrap items-center gap-x-3 gap-y-2 border-b border-line px-4 py-2.5">
       <SearchField
-        // What is being typed for one folder is not applied to the next.
+        // A new key per folder drops text that is still being typed for the previous folder.
         key={`begins ${place.folder}`}
         label="Names in this folder that begin with"
         value={place.filter}
@@ -53,7 +53,7 @@ export function BrowseTools({ place, go, children }: BrowseToolsProps) {
         }
       />
       {place.show === "objects" && place.words === "" && (
-        // Where the list has the heads of all columns, those sort.
+        // Only on narrow screens: wider lists sort by their column heads.
         <div className="sm:hidden">
           <FilterWords
             label="Order"

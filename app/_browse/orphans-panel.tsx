@@ -26,7 +26,7 @@ const COLUMNS: readonly Column[] = [
 const WORDS = { button: "Abort", busy: "Aborting", keep: "Keep it" } as const;
 const first = (): string | null => null;
 
-/** Uploads that nobody completed. Their parts cost money and no list of objects shows them. */
+/** Lists incomplete multipart uploads. Their parts are billed, but no object listing shows them. */
 export function OrphansPanel({ profileId, prefix }: { profileId: string; prefix: string }) {
   const client = useQueryClient();
   const whyNot = useWhyNot("admin");

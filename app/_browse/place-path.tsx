@@ -8,7 +8,7 @@ interface PlacePathProps {
   href: (folder: string) => string;
 }
 
-/** Where one is: the bucket and every folder on the way, each a link. Folders without a name are shown as such. */
+/** Breadcrumbs: the bucket and every folder down to the current one, each a link. Folders with an empty name are shown too. */
 export function PlacePath({ bucket, folder, href }: PlacePathProps) {
   const segments = folder === "" ? [] : folder.slice(0, -1).split("/");
   return (

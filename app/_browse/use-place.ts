@@ -2,7 +2,7 @@
 import type { ChangeAs } from "../_hub/address/address-changes.ts";
 import { useAddress } from "../_hub/address/address.ts";
 
-/** Where somebody is in a bucket. All of it stands in the address: it can be shared, and Back goes back. */
+/** Keeps the position in a bucket in the address, so that it can be shared and Back works. */
 
 export const SORTS = ["name", "size", "date"] as const;
 export type Sort = (typeof SORTS)[number];
@@ -10,17 +10,17 @@ export type Sort = (typeof SORTS)[number];
 export interface Place {
   /** The folder: empty or ending with `/`. */
   folder: string;
-  /** The beginning of names in it. */
+  /** Prefix filter on the names in the folder. */
   filter: string;
-  /** What is searched for below the folder; empty: nothing. */
+  /** Search words for names below the folder; empty: no search. */
   words: string;
   sort: Sort;
-  /** Against the usual way: names from A, the largest and the newest first. */
+  /** Reversed means names from Z, or the smallest or oldest first. */
   order: "" | "reversed";
-  /** Whether the folders of the list are summed up. */
+  /** Whether folder sizes are counted. */
   sizes: "" | "shown";
   show: "objects" | "versions" | "uploads";
-  /** The object that is looked at. */
+  /** Key of the object in the detail panel. */
   key: string;
 }
 
@@ -69,7 +69,7 @@ export function usePlace(): {
   };
   const go = (to: Partial<Place>, as: ChangeAs = "same"): void =>
     change((words) => {
-      // What was typed for one folder means nothing to the one that was opened meanwhile.
+      // Drops a delayed change, such as typed text, when another folder was opened meanwhile.
       const isElsewhere = (words.get(NAMES.folder) ?? HOME.folder) !== place.folder;
       if (isElsewhere && to.folder === undefined) return;
       write(words, to);
@@ -77,7 +77,7 @@ export function usePlace(): {
   return { place, go, href };
 }
 
-/** The folder above; null at the top. */
+/** Returns the parent folder; null at the top. */
 export function folderAbove(folder: string): string | null {
   if (folder === "") return null;
   return folder.slice(0, folder.slice(0, -1).lastIndexOf("/") + 1);

@@ -36,13 +36,13 @@ const first = (): string | null => null;
 const itemOf = ({ key, versionId }: ObjectVersion) => ({ key, versionId });
 const isHiding = ({ isDeleteMarker, isLatest }: ObjectVersion): boolean => isDeleteMarker && isLatest;
 
-/** What brings a version back is called; null for one that there is nothing to bring back of. */
+/** Returns the label of the button that restores a version; null for the present version and for superseded delete markers. */
 function wayBack(version: ObjectVersion): string | null {
   if (isHiding(version)) return "Undelete…";
   return version.isDeleteMarker || version.isLatest ? null : "Bring back…";
 }
 
-/** Every version of every object of a folder, and the markers that stand for deleted ones; older ones are brought back. */
+/** Lists all object versions and delete markers of a folder, with buttons that restore older versions. */
 export function VersionsList({
   profileId,
   prefix,
@@ -60,7 +60,7 @@ export function VersionsList({
     queryKey: ["transfers", "bucket-jobs", profileId],
     queryFn: () => hub.bucket.jobs.query({ profileId }),
   });
-  // What was brought back meanwhile shows: the list is another one then.
+  // Part of the query key, so that the list reloads after a job has restored versions.
   const ended = jobs.data?.filter(({ action, endedAt }) => action === "revive" && endedAt !== null).length ?? 0;
   const list = useInfiniteQuery({
     placeholderData: keepPreviousData,
@@ -150,7 +150,7 @@ export function VersionsList({
 
 interface VersionRowProps {
   version: ObjectVersion;
-  /** The folder that is shown; left out of the name. */
+  /** Current folder, which names leave out. */
   folder: string;
   onRevive: () => void;
 }

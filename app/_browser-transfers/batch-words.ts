@@ -4,7 +4,7 @@ import { percentOf } from "./byte-map.ts";
 import type { DeskBatch } from "./uploads/desk.ts";
 import { formatBytes } from "../_ui/text/sizes.ts";
 
-/** An upload of this browser as the sentence every transfer is. */
+/** Wording of uploads of this browser. */
 
 export function toneOf({ state, fault, files }: DeskBatch): Tone {
   switch (state) {
@@ -21,10 +21,10 @@ export function toneOf({ state, fault, files }: DeskBatch): Tone {
 
 export const placeOf = ({ bucket, prefix }: DeskBatch): string => `s3://${bucket}/${prefix}`;
 
-/** What goes up: the file's name, or how many files. */
+/** Returns what is uploaded: the file's name, or the number of files. */
 export const subjectOf = ({ only, filesTotal }: DeskBatch): string => only ?? `${formatCount(filesTotal)} files`;
 
-/** The right end: rate and time left, or why there is none. */
+/** Returns the right end of the sentence: rate and time left, or why there is none. */
 export function paceOf(batch: DeskBatch, unit: RateUnit): string {
   const { state, bytesPerSecond, bytesTotal, bytesDone } = batch;
   switch (state) {
@@ -42,11 +42,11 @@ export function paceOf(batch: DeskBatch, unit: RateUnit): string {
   }
 }
 
-/** `585 KiB of 151 MiB (0 %)`: by bytes, however many files that are. */
+/** Returns the progress in bytes: `585 KiB of 151 MiB (0 %)`. */
 export const progressOf = ({ bytesDone, bytesTotal }: Pick<DeskBatch, "bytesDone" | "bytesTotal">): string =>
   `${formatBytes(bytesDone)} of ${formatBytes(bytesTotal)} (${percentOf(bytesDone, bytesTotal)} %)`;
 
-/** The quiet second line. */
+/** Returns the second line: progress, files, connections and retries. */
 export function factsOf(batch: DeskBatch): string {
   const { files, filesTotal, bytesDone, bytesTotal, connections, retries, reusedParts } = batch;
   const settled = files.done + files.same;

@@ -1,19 +1,20 @@
 /**
- * How far a transfer is, counted in bytes: a hundred small files that have arrived are nothing beside one large one that has not.
+ * Maps the progress of a transfer by bytes, not by files: a hundred small finished files count little beside a large
+ * unfinished one.
  */
 
-/** A stretch of a transfer, in its order: a part, a range or a file. */
+/** A consecutive section of a transfer: a part, a range or a file. */
 export interface Stretch {
   bytes: number;
-  /** From its beginning on. */
+  /** Completed bytes, counted from the start of the stretch. */
   doneBytes: number;
   isMoving: boolean;
 }
 
-/** Pieces of a map: half a percent each. */
+/** Most pieces of a map: each is at least half a percent. */
 const MOST_PIECES = 200;
 
-/** Draws a piece map (`#` done, `>` moves, `.` waits) in which each piece is as many bytes as another. */
+/** Returns a piece map (`#` done, `>` moving, `.` waiting) whose pieces have equal numbers of bytes. */
 export function byteMap(stretches: readonly Stretch[]): string {
   const total = stretches.reduce((sum, { bytes }) => sum + bytes, 0);
   const count = Math.min(MOST_PIECES, total);
@@ -41,6 +42,6 @@ export function byteMap(stretches: readonly Stretch[]): string {
     .join("");
 }
 
-/** Whole percent; 100 only when nothing is left. */
+/** Returns whole percent; 100 only when nothing is left. */
 export const percentOf = (done: number, total: number): number =>
   total === 0 ? 0 : Math.min(done < total ? 99 : 100, Math.floor((done / total) * 100));

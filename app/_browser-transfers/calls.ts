@@ -4,7 +4,7 @@ import type { SignedRequest } from "#protocol/wire/operations.ts";
 import { askHub } from "./ask-hub.ts";
 import { hub } from "../_hub/queries/client.ts";
 
-/** What uploads ask of the hub. Every refusal is a Fault, as everywhere below. */
+/** Calls the hub for uploads. All calls throw a Fault when they fail. */
 
 interface Begin {
   profileId: string;
@@ -57,7 +57,9 @@ async function flush(): Promise<void> {
   }
 }
 
-/** Many small files end within the same moment: they are completed in one call. */
+/**
+ * Completes an upload. Calls within `FINISH_WITHIN_MS` share one request, because many small files end at about the same time.
+ */
 export const finishUpload = (id: string, sums: string[]): Promise<FinishedUpload> =>
   new Promise((resolve, reject) => {
     waiting.push({ id, sums, resolve, reject });

@@ -2,7 +2,7 @@
 import { useWhyNot } from "../_hub/session/person.tsx";
 import { ButtonLink } from "../_ui/controls/button.tsx";
 
-/** Leads from a transfer that the bucket does not let in to its CORS rule, which is shown there before it is written. */
+/** Links from a transfer that CORS blocked to the bucket's CORS rule, which is shown there before it is written. */
 export function CorsOffer({ profileId }: { profileId: string }) {
   const whyNot = useWhyNot("admin");
   if (whyNot !== null) return <> {whyNot}</>;

@@ -1,19 +1,19 @@
 /**
- * Files as a browser gives them: with a handle that outlives the page where it can (Chromium), otherwise for as long as the
- * page lives. What a browser lacks is asked for by name, so that nothing here depends on one.
+ * Gives access to files as the browser provides them: with a handle that survives a reload (Chromium), or only for the
+ * lifetime of the page. Optional browser functions are looked up by name.
  */
 
 export interface ChosenFile {
-  /** Relative to what was chosen, `/` between folders. */
+  /** Path relative to the choice, with `/` between folders. */
   path: string;
   file: File;
-  /** Kept with the transfer; null: after a reload the file has to be chosen again. */
+  /** Kept with the transfer. When null, the file must be chosen again after a reload. */
   handle: FileSystemFileHandle | null;
 }
 
 export interface Chosen {
   files: ChosenFile[];
-  /** What permission is asked for after a reload: the chosen things themselves, not each file in them. */
+  /** The chosen files and folders themselves, for which permission is requested after a reload. */
   roots: FileSystemHandle[];
 }
 
@@ -23,7 +23,7 @@ const isHandle = (value: unknown): value is FileSystemHandle =>
 const isFileHandle = (handle: FileSystemHandle): handle is FileSystemFileHandle => handle.kind === "file";
 const isFolderHandle = (handle: FileSystemHandle): handle is FileSystemDirectoryHandle => handle.kind === "directory";
 
-/** A function of the window that only some browsers have. */
+/** Returns a picker function of the window; null where the browser lacks it. */
 function opener(name: string): Opener | null {
   const found: unknown = Reflect.get(window, name);
   return typeof found === "function"
@@ -52,7 +52,7 @@ async function fromHandles(roots: FileSystemHandle[], isWanted: Reading["isWante
   return { files, roots };
 }
 
-/** What closing a picker without a choice gives. */
+/** Returns whether an error means that the picker was closed without a choice. */
 const isDismissed = (error: unknown): boolean => error instanceof DOMException && error.name === "AbortError";
 
 async function openWith(name: string, options: object, isWanted = all): Promise<Chosen | null> {
@@ -67,13 +67,13 @@ async function openWith(name: string, options: object, isWanted = all): Promise<
   }
 }
 
-/** Null where the browser has no picker that gives handles: a file input does it then. */
+/** Opens the file picker. Null where the browser has no picker with handles; a file input replaces it then. */
 export const pickFiles = (): Promise<Chosen | null> => openWith("showOpenFilePicker", { multiple: true });
-/** Skips files whose names are not wanted, before anything of them is read. */
+/** Opens the folder picker. Files with other names are skipped before they are read. */
 export const pickFolder = (isWanted: (name: string) => boolean = all): Promise<Chosen | null> =>
   openWith("showDirectoryPicker", { mode: "read" }, isWanted);
 
-/** What a file input holds. */
+/** Returns the files of a file input. */
 export const fromInput = (list: FileList): Chosen => ({
   files: [...list].map((file) => ({
     path: file.webkitRelativePath === "" ? file.name : file.webkitRelativePath,
@@ -110,7 +110,7 @@ function handleOf(item: DataTransferItem): Promise<unknown> | null {
   return typeof ask === "function" ? Promise.resolve(Reflect.apply(ask, item, []) as unknown).catch(() => null) : null;
 }
 
-/** What was dropped: files and folders. Everything is asked of the event before the first wait, as it is empty after. */
+/** Returns dropped files and folders. It reads the event before the first `await`, because the event is empty afterwards. */
 export async function fromDrop(transfer: DataTransfer): Promise<Chosen> {
   const asked = [...transfer.items]
     .filter((item) => item.kind === "file")
@@ -138,19 +138,19 @@ async function askPermission(
   return (await Promise.resolve(Reflect.apply(ask, handle, [{ mode: "read" }]) as unknown)) as Permission;
 }
 
-/** Whether these may be read now, without asking anybody. */
+/** Returns whether these can be read now without asking the person. */
 export async function mayRead(roots: readonly FileSystemHandle[]): Promise<boolean> {
   for (const root of roots) if ((await askPermission(root, "queryPermission")) !== "granted") return false;
   return true;
 }
 
-/** Asks the person; only while a click is being answered. */
+/** Requests permission from the person. Call it while handling a click: it needs user activation. */
 export async function letRead(roots: readonly FileSystemHandle[]): Promise<boolean> {
   for (const root of roots) if ((await askPermission(root, "requestPermission")) !== "granted") return false;
   return true;
 }
 
-/** Where a download shall go; null when the person closed the picker, undefined where there is none. */
+/** Asks for the target of a download; null when the picker was closed, undefined where there is none. */
 export async function pickTarget(name: string): Promise<FileSystemFileHandle | null | undefined> {
   const open = opener("showSaveFilePicker");
   if (open === null) return undefined;

@@ -8,25 +8,25 @@ import { visibleText } from "../_ui/text/visible-text.ts";
 
 interface MovingLineProps {
   verb: "upload" | "download";
-  /** What moves; shown as it is. */
+  /** Name of the transferred thing, already safe to show. */
   name: string;
   to: ReactNode;
   tone: Tone;
   state: string;
   pace: string;
-  /** Empty once there is nothing to draw. */
+  /** Piece map; empty hides it. */
   pieces: string;
-  /** What the pieces show, in words. */
+  /** The piece map in words. */
   progress: string;
   facts: string;
   actions: ReactNode;
   fault: FaultData | null;
-  /** A way out of the fault, after its words. */
+  /** A remedy for the fault, shown after its text. */
   wayOut?: ReactNode;
   children?: ReactNode;
 }
 
-/** One transfer of this browser as a sentence, with its piece map, what can be done, and what is wrong with it. */
+/** Shows one transfer of this browser as a sentence with its piece map, actions and fault. */
 export function MovingLine(props: MovingLineProps) {
   const { verb, name, to, tone, state, pace, pieces, progress, facts, actions, fault, wayOut, children } = props;
   const words = fault === null ? null : wordsOf(fault);

@@ -9,7 +9,7 @@ import { useDownloads } from "./downloads/downloads.ts";
 import { UploadButton } from "./uploads/upload-button.tsx";
 import { useBatches, useDesk } from "./uploads/use-desk.ts";
 
-/** What this browser itself moves. Unlike what nodes do, it needs this page. */
+/** Lists the transfers of this browser. Unlike transfers of nodes, they need this page to stay open. */
 export function ThisBrowserPanel() {
   const desk = useDesk();
   const batches = useBatches(desk);

@@ -18,7 +18,7 @@ const PRICES = [
   { name: "per1000Requests", label: "Per 1,000 requests", listed: "writesPer1000" },
 ] as const;
 
-/** What people want to remember of a bucket, and what it costs them where that is not what the provider publishes. */
+/** Fields for notes on a bucket, and for prices that differ from the provider's list. */
 export function AboutFields({ form, errors, preset, set }: AboutFieldsProps) {
   const wrong = PRICES.some(({ name }) => errors[name] !== undefined) || errors.notes !== undefined;
   const used = form.notes !== "" || PRICES.some(({ name }) => form[name] !== "");

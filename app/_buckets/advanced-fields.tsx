@@ -14,8 +14,8 @@ interface AdvancedFieldsProps {
 }
 
 /**
- * Needed only where hub, workers and browsers reach the store under different addresses (the signature binds the host), or
- * where small files should lie otherwise than they do by default.
+ * Fields that few profiles need: separate endpoints for hub, workers and browsers (the signature covers the host), trust,
+ * packing of small files, and tuning.
  */
 export function AdvancedFields({ form, errors, set }: AdvancedFieldsProps) {
   const wrong =

@@ -15,7 +15,7 @@ import { Mark } from "../_ui/indicators/mark.tsx";
 import { Skeleton } from "../_ui/loading/skeleton.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";
 
-/** The bucket's rule for these pages: what would change, and the button that changes it. */
+/** Shows the planned change of the bucket's CORS rule for these pages, with the button that writes it. */
 export function CorsDialog({ view, onClose }: { view: ProfileView; onClose: () => void }) {
   const plan = useQuery({
     queryKey: ["cors", view.id],

@@ -1,4 +1,4 @@
-/** Fills `{region}` and `{account}` of a provider's endpoint template. What is not known yet stays as it is. */
+/** Fills `{region}` and `{account}` of a provider's endpoint template. Placeholders without a value stay. */
 export function fillEndpoint(template: string, values: { region: string; account: string }): string {
   return template
     .replaceAll("{region}", () => (values.region === "" ? "{region}" : values.region))
@@ -7,6 +7,6 @@ export function fillEndpoint(template: string, values: { region: string; account
 
 export const needsAccount = (template: string): boolean => template.includes("{account}");
 
-/** Placeholders that are still open, for the sentence "fill in the region". */
+/** Returns the unfilled placeholders, for the sentence "fill in the region". */
 export const openPlaces = (endpoint: string): string[] =>
   [...endpoint.matchAll(/\{(region|account)\}/g)].map((match) => match[1] ?? "");

@@ -15,7 +15,7 @@ interface ImportPanelProps {
   onChoose: (draft: ImportedDraft, key: { handle: string; index: number } | null) => void;
 }
 
-/** Paste what you have, see what was found and what is doubtful about it, and go on in the form with one of them. */
+/** Reads a pasted configuration, lists the stores found with any doubts, and fills the form with the chosen one. */
 export function ImportPanel({ onChoose }: ImportPanelProps) {
   const [text, setText] = useState("");
   const [isOpen, setIsOpen] = useState(false);
@@ -47,7 +47,7 @@ export function ImportPanel({ onChoose }: ImportPanelProps) {
         <Button
           className="self-start"
           disabled={text.trim() === "" || read.busy}
-          // What was read is in the hub now; the page need not keep the key.
+          // The hub holds the keys now, so the page drops the text.
           onClick={() => read.run(undefined, () => setText(""))}
         >
           {read.busy ? "Reading" : "Read"}
@@ -57,7 +57,7 @@ export function ImportPanel({ onChoose }: ImportPanelProps) {
           <Found
             view={read.result}
             onChoose={(draft, key) => {
-              // The form it goes on in lies below.
+              // Closed, because the form is below.
               setIsOpen(false);
               onChoose(draft, key);
             }}

@@ -11,7 +11,7 @@ const WAYS: readonly { value: ProfileForm["keyWay"]; label: string; note: string
   { value: "r2", label: "asks Cloudflare", note: "temporary keys of R2; the secret is an API token" },
 ];
 
-/** How the key is used: itself, or only to ask for keys that end within the hour. */
+/** Fields for the use of the key: it signs directly, or only requests temporary keys that expire within the hour. */
 export function KeyWayFields(props: {
   form: ProfileForm;
   preset: PresetView | undefined;

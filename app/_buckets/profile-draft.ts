@@ -13,7 +13,7 @@ import {
 import type { PresetView, ProfileView, ImportedDraft } from "#protocol/wire/profile-views.ts";
 import { fillEndpoint, openPlaces } from "./endpoint-template.ts";
 
-/** The form of a bucket profile as it is typed; turned into what the hub takes, or into what is wrong with each field. */
+/** Typed values of a bucket profile. This module converts them into the hub's input, or into errors by field. */
 export interface ProfileForm {
   name: string;
   provider: Provider;
@@ -22,36 +22,36 @@ export interface ProfileForm {
   bucket: string;
   prefix: string;
   endpoint: string;
-  /** True once the endpoint was typed by hand: then region and account no longer change it. */
+  /** True once the endpoint was typed by hand. Region and account then no longer change it. */
   endpointTyped: boolean;
   addressing: ProfileDraft["addressing"];
   workerEndpoint: string;
   browserEndpoint: string;
-  /** Authorities of the store's own, PEM; empty: none. */
+  /** Custom certificate authorities as PEM; empty for none. */
   trustCa: string;
   trustPin: string;
   accessKeyId: string;
   secretAccessKey: string;
-  /** Whether the key signs itself, or asks for temporary ones. */
+  /** Whether the key signs directly, or how it requests temporary keys. */
   keyWay: "itself" | KeyBy["call"];
-  /** Where temporary keys are given out; empty: as the provider has it. */
+  /** Address that issues temporary keys; empty for the provider's own. */
   keyService: string;
   roleArn: string;
   externalId: string;
-  /** On edit: the stored key stays, the two fields are not asked. */
+  /** While editing: keeps the stored key and hides the two key fields. */
   keepKey: boolean;
-  /** A key that was pasted and lies in the hub: the two fields are not asked either. */
+  /** A pasted key held by the hub; it hides the two key fields as well. */
   imported: (ImportedKey & { hint: string }) | null;
   notes: string;
   egressPerGb: string;
   storagePerGbMonth: string;
   per1000Requests: string;
-  /** KiB; 0: nothing is packed. */
+  /** Files below this size in KiB are packed; 0 packs nothing. */
   packBelow: string;
   packZstd: boolean;
-  /** MiB; empty: by the size of the file. */
+  /** Part size in MiB; empty for the choice by file size. */
   tunePart: string;
-  /** Empty: as for others of this provider. */
+  /** Number of connections; empty for the provider's default. */
   tuneConnections: string;
 }
 
@@ -124,7 +124,7 @@ export function formOf(view: ProfileView): ProfileForm {
   };
 }
 
-/** Another provider: its own endpoint, region and addressing; names and keys stay. */
+/** Applies another provider with its endpoint, region and addressing; names and keys stay. */
 export const withPreset = (form: ProfileForm, preset: PresetView): ProfileForm => ({
   ...form,
   provider: preset.provider,
@@ -134,7 +134,7 @@ export const withPreset = (form: ProfileForm, preset: PresetView): ProfileForm =
   endpoint: fillEndpoint(preset.endpointTemplate, { region: preset.defaultRegion, account: form.account }),
 });
 
-/** Region or account changed: the endpoint follows unless it was typed by hand. */
+/** Changes region or account. The endpoint follows unless it was typed by hand. */
 export function withPlace(
   form: ProfileForm,
   place: { region?: string; account?: string },
@@ -145,7 +145,7 @@ export function withPlace(
   return { ...next, endpoint: fillEndpoint(preset.endpointTemplate, next) };
 }
 
-/** What was read from a pasted text, over what was typed: what the text does not say stays. */
+/** Applies an imported draft. Values that the draft lacks keep what was typed. */
 export function withImport(form: ProfileForm, draft: ImportedDraft, key: ImportedKey | null): ProfileForm {
   const { profile, accessKeyHint } = draft;
   return {
@@ -162,7 +162,7 @@ export function withImport(form: ProfileForm, draft: ImportedDraft, key: Importe
   };
 }
 
-/** Null where nothing stands; NaN for what is no number, which the rules then refuse. */
+/** Returns null for empty text and NaN for invalid numbers, which the schema then rejects. */
 const priceOf = (text: string): number | null => {
   const trimmed = text.trim().replace(",", ".");
   return trimmed === "" ? null : /^\d+(\.\d+)?$/.test(trimmed) ? Number(trimmed) : Number.NaN;
@@ -180,13 +180,13 @@ function aboutOf(form: ProfileForm): unknown {
   return { notes: form.notes, prices: isListed ? null : prices, packing, tuning };
 }
 
-/** Null where nothing stands; NaN for what is no whole number, which the rules then refuse. */
+/** Returns null for empty text and NaN for invalid whole numbers, which the schema then rejects. */
 const wholeOf = (text: string, unit: number): number | null => {
   const trimmed = text.trim();
   return trimmed === "" ? null : /^\d{1,6}$/.test(trimmed) ? Number(trimmed) * unit : Number.NaN;
 };
 
-/** NaN for what is no number of KiB, which the rules then refuse. */
+/** Returns NaN for invalid numbers of KiB, which the schema then rejects. */
 const bytesOf = (kib: string): number => (/^\d{1,6}$/.test(kib.trim()) ? Number(kib.trim()) * KIB : Number.NaN);
 
 export type FieldErrors = Partial<Record<keyof ProfileForm, string>>;
@@ -199,7 +199,7 @@ const optional = (text: string): string | null => (text.trim() === "" ? null : t
 const prefixOf = (text: string): string =>
   text.trim() === "" || text.trim().endsWith("/") ? text.trim() : `${text.trim()}/`;
 
-/** The key as the hub takes it; null keeps the stored one. */
+/** Returns the key as input for the hub; null keeps the stored one. */
 function keyOf({ keepKey, imported, accessKeyId, secretAccessKey }: ProfileForm) {
   if (keepKey) return { success: true, data: null, error: undefined } as const;
   if (imported !== null) {
@@ -208,7 +208,7 @@ function keyOf({ keepKey, imported, accessKeyId, secretAccessKey }: ProfileForm)
   return credentialDraft.safeParse({ accessKeyId, secretAccessKey });
 }
 
-/** How the key is used, as the hub takes it. */
+/** Returns the use of the key as input for the hub. */
 function keyByOf({ keyWay, keyService, roleArn, externalId }: ProfileForm) {
   if (keyWay === "itself") return { success: true, data: null, error: undefined } as const;
   return keyBy.safeParse(
@@ -218,14 +218,14 @@ function keyByOf({ keyWay, keyService, roleArn, externalId }: ProfileForm) {
   );
 }
 
-/** The service that the provider is known to have, for a form in which none was typed. */
+/** Returns the provider's default service for temporary keys; empty when it has none. */
 export function serviceFor(form: ProfileForm, preset: PresetView | undefined): string {
   const template = preset?.temporaryKeys ?? null;
   if (template === null) return "";
   return template === "same" ? form.endpoint : fillEndpoint(template, form);
 }
 
-/** What the hub would say about each field, by the same rules, before it is asked. */
+/** Validates the form with the hub's own schemas before calling the hub. */
 export function readForm(form: ProfileForm): ReadForm {
   const open = openPlaces(form.endpoint);
   const profile = profileDraft.safeParse({

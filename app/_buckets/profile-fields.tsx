@@ -108,7 +108,7 @@ interface KeyFieldsProps {
   set: (part: Partial<ProfileForm>) => void;
 }
 
-/** The key goes in and never comes out again: on edit the stored one is kept unless a new one is typed. */
+/** Fields for the key, which is write-only. While editing, the stored key stays unless a new one is typed. */
 function KeyFields({ form, edited, set }: KeyFieldsProps) {
   return (
     <>

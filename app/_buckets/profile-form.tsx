@@ -19,13 +19,13 @@ import { sameBucket } from "./same-bucket.ts";
 import { TestResult } from "./test-result.tsx";
 
 interface ProfileFormProps {
-  /** Null makes a new profile. */
+  /** The profile to edit; null creates one. */
   edited: ProfileView | null;
   saveWord: string;
   onSaved: (profile: ProfileView) => void;
 }
 
-/** Makes or changes a bucket profile. "Test" tries every operation with what is typed, before anything is stored. */
+/** Creates or edits a bucket profile. "Test" tries every operation with the typed values before anything is stored. */
 export function ProfileFormView(props: ProfileFormProps) {
   const presets = useQuery(presetsQuery());
   if (presets.isError && presets.data === undefined)
@@ -79,7 +79,7 @@ function LoadedForm({
     const { profile, credential, keyBy, about } = read;
     if (edited === null && credential !== null)
       return hub.profiles.create.mutate({ profile, credential, keyBy, about });
-    // Pasted keys are for new profiles: they are sealed for a row of their own.
+    // Pasted keys are only for new profiles: they are sealed for a new row.
     if (edited === null || (credential !== null && "handle" in credential)) return null;
     return hub.profiles.update.mutate({
       id: edited.id,
@@ -93,7 +93,7 @@ function LoadedForm({
   const busy = test.busy || save.busy;
 
   const change = (next: (old: ProfileForm) => ProfileForm): void => {
-    // What was found out was found out of what stood there before.
+    // The test result belongs to the previous values.
     if (test.result !== undefined && !test.busy) test.reset();
     setForm(next);
   };

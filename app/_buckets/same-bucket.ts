@@ -6,7 +6,7 @@ type Place = Pick<ProfileDraft, "endpoint" | "bucket" | "prefix">;
 
 const hostOf = (endpoint: string): string => URL.parse(endpoint)?.host ?? endpoint;
 
-/** What to know before a profile is saved for a place that another one has already, or null. */
+/** Returns a warning when another profile has the same or an overlapping place, or null. */
 export function sameBucket(
   draft: Place,
   others: readonly { profile: Place & Pick<ProfileView["profile"], "name"> }[],

@@ -11,12 +11,12 @@ import { say } from "../_ui/feedback/toast.tsx";
 
 interface SealKeyImportProps {
   profileId: string;
-  /** There is something that only another key opens. */
+  /** True when some checkpoints open only with a key that the hub lacks. */
   wanted: boolean;
   onChanged: () => void;
 }
 
-/** Takes a key in that another hub exported. */
+/** Imports an encryption key that another hub exported. */
 export function SealKeyImport({ profileId, wanted, onChanged }: SealKeyImportProps) {
   const [text, setText] = useState("");
   const whyNot = useWhyNot("admin");

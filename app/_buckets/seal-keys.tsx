@@ -21,7 +21,7 @@ interface SealKeysProps {
   onChanged: () => void;
 }
 
-/** The keys of a bucket: what each opens, whether a copy of it was taken. */
+/** Lists the encryption keys of a bucket with what each opens and whether it was exported. */
 export function SealKeys({ profileId, keys, onChanged }: SealKeysProps) {
   const whyNot = useWhyNot("admin");
   const [exporting, setExporting] = useState<string | null>(null);

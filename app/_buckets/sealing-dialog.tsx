@@ -20,7 +20,7 @@ import { SealKeyImport } from "./seal-key-import.tsx";
 import { SealKeys } from "./seal-keys.tsx";
 import { checkpointsWords, SEALING_CHOICES, SEALING_STATES } from "./sealing-words.ts";
 
-/** Encryption of a bucket's checkpoints: what it does, what losing the key means, the keys themselves. */
+/** Shows the encryption of a bucket's checkpoints: the setting, the effect of losing a key, and the keys. */
 export function SealingDialog({ view, onClose }: { view: ProfileView; onClose: () => void }) {
   const { id } = view;
   const sealing = useQuery({ queryKey: ["profiles", "sealing", id], queryFn: () => hub.sealing.get.query({ id }) });

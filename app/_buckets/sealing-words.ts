@@ -1,7 +1,7 @@
 import { formatCount } from "#protocol/base/units.ts";
 import type { Sealing } from "#protocol/checkpoint/sealing.ts";
 
-/** What is said of encryption. */
+/** Wording of encryption. */
 
 export const SEALING_STATES: Readonly<Record<Sealing, string>> = {
   off: "Encryption is off: checkpoints lie in the bucket as they are.",

@@ -23,10 +23,10 @@ const WORD: Record<ProfileCheck["outcome"], string> = {
 };
 const MUCH_SKEW_MS = 60_000;
 
-/** What a fault says, without the key it was about: that stands beside it already, or is one the test made up. */
+/** Returns the message of a fault without its object key, which is shown beside it or was made up by the test. */
 const saysOf = (fault: FaultData): string => visibleText(wordsOf({ ...fault, subject: undefined }).says);
 
-/** What the store answered, as far as the sentence does not say it. */
+/** Shows the store's error code and HTTP status where the message does not contain them. */
 function RawAnswer({ check, says }: { check: ProfileCheck; says: string }) {
   const code = check.rawCode === null ? null : visibleText(check.rawCode);
   const parts = [
@@ -36,7 +36,7 @@ function RawAnswer({ check, says }: { check: ProfileCheck; says: string }) {
   return parts.length > 0 && <span className="font-mono text-faint"> {parts.join(" · ")}</span>;
 }
 
-/** What the test wrote and could not remove, so that somebody else can. */
+/** Lists objects and uploads that the test could not remove, so that somebody can. */
 function LeftBehindNote({ left }: { left: ProfileTestView["leftBehind"] }) {
   const count = left.length === 1 ? "One thing" : `${left.length} things`;
   const reasons = [...new Set(left.map(({ fault }) => saysOf(fault)))];
@@ -62,12 +62,12 @@ function LeftBehindNote({ left }: { left: ProfileTestView["leftBehind"] }) {
   );
 }
 
-/** Each operation the product needs, what the store said, and which feature goes without it. */
+/** Shows each operation that the product needs, the store's answer, and the features that lack it. */
 export function TestResult({ result }: { result: ProfileTestView }) {
   const bad = result.checks.filter(
     ({ operation, outcome }) => (outcome === "refused" || outcome === "failed") && operation !== "Clock",
   );
-  // Without a key that is accepted no other operation says anything.
+  // With a refused key the other operations say nothing.
   const keyFault = bad.find(({ fault }) => fault?.code === "BAD_CREDENTIALS")?.fault ?? null;
   const shown = keyFault === null ? result.checks : result.checks.filter(({ outcome }) => outcome === "ok");
   const missing = [...new Set(bad.map((check) => check.missingAction).filter((action) => action !== null))];

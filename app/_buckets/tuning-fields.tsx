@@ -12,7 +12,7 @@ interface TuningFieldsProps {
 
 const MIB = 1024 * 1024;
 
-/** Part size and connections in place of what Tidemark would choose; for Storj with the table of its own documents. */
+/** Fields for part size and connections instead of the automatic choice; for Storj with the table of its documentation. */
 export function TuningFields({ form, set }: TuningFieldsProps) {
   return (
     <>

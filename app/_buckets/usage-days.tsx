@@ -4,7 +4,7 @@ import { formatBytes } from "../_ui/text/sizes.ts";
 
 const HEIGHT = 56;
 
-/** What came each day, filled as far as it is still there; the same as a list for those who do not see it. */
+/** Shows the bytes written per day, with the share that still exists; for screen readers as a list. */
 export function UsageDays({ days }: { days: readonly UsageDay[] }) {
   const most = Math.max(1, ...days.map(({ cameBytes, keptBytes }) => Math.max(cameBytes, keptBytes)));
   const width = 100 / Math.max(1, days.length);

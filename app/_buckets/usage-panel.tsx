@@ -16,7 +16,7 @@ import { UsageDays } from "./usage-days.tsx";
 import { costBasis, growthCost, keptPerDay, moneyOf } from "./usage-words.ts";
 import { formatBytes } from "../_ui/text/sizes.ts";
 
-/** What lies in a bucket, by run, how it grows and what that costs: from manifests and history, so nothing is listed. */
+/** Shows the size of a bucket by run, its growth and cost. The numbers come from manifests and history, without a listing. */
 export function UsagePanel({ profileId }: { profileId: string }) {
   const usage = useQuery(usageQuery(profileId));
   return (

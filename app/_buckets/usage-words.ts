@@ -4,7 +4,7 @@ import { formatBytes } from "../_ui/text/sizes.ts";
 
 type Cost = NonNullable<BucketUsage["cost"]>;
 
-/** Two digits behind the point; less than that is said so, because it is not nothing. */
+/** Formats money with two decimals; smaller amounts as `under 0.01 USD`. */
 export function moneyOf(amount: number, currency: string): string {
   if (amount > 0 && amount < 0.01) return `under 0.01 ${currency}`;
   return `${amount.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 })} ${currency}`;
@@ -12,20 +12,20 @@ export function moneyOf(amount: number, currency: string): string {
 
 const days = (count: number): string => (count === 1 ? "the last day" : `the last ${formatCount(count)} days`);
 
-/** What the estimate rests on, and what it does not know. */
+/** Returns the basis of the cost estimate, and what it leaves out. */
 export function costBasis({ cost, moved }: BucketUsage): string {
   if (cost === null) return "";
   const prices = cost.hasOwnPrices ? "the prices in this profile" : "the provider's list prices";
   return `By ${prices}, at what is stored now and at the pace of ${days(moved.days)}. What browsers and other programs fetch is in the requests only.`;
 }
 
-/** What growth alone adds to each further month's bill for storage. */
+/** Returns by how much growth raises the storage bill with each further month; null below a cent. */
 export function growthCost(perDayBytes: number, { perGbMonth, currency }: Cost): string | null {
   const more = ((perDayBytes * 30) / 1e9) * perGbMonth;
   return more < 0.01 ? null : `each further month ${moneyOf(more, currency)} more`;
 }
 
-/** What stayed a day, on average of the days that were looked at. */
+/** Returns the bytes kept per day, averaged over the days covered. */
 export function keptPerDay({ days: all, moved }: Pick<BucketUsage, "days" | "moved">): number {
   const looked = all.slice(-moved.days);
   return looked.reduce((sum, { keptBytes }) => sum + keptBytes, 0) / Math.max(1, looked.length);

@@ -11,7 +11,7 @@ import { visibleText } from "../_ui/text/visible-text.ts";
 import { EVENT_LABELS } from "./event-kinds.ts";
 import { clockSeconds } from "../_ui/text/times.ts";
 
-/** An event as text, for whoever asks a colleague. */
+/** Returns an event as plain text, for copying. */
 const plainText = (event: EventRow): string =>
   [
     `${new Date(event.at).toISOString()} ${[event.nodeName, event.text].filter((part) => part !== null).join(" ")}`,
@@ -19,7 +19,7 @@ const plainText = (event: EventRow): string =>
     ...(event.detail === null ? [] : [event.detail]),
   ].join("\n");
 
-/** All of one event: when, what, of whom, and what was said, unfolded. */
+/** Shows all details of one event, expanded. */
 export function EventEntry({ event }: { event: EventRow }) {
   const { nodeName, nodeId, fault, detail } = event;
   return (

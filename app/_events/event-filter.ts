@@ -1,18 +1,18 @@
 import type { EventRow } from "#protocol/wire/views.ts";
 import { holdsWords, spanOfDays } from "../_hub/address/word-filter.ts";
 
-/** What the events page shows. Days are of the zone this browser chose; empty means all. */
+/** Filter of the events page. Days are in the zone chosen in this browser; empty fields match everything. */
 export interface EventFilter {
   kind: string;
   node: string;
   run: string;
   words: string;
-  /** `2026-11-22`. */
+  /** As `2026-11-22`. */
   fromDay: string;
   toDay: string;
 }
 
-/** The filter as the hub takes it; `to` is the first moment after the last day. */
+/** Returns the filter as input for the hub; `to` is the first moment after the last day. */
 export function askedBy(filter: EventFilter) {
   return {
     kinds: filter.kind === "" ? [] : [filter.kind],
@@ -23,7 +23,7 @@ export function askedBy(filter: EventFilter) {
   };
 }
 
-/** Whether an event that has just happened belongs to what is shown: as the hub would decide. */
+/** Returns whether a live event matches the filter, by the hub's own rules. */
 export function fitsFilter(event: EventRow, filter: EventFilter): boolean {
   const { kinds, from, to } = askedBy(filter);
   const said = [event.text, event.detail, event.nodeName, event.run, JSON.stringify(event.fault)];

@@ -1,6 +1,6 @@
 import type { EventKind } from "#protocol/base/event-kinds.ts";
 
-/** What people call each kind of event. */
+/** Label of each kind of event. */
 export const EVENT_LABELS: Readonly<Record<EventKind, string>> = {
   "node-joined": "node joined",
   "node-silent": "node silent",

@@ -7,7 +7,7 @@ import { askedBy, fitsFilter, type EventFilter } from "./event-filter.ts";
 const PAGE = 100;
 const newest = (): number | null => null;
 
-/** Events that fit a filter, newest first: what is stored, and what has happened since on top. */
+/** Returns the events that match a filter, stored and live, newest first. */
 export function useFoundEvents(filter: EventFilter) {
   const live = useLiveEvents();
   const stored = useInfiniteQuery({

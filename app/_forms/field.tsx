@@ -5,14 +5,14 @@ import { useFormField } from "./use-form-field.ts";
 
 interface FieldProps {
   label: string;
-  /** What to enter, or where to find it. */
+  /** Explains the value to enter, or where to find it. */
   hint?: ReactNode;
   error?: string | undefined;
-  /** Where its value stands in the call that the form makes: `secret.key`. The form shows there what is wrong with it. */
+  /** Path of the value in the input of the call: `secret.key`. The form shows errors of this path here. */
   path?: string | undefined;
-  /** It cannot be left empty. */
+  /** Marks a field that cannot be left empty. */
   required?: boolean | undefined;
-  /** Gets the ids that tie label, hint and error to the control. */
+  /** Renders the control with the ids that tie label, hint and error to it. */
   children: (ids: {
     id: string;
     "aria-describedby": string | undefined;
@@ -21,7 +21,7 @@ interface FieldProps {
   }) => ReactNode;
 }
 
-/** A labelled control: label left on wide screens, above on narrow ones; the error stands under the control. */
+/** A labelled control. The label is at the left on wide screens and above on narrow ones; the error is below the control. */
 export function Field({ label, hint, error: given, path, required = false, children }: FieldProps) {
   const { id, noteId, error, changed } = useFormField(path, given);
   const said = error !== undefined || hint !== undefined;

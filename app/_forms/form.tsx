@@ -6,9 +6,8 @@ import { FaultNote } from "../_hub/faults/fault-note.tsx";
 import { fieldWordsOf, inWords } from "./field-words.ts";
 
 /**
- * The one form of the app. What is wrong is shown once, at the field that it is about, and goes when that field changes; a fault of
- * the hub that names no field stands in `FormFault`, and goes with the next change or try. Asking for what is not complete puts the
- * cursor into the first field that is wrong.
+ * The form of all pages. Each error is shown once, at its field, until that field changes. A fault of the hub that names no
+ * field is shown by `FormFault` until the next change or try. Submitting an invalid form focuses the first invalid field.
  */
 
 /** A call of the form; see `useAction`. */
@@ -21,18 +20,18 @@ interface FormProps {
   label: string;
   id?: string;
   className?: string;
-  /** What is wrong with what is typed now, by the paths of the fields. */
+  /** Validation errors of the current input, by the paths of the fields. */
   errors?: Readonly<Record<string, string | undefined>>;
   actions: readonly FormAction[];
-  /** Called when nothing is wrong. */
+  /** Called when there are no errors. */
   onSubmit: () => void;
   children: ReactNode | ((form: Asked) => ReactNode);
 }
 
 interface Asked {
-  /** Runs it when nothing is wrong, as submitting does. */
+  /** Validates as submitting does, and calls `run` when there are no errors. */
   ask: (run: () => void) => void;
-  /** What is wrong as far as it is shown. */
+  /** Errors that are shown. */
   shown: Readonly<Record<string, string>>;
 }
 
@@ -42,12 +41,12 @@ export function Form({ label, id, className, errors = {}, actions, onSubmit, chi
   const form = useRef<HTMLFormElement>(null);
   /** Paths by the ids of their controls. */
   const [paths, setPaths] = useState<ReadonlyMap<string, string>>(new Map());
-  // The same for every drawing, so that fields register once.
+  // In state, so that its identity is stable and fields register only once.
   const [register] = useState(() => (control: string, path: string) => {
     setPaths((old) => new Map(old).set(control, path));
     return () => setPaths((old) => new Map([...old].filter(([one]) => one !== control)));
   });
-  /** Paths whose errors were asked for, and were not changed since. */
+  /** Paths whose errors are shown: those with an error at the last submission and not changed since. */
   const [asked, setAsked] = useState<ReadonlySet<string>>(new Set());
   const [refused, setRefused] = useState(0);
   useEffect(() => {
@@ -56,7 +55,7 @@ export function Form({ label, id, className, errors = {}, actions, onSubmit, chi
 
   const known = new Set(paths.values());
   const faults = actions.flatMap(({ fault }) => fault ?? []);
-  /** The path of the field that a fault is about: as the hub says it, or its last name alone. */
+  /** Returns the path of the field that a fault is about: the hub's full path, or its last name. Null when no field matches. */
   const pathOf = ({ code, subject = "" }: FaultData): string | null =>
     code === "BAD_INPUT" ? ([subject, subject.split(".").at(-1) ?? ""].find((path) => known.has(path)) ?? null) : null;
   const shown = Object.fromEntries(
@@ -108,7 +107,7 @@ export function Form({ label, id, className, errors = {}, actions, onSubmit, chi
   );
 }
 
-/** What the hub said and no field shows. */
+/** Shows the fault of the hub that belongs to no field. */
 export function FormFault() {
   const fault = useContext(NoteContext);
   return (

@@ -3,13 +3,13 @@ import type { ReactNode } from "react";
 import { useFormField } from "./use-form-field.ts";
 
 interface InlineFieldProps {
-  /** Name of the control for screen readers. */
+  /** Accessible name of the control. */
   label: string;
-  /** Where its value stands in the call that the form makes. */
+  /** Path of the value in the input of the call. */
   path: string;
   required?: boolean;
   className?: string;
-  /** Gets what names the control, and ties its error to it. */
+  /** Renders the control with its name and the ids that tie the error to it. */
   children: (attributes: {
     id: string;
     "aria-label": string;
@@ -19,7 +19,7 @@ interface InlineFieldProps {
   }) => ReactNode;
 }
 
-/** A control in a line with others, without a label of its own; what is wrong with it stands beneath. */
+/** A control without a visible label, in a line with others. Its error is below it. */
 export function InlineField({ label, path, required = false, className, children }: InlineFieldProps) {
   const { id, noteId, error } = useFormField(path);
   return (

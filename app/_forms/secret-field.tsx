@@ -7,7 +7,7 @@ type SecretFieldProps = Pick<
   "label" | "hint" | "error" | "path" | "required" | "value" | "onChange"
 >;
 
-/** A key or token that somebody pastes: not shown, and no browser offers the password of the page for it. */
+/** A field for a pasted key or token. It hides the text, and browsers do not offer the site's password for it. */
 export function SecretField(props: SecretFieldProps) {
   return <TextField {...props} kind="code" type="password" autoComplete="new-password" />;
 }

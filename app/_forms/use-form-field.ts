@@ -3,15 +3,15 @@ import { useContext, useEffect, useId } from "react";
 import { FormFieldsContext } from "../_ui/controls/form-fields.ts";
 
 interface FormField {
-  /** Id of the control, and of the note that describes it. */
+  /** Id of the control; `noteId` is the id of its hint or error. */
   id: string;
   noteId: string;
   error: string | undefined;
-  /** Says that what stands in the control, or in one beside it, was changed. */
+  /** Reports a change of the control or of one beside it. */
   changed: () => void;
 }
 
-/** Ties a control to a path of the form around it. `given` is an error that the caller shows whatever the form says. */
+/** Binds a control to a path of the surrounding form. `given` is an error that takes precedence over the form's. */
 export function useFormField(path: string | undefined, given?: string): FormField {
   const id = useId();
   const form = useContext(FormFieldsContext);

@@ -23,7 +23,7 @@ function stateOf(copy: CopyView): { tone: Tone; text: string } {
   return copy.isAway ? { tone: "risk", text: "out of reach" } : { tone: "safe", text: "complete" };
 }
 
-/** Where the checkpoint lies, with the state of each copy. Shown once there is more than one. */
+/** Lists the copies of a checkpoint with their state. Shown when there is more than one copy, or one in progress. */
 export function CopiesPanel({ view }: { view: CheckpointView }) {
   const live = useLiveTransfers();
   const moving = [...(live?.values() ?? [])].filter(

@@ -21,7 +21,7 @@ import { behindWords, copiesChoices, moved } from "./homes-words.ts";
 
 const ALL = "all";
 
-/** In which buckets a run lies: what is in each, in what order, and in how many a checkpoint is to lie. */
+/** Shows the buckets of a run: the content of each, their order, and the number of copies per checkpoint. */
 export function HomesPanel({ run }: { run: string }) {
   const homes = useQuery(homesQuery(run));
   const view = homes.data;
@@ -131,7 +131,7 @@ function Homes({ view, onChanged }: { view: RunHomesView; onChanged: () => void 
   );
 }
 
-/** Whichever of them a checkpoint is saved in first. */
+/** Returns the note on encryption. The strictest bucket decides for all, whichever a checkpoint is saved in first. */
 const sealedWords = (homes: readonly HomeView[]): string =>
   homes.some(({ sealing }) => sealing === "names")
     ? "New checkpoints are encrypted in all of them, names of files too, as the strictest asks."

@@ -1,7 +1,7 @@
 import type { RunHomesView } from "#protocol/wire/homes.ts";
 import { formatCount } from "#protocol/base/units.ts";
 
-/** What of the run is not in as many buckets as it should be. */
+/** Returns how many checkpoints lack a copy. */
 export function behindWords({ homes, behind }: Pick<RunHomesView, "homes" | "behind">): string {
   if (homes.length === 1) return "one bucket";
   const { checkpoints, newest } = behind;
@@ -18,7 +18,7 @@ export const copiesChoices = (homes: number): { value: string; label: string }[]
   })),
 ];
 
-/** The list with one of them a place further up (-1) or down (1). */
+/** Returns the list with one entry moved up (-1) or down (1). */
 export function moved(ids: readonly string[], index: number, by: -1 | 1): string[] {
   const next = [...ids];
   const [one] = next.splice(index, 1);

@@ -13,12 +13,12 @@ import type { Tone } from "../_ui/indicators/mark.tsx";
 import type { Tide } from "../_ui/indicators/tide-shares.ts";
 import { formatBytes } from "../_ui/text/sizes.ts";
 
-/** What is at risk, in sentences. Bytes: captured and not safe. Time: training that would have to be repeated. */
+/** Wording of risk. Bytes: captured but not safe. Time: training that would have to be repeated. */
 
 export const plural = (count: number, one: string, many: string): string =>
   `${formatCount(count)} ${count === 1 ? one : many}`;
 
-/** `23 minutes`, `48 seconds`, `1 h 20 min`: the one number of the headline, with its unit spelled out. */
+/** Formats the loss in the headline with its unit spelled out: `23 minutes`, `48 seconds`, `1 h 20 min`. */
 export function lossWords(lossMs: number): string {
   const seconds = Math.round(lossMs / 1000);
   if (seconds < 90) return plural(seconds, "second", "seconds");
@@ -29,7 +29,7 @@ export function lossWords(lossMs: number): string {
 
 export interface Headline {
   before: string;
-  /** The number that matters; null when there is nothing to lose. */
+  /** The emphasized number; null when there is nothing to lose. */
   number: string | null;
   after: string;
 }
@@ -45,7 +45,7 @@ export function fleetHeadline(fleet: FleetView): Headline {
   };
 }
 
-/** Says what is lost if a node dies now; of one that is not heard, what is lost if it died already. */
+/** Says what is lost if a node dies now; for a node that does not report, what is lost if it already died. */
 export function nodeHeadline(
   { name, risk, state, lastSeenAt }: Pick<NodeRow, "name" | "risk" | "state" | "lastSeenAt">,
   nowMs: number,
@@ -77,18 +77,18 @@ export function nodeHeadline(
   }
 }
 
-/** `3.1 GiB in 2 files is not safe yet`; null when everything captured is safe. */
+/** Returns `3.1 GiB in 2 files is not safe yet`; null when everything captured is safe. */
 export function unsafeWords(risk: Risk): string | null {
   if (risk.bytes === 0 && risk.files === 0) return null;
   return `${formatBytes(risk.bytes)} in ${plural(risk.files, "file", "files")} ${risk.files === 1 ? "is" : "are"} not safe yet`;
 }
 
-/** `waiting 14 min` since the oldest capture that is not safe; null when none waits. */
+/** Returns how long the oldest capture that is not safe has waited, as `14 min`; null when none waits. */
 export function backlogAge(risk: Risk, nowMs: number): string | null {
   return risk.oldestUnsafeAt === null ? null : formatDuration(Math.max(0, nowMs - risk.oldestUnsafeAt));
 }
 
-/** The tide line of a node or run. `movedBytes` of what is not safe is already across; of a node that is not heard nothing moves. */
+/** Returns the tide gauge of a node or run. `movedBytes` counts as moving only while the writer reports. */
 export function tideOf(row: { safeBytes: number; movedBytes: number; risk: Risk }, writer: NodeState): Tide {
   const moving = isHeard(writer) ? row.movedBytes : 0;
   return { safe: row.safeBytes, moving, waiting: Math.max(0, row.risk.bytes - moving) };
@@ -103,7 +103,7 @@ export function tideWords(tide: Tide): string {
   ].join(", ");
 }
 
-/** Each condition of a node, as counts, filters and pills say it, the worst first. */
+/** Word and tone of each node condition for counts, filters and tags, worst first. */
 export const CONDITION_WORDS: Readonly<Record<NodeCondition, { tone: Tone; text: string }>> = {
   silent: { tone: "lost", text: "silent" },
   stranded: { tone: "lost", text: "offline, not safe" },
@@ -119,7 +119,7 @@ export const CONDITION_WORDS: Readonly<Record<NodeCondition, { tone: Tone; text:
 const behindWords = ({ lossMs }: Risk): string =>
   lossMs < 1000 ? CONDITION_WORDS.behind.text : `${formatDuration(lossMs)} behind`;
 
-/** The condition of a node in a word, with its shape. One that is not heard shows since when, never a frozen speed. */
+/** Returns word and tone of a node's condition. A node that does not report shows for how long, never an outdated speed. */
 export function nodeStateWords(
   row: Pick<NodeRow, "state" | "work" | "risk" | "lastSeenAt" | "runs">,
   nowMs: number,
@@ -132,7 +132,7 @@ export function nodeStateWords(
   return { tone, text: `${text} ${formatDuration(Math.max(0, nowMs - row.lastSeenAt))}` };
 }
 
-/** The condition of a run in a word, with its shape. */
+/** Returns word and tone of a run's condition. */
 export function runStateWords(run: { writerState: NodeState | null; work: WorkState; risk: Risk }): {
   tone: Tone;
   text: string;
@@ -154,7 +154,7 @@ export function runStateWords(run: { writerState: NodeState | null; work: WorkSt
   }
 }
 
-/** Nodes that answer, first those whose oldest unsafe work waits longest. Ties keep the order of names. */
+/** Compares nodes: offline and revoked ones last, then by the oldest unsafe capture, then by name. */
 export function byBacklogAge(a: NodeRow, b: NodeRow): number {
   return (
     stateRank(a.state) - stateRank(b.state) ||

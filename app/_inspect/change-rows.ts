@@ -4,7 +4,7 @@ import type { Tone } from "../_ui/indicators/mark.tsx";
 import { shapeWords } from "./inspect-words.ts";
 import { formatBytes } from "../_ui/text/sizes.ts";
 
-/** What changed between two checkpoints, as rows of one list. */
+/** Converts the comparison of two checkpoints into rows of one list. */
 
 export type ChangeKind = "reshaped" | "bytes" | "added" | "removed";
 export interface ChangeRow {
@@ -94,7 +94,7 @@ export function countChanges(rows: readonly ChangeRow[]): Record<ChangeKind | "a
   return counts;
 }
 
-/** `280 the same, 3 that no checksum tells of`: what is not in the list. */
+/** Returns `280 the same, 3 unknown (no checksum)`: counts of what the list leaves out. */
 export function changeSentence(data: PlacesCompared, subject: ChangeSubject): string {
   const { same, unknown } = subject === "files" && data.files !== null ? data.files : data;
   const known = `${formatCount(same)} the same`;

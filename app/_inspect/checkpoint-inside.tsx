@@ -18,7 +18,7 @@ import { checkpointInsideQuery } from "./queries.ts";
 import { Warnings } from "./warnings.tsx";
 import { formatBytes } from "../_ui/text/sizes.ts";
 
-/** All files of a checkpoint summed up: what its tensors are, where its bytes lie, how its training went. */
+/** Summarizes all files of a checkpoint: tensors, sizes and the training log. */
 export function CheckpointInside({ checkpointId }: { checkpointId: string }) {
   const inside = useQuery(checkpointInsideQuery(checkpointId));
   if (inside.isError) return <FaultNote fault={faultOf(inside.error)} onRetry={() => void inside.refetch()} />;
@@ -65,7 +65,7 @@ export function CheckpointInside({ checkpointId }: { checkpointId: string }) {
   );
 }
 
-/** Files that hold tensors, and those of which something is to be said. */
+/** Lists files that could not be read completely, then files with tensors. */
 function FilesSaid({ data }: { data: CheckpointInspection }) {
   const path = usePathname();
   const faulty = data.files.filter(({ fault }) => fault !== null);

@@ -28,7 +28,7 @@ const LISTS = [
   { id: "removed", label: "Removed" },
 ] as const;
 
-/** What became of tensors and files between two checkpoints. */
+/** Shows the differences of tensors and files between two checkpoints. */
 export function ComparedPanel({ data }: { data: PlacesCompared }) {
   const [of, setOf] = useAddressWord("of", "tensors");
   const [show, setShow] = useAddressWord("show", "all");

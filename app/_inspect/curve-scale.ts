@@ -1,6 +1,6 @@
 import type { CurvePoint } from "#protocol/checkpoint/inspect.ts";
 
-/** A training's numbers over its steps, scaled for drawing. */
+/** Scales the values of a training log over its steps for drawing. */
 
 export const CURVES = [
   { id: "loss", label: "Loss", keys: ["loss", "evalLoss"] },
@@ -15,7 +15,7 @@ export const CURVE_WORDS: Record<CurveKey, string> = {
   gradNorm: "gradient norm",
 };
 
-/** `1.412`, `5e-5`: four figures. */
+/** Formats a value with four significant figures: `1.412`, `5e-5`. */
 export const valueWords = (value: number | null): string =>
   value === null
     ? "–"
@@ -28,7 +28,7 @@ export interface Range {
   high: number;
 }
 
-/** Lowest and highest of what is there; null when nothing is. */
+/** Returns the lowest and highest value; null without values. */
 export function rangeOf(values: readonly (number | null)[]): Range | null {
   let range: Range | null = null;
   for (const value of values) {
@@ -41,7 +41,7 @@ export function rangeOf(values: readonly (number | null)[]): Range | null {
   return range;
 }
 
-/** Three to six round numbers within a range. */
+/** Returns three to six round numbers within a range. */
 export function ticksWithin({ low, high }: Range): number[] {
   if (!(high > low)) return [low];
   const power = 10 ** Math.floor(Math.log10((high - low) / 4));
@@ -52,7 +52,7 @@ export function ticksWithin({ low, high }: Range): number[] {
   return ticks;
 }
 
-/** The runs of neighbouring points that have this value: a point without one does not break the line, a curve of one is a dot. */
+/** Returns the points that have a value for `key`. The line continues across points without one. */
 export const pointsWith = (points: readonly CurvePoint[], key: CurveKey): { step: number; value: number }[] =>
   points.flatMap((point) => {
     const value = point[key];

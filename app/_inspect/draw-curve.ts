@@ -15,13 +15,13 @@ const INKS: Record<CurveKey, string> = {
 interface Drawing {
   points: readonly CurvePoint[];
   keys: readonly CurveKey[];
-  /** CSS pixels. */
+  /** Width in CSS pixels. */
   width: number;
-  /** Index of the point under the crosshair. */
+  /** Index of the point under the crosshair; null without one. */
   cursor: number | null;
 }
 
-/** Draws the lines in the colours of the page, as sharp as the screen is. */
+/** Draws the lines in the page's colors at the device's pixel ratio. */
 export function drawCurve(canvas: HTMLCanvasElement, { points, keys, width, cursor }: Drawing): void {
   const pen = canvas.getContext("2d");
   const values = rangeOf(points.flatMap((point) => keys.map((key) => point[key])));
@@ -68,7 +68,7 @@ export function drawCurve(canvas: HTMLCanvasElement, { points, keys, width, curs
       else pen.lineTo(x(point.step), y(point.value));
     }
     pen.stroke();
-    // Few points are measurements rather than a line.
+    // Up to 40 points are also drawn as dots, because the line between them is interpolation.
     if (line.length > 40) continue;
     for (const point of line) {
       pen.beginPath();

@@ -3,7 +3,7 @@ import { visibleText } from "../_ui/text/visible-text.ts";
 import { parameterWords } from "./inspect-words.ts";
 import { formatBytes } from "../_ui/text/sizes.ts";
 
-/** `BF16 1.24 B (2.3 GiB), F32 812 (3.2 KiB)`. */
+/** Shows parameters and size per dtype: `BF16 1.24 B (2.3 GiB), F32 812 (3.2 KiB)`. */
 export function DtypeLine({ dtypes }: { dtypes: readonly DtypeShare[] }) {
   if (dtypes.length === 0) return null;
   return (

@@ -26,11 +26,11 @@ const TENSORS_AT_MOST = 20_000;
 interface FileInsideProps {
   place: PlaceAsked;
   path: string;
-  /** To the list that it was chosen from. */
+  /** Link to the list that the file was chosen from. */
   back: { href: string; label: string };
 }
 
-/** What is inside one file, looked at when it is asked for. */
+/** Inspects one file and shows its content. */
 export function FileInside({ place, path, back }: FileInsideProps) {
   const [most, setMost] = useState(TENSORS_AT_FIRST);
   const inside = useQuery(fileInsideQuery(place, most));

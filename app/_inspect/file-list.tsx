@@ -34,13 +34,13 @@ const SORTS = [
 interface FileListProps {
   checkpointId: string;
   look: "inside" | "only";
-  /** `none`: what a browser would get is of no use. */
+  /** `none` when a browser could not use the bytes. */
   downloads?: "offered" | "none";
 }
 
 /**
- * The files of a checkpoint, however many: rows that are scrolled to are asked for. Their names are a stranger's word: shown
- * with unseen characters escaped. Each leads to what is inside it.
+ * Lists the files of a checkpoint; rows load while scrolling. Invisible characters in names are escaped, because names come
+ * from strangers. Each row links to the content of its file.
  */
 export function FileList({ checkpointId, look, downloads = "offered" }: FileListProps) {
   const [words, setWords] = useAddressWord("q", "", "same");
@@ -116,7 +116,7 @@ export function FileList({ checkpointId, look, downloads = "offered" }: FileList
 
 interface FileRowProps {
   checkpointId: string;
-  /** Not there yet: its page is on its way. */
+  /** Undefined while its page loads. */
   file: CheckpointFileView | undefined;
   look: "inside" | "only";
   downloads: "offered" | "none";

@@ -4,9 +4,9 @@ import { formatCount } from "#protocol/base/units.ts";
 import { visibleText } from "../_ui/text/visible-text.ts";
 import { formatBytes } from "../_ui/text/sizes.ts";
 
-/** What was found inside files, in words. */
+/** Wording of file inspections. */
 
-/** `1.24 B`, `135 M`, `812`: parameters as models are named. Three figures. */
+/** Formats a number of parameters with three figures: `1.24 B`, `135 M`, `812`. */
 export function parameterWords(count: number): string {
   const units = ["", " k", " M", " B", " T"];
   let [value, unit] = [count, 0];
@@ -18,7 +18,7 @@ export function parameterWords(count: number): string {
   return `${value >= 99.95 ? value.toFixed(0) : value >= 9.995 ? value.toFixed(1) : value.toFixed(2)}${units[unit]}`;
 }
 
-/** `4096 × 11008`; a scalar has none. */
+/** Formats a shape: `4096 × 11008`, or `scalar`. */
 export const shapeWords = (shape: readonly number[]): string => (shape.length === 0 ? "scalar" : shape.join(" × "));
 
 const FORMATS: Record<FileFormat, string> = {
@@ -47,7 +47,7 @@ export const formatWords = (format: FileFormat): string => FORMATS[format];
 
 const PICKLED: ReadonlySet<FileFormat> = new Set(["torch-zip", "torch-legacy", "torch-dcp", "pickle"]);
 
-/** What was done to find it out, and what never is: one sentence. */
+/** Says how much of a file was read, and that nothing in it was executed. */
 export function readWords({ format, sizeBytes, readBytes, reads }: FileInspection): string {
   const read =
     format === "orbax"
@@ -66,7 +66,7 @@ export const orderOf = (word: string): TensorOrder => TENSOR_ORDERS.find((one) =
 
 const byName = new Intl.Collator("en", { numeric: true });
 
-/** Those whose name or dtype has all of the words, in the order that was asked for. */
+/** Returns the tensors whose name, dtype and shape contain all words, in the given order. */
 export function pickTensors(
   tensors: readonly TensorFacts[],
   { words, order }: { words: string; order: TensorOrder },

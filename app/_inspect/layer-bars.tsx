@@ -13,7 +13,7 @@ import { formatBytes } from "../_ui/text/sizes.ts";
 
 const ROWS_AT_FIRST = 40;
 
-/** Where the bytes of a model lie, by the parts of its tensors' names; each part can be gone into. */
+/** Shows the size of a model by layer, one level of the tensor names at a time. */
 export function LayerBars({ tree }: { tree: TensorTree }) {
   const [at, setAt] = useAddressWord("layer", "");
   const [most, setMost] = useState(ROWS_AT_FIRST);

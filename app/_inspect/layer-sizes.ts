@@ -1,28 +1,28 @@
 import type { TensorTree } from "#protocol/checkpoint/inspect.ts";
 
-/** One level of the sizes of a model by the parts of its tensors' names. */
+/** Computes one level of a model's sizes by layer: tensors grouped by the next part of their names. */
 
 export interface LayerRow {
   name: string;
-  /** Its place in the tree; null for what lies at this level itself. */
+  /** Path in the tree; null for tensors directly at this level. */
   path: readonly string[] | null;
   tensors: number;
   parameters: number;
   sizeBytes: number;
-  /** Of the largest row of this level, 0 to 1. */
+  /** Size relative to the largest row of this level, 0 to 1. */
   share: number;
   hasMore: boolean;
 }
 
 export interface LayerLevel {
-  /** Where the level lies: chains of a single child are gone down at once. */
+  /** Path of the level. Chains of single children are skipped. */
   path: readonly string[];
   rows: LayerRow[];
 }
 
 const byName = new Intl.Collator("en", { numeric: true });
 
-/** The level at `path`; the outermost when there is no such place. */
+/** Returns the level at `path`, or the top level when there is no such path. */
 export function layerLevel(tree: TensorTree, path: readonly string[]): LayerLevel {
   const found = nodeAt(tree, path);
   let [node, at] = found === null ? [tree, [] as readonly string[]] : [found, path];
@@ -53,7 +53,7 @@ function nodeAt(tree: TensorTree, path: readonly string[]): TensorTree | null {
   return node;
 }
 
-/** The one child that holds everything and has children of its own. */
+/** Returns the only child when it holds all tensors and has children; null otherwise. */
 function onlyChild({ children, tensors }: TensorTree): TensorTree | null {
   const [first] = children;
   return children.length === 1 && first !== undefined && first.tensors === tensors && first.children.length > 0
@@ -61,7 +61,7 @@ function onlyChild({ children, tensors }: TensorTree): TensorTree | null {
     : null;
 }
 
-/** Tensors that have no further part in their name at this level. */
+/** Returns a row for the tensors whose names end at this level; null without any. */
 function restOf(node: TensorTree): LayerRow | null {
   const sum = (key: "tensors" | "parameters" | "sizeBytes") =>
     node[key] - node.children.reduce((total, child) => total + child[key], 0);

@@ -13,7 +13,7 @@ import { useRowWindow } from "../_ui/tables/window-rows.ts";
 import { CURVES, CURVE_WORDS, valueWords, type CurveKey } from "./curve-scale.ts";
 import { drawCurve, HEIGHT } from "./draw-curve.ts";
 
-/** What a Trainer wrote down of its training, as a line over the steps and as a table. */
+/** Shows the log of a Hugging Face Trainer as lines over the steps, or as a table. */
 export function LossCurvePanel({ curve }: { curve: LossCurve }) {
   const [word, setWord] = useAddressWord("curve", "loss");
   const [view, setView] = useAddressWord("as", "line");

@@ -2,7 +2,7 @@ import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import type { PlaceAsked } from "#protocol/checkpoint/inspect.ts";
 import { hub } from "../_hub/queries/client.ts";
 
-/** What the hub is asked about the inside of checkpoints. A complete checkpoint never changes, so nothing here goes stale. */
+/** Queries about the content of checkpoints. Complete checkpoints never change, so the results never go stale. */
 
 export const FILES_AT_ONCE = 500;
 
@@ -10,7 +10,7 @@ export interface FilesAsked {
   checkpointId: string;
   words: string;
   sort: "path" | "size";
-  /** The first of them. */
+  /** Index of the first file. */
   offset: number;
 }
 
@@ -46,7 +46,7 @@ export const compareQuery = (from: string, to: string) =>
     retry: false,
   });
 
-/** The newest complete checkpoints of a run, to choose from. */
+/** The newest complete checkpoints of a run, for selection. */
 export const stepsQuery = (run: string) =>
   queryOptions({
     queryKey: ["runs", run, "steps"],

@@ -14,7 +14,7 @@ interface StepChoiceProps {
   onChoose: (checkpointId: string) => void;
 }
 
-/** A run and one of its newest complete steps. */
+/** Selects a run and one of its newest complete steps. */
 export function StepChoice({ label, chosen, onChoose }: StepChoiceProps) {
   const [other, setOther] = useState<string | null>(null);
   const runs = useQuery(runsQuery());

@@ -28,12 +28,12 @@ const ORDERS = TENSOR_ORDERS.map((id) => ({
 
 interface TensorTableProps {
   tensors: readonly TensorFacts[];
-  /** Left out of `tensors`. */
+  /** Number of tensors that `tensors` leaves out. */
   omitted: number;
   onMore: (() => void) | null;
 }
 
-/** The tensors of a file: filtered and sorted where they are, drawn as far as they are seen. */
+/** Lists the tensors of a file with filter and order; only visible rows are drawn. */
 export function TensorTable({ tensors, omitted, onMore }: TensorTableProps) {
   const [words, setWords] = useAddressWord("tensor", "", "same");
   const [word, setWord] = useAddressWord("order", "file");
@@ -65,7 +65,7 @@ export function TensorTable({ tensors, omitted, onMore }: TensorTableProps) {
           <Table label="Tensors" columns={COLUMNS}>
             {shown.before > 0 && <SpacerRow columns={COLUMNS.length} height={shown.before} />}
             {rows.slice(shown.first, shown.end).map((tensor, row) => (
-              // A hostile file may say a name twice.
+              // The index is part of the key, because a hostile file may repeat a name.
               <Row key={`${shown.first + row} ${tensor.name}`}>
                 <Cell className="w-full max-w-0 truncate font-mono text-12" title={visibleText(tensor.name)}>
                   {visibleText(tensor.name)}

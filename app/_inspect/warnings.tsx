@@ -1,7 +1,7 @@
 import { Mark } from "../_ui/indicators/mark.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";
 
-/** What is odd about a file, one sentence a line. */
+/** Lists the warnings about a file. */
 export function Warnings({ warnings }: { warnings: readonly string[] }) {
   if (warnings.length === 0) return null;
   return (

@@ -11,7 +11,7 @@ import { versionsQuery } from "./keeping-queries.ts";
 
 const count = (many: number, rest: string): string[] => (many === 0 ? [] : [`${formatCount(many)} ${rest}`]);
 
-/** What became of the wish to empty the trash, in one sentence. */
+/** Returns the outcome of emptying the trash as one sentence. */
 export function emptiedWords({ begun, tooYoung, kept, gone }: EmptiedView): string {
   const words = [
     ...count(begun, "being deleted"),
@@ -22,7 +22,7 @@ export function emptiedWords({ begun, tooYoung, kept, gone }: EmptiedView): stri
   return `${words.join("; ")}.`;
 }
 
-/** Says in one sentence which buckets a deletion frees nothing of; null where it frees all. */
+/** Says in which buckets a deletion frees no space; null when all free it. */
 export function versionsWords(buckets: readonly KeptVersionsView[]): string | null {
   const names = buckets.flatMap(({ bucket, keepsVersions }) => (keepsVersions === true ? [visibleText(bucket)] : []));
   if (names.length === 0) return null;
@@ -30,7 +30,7 @@ export function versionsWords(buckets: readonly KeptVersionsView[]): string | nu
   return `${which} old versions: nothing is freed there until a rule of the bucket, or the end of its lock, removes them.`;
 }
 
-/** Asks before what cannot be undone. */
+/** Asks for confirmation before the trash is emptied, which cannot be undone. */
 export function EmptyDialog({ run, rows, onClose }: { run: string; rows: readonly TrashRow[]; onClose: () => void }) {
   const client = useQueryClient();
   const ids = rows.slice(0, 1_000).map(({ checkpointId }) => checkpointId);

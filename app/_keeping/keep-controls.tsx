@@ -21,11 +21,11 @@ import { useKeep, useKeeping } from "./use-keep.ts";
 
 interface KeepControlsProps {
   row: CheckpointRow;
-  /** It was moved to the trash. */
+  /** Called when the checkpoint was moved to the trash. */
   onGone?: () => void;
 }
 
-/** Pin, tags, note and trash of a complete checkpoint. */
+/** Controls for pin, tags, note and trash of a complete checkpoint. */
 export function KeepControls({ row, onGone }: KeepControlsProps) {
   const client = useQueryClient();
   const whyNot = useWhyNot("operator");

@@ -6,7 +6,7 @@ import { Panel } from "../_ui/layout/panel.tsx";
 const KeepControls = onDemand(() => import("./keep-controls.tsx").then((module) => module.KeepControls));
 const TrashLine = onDemand(() => import("./trash-line.tsx").then((module) => module.TrashLine));
 
-/** What is said about keeping a checkpoint, on its own page: pin, tags, note, or where it stands in the trash. */
+/** Shows the retention controls of a checkpoint, or its place in the trash. */
 export function KeepPanel({ row }: { row: CheckpointRow }) {
   const { trash } = row.keeping;
   if (row.state === "trashed" && trash !== null) {
@@ -20,7 +20,7 @@ export function KeepPanel({ row }: { row: CheckpointRow }) {
     );
   }
   if (row.state !== "complete") return null;
-  // As high as what comes into it, so that nothing below moves.
+  // Reserves the height of the controls, which load on demand, so that nothing below moves.
   return (
     <Panel title="Retention">
       <div className="min-h-[302px] px-4 py-1.5 sm:min-h-[237px]">

@@ -2,14 +2,14 @@ import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import type { KeepPolicy } from "#protocol/retention/keeping.ts";
 import { hub } from "../_hub/queries/client.ts";
 
-/** Below "runs", so that whatever makes a run stale makes these stale too. */
+/** The keys begin with "runs", so that whatever makes a run stale refetches these too. */
 export const policyQuery = (run: string) =>
   queryOptions({ queryKey: ["runs", run, "policy"], queryFn: () => hub.keeping.policy.query({ run }) });
 export const trashQuery = (run: string) =>
   queryOptions({ queryKey: ["runs", run, "trash"], queryFn: () => hub.keeping.trash.query({ run }) });
 export const versionsQuery = (run: string) =>
   queryOptions({ queryKey: ["runs", run, "versions"], queryFn: () => hub.keeping.versions.query({ run }) });
-/** `run` null: every run that goes by the default. */
+/** Preview of a policy. With `run` null it covers every run that uses the default. */
 export const previewQuery = (run: string | null, policy: KeepPolicy | null) =>
   queryOptions({
     queryKey: ["runs", run, "preview", JSON.stringify(policy)],

@@ -33,7 +33,7 @@ interface PolicyDialogProps {
   onClose: () => void;
 }
 
-/** What is kept: the rules, and what they would do now, before anything is saved. */
+/** Edits the retention policy and previews its effect before it is saved. */
 export function PolicyDialog({ run, view, onClose }: PolicyDialogProps) {
   const client = useQueryClient();
   const [scope, setScope] = useState<Scope>("own");

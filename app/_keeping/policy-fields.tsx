@@ -10,7 +10,7 @@ interface NumberInputProps {
   ids: object;
   value: string;
   onType: (value: string) => void;
-  /** What it counts. */
+  /** Unit of the number. */
   children: ReactNode;
 }
 
@@ -31,12 +31,12 @@ function NumberInput({ ids, value, onType, children }: NumberInputProps) {
 
 interface PolicyFieldsProps {
   form: PolicyForm;
-  /** Names of metrics that the run's checkpoints carry. */
+  /** Metric names in the run's checkpoints. */
   metrics: readonly string[];
   onChange: (part: Partial<PolicyForm>) => void;
 }
 
-/** The rules of a policy. Any of them keeps a checkpoint; an empty one keeps nothing. */
+/** Fields for the rules of a policy. A checkpoint is kept when any rule keeps it; an empty rule keeps nothing. */
 export function PolicyFields({ form, metrics, onChange }: PolicyFieldsProps) {
   const set = (field: keyof PolicyForm) => (value: string) => onChange({ [field]: value });
   return (

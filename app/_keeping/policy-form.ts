@@ -1,7 +1,7 @@
 import { keepPolicy, USUAL_TRASH_MS, type KeepPolicy } from "#protocol/retention/keeping.ts";
 import { parseSize } from "#protocol/wire/read-units.ts";
 
-/** A policy as it is typed: empty fields are rules that are not set. The hub parses it again. */
+/** Typed values of a policy; empty fields are unset rules. The hub validates again. */
 export interface PolicyForm {
   last: string;
   everySteps: string;
@@ -28,7 +28,7 @@ const UNITS = [
   ["MB", 1e6],
 ] as const;
 
-/** `500 GB` where that is exact, bytes otherwise. */
+/** Formats a size as `500 GB` when that is exact, otherwise in bytes. */
 function sizeText(bytes: number | null): string {
   if (bytes === null) return "";
   const unit = UNITS.find(([, size]) => bytes % size === 0);
@@ -56,7 +56,7 @@ type Read = { ok: true; policy: KeepPolicy } | { ok: false; errors: PolicyErrors
 
 const WHOLE = "a whole number, or nothing";
 
-/** The policy that was typed, or what is wrong with it, by field. */
+/** Returns the typed policy, or its errors by field. */
 export function readPolicy(form: PolicyForm): Read {
   const errors: PolicyErrors = {};
   const wholeOf = (field: "last" | "everySteps" | "bestCount"): number | null => {
@@ -109,7 +109,7 @@ const FIELDS: Readonly<Record<string, keyof PolicyForm>> = {
   trashMs: "trashDays",
 };
 
-/** Returns errors by the paths of the fields, as the hub names them. */
+/** Returns the errors by the paths of the hub's input. */
 export const errorsByPath = (errors: PolicyErrors): Record<string, string | undefined> => ({
   last: errors.last,
   everySteps: errors.everySteps,

@@ -3,7 +3,7 @@ import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import { visibleText } from "../_ui/text/visible-text.ts";
 import { formatBytes } from "../_ui/text/sizes.ts";
 
-/** A policy as one sentence. */
+/** Returns a policy as one sentence. */
 export function policyWords(policy: KeepPolicy | null): string {
   if (policy === null) return "Everything is kept.";
   const { last, everySteps, everyMs, best, mostBytes, trashMs } = policy;

@@ -15,7 +15,7 @@ const COLUMNS: readonly Column[] = [
 ];
 const MOST_SHOWN = 1_000;
 
-/** `3 of 12 go to the trash: 4.1 GiB`. */
+/** Returns `3 of 12 go to the trash: 4.1 GiB.` */
 export function previewWords({ goes, stays, freedBytes }: Pick<RunPreview, "goes" | "stays" | "freedBytes">): string {
   const all = formatCount(goes + stays);
   return goes === 0
@@ -25,7 +25,7 @@ export function previewWords({ goes, stays, freedBytes }: Pick<RunPreview, "goes
 
 const whyOf = ({ because }: PreviewRow): string => because.map((reason) => visibleText(reasonWords(reason))).join(", ");
 
-/** Every checkpoint of a run with what a policy would do to it; those that go stand first. */
+/** Lists every checkpoint of a run with the policy's verdict; those that go to the trash come first. */
 export function PreviewTable({ preview }: { preview: RunPreview }) {
   const rows = [
     ...preview.rows.filter(({ fate }) => fate === "goes"),

@@ -19,7 +19,7 @@ import { formatBytes } from "../_ui/text/sizes.ts";
 
 const PolicyDialog = onDemand(() => import("./policy-dialog.tsx").then((module) => module.PolicyDialog));
 
-/** What is kept of a run, and what goes at the hub's next look. */
+/** Shows the retention policy of a run, and what goes to the trash when the hub applies it next. */
 export function RetentionPanel({ run }: { run: string }) {
   const whyNot = useWhyNot("operator");
   const query = useQuery(policyQuery(run));

@@ -14,7 +14,7 @@ const KeepDialog = onDemand(() => import("./keep-dialog.tsx").then((module) => m
 
 const MOST_TAGS = 2;
 
-/** The tags of a checkpoint, and that there is a note, beside its step: one line, so that every row is as high as the others. */
+/** Shows tags, note and pin of a checkpoint beside its step, in one line so that all rows have the same height. */
 export function KeepMarks({ row }: { row: CheckpointRow }) {
   const { tags, note, isPinned } = useKeeping(row);
   return (
@@ -40,14 +40,14 @@ export function KeepMarks({ row }: { row: CheckpointRow }) {
   );
 }
 
-/** The same where there is no room beside the step: the first tag in words. */
+/** Returns the first tag as text, for narrow screens. */
 export function tagWords({ keeping: { tags } }: Pick<CheckpointRow, "keeping">): string {
   const [first] = tags;
   if (first === undefined) return "";
   return tags.length === 1 ? `, ${visibleText(first)}` : `, ${visibleText(first)} +${tags.length - 1}`;
 }
 
-/** Pins or unpins a row with `p` while its link has the focus; nothing for those that cannot be pinned. */
+/** Returns a key handler: `p` pins or unpins the row while its link has the focus. Rows that cannot be pinned ignore it. */
 export function usePinKey(row: CheckpointRow): (event: KeyboardEvent) => void {
   const whyNot = useWhyNot("operator");
   const keep = useKeep(row);
@@ -60,7 +60,7 @@ export function usePinKey(row: CheckpointRow): (event: KeyboardEvent) => void {
   };
 }
 
-/** Pin, and the rest behind one more button. */
+/** Buttons of a row: pin, and a dialog with the other retention controls. */
 export function RowKeeping({ row }: { row: CheckpointRow }) {
   const whyNot = useWhyNot("operator");
   const keep = useKeep(row);

@@ -15,14 +15,14 @@ import { say } from "../_ui/feedback/toast.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";
 import { formatBytes } from "../_ui/text/sizes.ts";
 
-/** How long it can still be brought back. */
+/** Returns how long a checkpoint can still be restored from the trash. */
 export function leftWords(row: Pick<TrashRow, "until" | "isBeingDeleted">, now: number): string {
   if (row.isBeingDeleted) return "being deleted";
   if (now >= row.until) return "deleted at the hub's next look";
   return `${formatDuration(row.until - now)} left`;
 }
 
-/** One checkpoint in the trash: what it is, how long it can be brought back, and the way back. */
+/** Shows one checkpoint in the trash, the time left, and the button that restores it. */
 export function TrashLine({ row }: { row: TrashRow }) {
   const client = useQueryClient();
   const now = useHubNow(10_000);

@@ -15,7 +15,7 @@ import { formatBytes } from "../_ui/text/sizes.ts";
 const EmptyDialog = onDemand(() => import("./empty-dialog.tsx").then((module) => module.EmptyDialog));
 const FIRST_SHOWN = 20;
 
-/** What of a run lies in the trash; nothing is shown while nothing does. */
+/** Lists the trash of a run. Renders nothing while it is empty. */
 export function TrashPanel({ run }: { run: string }) {
   const whyNot = useWhyNot("admin");
   const query = useQuery(trashQuery(run));

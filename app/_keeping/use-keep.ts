@@ -10,8 +10,8 @@ import { say } from "../_ui/feedback/toast.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";
 
 /**
- * What a person says about one checkpoint. It is shown at once, laid over what the hub said last, until the hub has been
- * asked again: an older answer that comes in between changes nothing of it. When the hub refuses, the toast says why.
+ * Changes the retention of one checkpoint with optimistic updates. A change is shown on top of the hub's last answer until the
+ * checkpoint has been refetched. When the hub refuses, the change vanishes and a toast gives the reason.
  */
 
 type Saying =
@@ -44,7 +44,10 @@ function ask({ id, saying }: Said): Promise<CheckpointKeeping> {
   }
 }
 
-/** How it stands with a checkpoint after something was said about `id` of its run; a tag leaves every other one. */
+/**
+ * Returns the retention of a checkpoint after a change. `isSubject` is false for other checkpoints of the run: a tag can only
+ * be on one, so tagging removes it from them.
+ */
 export function keepingAfter(keeping: CheckpointKeeping, { saying }: Said, isSubject: boolean): CheckpointKeeping {
   if (!isSubject) {
     if (saying.verb !== "tag" || !keeping.tags.includes(saying.tag)) return keeping;
@@ -66,11 +69,11 @@ export function keepingAfter(keeping: CheckpointKeeping, { saying }: Said, isSub
 
 type Subject = Pick<CheckpointRow, "id" | "run" | "keeping">;
 
-/** What is said about a checkpoint, with what this person has just said. */
+/** Returns the retention of a checkpoint including pending changes of this person. */
 export function useKeeping({ id, run, keeping }: Subject): CheckpointKeeping {
   const pending = useMutationState({
     filters: { mutationKey: KEEP, status: "pending" },
-    // Only `useKeep` has this key.
+    // The type is safe, because only `useKeep` uses this key.
     select: ({ state }) => state.variables as Said | undefined,
   });
   let shown = keeping;
@@ -78,7 +81,7 @@ export function useKeeping({ id, run, keeping }: Subject): CheckpointKeeping {
   return shown;
 }
 
-/** Says it; several things about one checkpoint follow each other. */
+/** Returns a function that applies a change. Changes of one checkpoint run one after another. */
 export function useKeep({ id, run }: Pick<Subject, "id" | "run">): (saying: Saying) => void {
   const client = useQueryClient();
   const { mutate } = useMutation({
@@ -86,7 +89,7 @@ export function useKeep({ id, run }: Pick<Subject, "id" | "run">): (saying: Sayi
     scope: { id: `keep ${id}` },
     mutationFn: ask,
     onError: (error) => say("lost", visibleText(sentenceOf(faultOf(error)))),
-    // It counts as under way until the hub has been asked again.
+    // Awaited, so that the change counts as pending until the refetch.
     onSettled: async () => {
       void client.invalidateQueries({ queryKey: ["runs"], predicate: ({ queryKey }) => queryKey.length > 2 });
       await Promise.all([
@@ -97,7 +100,7 @@ export function useKeep({ id, run }: Pick<Subject, "id" | "run">): (saying: Sayi
   });
   return (saying) => {
     mutate({ id, run, saying });
-    // What protected it is gone at once: so is the way back.
+    // Removing a tag removes its protection at once, so an Undo is offered.
     if (saying.verb === "untag")
       say("quiet", `The tag ${visibleText(saying.tag)} was removed.`, () =>
         mutate({ id, run, saying: { verb: "tag", tag: saying.tag } }),

@@ -1,16 +1,16 @@
 import type { LineageEpoch } from "#protocol/checkpoint/lineage.ts";
 
-/** A run's epochs as the rows of a graph: one lane per node, one row per epoch, newest first. */
+/** Lays out the epochs of a run as a graph: one lane per node, one row per epoch, newest first. */
 
 export const ROW = 46;
 export const LANE = 16;
-/** More nodes than these share the last lane. */
+/** Most lanes; further nodes share the last one. */
 export const MOST_LANES = 8;
 
 export interface GraphRow {
   epoch: LineageEpoch;
   lane: number;
-  /** The row that it went on from; null when that is not shown, or when it started fresh. */
+  /** Row of the epoch that it continued from; null when it started fresh or that epoch is not shown. */
   parentRow: number | null;
 }
 
@@ -19,7 +19,7 @@ export interface Graph {
   lanes: number;
 }
 
-/** Nodes get their lanes in the order in which they first wrote, so that the beginning stays at the left. */
+/** Lays out the graph. Lanes are assigned in the order in which nodes first wrote, so the first writer is at the left. */
 export function lineageGraph(epochs: readonly LineageEpoch[]): Graph {
   const lanes = new Map<string, number>();
   for (const { nodeId } of epochs.toReversed()) {
@@ -42,7 +42,7 @@ export const dotAt = ({ lane }: Pick<GraphRow, "lane">, row: number): { x: numbe
   y: row * ROW + ROW / 2,
 });
 
-/** From an epoch down to the one that it went on from. */
+/** Returns the SVG path from an epoch to the one that it continued from. */
 export function edgePath(from: { x: number; y: number }, to: { x: number; y: number }): string {
   if (from.x === to.x) return `M${from.x} ${from.y}V${to.y}`;
   const bend = Math.min(ROW, to.y - from.y) * 0.9;

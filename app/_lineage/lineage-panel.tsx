@@ -31,7 +31,7 @@ const COLUMNS: readonly Column[] = [
   { key: "began", head: "Began", align: "right", from: "sm" },
 ];
 
-/** Who wrote which steps of a run, where it moved, and who was refused: a graph, and the same as a table. */
+/** Shows which node wrote which steps of a run, where the run moved, and which uploads were refused: as a graph or a table. */
 export function LineagePanel({ run }: { run: string }) {
   const [as, setAs] = useAddressWord("lineage", "graph");
   const lineage = useQuery({
@@ -113,7 +113,7 @@ function NodeName({ epoch }: { epoch: LineageEpoch }) {
 
 const isPresent = ({ epoch, endedAt }: LineageEpoch): boolean => epoch > 0 && endedAt === null;
 
-/** Says whether the node of the newest epoch writes now, or the state of that node. */
+/** Says that the node of the newest epoch writes now, or shows that node's state. */
 function WriterTag({ nodeId }: { nodeId: string | null }) {
   const state = useNode(nodeId ?? "")?.state ?? null;
   if (state === null) return null;
@@ -210,7 +210,7 @@ function LineageTable({ epochs }: { epochs: readonly LineageEpoch[] }) {
   );
 }
 
-/** Nodes that came back after another had taken over. */
+/** Shows refused uploads of nodes that returned after another had taken over. */
 function Refusals({ refusals }: { refusals: LineageView["refusals"] }) {
   const names = [...new Set(refusals.newest.map(({ nodeName }) => visibleText(nodeName)))];
   const [newest] = refusals.newest;

@@ -33,7 +33,7 @@ const COLUMNS: readonly Column[] = [
   { key: "failed", head: "Failed", align: "right" },
 ];
 
-/** The hour the question is asked in: the same question within it is the same query. */
+/** The range ends at a multiple of this, so that queries within an hour share a cache entry. */
 const HOUR_MS = 3_600_000;
 
 const linkQuery = (nodeId: string, range: { days: number; to: number }) =>
@@ -55,7 +55,7 @@ const linkQuery = (nodeId: string, range: { days: number; to: number }) =>
       }),
   });
 
-/** What a node's link to each bucket really did: of every probe and every transfer, what was usual and what was not. */
+/** Shows percentiles of a node's link to each bucket, over all its probes and transfers. */
 export function LinkPanel({ nodeId, nodeName }: { nodeId: string; nodeName: string }) {
   const [word, setWord] = useAddressWord("history", "30d");
   const range = historyRangeOf(word);

@@ -16,7 +16,7 @@ const PAGE = 8;
 const newest = (): string | null => null;
 const KIND_WORDS = { probe: "Probe", upload: "Upload", download: "Restore" } as const;
 
-/** The single cases behind the percentiles, newest first; asked for when somebody opens them. */
+/** Lists the samples behind the percentiles, newest first; loaded when opened. */
 export function LinkRecords({ nodeId, span }: { nodeId: string; span: { from: number; to: number } }) {
   const [isOpen, setOpen] = useState(false);
   const query = useInfiniteQuery({

@@ -1,6 +1,6 @@
 import type { Measure, PercentileRow } from "#protocol/history/history.ts";
 
-/** Time ranges of the history, as they stand in the address. */
+/** Time ranges of the history; `id` is the value in the address. */
 export const HISTORY_RANGES = [
   { id: "1d", label: "1 d", words: "day", days: 1 },
   { id: "7d", label: "7 d", words: "7 days", days: 7 },
@@ -14,7 +14,7 @@ const WORDS: Record<Measure, string> = { up: "up", down: "down", rtt: "round tri
 const ORDER = Object.keys(WORDS);
 export const measureWords = (measure: Measure): string => WORDS[measure];
 
-/** Bucket by bucket, up before down before round trips; the bucket is named in the first row of each. */
+/** Sorts rows by bucket, then up, down, round trip. The bucket is named in its first row. */
 export function byBucket(rows: readonly PercentileRow[]): { row: PercentileRow; isFirst: boolean }[] {
   const sorted = rows.toSorted(
     (a, b) =>

@@ -6,7 +6,7 @@ interface Asked {
   limit: number;
 }
 
-/** Every probe and transfer of a node in a time, to whichever bucket, however it ended. */
+/** Returns the query for all probes and transfers of a node in a time span, to any bucket, whatever their outcome. */
 export const recordsAsked = ({ span, ...page }: Asked) => ({
   ...span,
   ...page,

@@ -1,4 +1,4 @@
-/** Hands a text to the browser as a file. */
+/** Offers a text to the browser as a CSV download. */
 export function saveText(fileName: string, text: string): void {
   const address = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));
   const link = document.createElement("a");

@@ -34,7 +34,7 @@ const columnsOf = (run: string | null): readonly Column[] => [
   { key: "cost", head: "Cost", align: "right", from: "sm" },
 ];
 
-/** What every interruption cost: by week, and one by one. Of a run, or of the whole fleet. */
+/** Shows the cost of interruptions by week and one by one, for a run or, with null, for the fleet. */
 export function LossLedger({ run }: { run: string | null }) {
   const whyNot = useWhyNot("operator");
   const [pricing, setPricing] = useState(false);

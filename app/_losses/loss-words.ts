@@ -1,9 +1,9 @@
 import type { LossSum, Money } from "#protocol/history/losses.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
 
-/** What was lost, in words. */
+/** Wording of lost work. */
 
-/** `12.40 USD`; a part of a cent is said to be less than one. */
+/** Formats `12.40 USD`; less than a cent as `under 0.01 USD`. */
 export const moneyWords = ({ currency, amount }: Money): string =>
   amount > 0 && amount < 0.01
     ? `under 0.01 ${currency}`
@@ -11,7 +11,7 @@ export const moneyWords = ({ currency, amount }: Money): string =>
 
 export const costWords = (costs: readonly Money[]): string => costs.map(moneyWords).join(" and ");
 
-/** `3 interruptions: 120 steps, 1 h 20 min done again, 2.40 USD`. */
+/** Returns `3 interruptions: 120 steps, 1 h 20 min done again, 2.40 USD`. */
 export function lossSentence({ interruptions, lostSteps, lostMs, costs }: LossSum): string {
   if (interruptions === 0) return "no interruption cost anything";
   const words = interruptions === 1 ? "interruption" : "interruptions";

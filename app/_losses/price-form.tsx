@@ -9,13 +9,13 @@ import { Button } from "../_ui/controls/button.tsx";
 import { TextInput } from "../_ui/controls/text-input.tsx";
 
 interface PriceFormProps {
-  /** Null: of all runs that have no price of their own. */
+  /** Null sets the default for runs without a price of their own. */
   run: string | null;
   price: LossSummary["price"];
   onDone: () => void;
 }
 
-/** What an hour of a node costs, so that lost time is money. */
+/** A form for the price of a node-hour, which converts lost time into money. */
 export function PriceForm({ run, price, onDone }: PriceFormProps) {
   const [perHour, setPerHour] = useState(price === null ? "" : String(price.perHour));
   const [currency, setCurrency] = useState(price?.currency ?? "USD");

@@ -7,7 +7,7 @@ const HEIGHT = 40;
 const dayOf = (at: number): string =>
   new Date(at).toLocaleDateString("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
 
-/** Time lost by week, and the same as a list for those who do not see it. */
+/** Shows lost time by week; for screen readers as a list. */
 export function WeekBars({ weeks }: { weeks: readonly LossWeek[] }) {
   const most = Math.max(1, ...weeks.map(({ lostMs }) => lostMs));
   const width = 100 / Math.max(1, weeks.length);

@@ -7,7 +7,7 @@ interface ColumnChoiceProps {
   onChange: (text: string | null) => void;
 }
 
-/** Which columns the list has. */
+/** Checkboxes for the columns of the node list. */
 export function ColumnChoice({ text, onChange }: ColumnChoiceProps) {
   const shown = new Set(columnsOf(text).map(({ key }) => key));
   return (

@@ -19,7 +19,7 @@ interface Measure {
   title: string;
   tone: "moving" | "safe";
   format: (value: number) => string;
-  /** Said where nothing was measured. */
+  /** Shown instead of a chart when nothing was measured. */
   nothing: string;
 }
 
@@ -40,7 +40,7 @@ const MEASURES: readonly Measure[] = [
   },
 ];
 
-/** The round trip and what the worker takes of the processor, over the same time as the throughput above. */
+/** Shows round trip and CPU usage of the worker, over the same time range as the throughput chart. */
 export function LinkCharts({ node }: { node: NodeRow }) {
   const now = useHubNow(1000);
   const time = usePageTime(now);
@@ -76,7 +76,7 @@ export function LinkCharts({ node }: { node: NodeRow }) {
 
 interface MeasureChartProps {
   measure: Measure;
-  /** Null while they are on their way. */
+  /** Null while they load. */
   points: readonly TrailPoint[] | null;
   part: ReturnType<typeof partProps>;
   breakAfter: number;
@@ -85,7 +85,7 @@ interface MeasureChartProps {
 
 function MeasureChart({ measure, points, part, breakAfter, name }: MeasureChartProps) {
   const { key, title, tone, format, nothing } = measure;
-  // What was not measured is a gap, not a zero.
+  // Points without a measurement are gaps, not zeros.
   const known = (points ?? []).flatMap((point) => {
     const value = point[key];
     return value === null ? [] : [{ at: point.at, value }];

@@ -16,18 +16,18 @@ const VIEWS = [
   { id: "tiles", label: "Tiles" },
 ];
 
-/** What this browser shows of nodes, as text; null for the usual columns. */
+/** Returns the columns chosen in this browser, as text, and the setter; null for the default columns. */
 export const useNodeColumns = () => useKeptText("tidemark-node-columns");
 
 interface ListToolsProps {
   view: "table" | "tiles";
   onView: (view: string) => void;
-  /** As in the address. */
+  /** Sort order as in the address. */
   sort: string;
   onSort: (sort: string) => void;
 }
 
-/** How the list of nodes is looked at: filters with a name, columns, table or tiles. */
+/** Controls of the node list: saved filters, columns, table or tiles. */
 export function ListTools({ view, onView, sort, onSort }: ListToolsProps) {
   const [columns, keepColumns] = useNodeColumns();
   return (

@@ -3,24 +3,24 @@ import { isHeard } from "#protocol/fleet/node-status.ts";
 import { useState } from "react";
 import type { NodeRow, SamplePoint } from "#protocol/wire/views.ts";
 
-/** What a chart of a node draws; all but what a sample of a minute has beside it. */
+/** One point of a node's charts. */
 export type TrailPoint = Omit<SamplePoint, "lossMs">;
 
 /**
- * Minutes are written down when they are over; until then a chart would stand still. So what the node says while somebody looks
- * is kept, every five seconds, from the newest minute on: a line that grows, and that the minutes replace.
+ * Interval of live points in milliseconds. The hub stores one sample per minute, after the minute has ended. Live points
+ * extend the chart in between, and stored samples replace them.
  */
 const EVERY_MS = 5_000;
 const MOST = 60;
 
-/** With the present added when it is time for it; the same list when it is not. */
+/** Returns the trail with the present point appended when the interval has passed; otherwise the same list. */
 export function withPresent(trail: readonly TrailPoint[], present: TrailPoint): readonly TrailPoint[] {
   const newest = trail.at(-1);
   if (newest !== undefined && present.at - newest.at < EVERY_MS) return trail;
   return [...trail.slice(1 - MOST), present];
 }
 
-/** The minutes on record, then what was seen since, then the present. A node that does not answer has no present. */
+/** Returns stored samples, then live points, then the present. A node that does not report has no present point. */
 export function drawnPoints(
   stored: readonly TrailPoint[],
   trail: readonly TrailPoint[],
@@ -32,7 +32,7 @@ export function drawnPoints(
   return [...stored, ...seen, ...(isNew ? [present] : [])];
 }
 
-/** The points of a node's charts, growing while the page is open. `now` is the hub's time, 0 until it is known. */
+/** Returns the points of a node's charts, which grow while the page is open. `now` is the hub's time, 0 until it is known. */
 export function useTrail(node: NodeRow, now: number, stored: readonly SamplePoint[]): TrailPoint[] {
   const [kept, setKept] = useState<{ id: string; trail: readonly TrailPoint[] }>({ id: node.id, trail: [] });
   const present = isHeard(node.state) && now > 0 ? presentOf(node, now) : null;

@@ -12,19 +12,19 @@ import { TideLine } from "../_ui/indicators/tide-line.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";
 import { nodeFactsLine } from "./node-filter.ts";
 
-/** What a cell needs beside the node: rates in the unit this browser chose. */
+/** Input of a cell: the node, and the formatter for rates. */
 interface About {
   node: NodeRow;
   rate: (bytesPerSecond: number) => string;
 }
 
-/** Words that the clock changes. They draw by themselves, so that a row is drawn when its node changed. */
+/** Shows text that depends on the time. It renders by itself, so that the row renders only when its node changes. */
 const AsTimePasses = ({ words }: { words: (now: number) => string }) => useTimeWords(words);
 
 const DASH = <span className="text-faint">–</span>;
 const dimmed = (words: ReactNode) => <span className="dim-when-stale">{words}</span>;
 
-/** What a node does is not known while it does not answer. */
+/** Shows a dash while the node does not report, because its activity is unknown then. */
 const whileHeard = (node: NodeRow, words: ReactNode) => dimmed(isHeard(node.state) ? words : DASH);
 const rateWords = ({ node, rate }: About, bytesPerSecond: number) =>
   whileHeard(node, bytesPerSecond > 0 ? rate(bytesPerSecond) : <span className="text-faint">0</span>);
@@ -38,8 +38,8 @@ function RunWords({ runs }: Pick<NodeRow, "runs">) {
 }
 
 /**
- * One cell of a list of nodes for each column of `node-columns.ts`. What changes all the time has room for its longest
- * words: no column moves for them.
+ * Cell renderer for each column of `node-columns.ts`. Cells with changing text reserve the width of the longest one, so that
+ * columns do not move.
  */
 export const NODE_CELLS: Readonly<Record<string, (about: About) => ReactNode>> = {
   node: ({ node }) => (

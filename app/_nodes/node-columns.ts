@@ -1,12 +1,12 @@
 import type { Column } from "../_ui/tables/table.tsx";
 
-/** The columns of a list of nodes: which there are, which are shown unless somebody chose, and what was chosen as text. */
+/** Columns of the node list: all of them, the default ones, and the conversion of a choice to text and back. */
 
 interface NodeColumn extends Column {
   key: string;
-  /** What the choice is called where the head says nothing. */
+  /** Name in the column menu, for columns with an empty head. */
   name: string;
-  /** Whether it is shown until somebody chooses; `always` is not chosen at all. */
+  /** Whether the column is shown by default; `always` cannot be hidden. */
   shown: "always" | "usually" | "on request";
 }
 
@@ -38,14 +38,14 @@ export const NODE_COLUMNS: readonly NodeColumn[] = [
 
 export const USUAL_COLUMNS = NODE_COLUMNS.filter(({ shown }) => shown !== "on request");
 
-/** What was chosen, from text that anybody may have written; the usual columns where there is none that is known. */
+/** Parses the stored choice, which can be any text. Returns the default columns for null. */
 export function columnsOf(text: string | null): readonly NodeColumn[] {
   if (text === null) return USUAL_COLUMNS;
   const wanted = new Set(text.split(" "));
   return NODE_COLUMNS.filter(({ key, shown }) => shown === "always" || wanted.has(key));
 }
 
-/** The text that stands for one column more or less; null for the usual ones, so that new usual columns appear there. */
+/** Returns the text with one column toggled; null for the default choice, so that future default columns appear. */
 export function withColumn(text: string | null, key: string): string | null {
   const now = new Set(columnsOf(text).map((column) => column.key));
   if (!now.delete(key)) now.add(key);

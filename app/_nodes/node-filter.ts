@@ -1,7 +1,7 @@
 import { nodeConditionOf, type NodeCondition } from "#protocol/fleet/node-status.ts";
 import type { NodeRow } from "#protocol/wire/views.ts";
 
-/** The filters of the node list, as words. */
+/** Filters of the node list. */
 export const NODE_FILTERS = [
   { id: "all", label: "All" },
   { id: "risk", label: "Behind or lost" },
@@ -16,7 +16,7 @@ export type NodeFilter = (typeof NODE_FILTERS)[number]["id"];
 export const parseNodeFilter = (text: string): NodeFilter =>
   NODE_FILTERS.find((filter) => filter.id === text)?.id ?? "all";
 
-/** Revoked nodes are seen only when asked for. */
+/** Returns whether a node matches a filter. Only the filter `revoked` includes revoked nodes. */
 export function passesFilter(node: NodeRow, filter: NodeFilter): boolean {
   switch (filter) {
     case "all":
@@ -33,7 +33,7 @@ export function passesFilter(node: NodeRow, filter: NodeFilter): boolean {
   }
 }
 
-/** How many nodes are in which condition. */
+/** Counts the nodes per condition. */
 export function countConditions(nodes: Iterable<NodeRow>): ReadonlyMap<NodeCondition, number> {
   const counts = new Map<NodeCondition, number>();
   for (const node of nodes) {
@@ -43,7 +43,7 @@ export function countConditions(nodes: Iterable<NodeRow>): ReadonlyMap<NodeCondi
   return counts;
 }
 
-/** Whether every word typed is in the node's name, GPU, labels, run or host name. */
+/** Returns whether the name, GPU, labels, run, profile or host name of a node contain every typed word. */
 export function matchesWords(node: NodeRow, typed: string): boolean {
   const text = [
     node.name,
@@ -61,14 +61,14 @@ export function matchesWords(node: NodeRow, typed: string): boolean {
     .every((word) => text.includes(word));
 }
 
-/** The GPU the node found, or the one its label names. */
+/** Returns the GPU that the node detected, or the one in its label. */
 export const gpuOf = (facts: Pick<NodeRow["facts"], "gpu" | "labels">): string | null =>
   facts.gpu ?? facts.labels["gpu"] ?? null;
 
-/** `Linux 6.18` of `Linux 6.18.44-cloud-amd64`. */
+/** Shortens `Linux 6.18.44-cloud-amd64` to `Linux 6.18`. */
 export const systemOf = (platform: string): string => /^\S+ \d+\.\d+/.exec(platform)?.[0] ?? platform;
 
-/** `RTX 4090 · us-east`: the quiet line under a node's name. */
+/** Returns the line under a node's name: `RTX 4090 · us-east`. */
 export function nodeFactsLine(node: Pick<NodeRow, "facts">): string {
   const { labels, cpus, platform } = node.facts;
   const region = labels["region"];
@@ -78,7 +78,7 @@ export function nodeFactsLine(node: Pick<NodeRow, "facts">): string {
   ].join(" · ");
 }
 
-/** Said in place of rows when a filter holds none: good news is said as such. */
+/** Returns the text shown when no node matches a filter, phrased as good news where it is. */
 export function matchesNothing(filter: NodeFilter): string {
   switch (filter) {
     case "all":

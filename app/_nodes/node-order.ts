@@ -2,26 +2,26 @@ import type { NodeRow } from "#protocol/wire/views.ts";
 import { compareNames } from "../_hub/compare-names.ts";
 import { byBacklogAge } from "../_hub/risk-words.ts";
 
-/** The orders a list of nodes can stand in, as words of the address: a column, and `-` before it for the other way round. */
+/** Sort orders of the node list, as in the address: a column, or `-` and a column for the reverse. */
 
 type Compare = (a: NodeRow, b: NodeRow) => number;
 
 const byName: Compare = (a, b) => compareNames(a.name, b.name);
-/** What nobody measured comes last, whichever way round. */
+/** Placeholder for missing measurements, which come last in both directions (`unknown`). */
 const LAST = Number.POSITIVE_INFINITY;
 
-/** Those a person looks for first. */
+/** States by urgency. */
 const STATES: readonly NodeRow["state"][] = ["silent", "unconfirmed", "online", "offline", "revoked"];
 
 interface SortColumn {
   words: string;
   compare: Compare;
-  /** From A, not from the largest. */
+  /** True for columns that start ascending. */
   rises?: true;
   unknown?: (node: NodeRow) => boolean;
 }
 
-/** Each the way round that is asked for first: names from A, numbers from the largest. */
+/** Columns with their first direction: names ascending, numbers descending. */
 const COLUMNS: Readonly<Record<string, SortColumn>> = {
   node: { words: "by name", rises: true, compare: byName },
   backlog: { words: "by bytes not safe", compare: (a, b) => b.risk.bytes - a.risk.bytes },
@@ -41,23 +41,23 @@ const COLUMNS: Readonly<Record<string, SortColumn>> = {
 
 export const SORTABLE: ReadonlySet<string> = new Set(Object.keys(COLUMNS));
 
-/** The orders by name, for where no column can be pressed. */
+/** Choices of a sort menu, for tiles without column heads. */
 export const ORDER_CHOICES: readonly { value: string; label: string }[] = [
   { value: "", label: "by backlog age" },
   ...Object.entries(COLUMNS).map(([value, { words }]) => ({ value, label: words })),
 ];
 
 export interface NodeOrder {
-  /** Null: by the age of the backlog, the oldest first. */
+  /** Null sorts by the age of the backlog, oldest first. */
   column: string | null;
   isReversed: boolean;
   direction: "ascending" | "descending";
-  /** `by upload rate`. */
+  /** Description, such as `by upload rate`. */
   words: string;
   compare: Compare;
 }
 
-/** The order a word of the address names; one that it does not know is the usual one. */
+/** Returns the order for a value of the address; unknown values give the default order. */
 export function nodeOrderOf(word: string): NodeOrder {
   const isReversed = word.startsWith("-");
   const column = isReversed ? word.slice(1) : word;
@@ -78,7 +78,7 @@ export function nodeOrderOf(word: string): NodeOrder {
   return { column, isReversed, direction, words: isReversed ? `${words}, reversed` : words, compare: turned };
 }
 
-/** The word after another press of a column's head: its order, then the other way round, then the usual one. */
+/** Returns the value after another click on a column head: sorted, then reversed, then the default order. */
 export function nextOrder(order: NodeOrder, column: string): string {
   if (order.column !== column) return column;
   return order.isReversed ? "" : `-${column}`;

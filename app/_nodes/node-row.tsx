@@ -11,12 +11,12 @@ export const NODE_ROW_HEIGHT = 51;
 interface NodeRowProps {
   id: string;
   columns: readonly Column[];
-  /** Null where nodes are not chosen. */
+  /** Null where nodes cannot be selected. */
   chosen?: boolean | null;
   onChoose?: ((id: string) => void) | undefined;
 }
 
-/** One node. Draws again only when this node changed; what the clock moves draws itself. */
+/** Shows one node. It renders only when this node changes; times in it render by themselves. */
 export const NodeRowView = memo(function NodeRowView({ id, columns, chosen = null, onChoose }: NodeRowProps) {
   const node = useNode(id);
   const rate = useRate();

@@ -8,19 +8,19 @@ import { NODE_ROW_HEIGHT, NodeRowView } from "./node-row.tsx";
 
 interface NodeTableProps {
   ids: readonly string[];
-  /** At most so many rows, the first ones. Default: all. */
+  /** Most rows shown. Default: all. */
   most?: number;
   label: string;
-  /** Other than the usual ones. */
+  /** Default: `USUAL_COLUMNS`. */
   columns?: readonly Column[];
-  /** Where nodes can be chosen, to do something with all of them. */
+  /** State and handler of sorting; absent where the list cannot be sorted. */
   sort?: TableSort;
   choice?: { chosen: ReadonlySet<string>; onChoose: (id: string) => void };
 }
 
 const CHOICE_COLUMN = { key: "choice", head: "", label: "Chosen" };
 
-/** Nodes in the wanted order, which stands still while the pointer or the focus is inside. Long lists draw what is seen. */
+/** Lists nodes in an order that is frozen while the pointer or the focus is inside. Long lists draw only the visible rows. */
 export function NodeTable({ ids, most = Infinity, label, columns = USUAL_COLUMNS, choice, sort }: NodeTableProps) {
   const order = useFrozenOrder(ids, `${sort?.column ?? ""} ${sort?.direction ?? ""}`);
   const frame = useRef<HTMLDivElement>(null);

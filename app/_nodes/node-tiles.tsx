@@ -19,18 +19,18 @@ import { tileRows } from "./tile-rows.ts";
 
 const TILE = { leastWidth: 250, height: 132, gap: 12 };
 
-/** Up to so many tiles are drawn whole. */
+/** Most tiles that are all drawn; longer lists draw only the visible rows. */
 const WHOLE = 120;
 
 interface NodeTilesProps {
   ids: readonly string[];
   label: string;
-  /** Names the order a person asked for. */
+  /** Identifies the sort order that a person chose. */
   asked: string;
   choice: { chosen: ReadonlySet<string>; onChoose: (id: string) => void };
 }
 
-/** Nodes as tiles, in the order of the list, which stands still in the same way; of many only what is seen is drawn. */
+/** Shows nodes as tiles, in an order that is frozen while the pointer or the focus is inside. */
 export function NodeTiles({ ids, label, asked, choice }: NodeTilesProps) {
   const order = useFrozenOrder(ids, asked);
   const frame = useRef<HTMLDivElement>(null);

@@ -13,16 +13,16 @@ import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
 import { Tag } from "../_ui/indicators/tag.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";
 
-/** Asked for so often while the page is looked at; the node reports at that pace then. */
+/** Polling interval in milliseconds. While somebody polls, the node reports at this pace. */
 const EVERY_MS = 1_500;
-/** Older words are said to be old. */
+/** Output older than this is marked as old. */
 const OLD_MS = 8_000;
-/** A part that scrolls has to be reached by the keyboard. */
+/** Scrollable areas must be reachable by keyboard. */
 const SCROLLS = { tabIndex: 0 } as const;
-/** As near to the end as this, reading goes on at the end when more comes. */
+/** Distance from the end, in pixels, within which the view follows new output. */
 const NEAR_PX = 24;
 
-/** What the training program on a node says, as it says it. */
+/** Shows the recent output of the training program on a node. */
 export function ProgramWords({ nodeId }: { nodeId: string }) {
   const words = useQuery({
     queryKey: ["node", nodeId, "words"],
@@ -66,11 +66,11 @@ function whyNothing({ state }: NodeWords): string {
     : "The node does not answer, so the output of its program cannot be shown. If it ended, its final output is in Events.";
 }
 
-/** Follows the end, until somebody scrolls up to read. */
+/** Shows text and follows its end until somebody scrolls up. */
 function LastLines({ text }: { text: string }) {
   const area = useRef<HTMLDivElement>(null);
   const follows = useRef(true);
-  // Drawn again only with other words.
+  // Without dependencies: this component only renders when the text changes.
   useEffect(() => {
     const element = area.current;
     if (element !== null && follows.current) element.scrollTop = element.scrollHeight;

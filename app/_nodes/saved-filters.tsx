@@ -14,7 +14,7 @@ import { nameWrong, queryOf, readViews, withoutView, withView } from "./saved-vi
 
 const NAME = "tidemark-node-views";
 
-/** Filters that were given a name: one press goes there. What is on the page now can be given one. */
+/** Lists named filters as links, with a field that names the current filter. */
 export function SavedFilters() {
   const [text, keep] = useKeptText(NAME);
   const [name, setName] = useState("");

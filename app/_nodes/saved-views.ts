@@ -1,20 +1,20 @@
 /**
- * Named views of the list of nodes: a name and the words of the address that make it (filter, search, order, tiles). They are
- * kept by the browser that made them; to hand one on, its address is enough.
+ * A named view of the node list: the query parameters for filter, search, order and tiles. Views are kept in this browser;
+ * sharing one needs only its address.
  */
 export interface SavedView {
   name: string;
-  /** Of the address, in one order, so that equal views are equal texts: `q=us-east&show=risk`. */
+  /** Query in a fixed order, so that equal views have equal texts: `q=us-east&show=risk`. */
   query: string;
 }
 
 const MOST_VIEWS = 30;
 const LONGEST_NAME = 40;
 const LONGEST_QUERY = 1_000;
-/** What of the address is part of a view. */
+/** Query parameters that are part of a view. */
 const WORDS = ["q", "show", "sort", "view"];
 
-/** The words of an address that make its view. */
+/** Returns the query of the current view. */
 export function queryOf(address: URLSearchParams): string {
   const words = new URLSearchParams();
   for (const name of WORDS) {
@@ -29,7 +29,7 @@ const textOf = (value: unknown, key: string): string => {
   return typeof text === "string" ? text : "";
 };
 
-/** What a browser kept, by name. Whatever does not look like it is left out. */
+/** Parses stored views, sorted by name. Invalid entries are dropped. */
 export function readViews(text: string | null): SavedView[] {
   if (text === null) return [];
   let kept: unknown;
@@ -47,13 +47,13 @@ export function readViews(text: string | null): SavedView[] {
     .sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
 }
 
-/** Why a view cannot have this name; null when it can. */
+/** Returns why a name is invalid; null when it is valid. */
 export function nameWrong(name: string): string | null {
   if (name.trim() === "") return "A saved filter needs a name.";
   return name.length > LONGEST_NAME ? `A name has ${LONGEST_NAME} characters at most.` : null;
 }
 
-/** With one more; one of the same name is replaced. */
+/** Returns the views with one added, as text; it replaces one with the same name. */
 export const withView = (views: readonly SavedView[], view: SavedView): string =>
   JSON.stringify([{ ...view, name: view.name.trim() }, ...views.filter(({ name }) => name !== view.name.trim())]);
 

@@ -3,8 +3,8 @@ interface Identified {
 }
 
 /**
- * Sorts a list that is sorted again and again: from the order it had last, as of thousands few have moved since. Costs about
- * one comparison per row, where sorting from any order costs a dozen.
+ * Creates a function that sorts a list repeatedly. It starts from the previous order, which is nearly sorted, and so needs
+ * about one comparison per row; sorting from scratch needs a dozen.
  */
 export function createSorter<Row extends Identified>(): (
   rows: readonly Row[],

@@ -4,26 +4,25 @@ import type { NodeRow } from "#protocol/wire/views.ts";
 import { formatBytes } from "../_ui/text/sizes.ts";
 
 /**
- * Whether a node's uplink can keep up with how often it saves. The node says itself what it sustains, from its
- * uploads or what it knows of its link, and then it is said before work piles up. Of a node that does not say it, it is the size of a checkpoint over the
- * rate measured while it uploaded, and is said only when work piles up already: never from one slow moment.
+ * A run that saves more often than the node's uplink can carry. The node's own estimate comes first, because it warns before a
+ * backlog grows. Without one, the checkpoint size over the measured rate is used, and only when a backlog exists.
  */
 export interface CannotSustain {
   run: string;
-  /** What is wrong, in one sentence. */
+  /** The problem, in one sentence. */
   title: string;
-  /** Why, and what can be done. */
+  /** Reason and remedies. */
   why: string;
 }
 
-/** Samples (10 s each) with bytes moving that make a rate worth speaking of. */
+/** Fewest samples of 10 s with bytes moving for a reliable rate. */
 const LEAST_SAMPLES = 3;
-/** Round up to what people would set: five minutes. */
+/** Advised intervals are multiples of this: five minutes. */
 const STEP_MS = 5 * 60_000;
 
 type Uplink = Pick<NodeRow, "state" | "runs" | "upHistory">;
 
-/** The first run of the node that saves more often than its uplink allows, and how often that allows it; or null. */
+/** Returns the first run that saves more often than the uplink allows, with its interval and the interval it needs; or null. */
 export function tooSlowFor(node: Uplink): { run: NodeRow["runs"][number]; everyMs: number; neededMs: number } | null {
   if (!isHeard(node.state)) return null;
   for (const run of node.runs) {
@@ -34,7 +33,7 @@ export function tooSlowFor(node: Uplink): { run: NodeRow["runs"][number]; everyM
   return null;
 }
 
-/** The same in words. */
+/** Returns the finding in words. */
 export function cannotSustain(node: Uplink, unit: RateUnit): CannotSustain | null {
   const found = tooSlowFor(node);
   if (found === null) return null;
@@ -58,6 +57,6 @@ function neededFor(node: Uplink, run: NodeRow["runs"][number]): number | null {
   return (checkpointBytesOf(run) / rate) * 1000;
 }
 
-/** Before the first one is safe: of the size of those that wait. */
+/** Returns the size of a checkpoint; before the first one is safe, the average size of the waiting ones. */
 const checkpointBytesOf = ({ safeBytes, risk }: NodeRow["runs"][number]): number =>
   safeBytes > 0 ? safeBytes : risk.bytes / Math.max(1, risk.checkpoints);

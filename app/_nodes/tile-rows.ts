@@ -1,12 +1,12 @@
 interface Tiles {
   count: number;
-  /** Of the room and of one tile at least, and what stands between two, in pixels. */
+  /** Width of the container, in pixels; `leastWidth` is the minimum of a tile, `gap` the space between two. */
   roomWidth: number;
   leastWidth: number;
   gap: number;
 }
 
-/** How many tiles stand side by side, one at least, and in how many rows all of them. */
+/** Returns how many tiles fit side by side, at least one, and the number of rows. */
 export function tileRows({ count, roomWidth, leastWidth, gap }: Tiles): { across: number; rows: number } {
   const across = Math.max(1, Math.floor((roomWidth + gap) / (leastWidth + gap)));
   return { across, rows: Math.ceil(count / across) };

@@ -3,7 +3,7 @@ import { orderWords } from "#protocol/wire/order-words.ts";
 import type { CommandRow } from "#protocol/wire/send-command.ts";
 import type { Tone } from "../_ui/indicators/mark.tsx";
 
-/** A command as a person reads it. */
+/** Wording of commands to nodes. */
 
 const KIND_WORDS: Record<string, string> = {
   restore: "restore a checkpoint",
@@ -13,13 +13,13 @@ const KIND_WORDS: Record<string, string> = {
   retry: "try a transfer again",
 };
 
-/** `Hold uploads of llama`. */
+/** Returns the title of a command, such as `Hold uploads of llama`. */
 export function commandTitle(row: CommandRow, rate: (bytesPerSecond: number) => string): string {
   const words = row.order === null ? (KIND_WORDS[row.kind] ?? row.kind) : orderWords(row.order, rate);
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** Where it stands. */
+/** Returns word and tone of a command's state. */
 export function commandState(row: CommandRow): { tone: Tone; text: string } {
   switch (row.state) {
     case "sent":
@@ -39,7 +39,7 @@ export function commandState(row: CommandRow): { tone: Tone; text: string } {
 
 const RATES = new Set(["up", "down"]);
 
-/** What came of it: the fault, or the few facts the node gave. */
+/** Returns the result of a command: its fault, or the facts that the node reported; null without any. */
 export function commandResult(row: CommandRow, rate: (bytesPerSecond: number) => string): string | null {
   if (row.fault !== null) return sentenceOf(row.fault);
   const facts = Object.entries(row.detail ?? {}).filter(([, value]) => value !== null && value !== false);

@@ -18,7 +18,7 @@ import { commandResult, commandState, commandTitle } from "./command-words.ts";
 const PAGE = 6;
 const newest = (): string | null => null;
 
-/** What a node was asked to do, newest first, and what came of it. */
+/** Lists the commands sent to a node, newest first, with their results. */
 export function CommandsPanel({ nodeId }: { nodeId: string }) {
   const query = useInfiniteQuery({
     queryKey: ["commands", nodeId],

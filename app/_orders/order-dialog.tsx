@@ -25,9 +25,9 @@ interface OrderDialogProps {
   onClose: () => void;
 }
 
-/** Asks one node, or many, to do something; the effect and the same thing for a script are shown before. */
+/** Sends a command to one or many nodes. It shows the effect first, and the equivalent curl command. */
 export function OrderDialog({ nodes, kind, onClose }: OrderDialogProps) {
-  // A second press, or a retry after a lost answer, is the same request; another order is another one.
+  // The request id makes repeated clicks and retries idempotent; changing the form makes a new id.
   const [{ form, requestId }, setAsked] = useState({
     form: { ...NEW_ORDER, ...(kind === undefined ? {} : { kind }) },
     requestId: newRequestId(),

@@ -20,12 +20,12 @@ const PRIORITIES = [
 interface OrderFieldsProps {
   form: OrderForm;
   choice: OrderChoice | undefined;
-  /** Names of the runs that the order can be about. */
+  /** Names of the runs that the command can concern. */
   runs: readonly string[];
   onChange: (changes: Partial<OrderForm>) => void;
 }
 
-/** Asks for what an order of the chosen kind needs. */
+/** The fields that a command of the chosen kind needs. */
 export function OrderFields({ form, choice, runs, onChange }: OrderFieldsProps) {
   const has = (field: string): boolean => choice?.fields.some((one) => one === field) === true;
   return (

@@ -3,7 +3,7 @@ import type { MoveDirection, NodeOrder } from "#protocol/wire/orders.ts";
 import { parseDuration, parseRate } from "#protocol/wire/read-units.ts";
 import { runName } from "#protocol/base/names.ts";
 
-/** What a person can ask of nodes, and the form it is asked with. */
+/** Commands that a person can send to nodes, and their form. */
 
 export type OrderKind = NodeOrder["kind"];
 type Field = "run" | "direction" | "rates" | "priority" | "grace";
@@ -11,10 +11,10 @@ type Field = "run" | "direction" | "rates" | "priority" | "grace";
 export interface OrderChoice {
   kind: OrderKind;
   title: string;
-  /** What it does, and when it is over. */
+  /** Effect of the command, and when it ends. */
   about: string;
   fields: readonly Field[];
-  /** `hard`: something that cannot be taken back. */
+  /** `hard` marks commands that cannot be undone. */
   effect: "soft" | "hard";
 }
 
@@ -103,7 +103,7 @@ export const ORDERS: readonly OrderChoice[] = [
 
 export interface OrderForm {
   kind: OrderKind;
-  /** Empty: all runs of the node. */
+  /** Empty for all runs of the node. */
   run: string;
   direction: MoveDirection;
   up: string;
@@ -124,7 +124,7 @@ export const NEW_ORDER: OrderForm = {
 
 export type OrderRead = { order: NodeOrder } | { field: "run" | "up" | "down" | "grace"; error: string };
 
-/** Empty: as it is. */
+/** Parses a limit. Empty text keeps the current limit; "none" is rate 0. */
 function limitOf(text: string): { rate?: number } | { error: string } {
   const word = text.trim().toLowerCase();
   if (word === "") return {};
@@ -136,7 +136,7 @@ function limitOf(text: string): { rate?: number } | { error: string } {
   }
 }
 
-/** The order a form asks for, or the field that is not understood and why. */
+/** Returns the command of a form, or the first invalid field with its error. */
 export function readOrder(form: OrderForm): OrderRead {
   const named = form.run === "" ? null : runName.safeParse(form.run);
   if (named?.success === false) return { field: "run", error: "There is no run of this name." };
@@ -186,13 +186,13 @@ export function readOrder(form: OrderForm): OrderRead {
   }
 }
 
-/** Inside single quotes of a shell. */
+/** Quotes a text for a shell, in single quotes. */
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
-/** The same order for a script, with an API token in `$TOKEN`. */
+/** Returns the command as a curl call, with an API token in `$TOKEN`. */
 export function orderCurl(order: NodeOrder, to: { nodeIds: readonly string[]; hubUrl: string }): string {
   const body = JSON.stringify({ requestId: "REQUEST", to: { nodeIds: to.nodeIds }, order });
-  // A number of its own for each time it is run: the same one again would be the same request.
+  // A new request id per execution, because a repeated id would be ignored as a duplicate.
   const fresh = quoted(body).replace("REQUEST", `'"$(openssl rand -hex 16)"'`);
   return [
     `curl -s -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' \\`,

@@ -1,6 +1,6 @@
 /**
- * The same rows with the first `most` by `compare` in front, in order; the rest as it came. Costs about one comparison per
- * row, where sorting all of them costs a dozen.
+ * Returns the rows with the first `most` by `compare` in front, sorted; the rest follows unsorted. It costs about one
+ * comparison per row, where sorting all rows costs a dozen.
  */
 export function firstOf<Row>(
   rows: readonly Row[],

@@ -22,7 +22,7 @@ interface FirstStepsProps {
   nodes: readonly NodeRow[];
 }
 
-/** Before the first checkpoint is safe: the three steps to it, with what is done already. */
+/** Shows the three steps to the first safe checkpoint, with what is already done. */
 export function FirstSteps({ fleet, profiles, nodes }: FirstStepsProps) {
   const dialogs = useDialogs();
   const transfers = [...(useLiveTransfers()?.values() ?? [])];

@@ -46,7 +46,7 @@ const TidePanel = onItsWay(
 );
 const FirstSteps = onDemand(() => import("./first-steps.tsx").then((module) => module.FirstSteps));
 
-/** What would be lost right now, and where. Parts that follow different news draw by themselves. */
+/** Shows what would be lost right now, and on which nodes. Parts with different update rates render separately. */
 export function OverviewView() {
   const fleet = useFleet();
   const nodes = useNodes();
@@ -78,7 +78,7 @@ function FleetHead({ fleet }: { fleet: FleetView }) {
       about={<WorstSentence fleet={fleet} />}
       actions={
         <>
-          {/* Keeps its room, or the headline would break over two lines whenever a node is behind. */}
+          {/* Invisible instead of absent, because the headline would wrap whenever the button appears. */}
           <ButtonLink href="/nodes?show=risk" className={classNames(!isAtRisk && "max-md:hidden md:invisible")}>
             Show what is behind or lost
           </ButtonLink>
@@ -94,7 +94,7 @@ function FleetHead({ fleet }: { fleet: FleetView }) {
 interface OverviewProps {
   nodes: ReadonlyMap<string, NodeRow>;
   failedLastDay: number;
-  /** Whether anything trained would be lost. */
+  /** Whether training time would be lost. */
   isTraining: boolean;
 }
 
@@ -102,9 +102,9 @@ function Overview({ nodes, failedLastDay, isTraining }: OverviewProps) {
   const transfers = [...(useLiveTransfers()?.values() ?? [])];
   const phases = new Set(transfers.map((row) => transferPhaseOf(row.state, nodes.get(row.nodeId)?.state ?? null)));
   const isMoving = phases.has("moving");
-  // Where nothing moves, what waits is what there is to see, with the reason.
+  // When nothing moves, the panel shows waiting transfers with the reason.
   const moves = !isMoving && (phases.has("waiting") || phases.has("unheard")) ? "waiting" : "now";
-  // As a text: transfers change every second, which nodes fail seldom does.
+  // As text, so that memoization works: transfers change every second, the set of failing nodes rarely.
   const failing = [...failingNodes(transfers)].toSorted().join(" ");
   const ranks = rankNodes(nodes.values(), new Set(failing.split(" ")));
   return (
@@ -133,7 +133,7 @@ function Troubles({ ranks, failedLastDay, isMoving, isTraining }: TroublesProps)
   const alerts = useQuery(activeAlertsQuery()).data?.total ?? null;
   const troubles = troublesOf({ failedLastDay, nodes: countTroubles(ranks), isMoving, alerts });
   const worst = troubles[0];
-  // Seen also where the page is one tab among others.
+  // The tab title shows the worst problem, because the page may be in a background tab.
   useTitle(worst === undefined ? "Overview" : `▲ ${formatCount(worst.count)} ${worst.words}`);
   return <TroubleStrip troubles={troubles} isWhole={alerts !== null} isTraining={isTraining} />;
 }
@@ -178,7 +178,7 @@ function NodesPanel({ ranks }: { ranks: NodeRanks }) {
   );
 }
 
-/** Why the number is what it is: what is not safe, and on which node most of it. */
+/** Explains the headline: what is not safe, and the node with the largest loss. */
 function WorstSentence({ fleet }: { fleet: FleetView }) {
   const unsafe = unsafeWords(fleet.risk);
   const worst = fleet.worstNode;

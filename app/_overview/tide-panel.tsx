@@ -19,7 +19,7 @@ import { Tag } from "../_ui/indicators/tag.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";
 import { formatBytes, sizeBase } from "../_ui/text/sizes.ts";
 
-/** What was at risk and what was made safe over time, and five numbers of now. */
+/** Shows bytes at risk and upload rate over time, and five current numbers. */
 export function TidePanel() {
   const now = useHubNow(5000);
   const time = usePageTime(now);
@@ -97,7 +97,7 @@ function Stats() {
   const oldest = useTimeWords((now) => (fleet === null ? null : backlogAge(fleet.risk, now)) ?? "–");
   const nodes = useNodes();
   if (fleet === null || nodes === null) return null;
-  // From the same rows as the list: a node that is counted here as silent is not online there.
+  // Counted from the same rows as the list, so that both agree on each node's state.
   const active = [...nodes.values()].filter(({ state }) => state !== "revoked");
   return (
     <dl className="nums dim-when-stale grid grid-cols-2 overflow-hidden rounded-b-2 border-t border-line sm:grid-cols-6 lg:grid-cols-5 [&>div]:-mt-px [&>div]:-ml-px [&>div]:border-t [&>div]:border-l [&>div]:border-line sm:[&>div]:col-span-2 sm:[&>div:nth-child(-n+2)]:col-span-3 lg:[&>div:nth-child(n)]:col-span-1 max-sm:[&>div:first-child]:col-span-2">
@@ -136,7 +136,7 @@ function Stat({ value, of, about }: { value: string; of?: string; about: ReactNo
   );
 }
 
-/** How many nodes are in which condition, each with its shape: as the list below filters them. */
+/** Shows the number of nodes per condition, with the marks of the list below. */
 function ConditionCounts({ counts }: { counts: ReadonlyMap<NodeCondition, number> }) {
   return (
     <span className="flex flex-wrap gap-x-3">

@@ -8,7 +8,7 @@ import { Panel } from "../_ui/layout/panel.tsx";
 
 const SHOWN = 6;
 
-/** What moves now; where nothing does, what waits. */
+/** Lists moving transfers; waiting ones when nothing moves. */
 export function TransfersPanel({ moves }: { moves: "now" | "waiting" }) {
   const active = useActiveCount();
   return (

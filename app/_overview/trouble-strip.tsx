@@ -12,15 +12,15 @@ const LOOK = {
 
 interface TroubleStripProps {
   troubles: readonly Trouble[];
-  /** Whether everything has been asked for: only then "nothing" means nothing. */
+  /** Whether all data has arrived. Only then an empty list means that nothing is wrong. */
   isWhole: boolean;
-  /** Whether the headline above names training that would be lost. */
+  /** Whether the headline above names training time that would be lost. */
   isTraining: boolean;
 }
 
 /**
- * What is wrong, each with its number and the way to it: to be seen from across the room. When all is well one quiet line
- * of the same height, so that a trouble that comes pushes nothing down.
+ * Shows each problem with its count as a link. Without problems it shows one line of the same height, so that nothing moves
+ * when a problem appears.
  */
 export function TroubleStrip({ troubles, isWhole, isTraining }: TroubleStripProps) {
   if (troubles.length === 0)

@@ -5,24 +5,24 @@ import { tooSlowFor } from "../_nodes/sustain.ts";
 import { firstOf } from "./first-of.ts";
 
 /**
- * What is wrong with the fleet, worst first: what is lost or may be, what fails now, what is too slow to keep up. All
- * well is an empty list. The same ranks put the nodes in order, so that the failing and the slow ones come first.
+ * Ranks the problems of the fleet, worst first: lost work, silent or failing nodes, then slow ones. A healthy fleet has none.
+ * Nodes are sorted by the same ranks.
  */
 
 export interface Trouble {
   id: "lost" | "silent" | "unconfirmed" | "failing" | "risk" | "slow" | "failed" | "alerts";
   tone: "risk" | "lost";
   count: number;
-  /** After the count: `nodes are silent`. */
+  /** Text after the count: `nodes are silent`. */
   words: string;
   href: string;
 }
 
-/** In the order in which they stand in lists. */
+/** Nodes by rank, in the order of the list. */
 export type NodeRanks = Record<"lost" | "failing" | "silent" | "unconfirmed" | "risk" | "slow" | "well", NodeRow[]>;
 type Rank = keyof NodeRanks;
 
-/** How many nodes have which trouble, each counted once, as the worst that it is. */
+/** Number of nodes per problem; each node counts once, with its worst problem. */
 export interface NodeTroubles {
   lost: number;
   silent: number;
@@ -30,7 +30,7 @@ export interface NodeTroubles {
   failing: number;
   risk: number;
   slow: number;
-  /** Training of those that are away. */
+  /** Training time lost on nodes that are gone, in milliseconds. */
   lostMs: number;
 }
 
@@ -38,11 +38,11 @@ interface Known {
   failedLastDay: number;
   nodes: NodeTroubles;
   isMoving: boolean;
-  /** Null while it is not known. */
+  /** Number of firing alerts; null while unknown. */
   alerts: number | null;
 }
 
-/** Nodes on which something stands still or was refused now. */
+/** Returns the nodes with a transfer that is stalled or was refused. */
 export function failingNodes(transfers: Iterable<TransferRow>): ReadonlySet<string> {
   const failing = new Set<string>();
   for (const row of transfers) {
@@ -58,8 +58,8 @@ const isSlow = (node: NodeRow): boolean => tooSlowFor(node) !== null;
 const many = (count: number, one: string, more: string): string => (count === 1 ? one : more);
 
 /**
- * Nodes by what is wrong with them, the worst rank first. A silent node whose work is lost is told once, as lost; one that
- * fails and is slow, as failing.
+ * Ranks nodes by their worst problem. A silent node whose work is lost counts as lost only; one that fails and is slow counts
+ * as failing.
  */
 export function rankNodes(nodes: Iterable<NodeRow>, failing: ReadonlySet<string>): NodeRanks {
   const ranks: NodeRanks = { lost: [], failing: [], silent: [], unconfirmed: [], risk: [], slow: [], well: [] };
@@ -102,7 +102,7 @@ export function troublesOf({ failedLastDay, nodes: found, isMoving, alerts }: Kn
       tone: "lost",
       count: found.failing,
       words: many(found.failing, "node cannot transfer now", "nodes cannot transfer now"),
-      // Where they stand: what was given up for now waits.
+      // Failing transfers wait between retries, so without moving ones they are in the waiting list.
       href: isMoving ? "/transfers" : "/transfers?show=waiting",
     },
     {
@@ -145,8 +145,8 @@ export function troublesOf({ failedLastDay, nodes: found, isMoving, alerts }: Kn
 }
 
 /**
- * The failing and the slow ones first, among them those whose oldest unsafe work waits longest. Of thousands only those that
- * are shown are put in order: a rank in which none is shown keeps the order it came in.
+ * Returns nodes by rank, and within a rank by the age of their oldest unsafe capture. Only the rows that are shown are sorted;
+ * ranks beyond them stay unsorted.
  */
 export function byTrouble(ranks: NodeRanks, { passes, most }: Wanted): NodeRow[] {
   const sorted: NodeRow[] = [];
@@ -161,7 +161,7 @@ export function byTrouble(ranks: NodeRanks, { passes, most }: Wanted): NodeRow[]
 
 interface Wanted {
   passes: (node: NodeRow) => boolean;
-  /** So many, the first ones, are in order; those after them are not. */
+  /** Number of leading rows that must be in order. */
   most: number;
 }
 

@@ -13,7 +13,7 @@ import { planned, type RestoreChoice } from "./restore-choice.ts";
 interface ContentChoiceProps {
   plan: RestorePlan;
   choice: RestoreChoice;
-  /** The plan is that of the tensors as they are typed. */
+  /** Whether the plan matches the typed tensor patterns. */
   areTensorsKnown: boolean;
   onChange: (change: (old: RestoreChoice) => RestoreChoice) => void;
 }
@@ -23,7 +23,7 @@ const TensorChoice = onDemand(
   () => <Skeleton className="my-1.5 h-24 w-full" />,
 );
 
-/** Asks what of a checkpoint is restored: all of it, single files, single tensors. */
+/** Asks what to restore of a checkpoint: everything, some files, or some tensors. */
 export function ContentChoice({ plan, choice, areTensorsKnown, onChange }: ContentChoiceProps) {
   const isUpperBound = choice.files !== null && planned(choice.files) === null;
   return (

@@ -16,7 +16,7 @@ interface FileChoiceProps {
   onChange: (files: readonly string[]) => void;
 }
 
-/** Some of the files of a checkpoint. Those that are damaged cannot be picked. */
+/** Selects files of a checkpoint. Damaged files cannot be selected. */
 export function FileChoice({ checkpoint, files, onChange }: FileChoiceProps) {
   const view = useQuery(checkpointQuery(checkpoint.id));
   if (view.isError && view.data === undefined)

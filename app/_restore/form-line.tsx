@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-/** Shows what is not typed as a line of the form: the label left on wide screens, above on narrow ones. */
+/** Shows read-only content as a line of the form: the label is at the left on wide screens, above on narrow ones. */
 export function FormLine({ label, children }: { label: string; children: ReactNode }) {
   return (
     <div className="grid gap-x-4 gap-y-1 py-1.5 sm:grid-cols-[128px_minmax(0,1fr)]">

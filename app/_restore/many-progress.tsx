@@ -19,7 +19,7 @@ interface ManyProgressProps {
 
 const SHOWN = 50;
 
-/** Restores to many nodes as they take their turns: how many have arrived, and each as a sentence. */
+/** Shows the progress of restores to many nodes: the total, and each restore as a sentence. */
 export function ManyProgress({ restores, checkpoint, queue }: ManyProgressProps) {
   const live = useLiveTransfers();
   const stored = useQuery({ ...checkpointQuery(checkpoint.id), refetchInterval: 2000 });

@@ -19,7 +19,7 @@ interface NodeChoiceProps {
   onChange: (change: (old: RestoreChoice) => RestoreChoice) => void;
 }
 
-/** Asks for the node that a checkpoint is restored to, and for further ones. */
+/** Asks for the node to restore to, and for further ones. */
 export function NodeChoice({ plan, nodeId, choice, onChange }: NodeChoiceProps) {
   const [isToMany, setToMany] = useState(choice.also.length > 0);
   const nodes = useNodes();
@@ -38,7 +38,7 @@ export function NodeChoice({ plan, nodeId, choice, onChange }: NodeChoiceProps) 
               onChange((old) => ({
                 ...old,
                 nodeId: id,
-                // The training folder of one node is none of the next one.
+                // The training folder of one node does not apply to another.
                 targetPath: old.targetPath === plan.trainingPath ? null : old.targetPath,
               }))
             }
@@ -94,7 +94,7 @@ function fitWords({ candidates }: RestorePlan): string | undefined {
   return fitting > 1 ? `${formatCount(fitting)} nodes have enough space` : undefined;
 }
 
-/** A node is idle only where it neither moves anything nor watches a run. */
+/** Returns the activity of a node: its transfer and its run, or idle. */
 const doingWords = ({ busyWith, training }: RestoreCandidate): string[] => {
   const doing = [busyWith, training].filter((words) => words !== null);
   return doing.length === 0 ? ["idle"] : doing;

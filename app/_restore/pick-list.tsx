@@ -6,7 +6,7 @@ export interface Pickable {
   id: string;
   label: string;
   note?: ReactNode;
-  /** Why it cannot be picked. */
+  /** Reason why it cannot be selected. */
   whyNot?: string | null;
 }
 
@@ -19,7 +19,7 @@ interface PickListProps {
 
 const SHOWN = 200;
 
-/** Several of many: a filter and boxes to tick. What cannot be picked says why. */
+/** A filterable list of checkboxes. Items that cannot be selected show the reason. */
 export function PickList({ label, items, picked, onChange }: PickListProps) {
   const [typed, setTyped] = useState("");
   const fitting = items.filter((item) => item.label.toLowerCase().includes(typed.toLowerCase()));

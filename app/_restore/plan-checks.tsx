@@ -22,7 +22,7 @@ interface PlanChecksProps {
   also: readonly RestoreCandidate[];
 }
 
-/** Lists what was checked for a plan before it starts: disk space, time, requests, cost, pickles. */
+/** Lists the checks of a plan before it starts: disk space, time, requests, cost, pickles. */
 export function PlanChecks({ plan, node, also }: PlanChecksProps) {
   const rate = useRate();
   if (node === undefined) return null;
@@ -55,7 +55,7 @@ export function PlanChecks({ plan, node, also }: PlanChecksProps) {
       tone: plan.egress === "metered" ? "unknown" : "ok",
       text: `${formatBytes(plan.chosen.bytes * all.length)} in ${countWords(plan.requests * all.length, "read")}, ${cost === null ? EGRESS[plan.egress] : `${cost} by the price list${freeWords(plan.cost)}`}`,
     },
-    // A node runs its own pickle files in any case.
+    // A node that wrote the pickle files itself is not warned about them.
     ...(plan.pickles === 0 || all.every(({ nodeId }) => nodeId === plan.checkpoint.nodeId)
       ? []
       : [

@@ -9,15 +9,15 @@ export interface RestoreRequest {
   nodeId: string | null;
 }
 
-/** What the person changed; null keeps what was suggested. */
+/** Choices of the person; null keeps the suggestion. */
 export interface RestoreChoice {
   nodeId: string | null;
   targetPath: string | null;
-  /** Further nodes. */
+  /** Further nodes to restore to. */
   also: readonly string[];
-  /** Null: all files. */
+  /** Null restores all files. */
   files: readonly string[] | null;
-  /** As they are typed, one a line; null: whole files. */
+  /** Typed tensor patterns, one per line; null restores whole files. */
   tensors: string | null;
   mayFallBack: boolean;
 }
@@ -31,21 +31,21 @@ export const nothingChosen = (nodeId: string | null): RestoreChoice => ({
   mayFallBack: true,
 });
 
-/** A question travels in an address, which has its limits. */
+/** Longest list of files in a query, in characters, because queries are sent in a URL. */
 const MOST_CHARACTERS = 6_000;
 
-/** The files that a plan is asked for; null: all, also where too many were chosen to name them. */
+/** Returns the files for the plan query; null plans all files, also when too many were chosen for a URL. */
 export const planned = (files: RestoreChoice["files"]): RestoreChoice["files"] =>
   files === null || files.length === 0 || JSON.stringify(files).length > MOST_CHARACTERS ? null : files;
 
-/** The patterns of what was typed; null: whole files. */
+/** Returns the typed patterns; null restores whole files. */
 export const patternsOf = (tensors: string | null): string[] | null =>
   tensors === null ? null : [...new Set(tensors.split("\n").map((line) => line.trim()))].filter((line) => line !== "");
 
-/** What the page takes: more is for the command line. */
+/** Most characters of patterns; larger sets need the command line. */
 const MOST_TYPED = 4_000;
 
-/** Why what was typed cannot be asked for. */
+/** Returns why the patterns are invalid; undefined when they are valid. */
 export function patternsWrong(tensors: string | null): string | undefined {
   if (tensors !== null && tensors.length > MOST_TYPED)
     return `more than ${MOST_TYPED} characters: use tidemark restore --tensors`;
@@ -62,7 +62,7 @@ interface AskedFor {
 }
 export type AskedChoice = { tensors: string[]; files?: string[] } | { files: string[] } | null;
 
-/** As the hub is asked for it. */
+/** Returns the choice as input for the hub. */
 export function askedChoice({ files, patterns }: AskedFor): AskedChoice {
   const only = files === null ? null : { files: [...files] };
   return patterns === null || patterns.length === 0 ? only : { tensors: [...patterns], ...only };
@@ -74,8 +74,8 @@ export const pathWrong = (path: string): string | undefined =>
     : "an absolute folder on the node, without '..'";
 
 /**
- * How long restores of these nodes take when so many go at a time, in this order; null when of one it is not known. A place
- * that becomes free is taken by the next.
+ * Returns how long the restores of these nodes take in total, with `atOnce` at a time in the given order. Each free slot is
+ * taken by the next node. Null when the time of one is unknown.
  */
 export function wholeTimeMs(etasMs: readonly (number | null)[], atOnce: number): number | null {
   const places = Array.from({ length: Math.max(1, Math.min(atOnce, etasMs.length)) }, () => 0);
@@ -87,7 +87,7 @@ export function wholeTimeMs(etasMs: readonly (number | null)[], atOnce: number):
   return Math.max(...places);
 }
 
-/** `about $1.20` for so many nodes; null where nothing is known of prices. */
+/** Returns the cost for a number of nodes, such as `about $1.20`; null when prices are unknown. */
 export function costWords(cost: RestorePlan["cost"], nodes: number): string | null {
   if (cost === null) return null;
   const total = cost.total * nodes;
@@ -96,7 +96,7 @@ export function costWords(cost: RestorePlan["cost"], nodes: number): string | nu
   return total < 0.01 ? `less than ${sign}0.01` : `about ${sign}${total.toFixed(2)}`;
 }
 
-/** What the provider lets leave for nothing, which the estimate leaves out. */
+/** Returns the provider's free egress, which the estimate leaves out; empty when there is none. */
 export function freeWords(cost: RestorePlan["cost"]): string {
   const free = cost?.free ?? null;
   if (free === null) return "";
@@ -107,7 +107,7 @@ export function freeWords(cost: RestorePlan["cost"]): string {
   return `; ${parts.join(" and ")} may leave for nothing`;
 }
 
-/** Says how a restore puts the checkpoint down: as what, under which name, in which folder. */
+/** Kind, name and folder in which the checkpoint is restored. */
 export interface PutWhere {
   what: string;
   name: string;
@@ -115,7 +115,7 @@ export interface PutWhere {
   note: string;
 }
 
-/** Returns where exactly a restore puts the checkpoint; null while the path cannot be used. */
+/** Returns where a restore puts the checkpoint; null while the path is invalid. */
 export function putWhere({ place }: Pick<RestorePlan, "place">, targetPath: string): PutWhere | null {
   if (pathWrong(targetPath) !== undefined) return null;
   const path = targetPath.replace(/\/+$/, "");
@@ -136,10 +136,12 @@ function noteOf(place: ShownPlace, { path, name }: { path: string; name: string 
   return place.kind === "folder" ? `it was called ${own}` : `with ${own} in it: the path has another name`;
 }
 
-/** Returns whether each of several nodes uses its own folder for restores: nobody chose a path, and the node shown has such a folder. */
+/**
+ * Returns whether each of several nodes uses its own restore folder: no path was chosen, and the shown node has such a folder.
+ */
 export const usesOwnFolders = ({ also, targetPath }: RestoreChoice, plan: RestorePlan): boolean =>
   also.length > 0 && targetPath === null && plan.suggestedPath !== plan.trainingPath;
 
-/** The nodes that were chosen, the first one first. */
+/** Returns the chosen nodes, the main node first. */
 export const chosenNodes = (plan: RestorePlan, nodeId: string | null, also: readonly string[]): RestoreCandidate[] =>
   [nodeId, ...also].flatMap((id) => plan.candidates.find((candidate) => candidate.nodeId === id) ?? []);

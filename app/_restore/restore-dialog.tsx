@@ -19,7 +19,7 @@ import { StartedRestore } from "./started-restore.tsx";
 import { TryIt } from "./try-it.tsx";
 import { useRestoreDraft } from "./use-restore-draft.ts";
 
-/** Restore, filled in on arrival: one Enter starts it. It goes on at the node; the page may be closed. */
+/** A restore dialog with all fields filled in, so that Enter starts the restore. It runs on the node; the page may be closed. */
 export function RestoreDialog({ request, onClose }: { request: RestoreRequest; onClose: () => void }) {
   const draft = useRestoreDraft(request);
   const { checkpointId, choice, plan, nodes, node, targetPath, patterns } = draft;
@@ -43,7 +43,7 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
       />
     );
 
-  // One node alone is refused by its own answer.
+  // With a single node, its refusal is shown as the fault of the form.
   const refused = { fault: only?.fault ?? null, reset: start.reset };
   const send = (): void => {
     if (!ready || start.busy || checkpointId === null) return;
@@ -121,7 +121,7 @@ interface StartInput {
   choice: AskedChoice;
 }
 
-/** One Enter restores: the button takes the focus once, as soon as it can be pressed. */
+/** Focuses the button once, as soon as it is enabled, so that Enter starts the restore. */
 function useFocusOnce(ready: boolean) {
   const button = useRef<HTMLButtonElement>(null);
   const offered = useRef(false);

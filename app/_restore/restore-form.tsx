@@ -21,16 +21,16 @@ interface RestoreFormProps {
   nodeId: string | null;
   targetPath: string;
   choice: RestoreChoice;
-  /** The plan is that of the tensors as they are typed. */
+  /** Whether the plan matches the typed tensor patterns. */
   areTensorsKnown: boolean;
-  /** Another checkpoint, in place of a damaged one. */
+  /** Called with another checkpoint to restore instead of a damaged one. */
   onInstead: (checkpointId: string) => void;
   onChange: (change: (old: RestoreChoice) => RestoreChoice) => void;
-  /** The path that stays while the cursor is in it; null: it may be suggested anew. */
+  /** Called with the path that stays while its field has the focus; null allows a new suggestion. */
   onHold: (path: string | null) => void;
 }
 
-/** The four lines of a restore (step, node, path, files) and what was checked for them. */
+/** The lines of a restore (step, node, path, files) and the checks of the plan. */
 export function RestoreForm({
   plan,
   nodeId,

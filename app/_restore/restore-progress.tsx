@@ -18,7 +18,7 @@ interface RestoreProgressProps {
   chosen: RestorePlan["chosen"];
 }
 
-/** The restore as it runs: a sentence, and at the end the verified result. */
+/** Shows a running restore as a sentence, and at the end the verified result. */
 export function RestoreProgress({ transferId, checkpoint, nodeName, targetPath, chosen }: RestoreProgressProps) {
   const live = useLiveTransfer(transferId);
   const stored = useQuery({ ...checkpointQuery(checkpoint.id), refetchInterval: live === null ? 2000 : false });

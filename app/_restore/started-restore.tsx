@@ -12,14 +12,14 @@ import { RestoreProgress } from "./restore-progress.tsx";
 interface StartedRestoreProps {
   title: string;
   plan: RestorePlan;
-  /** One for each node. */
+  /** One entry per node. */
   started: readonly Started[];
   nodeName: string | undefined;
   targetPath: string;
   onClose: () => void;
 }
 
-/** Shows restores that were started, until the person closes it; they go on without this page. */
+/** Shows started restores until the person closes the dialog. They continue without this page. */
 export function StartedRestore({ title, plan, started, nodeName, targetPath, onClose }: StartedRestoreProps) {
   const isOne = started.length === 1;
   const transferId = (isOne ? started[0]?.transferId : null) ?? null;

@@ -13,15 +13,15 @@ const PLACES = [
 interface TargetOffersProps {
   plan: RestorePlan;
   targetPath: string;
-  /** How many nodes were chosen. */
+  /** Number of chosen nodes. */
   nodes: number;
-  /** Each of several nodes uses its own folder for restores. */
+  /** Whether each of several nodes uses its own restore folder. */
   isOwn: boolean;
-  /** Null: the default. */
+  /** Called with a path; null selects the default. */
   onChange: (path: string | null) => void;
 }
 
-/** The default place and the training folder as two choices, and what a target in a watched folder means. */
+/** Offers the default place and the training folder, and explains a target in a watched folder. */
 export function TargetOffers({ plan, targetPath, nodes, isOwn, onChange }: TargetOffersProps) {
   const { trainingPath, suggestedPath, watched } = plan;
   const met = watchedAt(targetPath, watched);
@@ -59,7 +59,7 @@ export function TargetOffers({ plan, targetPath, nodes, isOwn, onChange }: Targe
   );
 }
 
-/** Says when a program that keeps its last checkpoints alone would remove the restored one. */
+/** Warns that a trainer that keeps only its last checkpoints may delete the restored one, and when. */
 const rotationWords = ({ intervalMs }: InWatched): string =>
   `A trainer that keeps its last checkpoints only may remove it when it writes the next one${
     intervalMs === null ? "" : `, within ${formatDuration(intervalMs)}`

@@ -8,12 +8,12 @@ import { patternsOf, patternsWrong } from "./restore-choice.ts";
 
 interface TensorChoiceProps {
   typed: string;
-  /** What is chosen by it; null: not known yet. */
+  /** Files and bytes that the patterns select; null while unknown. */
   found: RestorePlan["chosen"] | "refused" | null;
   onChange: (typed: string) => void;
 }
 
-/** Tensors by patterns, one a line, with what they come to as they are typed. */
+/** A field for tensor patterns, one per line, with the size of what they select. */
 export function TensorChoice({ typed, found, onChange }: TensorChoiceProps) {
   return (
     <Field

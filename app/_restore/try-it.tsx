@@ -23,7 +23,7 @@ interface TryItProps {
 
 const LOOK_MS = 500;
 
-/** Asks the node what the restore would do, without doing any of it. */
+/** Asks the node for a dry run of the restore and shows the answer. */
 export function TryIt({ checkpointId, nodeId, nodeName, targetPath, choice, disabled }: TryItProps) {
   const [asked, setAsked] = useState<string | null>(null);
   const preview = useAction((requestId: string) => {

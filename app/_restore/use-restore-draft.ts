@@ -14,7 +14,7 @@ import {
   type RestoreRequest,
 } from "./restore-choice.ts";
 
-/** Keeps what a person chose for a restore, asks for the plan of it, and says whether it can be started. */
+/** Holds the choices for a restore, queries its plan, and returns whether it can start. */
 export function useRestoreDraft(request: RestoreRequest) {
   const [checkpointId, setCheckpointId] = useState(request.checkpointId);
   const [choice, setChoice] = useState<RestoreChoice>(nothingChosen(request.nodeId));
@@ -29,7 +29,7 @@ export function useRestoreDraft(request: RestoreRequest) {
     placeholderData: (old) => (old?.checkpoint.id === checkpointId ? old : undefined),
   });
   const nodeId = choice.nodeId ?? plan.data?.suggestedNodeId ?? null;
-  // What somebody has the cursor in is not exchanged under it when the plan of another node arrives.
+  // Path in the field while it has the focus, so that a new plan does not replace the text under the cursor.
   const [held, setHeld] = useState<string | null>(null);
   const targetPath = choice.targetPath ?? held ?? plan.data?.suggestedPath ?? "";
   const wrongPath = plan.data === undefined ? undefined : pathWrong(targetPath);
@@ -43,7 +43,7 @@ export function useRestoreDraft(request: RestoreRequest) {
     checkpointId,
     choice,
     setChoice,
-    /** Takes another checkpoint; what was chosen for the one before is forgotten. */
+    /** Switches to another checkpoint and resets the choices. */
     takeCheckpoint: (id: string, forNode: string | null): void => {
       setCheckpointId(id);
       setChoice(nothingChosen(forNode));
@@ -52,20 +52,20 @@ export function useRestoreDraft(request: RestoreRequest) {
     patterns,
     areTensorsKnown,
     nodeId,
-    /** The node that the plan is for, and all that were chosen. */
+    /** The node that the plan is for; `nodes` are all chosen ones. */
     node: plan.data?.candidates.find((candidate) => candidate.nodeId === nodeId),
     nodes,
     targetPath,
     wrongPath,
     setHeld,
-    /** Nothing is missing; the path may be wrong. */
+    /** True when nothing is missing; the path may still be invalid. */
     isComplete: checkpointId !== null && isFit && isChosen,
   };
 }
 
 const SETTLED_MS = 300;
 
-/** What was typed, once nobody types any more; what was not typed, at once. */
+/** Returns the typed text after a pause in typing; null at once. */
 function useSettled(typed: string | null): string | null {
   const [settled, setSettled] = useState(typed);
   useEffect(() => {

@@ -14,12 +14,12 @@ interface CheckpointListProps {
   pages: ReturnType<typeof useCheckpointPages>;
   filter: { id: string; label: string };
   range: StepRange | null;
-  /** Checkpoints of the run, whatever is filtered. */
+  /** Number of checkpoints of the run, regardless of filters. */
   whole: number;
   onNewest: () => void;
 }
 
-/** Shows the checkpoints of a run, or why there are none, and the way to older ones. */
+/** Lists the checkpoints of a run, or says why there are none, with a button for older ones. */
 export function CheckpointList({ rows, epochs, pages, filter, range, whole, onNewest }: CheckpointListProps) {
   return (
     <>

@@ -32,7 +32,7 @@ const COLUMNS: readonly Column[] = [
 ];
 const HEIGHT = 43;
 
-/** The name tells one checkpoint from another; the folders before it are the same in each row. */
+/** Returns the last part of a path, because the folders before it are the same in each row. */
 const shortPlace = (path: string): string => (path.includes("/") ? `…/${nameOfPlace(path)}` : path);
 
 interface CheckpointTableProps {
@@ -40,7 +40,7 @@ interface CheckpointTableProps {
   epochs: readonly EpochView[];
 }
 
-/** The checkpoints of a run, newest first. */
+/** Lists the checkpoints of a run, newest first. */
 export function CheckpointTable({ rows, epochs }: CheckpointTableProps) {
   const lost = lostIds({ epochs, checkpoints: rows });
   const frame = useRef<HTMLDivElement>(null);
@@ -115,7 +115,7 @@ function CheckpointRowView({ row, fate }: { row: CheckpointRow; fate: "lost" | "
         {metricWords(row.metrics)}
       </Cell>
       <Cell align="right">
-        {/* Where all of it has no room side by side, it stands below each other. */}
+        {/* Stacked where there is no room side by side. */}
         <span className="inline-flex flex-wrap items-center justify-end gap-1 align-middle">
           <span className="inline-flex">
             <RowKeeping row={row} />

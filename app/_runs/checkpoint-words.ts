@@ -4,10 +4,10 @@ import type { CheckpointRow, NodeState } from "#protocol/wire/views.ts";
 import type { Tone } from "../_ui/indicators/mark.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";
 
-/** The state of a checkpoint in a word, with its shape. Only a complete one can be restored. */
+/** Returns word and tone of a checkpoint's state. Only complete checkpoints can be restored. */
 export function checkpointState(
   row: Pick<CheckpointRow, "state" | "bytesDone" | "sizeBytes" | "damage" | "writerEpoch" | "doubt" | "piece">,
-  /** State of the node that writes it; null where it is not known. */
+  /** State of the writing node; null when unknown. */
   nodeState: NodeState | null,
 ): {
   tone: Tone;
@@ -17,12 +17,12 @@ export function checkpointState(
     case "complete":
       if (row.damage !== null) return { tone: "lost", text: "damaged" };
       if (row.doubt !== null) return { tone: "risk", text: pieceWord(row) ?? "doubtful" };
-      // Another tool wrote it: nobody saw it become complete.
+      // Epoch 0 marks checkpoints of other tools, whose completion nobody observed.
       if (row.writerEpoch === 0) return { tone: "quiet", text: "adopted" };
       return { tone: "safe", text: "complete" };
     case "uploading": {
       const percent = row.sizeBytes === 0 ? 0 : Math.min(99, Math.floor((100 * row.bytesDone) / row.sizeBytes));
-      // It lies on the disk of a node that is not heard: it may be on its way, or gone.
+      // The node does not report: the capture may still be uploading, or be lost with its disk.
       if (nodeState !== null && !isHeard(nodeState)) return { tone: "risk", text: `not confirmed, ${percent} %` };
       return { tone: "moving", text: `uploading ${percent} %` };
     }
@@ -37,11 +37,11 @@ export function checkpointState(
   }
 }
 
-/** Returns `piece of node 1 of 4` for the piece of one node; null for what is none. */
+/** Returns `piece of node 1 of 4` for the piece of one node; null for whole checkpoints. */
 export const pieceWord = ({ piece }: Pick<CheckpointRow, "piece">): string | null =>
   piece?.rank === undefined ? null : `piece of node ${piece.rank} of ${piece.of}`;
 
-/** `loss 1.412`: the metrics that came with it, at most three; the step is said elsewhere. */
+/** Returns up to three metrics, such as `loss 1.412`, without the step. */
 export function metricWords(metrics: Record<string, number>): string {
   return Object.entries(metrics)
     .filter(([name]) => name !== "step")
@@ -52,7 +52,7 @@ export function metricWords(metrics: Record<string, number>): string {
     .join(", ");
 }
 
-/** Returns what sets it apart from the other checkpoints of its run; null: nothing does. */
+/** Returns what distinguishes a checkpoint in its run; null when nothing does. */
 export function checkpointNote({
   role,
   isNewest,

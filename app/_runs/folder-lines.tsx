@@ -3,7 +3,7 @@ import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import type { CheckpointRow } from "#protocol/wire/views.ts";
 import { visibleText } from "../_ui/text/visible-text.ts";
 
-/** The folders in which a run keeps its checkpoints, where there are several: the one that is trained now, then the earlier ones. */
+/** Lists the folders of a run's checkpoints when there are several, the one that is trained now first. */
 export function FolderLines({ checkpoints }: { checkpoints: readonly CheckpointRow[] }) {
   const placed = checkpoints.flatMap(({ place, role, state, step, capturedAt }) =>
     place === null || role !== null || state !== "complete" ? [] : [{ ...place, step, at: capturedAt }],

@@ -3,9 +3,9 @@ import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import type { Tone } from "../_ui/indicators/mark.tsx";
 
 /**
- * All steps of a run as bars, one lane for each epoch, however many there are: a column shows the worst of the steps that
- * fall into it, equal neighbours are one bar. Where far more than the usual distance lies between two steps stands a gap;
- * what an interruption cost is marked from the step that the next epoch went on from.
+ * Lays out all steps of a run as bars, one lane per epoch. Each pixel column shows the worst state of its steps; equal
+ * neighbors merge. A distance between steps far above the usual one is a gap. Lost steps start at the step from which the next
+ * epoch continued.
  */
 
 interface Bar {
@@ -22,14 +22,14 @@ interface Gap {
 
 export interface HistoryLane {
   epoch: number;
-  /** `epoch 5 · gpu-31`. */
+  /** Label, such as `epoch 5 · gpu-31`. */
   words: string;
   x: number;
   bars: Bar[];
   gaps: Gap[];
-  /** Steps that were written here and had to be done again. */
+  /** Steps of this epoch that had to be repeated; null when none were. */
   lost: Gap | null;
-  /** The same for those who do not see it. */
+  /** Text for screen readers. */
   summary: string;
 }
 
@@ -37,19 +37,19 @@ export interface RunHistory {
   lanes: HistoryLane[];
   first: number;
   last: number;
-  /** Older epochs that have no lane. */
+  /** Number of older epochs without a lane. */
   omitted: number;
 }
 
 interface Input {
   timeline: RunTimeline;
   width: number;
-  /** At most so many lanes, the newest ones. */
+  /** Most lanes; the newest ones are shown. */
   most: number;
 }
 
 const COLUMN = 2;
-/** Times the usual distance between two steps. */
+/** A distance of this many times the median is a gap. */
 const GAP = 3;
 const WORST: readonly Bar["tone"][] = ["safe", "moving", "risk", "lost"];
 
@@ -66,7 +66,7 @@ export function historyLanes({ timeline, width, most }: Input): RunHistory {
   const x = (step: number): number => ((step - first) / Math.max(1, last - first)) * Math.max(1, width - COLUMN);
   const lanes = bySteps.map(({ lane, steps }, index): HistoryLane => {
     const next = shown[index + 1] ?? null;
-    // Steps beyond the one that somebody else went on from were done again.
+    // Steps after the one from which the next epoch continued were repeated.
     const wentOnFrom = next?.parent?.epoch === lane.epoch ? next.parent.step : null;
     const isOver = next !== null;
     const tones = steps.map((step, at) =>

@@ -3,16 +3,16 @@ import { formatCount } from "#protocol/base/units.ts";
 import type { Series } from "../_ui/charts/chart-layout.ts";
 import type { StepRange } from "./step-range.ts";
 
-/** What of metrics over steps is drawn. Pure. */
+/** Converts metrics over steps into chart series. Pure. */
 
-/** `1.412`, `1,024`, `2.0e-5`. */
+/** Formats a metric: `1.412`, `1,024`, `2.0e-5`. */
 export function metricValue(value: number): string {
   if (Number.isInteger(value) && Math.abs(value) < 1e6) return formatCount(value);
   const size = Math.abs(value);
   return size >= 1e6 || size < 1e-3 ? value.toExponential(1) : value.toPrecision(4);
 }
 
-/** The steps of all lines, and a line for each epoch: the newest is drawn last, over the others. */
+/** Returns the steps of all epochs, and one series per epoch. The newest is last, so that it is drawn on top. */
 export function chartOf({ lines }: RunMetric): { times: number[]; series: Series[] } {
   const times = [...new Set(lines.flatMap(({ steps }) => steps))].toSorted((a, b) => a - b);
   const places = new Map(times.map((step, index) => [step, index]));
@@ -31,7 +31,7 @@ export function chartOf({ lines }: RunMetric): { times: number[]; series: Series
   return { times, series: series.toReversed() };
 }
 
-/** The checkpoint of a step: of the newest epoch that has one. */
+/** Returns the id of the checkpoint at a step, from the newest epoch that has one; null without any. */
 export function checkpointAt({ lines }: RunMetric, step: number): string | null {
   for (const { steps, ids } of lines) {
     const at = steps.indexOf(step);
@@ -40,12 +40,12 @@ export function checkpointAt({ lines }: RunMetric, step: number): string | null 
   return null;
 }
 
-/** From which to which step the charts of a page go, all of them the same. */
+/** Returns the range of steps that all charts of the page show. */
 export function stepsShown(metrics: readonly RunMetric[], range: StepRange | null): StepRange {
   if (range !== null) return range;
   const ends = metrics.flatMap(({ lines }) => lines.flatMap(({ steps }) => [steps[0] ?? 0, steps.at(-1) ?? 0]));
   const [from, to] = [Math.min(...ends), Math.max(...ends)];
   if (ends.length === 0) return { from: 0, to: 1 };
-  // One step alone stands in the middle.
+  // Widened, so that a single step is in the middle.
   return from === to ? { from: Math.max(0, from - 1), to: to + 1 } : { from, to };
 }

@@ -16,16 +16,16 @@ import type { StepRange } from "./step-range.ts";
 
 interface MetricsPanelProps {
   run: string;
-  /** The steps that the page shows; null: all. */
+  /** Steps that the page shows; null for all. */
   range: StepRange | null;
-  /** The highest step that there is. */
+  /** Highest step of the run. */
   lastStep: number;
   onRange: (range: StepRange | null) => void;
 }
 
 const HEIGHT = 148;
 
-/** What checkpoints say of the training, over the steps: a point is a checkpoint and opens it, a drag chooses the steps of the page. */
+/** Shows metrics of checkpoints over the steps. A click opens the checkpoint of a point; a drag selects the steps of the page. */
 export function MetricsPanel({ run, range, lastStep, onRange }: MetricsPanelProps) {
   const [name, setName] = useAddressWord("metric", "");
   const found = useQuery({

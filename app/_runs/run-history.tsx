@@ -25,7 +25,7 @@ interface RunHistoryProps {
   onRange: (range: StepRange | null) => void;
 }
 
-/** The whole run in one look, whatever its length. Dragging over it chooses the steps that stand below. */
+/** Shows the whole run, whatever its length. Dragging selects the steps listed below. */
 export function RunHistory({ run, range, onRange }: RunHistoryProps) {
   const timeline = useQuery(timelineQuery(run));
   const frame = useRef<HTMLDivElement>(null);
@@ -47,7 +47,7 @@ export function RunHistory({ run, range, onRange }: RunHistoryProps) {
     if (dragged === null || history === null) return;
     setDragged(null);
     const [from, to] = [Math.min(dragged.from, dragged.to), Math.max(dragged.from, dragged.to)];
-    // A press without a drag is meant for what stands around it.
+    // A click without a drag selects the steps around it.
     const around = to > from ? 0 : Math.max(1, Math.round((history.last - history.first) / 50));
     onRange({ from: Math.max(0, from - around), to: to + around });
   };
@@ -165,7 +165,7 @@ function LaneRow({ lane, y, width }: { lane: HistoryLane; y: number; width: numb
         <rect
           key={bar.x}
           x={bar.x}
-          // What is not as it should be is taller, so that shape tells it as well as hue.
+          // Other states than safe are taller, so that hue is not the only sign.
           y={bar.tone === "safe" ? y : y - 3}
           width={bar.width}
           height={bar.tone === "safe" ? BAR : BAR + 6}

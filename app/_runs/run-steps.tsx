@@ -12,16 +12,16 @@ const RunHistory = onDemand(
 
 interface RunStepsProps {
   run: RunView;
-  /** More steps than the timeline shows. */
+  /** Whether the run has more steps than the timeline shows. */
   isLong: boolean;
-  /** Whether the node that writes the newest epoch is heard. */
+  /** Whether the node of the newest epoch reports. */
   writer: "heard" | "unheard";
   checkpoints: readonly CheckpointRow[];
   range: StepRange | null;
   onRange: (range: StepRange | null) => void;
 }
 
-/** Shows the steps of a run: all of a long one in one look, then by epoch, then by folder where there are several. */
+/** Shows the steps of a run: a long one as a whole first, then by epoch, then by folder when there are several. */
 export function RunSteps({ run, isLong, writer, checkpoints, range, onRange }: RunStepsProps) {
   return (
     <div className="flex flex-col gap-4">

@@ -6,11 +6,11 @@ import { TideLine } from "../_ui/indicators/tide-line.tsx";
 
 interface RunTideProps {
   run: Pick<RunRow, "name" | "writerNodeId">;
-  /** `line and words` says the amounts beside the gauge, where there is room. */
+  /** `line and words` adds the amounts beside the gauge where there is room. */
   show?: "line" | "line and words";
 }
 
-/** The tide line of a run, as its present writer sees it; nothing when nobody writes it. */
+/** Shows the tide gauge of a run from its writer's report; renders nothing without a writer. */
 export function RunTide({ run, show = "line" }: RunTideProps) {
   const writer = useNode(run.writerNodeId ?? "");
   const view = writer?.runs.find((one) => one.run === run.name);

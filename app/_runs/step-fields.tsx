@@ -13,7 +13,7 @@ interface StepFieldsProps {
   onRange: (range: StepRange) => void;
 }
 
-/** The steps that are shown, by number: for whoever knows them, and for whoever does not drag. */
+/** Fields for the range of shown steps, as an alternative to dragging. */
 export function StepFields({ range, bounds, onRange }: StepFieldsProps) {
   const [typed, setTyped] = useState({
     from: String(range?.from ?? bounds.from),

@@ -2,8 +2,8 @@ import type { CheckpointRow, EpochView } from "#protocol/wire/views.ts";
 import type { Tone } from "../_ui/indicators/mark.tsx";
 
 /**
- * The steps of a run as lanes: one per epoch, oldest on top, each beginning under the step it went on from. What an
- * older epoch had beyond that step and never made complete is lost; a complete step is never shown as lost.
+ * Lays out the steps of a run in lanes, one per epoch, oldest on top. Each lane begins at the step from which its epoch
+ * continued. Later steps that the older epoch had not completed are lost; complete steps never are.
  */
 
 interface StepMark {
@@ -16,7 +16,7 @@ interface StepMark {
 export interface StepLane {
   epoch: number;
   nodeName: string;
-  /** Where it branched off, or null when it started fresh. */
+  /** Epoch and step from which it continued; null when it started fresh. */
   from: { epoch: number; step: number } | null;
   marks: StepMark[];
 }
@@ -25,18 +25,18 @@ export interface StepLanes {
   lanes: StepLane[];
   first: number;
   last: number;
-  /** Steps that an interruption cost, over all lanes shown. */
+  /** Number of lost steps over all lanes shown. */
   lostMarks: number;
-  /** Checkpoints left out because there are more than fit. */
+  /** Number of checkpoints left out because they do not fit. */
   omitted: number;
 }
 
 interface Input {
   epochs: readonly EpochView[];
   checkpoints: readonly Pick<CheckpointRow, "id" | "writerEpoch" | "step" | "state" | "nodeName" | "doubt">[];
-  /** At most so many marks, the newest ones. */
+  /** Most marks; the newest ones are shown. */
   most: number;
-  /** Whether the node that writes the newest epoch is heard: what is uploading moves only there. Default: heard. */
+  /** Whether the node of the newest epoch reports; otherwise nothing counts as uploading. Default: heard. */
   writer?: "heard" | "unheard";
 }
 
@@ -76,13 +76,13 @@ export function stepLanes({ epochs, checkpoints, most, writer = "heard" }: Input
   };
 }
 
-/** Ids of the checkpoints that were captured and lost with an interrupted node. */
+/** Returns the ids of checkpoints that were captured and lost with an interrupted node. */
 export function lostIds(run: Pick<Input, "epochs" | "checkpoints">): ReadonlySet<string> {
   const { lanes } = stepLanes({ epochs: run.epochs, checkpoints: run.checkpoints, most: Infinity });
   return new Set(lanes.flatMap((lane) => lane.marks.filter((mark) => mark.tone === "lost").map((mark) => mark.id)));
 }
 
-/** What another tool wrote, before every epoch. */
+/** Mark of epoch 0, which holds checkpoints of other tools. */
 const ADOPTED = { tone: "quiet", word: "adopted" } as const;
 
 function markOf(

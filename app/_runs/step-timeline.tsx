@@ -11,17 +11,17 @@ import { stepLanes, type StepLane } from "./step-lanes.ts";
 interface StepTimelineProps {
   epochs: readonly EpochView[];
   checkpoints: readonly CheckpointRow[];
-  /** Whether the node that writes the run is heard. */
+  /** Whether the writing node reports. */
   writer: "heard" | "unheard";
 }
 
 const LANE = 38;
 const TOP = 26;
 const SIDE = 14;
-/** Marks stand at least this far apart, so that each can be told from its neighbour. */
+/** Smallest distance between marks, in pixels, so that neighbors can be told apart. */
 const ROOM = 16;
 
-/** Steps from left to right, one lane per epoch; each mark leads to its checkpoint. */
+/** Shows steps from left to right, one lane per epoch. Each mark links to its checkpoint. */
 export function StepTimeline({ epochs, checkpoints, writer }: StepTimelineProps) {
   const go = useGo();
   const frame = useRef<HTMLElement>(null);

@@ -7,26 +7,26 @@ import type { StepRange } from "./step-range.ts";
 
 interface CheckpointPages {
   rows: readonly CheckpointRow[];
-  /** Of these states, loaded or not. */
+  /** Number of checkpoints in these states, loaded or not. */
   count: number;
   isLoading: boolean;
-  /** Nothing has come yet of what is not there from the beginning. */
+  /** True until the first page of older checkpoints has arrived. */
   isAsked: boolean;
-  /** Null when all are there. */
+  /** Loads the next page; null when all are loaded. */
   more: (() => void) | null;
 }
 
-/** Which checkpoints of a run are meant: in one of these states, and if it says so, kept by hand. */
+/** Filter of a run's checkpoints: by state and, with `kept`, pinned or tagged ones. */
 export interface CheckpointFilter {
   states: readonly CheckpointState[];
   kept: "pinned" | "tagged" | null;
-  /** Null: of all steps. */
+  /** Null for all steps. */
   steps?: StepRange | null;
 }
 
 const first = (): string | null => null;
 
-/** The checkpoints of a run that are meant, newest first. The newest come with the run itself, the others a page at a time. */
+/** Returns the checkpoints that match a filter, newest first. The newest come with the run, older ones page by page. */
 export function useCheckpointPages(run: RunView, { states, kept, steps = null }: CheckpointFilter): CheckpointPages {
   const isKept = ({ keeping }: CheckpointRow) =>
     kept === null || (kept === "pinned" ? keeping.isPinned : keeping.tags.length > 0);
@@ -34,7 +34,7 @@ export function useCheckpointPages(run: RunView, { states, kept, steps = null }:
   const fits = (row: CheckpointRow) => states.includes(row.state) && isKept(row) && isIn(row);
   const count = countCheckpoints(run, { states, kept });
   const newest = run.checkpoints.filter(fits);
-  // How many there are among some steps nobody has counted.
+  // The hub has no count for a range of steps.
   const isWhole = steps === null && newest.length >= count;
   const older = useInfiniteQuery({
     queryKey: ["runs", run.name, "checkpoints", states, kept, steps],
@@ -46,7 +46,7 @@ export function useCheckpointPages(run: RunView, { states, kept, steps = null }:
     enabled: !isWhole,
   });
   const pages = isWhole ? [] : (older.data?.pages.flatMap((page) => page.rows) ?? []);
-  // What comes with the run is asked for more often, and so is fresher.
+  // The run's own rows are refetched more often, so they win.
   const byId = new Map([...newest, ...pages.filter(fits)].map((row) => [row.id, row]));
   for (const row of newest) byId.set(row.id, row);
   const rows = [...byId.values()].sort((a, b) => b.writerEpoch - a.writerEpoch || b.step - a.step);
@@ -59,7 +59,7 @@ export function useCheckpointPages(run: RunView, { states, kept, steps = null }:
   };
 }
 
-/** How many checkpoints of a run are meant, listed or not. */
+/** Returns the number of checkpoints that match a filter, loaded or not. */
 export const countCheckpoints = (
   { byState, kept: byHand }: Pick<RunView, "byState" | "kept">,
   { states, kept }: CheckpointFilter,

@@ -3,8 +3,8 @@ import type { RunRow, NodeState } from "#protocol/wire/views.ts";
 import { useNode } from "../_hub/live/live.tsx";
 
 /**
- * Returns the state of a run now, from the live row of its writer, which the pages of nodes show as well. The row of the run is
- * some seconds older, and is used only where the writer is not known.
+ * Returns the current state of a run from its writer's live row, which the node pages show too. The run's own row is some
+ * seconds older and used only when the writer is unknown.
  */
 export function useRunStatus(
   run: Pick<RunRow, "name" | "writerNodeId" | "writerState" | "work" | "risk">,

@@ -17,7 +17,7 @@ import { isRole, lastingChoices, rolesUpTo } from "./role-words.ts";
 
 const LASTING = lastingChoices([1, 7, 30, 90, 366]);
 
-/** Makes an API token and shows it: it can be seen only here. */
+/** Creates an API token and shows it once. */
 export function ApiTokenDialog({ onClose }: { onClose: () => void }) {
   const client = useQueryClient();
   const own = usePerson()?.role ?? "viewer";

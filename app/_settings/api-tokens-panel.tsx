@@ -28,7 +28,7 @@ const COLUMNS: readonly Column[] = [
   { key: "state", head: "State", align: "right" },
 ];
 
-/** Tokens of one's programs; an admin sees everybody's. */
+/** Lists a person's API tokens; for an admin those of everybody. */
 export function ApiTokensPanel() {
   const client = useQueryClient();
   const tokens = useQuery(apiTokensQuery());

@@ -8,7 +8,7 @@ interface Choice {
 
 const byLabel = (a: Choice, b: Choice): number => a.label.localeCompare(b.label, "en");
 
-/** Those who did what is shown, by the name they have now; whoever is asked for stays a choice when nothing fits. */
+/** Returns the actors of the shown entries by their current names. The chosen actor stays a choice when no entry matches. */
 export function actorsIn(rows: readonly AuditRow[], chosen: string): Choice[] {
   const names = new Map<string, string>();
   for (const { actorId, actor, actorNow } of rows) {
@@ -18,7 +18,7 @@ export function actorsIn(rows: readonly AuditRow[], chosen: string): Choice[] {
   return [...names].map(([value, label]) => ({ value, label })).sort(byLabel);
 }
 
-/** Each action of what is shown, once. */
+/** Returns each action of the shown entries once. */
 export const actionsIn = (rows: readonly AuditRow[], chosen: string): Choice[] =>
   [...new Set([...rows.map(({ action }) => action), ...(chosen === "" ? [] : [chosen])])]
     .map((value) => ({ value, label: visibleText(value) }))

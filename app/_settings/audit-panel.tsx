@@ -24,7 +24,7 @@ const COLUMNS: readonly Column[] = [
 const PAGE = 100;
 const newest = (): number | null => null;
 
-/** Who did what, newest first. What it is filtered by stands in the address. For admins. */
+/** Lists the audit log, newest first, for admins. Its filters are kept in the address. */
 export function AuditPanel() {
   const [actor, setActor] = useAddressWord("actor", "");
   const [action, setAction] = useAddressWord("action", "");

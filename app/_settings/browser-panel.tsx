@@ -16,7 +16,7 @@ import { Panel } from "../_ui/layout/panel.tsx";
 import { fullTime } from "../_ui/text/times.ts";
 import { SettingLine } from "./setting-line.tsx";
 
-/** How this browser shows things; kept in it, for nobody else. */
+/** Display settings of this browser. */
 export function BrowserPanel() {
   const theme = useTheme();
   const rate = useRateUnit();
@@ -82,7 +82,7 @@ interface ChoiceProps<Id extends string> {
   onChange: (id: Id) => void;
 }
 
-/** Which choice was made last: some draw the page anew, and the focus has to be where it was. */
+/** Label of the last choice. Some choices remount the page, and the focus must return to them. */
 let justChosen: string | null = null;
 
 function Choice<Id extends string>({ label, value, options, onChange }: ChoiceProps<Id>) {

@@ -14,7 +14,7 @@ import { shortText, visibleText } from "../_ui/text/visible-text.ts";
 
 const LONGEST = 80;
 
-/** Every setting the hub was started with: its value, its default, its name, and where the value comes from. */
+/** Lists every setting of the hub with value, default, name and source. */
 export function HubPanel() {
   const settings = useQuery(hubSettingsQuery());
   const [words, setWords] = useAddressWord("q", "", "same");

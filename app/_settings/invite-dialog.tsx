@@ -16,7 +16,7 @@ import { isRole, lastingChoices, ROLE_CHOICES } from "./role-words.ts";
 
 const LASTING = lastingChoices([1, 3, 7, 30]);
 
-/** Makes the link that opens an account, and shows it: it can be seen only here. */
+/** Creates an invitation link and shows it once. */
 export function InviteDialog({ onClose }: { onClose: () => void }) {
   const client = useQueryClient();
   const [address, setAddress] = useState("");

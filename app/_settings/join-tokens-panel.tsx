@@ -25,7 +25,7 @@ const COLUMNS: readonly Column[] = [
   { key: "state", head: "State", align: "right" },
 ];
 
-/** The join tokens: which may still enrol machines, and revoking them. */
+/** Lists join tokens with the machines each can still enroll, and revokes them. */
 export function JoinTokensPanel() {
   const whyNot = useWhyNot("operator");
   const tokens = useQuery({ ...tokensQuery(), enabled: whyNot === null });

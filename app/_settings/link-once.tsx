@@ -3,7 +3,7 @@ import { formatDuration } from "#protocol/base/units.ts";
 import { CodeBlock } from "../_ui/layout/code-block.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";
 
-/** A link that the hub shows this once. */
+/** Shows a link that the hub reveals only once. */
 export function LinkOnce({ made }: { made: { view: CodeView; link: string } }) {
   const { kind, email, expiresAt, createdAt } = made.view;
   const lasts = formatDuration(expiresAt - createdAt);

@@ -12,7 +12,7 @@ import { Panel } from "../_ui/layout/panel.tsx";
 import { say } from "../_ui/feedback/toast.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";
 
-/** Links that still open something. Not shown while there is none. */
+/** Lists links that can still be used. Renders nothing without any. */
 export function OpenLinksPanel() {
   const client = useQueryClient();
   const now = useHubNow(10_000);

@@ -34,7 +34,7 @@ interface Asked {
   user: UserView;
 }
 
-/** The accounts of this hub, and the links that lead to new ones. For admins. */
+/** Lists the accounts of this hub and their invitations, for admins. */
 export function PeoplePanel() {
   const client = useQueryClient();
   const users = useQuery(usersQuery());

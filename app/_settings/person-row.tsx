@@ -22,7 +22,7 @@ interface PersonRowProps {
   onAsk: (what: "reset" | "disable" | "remove") => void;
 }
 
-/** One account. One's own is changed by another admin, so that nobody shuts themselves out by a slip. */
+/** Shows one account. People cannot change their own, so that nobody locks themselves out by mistake. */
 export function PersonRow({ user, busy, onRole, onEnable, onAsk }: PersonRowProps) {
   const isSelf = usePerson()?.id === user.id;
   const email = visibleText(user.email);

@@ -9,7 +9,7 @@ import { Dialog } from "../_ui/layout/dialog.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";
 import { LinkOnce } from "./link-once.tsx";
 
-/** Makes the link for somebody who forgot the password. The old one works until the link is used. */
+/** Creates a link to reset a password. The old password works until the link is used. */
 export function ResetDialog({ user, onClose }: { user: UserView; onClose: () => void }) {
   const client = useQueryClient();
   const make = useAction(() => hub.users.resetPassword.mutate({ id: user.id }));

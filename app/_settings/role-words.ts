@@ -10,13 +10,13 @@ const NOTES: Readonly<Record<Role, string>> = {
 
 export const ROLE_CHOICES = ROLES.map((value) => ({ value, label: value, note: NOTES[value] }));
 
-/** Roles that somebody with this one may give away. */
+/** Returns the roles that somebody with this role may grant. */
 export const rolesUpTo = (own: Role) => ROLE_CHOICES.filter(({ value }) => roleAllows(own, value));
 
 export const isRole = (value: string): value is Role => ROLES.some((one) => one === value);
 
 const DAY_MS = 86_400_000;
 
-/** Days as choices of milliseconds. */
+/** Returns durations in days as choices in milliseconds. */
 export const lastingChoices = (days: readonly number[]) =>
   days.map((day) => ({ value: String(day * DAY_MS), label: day === 1 ? "1 day" : `${day} days` }));

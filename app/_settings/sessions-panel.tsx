@@ -26,7 +26,7 @@ const COLUMNS: readonly Column[] = [
   { key: "ends", head: "", label: "End it", align: "right" },
 ];
 
-/** Where one's account is open. The hub says which of them this browser is. */
+/** Lists a person's sessions, with a mark at the one of this browser. */
 export function SessionsPanel() {
   const client = useQueryClient();
   const sessions = useQuery(sessionsQuery());

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-/** One setting: what it is at the left, what can be chosen at the right. */
+/** Shows one setting: name and explanation at the left, control at the right. */
 export function SettingLine({ name, about, children }: { name: string; about: string; children: ReactNode }) {
   return (
     <div className="flex flex-wrap items-center gap-x-6 gap-y-2 border-b border-line px-4 py-3 last:border-b-0">

@@ -7,11 +7,11 @@ import { visibleText } from "../_ui/text/visible-text.ts";
 
 const EVERY_MS = 5_000;
 
-/** Says milestones to those who do not see the page: at most one sentence every few seconds. */
+/** Announces milestones to screen readers: at most one sentence every five seconds. */
 export function Announcer() {
   const [said, setSaid] = useState("");
   useEffect(() => {
-    // What happened before the page was opened is history. Events have no ids below the newest one that has come.
+    // Events from before the page was opened are not announced. Later events always have higher ids.
     let newest: number | null = null;
     const look = (): void => {
       const { events } = liveStore.state();

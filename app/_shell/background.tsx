@@ -6,7 +6,7 @@ import { say } from "../_ui/feedback/toast.tsx";
 import { Announcer } from "./announcer.tsx";
 import { PlacesAhead } from "./places-ahead.tsx";
 
-/** Says once when the link is lost and once when it is back; the banner stays in between. */
+/** Shows a toast when the live link is lost and when it is back. The banner stays in between. */
 function useLinkWords(): void {
   const state = useLiveState();
   const before = useRef(state);
@@ -17,7 +17,7 @@ function useLinkWords(): void {
   }, [state]);
 }
 
-/** What every page does besides what it shows. */
+/** Runs the invisible tasks of every page. */
 export function Background() {
   useLinkWords();
   return (

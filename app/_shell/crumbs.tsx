@@ -9,7 +9,7 @@ import { checkpointQuery, profilesQuery } from "../_hub/queries/queries.ts";
 import { visibleText } from "../_ui/text/visible-text.ts";
 import { PLACES } from "./places.ts";
 
-/** Where you are: "Nodes / gpu-7". */
+/** Shows the position of the page: "Nodes / gpu-7". */
 export function Crumbs() {
   const path = usePathname();
   const [, first = "", second] = path.split("/");
@@ -19,7 +19,7 @@ export function Crumbs() {
     first === "checkpoints" || first === "compare" || first === "adopt" || first === "losses"
       ? PLACES.find((one) => one.href === "/runs")
       : PLACES.find((one) => one.href === `/${first}`);
-  // The page itself asks for it; the crumbs only read what has come.
+  // Reads the cache only; the page itself runs these queries.
   const checkpoint = useQuery({ ...checkpointQuery(first === "checkpoints" ? id : ""), enabled: false }).data;
   const benchmark = useQuery({ ...benchmarkQuery(first === "benchmarks" ? id : ""), enabled: false }).data;
   const profiles = useQuery({ ...profilesQuery(), enabled: false }).data;

@@ -5,7 +5,7 @@ import type { OrderKind } from "../_orders/order-form.ts";
 import type { RestoreRequest } from "../_restore/restore-choice.ts";
 import { onDemand } from "../_ui/loading/on-demand.tsx";
 
-/** The dialogs that can be opened from anywhere. They are loaded when first asked for. */
+/** Request for the command dialog. The dialogs of this module open from any page and are loaded on first use. */
 interface OrderRequest {
   nodeId: string;
   kind: OrderKind;

@@ -7,7 +7,7 @@ import { hub } from "../_hub/queries/client.ts";
 const SETTLE_MS = 120;
 const NONE: readonly FoundCheckpoint[] = [];
 
-/** The steps and tags that the hub finds for what was typed, once it has settled. */
+/** Returns the steps and tags that match the typed words, after a pause in typing. */
 export function useFoundSteps(words: string): readonly FoundCheckpoint[] {
   const [asked, setAsked] = useState("");
   useEffect(() => {

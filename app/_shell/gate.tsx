@@ -9,7 +9,7 @@ import { statusQuery } from "../_hub/queries/queries.ts";
 import { useLiveLink } from "../_hub/live/use-live-link.ts";
 import { Shell, ShellSkeleton } from "./shell.tsx";
 
-/** Lets those in who are signed in and keeps the page's live link; the others go to the door. */
+/** Shows pages to signed-in people and keeps the live link; others are redirected to sign-in or first-run. */
 export function Gate({ children }: { children: ReactNode }) {
   const router = useRouter();
   const path = usePathname();

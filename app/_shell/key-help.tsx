@@ -2,7 +2,7 @@
 import { Key } from "../_ui/controls/button.tsx";
 import { Dialog } from "../_ui/layout/dialog.tsx";
 
-/** What `useKeys` acts on, in words. */
+/** Shortcuts of `useKeys`, for the help. */
 const KEYS: readonly { keys: readonly string[]; does: string }[] = [
   { keys: ["Ctrl K"], does: "find a node, run or action" },
   { keys: ["/"], does: "go to the filter of the page" },

@@ -28,20 +28,20 @@ function walkRows(step: 1 | -1): void {
 
 const isOnRow = (): boolean => document.activeElement?.matches("main [data-row-link]") === true;
 
-/** Ticks the box of the row that has the focus, or had it: its box is not lost from under the next key. */
+/** Toggles the checkbox of the row around the focused element. The focus stays, so that the next key applies to the same row. */
 function chooseRow(): void {
   document.activeElement?.closest("tr, li")?.querySelector<HTMLElement>("input[type=checkbox]")?.click();
 }
 
 interface KeyActions {
-  /** What lies over the page, or was asked for and is on its way: keys are meant for it then. */
+  /** Open overlay or navigation in progress. Page shortcuts are off meanwhile. */
   over: string | null;
   onPalette: () => void;
   onHelp: () => void;
   onGo: (path: string) => void;
 }
 
-/** Keys that work on every page, as the help lists them. None of them acts while somebody types, except Ctrl/Cmd-K. */
+/** Handles the shortcuts of every page. Except Ctrl/Cmd-K, none of them acts while somebody types. */
 export function useKeys({ over, onPalette, onHelp, onGo }: KeyActions): void {
   const press = useEffectEvent((event: KeyboardEvent, went: boolean): boolean => {
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
@@ -70,7 +70,7 @@ export function useKeys({ over, onPalette, onHelp, onGo }: KeyActions): void {
       }
       case "ArrowDown":
       case "ArrowUp":
-        // Elsewhere they scroll, or belong to what has the focus.
+        // Elsewhere arrows scroll, or belong to the focused element.
         if (!isOnRow()) return false;
         event.preventDefault();
         walkRows(event.key === "ArrowDown" ? 1 : -1);

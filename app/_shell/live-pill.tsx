@@ -3,14 +3,14 @@ import { formatDuration } from "#protocol/base/units.ts";
 import { useLiveness } from "../_hub/live/live.tsx";
 import { Mark } from "../_ui/indicators/mark.tsx";
 
-/** How old the numbers are: "live, 0.4 s ago". */
+/** Shows the age of the page's numbers: "live, 0.4 s ago". */
 export function LivePill() {
   const { state, silentMs } = useLiveness(250);
   return (
     <span className="nums flex items-center gap-1.5 whitespace-nowrap text-soft">
       <Mark tone={state === "live" ? "safe" : state === "stale" ? "risk" : "quiet"} />
       {state === "connecting" || silentMs === null ? (
-        // As wide as what follows.
+        // As wide as the text that follows.
         <span className="sm:min-w-[85px]">connecting</span>
       ) : (
         <>

@@ -5,7 +5,7 @@ import { Dialog } from "../_ui/layout/dialog.tsx";
 import { Link } from "../_ui/navigation/link.tsx";
 import { isAt, MORE } from "./places.ts";
 
-/** The places that have no room at the bottom of narrow screens. */
+/** Lists the pages that do not fit into the bottom navigation. */
 export function MorePlaces({ onClose }: { onClose: () => void }) {
   const path = usePathname();
   return (

@@ -14,13 +14,13 @@ import { isAt, MORE, PLACES } from "./places.ts";
 
 const MorePlaces = onDemand(() => import("./more-places.tsx").then((module) => module.MorePlaces));
 
-/** Where the page is, or where it goes: a press is answered before the other page has come. */
+/** Returns the current path, or the target of a navigation in progress, so that a click is answered at once. */
 function usePlace(): string {
   const path = usePathname();
   return useGoingTo()?.split(/[?#]/, 1)[0] ?? path;
 }
 
-/** How many there are now, behind a place's name. It draws by itself: most of what comes changes no count. */
+/** Shows a count behind a navigation entry. It renders by itself, because most updates change no count. */
 function Count({ href }: { href: string }) {
   const nodes = useNodeCount();
   const moving = useMovingCount();
@@ -32,7 +32,7 @@ function Count({ href }: { href: string }) {
   );
 }
 
-/** At the left on wide screens; pictures only on middling ones. */
+/** Navigation at the left on wide screens, with icons only on medium ones. */
 export function SideNav() {
   const path = usePlace();
   return (
@@ -72,7 +72,7 @@ export function SideNav() {
 
 const NARROW_PLACE = "flex min-w-0 flex-col items-center gap-0.5 py-2 text-11 max-[400px]:tracking-[-.035em]";
 
-/** At the bottom on narrow screens. */
+/** Navigation at the bottom of narrow screens. */
 export function BottomNav() {
   const path = usePlace();
   const [isMore, setMore] = useState(false);

@@ -3,14 +3,14 @@ import type { ReactNode } from "react";
 
 interface PageHeadProps {
   title: ReactNode;
-  /** A state beside the title. */
+  /** State beside the title. */
   tag?: ReactNode;
-  /** Empty while it is not known: it keeps its line. */
+  /** Text below the title. Pass an empty text while it is unknown, to reserve its line. */
   about?: ReactNode;
   actions?: ReactNode;
 }
 
-/** The headline of a page: the one thing to read, what is to know about it, what can be done. */
+/** Headline of a page with a state, a text and actions. */
 export function PageHead({ title, tag, about, actions }: PageHeadProps) {
   return (
     <div className="flex flex-wrap items-end gap-x-8 gap-y-3">

@@ -21,9 +21,9 @@ import { act, type Entry, type PaletteScope } from "./palette-entry.ts";
 import { bucketEntries, nodeActions, nodeEntries, runEntries, stepEntries } from "./palette-fleet.ts";
 import { pageEntries, sectionEntries, settingEntries } from "./palette-places.ts";
 
-/** Everything that can be reached by name: pages, settings, nodes, runs, steps, tags, buckets, and what can be done with each. */
+/** Collects the entries of the command palette: pages, settings, nodes, runs, steps, tags, buckets, and actions on each. */
 
-/** What is offered for what was typed; what can be done with each of thousands of nodes only once something was. */
+/** Returns the entries for the typed text. Actions on single nodes appear only after typing, because there may be thousands. */
 export function usePaletteEntries(typed: string, onHelp: () => void): Entry[] {
   const person = usePerson();
   const nodes = useNodes();
@@ -57,7 +57,7 @@ export function usePaletteEntries(typed: string, onHelp: () => void): Entry[] {
   ];
 }
 
-/** Returns what can be done from every page, and the choices of this browser. */
+/** Returns actions that every page offers, and the settings of this browser. */
 function useActionEntries({ isAdmin, mayAct, go, restore }: PaletteScope, onHelp: () => void): Entry[] {
   const router = useRouter();
   const client = useQueryClient();

@@ -5,24 +5,24 @@ export interface Entry {
   id: string;
   kind: "page" | "action" | "run" | "step" | "tag" | "node" | "bucket" | "keys" | "setting";
   text: string;
-  /** Other words that it is found by. */
+  /** Further words that match the entry. */
   also?: string | undefined;
   place?: "last";
   note?: string | undefined;
   choose: () => void;
 }
 
-/** What entries are made with: who asks, what was typed, and what a press can do. */
+/** Inputs for making entries. */
 export interface PaletteScope {
-  /** Without blanks around it; empty while nothing was typed. */
+  /** Typed text, trimmed; empty when nothing was typed. */
   words: string;
   isAdmin: boolean;
-  /** The person may act on nodes and checkpoints. */
+  /** True when the person may act on nodes and checkpoints. */
   mayAct: boolean;
   go: (path: string) => () => void;
   restore: (request: RestoreRequest) => void;
   order: (request: { nodeId: string; kind: OrderKind }) => void;
 }
 
-/** Returns an entry that does something. */
+/** Returns an entry for an action. */
 export const act = (id: string, text: string, choose: () => void): Entry => ({ id, kind: "action", text, choose });

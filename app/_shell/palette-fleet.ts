@@ -6,7 +6,7 @@ import { nodeFactsLine } from "../_nodes/node-filter.ts";
 import type { OrderKind } from "../_orders/order-form.ts";
 import { act, type Entry, type PaletteScope } from "./palette-entry.ts";
 
-/** Entries for runs, steps, nodes and buckets, and for what can be done with each. */
+/** Makes the palette's entries for runs, steps, nodes and buckets, and for actions on each. */
 
 const NODE_ORDERS: readonly { kind: OrderKind; words: string }[] = [
   { kind: "hold", words: "Pause" },
@@ -19,7 +19,7 @@ const NODE_ORDERS: readonly { kind: OrderKind; words: string }[] = [
   { kind: "reallocate", words: "Give back the machine of" },
 ];
 
-/** Returns the runs; what can be done with each once something was typed. */
+/** Returns the runs; with typed text also their actions. */
 export const runEntries = (runs: readonly RunRow[], scope: PaletteScope): Entry[] =>
   runs.flatMap((run): Entry[] => [
     {
@@ -43,7 +43,7 @@ export const runEntries = (runs: readonly RunRow[], scope: PaletteScope): Entry[
         ]),
   ]);
 
-/** Returns the buckets, and the search for keys in each. */
+/** Returns the buckets; with typed text also a key search in each. */
 export const bucketEntries = (profiles: readonly ProfileView[], scope: PaletteScope): Entry[] =>
   profiles.flatMap(({ id, profile }): Entry[] => [
     {
@@ -76,7 +76,7 @@ export const nodeEntries = (nodes: readonly NodeRow[], scope: PaletteScope): Ent
     choose: scope.go(`/nodes/${encodeURIComponent(node.id)}`),
   }));
 
-/** Returns what can be done with each node that was named. */
+/** Returns the actions on each node whose name matches a typed word. */
 export const nodeActions = (nodes: readonly NodeRow[], scope: PaletteScope): Entry[] =>
   scope.words === "" || !scope.mayAct
     ? []
@@ -91,7 +91,7 @@ export const nodeActions = (nodes: readonly NodeRow[], scope: PaletteScope): Ent
           ),
         ]);
 
-/** Returns the steps and tags that the hub found for what was typed. */
+/** Returns the steps and tags that the hub found for the typed text. */
 export const stepEntries = (found: readonly FoundCheckpoint[], scope: PaletteScope): Entry[] =>
   found.flatMap(({ id, run, step, state, tag }): Entry[] => [
     {
@@ -114,7 +114,7 @@ export const stepEntries = (found: readonly FoundCheckpoint[], scope: PaletteSco
       : []),
   ]);
 
-/** Actions are offered for those that are named: with thousands of nodes, all of all would be too many. */
+/** Returns whether any typed word is in the name. Without this limit, thousands of nodes would have thousands of actions. */
 const anyIn = (name: string, typed: string): boolean =>
   typed
     .toLowerCase()

@@ -2,13 +2,13 @@ import { matchWords } from "#protocol/base/match-words.ts";
 
 interface Findable {
   text: string;
-  /** Other words that it is found by. */
+  /** Further words that match the entry. */
   also?: string | undefined;
-  /** Stands after all others: it takes up whatever was typed. */
+  /** Sorts the entry after all others, because it matches any text. */
   place?: "last";
 }
 
-/** What it is found by beside its text counts as the beginning of it. */
+/** Scores an entry. Its further words count as if they preceded its text. Null when it does not match. */
 function scoreOf({ text, also }: Findable, typed: string): number | null {
   const own = matchWords(text, typed);
   if (also === undefined) return own;
@@ -16,7 +16,7 @@ function scoreOf({ text, also }: Findable, typed: string): number | null {
   return own === null || all === null ? (own ?? all) : Math.max(own, all);
 }
 
-/** The best `most` entries, best first; equal ones keep their order. */
+/** Returns the best `most` entries, best first; equal scores keep their order. */
 export function bestMatches<Entry extends Findable>(entries: readonly Entry[], typed: string, most: number): Entry[] {
   return entries
     .map((entry, order) => ({

@@ -2,9 +2,9 @@ import { PLACES } from "./places.ts";
 import type { Entry, PaletteScope } from "./palette-entry.ts";
 import { SECTIONS } from "./settings-sections.ts";
 
-/** Entries for pages and settings. */
+/** Makes the palette's entries for pages and settings. */
 
-/** Pages that the navigation does not name, and parts of pages. */
+/** Pages that the navigation does not list, and parts of pages. */
 const PARTS: readonly { href: string; text: string; role?: "admin" }[] = [
   { href: "/nodes?show=risk", text: "Nodes at risk" },
   { href: "/nodes?show=silent", text: "Silent nodes" },
@@ -23,7 +23,7 @@ export const pageEntries = ({ isAdmin, go }: PaletteScope): Entry[] =>
     ...PARTS.filter(({ role }) => role === undefined || isAdmin),
   ].map(({ href, text }): Entry => ({ id: href, kind: "page", text, choose: go(href) }));
 
-/** Returns the sections of the settings that the person may see. */
+/** Returns the settings sections that the person may see. */
 export const sectionEntries = (scope: PaletteScope): Entry[] =>
   SECTIONS.filter(({ role }) => role === undefined || scope.isAdmin).map(({ href, text, also }): Entry => ({
     id: `section ${href}`,
@@ -40,7 +40,7 @@ interface HubSetting {
   group: string;
 }
 
-/** Returns each setting of the hub, once something was typed. */
+/** Returns each setting of the hub; none before something is typed. */
 export const settingEntries = (settings: readonly HubSetting[], scope: PaletteScope): Entry[] =>
   (scope.words === "" ? [] : settings).map(({ name, about, group }): Entry => ({
     id: `setting ${name}`,

@@ -3,11 +3,11 @@ import { useRouter } from "next/navigation";
 import { useEffect } from "react";
 import { PLACES } from "./places.ts";
 
-/** Not while the page that was asked for is being drawn, and one at a time. */
+/** Delay after the page was opened, so that prefetches do not compete with its own drawing. They then run one at a time. */
 const AFTER_MS = 2_000;
 const EVERY_MS = 100;
 
-/** Asks for the main places ahead, so that going to one of them by a letter waits for nothing. */
+/** Prefetches the main pages, so that navigation by shortcut is immediate. */
 export function PlacesAhead() {
   const router = useRouter();
   useEffect(() => {

@@ -12,12 +12,12 @@ import {
   type LucideIcon,
 } from "lucide-react";
 
-/** The places of the hub, in the order in which the navigation shows them. */
+/** A page in the navigation. */
 export interface Place {
   href: string;
   label: string;
   icon: LucideIcon;
-  /** Where it stands at the bottom of narrow screens: there is no room for all. */
+  /** `more` moves the page into the More dialog on narrow screens. */
   narrow?: "more";
 }
 
@@ -34,10 +34,10 @@ export const PLACES: readonly Place[] = [
   { href: "/settings", label: "Settings", icon: SlidersHorizontal, narrow: "more" },
 ];
 
-/** The places that have no room at the bottom of narrow screens. */
+/** Pages that do not fit into the bottom navigation. */
 export const MORE = PLACES.filter(({ narrow }) => narrow === "more");
 
-/** Whether a page belongs to a place. */
+/** Returns whether a path belongs to a page. */
 export const isAt = (path: string, href: string): boolean =>
   href === "/"
     ? path === "/"

@@ -1,4 +1,4 @@
-/** Sections of the settings, and what else their lines are looked for by. */
+/** Sections of the settings, with further words that match them in the palette. */
 export const SECTIONS: readonly { href: string; text: string; also?: string; role?: "admin" }[] = [
   { href: "/settings", text: "Account", also: "password sign out" },
   { href: "/settings#sessions", text: "Sessions", also: "signed in browsers" },

@@ -13,7 +13,7 @@ import { LivePill } from "./live-pill.tsx";
 import { BottomNav, SideNav } from "./nav.tsx";
 import { onDemand, onItsWay } from "../_ui/loading/on-demand.tsx";
 
-// At once: it is shown when the hub is away.
+// Loaded ahead, because it is needed when the hub cannot be reached.
 const SilentBanner = onItsWay(() => import("./silent-banner.tsx").then((module) => module.SilentBanner));
 const Background = onDemand(() => import("./background.tsx").then((module) => module.Background));
 const Palette = onDemand(() => import("./palette.tsx").then((module) => module.Palette));
@@ -22,7 +22,7 @@ const KeyHelp = onDemand(() => import("./key-help.tsx").then((module) => module.
 const FRAME =
   "grid min-h-dvh grid-cols-[minmax(0,1fr)] md:grid-cols-[56px_minmax(0,1fr)] lg:grid-cols-[208px_minmax(0,1fr)]";
 
-/** The frame of every page behind the door: places at the side, where you are and how live it is on top. */
+/** Frame of every page after sign-in: navigation at the side, position and live state at the top. */
 export function Shell({ children }: { children: ReactNode }) {
   return (
     <GoingProvider>
@@ -41,7 +41,7 @@ function Frame({ children }: { children: ReactNode }) {
     onGo: (path) => go?.(path),
   });
   const state = useLiveState();
-  // Sizes and times are words made in many places: when they are to be said another way, the page is drawn anew.
+  // Sizes and times are formatted outside of React, so a change of unit or zone remounts the page.
   const words = `${useSizeUnit()} ${useTimeZone()}`;
   return (
     <DialogsProvider>
@@ -84,7 +84,7 @@ function Frame({ children }: { children: ReactNode }) {
   );
 }
 
-/** The page itself. While another one is on its way, it steps back and a line under the header runs. */
+/** The page itself. During a navigation it is dimmed, and a progress line runs below the header. */
 function Content({ state, children }: { state: ReturnType<typeof useLiveState>; children: ReactNode }) {
   const isGoing = useGoingTo() !== null;
   return (
@@ -108,7 +108,7 @@ function Content({ state, children }: { state: ReturnType<typeof useLiveState>; 
   );
 }
 
-/** While it is not known yet who is there. */
+/** Shown until it is known who is signed in. */
 export function ShellSkeleton() {
   return (
     <output className={FRAME} aria-label="Loading">

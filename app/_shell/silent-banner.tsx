@@ -3,7 +3,7 @@ import { formatDuration } from "#protocol/base/units.ts";
 import { useLiveness } from "../_hub/live/live.tsx";
 import { Banner } from "../_ui/feedback/banner.tsx";
 
-/** How old the numbers are that the page still shows. */
+/** Shows the age of the numbers while the live link is lost. */
 export function SilentBanner() {
   const { silentMs } = useLiveness(1000);
   if (silentMs === null) return null;

@@ -1,20 +1,20 @@
 /**
- * Where the transfers that move now stand in their list. One that has ended keeps its place for a moment, so that its end is
- * seen, and then gives it to the next one: nothing else moves for it, however many begin and end.
+ * Keeps moving transfers at their places in the list. An ended transfer stays for a while, so that its end is seen. A new
+ * transfer then takes its place, and no other row moves.
  */
 
 interface Places {
-  /** The list as it is shown. */
+  /** Ids in the list as currently shown. */
   before: readonly string[];
-  /** What moves now, those that began first in front. */
+  /** Ids of moving transfers, in the order of their start. */
   moving: readonly string[];
-  /** Ended a moment ago. */
+  /** Ids of transfers that ended recently. */
   ended: ReadonlySet<string>;
-  /** At most so many are shown. */
+  /** Most rows shown. */
   most: number;
 }
 
-/** The list as it is to be shown: of those that ended, only ones that stood in it. */
+/** Returns the list to show. Ended transfers stay only when they were in it. */
 export function keepPlaces({ before, moving, ended, most }: Places): readonly string[] {
   const isMoving = new Set(moving);
   const stood = new Set(before);

@@ -4,7 +4,7 @@ import { TRANSFER_DIRECTIONS, TRANSFER_STATES } from "#protocol/wire/transfer-ki
 import type { TransferRow, NodeState } from "#protocol/wire/views.ts";
 import { holdsWords, spanOfDays } from "../_hub/address/word-filter.ts";
 
-/** The states of a transfer list, as words in the address. */
+/** State filters of the transfer list; `id` is the value in the address. */
 export const TRANSFER_FILTERS = [
   { id: "now", label: "Now", states: ["running"] },
   { id: "waiting", label: "Waiting", states: ["waiting", "paused"] },
@@ -18,7 +18,7 @@ export type TransferFilter = (typeof TRANSFER_FILTERS)[number];
 export const transferFilterOf = (word: string): TransferFilter =>
   TRANSFER_FILTERS.find((filter) => filter.id === word) ?? TRANSFER_FILTERS[0];
 
-/** What else narrows it; empty means all. Days are of this browser's calendar and mean when it began. */
+/** Further filters; empty fields match everything. Days refer to the start, in the zone chosen in this browser. */
 export interface TransferSearch {
   node: string;
   run: string;
@@ -31,7 +31,7 @@ export const NO_SEARCH: TransferSearch = { node: "", run: "", direction: "", fro
 
 export const isSearching = (search: TransferSearch): boolean => Object.values(search).some((word) => word !== "");
 
-/** The search as the hub takes it. */
+/** Returns the filters as input for the hub. */
 export const askedBy = (search: TransferSearch) => ({
   nodeWords: search.node,
   runWords: search.run,
@@ -39,10 +39,10 @@ export const askedBy = (search: TransferSearch) => ({
   ...spanOfDays(search),
 });
 
-/** Returns the state of a node; null where it is not known. */
+/** Returns the state of a node; null when unknown. */
 export type StateOfNode = (nodeId: string) => NodeState | null;
 
-/** A transfer that was running by the last report of a node that is not heard counts as waiting. */
+/** A running transfer of a node that does not report counts as waiting. */
 const WAITING: ReadonlySet<TransferPhase> = new Set(["waiting", "paused", "unheard"]);
 
 function isIn(filter: TransferFilter, row: TransferRow, stateOfNode: StateOfNode): boolean {
@@ -52,7 +52,7 @@ function isIn(filter: TransferFilter, row: TransferRow, stateOfNode: StateOfNode
   return (filter.states as readonly TransferRow["state"][]).includes(row.state);
 }
 
-/** Whether a row that the hub did not choose belongs to what is asked for: as the hub would decide. */
+/** Returns whether a live row matches the filters, by the hub's own rules. */
 export function fitsSearch(row: TransferRow, search: TransferSearch): boolean {
   const { from, to } = spanOfDays(search);
   return (
@@ -67,9 +67,9 @@ export function fitsSearch(row: TransferRow, search: TransferSearch): boolean {
 interface Parts {
   filter: TransferFilter;
   stored: readonly TransferRow[];
-  /** Those of them that fit the search. */
+  /** Live rows that match the filters. */
   live: readonly TransferRow[];
-  /** Stay in the list whatever becomes of them: what a person has just asked something of. */
+  /** Rows that stay in any case, because a person just acted on them. */
   kept: ReadonlySet<string>;
   stateOfNode: StateOfNode;
 }
@@ -77,8 +77,8 @@ interface Parts {
 const beganAt = (row: TransferRow): number => row.startedAt ?? row.createdAt;
 
 /**
- * What a filter shows: stored rows and live ones, each once, the live word winning. Running ones keep the order they
- * started in, so that none moves while one watches; ended ones are newest first.
+ * Merges stored and live rows; live ones win. Running transfers keep the order of their start, so that none moves while
+ * watched. Ended ones are newest first.
  */
 export function transfersShown({ filter, stored, live, kept, stateOfNode }: Parts): TransferRow[] {
   const rows = new Map(stored.map((row) => [row.id, row]));
@@ -106,7 +106,7 @@ export const countShown = (
     ? live.filter((row) => isIn(filter, row, stateOfNode)).length
     : undefined;
 
-/** Said when the listing completed and the filter holds nothing. */
+/** Text shown when the listing has completed without rows. */
 export const NOTHING: Record<TransferFilter["id"], string> = {
   now: "Nothing moves right now.",
   waiting: "Nothing waits.",
@@ -116,6 +116,6 @@ export const NOTHING: Record<TransferFilter["id"], string> = {
   all: "Nothing has moved yet.",
 };
 
-/** A word of the address as a direction; empty for what is none: all of them. */
+/** Parses a direction of the address; empty, which means all, for anything else. */
 export const directionOf = (word: string | null): TransferDirection | "" =>
   TRANSFER_DIRECTIONS.find((direction) => direction === word) ?? "";

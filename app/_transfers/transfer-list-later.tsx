@@ -2,7 +2,7 @@
 import { onItsWay } from "../_ui/loading/on-demand.tsx";
 import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
 
-/** Transfers where something else comes first: they take their room and come after it. */
+/** The transfer list for pages on which it is secondary. It reserves its space and loads after the rest. */
 export const TransferListLater = onItsWay(
   () => import("./transfer-list.tsx").then((module) => module.TransferList),
   () => <SkeletonRows rows={3} label="Loading transfers" />,

@@ -12,17 +12,17 @@ import { fitsSearch, isSearching, NOTHING, transfersShown } from "./transfer-fil
 import { useTransferPages, type TransfersAsked } from "./use-transfer-pages.ts";
 
 interface TransferListProps extends TransfersAsked {
-  /** At most so many, where there is a page for all of them. Default: all. */
+  /** Most rows shown. Default: all. */
   most?: number;
 }
 
-/** So long the end of a transfer is seen among those that move, unless another one takes its place. */
+/** How long an ended transfer stays among the moving ones, unless another takes its place. */
 const SEEN_FOR_MS = 30_000;
 const LOOK_MS = 5_000;
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** Transfers as sentences: those that move now from the live link, those that ended from the hub's history. */
+/** Lists transfers as sentences: moving ones from the live link, ended ones from the hub's history. */
 export function TransferList({ nodeId, filter, search, most = Infinity }: TransferListProps) {
   const [kept, setKept] = useState(NONE);
   const [places, setPlaces] = useState<readonly string[]>([]);

@@ -21,7 +21,7 @@ interface TransferSearchLineProps {
   clear: () => void;
 }
 
-/** Narrows the list by node, run, direction and the days on which transfers began. */
+/** Filter fields for node, run, direction and the days on which transfers began. */
 export function TransferSearchLine({ search, change, clear }: TransferSearchLineProps) {
   const { node, run, direction, fromDay, toDay } = search;
   return (

@@ -12,11 +12,11 @@ import { useTransferSearch } from "./use-transfer-search.ts";
 
 interface TransfersPanelProps {
   nodeId: string | null;
-  /** What stands below it: comes when the list has its height, so that it is not pushed down. */
+  /** Content below the list, shown once the list has its height, so that it does not move. */
   below?: ReactNode;
 }
 
-/** A list of transfers with its filters: all of them, or those of one node, which need no search. */
+/** A list of transfers with filters. For a single node it has no search fields. */
 export function TransfersPanel({ nodeId, below }: TransfersPanelProps) {
   const [word, setWord] = useAddressWord("show", "now");
   const { search: asked, change, clear } = useTransferSearch();
@@ -24,7 +24,7 @@ export function TransfersPanel({ nodeId, below }: TransfersPanelProps) {
   const filter = transferFilterOf(word);
   const live = useLiveTransfers();
   const stateOfNode = useStateOfNode();
-  // Asked for while the list itself is still on its way.
+  // Starts the query while the script of the list is still loading.
   const { isPending } = useTransferPages({ nodeId, filter, search });
   const [hasHeight, setHasHeight] = useState(false);
   if (!hasHeight && !isPending && live !== null) setHasHeight(true);

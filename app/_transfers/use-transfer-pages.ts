@@ -6,13 +6,13 @@ const PAGE = 30;
 const newest = (): string | null => null;
 
 export interface TransfersAsked {
-  /** One node's, or everybody's. */
+  /** Transfers of one node; null for all nodes. */
   nodeId: string | null;
   filter: TransferFilter;
   search: TransferSearch;
 }
 
-/** What the hub keeps of transfers, page by page, as the filters ask for it. */
+/** Returns stored transfers that match the filters, page by page. */
 export function useTransferPages({ nodeId, filter, search }: TransfersAsked) {
   return useInfiniteQuery({
     queryKey: ["transfers", nodeId, filter.id, search],

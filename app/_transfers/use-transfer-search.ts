@@ -3,11 +3,11 @@ import type { ChangeAs } from "../_hub/address/address-changes.ts";
 import { useAddress } from "../_hub/address/address.ts";
 import { directionOf, type TransferSearch } from "./transfer-filter.ts";
 
-/** The words of the search in the address. `show` stays as it is. */
+/** Query parameters of the search. `show` is not among them. */
 const WORDS = { node: "node", run: "run", direction: "way", fromDay: "from", toDay: "to" } as const;
 const NAMES = ["node", "run", "direction", "fromDay", "toDay"] as const satisfies readonly (keyof TransferSearch)[];
 
-/** What the transfers are narrowed by, kept in the address. */
+/** Returns the filters of the transfer list, kept in the address. */
 export function useTransferSearch() {
   const { params, change: changeAddress } = useAddress();
   const search: TransferSearch = {

@@ -15,7 +15,7 @@ import { DRILL_CHOICES, nextWords, usualWords } from "./drill-words.ts";
 
 const USUAL = "usual";
 
-/** Restore drills of a run: how often, how the last ones ended, when the next one comes. */
+/** Shows the restore drills of a run: interval, last results and the next date. */
 export function DrillPanel({ run }: { run: string }) {
   const drills = useQuery(drillsQuery(run));
   const live = useLiveTransfers();

@@ -3,7 +3,7 @@ import type { DrillView } from "#protocol/wire/verifying.ts";
 
 const DAY_MS = 86_400_000;
 
-/** How often a person may choose from, as the value of a list. */
+/** Choices for the interval of drills. */
 export const DRILL_CHOICES = [
   { value: "0", label: "Never" },
   { value: String(DAY_MS), label: "Every day" },
@@ -14,10 +14,10 @@ export const DRILL_CHOICES = [
 const oftenWords = (everyMs: number): string =>
   DRILL_CHOICES.find(({ value }) => value === String(everyMs))?.label ?? `Every ${formatDuration(everyMs)}`;
 
-/** `As all runs: every week`, the choice of having no setting of one's own. */
+/** Returns the choice that uses the default, such as `As all runs: every week`. */
 export const usualWords = (usualMs: number): string => `As all runs: ${oftenWords(usualMs).toLowerCase()}`;
 
-/** When the next one comes, or why it does not. */
+/** Returns when the next drill runs, or why it does not. */
 export function nextWords({ everyMs, nextAt, waitsFor, last }: DrillView, now: number): string {
   if (everyMs === 0) return "Restores of this run are not rehearsed.";
   if (last[0] !== undefined && last[0].endedAt === null) return "One is under way.";

@@ -3,7 +3,7 @@ import { formatDuration } from "#protocol/base/units.ts";
 import type { CheckpointRow } from "#protocol/wire/views.ts";
 import { useHubNow } from "../_hub/live/live.tsx";
 
-/** `verified 3 h ago`, where every byte was read back and found right. */
+/** Shows `verified 3 h ago` when every byte was read back and matched. */
 export function VerifiedNote({ row }: { row: Pick<CheckpointRow, "verifiedAt" | "damage"> }) {
   const now = useHubNow(10_000);
   if (row.verifiedAt === null || row.damage !== null || now === 0) return null;

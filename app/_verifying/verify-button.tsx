@@ -8,7 +8,7 @@ import { newRequestId, useAction } from "../_hub/actions/use-action.ts";
 import { Button } from "../_ui/controls/button.tsx";
 import { say } from "../_ui/feedback/toast.tsx";
 
-/** Has a node read the checkpoint back. It goes on at the node; the page may be closed. */
+/** A button that lets a node read the checkpoint back. It runs on the node; the page may be closed. */
 export function VerifyButton({ view }: { view: Pick<CheckpointView, "id" | "state" | "checks"> }) {
   const whyNot = useWhyNot("operator");
   const verify = useAction(() =>

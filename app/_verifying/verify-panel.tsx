@@ -9,7 +9,7 @@ import { Panel } from "../_ui/layout/panel.tsx";
 import { damageLines } from "./damage-words.ts";
 import { VerifiedNote } from "./verified-note.tsx";
 
-/** What reading the checkpoint back found: the damage where there is any, and how each look went. */
+/** Shows the results of reading the checkpoint back: damage, and the outcome of each verification. */
 export function VerifyPanel({ view }: { view: CheckpointView }) {
   const live = useLiveTransfers();
   if (view.state !== "complete") return null;

@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { BROWSER_SAFE } from "./import-law.ts";
 import { ROOT, runStep, type Step } from "./run-step.ts";
 
-/** Builds what runs from built files: the pages and the one-file worker. Skipped when no source changed since. */
+/** Builds what runs from built files: the pages and the worker bundle. Skips targets whose sources have not changed. */
 
 interface Target {
   step: Step;
   sources: string[];
-  /** The first one names the target. */
+  /** Built files. The first one names the target. */
   results: [string, ...string[]];
   stamp: string;
 }
@@ -50,8 +50,8 @@ function digest(patterns: string[]): string {
 }
 
 /**
- * Builds all, or only what makes one file.
- * @throws Error with the tool's own words when a build fails.
+ * Builds all targets, or only the one of a file.
+ * @throws Error with the tool's output when a build fails
  */
 export async function build(only?: "dist/tidemark.mjs" | ".next/BUILD_ID"): Promise<void> {
   for (const target of TARGETS.filter(({ results }) => only === undefined || only === results[0])) {

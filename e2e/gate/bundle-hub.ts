@@ -5,12 +5,12 @@ import { build, type Plugin } from "esbuild";
 import { ROOT } from "./run-step.ts";
 
 /**
- * Bundles the hub's programs into `.tools/hub`, one file each. Tests start dozens of hubs; from the sources each start resolves
- * and compiles a thousand modules. `server/main.test.ts` and the demo start the sources as they are.
+ * Bundles the hub's programs into `.tools/hub`, one file each. Tests start dozens of hubs, and each start from the sources
+ * compiles a thousand modules. `server/main.test.ts` and the demo start from the sources.
  */
 
 const OUT = join(ROOT, ".tools/hub");
-/** The launcher, and the programs that it or the hub starts by their paths. */
+/** The launcher, and the programs that it or the hub starts by path. */
 const PROGRAMS = {
   main: "server/main.ts",
   "signer/main": "server/signer/main.ts",
@@ -24,7 +24,7 @@ const PROGRAMS = {
 
 export const HUB_BUNDLE = join(OUT, "main.js");
 
-/** What the sources say of places beside them, and what stands for it in the bundle. */
+/** Paths in the sources, and their replacements in the bundle. */
 const PLACES: Readonly<Record<string, readonly (readonly [source: string, bundled: string])[]>> = {
   "server/main.ts": [
     ["import.meta.dirname", JSON.stringify(OUT)],
@@ -75,8 +75,8 @@ const places: Plugin = {
 };
 
 /**
- * Some packages are CommonJS and ask for `require` and for where they lie. A hub of a test ends before code that V8 optimizes for
- * it pays: optimizing the query compiler (WebAssembly) took a fifth of the CPU time of a start.
+ * CommonJS packages need `require` and `__filename`. WebAssembly optimization is deferred: it took a fifth of the CPU time of
+ * a start, and test hubs end before it pays off.
  */
 const BANNER = `import { createRequire as __createRequire } from "node:module";
 import { setFlagsFromString as __setFlag } from "node:v8";
@@ -85,7 +85,7 @@ const require = __createRequire(import.meta.url);
 const __filename = import.meta.filename;
 const __dirname = import.meta.dirname;`;
 
-/** @throws Error with the bundler's own words */
+/** Bundles the hub. @throws Error with the bundler's output */
 export async function bundleHub(): Promise<void> {
   rmSync(OUT, { recursive: true, force: true });
   mkdirSync(dirname(HUB_BUNDLE), { recursive: true });

@@ -4,7 +4,10 @@ import { runStep, type Step, tell } from "./run-step.ts";
 import { showSample } from "./sample.ts";
 import { vitestStep } from "./vitest-step.ts";
 
-/** `npm run check`: format, lint with types and the import law, types, dead code, unit tests. `--house` prints numbers instead, see `house.ts`, `--sample` comments, see `sample.ts`. */
+/**
+ * `npm run check`: format, lint with types and the import law, types, dead code, unit tests. `--house` prints structural
+ * numbers instead (`house.ts`), `--sample` a sample of comments (`sample.ts`).
+ */
 
 const { read, ...unit } = vitestStep("unit");
 
@@ -21,7 +24,7 @@ const CHECKS: readonly (readonly Step[])[] = [
   [{ title: "unit tests", ...unit }],
 ];
 
-/** Runs all checks, two at a time, tells each result, and counts: unit tests one by one, every other check as one. */
+/** Runs all checks, at most three in parallel, and prints each result. Counts unit tests one by one, other checks as one each. */
 export async function check(): Promise<Counts> {
   const total: Counts = { passed: 0, failed: 0, skipped: 0 };
   for (const group of CHECKS) {

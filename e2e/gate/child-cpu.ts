@@ -1,13 +1,16 @@
 import { readFileSync } from "node:fs";
 
-/** CPU time of child processes, as Linux counts it for their parent when they have ended. */
+/** Measures the CPU time of child processes, which Linux adds to their parent when they have ended. */
 
 const TICKS_PER_SECOND = 100;
-/** In `/proc/PID/stat` after the command: user and system time of children that were waited for, and of theirs. */
+/**
+ * Fields of `/proc/PID/stat` after the command: user and system time of children that were waited for, with their own
+ * children.
+ */
 const CHILDREN_USER = 13;
 const CHILDREN_SYSTEM = 14;
 
-/** Pure: seconds of CPU that the ended children of a process used, from its `/proc/PID/stat`. */
+/** Returns the CPU seconds of a process's ended children, from its `/proc/PID/stat`. Pure. */
 export function childSeconds(stat: string): number {
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[CHILDREN_USER]) + Number(fields[CHILDREN_SYSTEM])) / TICKS_PER_SECOND;
@@ -16,8 +19,8 @@ export function childSeconds(stat: string): number {
 let taken = 0;
 
 /**
- * Returns the CPU seconds of children that have ended since the last call; null where they cannot be known. Called as soon as a
- * child has ended, they are those of that child. Descendants that outlive their parents are not counted.
+ * Returns the CPU seconds of children that ended since the last call; null where unknown. Called right after a child has
+ * ended, the result is that child's time. Descendants that outlive their parents are not counted.
  */
 export function takeChildSeconds(): number | null {
   if (process.platform !== "linux") return null;

@@ -1,6 +1,6 @@
 import { select, type Selection, type SuiteName } from "./test-files.ts";
 
-/** Seconds of a file that was never measured, by suite. */
+/** Estimated seconds of a test file that was never measured, by suite. */
 const GUESS: Readonly<Record<SuiteName, number>> = {
   unit: 0.3,
   conformance: 20,
@@ -8,18 +8,18 @@ const GUESS: Readonly<Record<SuiteName, number>> = {
   faults: 120,
   browser: 20,
 };
-/** How many test files of a suite run at the same time. */
+/** Number of test files that a suite runs in parallel. */
 const LANES: Readonly<Record<SuiteName, number>> = { unit: 3, conformance: 2, process: 4, faults: 1, browser: 3 };
 
 export interface NearOptions {
-  /** Imports between each file and the nearest changed one. */
+  /** Number of imports between each file and the nearest changed one. */
   distances: ReadonlyMap<string, number>;
-  /** What files took in the last whole run. */
+  /** Seconds of each file in the last complete run. */
   seconds: Readonly<Record<string, number>>;
   budgetSeconds: number;
 }
 
-/** Chooses the nearest test files that fit into the time, and names those that do not. A changed test always runs. */
+/** Chooses the nearest test files that fit into the budget, and lists those left out. Changed tests always run. */
 export function chooseNear(
   all: Record<SuiteName, string[]>,
   { distances, seconds, budgetSeconds }: NearOptions,

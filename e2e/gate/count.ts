@@ -4,19 +4,19 @@ import { z } from "zod";
 import { ROOT } from "./run-step.ts";
 import type { MeasuredTest } from "./times.ts";
 
-/** How many tests ran, read from the runners' own JSON reports. */
+/** Numbers of tests, read from the JSON reports of the runners. */
 export interface Counts {
   passed: number;
   failed: number;
   skipped: number;
 }
 
-/** What a runner reported: its counts, and what failed in words: a log is often read from its first lines only. */
+/** Results of a runner. Failures are repeated as text, because people often read only the first lines of a log. */
 export interface Report extends Counts {
   failures: string[];
-  /** What passed only when it was tried again, in the same words. */
+  /** Tests that passed only after a retry, in the same form. */
   unsteady: string[];
-  /** How long each test took. */
+  /** Duration of each test. */
   tests: MeasuredTest[];
 }
 
@@ -34,7 +34,7 @@ const vitestReport = z.object({
         z.object({
           fullName: z.string(),
           status: z.string(),
-          /** Milliseconds; missing of a test that did not run. */
+          /** Milliseconds; missing for a test that did not run. */
           duration: z.number().nullish(),
           failureMessages: z.array(z.string()).nullish(),
         }),
@@ -43,7 +43,7 @@ const vitestReport = z.object({
   ),
 });
 
-/** Each failed test with the first lines of its message; a file that failed outside its tests under its own name. */
+/** Returns each failed test with the first lines of its message. A file that failed outside of its tests is listed by name. */
 function failuresOf(report: z.infer<typeof vitestReport>): string[] {
   return report.testResults.flatMap((file) => {
     const failed = file.assertionResults.filter((test) => test.status === "failed");
@@ -55,10 +55,10 @@ function failuresOf(report: z.infer<typeof vitestReport>): string[] {
 
 const firstLines = (message: string) => message.split("\n").slice(0, 8).join("\n    ");
 
-/** Where `report-unsteady` writes for the report at `file`. */
+/** Returns the path at which `report-unsteady` writes beside a report. */
 export const unsteadyOf = (file: string): string => `${file}.unsteady`;
 
-/** Null when the runner wrote no report: it did not get as far as running a test. */
+/** Reads a report of Vitest; null when the runner wrote none, because it did not start any test. */
 export function readVitest(file: string): Report | null {
   if (!existsSync(file)) return null;
   const report = vitestReport.parse(JSON.parse(readFileSync(file, "utf8")));
@@ -111,7 +111,7 @@ const playwrightReport = z.object({
   errors: z.array(z.object({ message: z.string().default("") })).default([]),
 });
 
-/** Each story that ended so, with the first lines of every error it met; describe blocks are suites of suites. */
+/** Returns each story with this outcome and the first lines of its errors. Suites nest, one level per describe block. */
 function storiesThat(ended: "unexpected" | "flaky", suite: z.infer<typeof playwrightSuite>): string[] {
   const own = suite.specs.flatMap((spec) =>
     spec.tests
@@ -124,7 +124,7 @@ function storiesThat(ended: "unexpected" | "flaky", suite: z.infer<typeof playwr
   return [...own, ...suite.suites.flatMap((inner) => storiesThat(ended, inner))];
 }
 
-/** Every story with all its tries; the runner names files from its own folder. */
+/** Returns every story with the total time of its tries. Playwright names files relative to its own folder. */
 function measuredStories(suite: z.infer<typeof playwrightSuite>): MeasuredTest[] {
   const own = suite.specs.map((spec) => ({
     file: `e2e/browser/${spec.file.split("/").at(-1) ?? ""}`,

@@ -1,13 +1,13 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { commandOf, listProcesses } from "./process-tree.ts";
 
-/** How long a process whose parent has ended may take to end as well. */
+/** How long a process may outlive its parent, in milliseconds. */
 const LIMIT_MS = 15_000;
 const LOOK_AGAIN_MS = 200;
 
 /**
- * Finds processes that tests have left behind: those whose parent has ended were adopted by the supervisor, see `supervise.ts`.
- * Returns their command lines; none without a supervisor, or where orphans are not adopted.
+ * Returns the command lines of processes that tests left behind. The supervisor adopts orphans, see `supervise.ts`. Returns
+ * none without a supervisor, or where orphans are not adopted.
  */
 export async function findLeft(supervisor = Number(process.env["GATE_SUPERVISOR"] ?? 0)): Promise<string[]> {
   if (supervisor === 0 || process.ppid !== supervisor) return [];

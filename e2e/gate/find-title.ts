@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "./run-step.ts";
 
-/** Finds the longest title of a test in the file with which the text begins, or null. */
+/** Returns the longest test title of a file with which the text begins, or null. */
 export function findTitle(file: string, text: string): string | null {
   const source = readFileSync(join(ROOT, file), "utf8");
   const titles = [

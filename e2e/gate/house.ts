@@ -15,18 +15,18 @@ import {
 } from "./tiers.ts";
 
 /**
- * Numbers that show whether somebody can find their way in this house. `npm run check -- --house` prints them beside the
- * recorded ones, and `--house --write` records those that became smaller. A number that grew fails the unit tests.
+ * Measures the structure of the code. `npm run check -- --house` prints the numbers beside the recorded ones, and `--house
+ * --write` records improvements. A number that grew fails the unit tests.
  */
 
-/** Longest function that is fine. */
+/** Most lines of a function. */
 const MOST_LINES = 120;
-/** Most files of one folder, without tests. */
+/** Most files in a folder, without tests. */
 const MOST_FILES = 25;
 
 export interface Baseline {
   numbers: Record<string, number>;
-  /** Imports against the tier law that are known, `from -> to`. */
+  /** Known violations of the tier law, as `from -> to`. */
   exceptions: string[];
 }
 
@@ -35,14 +35,14 @@ const BASELINE = "e2e/gate/house-baseline.json";
 const isBaseline = (value: unknown): value is Baseline =>
   typeof value === "object" && value !== null && "numbers" in value && "exceptions" in value;
 
-/** Reads the recorded numbers. @throws Error when the file is not what this program wrote */
+/** Reads the recorded metrics. @throws Error when the file is not what this program wrote */
 export function readBaseline(root = ROOT): Baseline {
   const value: unknown = JSON.parse(readFileSync(join(root, BASELINE), "utf8"));
   if (!isBaseline(value)) throw new Error(`${BASELINE} has neither numbers nor exceptions`);
   return value;
 }
 
-/** Files of each folder of the product, without tests. */
+/** Counts the files of each product folder, without tests. */
 function countFiles(root: string): Map<string, number> {
   const counts = new Map<string, number>();
   for (const file of globSync("{protocol,storage,worker,server,app}/**/*.{ts,tsx}", { cwd: root })) {
@@ -61,7 +61,7 @@ interface Diagnostic {
 const isReport = (value: unknown): value is { diagnostics: Diagnostic[] } =>
   typeof value === "object" && value !== null && "diagnostics" in value;
 
-/** Functions of the product above the limit, longest first, as oxlint counts their lines: with blank lines and comments. */
+/** Returns product functions above the limit, longest first. oxlint counts blank lines and comments too. */
 export function findLongFunctions(root = ROOT): { place: string; lines: number }[] {
   const folder = mkdtempSync(join(tmpdir(), "tidemark-house-"));
   const config = join(folder, "lint.json");
@@ -89,8 +89,8 @@ export function findLongFunctions(root = ROOT): { place: string; lines: number }
 }
 
 /**
- * Files that name at least half of `kinds`: a new kind has to be added to each of them.
- * @param kinds identifiers of one list, as the sources write them
+ * Returns files that name at least half of `kinds`: each of them must change for a new kind.
+ * @param kinds identifiers of one list, as in the sources
  */
 export function findTables(root: string, kinds: readonly string[]): string[] {
   const named = kinds.map((kind) => new RegExp(`["']${kind}["']|^\\s*${kind}(?::|\\(|,$)`, "m"));
@@ -101,7 +101,7 @@ export function findTables(root: string, kinds: readonly string[]): string[] {
   });
 }
 
-/** Reads the names of a list from the one file that declares it. @throws Error when it finds none */
+/** Reads the names of a list from the file that declares it. @throws Error when it finds none */
 function readKinds(root: string, about: { glob: string; list: RegExp; kind: RegExp }): string[] {
   const [file = about.glob] = globSync(about.glob, { cwd: root });
   const text = about.list.exec(readFileSync(join(root, file), "utf8"))?.[0] ?? "";
@@ -115,7 +115,7 @@ const COMMANDS = { glob: "protocol/**/orders.ts", list: /nodeOrders = [^]*/, kin
 
 export interface House {
   numbers: Record<string, number>;
-  /** What stands behind a number, for those who want to make it smaller. */
+  /** Places behind each number. */
   details: Record<string, readonly string[]>;
   upward: Import[];
 }
@@ -125,7 +125,7 @@ const top =
   (one: { from: string }): boolean =>
     one.from.startsWith(`${name}/`);
 
-/** Measures the house. Runs oxlint, so it takes about two seconds. */
+/** Measures the metrics. Runs oxlint, so it takes about two seconds. */
 export function measureHouse(root = ROOT): House {
   const imports = readImports(root);
   const product = imports.filter(({ from }) => !isForTests(from));
@@ -178,7 +178,7 @@ export function measureHouse(root = ROOT): House {
   return { numbers, details, upward };
 }
 
-/** What became worse than the baseline, a sentence each; empty when nothing did. */
+/** Returns what became worse than the baseline, one sentence each. */
 export function findWorse(house: House, baseline: Baseline): string[] {
   const known = new Set(baseline.exceptions);
   const present = new Set(house.upward.map(arrowOf));
@@ -193,7 +193,7 @@ export function findWorse(house: House, baseline: Baseline): string[] {
   ];
 }
 
-/** Returns the baseline with what became smaller. `prior` null: the first one. */
+/** Returns the baseline with improvements applied. With `prior` null it is the first one. */
 export function shrink(house: House, prior: Baseline | null): Baseline {
   const numbers = Object.fromEntries(
     Object.entries(house.numbers).map(([name, number]) => [name, Math.min(number, prior?.numbers[name] ?? number)]),
@@ -203,7 +203,7 @@ export function shrink(house: House, prior: Baseline | null): Baseline {
   return { numbers, exceptions };
 }
 
-/** Prints the numbers beside the recorded ones. Returns whether none is worse. `args`: `--write`, `--list`. */
+/** Prints the metrics beside the recorded ones. Returns whether none is worse. `args`: `--write`, `--list`. */
 export function showHouse(args: readonly string[]): boolean {
   const house = measureHouse();
   const baseline = args.includes("--first") ? null : readBaseline();

@@ -2,15 +2,15 @@ import { globSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { ROOT } from "./run-step.ts";
 
-/** Which file of the project imports which, read from their text. `import type` does not count: the type checker looks at it. */
+/** Reads from the text of each file which others it imports. `import type` does not count, because the type checker covers it. */
 
 const FOLDERS = "{protocol,storage,store,worker,server,app,prisma,demo,bench,clients,e2e}";
 const IMPORT =
   /(?:^|\n)\s*(?:import|export)\s+(?!type\s)(?:[^"';]*?\sfrom\s+)?["']([^"']+)["']|import\(\s*["']([^"']+)["']\s*\)/g;
-/** `join(import.meta.dirname, "training.py")`, `new URL("./main.ts", import.meta.url)`: a file that is started or read. */
+/** Matches `join(import.meta.dirname, "training.py")` and `new URL("./main.ts", import.meta.url)`: started or read files. */
 const BESIDE = /import\.meta\.dirname,\s*"([^"]+)"\)|new URL\("([^"]+)", import\.meta\.url\)/g;
 
-/** Files by path relative to the repository, each with those that it imports or names as lying beside it. */
+/** Files by path relative to the repository, each with the files that it imports or names by path. */
 export type ImportGraph = ReadonlyMap<string, ReadonlySet<string>>;
 
 export function readImportGraph(root = ROOT): ImportGraph {
@@ -38,7 +38,7 @@ export function readImportGraph(root = ROOT): ImportGraph {
   return graph;
 }
 
-/** Returns how many imports lie between each file and the nearest of `changed`; files that reach none are left out. */
+/** Returns the number of imports between each file and the nearest of `changed`; files that reach none are left out. */
 export function distancesTo(changed: readonly string[], graph: ImportGraph): Map<string, number> {
   const importers = new Map<string, string[]>();
   for (const [file, targets] of graph) {

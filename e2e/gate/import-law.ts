@@ -2,8 +2,8 @@ import { readFileSync, readdirSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 
 /**
- * The import law as data, and a walk that finds who breaks it. Lint says the same while you type; this test says it for
- * every file, also where lint was silenced.
+ * Holds the import law as data and finds violations. Lint reports them while editing; the test covers every file, also where
+ * lint is disabled.
  */
 
 export interface Broken {
@@ -16,7 +16,7 @@ interface Law {
   may: readonly string[];
   /** Folders of which only types may be imported. */
   types: readonly string[];
-  /** Bare packages that may be imported; null: all of them. */
+  /** Packages that may be imported; null allows all. */
   packages: readonly RegExp[] | null;
 }
 
@@ -26,7 +26,7 @@ export const LAW: Readonly<Record<string, Law>> = {
   storage: {
     may: ["storage", "protocol"],
     types: [],
-    // The last one is for the mail server of tests.
+    // `smtp-server` is the mail server of tests.
     packages: [/^node:/, /^@aws-sdk\//, /^@smithy\//, /^saxes$/, /^smtp-server$/],
   },
   worker: { may: ["worker", "storage", "protocol"], types: ["server"], packages: ALL },
@@ -40,7 +40,7 @@ export const LAW: Readonly<Record<string, Law>> = {
   clients: { may: ["clients"], types: [], packages: [/^node:/] },
 };
 
-/** storage files that run in a browser, so the app may import their values. */
+/** Files of storage that run in a browser, so the app may import their values. */
 export const BROWSER_SAFE: ReadonlySet<string> = new Set([
   "storage/s3/copy-forms.ts",
   "storage/providers/providers.ts",
@@ -68,7 +68,7 @@ function* sources(folder: string): Generator<string> {
   }
 }
 
-/** Every import in `root` that the law forbids. Tests beside the code obey the same law, except that they may import vitest. */
+/** Returns every import in `root` that the law forbids. Tests obey the same law, but may import vitest. */
 export function findBroken(root: string): Broken[] {
   const broken: Broken[] = [];
   for (const [folder, law] of Object.entries(LAW)) {
@@ -103,7 +103,7 @@ function brokenIn(root: string, at: { path: string; folder: string; law: Law }):
     if (law.may.includes(owner)) continue;
     if (law.types.includes(owner) && onlyType) continue;
     if (folder === "app" && BROWSER_SAFE.has(target)) continue;
-    // A test of the app runs in Node and may set up a store.
+    // A test of the app runs in Node and may start a store.
     if (folder === "app" && isTest && owner === "storage") continue;
     if (!(owner in LAW)) continue; // package.json, next.config and the like
     const why = law.types.includes(owner)

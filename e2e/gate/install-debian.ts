@@ -5,14 +5,14 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { ROOT } from "../stage/start-process.ts";
 
-/** Whole Debian systems, as debootstrap makes them, for tests of the single executable and of images. Kept in `.tools/`. */
+/** Makes complete Debian systems with debootstrap in `.tools/`, for tests of the single executable and of images. */
 
 const CODE_NAMES = { 11: "bullseye", 12: "bookworm", 13: "trixie" } as const;
 export type DebianVersion = keyof typeof CODE_NAMES;
 const LIMIT_MS = 10 * 60_000;
 const run = promisify(execFile);
 
-/** Installs Debian packages that bring `program`. @throws Error when apt-get fails */
+/** Installs Debian packages that provide `program`. @throws Error when apt-get fails */
 export async function installPackages(program: string, packages: readonly string[]): Promise<void> {
   if (existsSync(program)) return;
   const options = { env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" }, timeout: LIMIT_MS };
@@ -20,7 +20,7 @@ export async function installPackages(program: string, packages: readonly string
   await run("apt-get", ["install", "-y", "-qq", "--no-install-recommends", ...packages], options);
 }
 
-/** Makes this version of Debian unless it is there. Returns its folder, or why there is none. */
+/** Makes this version of Debian unless it exists. Returns its folder, or the reason why it is missing. */
 export async function installDebian(version: DebianVersion = 12): Promise<{ folder: string } | { missing: string }> {
   const folder = join(ROOT, `.tools/debian${version}`);
   if (existsSync(folder)) return { folder };
@@ -52,7 +52,7 @@ function readSources(): string {
   return files.map((file) => (existsSync(file) ? readFileSync(file, "utf8") : "")).join("\n");
 }
 
-/** Where this machine has Debian's packages from, in either form that apt reads; null: it has none of them. */
+/** Returns this machine's Debian mirror, from either format of apt's sources; null without one. */
 export function mirrorOf(sources: string): string | null {
   const all = sources.matchAll(/^(?:URIs:\s*|deb\s+(?:\[[^\]]*\]\s+)?)(https?:\/\/\S+)/gm);
   const addresses = [...all].map(([, address = ""]) => address);

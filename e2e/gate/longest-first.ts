@@ -4,7 +4,7 @@ import { BaseSequencer } from "vitest/node";
 import { ROOT } from "./run-step.ts";
 import { readTimes } from "./times.ts";
 
-/** Files that take longest, for the first run on a machine, which has no times yet. */
+/** Slowest files, for the first run on a machine without recorded times. */
 const LONG = [
   "e2e/process/recorded-layouts.test.ts",
   "e2e/process/homes.test.ts",
@@ -25,7 +25,7 @@ const LONG = [
   "e2e/process/sealed-homes.test.ts",
 ];
 
-/** Begins with the files that took longest in the last run, so that no long one is left for the end on one core. */
+/** Runs the files first that took longest in the last run, so that no slow file runs alone at the end. */
 export default class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const { files: seconds } = readTimes();

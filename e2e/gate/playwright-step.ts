@@ -4,7 +4,7 @@ import { type Report, readPlaywright } from "./count.ts";
 import type { Step } from "./run-step.ts";
 import { absolutePaths } from "./test-files.ts";
 
-/** The browser stories, or only these files of them. */
+/** Returns the step that runs the browser stories, or only these files. */
 export function playwrightStep(files: readonly string[] = []): Omit<Step, "title"> & { read(): Report | null } {
   const report = join(tmpdir(), `tidemark-browser-${process.pid}.json`);
   return {

@@ -1,14 +1,14 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Processes of this machine as a tree: read from /proc on Linux, asked from `ps` elsewhere. */
+/** Reads this machine's processes as a tree, from /proc on Linux, or from `ps` elsewhere. */
 
 export interface ProcessEntry {
   pid: number;
   parent: number;
-  /** Together with the pid it names one process for good: pids are used again. */
+  /** Identifies a process together with the pid, because pids are reused. */
   startedAt: string;
-  /** It has ended and waits for its parent to read its exit status. */
+  /** True when it has ended but its parent has not read its exit status. */
   isZombie: boolean;
 }
 
@@ -20,7 +20,7 @@ function readProc(): ProcessEntry[] {
     if (!/^\d+$/.test(name)) continue;
     try {
       const text = readFileSync(`/proc/${name}/stat`, "utf8");
-      // The command in parentheses may hold spaces and parentheses of its own.
+      // The command in parentheses may contain spaces and parentheses.
       const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
       const [state = "", parent = ""] = fields;
       found.push({
@@ -30,7 +30,7 @@ function readProc(): ProcessEntry[] {
         isZombie: state === "Z" || state === "X",
       });
     } catch {
-      // It ended after the folder was listed.
+      // The process ended after the folder was listed.
     }
   }
   return found;
@@ -64,7 +64,7 @@ export function descendantsOf(pid: number, all: readonly ProcessEntry[] = listPr
   return found;
 }
 
-/** Returns those of `known` that still run. */
+/** Returns the processes of `known` that still run. */
 export function stillRunning(known: readonly ProcessEntry[]): ProcessEntry[] {
   const now = new Map(listProcesses().map((one) => [one.pid, one]));
   return known.filter(({ pid, startedAt }) => {

@@ -3,7 +3,7 @@ import { delimiter, dirname, join } from "node:path";
 import { takeChildSeconds } from "./child-cpu.ts";
 
 export const ROOT = join(import.meta.dirname, "../..");
-/** Nobody is there to see it and try again, and nothing may be missing. */
+/** True in CI, where nobody can retry and nothing may be skipped. */
 export const inCi = process.env.CI === "true" || process.env.CI === "1";
 const COMPILE_CACHE = join(ROOT, ".tools/compile-cache");
 const bin = (name: string) => join(ROOT, "node_modules/.bin", name);
@@ -19,26 +19,26 @@ export interface StepResult {
   ok: boolean;
   output: string;
   seconds: number;
-  /** User and system time of all its processes; null where it is not known. */
+  /** User and system time of all its processes; null where unknown. */
   cpuSeconds: number | null;
 }
 
-/** Runs one tool of `node_modules/.bin` (or an absolute program) and collects what it said. */
+/** Runs one tool of `node_modules/.bin` (or an absolute program) and collects its output. */
 export function runStep(step: Step): Promise<StepResult> {
   const started = performance.now();
   const [program, ...rest] = step.command;
   return new Promise((resolve) => {
     let output = "";
     let cpuSeconds: number | null = null;
-    // Those of other children, which are no steps.
+    // Resets the counter, which includes children that are no steps.
     takeChildSeconds();
     const child = spawn(program.startsWith("/") ? program : bin(program), rest, {
       cwd: ROOT,
-      // Tools start with `#!/usr/bin/env node`: that has to be the project's Node.
+      // Tools start with `#!/usr/bin/env node`, which must be the project's Node.
       env: {
         ...process.env,
         PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH ?? ""}`,
-        // Tests start hundreds of programs from their sources: each reads what the first one compiled (a third less CPU).
+        // Tests start hundreds of programs from their sources. The cache saves a third of the CPU time.
         NODE_COMPILE_CACHE: COMPILE_CACHE,
         FORCE_COLOR: "0",
         NO_COLOR: "1",
@@ -71,11 +71,11 @@ interface Words {
   unsteady: readonly string[];
 }
 
-/** Returns how long work took, for people: "12.3 s, 20.1 s of CPU". */
+/** Returns durations as text: "12.3 s, 20.1 s of CPU". */
 export const took = ({ seconds, cpuSeconds }: Pick<StepResult, "seconds" | "cpuSeconds">): string =>
   `${seconds.toFixed(1)} s${cpuSeconds === null ? "" : `, ${cpuSeconds.toFixed(1)} s of CPU`}`;
 
-/** One line per step; of what failed first the failures themselves, then the last of what the tool said. */
+/** Prints one line per step; for a failed step its failures and the end of its output. */
 export function tell(result: StepResult, { failures, unsteady }: Words = { failures: [], unsteady: [] }): void {
   console.log(`${result.ok ? "ok  " : "FAIL"} ${result.title} (${took(result)})`);
   for (const story of unsteady) console.log(`  ! passed when it was tried again only: ${story}`);

@@ -3,22 +3,22 @@ import { join } from "node:path";
 import { ROOT } from "./run-step.ts";
 
 /**
- * Prints comments of product code and paragraphs of `docs/`, chosen by a seed, for a reader who judges whether each is clear at the
- * first reading: `npm run check -- --sample 7`. The same seed and tree give the same choice.
+ * Prints a seeded sample of product comments and of paragraphs in `docs/`: `npm run check -- --sample 7`. A reader judges
+ * whether each is clear at the first reading. Equal seeds and trees give equal samples.
  */
 
 const COMMENTS = 30;
 const PARAGRAPHS = 10;
 
 export interface Passage {
-  /** `path:line`, from the root of the tree. */
+  /** As `path:line`, relative to the root of the repository. */
   place: string;
   text: string;
 }
 
 const lineAt = (text: string, index: number): number => text.slice(0, index).split("\n").length;
 
-/** Returns the comments of a source text: blocks, and lines of `//` that follow each other as one. */
+/** Returns the comments of a source text: blocks, and consecutive lines of `//` as one. */
 export function commentsOf(path: string, text: string): Passage[] {
   const found = text.matchAll(/^[ \t]*(\/\*\*?[\s\S]*?\*\/|\/\/.*(?:\n[ \t]*\/\/.*)*)/gm);
   return [...found].map(({ 0: whole, index }) => ({ place: `${path}:${lineAt(text, index)}`, text: whole.trim() }));
@@ -33,7 +33,7 @@ export function paragraphsOf(path: string, text: string): Passage[] {
   }));
 }
 
-/** Returns numbers from 0 to below 1 that follow from the seed (mulberry32). */
+/** Returns a seeded generator of numbers from 0 (inclusive) to 1 (exclusive): mulberry32. */
 function randomOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -44,7 +44,7 @@ function randomOf(seed: number): () => number {
   };
 }
 
-/** Returns `count` of the passages, or all of them where there are fewer, each at most once. */
+/** Returns `count` different passages, or all of them when there are fewer. */
 export function choose(passages: readonly Passage[], { seed, count }: { seed: number; count: number }): Passage[] {
   const random = randomOf(seed);
   const left = [...passages];
@@ -61,7 +61,7 @@ const passagesIn = (pattern: string, read: (path: string, text: string) => Passa
     .filter((path) => !path.includes(".test."))
     .flatMap((path) => read(path, readFileSync(join(ROOT, path), "utf8")));
 
-/** Prints the choice. Returns false where the seed is no whole number. */
+/** Prints the sample. Returns false when the seed is no whole number. */
 export function showSample(args: readonly string[]): boolean {
   const word = args[args.indexOf("--sample") + 1] ?? "";
   if (!/^\d+$/.test(word)) {

@@ -2,8 +2,8 @@ import { createRequire } from "node:module";
 import { descendantsOf } from "./process-tree.ts";
 
 /**
- * Makes this process the subreaper of all it starts (Linux, `prctl(PR_SET_CHILD_SUBREAPER)`): a process whose parent has ended
- * becomes a child of this one and not of process 1, so that nothing leaves the tree.
+ * Makes this process the subreaper of its descendants (Linux, `prctl(PR_SET_CHILD_SUBREAPER)`). Orphans become its children
+ * instead of those of process 1, so that no process leaves the tree.
  */
 
 const PR_SET_CHILD_SUBREAPER = 36;
@@ -14,11 +14,11 @@ interface Library {
 }
 
 export interface Subreaper {
-  /** Takes the exit status of adopted processes that have ended; that of `own` is left to Node, which started it. */
+  /** Reaps adopted processes that have ended. Node itself reaps `own`, which it started. */
   reap: (own: number) => void;
 }
 
-/** Returns null where the system has no subreapers, or the library that calls it is missing. */
+/** Makes this process a subreaper. Returns null where the system has no subreapers, or koffi is missing. */
 export function becomeSubreaper(): Subreaper | null {
   if (process.platform !== "linux") return null;
   try {

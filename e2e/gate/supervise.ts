@@ -11,21 +11,21 @@ import { becomeSubreaper } from "./subreaper.ts";
 /**
  * Runs a program of the project and ends everything that it started, however the run ends.
  *
- *   node e2e/gate/supervise.ts PROGRAM [arguments]
+ * node e2e/gate/supervise.ts PROGRAM [arguments]
  *
- * The door (`ready.mjs`) starts it in a session of its own and holds the other end of descriptor 3. The door writes the names
- * of the signals it gets; when the descriptor closes, the door has ended, whatever ended it. The program then has GRACE_MS to
- * stop by itself before it and all its descendants are killed. Temporary files of the run lie in one folder, which goes with it;
- * what is too much to be removed within REMOVE_MS of a stop, the next run removes.
+ * `ready.mjs` starts this supervisor in a session of its own and holds the other end of descriptor 3. It writes the names of
+ * signals that it receives. When the descriptor closes, `ready.mjs` has ended for whatever reason. The program then has
+ * GRACE_MS to stop before it and all its descendants are killed. Temporary files of the run are in one folder, which is
+ * removed. A stop allows REMOVE_MS for that; the next run removes the rest.
  */
 
 const CONTROL_FD = 3;
 const GRACE_MS = 3_000;
 const REMOVE_MS = 1_000;
 const KILL_AGAIN_MS = 20;
-/** A process in an uninterruptible system call ends when the call does; it is not waited for any longer. */
+/** Limit of the wait for killed processes. One in an uninterruptible system call ends only with that call. */
 const KILL_LIMIT_MS = 20_000;
-/** Where orphans do not come back to this process, it has to see them while they still have their parents. */
+/** Interval for recording descendants. Without a subreaper, they must be seen before their parents end. */
 const SAMPLE_MS = 500;
 
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
@@ -39,7 +39,7 @@ function sample(): void {
   for (const one of descendantsOf(process.pid)) if (!one.isZombie) known.set(one.pid, one);
 }
 
-/** Kills all descendants, and those that they start meanwhile, until none is left. */
+/** Kills all descendants, including those started meanwhile, until none is left. */
 async function killAll(own: number): Promise<void> {
   const deadline = performance.now() + KILL_LIMIT_MS;
   for (;;) {
@@ -52,7 +52,7 @@ async function killAll(own: number): Promise<void> {
       try {
         process.kill(one.pid, "SIGKILL");
       } catch {
-        // It has just ended.
+        // The process has just ended.
       }
     }
     if (left.length === 0) return;
@@ -64,7 +64,7 @@ async function killAll(own: number): Promise<void> {
   }
 }
 
-/** Removes a run's temporary folder, after what was mounted inside it. */
+/** Removes a run's temporary folder, after unmounting what is mounted inside. */
 async function removeFolder(folder: string): Promise<void> {
   if (process.platform === "linux") {
     const mounted = readFileSync("/proc/self/mounts", "utf8")
@@ -76,7 +76,7 @@ async function removeFolder(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
 }
 
-/** Removes the folders of runs whose supervisor has ended before it could. */
+/** Removes the folders of runs whose supervisor has ended without doing so. */
 async function removeLeftovers(): Promise<void> {
   const running = new Set(listProcesses().map(({ pid }) => pid));
   for (const name of readdirSync(tmpdir())) {
@@ -92,9 +92,9 @@ function exitCodeOf(child: ChildProcess, stoppedBy: Signal | null): number {
 
 async function main(): Promise<number> {
   const [program = "", ...args] = process.argv.slice(2);
-  // Short: sockets lie below it, whose paths may have 107 bytes.
+  // A short name, because sockets are below it, and their paths are limited to 107 bytes.
   const folder = realpathSync(mkdtempSync(join(tmpdir(), `tm-${process.pid}-`)));
-  // Programs of other users find what a test puts there for them, and list nothing.
+  // Other users can reach files that a test puts there, but cannot list the folder.
   chmodSync(folder, 0o711);
   const child = spawn(process.execPath, [program, ...args], {
     stdio: "inherit",
@@ -107,7 +107,7 @@ async function main(): Promise<number> {
   });
   let stoppedBy: Signal | null = null;
   const stop = (signal: Signal): void => {
-    // Being told twice means: at once.
+    // A second signal kills at once.
     if (stoppedBy !== null) child.kill("SIGKILL");
     else {
       stoppedBy = signal;
@@ -118,7 +118,7 @@ async function main(): Promise<number> {
   if (subreaper === null) setInterval(sample, SAMPLE_MS).unref();
   else process.on("SIGCHLD", () => subreaper.reap(own));
   for (const signal of SIGNALS) process.on(signal, () => stop(signal));
-  // A terminal that is gone must not end this process before its work is done.
+  // A closed terminal must not end this process before it has cleaned up.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   const door = new Socket({ fd: CONTROL_FD, readable: true, writable: false });
   door.on("data", (chunk: Buffer) => {

@@ -2,17 +2,17 @@ import { add, type Counts, type Report } from "./count.ts";
 import { inCi, runStep, type Step, tell } from "./run-step.ts";
 import { type MeasuredTest, type Times, writeTimes } from "./times.ts";
 
-/** What a run of the gate has found so far: counts, and how long each stage and test took. */
+/** Results of a test run so far: counts, and the duration of each stage and test. */
 export interface Tally {
   counts: () => Counts;
   add: (counts: Counts) => void;
-  /** Counts a failure that belongs to no test, and says why. */
+  /** Counts a failure that belongs to no test, and prints the reason. */
   fail: (title: string, why: string) => void;
-  /** Runs work that is not a test, such as an installation; resolves with whether it succeeded. */
+  /** Runs work that is no test, such as an installation. Resolves with whether it succeeded. */
   attempt: (title: string, work: () => Promise<unknown>) => Promise<boolean>;
-  /** Runs a suite, says what came of it, and counts its tests. */
+  /** Runs a suite, prints its result, and counts its tests. */
   suite: (title: string, run: Omit<Step, "title"> & { read: () => Report | null }) => Promise<void>;
-  /** Says the counts and sets the exit code. In CI nothing may be skipped. */
+  /** Prints the counts and sets the exit code. In CI a skipped test is a failure. */
   end: (kept: "keep the times" | "part of the tests") => void;
 }
 

@@ -2,7 +2,7 @@ import { existsSync, globSync, statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { ROOT } from "./run-step.ts";
 
-/** Which test files belong to which suite. `vitest.config.ts` reads it too. */
+/** Assigns test files to suites. `vitest.config.ts` reads this too. */
 
 export const SUITES = {
   unit: {
@@ -10,7 +10,7 @@ export const SUITES = {
       "{protocol,storage,store,worker,server,app,prisma,demo,bench,clients}/**/*.test.{ts,tsx}",
       "e2e/{gate,prove,stage}/**/*.test.ts",
     ],
-    // The tests of whole programs start processes and belong with the process tests.
+    // Tests of whole programs start processes, so they belong to the process suite.
     exclude: ["{server,store,demo}/main.test.ts"],
   },
   conformance: { include: ["e2e/conformance/**/*.test.ts"], exclude: [] },
@@ -20,7 +20,7 @@ export const SUITES = {
 } as const;
 
 export type SuiteName = keyof typeof SUITES;
-/** Test files by suite, relative to the repository; suites without any are left out. */
+/** Test files by suite, relative to the repository. Empty suites are left out. */
 export type Selection = Partial<Record<SuiteName, string[]>>;
 
 const NAMES = ["unit", "conformance", "process", "faults", "browser"] as const satisfies readonly SuiteName[];
@@ -54,7 +54,7 @@ export function select(all: Record<SuiteName, string[]>, isWanted: (file: string
 }
 
 /**
- * Finds the test files at the paths that a person named: files, or folders with all that lie below.
+ * Returns the test files at given paths: files, or folders with everything below.
  * @throws Error with one sentence when a path does not exist or holds no test
  */
 export function findNamed(paths: readonly string[], all = listTestFiles()): Selection {
@@ -79,8 +79,8 @@ export function findNamed(paths: readonly string[], all = listTestFiles()): Sele
   return select(all, (file) => wanted.has(file));
 }
 
-/** The names of the suites of a selection, in the order in which they run. */
+/** Returns the suites of a selection, in the order in which they run. */
 export const suitesOf = (selection: Selection): SuiteName[] => NAMES.filter((name) => selection[name] !== undefined);
 
-/** Absolute paths, which no runner takes for a pattern. */
+/** Returns absolute paths, which no runner mistakes for a pattern. */
 export const absolutePaths = (files: readonly string[]): string[] => files.map((file) => join(ROOT, file));

@@ -9,8 +9,8 @@ import { listTestFiles } from "./test-files.ts";
 import { readTimes } from "./times.ts";
 
 /**
- * `npm run test:near`: the tests that the change against main touches by the import graph, nearest first, for about a minute. What
- * is left out is named with the command that runs it.
+ * `npm run test:near`: runs tests that import what differs from main, nearest first, for about a minute. For tests left out it
+ * prints the command that runs them.
  */
 
 const BUDGET_SECONDS = 60;
@@ -20,7 +20,7 @@ const git = (...args: string[]): string[] =>
     .split("\n")
     .filter(Boolean);
 
-/** The commit at which this branch left main; the last commit where there is no main. */
+/** Returns the commit at which this branch left main; the last commit where there is no main. */
 function findBase(): string {
   for (const name of ["main", "origin/main"]) {
     try {
@@ -32,7 +32,7 @@ function findBase(): string {
   return "HEAD";
 }
 
-/** Files that differ from main: committed, in the working tree, or new. */
+/** Returns the files that differ from main: committed, in the working tree, or new. */
 function findChanged(): string[] {
   const files = [...git("diff", "--name-only", findBase()), ...git("ls-files", "--others", "--exclude-standard")];
   return [...new Set(files)];

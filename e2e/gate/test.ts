@@ -12,11 +12,11 @@ import { findNamed, listTestFiles, type Selection, suitesOf } from "./test-files
 import { vitestStep } from "./vitest-step.ts";
 
 /**
- * `npm test`: everything. Installs what the tests need beside the checks, then runs two lanes at the same time, because half of a
- * test is waiting: programs on a stage in one; the conformance table, the fault classes and the browser stories in the other. The
- * last line is the count. In CI nothing may be skipped: what is missing there is a failure.
+ * `npm test`: runs everything. It installs what the tests need, then runs two lanes in parallel, because tests mostly wait.
+ * One lane has the process tests; the other has conformance, fault classes and browser stories. The last line has the counts.
+ * In CI, skipped or missing parts are failures.
  *
- * `npm test -- PATH…` runs the tests at these paths alone, of whatever kind they are.
+ * `npm test -- PATH…` runs only the tests at these paths, of any suite.
  */
 
 const TITLES = {
@@ -27,7 +27,7 @@ const TITLES = {
   browser: "browser stories: the pages of a real hub in Chromium",
 } as const;
 
-/** Runs the browser stories; a person without Chromium gets them skipped, in CI that is a failure. */
+/** Runs the browser stories. Without Chromium they are skipped; in CI that is a failure. */
 async function browser(tally: Tally, files?: readonly string[]): Promise<void> {
   try {
     await installChromium({ ci: inCi });
@@ -45,14 +45,14 @@ async function browser(tally: Tally, files?: readonly string[]): Promise<void> {
 }
 
 async function runAll(tally: Tally): Promise<void> {
-  // Building the server takes minutes on a new machine, so it goes on beside the checks.
+  // Building the server takes minutes on a new machine, so it runs in parallel with the checks.
   const installed = tally.attempt("install a real S3 server and the clients to compare with", async () => {
     await installServer("versitygw", { ci: needsAll() });
     await installPythonClients({ ci: needsAll() });
   });
-  // One after the other: apt-get has one lock.
+  // Sequential, because apt-get holds a lock.
   const debian = installDebian().then(async (made) => {
-    // Why it could not be done is said where the stories are skipped.
+    // The failure is reported later, where the stories are skipped.
     await installChromium({ ci: inCi }).catch(() => undefined);
     return made;
   });
@@ -76,7 +76,7 @@ async function runAll(tally: Tally): Promise<void> {
   await Promise.all([processes(), others()]);
 }
 
-/** Runs the tests of a selection, suite after suite. */
+/** Runs the tests of a selection, one suite after another. */
 export async function runSelection(tally: Tally, selection: Selection): Promise<void> {
   const names = suitesOf(selection);
   const isStaged = names.some((name) => name === "process" || name === "browser" || name === "faults");

@@ -2,22 +2,22 @@ import { globSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 
 /**
- * The tier law inside `server/` and `worker/` as data, and the walk that finds imports against it. Tests are free: they may
- * import anything of their top folder.
+ * Holds the tier law inside `server/` and `worker/` as data, and finds imports that break it. Tests may import anything of
+ * their top folder.
  */
 
 export interface Import {
   from: string;
   to: string;
-  /** Only types are imported: nothing runs because of it. */
+  /** True when only types are imported, which has no effect at run time. */
   isType: boolean;
-  /** It is loaded when it is needed, not with the file that names it. */
+  /** True for a dynamic import, which loads on demand. */
   isLazy: boolean;
 }
 
 /**
- * Lowest tier first. A file imports its own room and lower tiers. Rooms of one tier may import each other, except features:
- * what a feature needs of another one belongs into core.
+ * Tiers, lowest first. A file imports its own room and lower tiers. Rooms of one tier may import each other, except features:
+ * code that two features share belongs into core.
  */
 export const TIERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   server: [["platform"], ["signer"], ["core"], ["features"], ["http", "router.ts"], ["main.ts", "upkeep"]],
@@ -51,7 +51,7 @@ export const TIERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
 };
 
-/** Folders whose rooms lie one level further down. */
+/** Folders whose rooms are one level deeper. */
 const SPLIT = ["server/core", "server/features"];
 
 const IMPORT =
@@ -66,7 +66,7 @@ const isOnlyTypes = (names: string): boolean =>
     .filter((name) => name !== "")
     .every((name) => name.startsWith("type "));
 
-/** True for tests, and for files that only tests import. */
+/** Returns true for tests, and for files that only tests import. */
 export const isForTests = (file: string): boolean => /\.test\.tsx?$|\/testing\//.test(file);
 
 /** Returns every import of one file of the product by another; paths are relative to `root`. */
@@ -94,22 +94,22 @@ export function readImports(root: string): Import[] {
   return imports;
 }
 
-/** The room of a file: `worker/upload`, `server/core/nodes`; a file beside the rooms is its own. */
+/** Returns the room of a file: `worker/upload`, `server/core/nodes`. A file beside the rooms is its own room. */
 export function roomOf(file: string): string {
-  // It composes as `http` does, and lies above because worker and pages take their types from it.
+  // The router composes features as `http` does, but is in a higher tier because worker and pages import its types.
   if (file === "server/router.ts") return "server/http";
   const parts = file.split("/");
   const depth = SPLIT.includes(parts.slice(0, 2).join("/")) ? 3 : 2;
   return parts.slice(0, Math.min(depth, Math.max(2, parts.length - 1))).join("/");
 }
 
-/** The number of a file's tier, 0 for the lowest; -1 for a folder that has none. */
+/** Returns the tier of a file, 0 for the lowest; -1 for a folder without one. */
 export function tierOf(file: string): number {
   const [top = "", room = ""] = file.split("/");
   return (TIERS[top] ?? []).findIndex((tier) => tier.includes(room));
 }
 
-/** Why an import breaks the tier law, or null. */
+/** Returns why an import breaks the tier law, or null. */
 export function judgeImport({ from, to }: Import): string | null {
   const top = from.split("/")[0] ?? "";
   if (!(top in TIERS) || isForTests(from) || !to.startsWith(`${top}/`) || roomOf(from) === roomOf(to)) return null;
@@ -123,13 +123,13 @@ export function judgeImport({ from, to }: Import): string | null {
   return null;
 }
 
-/** Imports against the tier law. */
+/** Returns the imports that break the tier law. */
 export const findUpward = (imports: readonly Import[]): Import[] => imports.filter((one) => judgeImport(one) !== null);
 
-/** `from -> to`, as the list of exceptions writes it. */
+/** Formats an import as `from -> to`, as in the list of exceptions. */
 export const arrowOf = ({ from, to }: Import): string => `${from} -> ${to}`;
 
-/** Arrows between rooms, each once. */
+/** Returns the imports between rooms, each pair of rooms once. */
 export const roomArrows = (imports: readonly Import[]): Set<string> =>
   new Set(
     imports
@@ -139,7 +139,7 @@ export const roomArrows = (imports: readonly Import[]): Set<string> =>
       .map(({ from, to }) => `${roomOf(from)} -> ${roomOf(to)}`),
   );
 
-/** Pairs of rooms that import each other. */
+/** Returns pairs of rooms that import each other. */
 export function mutualPairs(imports: readonly Import[]): string[] {
   const arrows = roomArrows(imports);
   return [...arrows]
@@ -148,7 +148,7 @@ export function mutualPairs(imports: readonly Import[]): string[] {
     .map((pair) => pair.join(" <-> "));
 }
 
-/** Groups of files that import each other in a circle (strongly connected components of more than one file; Tarjan 1972). */
+/** Returns groups of files with cyclic imports (strongly connected components of more than one file; Tarjan 1972). */
 export function findCircles(imports: readonly Import[]): string[][] {
   const next = new Map<string, string[]>();
   for (const { from, to } of imports) next.set(from, [...(next.get(from) ?? []), to]);

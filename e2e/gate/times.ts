@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { z } from "zod";
 import { ROOT } from "./run-step.ts";
 
-/** How long each stage and each test took, kept in `.tools/times.json` for people and for `npm run test:near`. */
+/** Stores the durations of stages and tests in `.tools/times.json`, for people and for `npm run test:near`. */
 
 const FILE = join(ROOT, ".tools/times.json");
 const SLOWEST = 50;
@@ -17,7 +17,7 @@ const times = z.object({
     z.object({ title: z.string(), seconds: z.number(), cpuSeconds: z.number().nullable().default(null) }),
   ),
   slowest: z.array(measured),
-  /** Seconds of all tests of a file. */
+  /** Total seconds of the tests of each file. */
   files: z.record(z.string(), z.number()),
 });
 export type Times = z.infer<typeof times>;
@@ -25,7 +25,7 @@ export type Times = z.infer<typeof times>;
 const NONE: Times = { stages: [], slowest: [], files: {} };
 const rounded = (seconds: number): number => Math.round(seconds * 10) / 10;
 
-/** Returns what the last run measured; empty before the first one. */
+/** Returns the measurements of the last run; empty before the first one. */
 export function readTimes(file = FILE): Times {
   if (!existsSync(file)) return NONE;
   const read = times.safeParse(JSON.parse(readFileSync(file, "utf8")));
@@ -39,7 +39,7 @@ export function secondsByFile(tests: readonly MeasuredTest[]): Record<string, nu
   return Object.fromEntries([...sums].toSorted((a, b) => b[1] - a[1]).map(([name, sum]) => [name, rounded(sum)]));
 }
 
-/** Writes the times of a whole run and returns the path of the file. */
+/** Writes the times of a complete run and returns the path of the file. */
 export function writeTimes(given: { stages: Times["stages"]; tests: readonly MeasuredTest[] }, file = FILE): string {
   const slowest = given.tests.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST);
   const written: Times = {

@@ -5,8 +5,8 @@ import { inCi, type Step } from "./run-step.ts";
 import { absolutePaths } from "./test-files.ts";
 
 /**
- * One project of the tests, or only these files of it. In CI a test that failed has one more try and is named; but what a store
- * answers is the same each time.
+ * Returns the step that runs one Vitest project, or only these files. In CI a failed test is retried once and reported.
+ * Conformance tests are not retried, because a store's answers are deterministic.
  */
 export function vitestStep(
   project: string,

@@ -16,7 +16,7 @@ const status = z.object({
   runs: z.array(z.object({ safeStep: z.number().nullable() })).default([]),
 });
 
-/** A worker that makes a checkpoint of very many files safe, and another that puts it back: what each has resident at most. */
+/** Peak resident memory of a worker that saves a checkpoint of very many files, and of another one that restores it. */
 export const agentMemory: Measure = {
   name: "agent-memory",
   row: 29,

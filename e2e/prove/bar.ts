@@ -1,9 +1,9 @@
-/** The reliability bar: what each of its rows asks for, and where those are shown that are not shown here. */
+/** A row of the reliability bar: a scenario and its pass criterion. */
 export interface BarRow {
   readonly row: number;
   readonly scenario: string;
   readonly pass: string;
-  /** What shows it when no fault class or measure does, in words of the product. */
+  /** Place of the proof when no fault class or measure covers it, in words of the product. */
   readonly elsewhere?: string;
 }
 

@@ -7,8 +7,8 @@ import { installDebian, installPackages } from "../gate/install-debian.ts";
 import { ROOT } from "../stage/start-process.ts";
 
 /**
- * Builds the images of the Dockerfile with buildah, without a Docker engine and without a registry of images: what FROM names is
- * made here, of Debian's packages and of the project's own Node.
+ * Builds the images of the Dockerfile with buildah, without a Docker engine or an image registry. The base images of FROM are
+ * made here from Debian packages and the project's own Node.
  */
 
 const BUILDAH = "/usr/bin/buildah";
@@ -17,7 +17,7 @@ const LIMIT_MS = 60 * 60_000;
 const run = promisify(execFile);
 
 export interface BuiltImage {
-  /** The image's files, to be used and thrown away. */
+  /** Extracted files of the image, for one use. */
   folder: string;
   env: string[];
   command: string[];
@@ -26,9 +26,9 @@ export interface BuiltImage {
 }
 
 export interface ImageBuilder {
-  /** Builds one target. @throws Error with the end of what buildah said */
+  /** Builds one target. @throws Error with the end of buildah's output */
   build: (target: "hub" | "worker") => Promise<BuiltImage>;
-  /** Removes the images, what they are mounted on, and the folders that `build` returned. */
+  /** Removes the images, their mounts, and the folders that `build` returned. */
   remove: () => Promise<void>;
 }
 
@@ -38,7 +38,7 @@ interface Config {
   };
 }
 
-/** The folder of the npm on the PATH: its program is `bin/npm-cli.js`. */
+/** Returns the folder of the npm on the PATH; its program is `bin/npm-cli.js`. */
 function findNpm(): string {
   const programs = (process.env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, "npm"));
   const found = programs.find((program) => existsSync(program));
@@ -46,7 +46,7 @@ function findNpm(): string {
   return dirname(dirname(realpathSync(found)));
 }
 
-/** Makes the images that FROM names. Settings of this machine's npm and its certificates go along, or no package is found. */
+/** Makes the base images of FROM. They get this machine's npm settings and certificates, which package downloads need. */
 async function makeBases(buildah: (...args: string[]) => Promise<string>, folder: string): Promise<void> {
   const debian = await installDebian(12);
   if ("missing" in debian) throw new Error(`Debian 12 could not be made: ${debian.missing}.`);
@@ -70,8 +70,8 @@ async function makeBases(buildah: (...args: string[]) => Promise<string>, folder
 }
 
 /**
- * Returns the storage driver for buildah. `vfs` works everywhere, but copies all files of an image for every image and every
- * container, tens of gigabytes here; `overlay` stores each layer once and needs a kernel and a file system that can mount it.
+ * Returns the storage driver for buildah. `vfs` works everywhere, but copies all files for every image and container, tens of
+ * gigabytes here. `overlay` stores each layer once, but needs support by the kernel and file system.
  */
 async function chooseDriver(folder: string): Promise<"overlay" | "vfs"> {
   const places = ["lower", "upper", "work", "merged"].map((name) => join(folder, "try", name));
@@ -87,7 +87,7 @@ async function chooseDriver(folder: string): Promise<"overlay" | "vfs"> {
   }
 }
 
-/** Prepares buildah with a storage of its own. @throws Error when it cannot be installed or a base cannot be made */
+/** Prepares buildah with storage of its own. @throws Error when it cannot be installed or a base cannot be made */
 export async function openImageBuilder(): Promise<ImageBuilder> {
   await installPackages(BUILDAH, ["buildah"]);
   const folder = mkdtempSync(join(tmpdir(), "images-"));
@@ -105,7 +105,7 @@ export async function openImageBuilder(): Promise<ImageBuilder> {
     }
   };
   const remove = async (): Promise<void> => {
-    // Removing files below a mount would fail, or remove them from what is mounted.
+    // Containers are removed first: deleting files below a mount would fail, or delete them in the mounted file system.
     await buildah("rm", "--all").catch(() => undefined);
     await buildah("rmi", "--all", "--force").catch(() => undefined);
     rmSync(folder, { recursive: true, force: true });
@@ -119,7 +119,7 @@ export async function openImageBuilder(): Promise<ImageBuilder> {
   return {
     build: async (target) => {
       const name = `localhost/tidemark-${target}`;
-      // With layers the second target finds the stages that both have in common; vfs would copy everything for each line.
+      // With layers the second target reuses the stages that both share. With vfs, layers would copy all files for each line.
       const layers = `--layers=${driver === "overlay"}`;
       await buildah("bud", "--pull-never", layers, "--target", target, "-t", name, ".");
       const { config } = (JSON.parse(await buildah("inspect", "--type", "image", name)) as Config).OCIv1;

@@ -30,7 +30,7 @@ function writeFiles(folder: string): void {
   }
 }
 
-/** A copy as far as it is let. Returns what it took, and the problems that it had. */
+/** Follows a copy to its end, or kills it at `killAtFiles`. Returns its figures and problems. */
 async function followCopy(copy: Copy, killAtFiles: number | null): Promise<{ figure: string; problems: string[] }> {
   const resident = watchResident(copy.pid);
   const isFar = () =>
@@ -52,7 +52,7 @@ async function followCopy(copy: Copy, killAtFiles: number | null): Promise<{ fig
   };
 }
 
-/** What is too large for a trial: very many files, and one file beyond 5 GiB. */
+/** Copies of very many small files. The measure is too long for a repeated trial. */
 export const manyFiles: Measure = {
   name: "many-files",
   row: 27,

@@ -31,7 +31,7 @@ interface Node {
   home: string;
 }
 
-/** The uplink is so slow that what is captured stays in the queue. */
+/** Starts a worker whose uplink is so slow that captures stay in the queue. */
 function startNode({ stage, program, home }: Node) {
   const is = ["--hub", stage.hub.url, "--state", join(home, "state"), "--name", "full", "--run", "full"];
   const watches = ["--watch", join(home, "checkpoints"), "--settle", "100ms", "--limit-up", "1000B"];
@@ -53,7 +53,7 @@ async function ask({ program, home }: Node) {
 const queuedFiles = async (node: Node): Promise<number> =>
   (await ask(node)).said?.runs.reduce((sum, { risk }) => sum + risk.files, 0) ?? 0;
 
-/** A worker whose uplink stands still, and what its full queue costs: in memory, at its next start, and whoever asks it. */
+/** Cost of a full queue on a stalled uplink: memory, next start, and answers to `status`. */
 export const fullQueue: Measure = {
   name: "full-queue",
   row: 33,

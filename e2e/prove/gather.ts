@@ -2,7 +2,7 @@ import { arch, cpus, platform, totalmem } from "node:os";
 import { FAULT_CLASSES } from "../faults/table.ts";
 import type { Book, RecordedMeasure, RecordedTrial } from "./record.ts";
 
-/** What the trials of one class in one direction came to. */
+/** Results of the trials of one class in one direction. */
 export interface ClassResult {
   class: string;
   direction: string;
@@ -18,15 +18,15 @@ export interface ClassResult {
   slowestMs: number;
   endings: Record<string, number>;
   problems: { replay: string; problem: string }[];
-  /** Of what the store had acknowledged when the program was killed: how much did not travel again. */
+  /** Share of acknowledged bytes that were not sent again after a kill; null without kills. */
   reuse: { kills: number; acknowledged: number; kept: number } | null;
-  /** The program that was tried: the SHA-256 of its bundle. */
+  /** Tested program: the SHA-256 of its bundle. */
   program: string;
-  /** Of the last trial. */
+  /** Date of the last trial. */
   date: string;
 }
 
-/** Everything that docs/reliability.md says, as docs/reliability.json keeps it. */
+/** Content of docs/reliability.md, as stored in docs/reliability.json. */
 export interface Page {
   date: string;
   machine: string;
@@ -36,7 +36,7 @@ export interface Page {
   measures: RecordedMeasure[];
 }
 
-/** What the trials and measures in the book come to. */
+/** Aggregates the recorded trials and measures. */
 export function gather(book: Book): Page {
   const classes = FAULT_CLASSES.flatMap((one) =>
     one.directions.flatMap((direction) => {
@@ -103,8 +103,8 @@ function reuseOf(killed: readonly RecordedTrial[], direction: string): ClassResu
 }
 
 /**
- * What is known after a run: of each class what was found now, unless an earlier version of the program was tried more
- * often; of each measure the newest. Full counts take hours, so a page may come of several runs, each of which is named.
+ * Merges new results with earlier ones. A class keeps its earlier results when they have more trials; a measure takes the
+ * newest. Full counts take hours, so a page may combine several runs, each of which is named.
  */
 export function mergePages(found: Page, earlier: Page): Page {
   const classes = FAULT_CLASSES.flatMap(({ name, directions }) =>

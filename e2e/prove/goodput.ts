@@ -10,10 +10,13 @@ import type { Measure } from "./measure.ts";
 
 const MIB = 1024 * 1024;
 const BYTES = 2_000 * MIB;
-/** As a good home link: without a rate a reset costs next to nothing, and the ratio would say nothing. */
+/**
+ * Rate of a good home link, in bytes per second. On an unlimited link a reset costs almost nothing, and the ratio is
+ * meaningless.
+ */
 const RATE = 60 * MIB;
 const LEAST = 0.7;
-/** Every so often each open connection is reset with this chance. */
+/** Interval at which each open connection is reset with probability `CHANCE`. */
 const EVERY_MS = 500;
 const CHANCE = 0.1;
 

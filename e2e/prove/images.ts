@@ -8,13 +8,13 @@ import { startProcess } from "../stage/start-process.ts";
 import { type BuiltImage, openImageBuilder } from "./build-images.ts";
 
 /**
- * `npm run prove -- images`: both targets of the Dockerfile are built; the hub's image runs as its unprivileged user on a read-only
- * root; the worker's executable runs in its image and in bare Debian 11, 12 and 13.
+ * `npm run prove -- images`: builds both targets of the Dockerfile. The hub's image must run as its unprivileged user on a
+ * read-only root. The worker's executable must run in its image and in plain Debian 11, 12 and 13.
  */
 
 const DEBIANS = [11, 12, 13] as const;
 
-/** Mounts the image read-only with its volume, and becomes its user. */
+/** Script that mounts the image read-only with its volume and switches to its user. */
 const ENTER = `set -e
 root=$1 uid=$2 workdir=$3 volume=$4; shift 4
 mount --bind "$root" "$root"
@@ -26,7 +26,7 @@ mount -t tmpfs -o "uid=$uid,mode=700" tmpfs "$root$volume"
 mount -o remount,ro,bind "$root"
 exec chroot --userspec="$uid:$uid" "$root" /usr/bin/env -i "$@"`;
 
-/** `command` in the image: a mount namespace of its own, the image's environment, and nothing of this machine's. */
+/** Returns the arguments of `unshare` that run `command` in the image, with its own mount namespace and environment. */
 function inside(image: BuiltImage, about: { volume: string; env?: string[]; command: readonly string[] }): string[] {
   const uid = uidOf(image);
   const env = [...image.env, ...(about.env ?? [])];
@@ -42,7 +42,7 @@ function uidOf({ folder, user }: BuiltImage): number {
   return Number(line?.split(":")[2] ?? 0);
 }
 
-/** Uids of the processes whose root is the image. */
+/** Returns the uids of processes whose root is the image. */
 function uidsIn(folder: string): number[] {
   return readdirSync("/proc").flatMap((pid) => {
     try {
@@ -116,7 +116,7 @@ async function tryDebians(): Promise<string[]> {
   return problems;
 }
 
-/** Returns the exit code. */
+/** Runs the proof and returns the exit code. */
 export async function proveImages(): Promise<number> {
   if (process.platform !== "linux" || process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) {
     console.error("Images are built with buildah from apt-get, which needs Debian and root.");

@@ -3,12 +3,12 @@ import type { Measure } from "./measure.ts";
 
 const FILES = 120_000;
 const MOST_NAMED = 20;
-/** Processor time that the hub's thread for files may take for one of these; its own deadline is ten times as long. */
+/** Most CPU time for one file, in milliseconds. The hub's own deadline for its inspection thread is ten times as long. */
 const MOST_MS = 3_000;
-/** Below this size the start of an inspection takes longer than its bytes do. */
+/** Smallest file whose time per byte counts: below, the start of an inspection dominates. */
 const LEAST_BYTES = 256;
 
-/** Files that were made to do harm to those who look inside; the first of them are in the unit tests too. */
+/** Inspections of hostile files. The unit tests cover the first of them too. */
 export const inspectFuzz: Measure = {
   name: "inspect-fuzz",
   row: 32,

@@ -10,14 +10,15 @@ import { ROOT } from "../stage/start-process.ts";
 import { startStore } from "../stage/start-store.ts";
 
 /**
- * `npm run prove -- keys [--count N]`: a file goes to a store and back with keys of each kind that end many times on the way, while the
- * service that gives them is away for a while. Every copy ends with 0, each file is what was sent, no secret is said.
+ * `npm run prove -- keys [--count N]`: copies a file to a store and back with keys of each kind, which expire many times on
+ * the way. The service that issues them is unreachable for a while. Every copy must exit with 0, the bytes must be equal, and
+ * no secret may be printed.
  */
 
 const FILE_BYTES = 40_000_007;
 const FLAGS = ["--part-size", "5MiB", "--limit-up", "8MB", "--limit-down", "8MB", "--retry-for", "1m"];
 const LIFE_MS = 1_500;
-/** The service does not answer for this long in the middle of each copy. */
+/** How long the service does not answer during each copy, in milliseconds. */
 const AWAY_MS = 2_000;
 
 async function copyWith(
@@ -37,7 +38,7 @@ async function copyWith(
       setTimeout(() => (services.mode = "away"), 2_000),
       setTimeout(() => (services.mode = "given"), 2_000 + AWAY_MS),
     ];
-    // Why a program failed nobody knows, so that is a refusal.
+    // A failing credential process gives no reason, so it counts as a refusal; it is not tested here.
     if (kind === "process") clearTimeout(timers[0]);
     const env = { ...services.environment(kind), TIDEMARK_STATE: join(dir, "state") };
     const { code, stdout, stderr } = await runOnce(entry, [...first, "cp", ...FLAGS, ...ends], {

@@ -5,12 +5,12 @@ import { runStep, tell } from "../gate/run-step.ts";
 import { prepareHub } from "../stage/prepare-hub.ts";
 
 /**
- * `npm run prove -- large-fleet`: the story of a large fleet with three thousand nodes. The gate tells it with four hundred, which
- * draw the same pages and leave the processor to the other tests.
+ * Number of nodes in `npm run prove -- large-fleet`. The gate runs the same browser story with four hundred nodes, to leave
+ * CPU time to other tests.
  */
 const NODES = 3_000;
 
-/** Returns the exit code. */
+/** Runs the story and returns the exit code. */
 export async function proveLargeFleet(): Promise<number> {
   await installChromium({ ci: false });
   await build();

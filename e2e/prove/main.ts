@@ -29,7 +29,7 @@ import { proveTlsFaults } from "./tls-faults.ts";
 import { trainingKills } from "./training-kills.ts";
 import { writePage } from "./write-page.ts";
 
-/** `npm run prove`: the full counts of the reliability bar. */
+/** `npm run prove`: runs the full counts of the reliability bar. */
 
 const MEASURES: readonly Measure[] = [
   goodput,
@@ -50,12 +50,15 @@ interface Run {
   options: Options;
   program: { path: string; digest: string };
   book: Book;
-  /** Whether it is too late to begin something. */
+  /** Returns whether the time is up, so that nothing new may begin. */
   isOver: () => boolean;
   stop: AbortSignal;
 }
 
-/** A signal ends the trials that are under way; what was found before is kept, and the page is written of it. */
+/**
+ * Returns a signal that aborts at SIGINT or SIGTERM. Running trials are stopped; earlier results are kept, and the page is
+ * written.
+ */
 function listenForSignals(): AbortSignal {
   const controller = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) {
@@ -97,7 +100,7 @@ async function runMeasures(about: Run) {
   }
 }
 
-/** What is proven once instead of in trials, and has no row on the page. */
+/** Proofs that run once instead of in trials and have no row on the page. */
 const OTHERS: Readonly<Record<string, (argv: readonly string[]) => Promise<number>>> = {
   images: proveImages,
   peers: provePeers,
@@ -147,7 +150,7 @@ async function main(): Promise<number> {
 }
 
 try {
-  // Trials that were stopped leave things behind that would keep the process.
+  // Explicit, because stopped trials leave handles that would keep the process alive.
   process.exit(await main());
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);

@@ -1,9 +1,9 @@
-/** A row of the bar that is measured once instead of tried hundreds of times. */
+/** A row of the bar that is measured once instead of in hundreds of trials. */
 export interface Measure {
   readonly name: string;
   readonly row: number;
   readonly says: string;
-  /** Why this machine cannot do it; null when it can. */
+  /** Returns why this machine cannot run it; null when it can. */
   readonly whyNot?: () => string | null;
   readonly run: (program: string) => Promise<Measured>;
 }

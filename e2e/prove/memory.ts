@@ -12,7 +12,7 @@ const MIB = 1024 * 1024;
 const BYTES = 1_000 * MIB;
 const LIMIT_BYTES = 512 * MIB;
 
-/** A memory group of this machine, of either version; null when none can be made. */
+/** Makes a memory cgroup, v1 or v2; null when that is not possible. */
 function makeGroup(): { join: string; remove: () => void; events: () => number } | null {
   const name = `tidemark-prove-${process.pid}`;
   const old = join("/sys/fs/cgroup/memory", name);

@@ -17,9 +17,9 @@ import { ROOT } from "../stage/start-process.ts";
 import { startStore, type RunningStore } from "../stage/start-store.ts";
 
 /**
- * `npm run prove -- network [--count N] [--class NAME]`: the executable copies a file to a store and back, again and again, in the networks
- * that people have: proxies that ask for a login, cut connections or are slow; certificates of an authority of one's own; names with
- * many addresses of which one is dead, slow, or changes; and workers do the main job where only a proxy leads out. Every copy ends as it has to, and each file is what was sent.
+ * `npm run prove -- network [--count N] [--class NAME]`: copies a file to a store and back in real-world networks. Proxies
+ * require a login, cut connections or are slow; certificates have a private authority. Names have several addresses, one of
+ * which is dead, slow or changes. Workers run where only a proxy leads out. Exit codes and bytes must be right.
  */
 
 const FILE_BYTES = 24_000_007;
@@ -40,7 +40,7 @@ interface Copying {
   during?: () => Promise<void>;
 }
 
-/** The environment without what a machine says of its own network: a trial says it for itself. */
+/** Returns the environment without this machine's network settings; each trial sets its own. */
 const bareEnvironment = (): NodeJS.ProcessEnv =>
   Object.fromEntries(
     Object.entries(process.env).filter(
@@ -48,7 +48,7 @@ const bareEnvironment = (): NodeJS.ProcessEnv =>
     ),
   ) as NodeJS.ProcessEnv;
 
-/** One run of the executable: its exit code, and what it said. */
+/** Runs the executable and resolves with exit code and stderr. */
 function tidemark(place: Place, args: readonly string[], { endpoint, env, flags = [], under = [] }: Copying) {
   const { store, executable, dir } = place;
   const all = [...under, executable, ...args, ...FLAGS, ...flags, "--state", join(dir, "state")];
@@ -66,7 +66,7 @@ function tidemark(place: Place, args: readonly string[], { endpoint, env, flags 
   });
 }
 
-/** There and back. What is wrong; null when nothing is. */
+/** Copies a file to the store and back. Resolves with the problem; null when there is none. */
 async function copyBoth(place: Place, copying: Copying): Promise<string | null> {
   const at = `s3://${place.store.bucket}/network/${randomBytes(6).toString("hex")}`;
   const back = join(place.dir, "back");
@@ -87,7 +87,7 @@ type Trial = (place: Place) => Promise<string | null>;
 
 const LOGIN = "me:s3cret-of-the-proxy";
 
-/** `isAsked`: a copy has to go through it. */
+/** Returns a trial behind a proxy. The copies must go through it. */
 const behind =
   (options: ProxyOptions): Trial =>
   async (place) => {
@@ -119,7 +119,7 @@ async function listen(server: Server, address = "127.0.0.1", port = 0): Promise<
   return (server.address() as AddressInfo).port;
 }
 
-/** With an authority of its own, which is named in each way that there is, and not at all. */
+/** Tests a private certificate authority, named in each supported way, and not named at all. */
 const authorities: Trial = async (place) => {
   const at = (name: string) => join(place.dir, name);
   const kind = ["-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1"];
@@ -146,7 +146,7 @@ const authorities: Trial = async (place) => {
   }
 };
 
-/** A store on further loopback addresses of one port, each with its delay; what each of them was asked. */
+/** Serves a store on several loopback addresses with the same port, each with its delay. Counts the connections of each. */
 async function openAddresses(storePort: number, delays: Readonly<Record<string, number>>) {
   const counts = new Map<string, number>();
   const servers: Server[] = [];
@@ -177,7 +177,7 @@ async function openAddresses(storePort: number, delays: Readonly<Record<string, 
   };
 }
 
-/** In a mount namespace whose hosts file gives `store.example` these addresses; `write` changes them while it runs. */
+/** Prepares a mount namespace whose hosts file resolves `store.example` to these addresses; `write` changes them at run time. */
 function hostsFile(place: Place, addresses: readonly string[]) {
   const path = join(place.dir, "hosts");
   const write = (list: readonly string[]) =>
@@ -213,7 +213,10 @@ const manyAddresses =
 
 const MAIN_JOB = "in a network out of which only a proxy leads";
 
-/** The main job: two workers enrol, one uploads and commits, the other restores, in a network namespace. It is the test of that name. */
+/**
+ * Runs the process test in which two workers enroll, one uploads and the other restores, in a network namespace with only a
+ * proxy.
+ */
 const namespace: Trial = async () => {
   const which = ["--project", "process", "e2e/process/proxied.test.ts", "-t", MAIN_JOB];
   const { ok, output } = await runStep({ title: "namespace", command: ["vitest", "run", ...which] });
@@ -247,7 +250,7 @@ const CLASSES: Readonly<Record<string, { trial: Trial; needsRoot?: true }>> = {
   namespace: { trial: namespace, needsRoot: true },
 };
 
-/** Returns the exit code. */
+/** Runs the proof and returns the exit code. */
 export async function proveNetwork(argv: readonly string[]): Promise<number> {
   const options = { count: { type: "string", default: "5" }, class: { type: "string" } } as const;
   const { values } = parseArgs({ args: [...argv], options });

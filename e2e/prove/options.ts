@@ -2,25 +2,25 @@ import { parseArgs } from "node:util";
 import { FAULT_CLASSES } from "../faults/table.ts";
 import type { Direction } from "../faults/toxics.ts";
 
-/** What `npm run prove` was asked for. */
+/** Options of `npm run prove`. */
 export interface Options {
-  /** Empty: all. */
+  /** Empty for all. */
   readonly classes: readonly string[];
   readonly directions: readonly Direction[];
   readonly seed: number;
-  /** Trials per class, over both directions; null: as many as the bar asks for. */
+  /** Trials per class, over both directions; null for the number in the bar. */
   readonly count: number | null;
   readonly lanes: number;
-  /** Nothing is begun after so long; null: until all is done. */
+  /** Minutes after which nothing new begins; null for no limit. */
   readonly minutes: number | null;
-  /** Only what is neither a class nor a single trial: the measured rows. */
+  /** Restricts the run to classes, or to measures; null for both. */
   readonly only: "classes" | "measures" | null;
   readonly measures: readonly string[];
-  /** Forgets what earlier runs of the same program found. */
+  /** Discards results of earlier runs of the same program. */
   readonly isFresh: boolean;
-  /** Of a replay: waits and files as in the tests, or as in the full counts. */
+  /** Waits and file sizes of a replay: as in the tests, or as in the full counts. */
   readonly scale: "short" | "full";
-  /** One trial was asked for: it is told in full and recorded nowhere. */
+  /** A single trial is replayed: it is printed in full and not recorded. */
   readonly isReplay: boolean;
 }
 
@@ -50,7 +50,7 @@ situations: every test that e2e/situations names, by root. Without a number it w
 
 Classes: ${FAULT_CLASSES.map(({ name }) => name).join(", ")}`;
 
-/** Throws Error with one sentence when something is wrong. */
+/** Parses the options. @throws Error with one sentence when something is wrong */
 export function readOptions(argv: readonly string[], measures: readonly string[]): Options | "help" {
   const { values } = parseArgs({
     args: [...argv],

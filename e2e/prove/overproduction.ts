@@ -6,7 +6,7 @@ const GB = 1_000_000_000;
 const CHECKPOINTS = 50;
 const BUDGET_BYTES = GB;
 
-/** Five times as much as captures may take of the disk, on an uplink that carries a third of it. */
+/** A program that writes five times its disk budget over a slow uplink. */
 export const overproduction: Measure = {
   name: "disk-budget",
   row: 17,

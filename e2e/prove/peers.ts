@@ -2,8 +2,9 @@ import { runStep, tell } from "../gate/run-step.ts";
 import { vitestStep } from "../gate/vitest-step.ts";
 
 /**
- * `npm run prove -- peers`: what the gate leaves out because its servers and clients take minutes to build with Go. The conformance
- * table over MinIO too, rclone against the embedded store, every engine of `tidemark bench`, and keys that a real store lends.
+ * `npm run prove -- peers`: runs what the gate leaves out, because building these servers and clients with Go takes minutes.
+ * It covers conformance with MinIO, rclone with the embedded store, every engine of `tidemark bench`, and temporary keys of a
+ * real store.
  */
 
 const STEPS = [
@@ -12,7 +13,7 @@ const STEPS = [
   { title: "keys that a real store lends", project: "peers", files: [] },
 ] as const;
 
-/** Returns the exit code. Nothing may be skipped. */
+/** Runs all steps and returns the exit code. A skipped test is a failure. */
 export async function provePeers(): Promise<number> {
   let isFine = true;
   for (const { title, project, files } of STEPS) {

@@ -11,13 +11,13 @@ const LINKS: readonly LinkSettings[] = [
   { upMbit: 100, downMbit: 300, rttMs: 120 },
   { upMbit: 300, downMbit: 300, rttMs: 30 },
 ];
-/** Of the link's rate, which counts the headers of its packets as a provider's contract does. */
+/** Largest deviation from the link's rate, which includes packet headers, as a provider's contract does. */
 const MOST_ERROR = 0.1;
 const LONGEST_MS = 30_000;
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 
-/** `tidemark probe` over links whose truth is known. */
+/** Runs `tidemark probe` over emulated links with known rates. */
 export const probedLink: Measure = {
   name: "probed-link",
   row: 31,

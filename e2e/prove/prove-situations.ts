@@ -9,8 +9,8 @@ import type { Root } from "../situations/situation.ts";
 import { situationsPage, type Verdict } from "../situations/write-situations-page.ts";
 
 /**
- * `npm run prove -- situations [NUMBER...]`: runs the tests that the situations name, of all roots or of those with these numbers. Of
- * all roots it writes docs/situations.md.
+ * `npm run prove -- situations [NUMBER...]`: runs the tests named by the situations, of all roots or of those with these
+ * numbers. A run of all roots writes docs/situations.md.
  */
 
 const report = z.object({
@@ -28,7 +28,7 @@ interface Ran {
   isPassed: boolean;
 }
 
-/** Runs whole files of one suite: a title can be that of a describe, or stand for many. */
+/** Runs whole test files of one suite, because a title can be that of a `describe`, or of several tests. */
 async function runFiles(project: string, files: readonly string[]): Promise<Ran[]> {
   const out = join(tmpdir(), `tidemark-situations-${process.pid}.json`);
   const command = ["vitest", "run", "--project", project, "--reporter=json", `--outputFile=${out}`, ...files] as const;
@@ -49,7 +49,7 @@ async function runFiles(project: string, files: readonly string[]): Promise<Ran[
   }
 }
 
-/** Returns whether a test that ran has the title that its file gives it: `%s` and the like stand for what each case put there. */
+/** Returns whether a test that ran has a title from its file, where `%s` and `$name` stand for the values of each case. */
 function isTitled(title: string, ran: string): boolean {
   const parts = title.split(/%[a-z#]|\$\w+/).map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`));
   return new RegExp(`^${parts.join(".*")}$`, "s").test(ran);
@@ -73,7 +73,10 @@ async function runAll(roots: readonly Root[]): Promise<Ran[]> {
   return all;
 }
 
-/** Returns the exit code: 1 when a test failed or did not run. @throws Error with one sentence when there is no such root */
+/**
+ * Runs the tests and returns the exit code: 1 when one failed or did not run. @throws Error with one sentence for an unknown
+ * root
+ */
 export async function proveSituations(numbers: readonly string[]): Promise<number> {
   const roots = await readRoots();
   const unknown = numbers.find((number) => !roots.some((one) => String(one.number) === number));

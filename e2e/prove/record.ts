@@ -3,10 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { ROOT } from "../stage/start-process.ts";
 
-/**
- * Everything that was found, one line each, as it was found: a run that was stopped loses nothing. Lines of another
- * version of the program count no more.
- */
+/** Stores results line by line, so that a stopped run loses nothing. Lines of other versions of the program are ignored. */
 
 const trial = z.object({
   kind: z.literal("trial"),
@@ -36,7 +33,7 @@ const measure = z.object({
   says: z.string(),
   runs: z.number(),
   problems: z.array(z.string()),
-  /** What was measured, in words and numbers. */
+  /** Measured values as text. */
   figures: z.array(z.string()),
   command: z.string(),
 });

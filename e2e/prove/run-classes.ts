@@ -8,7 +8,7 @@ import { runTrial } from "../faults/trial.ts";
 import type { Options } from "./options.ts";
 import type { Book } from "./record.ts";
 
-/** Transfers per class that the bar asks for, over both directions. */
+/** Trials per class in the bar, over both directions. */
 const FULL_COUNT = 200;
 
 const PUT_AWAY_MS = 3_000;
@@ -30,14 +30,14 @@ export function jobsOf(options: Options): Job[] {
   });
 }
 
-/** Runs every trial that the book does not hold yet, several side by side. */
+/** Runs every trial that the book does not contain yet, several in parallel. */
 export async function runClasses(about: {
   options: Options;
   program: { path: string; digest: string };
   book: Book;
-  /** Whether it is too late to begin something. */
+  /** Returns whether the time is up, so that nothing new may begin. */
   isOver: () => boolean;
-  /** Ends what has begun too, which then counts for nothing. */
+  /** Aborts running trials too; their results are discarded. */
   stop: AbortSignal;
 }): Promise<void> {
   const { options, program, book, isOver, stop } = about;
@@ -48,7 +48,7 @@ export async function runClasses(about: {
     ({ faultClass, direction, seed }) =>
       options.isReplay || !known.has(nameOf({ class: faultClass.name, direction, seed })),
   );
-  // Those that wait long begin first and stand beside the busy ones.
+  // Sorted by seed, so that the classes interleave: trials that mostly wait run beside busy ones.
   const queue = [...jobs].sort((a, b) => a.seed - b.seed);
   const rigs = createRigPool({ program: program.path, size: options.scale === "short" ? "small" : "large" });
   let done = 0;
@@ -78,14 +78,14 @@ export async function runClasses(about: {
   };
   const stopped = new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve(), { once: true }));
   const all = Promise.all(Array.from({ length: Math.min(options.lanes, jobs.length) }, lane));
-  // What goes wrong because its store was taken away is nobody's news.
+  // Trials fail when their store is removed after a stop; these failures mean nothing.
   all.catch(() => undefined);
   try {
     await Promise.race([all, stopped]);
   } finally {
     if (stop.aborted) {
       killCopies();
-      // Most trials are over with that, and put away what they have mounted.
+      // Most trials end then and unmount their file systems.
       await Promise.race([all.catch(() => undefined), pause(PUT_AWAY_MS)]);
     }
     await rigs.close();

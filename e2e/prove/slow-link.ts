@@ -11,9 +11,12 @@ import type { Measure } from "./measure.ts";
 const MIB = 1024 * 1024;
 const BYTES = 24 * MIB;
 const LINK = { rttMs: 300, upMbit: 2, downMbit: 20, lossPercent: 2 };
-/** Progress is told once a second; what moves every two seconds shows within three. */
+/**
+ * Longest time without visible progress. Progress is reported once a second, so bytes that move every two seconds show within
+ * three.
+ */
 const LONGEST_STILL_MS = 3_000;
-/** The time left, told in the middle, may be wrong by this factor. */
+/** Largest factor by which the remaining time, as reported in the middle, may be wrong. */
 const ETA_FACTOR = 2;
 const MOST_CPU_SHARE = 0.1;
 
@@ -23,7 +26,7 @@ interface Seen {
   cpuShare: number;
 }
 
-/** A home line at its worst: slow, far away and lossy. */
+/** Copies over a very poor home link: slow, distant and lossy. */
 export const slowLink: Measure = {
   name: "slow-link",
   row: 28,
@@ -68,7 +71,7 @@ export const slowLink: Measure = {
   },
 };
 
-/** From the lines of `--json`: each has its time, the bytes that moved and the time left. */
+/** Evaluates lines of `--json`, which have a time, the bytes transferred and the remaining time. */
 function seenOf(copy: Copy, ending: Ending, cpuSeconds: number): Seen {
   const lines = copy.said
     .filter(({ type }) => type === "progress")
@@ -84,7 +87,7 @@ function seenOf(copy: Copy, ending: Ending, cpuSeconds: number): Seen {
   let most = 0;
   let longestStillMs = lines.length < 2 ? Infinity : 0;
   for (const { at, done, total } of lines) {
-    // At the end the store's last answers are waited for.
+    // At the end, only the store's last answers are outstanding.
     if (done > most || done === total) movedAt = at;
     most = Math.max(most, done);
     longestStillMs = Math.max(longestStillMs, at - movedAt);
@@ -97,7 +100,7 @@ function seenOf(copy: Copy, ending: Ending, cpuSeconds: number): Seen {
 
 const TICKS_PER_SECOND = 100;
 
-/** Returns how to ask for the processor seconds of a process that may have ended since. */
+/** Returns a function that returns the CPU seconds of a process, which may have ended since. */
 function watchCpu(pid: number): () => number {
   let seconds = 0;
   const look = () => {
@@ -105,7 +108,7 @@ function watchCpu(pid: number): () => number {
       const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
       seconds = (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
     } catch {
-      // It has ended; what was seen last counts.
+      // The process has ended; the last value counts.
     }
   };
   const timer = setInterval(look, 200);

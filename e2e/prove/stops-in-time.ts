@@ -10,7 +10,7 @@ import { type StopsGiven, stopsFound } from "./stops-inside.ts";
 const LINK = { upMbit: 2, downMbit: 20, rttMs: 100 };
 const GRACES_SECONDS = [2, 5, 15, 30];
 
-/** A machine that is to be given back, on a home line: what the last seconds make safe, and what is said of the rest. */
+/** Stops of a machine on a home link: what becomes safe in the last seconds, and what is reported about the rest. */
 export const stopsInTime: Measure = {
   name: "stops-in-time",
   row: 14,

@@ -8,7 +8,7 @@ import { readCounters } from "../stage/store-control.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { writeCheckpoint } from "../stage/write-checkpoint.ts";
 
-/** Runs at the far end of the link, in its namespace: hub, store and who looks at the clock. The worker is at the near end. */
+/** Runs at the far end of the link, in its network namespace, with hub, store and timing. The worker is at the near end. */
 
 const givenOf = z.object({
   client: z.string(),
@@ -21,9 +21,9 @@ export const stopsFound = z.object({ runs: z.number(), problems: z.array(z.strin
 
 const MIB = 1024 * 1024;
 const LONGEST_MS = 5 * 60_000;
-/** The process ends itself at the end of the grace; a busy machine notices a little later. */
+/** Tolerance after the grace period, at whose end the process exits by itself; a busy machine notices later. */
 const LATE_MS = 1_500;
-/** Trains until it is told to stop. */
+/** A program that runs until SIGTERM. */
 const PROGRAM = [
   process.execPath,
   "-e",
@@ -61,7 +61,7 @@ async function stepsIn(stage: Stage, run: RunName, which: readonly string[]): Pr
 
 const inOrder = (steps: readonly number[]): string => steps.toSorted((a, b) => a - b).join(", ");
 
-/** One stop: what was wrong with it, and how it went. */
+/** Stops a worker once. Returns the problems and a summary. */
 async function stopOnce(stage: Stage, given: StopsGiven, graceSeconds: number) {
   const name = `grace-${graceSeconds}`;
   const run = runName.parse(name);
@@ -101,7 +101,7 @@ async function stopOnce(stage: Stage, given: StopsGiven, graceSeconds: number) {
   const same = (["safeStep", "unsafeFiles", "unsafeBytes"] as const).every((field) => said?.[field] === truth[field]);
   if (!same) problems.push(`it said ${JSON.stringify(said)}; true is ${JSON.stringify(truth)}`);
   const next = await stage.startNode({ ...near, flags: ["--allow-http"] });
-  // The newest of those that waited goes first; what it makes needless is passed over.
+  // The newest waiting checkpoint is uploaded first; older ones become superseded.
   await waitUntil("the newest is safe after the next start", () => has(120, "complete"), { withinMs: LONGEST_MS });
   const ended = async () => (await stepsIn(stage, run, ["complete", "superseded"])).length === written.size;
   await waitUntil("nothing waits after the next start", ended, { withinMs: LONGEST_MS });

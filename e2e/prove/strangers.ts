@@ -10,10 +10,10 @@ import { ROWS, STRANGER_HUB } from "./strangers/rows.ts";
 import { HEALTH_MS, watchHub } from "./strangers/watch-hub.ts";
 
 /**
- * `npm run prove -- strangers [--minutes N] [--seed N] [--replay SEED]... [--row N] [--only rows|holds|fuzz]`: what a node, a token or an unknown caller
- * may send is sent to a real hub, one known attack after another; then a hub of ten thousand nodes is asked every question that it
- * answers, and none may hold its event loop; then everything that its router takes, for some minutes. The hub answers `/healthz` in time
- * throughout, keeps below a gigabyte, and every list answers afterwards.
+ * `npm run prove -- strangers [--minutes N] [--seed N] [--replay SEED]... [--row N] [--only rows|holds|fuzz]`: attacks a real
+ * hub with input that nodes, tokens or unknown callers can send. It runs known attacks, then every query against a hub of ten
+ * thousand nodes, then a fuzzer over the whole router. The hub must answer `/healthz` in time and never block its event loop
+ * for long. It must stay below a gigabyte, and answer every list afterwards.
  */
 
 const MOST_BYTES = 1_000_000_000;
@@ -21,7 +21,7 @@ const MOST_BYTES = 1_000_000_000;
 interface Wish {
   minutes: number;
   seed: number;
-  /** Seeds of single calls of the fuzzer. */
+  /** Seeds of single fuzzer calls to repeat. */
   replay: readonly number[];
   rows: readonly string[];
   only: Part | null;
@@ -30,7 +30,7 @@ interface Wish {
 const PARTS = ["rows", "holds", "fuzz"] as const;
 type Part = (typeof PARTS)[number];
 
-/** Throws Error with one sentence when something is wrong. */
+/** Parses the options. @throws Error with one sentence when something is wrong */
 function readWish(argv: readonly string[]): Wish {
   const { values } = parseArgs({
     args: [...argv],
@@ -50,7 +50,7 @@ function readWish(argv: readonly string[]): Wish {
   return { minutes, seed: Number(values.seed), replay: values.replay.map(Number), rows: values.row, only };
 }
 
-/** Of the launcher's children the one that serves. */
+/** Returns the pid of the launcher's child that serves HTTP. */
 function hubPidOf({ hub: { pid } }: Stage): number {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").map(Number);
   const found = children.find((child) => readFileSync(`/proc/${child}/cmdline`, "utf8").includes("http/main."));
@@ -58,7 +58,7 @@ function hubPidOf({ hub: { pid } }: Stage): number {
   return found;
 }
 
-/** As the hub's own watch of its loop says. */
+/** Returns the event-loop stalls that the hub's own metrics report. */
 async function stallsOf(stage: Stage): Promise<{ line: string; busyMs: number }> {
   const text = await (await fetch(`${stage.hub.url}/metrics`)).text();
   const stalls = [...text.matchAll(/^tidemark_loop_stalls_total\{procedure="([^"]+)"\} (\d+)$/gm)]
@@ -74,7 +74,7 @@ async function stallsOf(stage: Stage): Promise<{ line: string; busyMs: number }>
   };
 }
 
-/** Does something to a hub of its own that is watched, and says what was wrong. */
+/** Runs an attack against a watched hub of its own and returns the problems. */
 async function withWatchedHub(title: string, work: (stage: Stage) => Promise<string[]>): Promise<string[]> {
   const stage = await openStage({ hub: { ...STRANGER_HUB, program: HUB_BUNDLE } });
   const watch = watchHub({ url: stage.hub.url, pid: hubPidOf(stage) });
@@ -92,12 +92,12 @@ async function withWatchedHub(title: string, work: (stage: Stage) => Promise<str
     for (const { at, tookMs, ranMs, queuedMs } of seen.late) {
       const [took, ran, queued] = [tookMs, ranMs, queuedMs].map(Math.round);
       const late = `/healthz took ${took} ms at ${at}: the hub's thread ran for ${ran} ms and got no processor for ${queued} ms`;
-      // The time in which the hub waited for a processor is the machine's.
+      // Time in which the hub waited for a CPU is the machine's fault, not the hub's.
       if (tookMs - queuedMs > HEALTH_MS || ranMs > HEALTH_MS) problems.push(late);
       else console.log(`    ${late}`);
     }
     problems.push(...(await listsThatFail(stage)));
-    // Only the hub's log says why a call failed inside.
+    // Only the hub's log has the cause of an internal error.
     const failed = stage.hub.lines.filter((text) => text.includes('"a call failed"'));
     for (const text of failed.slice(-5)) console.log(`    the hub said: ${text.slice(0, 1_000)}`);
     return problems;
@@ -121,7 +121,7 @@ async function proveHolds(): Promise<string[]> {
   }
 }
 
-/** @returns the exit code */
+/** Runs the attacks and returns the exit code. */
 export async function proveStrangers(argv: readonly string[]): Promise<number> {
   const wish = readWish(argv);
   await bundleHub();

@@ -14,16 +14,16 @@ import { ROOT, startProcess } from "../stage/start-process.ts";
 import { startStore } from "../stage/start-store.ts";
 
 /**
- * `npm run prove -- tls [--count N] [--seed N]`: the executable copies a file to a store behind TLS and back, again and again, while its
- * connections are reset, closed, held still, and damaged below the encryption. Every copy ends with 0, each file is what was sent, and
- * no process ends by a signal.
+ * `npm run prove -- tls [--count N] [--seed N]`: copies a file to a store behind TLS and back. Its connections are reset,
+ * closed, stalled and corrupted below the encryption. Every copy must exit with 0, the bytes must be equal, and no process may
+ * die by a signal.
  */
 
 const FILE_BYTES = 60_000_007;
 const FLAGS = ["--part-size", "5MiB", "--stall-after", "3s", "--retry-for", "2m"];
 
 type Trouble = "reset" | "closed" | "held" | "damaged";
-/** The troubles that connections get into, each with its share of all connections; the rest is left alone. */
+/** Faults with their shares of all connections; the other connections stay intact. */
 const SHARES: readonly (readonly [Trouble, number])[] = [
   ["reset", 0.15],
   ["closed", 0.1],
@@ -36,7 +36,7 @@ const portOf = async (server: Server): Promise<number> => {
   return (server.address() as AddressInfo).port;
 };
 
-/** Ends both when one of them does. */
+/** Destroys each socket when the other one ends. */
 function tie(a: Socket, b: Socket): void {
   for (const [one, other] of [
     [a, b],
@@ -52,7 +52,7 @@ interface Certificate {
   file: string;
 }
 
-/** Makes a certificate for 127.0.0.1 that is its own authority, good for a day. @throws Error without openssl */
+/** Makes a self-signed certificate for 127.0.0.1, valid for a day. @throws Error without openssl */
 function makeCertificate(dir: string): Certificate {
   const [keyFile, file] = [join(dir, "key.pem"), join(dir, "authority.pem")];
   const kind = ["-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1"];
@@ -61,7 +61,7 @@ function makeCertificate(dir: string): Certificate {
   return { key: readFileSync(keyFile), cert: readFileSync(file), file };
 }
 
-/** Opens TLS in front of the store. */
+/** Starts a TLS proxy in front of the store. Resolves with its port. */
 function openTls(storePort: number, { key, cert }: Certificate): Promise<number> {
   return portOf(
     createTlsServer({ key, cert }, (client) => {
@@ -73,7 +73,7 @@ function openTls(storePort: number, { key, cert }: Certificate): Promise<number>
   );
 }
 
-/** Opens a link to `port` whose connections get into trouble. Counts what happened to them in `seen`. */
+/** Starts a TCP proxy to `port` that injects faults, and counts them in `seen`. Resolves with its port. */
 function openTrouble(port: number, about: { random: () => number; seen: Map<Trouble, number> }): Promise<number> {
   const { random, seen } = about;
   const choose = (): Trouble | null => {
@@ -115,7 +115,7 @@ function openTrouble(port: number, about: { random: () => number; seen: Map<Trou
   );
 }
 
-/** Returns the exit code. */
+/** Runs the proof and returns the exit code. */
 export async function proveTlsFaults(argv: readonly string[]): Promise<number> {
   const options = { count: { type: "string", default: "20" }, seed: { type: "string", default: "1" } } as const;
   const { values } = parseArgs({ args: [...argv], strict: true, options });

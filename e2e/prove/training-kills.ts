@@ -5,13 +5,13 @@ import type { Measure } from "./measure.ts";
 
 const KILLS = 50;
 const REPLAYED = ["replay-trainer", "replay-lightning", "replay-dcp"];
-/** The libraries themselves, where `PYTHON` (python3) has them. */
+/** Real libraries, tested where `PYTHON` (default python3) has them. */
 const REAL = { trainer: "transformers", lightning: "pytorch_lightning", dcp: "torch.distributed.checkpoint" };
 
 const python = (): string => process.env["PYTHON"] ?? "python3";
 const has = (module: string): boolean => spawnSync(python(), ["-c", `import ${module}`]).status === 0;
 
-/** A training program under `tidemark run`, killed with its worker while it trains and while it writes. */
+/** A training program under `tidemark run`, killed together with its worker while it trains and while it writes. */
 export const trainingKills: Measure = {
   name: "training-kills",
   row: 20,

@@ -1,11 +1,13 @@
 import { readFileSync } from "node:fs";
 
-/** What `--memory` is when nobody says it, and what the program may take besides. */
+/** Most resident memory: the default of `--memory`, plus the program itself. */
 export const MOST_RESIDENT_BYTES = 128 * 1024 ** 2 + 80e6;
 
 const EVERY_MS = 50;
 
-/** Follows a process until it is told to stop, and then says the most bytes that it had resident; 0 where Linux does not tell. */
+/**
+ * Watches a process and returns a function that stops and returns its peak resident bytes; 0 where Linux does not report them.
+ */
 export function watchResident(pid: number): () => number {
   let mostBytes = 0;
   const timer = setInterval(() => (mostBytes = Math.max(mostBytes, residentBytes(pid))), EVERY_MS);

@@ -7,7 +7,7 @@ import { gather, mergePages, type Page } from "./gather.ts";
 import type { Measure } from "./measure.ts";
 import type { Book } from "./record.ts";
 
-/** Makes docs/reliability.json (what was found) and docs/reliability.md (the same for people). */
+/** Writes docs/reliability.json with the results, and docs/reliability.md for people. */
 
 const GIB = 1024 ** 3;
 
@@ -49,7 +49,7 @@ function cellOf(row: BarRow, page: Page, measures: readonly Measure[]): string {
 
 const cell = (text: string) => text.replaceAll("|", "\\|").replaceAll("\n", " ");
 
-/** The page for people. */
+/** Returns the page as Markdown. */
 export function markdownOf(page: Page, measures: readonly Measure[]): string {
   const trials = page.classes.reduce((sum, one) => sum + one.trials, 0);
   const failed = page.classes.reduce((sum, one) => sum + one.failed, 0);
@@ -87,7 +87,7 @@ ${classes.join("\n")}
 ${open.length === 0 ? "" : `\n## What did not hold\n\n${open.join("\n")}\n`}`;
 }
 
-/** Writes both files over what they said before, of which they keep what this run did not try as often. */
+/** Writes both files. Earlier results with more trials than this run are kept. */
 export function writePage(book: Book, measures: readonly Measure[]): Page {
   const file = join(ROOT, "docs/reliability.json");
   const found = gather(book);

@@ -1,10 +1,10 @@
-/** One start of a training program: where it went on after it, and how far it had come by its own account. */
+/** One execution of a training program: the step from which the next one continued, and the last step that it logged. */
 export interface Life {
   from: number;
   last: number;
 }
 
-/** A row of the hub's loss ledger. */
+/** A row of the hub's lost-work ledger. */
 interface Told {
   fromStep: number | null;
   lastStep: number;
@@ -12,9 +12,9 @@ interface Told {
 }
 
 /**
- * What the hub says was lost against what was, in sentences. A kill between the word to the worker and the line in the log
- * leaves the log one step behind: a row of one step more is right too. A kill between a step and the word leaves two lives
- * that go on from the same step, and no row.
+ * Compares the hub's lost work with the real one and returns differences as sentences. A kill can come between a step's report
+ * to the worker and its log line. The log is then one step behind, so a row with one more step is right too. A kill between a
+ * step and its report leaves two executions that continue from the same step, and no row.
  */
 export function compareLosses(lives: readonly Life[], told: readonly Told[]): string[] {
   const rows = [...told];
@@ -26,7 +26,7 @@ export function compareLosses(lives: readonly Life[], told: readonly Told[]): st
       problems.push(`${row.lostSteps} steps between ${from} and ${row.lastStep}`);
     return row !== undefined;
   };
-  // Those that need a row come first, the earliest first: none of them is left with what fits another one only.
+  // Executions that need a row are matched first, in order of their last step, so that optional ones do not take their rows.
   const needed = lives.filter(({ from, last }) => last > from).toSorted((a, b) => a.last - b.last);
   for (const life of needed)
     if (!take(life, 0) && !take(life, 1))

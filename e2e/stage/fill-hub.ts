@@ -4,8 +4,8 @@ import { DatabaseSync } from "node:sqlite";
 import type { Stage } from "./open-stage.ts";
 
 /**
- * Thousands of nodes, or of checkpoints, in a moment: written beside what really joined and was saved, into the database of
- * a hub that is stopped for it and started again. Credentials of nodes follow from the seed, so that a process that is told the seed can be them all.
+ * Inserts thousands of nodes or checkpoints into the database of a stopped hub as copies of real rows. Credentials derive from
+ * the seed, so that another process can impersonate every node.
  */
 
 export const credentialOf = (seed: string, index: number): string =>
@@ -15,7 +15,7 @@ export const nameOf = (index: number): string => `sim-${String(index).padStart(5
 
 type Row = Record<string, string | number | bigint | null | Uint8Array>;
 
-/** Writes copies of the first row of a table, each changed by `change`. */
+/** Inserts copies of the first row of a table, one per entry of `changes`. */
 function copyRows(database: DatabaseSync, table: "Node" | "Checkpoint", changes: Iterable<Row>): void {
   const like = database.prepare(`select * from "${table}" limit 1`).get();
   if (like === undefined) throw new Error(`There is no ${table} yet to make more of.`);
@@ -44,11 +44,14 @@ function* checkpointRows({ steps = [] }: Fill): Generator<Row> {
 interface Fill {
   seed: string;
   nodes: number;
-  /** Complete checkpoints of the first one's run, beside it. Their bytes are nowhere: they are to be looked at. */
+  /** Steps of complete checkpoints to add to the first checkpoint's run. They have no bytes: they are only for display. */
   steps?: Iterable<number>;
 }
 
-/** The stage needs a node that has joined, and a checkpoint where there are to be more of them: all are copies of its rows. */
+/**
+ * Fills the hub's database. The stage needs a node that has joined, and for `steps` a checkpoint, because their rows are
+ * copied.
+ */
 export async function fillHub(stage: Stage, fill: Fill): Promise<void> {
   await stage.hub.stop();
   const database = new DatabaseSync(join(stage.dir, "hub", "hub.db"));

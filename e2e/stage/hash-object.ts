@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Stage } from "./open-stage.ts";
 
-/** SHA-256, in hex, of what lies under a key of the stage's bucket, fetched as a browser fetches it. */
+/** Returns the SHA-256, hex, of an object in the stage's bucket, downloaded as a browser does. */
 export async function hashObject({ client, profileId }: Stage, key: string): Promise<string> {
   const [found] = await client.browserTransfers.lookAt.mutate({ profileId, keys: [key] });
   const objects = [{ key, etag: found?.etag ?? "" }];

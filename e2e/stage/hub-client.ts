@@ -5,7 +5,7 @@ import type { HubRouter } from "#server/router.ts";
 
 export type HubClient = ReturnType<typeof createHubClient>;
 
-/** The hub's procedures as a person calls them. `cookie` comes from `signIn`. */
+/** Returns a client of the hub's procedures for a person. `cookie` comes from `signIn`. */
 export function createHubClient(url: string, cookie?: string) {
   return createTRPCClient<HubRouter>({
     links: [
@@ -17,7 +17,7 @@ export function createHubClient(url: string, cookie?: string) {
   });
 }
 
-/** Signs in and returns the session cookie, or throws with the hub's answer. */
+/** Signs in and returns the session cookie. @throws Error with the hub's answer */
 export async function signIn(url: string, person: { email: string; password: string }): Promise<string> {
   const response = await fetch(`${url}/api/trpc/auth.signIn`, {
     method: "POST",
@@ -29,7 +29,7 @@ export async function signIn(url: string, person: { email: string; password: str
   return cookie;
 }
 
-/** The fault that a refused call carries; null for any other error. */
+/** Returns the fault of a refused call; null for any other error. */
 export function faultOf(error: unknown): FaultData | null {
   if (typeof error !== "object" || error === null || !("data" in error)) return null;
   const { data } = error;

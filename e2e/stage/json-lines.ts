@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "./start-process.ts";
 
-/** What docs/json.md promises: for each type of line the fields it may have. */
+/** Fields that docs/json.md documents, by type of line. */
 export type Promised = ReadonlyMap<string, ReadonlySet<string>>;
 
 const namesIn = (text: string): string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, name]) => name ?? "");
@@ -27,7 +27,7 @@ export function readPromised(): Promised {
   return promised;
 }
 
-/** What lines of `--json` have that the page does not promise: `type` or `type.field`. */
+/** Returns what lines of `--json` contain but the page does not document: `type` or `type.field`. */
 export function notPromised(lines: readonly string[], promised: Promised = readPromised()): string[] {
   const found = new Set<string>();
   for (const line of lines) {

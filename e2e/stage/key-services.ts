@@ -7,23 +7,23 @@ import type { RunningStore } from "./start-store.ts";
 import { addKey } from "./store-control.ts";
 
 /**
- * All that gives out keys on machines, on one loopback address: the instance service (IMDSv2), a container's, a Security Token
- * Service, an SSO portal, and an address for programs. Each key opens the store until its end.
+ * Emulates all sources of AWS keys on one loopback address: instance metadata (IMDSv2), container metadata, Security Token
+ * Service, SSO portal and credential process. Each key opens the store until it expires.
  */
 
 export const KEY_KINDS = ["role", "sso", "process", "web identity", "container", "instance"] as const;
 export type KeyKind = (typeof KEY_KINDS)[number];
 
 export interface KeyServices {
-  /** How keys are given out from now on. */
+  /** Behavior of the services from now on. */
   mode: "given" | "refused" | "held" | "away";
-  /** Each key ends after this long. */
+  /** Lifetime of each key, in milliseconds. */
   lifeMs: number;
-  /** How many keys were given out. */
+  /** Number of keys given out. */
   given: number;
-  /** What is never to be read anywhere: each secret and token that was given out. */
+  /** Each secret and token given out. Tests check that none of them appears anywhere. */
   secrets: Set<string>;
-  /** The environment of a command that has its keys from there. Writes the files of AWS into a home of its own. */
+  /** Returns the environment of a command that gets its keys this way. Writes AWS configuration files into a separate home. */
   environment(kind: KeyKind): Record<string, string>;
   close(): Promise<void>;
 }
@@ -123,7 +123,7 @@ export async function openKeyServices(store: RunningStore, folder: string): Prom
 
 const ROLE = "arn:aws:iam::123456789012:role/training";
 
-/** Writes `~/.aws` of a person who has keys of this kind, with the store's address in a `services` section. */
+/** Writes `~/.aws` for a person with this kind of keys; the store's address is in a `services` section. */
 function homeFor(about: { kind: KeyKind; at: string; folder: string; store: RunningStore }): Record<string, string> {
   const { kind, at, folder, store } = about;
   const home = join(folder, `home-${kind.replace(" ", "-")}`);
@@ -156,7 +156,7 @@ function homeFor(about: { kind: KeyKind; at: string; folder: string; store: Runn
     `  endpoint_url = ${store.endpoint}`,
   ];
   writeFileSync(join(home, ".aws/config"), `${config.join("\n")}\n`);
-  // The name of a session is what its token lies under.
+  // The SDK caches an SSO token under the SHA-1 of its session name.
   const cached = createHash("sha1").update("corp").digest("hex");
   const token = {
     startUrl,

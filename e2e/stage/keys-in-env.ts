@@ -1,6 +1,6 @@
 import type { StoreAddress } from "./provision.ts";
 
-/** A store and its key in the variables that every S3 tool reads. */
+/** Returns a store's address and keys as the variables that every S3 tool reads. */
 export const keysInEnv = ({
   endpoint,
   accessKey,

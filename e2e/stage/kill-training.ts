@@ -8,7 +8,7 @@ import type { Stage } from "./open-stage.ts";
 import { ROOT, type RunningProcess } from "./start-process.ts";
 import { waitUntil } from "./wait-until.ts";
 
-/** How a training program is run and killed: `training.py` in one of its ways. */
+/** Which variant of `training.py` to run, and how often to kill it. */
 export interface Killing {
   kind: string;
   kills: number;
@@ -17,9 +17,9 @@ export interface Killing {
 }
 
 export interface Killed {
-  /** Everything that was not as it should be, in sentences. */
+  /** Deviations, as sentences. */
   problems: string[];
-  /** Interruptions that lost steps, as the hub has them. */
+  /** Number of interruptions that lost steps, by the hub's ledger. */
   losses: number;
   lostSteps: number;
 }
@@ -27,8 +27,8 @@ export interface Killed {
 const ARCHIVE = join(ROOT, "e2e/stage/fixtures/real-checkpoints.tar.gz");
 
 /**
- * Starts a program under `tidemark run`, kills worker and program with -9 at random moments, again and again, and compares
- * where each life goes on, and what the hub says was lost, with what the program itself wrote down.
+ * Starts a program under `tidemark run` and repeatedly kills worker and program with SIGKILL at random moments. Compares the
+ * resume steps and the hub's lost work with the program's own log.
  */
 export async function killTraining(stage: Stage, killing: Killing): Promise<Killed> {
   const { kind, kills, seed, python = process.env["PYTHON"] ?? "python3" } = killing;
@@ -38,7 +38,7 @@ export async function killTraining(stage: Stage, killing: Killing): Promise<Kill
   mkdirSync(fixtures, { recursive: true });
   execFileSync("tar", ["xzf", ARCHIVE, "-C", fixtures]);
   const log = join(stage.dir, `${kind}.log`);
-  // Of this life: what one before came to says nothing of it.
+  // Last step in the log of this execution; `start` empties the log.
   const logged = () => Number(readFileSync(log, "utf8").trim().split("\n").at(-1) ?? 0);
   const script = [python, "-B", join(ROOT, "e2e/stage/training.py"), kind, folder, log];
   const start = (until: number) => {
@@ -60,7 +60,7 @@ export async function killTraining(stage: Stage, killing: Killing): Promise<Kill
   for (let count = 0; count < kills && problems.length === 0; count++) {
     const worker = await start(1_000_000);
     const from = await begin(worker);
-    // Now and then before its first step.
+    // Sometimes this is before its first step.
     const wanted = from + Math.floor(random.next() * 35);
     const hasEnded = () => worker.lines.some((line) => line.includes("The program ended with"));
     await waitUntil("it has come so far", () => Math.max(logged(), from) >= wanted || hasEnded());

@@ -19,7 +19,7 @@ export async function putOdd(
   client.destroy();
 }
 
-/** An answer on its way. */
+/** A response of the store, before it is forwarded. */
 export interface PassedAnswer {
   method: string;
   url: string;
@@ -28,7 +28,7 @@ export interface PassedAnswer {
   body: Buffer;
 }
 
-/** Passes everything on to a store, and lets its answers be changed: a store with one oddity. */
+/** Starts a proxy of a store that can change its responses, to emulate a store with one peculiarity. */
 export async function serveOdd(
   store: StoreAddress,
   change: (answer: PassedAnswer) => PassedAnswer,
@@ -69,7 +69,7 @@ export async function serveOdd(
   };
 }
 
-/** Changes the text of listings alone. */
+/** Changes only the text of object listings. */
 export const changeListings =
   (change: (text: string) => string) =>
   (answer: PassedAnswer): PassedAnswer =>

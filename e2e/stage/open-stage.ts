@@ -13,21 +13,21 @@ export const ADMIN = { email: "admin@stage.local", password: "a-long-enough-pass
 
 type NodeOptions = Omit<WorkerOptions, "hubUrl" | "stateDir"> & Partial<Pick<WorkerOptions, "hubUrl">>;
 
-/** A store, a hub with an account and a profile, and as many workers as a test asks for, in a temporary folder. */
+/** A store, a hub with an account and a profile, and as many workers as a test needs, in a temporary folder. */
 export interface Stage {
   dir: string;
   store: RunningStore;
   hub: RunningHub;
-  /** Signed in as admin. */
+  /** Client signed in as admin. */
   client: HubClient;
   cookie: string;
   profileId: string;
   token: string;
-  /** Kills the hub and all it started, as a power cut would. */
+  /** Kills the hub and all its child processes, like a power failure. */
   killHub: () => Promise<void>;
-  /** Starts the hub again on its data and its port. */
+  /** Restarts the hub with its data and port. */
   startHubAgain: () => Promise<void>;
-  /** A node's folders are `nodes/<name>/{state,checkpoints}` under `dir`. */
+  /** Starts a worker. Its folders are `nodes/<name>/{state,checkpoints}` under `dir`. */
   startNode: (options: NodeOptions) => Promise<RunningProcess>;
   folderOf: (name: string) => string;
   close: () => Promise<void>;
@@ -44,7 +44,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   const store = await startStore({ dataDir: join(dir, "store"), control: "stage-control-token", ...options.store });
   const hubOptions: HubOptions = { dataDir: join(dir, "hub"), admin: ADMIN, ...options.hub };
   const { admin, dataDir, env = {} } = options.hub ?? {};
-  // The template is sealed with the key that its hub made, and has its own account.
+  // The template is sealed with the key of its own hub and contains its own account.
   const fits = admin === undefined && dataDir === undefined && !("TIDEMARK_SECRET" in env);
   const session = fits ? copyTemplate(hubOptions.dataDir) : null;
   const hub = await startHub(hubOptions);
@@ -55,7 +55,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     return { cookie, client, profileId, token: await addToken(client, { profileId, maxUses: 100 }) };
   };
   const { cookie, client, profileId, token } = await enter().catch(async (error: unknown) => {
-    // Nobody gets a stage to close.
+    // The caller gets no stage to close, so everything is stopped here.
     await Promise.all([hub.stop(), store.stop()]);
     throw error;
   });

@@ -5,7 +5,7 @@ import type { Stage } from "./open-stage.ts";
 import { waitUntil } from "./wait-until.ts";
 import { writeCheckpoint } from "./write-checkpoint.ts";
 
-/** How a transfer can stand when nothing more happens to it by itself. */
+/** Final states of a transfer. */
 const ENDS: ReadonlySet<string> = new Set(["safe", "failed", "cancelled", "superseded"]);
 
 /** A program that writes more checkpoints than its uplink carries and than the worker may keep. */
@@ -18,17 +18,17 @@ export interface Overproduction {
 }
 
 export interface Overproduced {
-  /** Most that captures ever held of the disk, bytes. */
+  /** Most disk space that captures ever used, in bytes. */
   mostHeldBytes: number;
-  /** Of every step, how it ended: `safe`, `superseded`, or what else was told. */
+  /** Final state per step: `safe`, `superseded`, or another reported state. */
   ends: Map<number, string>;
   newestSafe: number | null;
   said: string;
 }
 
 /**
- * Writes them one after the other; like a trainer with `save_total_limit` the program keeps its last two. Waits until
- * nothing moves any more.
+ * Writes the checkpoints one after another and keeps the last two, like a trainer with `save_total_limit`. Resolves when no
+ * transfer moves any more.
  */
 export async function overproduce(stage: Stage, wish: Overproduction): Promise<Overproduced> {
   const { name, checkpoints, checkpointBytes, budgetBytes, upBytesPerSecond } = wish;
@@ -45,7 +45,7 @@ export async function overproduce(stage: Stage, wish: Overproduction): Promise<O
     const step = count * 10;
     writeCheckpoint({ folder, step, modelBytes: checkpointBytes, optimizerBytes: 0, loss: 1 / step });
     rmSync(join(folder, `checkpoint-${step - 20}`), { recursive: true, force: true });
-    // The worker has seen it, one way or the other, before the next one comes: as if a step took that long.
+    // Waits until the worker has seen each step, to emulate the duration of a step.
     await waitUntil(`step ${step} is seen`, () => {
       look();
       return worker.lines.some((line) => line.includes(`step ${step.toLocaleString("en-US")}`));
@@ -57,7 +57,7 @@ export async function overproduce(stage: Stage, wish: Overproduction): Promise<O
     return known.filter(({ state }) => state === "complete").map(({ step }) => step);
   };
   await waitUntil("the last one is safe", async () => (look(), (await stepsSafe()).includes(last)));
-  // A checkpoint can be complete before the node's next report has told of its transfer.
+  // A checkpoint can be complete before the node's next report has described its transfer.
   const ends = await waitUntil("no transfer moves any more", async () => {
     const ends = await endsOf(stage, run);
     return ends.has(last) && [...ends.values()].every((end) => ENDS.has(end)) && ends;
@@ -66,7 +66,7 @@ export async function overproduce(stage: Stage, wish: Overproduction): Promise<O
   return { mostHeldBytes, ends, newestSafe: Math.max(...safe), said: worker.lines.join("\n") };
 }
 
-/** Of every step of a run, how its newest transfer stands. */
+/** Returns the state of the newest transfer of each step. */
 async function endsOf(stage: Stage, run: RunName): Promise<Map<number, string>> {
   const ends = new Map<number, string>();
   for (let cursor: string | null = null, isMore = true; isMore;) {

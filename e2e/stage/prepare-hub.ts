@@ -10,11 +10,11 @@ import { startHub } from "./start-hub.ts";
 import { ROOT } from "./start-process.ts";
 
 /**
- * Prepares what the hubs and workers of tests start from: one bundled program each, and the data folder of a hub with its schema,
- * an account and a session. A stage copies the folder, so that it neither applies migrations nor hashes passwords.
+ * Prepares what test hubs and workers start from: one bundle each, and a hub data folder with schema, account and session. A
+ * stage copies the folder, which saves migrations and password hashing.
  */
 
-/** Shorter than a session lives, and than the time after which a hub does its daily work. */
+/** Lifetime of the template: shorter than a session, and than the time until a hub's daily work. */
 const TEMPLATE_AGE_MS = 12 * 3_600_000;
 const SOURCES = [
   "{server,protocol,storage,prisma}/**/*.{ts,sql}",
@@ -38,7 +38,7 @@ interface Stamp {
 
 const readStamp = (): Stamp | null => (existsSync(STAMP) ? (JSON.parse(readFileSync(STAMP, "utf8")) as Stamp) : null);
 
-/** Bundles the worker, the hub and makes the template, unless all are of the present sources. */
+/** Bundles worker and hub and makes the template, unless they are up to date with the sources. */
 export async function prepareHub(): Promise<void> {
   await build("dist/tidemark.mjs");
   const wanted = digest();

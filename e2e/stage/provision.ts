@@ -8,7 +8,7 @@ export interface StoreAddress {
   secretKey: string;
 }
 
-/** A bucket profile for a store of the stage; returns its id. An existing one of the same name is kept. */
+/** Creates a bucket profile for a store of the stage and returns its id. An existing profile with this name is reused. */
 export async function addProfile(
   hub: HubClient,
   at: { name: string; store: StoreAddress; prefix?: string; region?: string },
@@ -33,7 +33,7 @@ export async function addProfile(
   return existing.id;
 }
 
-/** A join token for `maxUses` nodes, valid for a day. */
+/** Creates a join token for `maxUses` nodes, valid for a day. */
 export async function addToken(hub: HubClient, at: { profileId: string; maxUses: number }): Promise<string> {
   const made = await hub.tokens.create.mutate({ label: "stage", validMs: 86_400_000, ...at });
   return made.token;

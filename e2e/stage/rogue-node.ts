@@ -10,7 +10,7 @@ import { crc32Hex } from "#storage/checksums/crc32.ts";
 import { faultOf } from "./hub-client.ts";
 import type { Stage } from "./open-stage.ts";
 
-/** A node that says to the hub and to the store whatever a test wants: what a stranger with a credential can do. */
+/** Emulates a malicious node, which sends arbitrary requests to hub and store with a valid credential. */
 
 type Run = ReturnType<typeof runName.parse>;
 
@@ -77,7 +77,7 @@ export const putOf = ({ key, body }: Pick<Staged, "key" | "body">): Operation =>
   nonce: "n",
 });
 
-/** @throws what the hub answered */
+/** Signs one operation. @throws the hub's error */
 export async function signOne(rogue: RogueNode, operation: Operation): Promise<SignedRequest> {
   const { requests } = await rogue.node.sign.mutate({ operations: [operation] });
   const [request] = requests;
@@ -85,7 +85,7 @@ export async function signOne(rogue: RogueNode, operation: Operation): Promise<S
   return request;
 }
 
-/** Sends a signed request as it is, with any body. */
+/** Sends a signed request unchanged, with any body. */
 export async function send(request: SignedRequest, body: string | null): Promise<{ status: number; etag: string }> {
   const { "content-length": _counted, ...headers } = request.headers;
   const answer = await fetch(request.url, { method: request.method, headers, body });
@@ -93,7 +93,7 @@ export async function send(request: SignedRequest, body: string | null): Promise
   return { status: answer.status, etag: answer.headers.get("etag") ?? "" };
 }
 
-/** The manifest an honest node would submit for what it uploaded. */
+/** Returns the manifest that an honest node would submit for its upload. */
 export function manifestOf(stage: Stage, rogue: RogueNode, about: { staged: Staged; etag: string }): Manifest {
   const { checkpointId, run, epoch, parent, step, attempt, key, body } = about.staged;
   const bytes = Buffer.from(body);
@@ -119,7 +119,7 @@ export function manifestOf(stage: Stage, rogue: RogueNode, about: { staged: Stag
   };
 }
 
-/** The code of the fault a call is refused with; null when it is not refused. */
+/** Returns the fault code with which a call is refused; null when it succeeds. */
 export async function refusal(work: Promise<unknown>): Promise<string | null> {
   try {
     await work;

@@ -7,7 +7,7 @@ export interface Outcome {
   stderr: string;
 }
 
-/** Runs one of the product's programs to its end; it is killed after `withinMs` (10 minutes), which shows as code null. */
+/** Runs one of the product's programs to its end. After `withinMs` (default 10 minutes) it is killed, and its code is null. */
 export function runOnce(
   entry: string,
   args: string[],

@@ -2,17 +2,17 @@ import { type RunningProcess, startProcess } from "./start-process.ts";
 
 export interface HubOptions {
   dataDir: string;
-  /** 0, the default, lets the system choose. */
+  /** Default 0: the system chooses. */
   port?: number;
   admin?: { email: string; password: string };
-  /** Pages are left out unless a story needs them: the API starts faster alone. */
+  /** Whether the hub serves pages. By default it does not, because the API alone starts faster. */
   pages?: "served" | "left out";
   env?: Record<string, string>;
-  /** As that of `StartOptions`. */
+  /** As in `StartOptions`. */
   under?: readonly string[];
-  /** The launcher to start. Default: the bundle of the tests where one was prepared, else the sources. */
+  /** Launcher to start. Default: the bundle of the tests where one was prepared, else the sources. */
   program?: string;
-  /** Default 3 minutes. */
+  /** Default: the limit of `startProcess`. */
   readyWithinMs?: number;
   onLine?: (line: string) => void;
 }
@@ -23,9 +23,9 @@ export interface RunningHub extends RunningProcess {
 }
 
 export const HUB_SOURCES = "server/main.ts";
-/** The launcher that tests start: `prepare-hub` bundles it. */
+/** Returns the launcher that tests start; `prepare-hub` bundles it. */
 export const testedHub = (): string => process.env["GATE_HUB"] ?? HUB_SOURCES;
-/** The hub's commands for backups, restores and rebuilds, from the same bundle. */
+/** Returns the hub's commands for backup, restore and rebuild, from the same bundle. */
 export const testedUpkeep = (): string =>
   testedHub().replace(/main\.(ts|js)$/, "features/maintenance/command-line/main.$1");
 

@@ -8,9 +8,9 @@ const asked = z.array(
 
 export interface RunningImds extends RunningProcess {
   url: string;
-  /** What it was asked at a path, in order. */
+  /** Returns the requests received at a path, in order. */
   askedAt: (path: string) => Promise<z.infer<typeof asked>>;
-  /** Who the container is from now on. */
+  /** Changes the identity of the container. */
   identify: (jwt: string) => Promise<void>;
 }
 

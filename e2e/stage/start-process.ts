@@ -5,36 +5,36 @@ import { descendantsOf, stillRunning } from "../gate/process-tree.ts";
 export const ROOT = join(import.meta.dirname, "../..");
 
 export interface StartOptions {
-  /** For error texts and log lines: `hub`, `worker gpu-1`. */
+  /** Name in errors and logs: `hub`, `worker gpu-1`. */
   title: string;
-  /** The script, relative to the repository; or a program that needs no Node. */
+  /** Script, relative to the repository, or a program that needs no Node. */
   entry: string;
   args?: string[];
-  /** A program to run it under, with its arguments: `nsenter ...`. */
+  /** Wrapper program with its arguments: `nsenter ...`. */
   under?: readonly string[];
   env?: Record<string, string>;
-  /** Resolves the start when it says something on this line of stdout; null keeps waiting. */
+  /** Called with lines of stdout. The first result other than null resolves the start. */
   readReady?: (line: string) => string | null;
-  /** Default 10 minutes. */
+  /** Default: 10 minutes. */
   readyWithinMs?: number;
-  /** Every line of both streams, as it comes. */
+  /** Called with every line of both streams. */
   onLine?: (line: string, stream: "stdout" | "stderr") => void;
 }
 
 export interface RunningProcess {
-  /** What `readReady` found. */
+  /** Result of `readReady`. */
   ready: string;
   pid: number;
-  /** All lines so far, both streams. */
+  /** All lines so far, of both streams. */
   lines: readonly string[];
   exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
-  /** Ends the process and everything it started; SIGTERM unless told otherwise. Resolves when it is gone. */
+  /** Ends the process and all its descendants; default SIGTERM. Resolves when the process is gone. */
   stop: (signal?: "SIGTERM" | "SIGKILL" | "SIGINT") => Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 }
 
 /**
- * Starts one of the product's programs as a process group of its own, so that a test can kill all of it at once.
- * @throws Error with the last lines when it ends, or stays silent, before it is ready.
+ * Starts one of the product's programs in its own process group, so that a test can kill all of it at once.
+ * @throws Error with the last lines when it ends, or stays silent, before it is ready
  */
 export async function startProcess(options: StartOptions): Promise<RunningProcess> {
   const { entry, under = [], args = [] } = options;
@@ -58,10 +58,10 @@ export async function startProcess(options: StartOptions): Promise<RunningProces
     exited,
     stop: async (signal = "SIGTERM") => {
       if (child.exitCode === null && child.signalCode === null) {
-        // A killed machine takes everything along, also what has a process group of its own.
+        // Emulates a machine failure, so descendants in other process groups are killed as well.
         const below = signal === "SIGKILL" ? descendantsOf(pid) : [];
         process.kill(signal === "SIGKILL" ? -pid : pid, signal);
-        // One that a test has frozen hears of it when it goes on.
+        // A process frozen with SIGSTOP handles SIGTERM only after SIGCONT.
         if (signal !== "SIGKILL") process.kill(-pid, "SIGCONT");
         for (const one of stillRunning(below)) killAny(one.pid);
       }
@@ -74,7 +74,7 @@ function killAny(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // It has ended meanwhile.
+    // The process has ended meanwhile.
   }
 }
 

@@ -12,7 +12,7 @@ export interface StoreOptions {
   control?: string;
   corsOrigin?: string;
   flags?: string[];
-  /** As that of `StartOptions`. */
+  /** As in `StartOptions`. */
   under?: readonly string[];
 }
 

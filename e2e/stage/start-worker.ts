@@ -1,11 +1,11 @@
 import { type RunningProcess, startProcess } from "./start-process.ts";
 
 export interface WorkerOptions {
-  /** Null: without a hub, with `--to` among the flags. */
+  /** Null runs without a hub; `flags` then contain `--to`. */
   hubUrl: string | null;
   stateDir: string;
   name: string;
-  /** Only needed the first time; later the worker has its own credential. */
+  /** Only needed at the first start. Later the worker has its own credential. */
   token?: string;
   watch?: string;
   run?: string;
@@ -13,7 +13,7 @@ export interface WorkerOptions {
   flags?: string[];
   /** Starts `tidemark run` with this program instead of the agent. */
   program?: readonly string[];
-  /** As that of `StartOptions`. */
+  /** As in `StartOptions`. */
   under?: readonly string[];
   env?: Record<string, string>;
   onLine?: (line: string) => void;
@@ -22,10 +22,13 @@ export interface WorkerOptions {
 }
 
 export const WORKER_SOURCES = "worker/main.ts";
-/** The worker that tests start: its one file where the gate has built it, which starts with half the CPU time of the sources. */
+/**
+ * Returns the worker that tests start: the bundle where the gate has built it, which starts with half the CPU time of the
+ * sources.
+ */
 export const testedWorker = (): string => process.env["GATE_WORKER"] ?? WORKER_SOURCES;
 
-/** Starts the real worker, as an agent or around a program. Resolves when the process runs; follow the hub to see what it does. */
+/** Starts the real worker, as an agent or around a program. Resolves when the process runs; query the hub for its progress. */
 export function startWorker(options: WorkerOptions): Promise<RunningProcess> {
   const command = options.program === undefined ? "agent" : "run";
   const args = [command, "--state", options.stateDir, "--name", options.name];

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** The control interface of the embedded store: what clients really sent, and faults to arm. */
+/** Uses the control interface of the embedded store, which reports requests and injects faults. */
 
 const counters = z.object({
   requests: z.number(),
@@ -37,13 +37,13 @@ async function ask(store: Controlled, at: { method: string; path: string; body?:
   return response.json();
 }
 
-/** What was asked so far, of one operation or of all. */
+/** Returns the requests so far, of one operation or of all. */
 export const readCounters = async (store: Controlled, operation?: string): Promise<Counters> =>
   counters.parse(
     await ask(store, { method: "GET", path: `/counters${operation === undefined ? "" : `?op=${operation}`}` }),
   );
 
-/** Arms a fault; see store/fault-rules.ts for what a rule may say. */
+/** Arms a fault; store/fault-rules.ts defines the rules. */
 export const armFault = (store: Controlled, rule: object): Promise<unknown> =>
   ask(store, { method: "POST", path: "/rules", body: rule });
 
@@ -51,7 +51,7 @@ export const clearFaults = (store: Controlled): Promise<unknown> => ask(store, {
 
 const armed = z.object({ rules: z.array(z.object({ id: z.string(), fired: z.number() })) });
 
-/** The armed faults, and how often each did happen. */
+/** Returns the armed faults and how often each occurred. */
 export const readFaults = async (store: Controlled): Promise<{ id: string; fired: number }[]> =>
   armed.parse(await ask(store, { method: "GET", path: "/rules" })).rules;
 
@@ -73,18 +73,18 @@ const log = z.object({
 });
 export type LoggedRequest = z.infer<typeof log>["requests"][number];
 
-/** Every request since the counters were reset, in the order they ended. */
+/** Returns every request since the counters were reset, in the order of their ends. */
 export const readLog = async (store: Controlled): Promise<LoggedRequest[]> =>
   log.parse(await ask(store, { method: "GET", path: "/log" })).requests;
 
 export const resetCounters = (store: Controlled): Promise<unknown> =>
   ask(store, { method: "DELETE", path: "/counters" });
 
-/** Moves the store's clock. */
+/** Shifts the store's clock. */
 export const setClock = (store: Controlled, offsetMs: number): Promise<unknown> =>
   ask(store, { method: "PUT", path: "/clock", body: { offsetMs } });
 
-/** A further key pair, which may be temporary. */
+/** Adds a key pair, which may be temporary. */
 export const addCredential = (
   store: Controlled,
   credential: { accessKey: string; secretKey: string; sessionToken?: string; expiresAtMs?: number },
@@ -93,7 +93,7 @@ export const addCredential = (
 export const removeCredential = (store: Controlled, accessKey: string): Promise<unknown> =>
   ask(store, { method: "DELETE", path: `/credentials/${accessKey}` });
 
-/** A key beside the store's own; a temporary one with a token and an end. */
+/** Adds a key pair; a temporary one has a token and an expiry. */
 export const addKey = (
   store: Controlled,
   key: { accessKey: string; secretKey: string; sessionToken?: string; expiresAtMs?: number },

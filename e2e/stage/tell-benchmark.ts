@@ -7,8 +7,8 @@ import type { RogueNode } from "./rogue-node.ts";
 const ENGINES: readonly EngineName[] = ["tidemark", "tidemark-auto"];
 
 /**
- * A benchmark of one node's that is over, told by it as if it had measured: Tidemark both ways at about `bytesPerSecond`, and one
- * case that failed. Nothing is moved. @returns its id
+ * Reports a finished benchmark of one node with invented results: Tidemark in both directions at about `bytesPerSecond`, and
+ * one failed case. No bytes are transferred. Returns the id of the benchmark.
  */
 export async function tellBenchmark(
   stage: Stage,

@@ -4,9 +4,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { layersOf, writeSafetensors } from "./write-checkpoint.ts";
 
 /**
- * A training program for tests, run as `node training-program.ts FOLDER STEPS [EXIT]`. Like transformers' Trainer it goes
- * on from the checkpoint with the highest number it finds, and writes the files of a checkpoint one by one straight into
- * its folder. It ends with 42 when what it found is torn, and with 43 when it was told of another one than it found.
+ * A training program for tests: `node training-program.ts FOLDER STEPS [EXIT]`. Like the Trainer of transformers it resumes
+ * from the checkpoint with the highest step, and writes the files of a checkpoint directly into its folder. It exits with 42
+ * when the found checkpoint is torn, and with 43 when `tidemark run` named another one.
  */
 const [folder = "", steps = "0", exit = "0"] = process.argv.slice(2);
 const TORN = 42;
@@ -21,7 +21,7 @@ function highest(): { step: number; path: string } | null {
   return found[0] ?? null;
 }
 
-/** The step the checkpoint itself speaks of; NaN when anything of it is missing or cut. */
+/** Returns the step recorded in a checkpoint; NaN when a file is missing or truncated. */
 function readStep(path: string): number {
   try {
     for (const name of ["model.safetensors", "optimizer.safetensors"]) {
@@ -68,7 +68,7 @@ for (let count = 0; count < Number(steps) && !asked.signal.aborted; count++) {
   await pause(60);
   step += 10;
   await save(step);
-  // Until somebody lets it go on: so a test decides when the next one comes.
+  // A test controls the next step with the file `hold`.
   while (existsSync(join(folder, "hold")) && !asked.signal.aborted) await pause(10);
 }
 if (asked.signal.aborted) await save(step + 1);

@@ -1,10 +1,10 @@
 """A training program for tests: `training.py KIND FOLDER LOG UNTIL FIXTURES`.
 
-It goes on from where `tidemark run` put it, says every step to its worker and writes it to LOG when that was heard, and
-saves every tenth. KIND says how. `replay-...` writes the files that a real library wrote (FIXTURES) one after the other, in
-pieces, as the library does; `trainer`, `lightning` and `dcp` are the libraries themselves; `steps` saves nothing, and rests
-for good once there is a file LOG.rest, which it says in LOG.resting. It ends with 42 when what it
-was to go on from is not whole, and with 43 when there is something newer in FOLDER than it was told of.
+It resumes where `tidemark run` placed a checkpoint, reports every step to its worker, then logs it to LOG, and saves every
+tenth step. KIND chooses the variant. `replay-...` writes files of a real library (FIXTURES) one after another, in chunks, as
+the library does. `trainer`, `lightning` and `dcp` run the libraries themselves. `steps` saves nothing; it pauses for good once
+the file LOG.rest exists, and then creates LOG.resting. The exit code is 42 when the checkpoint to resume from is incomplete,
+and 43 when FOLDER has a newer one than the worker named.
 """
 
 import json
@@ -31,7 +31,7 @@ NAMES = {
     "lightning": "epoch=0-step={}.ckpt",
     "steps": "checkpoint-{}",
 }
-# As the Trainer writes them; its own state comes last.
+# Order in which the Trainer writes files; its own state is last.
 TRAINER_ORDER = "config generation_config model optimizer scheduler rng_state training_args trainer_state".split()
 
 
@@ -41,7 +41,7 @@ def name_of(step: int) -> str:
 
 def saved_steps() -> list:
     pattern = re.compile(re.escape(name_of(7)).replace("7", r"(\d+)") + "$")
-    # What was restored lies under this name, whatever the library calls it.
+    # A restored checkpoint has this name, whatever the library calls it.
     found = [pattern.match(name) or re.match(r"checkpoint-(\d+)$", name) for name in os.listdir(FOLDER)]
     return sorted(int(match.group(1)) for match in found if match)
 
@@ -62,7 +62,7 @@ def write_slowly(path: str, content: bytes) -> None:
 
 
 def fixture_files(step: int) -> list:
-    """Names and contents in the order in which the library writes them."""
+    """Returns names and contents in the order in which the library writes them."""
     if KIND == "replay-lightning":
         with open(os.path.join(FIXTURES, "lightning", "epoch=0-step=4.ckpt"), "rb") as file:
             return [("", file.read())]
@@ -99,7 +99,7 @@ def replay_save(step: int) -> str:
 
 
 def is_whole(path: str, step: int) -> bool:
-    """Every byte that was written then is there now."""
+    """Returns whether every byte of the checkpoint is still the same."""
     for name, content in fixture_files(step):
         place = path if name == "" and os.path.isfile(path) else os.path.join(path, name or name_of(step))
         try:
@@ -124,7 +124,7 @@ def replay(path, step: int) -> None:
         for old in saved_steps()[:-KEEP]:
             place = os.path.join(FOLDER, name_of(old))
             shutil.rmtree(place) if os.path.isdir(place) else os.path.exists(place) and os.remove(place)
-        # Every other one is left for the worker to find.
+        # Only every other checkpoint is announced; the worker must find the others.
         if step % (2 * SAVE_EVERY) == 0:
             tidemark.save(saved, step=step)
         print(f"saved {step}", flush=True)
@@ -141,7 +141,7 @@ def walk(path, step: int) -> None:
 
 
 def train(path, step: int) -> None:
-    """transformers' own Trainer; it reads all of the checkpoint, so a torn one ends it."""
+    """Runs the Trainer of transformers, which fails on a torn checkpoint because it reads all of it."""
     import make_fixtures
     import torch
     from transformers import Trainer, TrainerCallback, TrainingArguments
@@ -165,7 +165,7 @@ def train(path, step: int) -> None:
 
 
 def fit(path, step: int) -> None:
-    """Lightning's Trainer."""
+    """Runs the Trainer of Lightning."""
     import make_fixtures
     import pytorch_lightning as lightning
     import torch
@@ -199,7 +199,7 @@ def fit(path, step: int) -> None:
 
 
 def checkpoint(path, step: int) -> None:
-    """torch.distributed.checkpoint around a loop of one's own."""
+    """Runs a training loop with torch.distributed.checkpoint."""
     import make_fixtures
     import torch.distributed.checkpoint as dcp
 

@@ -1,11 +1,14 @@
-/** A question to a hub takes CPU time from the programs that the test waits for: the longer the wait, the fewer questions. */
+/**
+ * Returns the next polling interval in milliseconds. Queries take CPU time from the programs under test, so longer waits poll
+ * less.
+ */
 const pauseAfter = (waitedMs: number): number => Math.min(500, Math.max(50, waitedMs / 8));
 
 /**
- * Asks again and again until the answer is there: tests wait for conditions, never for a time.
+ * Polls until `read` returns a value. Tests wait for conditions, never for a fixed time.
  * @param read returns the wanted value, or null/undefined/false while it is not there yet
- * @param options `everyMs`: between two questions; default: an eighth of the time waited so far, from 50 ms to half a second
- * @throws Error naming `what` when it did not come within the time (10 minutes: a busy machine is late, not wrong)
+ * @param options `everyMs`: polling interval; default: an eighth of the time waited so far, from 50 ms to half a second
+ * @throws Error naming `what` after `withinMs` (default 10 minutes: a busy machine is slow, not broken)
  */
 export async function waitUntil<T>(
   what: string,

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { join, relative } from "node:path";
 
-/** Real checkpoints for tests and the demo, laid out as Hugging Face's Trainer does it. */
+/** Writes checkpoints for tests and the demo in the layout of Hugging Face's Trainer. */
 
 export interface Tensor {
   name: string;
@@ -53,7 +53,7 @@ export function writeSafetensors(path: string, tensors: readonly Tensor[]): void
   }
 }
 
-/** A stack of layers whose weights add up to about `sizeBytes`. */
+/** Returns layers whose weights add up to about `sizeBytes`. */
 export function layersOf(sizeBytes: number, width = 512): Tensor[] {
   const perLayer = width * width * FLOAT_BYTES;
   const count = Math.max(1, Math.round(sizeBytes / perLayer));
@@ -68,7 +68,7 @@ export interface CheckpointOptions {
   loss: number;
 }
 
-/** Writes `checkpoint-<step>` under `folder` in a temporary folder first and renames it into place; returns its path. */
+/** Writes `checkpoint-<step>` under `folder` into a temporary folder and renames it into place. Returns its path. */
 export function writeCheckpoint(options: CheckpointOptions): string {
   const name = `checkpoint-${options.step}`;
   const temporary = join(options.folder, `.${name}.tmp`);
@@ -87,7 +87,7 @@ export function writeCheckpoint(options: CheckpointOptions): string {
   return place;
 }
 
-/** SHA-256 of every file under a folder, by relative path: two folders are the same when this is equal. */
+/** Returns the SHA-256 of every file under a folder, by relative path. Equal results mean equal folders. */
 export function hashFolder(folder: string): Record<string, string> {
   const hashes: Record<string, string> = {};
   for (const entry of readdirSync(folder, { recursive: true, encoding: "utf8" }).toSorted()) {

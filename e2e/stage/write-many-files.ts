@@ -7,14 +7,17 @@ export interface ManyFiles {
   folder: string;
   step: number;
   files: number;
-  /** Of each small file, by its number. */
+  /** Size of a small file, by its number. */
   bytesOf: (number: number) => number;
-  /** JSON that repeats itself, or bytes that nothing makes smaller. */
+  /** Repetitive JSON, or incompressible bytes. */
   content: "json" | "random";
   modelBytes: number;
 }
 
-/** A checkpoint of one large file and many small ones in folders of a hundred, renamed into place; returns its path. */
+/**
+ * Writes a checkpoint of one large file and many small ones, a hundred per folder, and renames it into place. Returns its
+ * path.
+ */
 export function writeManyFiles(options: ManyFiles): string {
   const { folder, step, files, bytesOf, content, modelBytes } = options;
   const name = `checkpoint-${step}`;
@@ -36,7 +39,7 @@ function textOf(number: number, bytes: number): string {
   return `${start}${"the same words again ".repeat(Math.ceil(bytes / 20)).slice(0, bytes - start.length - 2)}"}`;
 }
 
-/** The same bytes for the same number, different for each. */
+/** Returns deterministic bytes that differ for each number. */
 function bytesLike(number: number, bytes: number): Buffer {
   const blocks: Buffer[] = [];
   for (let made = 0; made < bytes; made += 64) {

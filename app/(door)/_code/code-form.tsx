@@ -28,7 +28,7 @@ const WORDS: Record<CodeKind, { title: string; about: string; button: string; bu
   },
 };
 
-/** What is wrong with the two passwords, or nothing. The hub says the rest. */
+/** Returns the error of the two passwords, if any. The hub validates the rest. */
 function wrongWith({ password, again }: { password: string; again: string }): { password?: string; again?: string } {
   if (password.length < SHORTEST_PASSWORD)
     return { password: `A password has at least ${SHORTEST_PASSWORD} characters.` };
@@ -43,11 +43,11 @@ function onHashChange(tell: () => void): () => void {
   return () => window.removeEventListener("hashchange", tell);
 }
 
-/** Where the link of an invitation or a reset leads. Its code stands behind the `#`, which no browser sends anywhere. */
+/** The form behind an invitation or reset link. The code is in the URL fragment (`#`), which browsers never send to a server. */
 export function CodeForm({ kind }: { kind: CodeKind }) {
   const router = useRouter();
   const client = useQueryClient();
-  /** Null until the page has looked: the server never sees what stands behind the `#`. */
+  /** Null during server rendering and hydration, because the server never sees the fragment. */
   const code = useSyncExternalStore<string | null>(onHashChange, codeInHash, () => null);
   const [typed, setTyped] = useState({ password: "", again: "" });
   const take = useAction((input: { code: string; password: string }) =>

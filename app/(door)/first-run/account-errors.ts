@@ -8,8 +8,8 @@ export interface AccountDraft {
 export type AccountErrors = { [Field in keyof AccountDraft]?: string };
 
 /**
- * Returns what is plainly wrong with each field; empty when the hub is to be asked. The page loads no parser for it: the hub judges
- * by the whole rules, and its answer stands at the same field.
+ * Returns obvious errors by field; empty when the hub is to be asked. The page loads no schema parser for this. The hub
+ * validates by the full rules, and its errors are shown at the same fields.
  */
 export function accountErrors({ code, email, password }: AccountDraft): AccountErrors {
   return {

@@ -9,7 +9,10 @@ import { TextField } from "../../_forms/text-field.tsx";
 import { accountErrors } from "./account-errors.ts";
 import { SHORTEST_PASSWORD } from "#protocol/base/password.ts";
 
-/** The first account. Whoever can read the hub's console holds the code; nobody else can take the hub. */
+/**
+ * A form for the first account. Its setup code is printed on the hub's console, so only somebody with access to it can claim
+ * the hub.
+ */
 export function AccountForm({ onDone }: { onDone: (status: HubStatus) => void }) {
   const [typed, setTyped] = useState({ code: "", email: "", password: "" });
   const setup = useAction((input: typeof typed) => hub.auth.setup.mutate(input));

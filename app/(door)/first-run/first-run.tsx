@@ -19,7 +19,7 @@ const ProfileFormView = onDemand(() =>
   import("../../_buckets/profile-form.tsx").then((module) => module.ProfileFormView),
 );
 
-/** One path from nothing to the first node: account, bucket, node. It goes on where it was left. */
+/** The setup of a new hub: account, bucket, node. It continues at the first unfinished step. */
 export function FirstRun() {
   const router = useRouter();
   const client = useQueryClient();

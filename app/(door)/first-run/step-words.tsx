@@ -7,7 +7,7 @@ const STEPS = [
   { id: "node", label: "Node" },
 ] as const;
 
-/** The three steps, what is done and where we are. */
+/** Shows the three setup steps with the current one. */
 export function StepWords({ step }: { step: (typeof STEPS)[number]["id"] }) {
   const at = STEPS.findIndex((one) => one.id === step);
   return (

@@ -20,12 +20,12 @@ import { SkeletonRows } from "../../_ui/loading/skeleton.tsx";
 import { onItsWay } from "../../_ui/loading/on-demand.tsx";
 import { visibleText } from "../../_ui/text/visible-text.ts";
 
-// Shown when the bucket has answered.
+// Loaded ahead, because it is shown only after the bucket has answered.
 const FoundRun = onItsWay(() => import("../../_adopt/found-run.tsx").then((module) => module.FoundRun));
 
 const first = (): string | null => null;
 
-/** Looks through what lies below a prefix, a page of objects at a time. */
+/** Searches the objects below a prefix for checkpoints, one page at a time. */
 const foundQuery = ({ profileId, prefix }: { profileId: string; prefix: string }) =>
   infiniteQueryOptions({
     queryKey: ["checkpoints", "found", profileId, prefix],
@@ -37,7 +37,7 @@ const foundQuery = ({ profileId, prefix }: { profileId: string; prefix: string }
     refetchOnWindowFocus: false,
   });
 
-/** Which checkpoints of other tools lie in a bucket, and making them Tidemark's to restore. */
+/** Lists checkpoints of other tools in a bucket, and adopts them so that Tidemark can restore them. */
 export function AdoptView() {
   const whyNot = useWhyNot("operator");
   const profiles = useQuery(profilesQuery());
@@ -143,7 +143,7 @@ export function AdoptView() {
 
 type Counts = Record<"objects" | "others" | "own" | "omitted", number>;
 
-/** Says how many objects were looked at, and whose they are. */
+/** Shows how many objects were examined, by owner. */
 function LookedAt({ pages }: { pages: readonly Counts[] }) {
   const sum = (key: keyof Counts): number => pages.reduce((total, page) => total + page[key], 0);
   return (

@@ -9,7 +9,7 @@ const ThresholdsPanel = onDemand(() =>
   import("../../_advice/thresholds-panel.tsx").then((module) => module.ThresholdsPanel),
 );
 
-/** What the history of the fleet says, and what other thresholds would have done. */
+/** Shows advice from the fleet's history, and a simulation of other link thresholds. */
 export function AdviceView() {
   const [show, setShow] = useAddressWord("show", "advice");
   return (

@@ -21,7 +21,7 @@ const RemoveDialog = onDemand(() => import("../../_alerts/remove-dialog.tsx").th
 
 const TABS = ["firing", "rules", "channels", "history"];
 
-/** What needs somebody now, what the hub looks out for, and whom it tells. What is open stands in the address. */
+/** Shows firing alerts, rules, channels and history. Open tabs and dialogs are kept in the address. */
 export function AlertsView() {
   const active = useQuery(activeAlertsQuery()).data;
   const rules = useQuery(alertRulesQuery()).data ?? [];

@@ -11,10 +11,10 @@ import { onDemand } from "../../_ui/loading/on-demand.tsx";
 
 const StartDialog = onDemand(() => import("../../_benchmarks/start-dialog.tsx").then((module) => module.StartDialog));
 
-/** Tools, buckets and directions compared over the fleet. */
+/** Lists the benchmarks that compare tools, buckets and directions over the fleet. */
 export function BenchmarksView() {
   const whyNot = useWhyNot("operator");
-  // What stands below the benchmarks comes when they have their height.
+  // Content below the list is shown once the list has its height, so that it does not move.
   const benchmarks = useQuery(benchmarksQuery());
   const [isStarting, setStarting] = useState(false);
   return (

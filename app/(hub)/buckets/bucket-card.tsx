@@ -27,7 +27,7 @@ interface BucketCardProps extends ActionsProps {
   view: ProfileView;
 }
 
-/** One bucket profile: where it is, what lies in it, whether it works. */
+/** Shows one bucket profile: location, stored bytes, and the last test. */
 export function BucketCard({ view, onCors, onSealing, onEdit, onRemove }: BucketCardProps) {
   const client = useQueryClient();
   const whyNot = useWhyNot("admin");

@@ -21,7 +21,7 @@ const SealingDialog = onDemand(() =>
 );
 const RemoveDialog = onDemand(() => import("./remove-dialog.tsx").then((module) => module.RemoveDialog));
 
-/** The buckets nodes save into. Which dialog is open stands in the address. */
+/** Lists the buckets into which nodes save. The open dialog is kept in the address. */
 export function BucketsView() {
   const profiles = useQuery(profilesQuery());
   const [adding, setAdding] = useAddressWord("add", "", "same");

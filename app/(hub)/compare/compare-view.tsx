@@ -31,7 +31,7 @@ const ComparedPanel = onItsWay(
 const nameOf = ({ run, step }: Pick<CheckpointView, "run" | "step">): string =>
   `${visibleText(run)} step ${formatCount(step)}`;
 
-/** Two checkpoints side by side. Both stand in the address; where only the later one does, the one before it is taken. */
+/** Compares two checkpoints, which are kept in the address. With only the later one given, the step before it is used. */
 export function CompareView() {
   const params = useSearchParams();
   const setWords = useAddressWords();

@@ -23,7 +23,7 @@ const KIND_CHOICES = [
 
 const dayOf = (event: EventRow): string => longDay(event.at);
 
-/** Everything that has happened, with what programs said last, found by kind, node, run, day and words. */
+/** Lists all events with filters by kind, node, run, day and words. */
 export function EventsView() {
   const [words, setWords] = useAddressWord("q", "", "same");
   const [node, setNode] = useAddressWord("node", "", "same");

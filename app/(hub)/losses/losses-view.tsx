@@ -2,7 +2,7 @@
 import { LossLedger } from "../../_losses/loss-ledger.tsx";
 import { PageHead } from "../../_shell/page-head.tsx";
 
-/** What interruptions cost the fleet. */
+/** Shows the cost of interruptions over the fleet. */
 export function LossesView() {
   return (
     <>

@@ -20,7 +20,7 @@ import { useDialogs } from "../../_shell/dialogs.tsx";
 import { useWhyNot } from "../../_hub/session/person.tsx";
 import { onDemand } from "../../_ui/loading/on-demand.tsx";
 
-// Either of the two is loaded.
+// Only the chosen view is loaded.
 const NodeTable = onDemand(
   () => import("../../_nodes/node-table.tsx").then((module) => module.NodeTable),
   () => <SkeletonRows rows={8} label="Loading nodes" />,
@@ -31,7 +31,7 @@ const NodeTiles = onDemand(
 );
 const OrderDialog = onDemand(() => import("../../_orders/order-dialog.tsx").then((module) => module.OrderDialog));
 
-/** Every node, those with the oldest unsafe work first. */
+/** Lists all nodes, by default those with the oldest unsafe capture first. */
 export function NodesView() {
   const nodes = useNodes();
   const dialogs = useDialogs();
@@ -54,7 +54,7 @@ export function NodesView() {
   ).map((node) => node.id);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [ordering, setOrdering] = useState(false);
-  // What is not on the page any more is not chosen: an order reaches what the person sees, or could scroll to.
+  // Selected nodes that the list no longer contains are ignored: a command only reaches nodes in the list.
   const meant = ids.filter((id) => chosen.has(id));
   const choose = (id: string): void => {
     const next = new Set(chosen);
@@ -147,7 +147,7 @@ export function NodesView() {
 }
 
 interface ChosenBarProps {
-  /** How many nodes are chosen, and how many the list has. */
+  /** Number of selected nodes; `all` is the length of the list. */
   chosen: number;
   all: number;
   onAll: () => void;
@@ -155,7 +155,7 @@ interface ChosenBarProps {
   onOrder: () => void;
 }
 
-/** Says how many nodes are chosen, and what can be done with them. */
+/** Shows the number of selected nodes and the actions on them. */
 function ChosenBar({ chosen, all, onAll, onNone, onOrder }: ChosenBarProps) {
   const mayNotOrder = useWhyNot("operator");
   return (

@@ -31,7 +31,10 @@ const PasswordDialog = onDemand(() =>
   import("../../_settings/password-dialog.tsx").then((module) => module.PasswordDialog),
 );
 
-/** One's own account and browser, tokens, and for admins the people and what they did. What is open stands in the address. */
+/**
+ * Shows account, browser and token settings, and for admins people, audit log and hub settings. The open tab is kept in the
+ * address.
+ */
 export function SettingsView() {
   const person = usePerson();
   const [show] = useAddressWord("show", "you");
@@ -63,7 +66,7 @@ export function SettingsView() {
       <Tabs
         label="Settings"
         value={items.some(({ id }) => id === show) ? show : "you"}
-        // The filters of one tab mean nothing to another.
+        // Drops the filters of the previous tab.
         onChange={(id) => replace(id === "you" ? {} : { show: id })}
         items={items}
       />
@@ -71,7 +74,7 @@ export function SettingsView() {
   );
 }
 
-/** Goes to the section that the address names: it was not there yet when the browser looked for it. */
+/** Scrolls to the section in the URL fragment, which did not exist when the browser looked for it. */
 function ToSection() {
   useEffect(() => {
     if (location.hash !== "") document.getElementById(location.hash.slice(1))?.scrollIntoView();
@@ -84,7 +87,7 @@ function OwnSettings() {
   const router = useRouter();
   const client = useQueryClient();
   const status = useQuery(statusQuery());
-  // What stands below the sessions comes when they have their height.
+  // Content below the sessions is shown once the sessions have their height.
   const sessions = useQuery(sessionsQuery());
   const [changing, setChanging] = useState(false);
   const leave = useAction(() => signOut(client));

@@ -12,7 +12,7 @@ const ThisBrowserPanel = onItsWay(() =>
   import("../../_browser-transfers/this-browser-panel.tsx").then((module) => module.ThisBrowserPanel),
 );
 
-/** Everything that moves, waits or has moved between nodes and buckets, and between this browser and them. */
+/** Lists transfers between nodes and buckets, and between this browser and buckets. */
 export function TransfersView() {
   const fleet = useFleet();
   const rate = useRate();

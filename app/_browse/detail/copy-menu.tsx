@@ -3,7 +3,7 @@ import type { ProfileDraft } from "#protocol/wire/requests.ts";
 import { CodeBlock } from "../../_ui/layout/code-block.tsx";
 import { copyForms } from "#storage/s3/copy-forms.ts";
 
-/** The same object in the words of other tools, folded. */
+/** Shows the object as an address and as commands of other tools, collapsed. */
 export function CopyMenu({ profile, objectKey }: { profile: ProfileDraft; objectKey: string }) {
   return (
     <details className="text-12">

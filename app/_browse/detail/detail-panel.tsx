@@ -23,7 +23,7 @@ import { formatBytes } from "../../_ui/text/sizes.ts";
 
 const ShareDialog = onDemand(() => import("./share-dialog.tsx").then((module) => module.ShareDialog));
 
-/** Everything that is to know about one object, and a look inside. */
+/** Shows the metadata of one object and a preview of its content. */
 export function DetailPanel({
   view,
   objectKey,

@@ -9,15 +9,15 @@ import { Skeleton } from "../../_ui/loading/skeleton.tsx";
 import { visibleText } from "../../_ui/text/visible-text.ts";
 import { formatBytes } from "../../_ui/text/sizes.ts";
 
-/** Rows of tensors that are shown; the rest is counted. */
+/** Most tensors shown; the others are counted. */
 const TENSORS = 100;
 const IMAGE_NAME = /\.(png|jpe?g|gif|webp)$/i;
-/** The hub shows none that is larger. */
+/** Largest image that the hub returns, in bytes. */
 const MOST_IMAGE_BYTES = 2 * 1024 * 1024;
 
 /**
- * What is in an object, as far as that can be told without running any of it. Text is text, whatever it looks like; a picture
- * is one only if the hub found one in its bytes.
+ * Previews the content of an object without executing any of it. Text is shown as text. An image is shown only when the hub
+ * recognized an image in the object's bytes.
  */
 export function Preview({ profileId, object }: { profileId: string; object: ObjectDetail }) {
   return IMAGE_NAME.test(object.key) && object.sizeBytes <= MOST_IMAGE_BYTES ? (

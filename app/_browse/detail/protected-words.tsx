@@ -3,7 +3,7 @@ import type { Protection } from "#protocol/buckets/bucket.ts";
 import { formatCount } from "#protocol/base/units.ts";
 import { visibleText } from "../../_ui/text/visible-text.ts";
 
-/** Whose an object is, and where it can be removed. */
+/** Says to what a protected object belongs, and where it can be removed. */
 export function ProtectedWords({ protection }: { protection: Protection }) {
   const { why, checkpointId, run, step } = protection;
   if (checkpointId !== null && run !== null && step !== null) {

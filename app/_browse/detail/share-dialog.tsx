@@ -19,7 +19,7 @@ const LIVES = [10 / 60, 1, 4, 12, 24].map((hours) => ({
   label: formatDuration(hours * HOUR),
 }));
 
-/** Links to objects, for whoever gets them, until they are over. Shown once. */
+/** Creates presigned links to objects, valid for anybody until they expire. They are shown once. */
 export function ShareDialog({
   profileId,
   keys,

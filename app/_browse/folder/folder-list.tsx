@@ -21,12 +21,12 @@ interface FolderListProps extends RowHandling {
   folder: Folder;
   state: FolderState;
   place: Place;
-  /** Another one counts the folders anew. */
+  /** A new number counts the folder sizes again. */
   turn: number;
   onSort: (to: Pick<Place, "sort" | "order">) => void;
 }
 
-/** How the heads show an order, and what a press of one asks for: once more turns it round. */
+/** Returns the sort state of the column heads. Clicking the current column again reverses the order. */
 function headsOf({ sort, order }: Place, onSort: FolderListProps["onSort"]): TableSort {
   const isRising = (sort === "name") === (order === "");
   return {
@@ -41,7 +41,7 @@ function headsOf({ sort, order }: Place, onSort: FolderListProps["onSort"]): Tab
   };
 }
 
-/** The rows of a folder. "Empty" is said only when the listing has completed. */
+/** Shows the rows of a folder. It says "empty" only after the listing has completed. */
 export function FolderList({ profileId, folder, state, place, turn, onSort, ...handling }: FolderListProps) {
   const { count, isComplete, fault, isWhole } = state;
   const { sort, order } = place;
@@ -49,7 +49,7 @@ export function FolderList({ profileId, folder, state, place, turn, onSort, ...h
   const { sizes, sizeOf } = useFolderSizes({ profileId, turn });
   const sorted = useMemo(() => {
     if (!isOther || !state.isWhole) return null;
-    // The sums as they are now: rows do not move while more of them come in.
+    // Sizes as of this sorting, so that rows do not move while further sizes arrive.
     const known = sizes.state();
     const rows = Array.from({ length: state.count }, (_, index) => state.rowAt(index)).filter((row) => row !== null);
     return sortRows(rows, { sort, order }, (key) => {

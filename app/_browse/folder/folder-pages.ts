@@ -1,22 +1,22 @@
 import type { BucketObject, FolderPage } from "#protocol/buckets/bucket.ts";
 
 /**
- * The pages of a folder that were listed: rows by number, in the order they came. Pages far away from where somebody looks let
- * go of their rows and keep their place.
+ * Caches the listed pages of a folder: rows by index, in the order of arrival. Pages far from the visible rows drop their rows
+ * but keep their count.
  */
 
 export type BucketRow = ({ kind: "object" } & BucketObject) | { kind: "folder"; key: string };
 
-/** Where a page is asked for. */
+/** Position at which a page of the listing starts. */
 export interface PageStart {
   cursor: string | null;
-  /** Position behind the last row of the page before, for when the cursor has expired. */
+  /** Key after which the page starts. Used when the cursor has expired. */
   after: string | null;
 }
 
 interface Page extends PageStart {
   count: number;
-  /** Null while it is let go. */
+  /** Null when dropped from memory. */
   rows: readonly BucketRow[] | null;
 }
 
@@ -24,44 +24,47 @@ const MOST_HELD_PAGES = 40;
 
 const byKey = (a: BucketRow, b: BucketRow): number => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
 
-/** Folders and objects of one page in one order. */
+/** Returns folders and objects of one page sorted together by key. */
 export const rowsOf = (page: FolderPage): BucketRow[] =>
   [
     ...page.folders.map((key): BucketRow => ({ kind: "folder", key })),
     ...page.objects.map((object): BucketRow => ({ kind: "object", ...object })),
   ].sort(byKey);
 
-/** A text after everything in this row, and before what follows it. */
+/** Returns a text that sorts after everything in this row and before the next row. */
 const after = (row: BucketRow): string => (row.kind === "folder" ? `${row.key}\u{10ffff}` : row.key);
 
-/** Keeps the pages of one folder. Rows never move: what came or went since a page was listed changes no place. */
+/**
+ * Holds the pages of one folder. Rows never change their index; objects that appear or vanish after a page was listed are
+ * ignored.
+ */
 export class FolderPages {
   readonly #pages: Page[] = [];
-  /** Where the page after the last known one begins; null when there is none. */
+  /** Start of the page after the last known one; null when there is none. */
   #next: PageStart | null = { cursor: null, after: null };
 
-  /** Nothing more follows the pages that are known. */
+  /** True when no page follows the known ones. */
   get isComplete(): boolean {
     return this.#next === null;
   }
 
-  /** All rows known are held. */
+  /** True when the rows of all known pages are in memory. */
   get isWhole(): boolean {
     return this.#pages.every(({ rows }) => rows !== null);
   }
 
-  /** Returns the row of a number; null where it is not known or not held. */
+  /** Returns the row at an index; null when it is unknown or not in memory. */
   rowAt(index: number): BucketRow | null {
     const found = this.#place(index);
     return found === null ? null : (this.#pages[found.page]?.rows?.[found.at] ?? null);
   }
 
-  /** Returns where the page of a number begins; null for the one after the last. */
+  /** Returns where page `number` starts, which may be the page after the last known one; null beyond the end. */
   startOf(number: number): PageStart | null {
     return this.#pages[number] ?? this.#next;
   }
 
-  /** Returns the first page that is not held among the rows from `first` to before `end`; null when all are. */
+  /** Returns the first page without rows in memory between row `first` and row `end` (exclusive); null when there is none. */
   firstLetGo(first: number, end: number): number | null {
     const [top, bottom] = [this.#place(first), this.#place(Math.max(first, end - 1))];
     for (let number = top?.page ?? this.#pages.length; number <= (bottom?.page ?? this.#pages.length - 1); number++) {
@@ -70,12 +73,12 @@ export class FolderPages {
     return null;
   }
 
-  /** Returns the number of the page after the last known one. */
+  /** Number of the page after the last known one. */
   get nextNumber(): number {
     return this.#pages.length;
   }
 
-  /** Takes a page that was listed. Returns how many rows are new. */
+  /** Stores a listed page. Returns how many rows are new. */
   put(number: number, page: FolderPage): number {
     const rows = rowsOf(page);
     const known = this.#pages[number];
@@ -104,7 +107,7 @@ export class FolderPages {
     return null;
   }
 
-  /** Lets go of what is furthest from the page that has just come. */
+  /** Drops the rows of the pages farthest from page `here`. */
   #letGo(here: number): void {
     const held = [...this.#pages.entries()].filter(([, { rows }]) => rows !== null);
     if (held.length <= MOST_HELD_PAGES) return;

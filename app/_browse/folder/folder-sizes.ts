@@ -3,23 +3,23 @@ import type { FaultData } from "#protocol/faults/fault.ts";
 import { faultOf } from "../../_hub/faults/fault-of.ts";
 
 /**
- * Sums of folders: a store knows none, so each is counted by listing all that is below it. Only folders that somebody looks at are
- * counted, two at a time, each once, and each only so far.
+ * Counts the sizes of folders. Object stores have none, so all objects below a folder are listed. Only visible folders are
+ * counted, two at a time, each once, and at most `MOST_OBJECTS` of each.
  */
 
 export interface FolderSize {
   objects: number;
   bytes: number;
-  /** `partial`: there is more, but it was counted far enough. */
+  /** `partial`: counting ended at `MOST_OBJECTS`; there are more. */
   state: "counting" | "whole" | "partial" | "failed";
   fault: FaultData | null;
 }
 
 export interface FolderSizes {
   subscribe: (listener: () => void) => () => void;
-  /** Another function whenever something has changed. */
+  /** Returns a lookup by folder. Its identity changes with every update. */
   state: () => (folder: string) => FolderSize | null;
-  /** The folders that are looked at now; those asked for before and not begun are left. */
+  /** Sets the visible folders. Earlier requests that have not started are dropped. */
   need: (folders: readonly string[]) => void;
   close: () => void;
 }
@@ -31,7 +31,7 @@ export type WalkFolder = (asked: {
 }) => Promise<Pick<WalkPage, "looked" | "nextCursor">>;
 
 const AT_ONCE = 2;
-/** 250 requests of a listing: a tenth of a cent at the usual prices. */
+/** Objects after which counting ends: 250 list requests, about 0.1 cent at usual prices. */
 const MOST_OBJECTS = 250_000;
 
 export function createFolderSizes(walk: WalkFolder): FolderSizes {
@@ -66,7 +66,7 @@ export function createFolderSizes(walk: WalkFolder): FolderSizes {
         put(folder, sum);
       } while (sum.state === "counting");
     } catch (error) {
-      // What was left in the middle is counted anew when somebody looks again.
+      // An aborted count starts over when the folder is visible again.
       if (signal.aborted) sizes.delete(folder);
       else put(folder, { ...sum, state: "failed", fault: faultOf(error) });
     }

@@ -4,35 +4,35 @@ import { faultOf } from "../../_hub/faults/fault-of.ts";
 import { FolderPages, type BucketRow, type PageStart } from "./folder-pages.ts";
 
 /**
- * A folder of any size as the pages hold it: rows by number, in the order they came, so that none ever moves. Pages are asked
- * for one after another as somebody goes down; of those far away only their place is kept, and they are asked for again when
- * somebody comes back. So a million keys take the memory of some tens of thousands.
+ * Lists a folder of any size: rows by index, in the order of arrival, so that no row moves. Pages are loaded one after another
+ * while scrolling. Distant pages drop their rows and are loaded again on return. A million keys therefore take the memory of
+ * tens of thousands.
  */
 
 export interface FolderState {
-  /** Rows whose place is known. */
+  /** Number of known rows. */
   count: number;
-  /** Nothing more follows. */
+  /** True when the listing has ended. */
   isComplete: boolean;
   isLoading: boolean;
   fault: FaultData | null;
-  /** Rows of objects, and their bytes. */
+  /** Number of objects listed; `bytes` is their total size. */
   objects: number;
   bytes: number;
   /** Names that are not valid UTF-8, which have no row. */
   unreadable: readonly string[];
-  /** All rows known are held, so they can be put in another order. */
+  /** True when all known rows are in memory, so that they can be sorted. */
   isWhole: boolean;
-  /** Null: not here at the moment; asked for with `need`. Another function whenever another row may come of it. */
+  /** Returns the row at an index; null when it is not in memory, which `need` changes. Its identity changes with the rows. */
   rowAt: (index: number) => BucketRow | null;
 }
 
 export interface Folder {
   subscribe: (listener: () => void) => () => void;
   state: () => FolderState;
-  /** Rows from `first` on until `end` are looked at. */
+  /** Sets the visible rows, from `first` to `end` (exclusive). */
   need: (first: number, end: number) => void;
-  /** Tries again what failed. */
+  /** Repeats the failed request. */
   retry: () => void;
   close: () => void;
 }
@@ -44,10 +44,10 @@ export interface Asked {
   signal: AbortSignal;
 }
 
-/** The first page is short, so that it is there at once. */
+/** Size of the first page, small so that it arrives fast. */
 const FIRST_ROWS = 200;
 const PAGE_ROWS = 1000;
-/** Rows below those looked at that are fetched ahead. */
+/** Rows below the visible ones that are loaded in advance. */
 const AHEAD = 300;
 
 export function createFolder(list: (asked: Asked) => Promise<FolderPage>): Folder {
@@ -75,7 +75,7 @@ export function createFolder(list: (asked: Asked) => Promise<FolderPage>): Folde
     for (const listener of listeners) listener();
   };
 
-  /** The page to fetch now for what is looked at; null when all of it is here. */
+  /** Returns the page to load next for the visible rows; null when all are in memory. */
   const missing = (): number | null =>
     pages.firstLetGo(wanted.first, wanted.end) ??
     (!pages.isComplete && wanted.end + AHEAD > state.count ? pages.nextNumber : null);
@@ -86,7 +86,7 @@ export function createFolder(list: (asked: Asked) => Promise<FolderPage>): Folde
       return await list({ cursor: at.cursor, startAfter: null, limit, signal });
     } catch (error) {
       if (faultOf(error).code !== "LISTING_OVER" || at.after === null) throw error;
-      // The hub was started anew meanwhile: from the last key on.
+      // The hub has restarted and lost the cursor: the listing continues after the last key.
       return list({ cursor: null, startAfter: at.after, limit, signal });
     }
   };
@@ -121,7 +121,7 @@ export function createFolder(list: (asked: Asked) => Promise<FolderPage>): Folde
       )
       .then((fault) => {
         loading = null;
-        // What was given up is no fault.
+        // An aborted request is no fault.
         change({ isLoading: false, fault: signal.aborted ? null : fault });
         run();
       })
@@ -135,7 +135,7 @@ export function createFolder(list: (asked: Asked) => Promise<FolderPage>): Folde
     },
     state: () => state,
     need: (first, end) => {
-      // Somebody looks again.
+      // The folder is in use again after `close`.
       if (closing.signal.aborted) closing = new AbortController();
       wanted = { first, end };
       run();

@@ -13,12 +13,12 @@ import type { BucketRow } from "./folder-pages.ts";
 
 const CELL = "h-[34px] border-b border-line p-0";
 
-/** The end of a long name is what tells it from others. */
+/** Longest name shown, in characters. Longer names are shortened in the middle, because their ends differ. */
 const LONGEST = 220;
 
 interface GridRowProps {
   index: number;
-  /** Null until it was fetched. */
+  /** Null until it is loaded. */
   row: BucketRow | null;
   prefix: string;
   folderSize: FolderSize | null;
@@ -48,7 +48,7 @@ function countWords({ objects, state, fault }: FolderSize): string {
   return state === "whole" ? count : `${count} counted, there are more`;
 }
 
-/** Shows one object or folder of the list; a skeleton until it was fetched. */
+/** Shows one object or folder of the list; a skeleton until it is loaded. */
 export function GridRow({
   index,
   row,

@@ -10,23 +10,24 @@ import { useGridKeys, type RowHandling } from "./use-grid-keys.ts";
 import { useScrollWindow } from "./use-scroll-window.ts";
 
 /**
- * A list of any length, of which only what is on the screen is drawn. Arrow keys walk, Enter opens, Backspace goes up, Space
- * chooses, with Shift a range. The focus stays on the list itself, so that rows may come and go beneath it.
+ * A list of any length of which only the visible rows are drawn. Arrow keys move, Enter opens, Backspace goes up, Space
+ * selects, and Shift extends the selection. The focus stays on the list itself, so that rows can be added and removed below
+ * it.
  */
 
 interface ObjectGridProps extends RowHandling {
   label: string;
   count: number;
   rowAt: (index: number) => BucketRow | null;
-  /** Rows on the screen: those that are missing are fetched. */
+  /** Called with the visible rows, so that missing ones are loaded. */
   onLook: (first: number, end: number) => void;
-  /** Prefix of every key, which the names do not repeat. */
+  /** Common prefix of all keys, which the names leave out. */
   prefix: string;
-  /** The object that is shown beside the list. */
+  /** Key of the object in the detail panel. */
   openKey: string;
-  /** Null where the rows keep the order they were found in. */
+  /** Null when the rows cannot be sorted. */
   sort: TableSort | null;
-  /** The sum of a folder; null where it was not counted. */
+  /** Returns the size of a folder; null when it was not counted. */
   folderSize?: (folder: string) => FolderSize | null;
 }
 
@@ -36,7 +37,7 @@ const HEADS = [
   { key: "date", head: "Changed", look: "w-[110px] text-right max-sm:hidden" },
 ];
 
-/** A table that is walked through with the arrow keys is what ARIA calls a grid. */
+/** ARIA calls a table with arrow-key navigation a grid. */
 const GRID = { role: "grid", tabIndex: 0, "aria-multiselectable": true } as const;
 
 export function ObjectGrid(props: ObjectGridProps) {
@@ -100,7 +101,7 @@ export function ObjectGrid(props: ObjectGridProps) {
   );
 }
 
-/** The names of the columns; they stay above the rows. */
+/** Column heads, which stay above the rows while scrolling. */
 function GridHead({ sort }: { sort: TableSort | null }) {
   return (
     <thead className="sticky top-0 z-[1] bg-panel">
@@ -128,7 +129,7 @@ function GridHead({ sort }: { sort: TableSort | null }) {
   );
 }
 
-/** Stands for the rows that are not drawn. */
+/** Takes the height of rows that are not drawn. */
 function Spacer({ height }: { height: number }) {
   if (height === 0) return null;
   return (

@@ -3,13 +3,10 @@ import type { Place } from "../use-place.ts";
 
 export type Order = Pick<Place, "sort" | "order">;
 
-/** The store's own order needs no sorting. */
+/** Returns whether an order is the store's own, which needs no sorting. */
 export const isStoreOrder = ({ sort, order }: Order): boolean => sort === "name" && order === "";
 
-/**
- * Rows in another order than the store's: the largest, the newest or the last name first, or the other way round. Folders whose size
- * or date nobody knows stand before the others either way.
- */
+/** Sorts rows by size, date or name in either direction. Folders of unknown size or date come first in both directions. */
 export function sortRows(
   rows: readonly BucketRow[],
   { sort, order }: Order,

@@ -1,6 +1,6 @@
 /**
- * Rows in a scroll area of any height. Browsers cap how high an element may be, at some 16 or 33 million pixels: past
- * MOST_HEIGHT the bar stands for all rows in proportion, and the rows on the screen are put where the bar is.
+ * Computes virtual rows in a scroll area of any height. Browsers cap the height of an element at 16 to 33 million pixels.
+ * Above MOST_HEIGHT the scroll bar is proportional to all rows, and the visible rows are placed at the scroll position.
  */
 
 export const ROW_HEIGHT = 34;
@@ -8,12 +8,12 @@ const MOST_HEIGHT = 8_000_000;
 const SPARE_ROWS = 6;
 
 export interface TallView {
-  /** Of the element that makes the bar. */
+  /** Height of the element inside the scroll area, in pixels. */
   height: number;
   first: number;
-  /** One past the last row that is drawn. */
+  /** One past the last drawn row. */
   end: number;
-  /** Where the first drawn row stands in that element. */
+  /** Offset of the first drawn row in that element, in pixels. */
   top: number;
 }
 
@@ -28,9 +28,9 @@ export function tallView({ count, scrollTop, screenHeight }: Seen): TallView {
   const height = Math.min(full, MOST_HEIGHT);
   const room = Math.max(1, height - screenHeight);
   const share = Math.min(1, Math.max(0, scrollTop / room));
-  // In rows, with its fraction: where the upper edge of the screen is.
+  // Row at the upper edge of the screen, with its fraction.
   const edge = full <= MOST_HEIGHT ? scrollTop / ROW_HEIGHT : (share * (full - screenHeight)) / ROW_HEIGHT;
-  // Rows above the screen have their place only where the bar leaves room for them.
+  // Near the top there is no space for spare rows above the screen.
   const spare = Math.min(SPARE_ROWS, Math.floor(scrollTop / ROW_HEIGHT));
   const first = Math.min(Math.max(0, count - 1), Math.max(0, Math.floor(edge) - spare));
   const top = Math.max(0, scrollTop - (edge - first) * ROW_HEIGHT);
@@ -39,7 +39,7 @@ export function tallView({ count, scrollTop, screenHeight }: Seen): TallView {
   return { height, first, end: Math.max(first, end), top };
 }
 
-/** How the bar has to stand for a row to be seen; null when it is seen already. */
+/** Returns the scroll position that makes a row visible; null when it is visible. */
 export function scrollTo(index: number, seen: Seen): number | null {
   const { count, scrollTop, screenHeight } = seen;
   const full = count * ROW_HEIGHT;

@@ -3,7 +3,7 @@ import { useEffect, useState, useSyncExternalStore } from "react";
 import { hub } from "../../_hub/queries/client.ts";
 import { createFolderSizes, type FolderSize, type FolderSizes } from "./folder-sizes.ts";
 
-/** The sums of the folders of one list. `turn` counts them anew. */
+/** Returns the folder sizes of one list. A new `turn` counts them again. */
 export function useFolderSizes(at: { profileId: string; turn: number }): {
   sizes: FolderSizes;
   sizeOf: (folder: string) => FolderSize | null;

@@ -3,7 +3,7 @@ import { useEffect, useState, useSyncExternalStore } from "react";
 import { hub } from "../../_hub/queries/client.ts";
 import { createFolder, type Folder, type FolderState } from "./folder.ts";
 
-/** The folder that is looked at, as a list that is fetched as far as somebody looks. `turn` makes it anew. */
+/** Returns the folder at `prefix` as a list that loads while scrolling. A new `turn` loads it again. */
 export function useFolder(at: { profileId: string; prefix: string; turn: number }): {
   folder: Folder;
   state: FolderState;

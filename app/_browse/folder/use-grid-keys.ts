@@ -6,12 +6,12 @@ import type { BucketRow } from "./folder-pages.ts";
 import { ROW_HEIGHT, scrollTo } from "./tall-rows.ts";
 import type { ScrollWindow } from "./use-scroll-window.ts";
 
-/** Actions that a list carries out on its rows. */
+/** State and callbacks of a list's rows. */
 export interface RowHandling {
   selection: Selection;
   onSelect: (selection: Selection) => void;
   onOpen: (row: BucketRow) => void;
-  /** Null at the top. */
+  /** Null at the top of the bucket. */
   onUp: (() => void) | null;
 }
 
@@ -22,10 +22,10 @@ interface GridList {
   screen: ScrollWindow;
 }
 
-/** Another folder is another list: whoever walks by keyboard takes the focus along. */
+/** Set while the keyboard changes the folder, so that the list of the next folder takes the focus. */
 const walking = { on: false };
 
-/** Walks over the rows of a list by keyboard. `table` is the element that has the focus. */
+/** Handles keyboard navigation in a list. `table` is the element that has the focus. */
 export function useGridKeys(list: GridList, { selection, onSelect, onOpen, onUp }: RowHandling) {
   const { count, rowAt, screen } = list;
   const table = useRef<HTMLTableElement>(null);
@@ -97,7 +97,7 @@ export function useGridKeys(list: GridList, { selection, onSelect, onOpen, onUp 
     setActive,
     onKeyDown: (event: KeyboardEvent): void => {
       press(event);
-      // The page's own keys walk over links; here they walk over rows.
+      // The page's own `j` and `k` move between links; here they move between rows.
       if (event.key === "j" || event.key === "k") event.stopPropagation();
     },
   };

@@ -2,7 +2,7 @@
 import { useLayoutEffect, useState, type RefObject } from "react";
 import { ROW_HEIGHT } from "./tall-rows.ts";
 
-/** Height of the row with the columns' names, which stays above the others. */
+/** Height of the column heads, which stay above the rows, in pixels. */
 const HEAD_HEIGHT = 33;
 
 export interface ScrollWindow {
@@ -10,7 +10,7 @@ export interface ScrollWindow {
   screenHeight: number;
 }
 
-/** Follows how far a list is scrolled and how high its screen is, in pixels. */
+/** Returns the scroll position of a list and the height of its visible area, in pixels. */
 export function useScrollWindow(area: RefObject<HTMLElement | null>): ScrollWindow {
   const [seen, setSeen] = useState<ScrollWindow>({ scrollTop: 0, screenHeight: 600 });
   useLayoutEffect(() => {

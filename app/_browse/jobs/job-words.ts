@@ -4,7 +4,7 @@ import type { Tone } from "../../_ui/indicators/mark.tsx";
 import { shortText } from "../../_ui/text/visible-text.ts";
 import { formatBytes } from "../../_ui/text/sizes.ts";
 
-/** A job in a bucket as a sentence, like a transfer. */
+/** Wording of bucket jobs. */
 
 export const ACTION_WORDS: Readonly<Record<BucketAction, { verb: string; now: string; done: string }>> = {
   copy: { verb: "Copy", now: "copying", done: "copied" },
@@ -17,7 +17,7 @@ export const countOf = (objects: number): string => `${formatCount(objects)} ${o
 
 const placeWords = (folder: string): string => (folder === "" ? "the top" : shortText(folder, 60));
 
-/** Who, what, whence and whither. */
+/** Returns action, count, source and target of a job as a sentence. */
 export function jobSentence(job: BucketJobView): string {
   const to = job.target === null ? "" : ` → ${placeWords(job.target)}`;
   const where = job.action === "revive" ? "in" : "from";

@@ -26,7 +26,7 @@ const STATE: Readonly<Record<BucketJobView["state"], string>> = {
   expired: "not confirmed in time",
 };
 
-/** What the hub does in buckets by itself, and has done lately. Nothing is shown where there is nothing. */
+/** Lists running and recent bucket jobs of the hub. Renders nothing without jobs. */
 export function JobsPanel({ profileId }: { profileId: string | null }) {
   const jobs = useQuery({
     queryKey: ["transfers", "bucket-jobs", profileId],
@@ -46,7 +46,7 @@ export function JobsPanel({ profileId }: { profileId: string | null }) {
   );
 }
 
-/** By bytes where bytes are copied; deleting takes no longer for a large object than for a small one. */
+/** Returns the progress by bytes for copies, by objects for deletions: deleting takes the same time for any size. */
 function progressOf({ action, plan, ...job }: BucketJobView): { value: number; max: number } {
   const bytes = plan?.bytes ?? 0;
   return action === "delete" || bytes === 0

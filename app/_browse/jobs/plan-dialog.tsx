@@ -20,11 +20,11 @@ import { formatBytes } from "../../_ui/text/sizes.ts";
 interface PlanDialogProps {
   profileId: string;
   action: BucketAction;
-  /** The folder it is done from. */
+  /** Source folder. */
   from: string;
   items: PlanBucketJob["items"];
   onClose: () => void;
-  /** It was confirmed. */
+  /** Called when the job was confirmed. */
   onStarted: () => void;
 }
 
@@ -35,7 +35,7 @@ const INTRO: Readonly<Record<BucketAction, string>> = {
   revive: "Nothing changes before you confirm. The present object stays as an older version.",
 };
 
-/** What would happen, and then whether it shall. Nothing is touched before the second button. */
+/** Plans a bucket job, shows its effect, and starts it after confirmation. The second button is the first to change anything. */
 export function PlanDialog({ profileId, action, from, items, onClose, onStarted }: PlanDialogProps) {
   const client = useQueryClient();
   const words = ACTION_WORDS[action];
@@ -54,7 +54,7 @@ export function PlanDialog({ profileId, action, from, items, onClose, onStarted 
   const job: BucketJobView | undefined = planned.data ?? ask.result;
   const start = useAction((id: string) => hub.bucket.start.mutate({ id }));
   const close = (): void => {
-    // What nobody confirms is taken back at once, if it can be.
+    // An unconfirmed plan is canceled at once, best effort.
     if (job !== undefined && start.result === undefined)
       void hub.bucket.cancel.mutate({ id: job.id }).catch(() => undefined);
     onClose();
@@ -135,7 +135,7 @@ function costWords({ cost, requests }: BucketPlan): string {
   return `${asked}, ${cost.amount < 0.01 ? `less than ${sign}0.01` : `about ${sign}${cost.amount.toFixed(2)}`} by the price list`;
 }
 
-/** What becomes of the keys, and of what they have now. */
+/** Says what bringing back does to the keys and to their present objects. */
 function Revived({ of, among }: { of: NonNullable<BucketPlan["revived"]>; among: number }) {
   const { copies, undeleted, covered } = of;
   const whose = among === 1 ? "it has" : covered === 1 ? "one of them has" : `${covered} of them have`;

@@ -18,7 +18,7 @@ interface SearchListProps extends RowHandling {
 
 const NOTHING = (): void => undefined;
 
-/** What was found below a folder, as it is found, and how far was looked. */
+/** Lists matches below a folder while the search runs, with its progress. */
 export function SearchList({ profileId, place, ...handling }: SearchListProps) {
   const { walked, stop, goOn } = useWalk({ profileId, prefix: place.folder, words: place.words });
   const { objects, state, fault, unreadable } = walked;

@@ -6,7 +6,7 @@ import { unreadableWords } from "#protocol/checkpoint/unreadable-names.ts";
 import { useWalk } from "./use-walk.ts";
 import { formatBytes } from "../../_ui/text/sizes.ts";
 
-/** Objects and bytes of everything below a folder, counted by listing all of it: as long as that takes, or until it is stopped. */
+/** Counts objects and bytes below a folder by listing all of them, until done or stopped. */
 export function SumUp({ profileId, folder, onClose }: { profileId: string; folder: string; onClose: () => void }) {
   const { walked, stop, goOn } = useWalk({ profileId, prefix: folder, words: "" });
   const { looked, state, fault, unreadable } = walked;

@@ -5,19 +5,19 @@ import type { FaultData } from "#protocol/faults/fault.ts";
 import { hub } from "../../_hub/queries/client.ts";
 import { faultOf } from "../../_hub/faults/fault-of.ts";
 
-/** A walk through everything below a folder, a stretch at a time, until it is stopped or has looked at enough. */
+/** Result so far of listing everything below a folder. The walk pauses after each `STRETCH` and can be stopped. */
 export interface Walked {
   objects: readonly BucketObject[];
   looked: { objects: number; bytes: number; requests: number };
   matching: { objects: number; bytes: number };
-  /** Names that are not valid UTF-8, and the first of them: they are in no sum. */
+  /** Names that are not valid UTF-8: their count and the first of them. They are in no sum. */
   unreadable: { count: number; first: readonly string[] };
   through: string | null;
   state: "walking" | "stopped" | "paused" | "done" | "failed";
   fault: FaultData | null;
 }
 
-/** Objects after which it asks whether to go on, and rows that are kept. */
+/** Objects after which the walk pauses. At most `MOST_ROWS` matches are kept. */
 const STRETCH = 250_000;
 const MOST_ROWS = 5000;
 
@@ -31,7 +31,7 @@ const NOTHING: Walked = {
   fault: null,
 };
 
-/** Walks through a place for as long as the component is mounted; another place needs a component of its own (`key`). */
+/** Walks through a place while the component is mounted. Another place needs another component instance (`key`). */
 export function useWalk(at: { profileId: string; prefix: string; words: string }): {
   walked: Walked;
   stop: () => void;
@@ -39,7 +39,7 @@ export function useWalk(at: { profileId: string; prefix: string; words: string }
 } {
   const { profileId, prefix, words } = at;
   const [walked, setWalked] = useState(NOTHING);
-  // A new object for each time it goes on.
+  // A new object at each continuation, so that the effect runs again.
   const [from, setFrom] = useState<{ cursor: string | null }>({ cursor: null });
   const held = useRef<{ next: string | null; stop: () => void }>({ next: null, stop: () => undefined });
   useEffect(() => {

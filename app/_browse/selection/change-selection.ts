@@ -3,14 +3,14 @@ import { MOST_CHOSEN, type Selection } from "./selection.ts";
 
 const sizeOf = (row: BucketRow): number | null => (row.kind === "folder" ? null : row.sizeBytes);
 
-/** One row more, or one less. */
+/** Adds a row to the selection or removes it. */
 export function toggle(selection: Selection, row: BucketRow, index: number): Selection {
   const chosen = new Map(selection.chosen);
   if (!chosen.delete(row.key) && chosen.size < MOST_CHOSEN) chosen.set(row.key, sizeOf(row));
   return { chosen, anchor: index };
 }
 
-/** Everything from the anchor to `index`, added to what is chosen. Rows that are not here are left out. */
+/** Adds all rows from the anchor to `index` to the selection. Rows that are not in memory are left out. */
 export function extend(selection: Selection, index: number, rowAt: (index: number) => BucketRow | null): Selection {
   const chosen = new Map(selection.chosen);
   const [from, to] = [Math.min(selection.anchor, index), Math.max(selection.anchor, index)];

@@ -7,12 +7,12 @@ import type { Selection } from "./selection.ts";
 interface FolderDownloadProps {
   profileId: string;
   place: Place;
-  /** Null: all of the folder, as far as it is shown. */
+  /** Null downloads all of the folder that matches the filter. */
   selection: Selection | null;
   onClose: () => void;
 }
 
-/** Downloads what is ticked, or the folder that is shown. */
+/** Downloads the selection, or the current folder. */
 export function FolderDownload({ profileId, place, selection, onClose }: FolderDownloadProps) {
   const wanted =
     selection === null

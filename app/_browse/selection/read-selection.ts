@@ -20,7 +20,7 @@ export function countChosen({ chosen }: Selection): Chosen {
   return sum;
 }
 
-/** Links are made one by one, and somebody has to hand each of them on. */
+/** Most links created at once, because somebody has to pass each of them on. */
 export const MOST_SHARED = 20;
 
 export function chosenKeys({ chosen }: Selection): { keys: string[]; prefixes: string[] } {
@@ -29,7 +29,7 @@ export function chosenKeys({ chosen }: Selection): { keys: string[]; prefixes: s
   return { keys, prefixes };
 }
 
-/** A download of exactly what is chosen: one object as it is, everything else as one archive. */
+/** Returns the download of a selection: a single object as it is, everything else as one archive. */
 export function wantedOf(selection: Selection, at: { profileId: string; from: string }): Wanted {
   const { keys, prefixes } = chosenKeys(selection);
   const [only] = keys;
@@ -38,14 +38,14 @@ export function wantedOf(selection: Selection, at: { profileId: string; from: st
   return { kind: "chosen", ...at, keys, prefixes };
 }
 
-/** Why no links can be made for what is chosen; null when they can. */
+/** Returns why no links can be created for a selection; null when they can. */
 export function whyNotShare(selection: Selection): string | null {
   const { keys, prefixes } = chosenKeys(selection);
   if (prefixes.length > 0) return "A link is for one object: leave the folders out";
   return keys.length > MOST_SHARED ? `At most ${MOST_SHARED} objects get links at once` : null;
 }
 
-/** Where the versions of what is chosen are listed; null unless it is one thing. */
+/** Returns where the versions of the selection are listed; null unless exactly one row is selected. */
 export function versionsPlace({ chosen }: Selection): Partial<Place> | null {
   const [only, ...others] = chosen;
   if (only === undefined || others.length > 0) return null;

@@ -19,11 +19,11 @@ interface SelectionActionsProps {
   place: Place;
   selection: Selection;
   go: (to: Partial<Place>, as: "step") => void;
-  /** What was chosen is on its way: nothing is chosen any more. */
+  /** Called when a job for the selection was started, which clears the selection. */
   onStarted: () => void;
 }
 
-/** Everything that can be done with what is chosen. Each says first how many objects and bytes it is about. */
+/** Shows the actions on a selection. Each states the number of objects and bytes before it starts. */
 export function SelectionActions({ profileId, place, selection, go, onStarted }: SelectionActionsProps) {
   const [open, setOpen] = useState<BucketAction | "download" | "share" | null>(null);
   const whyNotCopy = useWhyNot("operator");

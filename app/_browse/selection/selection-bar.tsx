@@ -9,11 +9,11 @@ import type { Selection } from "./selection.ts";
 interface SelectionBarProps {
   selection: Selection;
   onClear: () => void;
-  /** What can be done with what is chosen. */
+  /** Actions on the selection. */
   children?: ReactNode;
 }
 
-/** What is chosen, and what can be done with it. */
+/** Shows the size of the selection and the actions on it. */
 export function SelectionBar({ selection, onClear, children }: SelectionBarProps) {
   const { objects, bytes, folders } = countChosen(selection);
   const words = [

@@ -1,13 +1,13 @@
-/** What is chosen in a list: by key, so that it stays while rows come and go. A folder stands for all that is below it. */
+/** Selects rows of a list by key, so that the selection survives changes of the list. A folder includes everything below it. */
 
 export interface Selection {
-  /** Size of each object; null for a folder, whose size nobody knows yet. */
+  /** Size of each object; null for a folder, whose size is unknown. */
   chosen: ReadonlyMap<string, number | null>;
-  /** Where a range begins. */
+  /** Index at which a range selection starts. */
   anchor: number;
 }
 
-/** One plan takes no more single things; whoever wants more chooses their folder. */
+/** Most rows in a selection, the limit of one bucket job. Larger selections need their folder. */
 export const MOST_CHOSEN = 5000;
 
 export const NOTHING_CHOSEN: Selection = { chosen: new Map(), anchor: 0 };

@@ -8,13 +8,13 @@ import type { Wanted } from "./list-wanted.ts";
 
 interface DownloadButtonProps {
   wanted: Wanted;
-  /** What it is called where the word alone does not say of what. */
+  /** Accessible name where the button text alone does not say what is downloaded. */
   label?: string;
   size?: "usual" | "small";
   disabled?: boolean;
 }
 
-/** Brings a file, or a folder as one tar archive, from the bucket straight to this browser. */
+/** Downloads a file, or a folder as one tar archive, from the bucket directly to this browser. */
 export function DownloadButton({ wanted, label, size = "small", disabled = false }: DownloadButtonProps) {
   const isOfCheckpoint = wanted.kind === "checkpoint" || wanted.kind === "checkpoint file";
   const whyNot = useWhyNot(isOfCheckpoint ? "viewer" : "operator");

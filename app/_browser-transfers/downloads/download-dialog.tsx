@@ -23,9 +23,9 @@ const sumOf = ({ files }: ListedFiles): FoundSum => ({
   bytes: files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
 });
 
-/** Says how many objects and bytes would come, and asks. Nothing is fetched before the button is pressed. */
+/** Shows how many objects and bytes a download has, and asks. Nothing is downloaded before the button is pressed. */
 export function DownloadDialog({ wanted, onClose }: DownloadDialogProps) {
-  // What is ticked may change behind the dialog; it is about what was ticked when it was opened.
+  // The selection may change behind the dialog, which keeps the one it was opened with.
   const [asked] = useState(wanted);
   const [found, setFound] = useState<FoundSum>({ objects: 0, bytes: 0 });
   const [listed, setListed] = useState<ListedFiles | null>(null);

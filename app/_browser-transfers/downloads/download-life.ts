@@ -13,13 +13,13 @@ import { writeTar, type TarEntry } from "../engine/write-tar.ts";
 import { listWanted, type ListedFiles, type Wanted } from "./list-wanted.ts";
 import type { Target } from "./target.ts";
 
-/** One download of this page: a file in ranges side by side, or a folder as one tar archive in its order. */
+/** Runs one download of this page: a file in parallel ranges, or a folder as one sequential tar archive. */
 
 export interface DownloadView {
   id: string;
   name: string;
   mode: Target["mode"];
-  /** Only ranges to places can go on in the middle. */
+  /** True when ranges are written to their positions, because only then can a download resume in the middle. */
   canPause: boolean;
   state: "listing" | "running" | "paused" | "failed" | "done";
   bytesTotal: number;
@@ -27,14 +27,14 @@ export interface DownloadView {
   bytesPerSecond: number;
   filesTotal: number;
   filesDone: number;
-  /** Names of the folder that no request can ask for: they are left out. */
+  /** Names that no request can address, and that the download leaves out. */
   unreadable: readonly string[];
-  /** Of which the checksum was on record, and agreed. */
+  /** Bytes verified against a recorded checksum. */
   verifiedBytes: number;
   retries: number;
   pieces: string;
   fault: FaultData | null;
-  /** The profile of the bucket that is read; null until it was listed. */
+  /** Profile of the bucket; null until the files are listed. */
   profileId: string | null;
 }
 
@@ -43,7 +43,7 @@ const RATE_OVER_MS = 5_000;
 interface Parts {
   id: string;
   wanted: Wanted;
-  /** Found already, when the person was asked; null: they are listed first. */
+  /** Files that the dialog listed already; null lists them first. */
   listed: ListedFiles | null;
   name: string;
   target: Target;
@@ -122,7 +122,8 @@ export class DownloadLife {
     this.#bytesDone = 0;
     this.#filesDone = 0;
     this.#verifiedBytes = 0;
-    // All files are one row of ranges, read ahead over their ends: many small ones wait for no round trip each.
+    // The ranges of all files form one read-ahead queue across file boundaries, so that small files do not each wait a round
+    // trip.
     const plans = this.#files.map((file) => ({ file, groups: planRanges(file.pieces, null) }));
     const groups = plans.flatMap((plan) => plan.groups);
     const reading = downloadInOrder({ groups, signal: this.#stop.signal }, this.#tools());
@@ -140,7 +141,7 @@ export class DownloadLife {
     }
   }
 
-  /** The next ranges are a file's. */
+  /** Yields the next `ranges` ranges, which belong to one file. */
   async *#takeFile(
     reading: ReturnType<typeof downloadInOrder>,
     ranges: number,
@@ -220,7 +221,7 @@ export class DownloadLife {
     this.#parts.onChange();
   }
 
-  /** By bytes: ranges where they have their places, everything in one row where it comes in order. */
+  /** Returns the piece map: by range when ranges are written to their positions, otherwise by bytes in order. */
   #pieces(): string {
     const isMoving = this.#state === "running";
     const ranges = this.#groups.flatMap((group) => group.ranges);

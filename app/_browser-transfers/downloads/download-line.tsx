@@ -29,7 +29,7 @@ function paceOf(view: DownloadView, unit: RateUnit): string {
   return [formatRate(bytesPerSecond, unit), formatEta(etaMs) ?? "time left not known yet"].join(" · ");
 }
 
-/** How sure it is that these are the bytes that were written. */
+/** Says how much of the download matched recorded checksums. */
 function verdictOf({ verifiedBytes, bytesTotal }: DownloadView): string {
   if (verifiedBytes === bytesTotal) return "checksums agree";
   return verifiedBytes === 0 ? "no checksum on record" : `checksums agree for ${formatBytes(verifiedBytes)}`;
@@ -47,7 +47,7 @@ function factsOf(view: DownloadView): string {
   ].join(" · ");
 }
 
-/** One download of this page as a sentence. */
+/** Shows one download of this page. */
 export function DownloadLine({ view }: { view: DownloadView }) {
   const unit = useRateUnit();
   const name = visibleText(view.name);

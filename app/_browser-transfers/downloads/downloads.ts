@@ -5,7 +5,7 @@ import { DownloadLife, type DownloadView } from "./download-life.ts";
 import { nameOf, type ListedFiles, type Wanted } from "./list-wanted.ts";
 import { openTarget } from "./open-target.ts";
 
-/** The downloads of this page. They live as long as it does: where they go is a file only this page may write. */
+/** Holds the downloads of this page. They end with the page, because only it may write their files. */
 
 const SHOW_EVERY_MS = 250;
 const lives = new Map<string, DownloadLife>();
@@ -28,7 +28,7 @@ const warn = (event: BeforeUnloadEvent): void => {
   if (shown.some(({ state }) => state === "running" || state === "paused")) event.preventDefault();
 };
 
-/** Asks where to and begins; false when the person thought better of it. */
+/** Asks for the target and starts the download. Returns false when the person canceled. */
 export async function startDownload(wanted: Wanted, listed: ListedFiles | null = null): Promise<boolean> {
   const name = nameOf(wanted);
   const target = await openTarget(name);
@@ -60,7 +60,7 @@ const subscribe = (listener: () => void): (() => void) => {
 };
 const NONE: readonly DownloadView[] = [];
 
-/** Newest first. */
+/** Returns the downloads of this page, newest first. */
 export const useDownloads = (): readonly DownloadView[] =>
   useSyncExternalStore(
     subscribe,

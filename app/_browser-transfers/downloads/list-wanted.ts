@@ -3,21 +3,21 @@ import type { FolderFile, FolderPage, ObjectFacts } from "#protocol/buckets/brow
 import { askHub } from "../ask-hub.ts";
 import { hub } from "../../_hub/queries/client.ts";
 
-/** Finds the files of a download and their sizes, before any byte of them is asked for. */
+/** Lists the files of a download and their sizes before any content is read. */
 
 export type Wanted =
   | { kind: "object"; profileId: string; key: string }
   | { kind: "prefix"; profileId: string; prefix: string }
-  /** What was ticked in the folder `from`: objects, and prefixes with all that is below. */
+  /** Selection in the folder `from`: objects, and prefixes with everything below them. */
   | { kind: "chosen"; profileId: string; from: string; keys: readonly string[]; prefixes: readonly string[] }
   | { kind: "checkpoint"; checkpointId: string; name: string }
   | { kind: "checkpoint file"; checkpointId: string; path: string };
 
 export interface ListedFiles {
   files: FolderFile[];
-  /** The checksum that the store keeps of a single object. */
+  /** Checksum that the store keeps of a single object. */
   kept: ObjectFacts["sum"];
-  /** Names that no request can ask for. */
+  /** Names that no request can address. */
   unreadable: string[];
 }
 
@@ -32,13 +32,13 @@ export interface ListingWatch {
   onFound?: (sum: FoundSum) => void;
 }
 
-/** As many as one call takes: `FILES_PER_CALL` of the protocol, whose module loads zod. */
+/** Keys per call: `FILES_PER_CALL` of the protocol, whose module would load zod. */
 const KEYS_AT_ONCE = 50;
 
-/** The last name in a path; null at the top of a bucket. */
+/** Returns the last name in a path; null at the top of a bucket. */
 const lastName = (path: string): string | null => path.split("/").findLast((segment) => segment !== "") ?? null;
 
-/** A name that a disk takes. */
+/** Returns a file name for the download. */
 export function nameOf(wanted: Wanted): string {
   switch (wanted.kind) {
     case "object":
@@ -60,7 +60,7 @@ export function nameOf(wanted: Wanted): string {
 interface Below {
   profileId: string;
   prefix: string;
-  /** The folder that paths begin at. */
+  /** Folder that paths are relative to. */
   from: string;
 }
 
@@ -94,7 +94,7 @@ async function listChosen(
   { profileId, from, keys, prefixes }: Extract<Wanted, { kind: "chosen" }>,
   { signal, onFound }: ListingWatch,
 ): Promise<ListedFiles> {
-  // By path: an object may be ticked together with a folder that it lies in.
+  // By path, because a selection can contain an object and its folder.
   const files = new Map<string, FolderFile>();
   const unreadable = new Set<string>();
   const sum: FoundSum = { objects: 0, bytes: 0 };
@@ -115,7 +115,7 @@ async function listChosen(
   return { files: [...files.values()], kept: null, unreadable: [...unreadable] };
 }
 
-/** Lists the files of a download. @throws Fault NO_SUCH_KEY, those of the hub and the store; what aborts the signal */
+/** Lists the files of a download. @throws Fault NO_SUCH_KEY, those of the hub and the store; the signal's reason when aborted */
 export async function listWanted(wanted: Wanted, watch: ListingWatch = {}): Promise<ListedFiles> {
   switch (wanted.kind) {
     case "object": {

@@ -4,8 +4,8 @@ import { openStream } from "./stream-target.ts";
 import type { Target } from "./target.ts";
 
 /**
- * Where a download goes: straight to the disk at any position where the browser can do that, otherwise in order through
- * the browser's own downloads, otherwise into memory until it is whole. Which one it is, is told.
+ * Opens the target of a download. Where the browser allows it, ranges are written to the disk at any position. Otherwise the
+ * bytes go in order through the browser's own downloads, or else into memory. The page shows which.
  */
 
 export const MODE_WORDS: Record<Target["mode"], string> = {
@@ -14,10 +14,10 @@ export const MODE_WORDS: Record<Target["mode"], string> = {
   memory: "through memory, because this browser lets no page write files and runs no service worker here",
 };
 
-/** A page that holds more than this is ended by some browsers. */
+/** Most bytes of a download in memory. Some browsers kill pages that hold more. */
 const MOST_IN_MEMORY_BYTES = 1024 ** 3;
 
-/** What the disk says, as a Fault. */
+/** Converts errors of the file system into Faults. */
 async function written<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;
@@ -74,7 +74,7 @@ function inMemory(name: string): Target {
   };
 }
 
-/** Asks the person where to; null when they thought better of it. While a click is being answered. */
+/** Asks the person for the target; null when they canceled. Call it while handling a click: pickers need user activation. */
 export async function openTarget(name: string): Promise<Target | null> {
   const handle = await pickTarget(name);
   if (handle === null) return null;

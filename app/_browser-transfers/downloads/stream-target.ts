@@ -2,17 +2,20 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { newRequestId } from "../../_hub/actions/use-action.ts";
 import type { Target } from "./target.ts";
 
-/** A download through the browser's own list, fed by `public/download-worker.js`. In order, and only once. */
+/**
+ * Feeds a download in the browser's own list through `public/download-worker.js`. Bytes go in order, and a download cannot
+ * restart.
+ */
 
 const SCRIPT = "/download-worker.js";
-/** Nothing else is ever asked of the worker. */
+/** Scope that holds no pages, so that the worker intercepts nothing else. */
 const SCOPE = "/downloads-of-this-browser/";
 const STILL_HERE_EVERY_MS = 10_000;
 const READY_WITHIN_MS = 10_000;
 
 type FromWorker = { kind: "ready" } | { kind: "pull" } | { kind: "cancel" };
 
-/** The worker, running; null where the browser has none or does not start it. */
+/** Returns the active service worker; null where the browser has none or does not start it. */
 async function startWorker(): Promise<ServiceWorker | null> {
   const workers = (navigator as { serviceWorker?: ServiceWorkerContainer }).serviceWorker;
   if (workers === undefined) return null;
@@ -65,7 +68,7 @@ export async function openStream(name: string): Promise<Target | null> {
     port.close();
     setTimeout(() => frame.remove(), STILL_HERE_EVERY_MS);
   };
-  /** Until the browser asks for more. */
+  /** Waits until the browser requests more bytes (back-pressure). */
   const pulled = async (): Promise<void> => {
     while (state.wanted === 0 && !state.isOver) {
       await new Promise<void>((resolve) => {

@@ -1,13 +1,13 @@
-/** Takes the bytes of a download; nothing is seen under its name before `close`. */
+/** Receives the bytes of a download. The file appears under its name only after `close`. */
 export interface Target {
   mode: "disk" | "stream" | "memory";
-  /** Null where only the next bytes can be written. */
+  /** Null when bytes can only be written in order. */
   writeAt: ((at: number, bytes: Uint8Array<ArrayBuffer>) => Promise<void>) | null;
   write: (bytes: Uint8Array<ArrayBuffer>) => Promise<void>;
-  /** Back to the beginning, with nothing in it. */
+  /** Discards everything written and starts at position 0. */
   restart: () => Promise<void>;
-  /** Under its name only now. */
+  /** Completes the file under its name. */
   close: () => Promise<void>;
-  /** Leaves nothing behind. */
+  /** Discards the file. */
   abort: () => Promise<void>;
 }

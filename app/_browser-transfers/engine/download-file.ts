@@ -7,28 +7,27 @@ import { keepTrying, type Patience } from "./keep-trying.ts";
 import { groupIsRight, type Range, type RangeGroup } from "./plan-ranges.ts";
 
 /**
- * One file from a bucket to a browser: ranges side by side to their places, or in their order where only a stream can be
- * written. Each range is whole, of the version that was looked at, and counted in the checksums that are on record before
- * the file is said to be right.
+ * Downloads one file from a bucket to a browser: parallel ranges written to their positions, or in order for a stream. Each
+ * range must be complete and pinned to the ETag. Recorded checksums are compared before the download succeeds.
  */
 
 export interface DownloadTools {
-  /** A request for the whole object; asked again when a signature is over. */
+  /** Signs a request for the whole object. Called again when the signature expires. */
   sign: (key: string, etag: string) => Promise<SignedRequest>;
   fetch: typeof globalThis.fetch;
   gate: Gate;
   patience: Omit<Patience, "signal" | "onFault">;
   onFault: (fault: Fault) => Promise<void>;
-  /** Bytes that came; negative when they have to come again. */
+  /** Called with received bytes; negative when a failed range is going to be read again. */
   onBytes: (bytes: number) => void;
 }
 
 export interface Verdict {
-  /** Bytes whose checksum was on record and agreed. */
+  /** Bytes verified against a recorded checksum. */
   verifiedBytes: number;
 }
 
-/** A range once more, when a group of one range came wrong; a larger group is read again by the person. */
+/** Time before its expiry at which a signature is renewed, in milliseconds. */
 const SIGNED_AHEAD_MS = 30_000;
 
 interface Reading {
@@ -36,10 +35,10 @@ interface Reading {
   signal: AbortSignal;
 }
 
-/** What becomes of the bytes of a range; begun anew with each try. */
+/** Consumer of the bytes of a range; each try gets a new one. */
 interface Taker<Result> {
   take: (bytes: Uint8Array<ArrayBuffer>) => Promise<void> | void;
-  /** All came; the sum of them, and what became of them. */
+  /** Called after the last byte. Returns the CRC32 of the range, and the consumer's result. */
   end: () => Promise<{ sum: string; result: Result }>;
 }
 
@@ -77,7 +76,7 @@ async function readRange<Result>(
   );
 }
 
-/** All of it in memory, because nothing can be taken back from who reads in order. */
+/** Collects a range in memory, because bytes given to an in-order reader cannot be taken back on a retry. */
 function collect({ length }: Range): Taker<Uint8Array<ArrayBuffer>> {
   const whole = new Uint8Array(length);
   let at = 0;
@@ -90,16 +89,16 @@ function collect({ length }: Range): Taker<Uint8Array<ArrayBuffer>> {
   };
 }
 
-/** Written at a time: large enough that the disk is asked seldom, small enough that a dozen of them are little. */
+/** Bytes per write: large enough for few writes, small enough that a dozen buffers take little memory. */
 const WRITTEN_BYTES = 1024 * 1024;
 
-/** What ranges were written from, for the next ones: otherwise each range is garbage that stays for long. */
+/** Buffers for reuse by later ranges. New buffers for each range would become garbage that is collected late. */
 const spare: Uint8Array<ArrayBuffer>[] = [];
 const MOST_SPARE = 16;
 
-/** To its place as it comes: of a range never more than two such pieces are held, however long it is. */
+/** Writes a range to its position as it arrives. It holds at most two buffers, however long the range is (double buffering). */
 function place({ at: from }: Range, write: Placed["write"]): Taker<null> {
-  // Made when the first bytes come: the browser lets most requests wait for a connection.
+  // Allocated at the first bytes, because browsers queue most requests for a connection.
   const buffers: Uint8Array<ArrayBuffer>[] = [];
   let sum = "00000000";
   let at = from;
@@ -108,7 +107,7 @@ function place({ at: from }: Range, write: Placed["write"]): Taker<null> {
   const flush = async (): Promise<void> => {
     const [full] = buffers;
     if (full === undefined || filled === 0) return;
-    // The other one is written already when this is over.
+    // After this wait the other buffer is written and free.
     await writing;
     writing = write(at, full.subarray(0, filled));
     writing.catch(() => undefined);
@@ -133,7 +132,7 @@ function place({ at: from }: Range, write: Placed["write"]): Taker<null> {
     end: async () => {
       await flush();
       await writing;
-      // After a failure they may still be being written from, and are left to be collected.
+      // Not reused after a failure: a write from them may still be in progress.
       spare.push(...buffers.splice(0, MOST_SPARE - spare.length));
       return { sum, result: null };
     },
@@ -148,13 +147,16 @@ function judge(group: RangeGroup, sums: readonly string[]): number {
 
 export interface Placed {
   groups: readonly RangeGroup[];
-  /** Sums of what was written before a pause, by position in the file. */
+  /** CRC32 of the ranges written before a pause, by position in the file. */
   written: Map<number, string>;
   write: (at: number, bytes: Uint8Array<ArrayBuffer>) => Promise<void>;
   signal: AbortSignal;
 }
 
-/** Ranges side by side, each to its place. What `written` has is not fetched again. Faults: CHECKSUM_MISMATCH and others. */
+/**
+ * Downloads ranges in parallel, each to its position. Ranges in `written` are skipped. @throws Fault CHECKSUM_MISMATCH and
+ * others
+ */
 export async function downloadToPlaces(
   { groups, written, write, signal }: Placed,
   tools: DownloadTools,
@@ -184,10 +186,10 @@ export async function downloadToPlaces(
   return { verifiedBytes: groups.reduce((sum, group) => sum + judge(group, sumsOf(group)), 0) };
 }
 
-/** Read before their turn, all together; one range may be more. */
+/** Most bytes read ahead of the consumer. A single longer range is allowed. */
 const MOST_AHEAD_BYTES = 64 * 1024 * 1024;
 
-/** The bytes in their order, range by range, a few of them read ahead. Faults end the stream. */
+/** Yields the bytes in order, one range at a time, reading some ranges ahead. A Fault ends the stream. */
 export async function* downloadInOrder(
   { groups, signal }: Pick<Placed, "groups" | "signal">,
   tools: DownloadTools,
@@ -206,7 +208,7 @@ export async function* downloadInOrder(
       aheadBytes += one.range.length;
       const { range, group } = one;
       const reading = readRange({ range, group, take: () => collect(range) }, about);
-      // Looked at when it is its turn.
+      // Handled when its turn comes; this prevents an unhandled rejection.
       reading.catch(() => undefined);
       ahead.push(reading);
     }
@@ -231,7 +233,7 @@ export async function* downloadInOrder(
   }
 }
 
-/** Keeps a signature per object until it is nearly over. */
+/** Caches signatures per object until shortly before they expire. */
 export function keepSigned(sign: DownloadTools["sign"]): DownloadTools["sign"] {
   const kept = new Map<string, Promise<SignedRequest>>();
   return async (key, etag) => {

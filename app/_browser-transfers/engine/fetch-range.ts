@@ -4,22 +4,22 @@ import { checkRange } from "#storage/answers/check-range.ts";
 import { faultOfNetwork } from "#storage/answers/faults.ts";
 import type { Range } from "./plan-ranges.ts";
 
-/** Without a byte for so long, a read is begun anew. */
+/** A read without a byte for this long is stalled, in milliseconds. */
 const STALLED_AFTER_MS = 60_000;
 const MOST_ERROR_BYTES = 65_536;
 
-/** Read at a time: much less than a second of any link, so that a dozen connections hold little. */
+/** Bytes per read: less than a second of any link, so that a dozen connections take little memory. */
 const READ_BYTES = 256 * 1024;
 
 interface BodyReader {
-  /** Valid until the next read; undefined at the end. */
+  /** Returns a chunk that is valid until the next read; undefined at the end. */
   read: () => Promise<Uint8Array<ArrayBuffer> | undefined>;
   cancel: () => Promise<void>;
 }
 
 /**
- * Into the same memory again and again where the browser can (a byte stream), because otherwise each chunk is garbage, and
- * a fast link makes hundreds of megabytes of it before they are collected.
+ * Reads into the same buffer again where the browser supports byte streams (BYOB). Otherwise each chunk is garbage, and a fast
+ * link produces hundreds of megabytes before a collection.
  */
 function openBody(body: ReadableStream<Uint8Array<ArrayBuffer>>): BodyReader {
   let free = new ArrayBuffer(READ_BYTES);
@@ -46,12 +46,12 @@ interface FetchInput {
   signal: AbortSignal;
   fetch: typeof globalThis.fetch;
   onBytes: (bytes: number) => void;
-  /** The next bytes, as they come: to be copied or done with when it resolves, because their memory is used again. */
+  /** Consumes a chunk. It must be done with the chunk when it resolves, because the buffer is reused. */
   take: (bytes: Uint8Array<ArrayBuffer>) => Promise<void> | void;
 }
 
 /**
- * The bytes of one range, of the version it is pinned to, piece by piece; all of them have come when it resolves.
+ * Reads one range of the pinned version chunk by chunk. Resolves when all bytes have arrived.
  * @throws Fault of the store, TRUNCATED, STALLED, OBJECT_CHANGED, RANGE_IGNORED, CORS_MISSING, LINK_DOWN, CANCELLED
  */
 export async function fetchRange(input: FetchInput): Promise<void> {
@@ -72,7 +72,7 @@ export async function fetchRange(input: FetchInput): Promise<void> {
     const told = Object.fromEntries(answer.headers);
     const isError = answer.status !== 206 && answer.status !== 200;
     const error = isError ? new Uint8Array(await answer.arrayBuffer()).subarray(0, MOST_ERROR_BYTES) : null;
-    // The page is of another origin than the store: it reads only the headers that the bucket's CORS rule exposes.
+    // The store is another origin, so the page can only read headers that the bucket's CORS rule exposes.
     if (answer.status === 206 && !answer.headers.has("content-range")) {
       throw new Fault("CORS_MISSING", { ...about, status: 206, detail: "the rule does not expose Content-Range" });
     }
@@ -90,12 +90,12 @@ export async function fetchRange(input: FetchInput): Promise<void> {
       at += next.byteLength;
       onBytes(next.byteLength);
       await input.take(next);
-      // A disk that is slow is no link that stands still.
+      // A slow disk must not count as a stalled link.
       moved();
     }
     if (at !== length) throw new Fault("TRUNCATED", about);
   } catch (error) {
-    // Its connection is wanted for something better than bytes that nobody takes.
+    // Frees the connection.
     reader?.cancel().catch(() => undefined);
     if (signal.aborted) throw new Fault("CANCELLED", about);
     if (stall.signal.aborted) throw new Fault("STALLED", about);

@@ -1,13 +1,13 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import { FIRST_HELM, steer, type Helm } from "./steer.ts";
 
-/** Lets so many requests of a page run at once as the helm says; all its transfers share one gate. */
+/** Semaphore for the requests of a page, shared by all its transfers. `steer` sets its width. */
 export interface Gate {
-  /** Runs it when there is room. @throws Fault CANCELLED when the signal ends the wait */
+  /** Runs the task when a slot is free. @throws Fault CANCELLED when the signal aborts the wait */
   run: <Result>(task: () => Promise<Result>, signal: AbortSignal) => Promise<Result>;
-  /** Bytes that went through. */
+  /** Reports transferred bytes. */
   moved: (bytes: number) => void;
-  /** The store or the link had enough. */
+  /** Reports throttling by the store or a failure of the link. */
   trouble: () => void;
   readonly width: () => number;
   readonly running: () => number;
@@ -33,7 +33,7 @@ export function createGate(now: () => number): Gate {
     const tookMs = now() - window.beganAt;
     if (tookMs < WINDOW_MS) return;
     const { bytes, troubles, wasIdle } = window;
-    // Nothing to learn from a stretch in which little was asked for.
+    // A window with too few requests says nothing about the width.
     if (!wasIdle || troubles > 0) {
       helm = steer(helm, { bytesPerSecond: (bytes / tookMs) * 1000, isFull: waiting.length > 0, troubles });
     }

@@ -1,31 +1,31 @@
 import { Fault, toFault } from "#protocol/faults/fault.ts";
 
 /**
- * Tries again by the class of the fault, for as long as the clock on the wall allows: an outage of minutes is waited for,
- * one in which nothing moved for longer is said. Other parts that move show that the link is there.
+ * Retries by the class of the fault. An outage of minutes is waited out. The fault is thrown when nothing has moved for
+ * `GIVE_UP_AFTER_MS`; progress of other parts proves that the link works.
  */
 
 export interface Patience {
   signal: AbortSignal;
   /** Epoch ms. */
   now: () => number;
-  /** Ends early when the signal does. */
+  /** Resolves early when the signal aborts. */
   wait: (ms: number, signal: AbortSignal) => Promise<void>;
   /** From 0 to 1. */
   random: () => number;
-  /** When anything of this page moved last, epoch ms. */
+  /** Returns when anything of this page moved last, epoch ms. */
   lastMovedAt: () => number;
-  /** Before each further try. What it throws is the end. */
+  /** Called before each retry. Its rejection ends the retries. */
   onFault: (fault: Fault) => Promise<void>;
 }
 
 export const GIVE_UP_AFTER_MS = 600_000;
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
-/** Of faults that are tried again at once, one after the other. */
+/** Most consecutive faults of the class that is retried at once. */
 const MOST_AT_ONCE = 8;
 
-/** @throws Fault CANCELLED, one that no further try helps, or the last one when time is over */
+/** Retries `work` until it succeeds. @throws Fault CANCELLED, a fault that no retry helps, or the last one when time is over */
 export async function keepTrying<Result>(work: () => Promise<Result>, patience: Patience): Promise<Result> {
   const { signal, now } = patience;
   const beganAt = now();
@@ -53,7 +53,7 @@ export async function keepTrying<Result>(work: () => Promise<Result>, patience: 
   }
 }
 
-/** Waits, or is ended by the signal; neither throws. */
+/** Waits, or resolves early when the signal aborts. Never rejects. */
 export const waitFor = (ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) {

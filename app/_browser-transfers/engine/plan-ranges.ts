@@ -3,8 +3,8 @@ import { combineCrc32, sumOfSums } from "#storage/checksums/combine-crc32.ts";
 import { cutEvenly, partBytesThatFit } from "#storage/s3/plan.ts";
 
 /**
- * How a file is read: in ranges of one object each, small enough to be held in memory, and in groups whose checksum is on
- * record: of a manifest's extent, of an object, or of its parts as the store keeps it. Pure.
+ * Plans how a file is read: in ranges of one object each, small enough for memory. Ranges form groups with one recorded
+ * checksum: of an extent of the manifest, of an object, or of its multipart parts. Pure.
  */
 
 export interface Range {
@@ -12,19 +12,19 @@ export interface Range {
   at: number;
   key: string;
   etag: string;
-  /** In the object. */
+  /** Offset in the object. */
   offset: number;
   length: number;
 }
 
 export interface RangeGroup {
   ranges: Range[];
-  /** Null where nobody kept one: then length, order and version are all that is known. */
+  /** Null when no checksum is recorded. Then only length, order and ETag are verified. */
   sum: { crc32: string; of: "bytes" | "parts" } | null;
 }
 
 const RANGE_BYTES = 8 * 1024 * 1024;
-/** Read in one go where its own checksum then shows at once what is wrong. */
+/** Pieces up to this size are one range, so that their checksum is compared at once. */
 const MOST_WHOLE_BYTES = 32 * 1024 * 1024;
 
 type Piece = FolderFile["pieces"][number];
@@ -38,7 +38,7 @@ const cut = (piece: Piece, at: number, rangeBytes: number): Range[] =>
     length: part.length,
   }));
 
-/** `kept` is what the store keeps of an object that the file is the whole of. */
+/** Plans the ranges of a file. `kept` is the store's checksum when the file is exactly one object. */
 export function planRanges(pieces: readonly Piece[], kept: ObjectFacts["sum"]): RangeGroup[] {
   const groups: RangeGroup[] = [];
   let at = 0;
@@ -63,7 +63,7 @@ function planPiece(piece: Piece, at: number, kept: ObjectFacts["sum"]): RangeGro
   return { ranges: cut(piece, at, partBytes), sum: { crc32: kept.crc32, of: "parts" } };
 }
 
-/** Whether ranges with these sums are what is on record; null when there is nothing to compare with. */
+/** Returns whether the CRC32s of the ranges match the recorded checksum; null when there is none. */
 export function groupIsRight({ ranges, sum }: RangeGroup, sums: readonly string[]): boolean | null {
   if (sum === null) return null;
   if (sum.of === "parts") return sumOfSums(sums) === sum.crc32;

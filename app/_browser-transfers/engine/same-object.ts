@@ -3,8 +3,8 @@ import { combineCrc32, sumOfSums } from "#storage/checksums/combine-crc32.ts";
 import { cutEvenly, partBytesThatFit } from "#storage/s3/plan.ts";
 
 /**
- * Whether the object that is there is the file that was chosen: by its size, and by the checksum the store keeps of it. A
- * store that keeps none leaves it open, and open is not the same.
+ * Returns whether an existing object equals the chosen file, by its size and the checksum that the store keeps. Without a
+ * stored checksum the answer is false.
  */
 export async function isSameObject(
   file: Blob,

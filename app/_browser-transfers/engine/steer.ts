@@ -1,29 +1,29 @@
 /**
- * How many requests a page has under way at once. Starts at 6, which is what a browser opens to one host under HTTP/1.1;
- * goes on while each step up brings more bytes, back when it does not, and to half at trouble. Pure.
+ * Controls the number of parallel requests of a page. It starts at 6, which browsers open to one host under HTTP/1.1. It rises
+ * while each step brings more throughput, goes back after a step that does not, and halves at trouble. Pure.
  */
 
 export const FIRST_WIDTH = 6;
 const MOST_WIDTH = 24;
 const STEP = 2;
-/** A step up has to bring at least this much more. */
+/** Smallest gain in throughput for which a step is kept. */
 const WORTH_IT = 1.08;
-/** So many windows pass before what did not help is tried again. */
+/** Windows before a step that did not help is tried again. */
 const PATIENCE = 8;
 
 export interface Helm {
   width: number;
-  /** Rate before the last step up; null when none is on trial. */
+  /** Throughput before the last step up, in bytes per second; null when no step is on trial. */
   before: number | null;
-  /** Windows left until the next step up. */
+  /** Windows until the next step up. */
   rest: number;
 }
 
 export interface Sample {
   bytesPerSecond: number;
-  /** Requests waited for their turn all the time: more of them could have been under way. */
+  /** Requests were queued, so more could have run in parallel. */
   isFull: boolean;
-  /** Throttled, stalled or cut off since the last sample. */
+  /** Throttled, stalled or broken requests since the last sample. */
   troubles: number;
 }
 

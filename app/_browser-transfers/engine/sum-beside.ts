@@ -2,7 +2,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { sumBlob } from "./sum-blob.ts";
 import type { SumAnswer, SumQuestion } from "./sum-worker.ts";
 
-/** Sums in a thread beside the page; where the browser gives none, in the page itself, in slices of a few milliseconds. */
+/** Computes CRC32s in a web worker, or in the page in slices of a few milliseconds where workers fail. */
 export interface Summer {
   sum: (blob: Blob, signal: AbortSignal) => Promise<string>;
   stop: () => void;

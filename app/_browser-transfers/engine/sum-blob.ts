@@ -1,10 +1,10 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import { sumBytes } from "#storage/checksums/combine-crc32.ts";
 
-/** Read and summed at a time: a few milliseconds of a thread. */
+/** Bytes read and summed at a time: a few milliseconds of CPU. */
 const SLICE_BYTES = 2 * 1024 * 1024;
 
-/** The bytes of a stretch of a file. @throws Fault SOURCE_CHANGED when the file is not what was chosen any more */
+/** Reads a slice of a file. @throws Fault SOURCE_CHANGED when the file has changed since it was chosen */
 export async function readBlob(blob: Blob): Promise<Uint8Array<ArrayBuffer>> {
   try {
     return new Uint8Array(await blob.arrayBuffer());
@@ -13,7 +13,7 @@ export async function readBlob(blob: Blob): Promise<Uint8Array<ArrayBuffer>> {
   }
 }
 
-/** CRC32 of a stretch of a file, hex. @throws Fault SOURCE_CHANGED, CANCELLED */
+/** Returns the CRC32 of a slice of a file, hex. @throws Fault SOURCE_CHANGED, CANCELLED */
 export async function sumBlob(blob: Blob, signal: AbortSignal): Promise<string> {
   let sum = "00000000";
   for (let at = 0; at < blob.size; at += SLICE_BYTES) {

@@ -1,7 +1,7 @@
 import { toFault } from "#protocol/faults/fault.ts";
 import { sumBlob } from "./sum-blob.ts";
 
-/** A thread of the page: sums stretches of files, so that the page itself never waits for it. */
+/** Computes CRC32s of files in a web worker, so that the page itself is never blocked. */
 
 export interface SumQuestion {
   id: number;

@@ -8,57 +8,57 @@ import type { Gate } from "./gate.ts";
 import { keepTrying, type Patience } from "./keep-trying.ts";
 
 /**
- * One file from a browser to a bucket. Each part is read, summed, signed for and sent by itself, as many at a time as the
- * gate allows; a part that fails holds up no other and takes nothing of them back. What the store's list has is not sent
- * again, and only the hub's word, after it looked at the object, makes the file done.
+ * Uploads one file from a browser to a bucket. Parts are read, summed, signed and sent independently, as many at a time as the
+ * gate allows. Parts in the store's list are not sent again. The file is done only when the hub says so, after it has checked
+ * the object.
  */
 
 export interface UploadTools {
   sign: (id: string, parts: { partNumber: number; crc32: string }[]) => Promise<SignedRequest[]>;
   listParts: (id: string) => Promise<UploadedPart[]>;
   finish: (id: string, sums: string[]) => Promise<FinishedUpload>;
-  /** Sends a body; `onSent` tells how many of its bytes have left. Faults: LINK_DOWN, STALLED, CANCELLED. */
+  /** Sends a body; `onSent` reports how many of its bytes have left. @throws Fault LINK_DOWN, STALLED, CANCELLED */
   put: (
     request: SignedRequest,
     body: Blob,
     watch: { onSent: (bytes: number) => void; signal: AbortSignal },
   ) => Promise<PlainAnswer>;
-  /** CRC32, hex. @throws Fault SOURCE_CHANGED */
+  /** Returns the CRC32, hex. @throws Fault SOURCE_CHANGED */
   sum: (blob: Blob, signal: AbortSignal) => Promise<string>;
   gate: Gate;
   patience: Omit<Patience, "signal" | "onFault">;
-  /** Told of every fault that is tried again; what it throws is the end of the file. */
+  /** Called with every fault that is retried. Its rejection fails the file. */
   onFault: (fault: Fault) => Promise<void>;
 }
 
 export interface UploadInput {
-  /** The hub's name of this upload. */
+  /** The hub's id of this upload. */
   id: string;
   key: string;
   partBytes: number;
   file: Blob;
-  /** `fresh`: begun just now, so there is nothing to ask for. */
+  /** `fresh`: just begun, so the store has no parts to list. */
   from: "fresh" | "resumed";
   signal: AbortSignal;
-  /** Before the parts become an object. @throws Fault SOURCE_CHANGED */
+  /** Checked before the upload is completed. @throws Fault SOURCE_CHANGED */
   assertSame: () => Promise<void>;
   onChange: (progress: UploadProgress) => void;
 }
 
 export interface UploadProgress {
-  /** `.` waits, `>` is under way, `#` is acknowledged; one for each part. */
+  /** One entry per part: `.` waiting, `>` being sent, `#` acknowledged. */
   parts: readonly string[];
-  /** Acknowledged, and of those under way what has left. */
+  /** Acknowledged bytes, and those that have left of the parts being sent. */
   bytesDone: number;
-  /** Parts that an earlier life of this upload had sent. */
+  /** Parts that were already in the store when this upload resumed. */
   reused: number;
 }
 
-/** Parts that are ready before a connection is free for them. */
+/** Parts prepared before a connection is free for them. */
 const SIGNED_AHEAD = 4;
-/** What was signed earlier has to last so long at least. */
+/** Shortest remaining validity of an early signature, in milliseconds. */
 const SIGNED_FOR_MS = 30_000;
-/** After so many rounds in which the store lost parts again it is given up. */
+/** Gives up after this many completions in which the store reported missing parts. */
 const MOST_ROUNDS = 5;
 
 function readPutAnswer(answer: PlainAnswer, request: SignedRequest, about: { op: string; key: string }): void {
@@ -68,7 +68,10 @@ function readPutAnswer(answer: PlainAnswer, request: SignedRequest, about: { op:
   throw faultOfAnswer({ op: about.op, subject: about.key, answer, expiresAt: request.expiresAt });
 }
 
-/** Sends what the store does not have and completes. Faults: NO_SUCH_UPLOAD (begin anew), ALREADY_EXISTS, SOURCE_CHANGED, others. */
+/**
+ * Sends the parts that the store lacks and completes the upload.
+ * @throws Fault NO_SUCH_UPLOAD (start over), ALREADY_EXISTS, SOURCE_CHANGED and others
+ */
 export async function uploadFile(input: UploadInput, tools: UploadTools): Promise<{ etag: string }> {
   const { id, key, partBytes, file, signal } = input;
   const cut = cutEvenly(file.size, partBytes);
@@ -107,13 +110,13 @@ export async function uploadFile(input: UploadInput, tools: UploadTools): Promis
     if (request === undefined) throw new Fault("INTERNAL", { op: "sign", subject: key });
     return request;
   };
-  /** Read, summed and signed while others are on their way: no connection waits for the hub. */
+  /** Parts read, summed and signed while others are being sent, so that no connection waits for the hub. */
   const ahead = new Map<number, Promise<SignedRequest>>();
   const lookAhead = (from: number): void => {
     for (const next of parts.slice(from, from + SIGNED_AHEAD)) {
       if (states[next.partNumber - 1] !== "." || ahead.has(next.partNumber)) continue;
       const signing = signOnce(next);
-      // Looked at when it is its turn.
+      // Handled when its turn comes; this prevents an unhandled rejection.
       signing.catch(() => undefined);
       ahead.set(next.partNumber, signing);
     }
@@ -158,12 +161,12 @@ export async function uploadFile(input: UploadInput, tools: UploadTools): Promis
     );
   const sendMissing = async (): Promise<void> => {
     const missing = parts.filter(({ partNumber }) => states[partNumber - 1] !== "#");
-    // The first ones before a connection is theirs: small files are one part, and there may be thousands.
+    // Prepares the first parts before the gate admits them. Thousands of small files have one part each.
     if (missing[0] !== undefined) lookAhead(missing[0].partNumber - 1);
     const results = await Promise.allSettled(missing.map(sendPart));
     const faults = results.flatMap((result) => (result.status === "rejected" ? [result.reason as unknown] : []));
     const [fault] = faults;
-    // Ours perhaps, from a try whose answer was lost: the hub knows.
+    // The object may stem from an earlier try whose answer was lost; the hub finds out.
     if (parts.length === 1 && isFault(fault) && fault.code === "ALREADY_EXISTS") return;
     if (fault !== undefined) throw fault;
   };

@@ -1,10 +1,10 @@
 /**
- * A tar archive as a stream: ustar headers (POSIX.1-2001, "pax interchange format"), with an extended header where a name
- * or a size does not fit. Only regular files; the folders are in their names. Nothing of the archive is held.
+ * Streams a tar archive in the ustar format (POSIX.1-2001, "pax interchange format"), with an extended header where a name or
+ * a size does not fit. Folders have no entries of their own. The archive is never held in memory.
  */
 
 export interface TarEntry {
-  /** Relative, `/` between folders. */
+  /** Relative path with `/` between folders. */
   path: string;
   sizeBytes: number;
   /** Epoch ms. */
@@ -19,7 +19,7 @@ const text = new TextEncoder();
 
 const padded = (length: number): number => Math.ceil(length / BLOCK) * BLOCK;
 
-/** Where `name` and `prefix` of the header are cut apart; null when they do not fit. */
+/** Splits a path into `name` and `prefix` of the header; null when it does not fit. */
 function splitName(path: Uint8Array): { name: Uint8Array; prefix: Uint8Array } | null {
   if (path.length <= NAME_BYTES) return { name: path, prefix: new Uint8Array() };
   for (let at = Math.min(155, path.length - 2); at > 0; at--) {
@@ -35,7 +35,7 @@ interface Header {
   prefix: Uint8Array;
   sizeBytes: number;
   modifiedAt: number | null;
-  /** `0` a file, `x` an extended header. */
+  /** `0`: file, `x`: extended header. */
   type: "0" | "x";
 }
 
@@ -58,7 +58,7 @@ function header({ name, prefix, sizeBytes, modifiedAt, type }: Header): Uint8Arr
   return block;
 }
 
-/** `length key=value\n`, where the length counts itself. */
+/** Returns `length key=value\n`, where the length includes its own digits. */
 function record(key: string, value: string): string {
   const rest = text.encode(` ${key}=${value}\n`).length;
   let length = rest + 1;
@@ -83,7 +83,7 @@ function headersOf({ path, sizeBytes, modifiedAt }: TarEntry): Uint8Array<ArrayB
   return [header({ ...about, sizeBytes: body.length }), block, own];
 }
 
-/** Bytes that an archive of these files has. */
+/** Returns the size of the archive in bytes. */
 export const tarBytes = (entries: readonly Omit<TarEntry, "bytes">[]): number =>
   entries.reduce((sum, entry) => {
     const heads = headersOf({ ...entry, bytes: nothing }).reduce((total, block) => total + block.length, 0);
@@ -91,10 +91,10 @@ export const tarBytes = (entries: readonly Omit<TarEntry, "bytes">[]): number =>
   }, 2 * BLOCK);
 
 async function* nothing(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  // No bytes: only the headers are asked for.
+  // No content: `tarBytes` only needs the headers.
 }
 
-/** The archive, chunk by chunk. @throws RangeError when an entry gives other than its size */
+/** Yields the archive chunk by chunk. @throws RangeError when an entry yields another number of bytes than its size */
 export async function* writeTar(
   entries: AsyncIterable<TarEntry> | Iterable<TarEntry>,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {

@@ -1,11 +1,11 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import type { UploadTools } from "./upload-file.ts";
 
-/** Sends a body from a page: XMLHttpRequest, because only it tells how much has left, and streams a file from the disk. */
+/** Sends a body with XMLHttpRequest: only it reports upload progress, and it streams files from the disk. */
 
-/** Once bytes leave: no more of them for so long. */
+/** Longest time without progress after the first byte has left. */
 const STALLED_AFTER_MS = 60_000;
-/** Before the first: the browser may let a request wait for one of its few connections. */
+/** Longest wait for the first byte: browsers queue requests for their few connections. */
 const BEGIN_WITHIN_MS = 180_000;
 const LOOK_EVERY_MS = 5_000;
 
@@ -38,7 +38,7 @@ export const xhrPut: UploadTools["put"] = (request, body, { onSent, signal }) =>
     xhr.open(request.method, request.url);
     xhr.responseType = "arraybuffer";
     for (const [name, value] of Object.entries(request.headers)) {
-      // The browser counts for itself.
+      // The browser sets Content-Length itself and forbids setting it.
       if (name !== "content-length") xhr.setRequestHeader(name, value);
     }
     xhr.upload.addEventListener("progress", ({ loaded }) => {
@@ -57,7 +57,7 @@ export const xhrPut: UploadTools["put"] = (request, body, { onSent, signal }) =>
     });
     xhr.addEventListener("error", () => {
       end();
-      // All that a browser says: a lost link, a name that is not known and a missing CORS rule look the same.
+      // Browsers do not tell a lost link, a DNS failure and a missing CORS rule apart.
       reject(new Fault("LINK_DOWN", { op }));
     });
     xhr.addEventListener("abort", () => {

@@ -19,8 +19,8 @@ import { lastName, matchFiles } from "./match-files.ts";
 import { runBatch } from "./run-batch.ts";
 
 /**
- * One upload in the tab that owns it: runs, pauses, goes on, ends. Every state of a file is in IndexedDB before the next
- * thing happens to it, so that a page that dies at any moment is gone on from.
+ * Runs one upload in the tab that owns it. Every state of a file is written to IndexedDB before the next step, so that a page
+ * that dies at any moment can resume.
  */
 
 export type BatchAction = "pause" | "resume" | "retry" | "replace" | "cancel" | "forget";
@@ -30,16 +30,16 @@ interface Parts {
   files: KeptFile[];
   kept: Kept;
   tools: Omit<UploadTools, "onFault">;
-  /** Whether the bucket lets this page in; asked when a connection was lost without any answer. */
+  /** Returns whether the bucket's CORS rule admits this page. Called when a connection failed without any answer. */
   letsIn: (profileId: string) => Promise<boolean>;
   onChange: () => void;
 }
 
 const GIVE_UP_AT_ONCE = 50;
-/** Rates are told of the last so many ms. */
+/** Window of the rate, in milliseconds. */
 const RATE_OVER_MS = 5_000;
 
-/** @throws Fault SOURCE_CHANGED: the file is another one than was chosen */
+/** Checks size and time of a file. @throws Fault SOURCE_CHANGED when they differ from the chosen file */
 function requireSame(file: Pick<KeptFile, "path" | "sizeBytes" | "modifiedAt">, found: File): void {
   if (found.size === file.sizeBytes && found.lastModified === file.modifiedAt) return;
   throw new Fault("SOURCE_CHANGED", { op: "read the file", subject: file.path });
@@ -53,7 +53,7 @@ export class BatchLife {
   #retries = 0;
   #reused = 0;
   #hasAnswered = false;
-  /** The files are known, but the browser wants the person to let this page read them again. */
+  /** The files are known, but the browser requires the person's permission to read them again. */
   #needsLeave = false;
   #moved: { at: number; bytes: number }[] = [];
 
@@ -65,12 +65,12 @@ export class BatchLife {
     return this.#parts.batch;
   }
 
-  /** Files as they were chosen in this very page, by position. */
+  /** Takes the files chosen in this page, by index. */
   give(files: readonly ChosenFile[]): void {
     for (const [index, { file }] of files.entries()) this.#chosen.set(index, file);
   }
 
-  /** Goes on by itself where nobody has to be asked. */
+  /** Continues on its own when no permission is needed. */
   async start(): Promise<void> {
     if (!this.batch.isPaused && (await this.#markMissing())) {
       if (await mayRead(this.batch.roots)) this.#go();
@@ -93,7 +93,7 @@ export class BatchLife {
         if (action === "replace") this.batch.ifThere = "replace";
         for (const file of files.filter(({ state }) => state === "failed" || state === "needs-file")) {
           if (file.state === "failed" && file.fault?.code === "ALREADY_EXISTS" && action === "retry") continue;
-          // What could not go on is begun anew: its parts so far may be of another file.
+          // A changed file starts over, because its uploaded parts may belong to the old content.
           if (file.partBytes !== null && file.fault?.code === "SOURCE_CHANGED") await this.#begunAnew(file);
           file.state = "waiting";
           file.fault = null;
@@ -111,12 +111,15 @@ export class BatchLife {
     this.#parts.onChange();
   }
 
-  /** Names of files that are still to be found; all others of a folder that is chosen again need not be looked at. */
+  /** Returns the names of files that are still missing. Other files of a folder chosen again are not read. */
   wantedNames(): ReadonlySet<string> {
     return new Set(this.#unsettled().map(({ path }) => lastName(path)));
   }
 
-  /** What was missing, chosen once more: the files are found below it. Says which of them were changed meanwhile, or are not there. */
+  /**
+   * Takes files that were chosen again and matches them with the missing ones. Returns the paths of files that changed or are
+   * absent.
+   */
   async giveAgain(chosen: Chosen): Promise<{ changed: string[]; missing: string[] }> {
     const { found, changed, missing } = matchFiles(this.#unsettled(), chosen.files);
     for (const [file, { file: bytes, handle }] of found) {
@@ -139,7 +142,9 @@ export class BatchLife {
     return this.#parts.files.filter(({ state }) => !isSettled(state));
   }
 
-  /** Files that nothing is left of since the page was loaded anew need no question to the hub. Returns whether others can go on. */
+  /**
+   * Marks files that this page cannot read since a reload, without a call to the hub. Returns whether the upload can continue.
+   */
   async #markMissing(): Promise<boolean> {
     const open = this.#parts.files.filter(({ state }) => state === "waiting" || state === "running");
     const lost = open.filter(({ handle, index }) => handle === null && !this.#chosen.has(index));
@@ -148,7 +153,7 @@ export class BatchLife {
     return open.length > lost.length || open.length === 0;
   }
 
-  /** Ends what runs, and leaves it as it is. */
+  /** Stops the run without changing the upload's state. */
   async stop(): Promise<void> {
     this.#run?.stop.abort();
     await this.#run?.ended;
@@ -211,7 +216,7 @@ export class BatchLife {
   async #onFault(fault: Fault): Promise<void> {
     this.#retries++;
     this.#parts.onChange();
-    // A browser does not say why: only where nothing ever came back can it be that the page is not let in.
+    // The browser gives no reason. Only when no answer ever arrived can CORS be the cause.
     if (fault.code !== "LINK_DOWN" || this.#hasAnswered) return;
     const isLetIn = await this.#parts.letsIn(this.batch.profileId).catch(() => true);
     if (!isLetIn) throw new Fault("CORS_MISSING", { op: "upload", subject: this.batch.bucket });
@@ -229,7 +234,7 @@ export class BatchLife {
       requireSame(file, found);
       return found;
     } catch (error) {
-      // Moved, deleted, or not allowed any more: the person can choose it again.
+      // Moved, deleted, or no longer permitted: the person can choose the file again.
       if (error instanceof DOMException) return chosen ?? null;
       throw error;
     }
@@ -250,7 +255,7 @@ export class BatchLife {
     this.#parts.onChange();
   }
 
-  /** So that a page that is loaded anew knows how far the upload is before it has asked the store. */
+  /** Stores the acknowledged bytes, so that a reloaded page shows the progress before it has asked the store. */
   #noteArrived(file: KeptFile, parts: readonly string[]): void {
     const { partBytes, sizeBytes } = file;
     if (parts.length < 2 || partBytes === null) return;

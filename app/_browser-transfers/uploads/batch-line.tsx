@@ -33,7 +33,7 @@ function actionsFor({ state, files, fault, owner, filesTotal }: DeskBatch): Batc
   return isWhole ? ["forget"] : [...again, "forget"];
 }
 
-/** What a button asks for. */
+/** Returns what the button asks the person to choose. */
 const nameOf = ({ pick, name }: Asked): string => {
   if (name !== null) return shortText(lastName(name), 40);
   return pick === "folder" ? "the folder" : "the files";
@@ -42,7 +42,7 @@ const nameOf = ({ pick, name }: Asked): string => {
 const notFound = (paths: readonly string[]): string =>
   paths.length === 1 ? `${visibleText(paths[0] ?? "")} is` : `${formatCount(paths.length)} files are`;
 
-/** One upload of this browser as a sentence, with its piece map, its files and what can be done. */
+/** Shows one upload of this browser with its piece map, files and actions. */
 export function BatchLine({ batch, desk }: { batch: DeskBatch; desk: TransferDesk }) {
   const unit = useRateUnit();
   const [isOpen, setOpen] = useState(false);

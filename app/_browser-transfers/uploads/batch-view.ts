@@ -3,17 +3,17 @@ import { cutEvenly } from "#storage/s3/plan.ts";
 import { byteMap, percentOf, type Stretch } from "../byte-map.ts";
 import type { FileState, KeptBatch, KeptFile } from "./kept.ts";
 
-/** What every tab shows of an upload, whichever of them sends it. Plain data: it crosses between tabs. */
+/** Describes an upload to all tabs, whichever of them sends it. Plain data, because it is posted between tabs. */
 
-/** `running`: bytes move or will; `needs-files`: the person is asked (`Asked`); `ended`: nothing is left to do. */
+/** `running`: bytes move or will; `needs-files`: the person must act (`Asked`); `ended`: nothing is left to do. */
 export type BatchState = "running" | "paused" | "needs-files" | "ended";
 
-/** What goes on only with the person: leave to read what is known, or the files or the folder once more. */
+/** Action needed from the person: permission to read known files (`leave`), or choosing files or the folder again (`choice`). */
 export interface Asked {
   for: "leave" | "choice";
-  /** What is chosen again. */
+  /** Kind of thing to choose again. */
   pick: "folder" | "files";
-  /** The name of the folder or of the only file; null where there are several. */
+  /** Name of the folder or of the only file; null for several. */
   name: string | null;
 }
 
@@ -26,27 +26,27 @@ export interface BatchView {
   prefix: string;
   ifThere: KeptBatch["ifThere"];
   createdAt: number;
-  /** The name, where there is one file. */
+  /** Name of the file when there is only one. */
   only: string | null;
   files: Record<FileState, number>;
   filesTotal: number;
   bytesTotal: number;
   bytesDone: number;
   bytesPerSecond: number;
-  /** Requests under way. */
+  /** Requests in progress. */
   connections: number;
   retries: number;
-  /** Parts that the store already had from before a reload or a pause. */
+  /** Parts that were in the store before a reload or pause. */
   reusedParts: number;
-  /** One sign per piece, as everywhere: `.` waits, `>` moves, `#` is acknowledged. */
+  /** Piece map: `.` waiting, `>` moving, `#` acknowledged. */
   pieces: string;
-  /** What stopped all of it. */
+  /** Fault that stopped the whole upload. */
   fault: FaultData | null;
   /** Null unless the state is `needs-files`. */
   asked: Asked | null;
 }
 
-/** A file as its tab lists it. */
+/** A file in the list of its upload. */
 export interface FileView {
   id: string;
   path: string;
@@ -62,10 +62,10 @@ export const countStates = (files: Iterable<Pick<KeptFile, "state">>): Record<Fi
   return counts;
 };
 
-/** A file is settled when it needs nothing more. */
+/** Returns whether a file needs nothing more. */
 export const isSettled = (state: FileState): boolean => state === "done" || state === "same";
 
-/** A file as a map draws it: by its parts where those are known. */
+/** Returns the stretches of a file for the map: its parts when those are known. */
 function stretchesOf(file: MappedFile, parts: readonly string[] | null): Stretch[] {
   const { sizeBytes, partBytes, state } = file;
   const isMoving = state === "running";
@@ -80,11 +80,11 @@ function stretchesOf(file: MappedFile, parts: readonly string[] | null): Stretch
 
 type MappedFile = Pick<KeptFile, "state" | "sizeBytes" | "partBytes" | "doneBytes" | "index">;
 
-/** The piece map of an upload, by bytes. `partsOf` gives the signs of a file's parts while they are known. */
+/** Returns the piece map of an upload, by bytes. `partsOf` returns the part states of a file; null while unknown. */
 export const piecesOf = (files: readonly MappedFile[], partsOf: (index: number) => readonly string[] | null): string =>
   byteMap(files.flatMap((file) => stretchesOf(file, partsOf(file.index))));
 
-/** What to ask the person for, by what the files that are missing have in common. */
+/** Returns what to ask for, by what the missing files have in common. */
 export function askedFor(files: readonly Pick<KeptFile, "path">[]): Asked {
   const [first, ...others] = files;
   const folders = new Set(files.map(({ path }) => (path.includes("/") ? path.slice(0, path.indexOf("/")) : null)));
@@ -93,7 +93,7 @@ export function askedFor(files: readonly Pick<KeptFile, "path">[]): Asked {
   return { for: "choice", pick: "files", name: others.length === 0 ? (first?.path ?? null) : null };
 }
 
-/** What stands before the title of the page while bytes move; empty otherwise. */
+/** Returns the progress prefix of the page title while bytes move; empty otherwise. */
 export function titleMark(batches: readonly BatchView[]): string {
   const running = batches.filter(({ state }) => state === "running");
   const total = running.reduce((sum, batch) => sum + batch.bytesTotal, 0);

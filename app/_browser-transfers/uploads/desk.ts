@@ -14,16 +14,16 @@ import { openKept, type Kept, type KeptBatch, type KeptFile } from "./kept.ts";
 import { setUnfinished } from "./unfinished.ts";
 
 /**
- * All uploads of this browser, as one tab sees them. Each is owned by the tab that holds its lock; the others show what that
- * one tells and pass on what a person wants of it. When it closes or dies, the lock goes to another tab, which goes on.
+ * Manages the uploads of this browser. Each is owned by the tab that holds its Web Lock. Other tabs show the owner's state and
+ * forward actions to it. When the owner closes or dies, another tab gets the lock and continues.
  */
 
 export interface DeskBatch extends BatchView {
-  /** Whether this tab sends it; another one does otherwise. */
+  /** `here` when this tab sends it, `elsewhere` when another tab does. */
   owner: "here" | "elsewhere";
 }
 
-/** Whose files go where, and what is done where something is already. */
+/** Owner and target of an upload, and what to do when an object exists already. */
 export type Destination = Pick<KeptBatch, "personId" | "profileId" | "profileName" | "bucket" | "prefix" | "ifThere">;
 
 type Told =
@@ -33,9 +33,9 @@ type Told =
   | { kind: "who" };
 
 const NAME = "tidemark-browser-transfers";
-/** Told and drawn at most so often. */
+/** Shortest interval between updates, in milliseconds. */
 const SHOW_EVERY_MS = 250;
-/** Files written down in one go: a few milliseconds of the page. */
+/** Files written to IndexedDB per transaction: a few milliseconds of the page's time. */
 const KEPT_AT_ONCE = 250;
 const lockOf = (batchId: string): string => `${NAME}-${batchId}`;
 
@@ -99,15 +99,15 @@ export class TransferDesk {
     return () => this.#listeners.delete(listener);
   };
 
-  /** Newest first; the same array until something changed. */
+  /** Uploads, newest first. Returns the same array until something changes. */
   readonly batches = (): readonly DeskBatch[] => this.#shown;
 
-  /** Known only in the tab that sends them. */
+  /** Returns the files of an upload; empty in tabs that do not own it. */
   files(batchId: string): FileView[] {
     return this.#lives.get(batchId)?.files() ?? [];
   }
 
-  /** Takes on what was chosen, and begins. Returns the id of the upload. */
+  /** Stores the chosen files as a new upload and starts it. Returns its id. */
   async add(to: Destination, chosen: Chosen): Promise<string> {
     const kept = this.#kept;
     if (kept === null) throw new Error("the desk has not started");
@@ -132,7 +132,8 @@ export class TransferDesk {
       partBytes: null,
       fault: null,
     }));
-    // A page at a time, so that thousands of them hold nothing up; the upload itself last, so that it is there whole or not.
+    // Files are written in portions, so that thousands of them do not block the page. The upload comes last, so that it is
+    // never incomplete in the database.
     for (let at = 0; at < files.length; at += KEPT_AT_ONCE) await kept.putFiles(files.slice(at, at + KEPT_AT_ONCE));
     await kept.putBatch(batch);
     setUnfinished(true);
@@ -140,7 +141,7 @@ export class TransferDesk {
     return batch.id;
   }
 
-  /** While a click is being answered: the browser may ask the person for leave to read the files. */
+  /** Carries out an action. Call it while handling a click: the browser may ask the person for permission to read the files. */
   async act(batchId: string, action: BatchAction): Promise<void> {
     const life = this.#lives.get(batchId);
     if (life === undefined) {
@@ -148,13 +149,16 @@ export class TransferDesk {
       return;
     }
     const isLet = action === "pause" || action === "cancel" || action === "forget" || (await letRead(life.batch.roots));
-    // Not let: it goes on asking, and the files can be chosen again instead.
+    // Without permission it keeps asking; the files can also be chosen again.
     if (!isLet && life.view().asked?.for === "leave") return;
     await life.act(action);
     if (action === "cancel" || action === "forget") await this.#remove(batchId);
   }
 
-  /** Asks for what is missing once more, while a click is being answered; null where the person thought better of it. */
+  /**
+   * Asks for the missing files again; null when the person canceled. Call it while handling a click: pickers need user
+   * activation.
+   */
   async askAgain(batchId: string): Promise<{ changed: string[]; missing: string[] } | null> {
     const life = this.#lives.get(batchId);
     if (life === undefined) return null;
@@ -170,7 +174,7 @@ export class TransferDesk {
       await held;
     };
     const locks = (navigator as { locks?: LockManager }).locks;
-    // Without locks there is nothing to tell tabs apart by: each page is then alone with what it began.
+    // Without Web Locks tabs cannot coordinate: each page handles the uploads by itself.
     const owned = locks === undefined ? own() : locks.request(lockOf(batchId), { signal: this.#stop.signal }, own);
     owned.catch(() => undefined);
   }
@@ -178,7 +182,7 @@ export class TransferDesk {
   async #own(batchId: string, chosen: readonly ChosenFile[]): Promise<void> {
     const kept = this.#kept;
     if (kept === null || this.#stop.signal.aborted) return;
-    // Read now, not before the lock came: whoever had it may have gone on.
+    // Read after the lock is held, because the previous owner may have made progress until then.
     const batch = (await kept.batches(this.#personId)).find(({ id }) => id === batchId);
     if (batch === undefined) {
       this.#elsewhere.delete(batchId);
@@ -245,7 +249,7 @@ export class TransferDesk {
     this.#setTitle(titleMark(mine));
     setUnfinished(this.#shown.length > 0);
     for (const listener of this.#listeners) listener();
-    // Rates fall and times run also while nothing is told.
+    // Updates every second, because rates and times change even without events.
     if (mine.some(({ state }) => state === "running")) this.#timer = setTimeout(() => this.#show(), 1_000);
   }
 

@@ -4,7 +4,7 @@ import { Button } from "../../_ui/controls/button.tsx";
 import { fromInput, pickFiles, pickFolder, type Chosen } from "../file-access.ts";
 import { DropZone } from "./drop-zone.tsx";
 
-/** Takes files and folders: dropped, picked with handles, or chosen in a file input where the browser has no such picker. */
+/** Accepts files and folders: dropped, picked with handles, or chosen in a file input where the browser has no such picker. */
 export function FileChoice({ onTake }: { onTake: (reading: Promise<Chosen>) => void }) {
   const filesInput = useRef<HTMLInputElement>(null);
   const folderInput = useRef<HTMLInputElement>(null);

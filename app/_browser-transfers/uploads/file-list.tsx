@@ -26,7 +26,7 @@ const WORD: Record<FileState, string> = {
 };
 const ROW_PX = 30;
 
-/** The files of an upload, however many: only those on the screen are drawn. */
+/** Lists the files of an upload. Only the visible rows are drawn. */
 export function FileList({ files }: { files: readonly FileView[] }) {
   const rows = useRef<HTMLUListElement>(null);
   const { first, end, before, after } = useRowWindow({ count: files.length, rowHeight: ROW_PX, rows });

@@ -1,17 +1,17 @@
 import type { FaultData } from "#protocol/faults/fault.ts";
 
 /**
- * What a browser keeps of its uploads in IndexedDB, so that they outlive the page: what goes where, how far each file got,
- * and the handles of the files where the browser gives any. No bytes and nothing secret.
+ * Keeps uploads in IndexedDB, so that they survive the page: targets, progress of each file, and file handles where the
+ * browser has them. Neither content nor secrets are stored.
  */
 
 export type FileState = "waiting" | "running" | "done" | "same" | "failed" | "needs-file";
 
 export interface KeptFile {
   batchId: string;
-  /** Position in its batch; with it the name in the database. */
+  /** Position in its batch; the database key is batchId and index. */
   index: number;
-  /** The hub's name of its upload. */
+  /** The hub's id of its upload. */
   id: string;
   key: string;
   path: string;
@@ -20,27 +20,27 @@ export interface KeptFile {
   modifiedAt: number;
   handle: FileSystemFileHandle | null;
   state: FileState;
-  /** Null until the hub has begun it. */
+  /** Null until the hub has begun the upload. */
   partBytes: number | null;
-  /** Acknowledged by the store when this was written; what an older version of the page kept has none. */
+  /** Bytes acknowledged by the store at the last write; absent in records of older versions of the page. */
   doneBytes?: number;
   fault: FaultData | null;
 }
 
 export interface KeptBatch {
   id: string;
-  /** Whose it is: a browser may be shared. */
+  /** Owner, because people may share a browser. */
   personId: string;
   profileId: string;
   profileName: string;
   bucket: string;
-  /** Ends with `/`, or is empty. */
+  /** Empty, or ends with `/`. */
   prefix: string;
   ifThere: "keep" | "replace";
   createdAt: number;
-  /** By the person, or by what stopped all of it. */
+  /** Set by the person, or by a fault that stopped the whole upload. */
   isPaused: boolean;
-  /** What stopped all of it; null when it was a person. */
+  /** Fault that stopped the whole upload; null when a person paused it. */
   fault: FaultData | null;
   roots: FileSystemHandle[];
 }
@@ -77,7 +77,7 @@ export async function openKept(): Promise<Kept> {
     request.result.createObjectStore("files", { keyPath: ["batchId", "index"] });
   });
   const db = await settled(request);
-  // Another tab with a later version must not wait for this one.
+  // A tab with a newer schema version must not wait for this one.
   db.addEventListener("versionchange", () => db.close());
   return {
     batches: async (personId) => {

@@ -1,13 +1,13 @@
 import type { ChosenFile } from "../file-access.ts";
 import type { KeptFile } from "./kept.ts";
 
-/** Finds the files of an interrupted upload among those that were chosen again, wherever they lie below what was chosen. */
+/** Finds the files of an interrupted upload among files that were chosen again, wherever they are in the choice. */
 
 type Missing = Pick<KeptFile, "path" | "sizeBytes" | "modifiedAt">;
 
 export const lastName = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
 
-/** How many segments at the end two paths have in common. */
+/** Returns how many trailing segments two paths share. */
 function commonEnd(a: string, b: string): number {
   const [first, second] = [a.split("/").toReversed(), b.split("/").toReversed()];
   const end = first.findIndex((segment, at) => segment !== second[at]);
@@ -19,12 +19,12 @@ const isSamePlace = (a: string, b: string): boolean =>
 
 export interface Matched<File> {
   found: Map<File, ChosenFile>;
-  /** What stands at their place is another file: size or time differ. */
+  /** Files whose place holds another file: size or time differ. */
   changed: File[];
   missing: File[];
 }
 
-/** A file is the same by name, size and time; among several the one whose path agrees longest. */
+/** Matches files by name, size and time. Among several candidates, the longest common path suffix wins. */
 export function matchFiles<File extends Missing>(files: readonly File[], chosen: readonly ChosenFile[]): Matched<File> {
   const byName = Map.groupBy(chosen, ({ path }) => lastName(path));
   const matched: Matched<File> = { found: new Map(), changed: [], missing: [] };

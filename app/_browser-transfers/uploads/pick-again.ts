@@ -1,8 +1,8 @@
 import { fromInput, pickFiles, pickFolder, type Chosen } from "../file-access.ts";
 
 /**
- * Asks once more for files, or for the folder that they lie below: with handles where the browser gives them, by a file input
- * otherwise. Of a folder only files with wanted names are looked at.
+ * Asks again for files, or for the folder that contains them: with handles where the browser supports them, otherwise by a
+ * file input. In a folder, the picker with handles reads only files whose names are wanted.
  */
 export async function pickAgain(what: Pick, isWanted: (name: string) => boolean): Promise<Chosen> {
   const picked = await (what === "folder" ? pickFolder(isWanted) : pickFiles());

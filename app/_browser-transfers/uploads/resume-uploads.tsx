@@ -3,7 +3,7 @@ import { useEffect } from "react";
 import { usePerson } from "../../_hub/session/person.tsx";
 import { hasUnfinished } from "./unfinished.ts";
 
-/** On every page: goes on with the uploads of this browser. Loads nothing of them where there are none. */
+/** Resumes the uploads of this browser on every page. It loads their script only when there are unfinished uploads. */
 export function ResumeUploads() {
   const personId = usePerson()?.id ?? null;
   useEffect(() => {

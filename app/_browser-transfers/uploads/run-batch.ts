@@ -9,20 +9,20 @@ import { uploadFile, type UploadProgress, type UploadTools } from "../engine/upl
 import type { KeptBatch, KeptFile } from "./kept.ts";
 
 /**
- * The files of one upload, side by side: as many at a time as their size allows, begun at the hub a page at a time, so that
- * thousands of them take neither memory nor patience. A file that fails holds up no other; what would stop each of them stops all at once.
+ * Sends the files of one upload in parallel, with limits by size. Uploads begin at the hub in batches, so that thousands of
+ * files need few calls and little memory. A failed file does not stop the others; a fault that would hit every file stops all.
  */
 
-/** Large ones would share the link and all end late; small ones mostly wait for the hub and the store to answer. */
+/** Large files in parallel would share the link and all end late. Small ones mostly wait for answers, so more of them run. */
 const LARGE_AT_ONCE = 12;
 const FILES_AT_ONCE = 48;
 const SMALL_BYTES = 1024 ** 2;
 const BEGUN_AT_ONCE = 25;
 const BEGUN_BYTES = 1024 ** 3;
-/** A store that forgets uploads again and again is left alone. */
+/** Times a file is begun again when the store loses its upload. */
 const MOST_BEGINNINGS = 3;
 
-/** What no other file of the batch would get past either. */
+/** Faults that every other file of the batch would meet as well. */
 const STOPS_ALL: ReadonlySet<FaultCode> = new Set<FaultCode>([
   "CORS_MISSING",
   "NOT_SIGNED_IN",
@@ -42,14 +42,14 @@ export interface BatchRun {
   files: readonly KeptFile[];
   tools: UploadTools;
   signal: AbortSignal;
-  /** The bytes of a file; null when it has to be chosen again. @throws Fault SOURCE_CHANGED */
+  /** Returns the content of a file; null when it must be chosen again. @throws Fault SOURCE_CHANGED */
   open: (file: KeptFile) => Promise<File | null>;
-  /** After every change of a file's state: written down before anything else happens. */
+  /** Stores a file after every change of its state, before anything else happens. */
   keep: (file: KeptFile) => Promise<void>;
   onProgress: (file: KeptFile, progress: UploadProgress) => void;
 }
 
-/** Begins the next few at the hub; what is there already, or refused, is settled right away. */
+/** Begins the next files at the hub. Files that exist already or are refused are settled at once. */
 async function beginSome(run: BatchRun, some: readonly KeptFile[]): Promise<void> {
   const { batch } = run;
   const files = some.map(({ id, key, sizeBytes }) => ({ id, key, sizeBytes }));
@@ -119,7 +119,7 @@ async function sendFile(run: BatchRun, file: KeptFile, isResumed: boolean): Prom
   }
 }
 
-/** So many at a time, in the order in which they came. */
+/** Creates a semaphore that admits waiters first in, first out. */
 function createRoom(places: number): { enter: () => Promise<() => void> } {
   const waiting: (() => void)[] = [];
   let free = places;
@@ -137,14 +137,14 @@ function createRoom(places: number): { enter: () => Promise<() => void> } {
   };
 }
 
-/** Sends what waits. @throws Fault CANCELLED, or the one that stops all of it */
+/** Sends the waiting files. @throws Fault CANCELLED, or the one that stops the whole upload */
 export async function runBatch(run: BatchRun): Promise<void> {
   const { signal } = run;
   const stop = new AbortController();
   const whole = AbortSignal.any([signal, stop.signal]);
   const here: BatchRun = { ...run, signal: whole };
   const waiting = run.files.filter(({ state }) => state === "waiting" || state === "running");
-  // Begun in an earlier life of the page: only the store knows how far they are.
+  // Begun before a reload or pause: only the store knows which parts it has.
   const resumed = new Set(waiting.filter(({ partBytes }) => partBytes !== null).map(({ index }) => index));
   let stoppedBy: Fault | null = null;
   let beginning: Promise<void> = Promise.resolve();
@@ -173,7 +173,7 @@ export async function runBatch(run: BatchRun): Promise<void> {
   };
   const endOf = async (file: KeptFile, error: unknown): Promise<void> => {
     const fault = toFault(error);
-    // What had begun goes on where it was.
+    // A file that was begun continues later from its acknowledged parts.
     file.state = "waiting";
     if (fault.code === "CANCELLED") return;
     if (STOPS_ALL.has(fault.code)) {

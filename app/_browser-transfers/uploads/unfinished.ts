@@ -1,4 +1,4 @@
-/** Whether this browser has uploads to show or to go on with: looked at by every page, before anything of them is loaded. */
+/** Remembers whether this browser has uploads to show or resume. Every page checks that before it loads the upload script. */
 
 const NAME = "tidemark-browser-transfers";
 
@@ -15,6 +15,6 @@ export function setUnfinished(are: boolean): void {
     if (are) localStorage.setItem(NAME, "1");
     else localStorage.removeItem(NAME);
   } catch {
-    // A browser that keeps nothing keeps no uploads either.
+    // A browser that blocks localStorage keeps no uploads either.
   }
 }

@@ -7,14 +7,14 @@ import { onDemand } from "../../_ui/loading/on-demand.tsx";
 const UploadDialog = onDemand(() => import("./upload-dialog.tsx").then((module) => module.UploadDialog));
 
 interface UploadButtonProps {
-  /** Null or left out: the person chooses. */
+  /** Bucket profile; null or absent lets the person choose. */
   profileId?: string | null;
-  /** Where the files shall go to begin with; ends with `/`, or is empty. */
+  /** Initial target folder: empty, or ends with `/`. */
   prefix?: string;
   label?: string;
 }
 
-/** Opens the dialog that takes files for a bucket. */
+/** A button that opens the upload dialog. */
 export function UploadButton({ profileId = null, prefix = "", label }: UploadButtonProps) {
   const [isOpen, setOpen] = useState(false);
   const whyNot = useWhyNot("operator");

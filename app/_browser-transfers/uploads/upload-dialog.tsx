@@ -28,7 +28,7 @@ interface UploadDialogProps {
 const NOTHING: Chosen = { files: [], roots: [] };
 const bytesOf = ({ files }: Chosen): number => files.reduce((sum, { file }) => sum + file.size, 0);
 
-/** As a prefix: without a slash in front, with one behind. */
+/** Converts typed text into a prefix: no leading slash, one trailing slash. */
 const cleaned = (typed: string): string => {
   const bare = typed.trim().replace(/^\/+|\/+$/g, "");
   return bare === "" ? "" : `${bare}/`;
@@ -39,7 +39,7 @@ const whyNotPrefix = (prefix: string): string | undefined => {
   return why === null ? undefined : `That cannot be a folder: ${why}.`;
 };
 
-/** Files and folders for a bucket: dropped or chosen, then sent by this page. */
+/** Asks for files, folders and the target; this page then uploads them. */
 export function UploadDialog({ profileId, prefix, onClose }: UploadDialogProps) {
   const person = usePerson();
   const profiles = useQuery(profilesQuery());

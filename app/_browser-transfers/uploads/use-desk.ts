@@ -3,7 +3,7 @@ import { useEffect, useState, useSyncExternalStore } from "react";
 import { usePerson } from "../../_hub/session/person.tsx";
 import { TransferDesk, type DeskBatch } from "./desk.ts";
 
-/** One desk per page, made when it is first needed and kept while the page lives. */
+/** The upload manager of this page, created when first needed and kept while the page lives. */
 let made: { personId: string; desk: TransferDesk; started: Promise<void> } | null = null;
 
 export async function openDesk(personId: string): Promise<TransferDesk> {
@@ -39,7 +39,7 @@ export function useDesk(): TransferDesk | null {
 const NONE: readonly DeskBatch[] = [];
 const nothing = (): (() => void) => () => undefined;
 
-/** Newest first. Null while they are being looked for. */
+/** Returns uploads, newest first; null while they are being loaded. */
 export function useBatches(desk: TransferDesk | null): readonly DeskBatch[] | null {
   const shown = useSyncExternalStore(desk?.subscribe ?? nothing, desk?.batches ?? (() => NONE), () => NONE);
   return desk === null ? null : shown;

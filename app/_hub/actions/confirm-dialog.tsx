@@ -2,10 +2,10 @@
 import { onDemand } from "../../_ui/loading/on-demand.tsx";
 import type { ConfirmProps } from "./confirm-question.tsx";
 
-/** For what is there and will not be. */
+/** Words for questions about removing something. */
 export const REMOVE_WORDS = { button: "Remove", busy: "Removing", keep: "Keep it" } as const;
 
-/** Asks before what cannot be undone. */
+/** Asks for confirmation before an action that cannot be undone. */
 export const ConfirmDialog = onDemand<ConfirmProps>(() =>
   import("./confirm-question.tsx").then((module) => module.ConfirmQuestion),
 );

@@ -8,16 +8,16 @@ import { Dialog } from "../../_ui/layout/dialog.tsx";
 export interface ConfirmProps {
   /** A question: `Remove ada@example.com?` */
   title: string;
-  /** What the button does, and says while it does it. */
+  /** Text of the confirming button, its text while the action runs, and the text of the button that cancels. */
   words: { button: string; busy: string; keep: string };
   run: () => Promise<unknown>;
   onDone: () => void;
   onClose: () => void;
-  /** What follows, and what stays. */
+  /** Consequences: what is removed and what remains. */
   children: ReactNode;
 }
 
-/** The dialog itself; pages take it from confirm-dialog.tsx, which loads it when it is asked for. */
+/** The dialog itself. Pages import it from `confirm-dialog.tsx`, which loads it on demand. */
 export function ConfirmQuestion({ title, words, run, onDone, onClose, children }: ConfirmProps) {
   const action = useAction(run);
   return (

@@ -3,7 +3,7 @@ import { useMutation } from "@tanstack/react-query";
 import type { FaultData } from "#protocol/faults/fault.ts";
 import { faultOf } from "../faults/fault-of.ts";
 
-/** One thing a person does at the hub: runs it, says whether it is under way, keeps the fault until the next try. */
+/** An action of a person at the hub. `busy` while it runs; `fault` keeps its failure until the next try. */
 export interface Action<Input, Result> {
   run: (input: Input, onDone?: (result: Result) => void) => void;
   busy: boolean;
@@ -23,7 +23,7 @@ export function useAction<Input, Result>(call: (input: Input) => Promise<Result>
   };
 }
 
-/** A new id for a request that may be repeated: also where randomUUID is missing (plain http). */
+/** Returns a new id for an idempotent request. `randomUUID` is not used because it is missing over plain HTTP. */
 export function newRequestId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -4,8 +4,8 @@ import { say } from "../../_ui/feedback/toast.tsx";
 import { faultOf, wordsOf } from "../faults/fault-of.ts";
 
 /**
- * The way back that a toast offers after something was changed at the hub: what is on the page is asked for again, and
- * whether it worked is said, also when the dialog that changed it is long closed.
+ * Returns a maker of undo handlers for toasts. An undo handler calls `back`, refetches the queries of `topic`, and shows a
+ * toast with the outcome. It also works after the dialog that made the change is closed.
  */
 export function useTakeBack(topic: string) {
   const client = useQueryClient();

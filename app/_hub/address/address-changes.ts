@@ -1,23 +1,23 @@
 import { hear, newestOf, send, startEcho, type Echo } from "../../_ui/controls/own-echo.ts";
 
 /**
- * All changes of the view's state in the address. Each is made to the newest address, also when the page has not been drawn with it
- * yet: two filters that are changed one right after the other both stay.
+ * Changes the view state in the page's address. Each change applies to the newest address, even before the page has rendered
+ * with it. Two filters changed in quick succession therefore both stay.
  */
 
-/** `step`: Back returns to what was before, as after a click; `same`: what is typed letter by letter. */
+/** `step` adds a history entry, as after a click, so that Back undoes it; `same` replaces the entry, as while typing. */
 export type ChangeAs = "step" | "same";
 
-/** The browser's address, its path and its query without the question mark. */
+/** The browser's address: its path, and its query without the question mark. */
 export interface BrowserAddress {
   read: () => { path: string; query: string };
   write: (address: string, as: ChangeAs) => void;
 }
 
 export interface AddressChanges {
-  /** Changes the words of the page at `path`; nothing where the browser is elsewhere by now. */
+  /** Edits the query of the page at `path`; does nothing when the browser is on another page by now. */
   change: (path: string, edit: (words: URLSearchParams) => void, as: ChangeAs) => void;
-  /** Notes the address with which the page was drawn. */
+  /** Records the address with which the page was rendered. */
   show: (path: string, query: string) => void;
   /** Drops the pending changes: Back or Forward went to another address. */
   forget: () => void;

@@ -4,8 +4,8 @@ import { useEffect } from "react";
 import { createAddressChanges, type ChangeAs } from "./address-changes.ts";
 
 /**
- * The view's state is kept in the address, so that it can be shared and survives a reload. It is written to the history of the
- * browser, which Next follows: nothing is asked of the hub, so a filter works at once however slowly the hub answers.
+ * Keeps the view state in the address, so that it can be shared and survives a reload. Changes use the History API, which Next
+ * observes. They send no request to the hub, so a filter works at once however slow the hub is.
  */
 
 const changes = createAddressChanges({
@@ -18,7 +18,7 @@ const changes = createAddressChanges({
 
 if (typeof window !== "undefined") window.addEventListener("popstate", changes.forget);
 
-/** The words of the address that the page is drawn with, and the one way to change them. */
+/** Returns the path and query with which the page is rendered, and the only function that changes the query. */
 export function useAddress(): {
   path: string;
   params: URLSearchParams;
@@ -31,7 +31,10 @@ export function useAddress(): {
   return { path, params, change: (edit, as) => changes.change(path, edit, as) };
 }
 
-/** One word of the view's state. What is typed, and dialogs that are no place to go back to, are `same`. */
+/**
+ * Returns one query parameter of the view state and its setter. Use `same` for typed text and for dialogs, which need no
+ * history entry.
+ */
 export function useAddressWord(
   name: string,
   fallback: string,
@@ -46,12 +49,12 @@ export function useAddressWord(
   return [params.get(name) ?? fallback, set];
 }
 
-/** Replaces all words of the view's state at once. */
+/** Returns a function that replaces all query parameters of the view state at once. */
 export function useAddressWords(): (words: Record<string, string>) => void {
   const { change } = useAddress();
   return (to) =>
     change((words) => {
-      // Named first: the words cannot be walked through while they are removed.
+      // Copied first, because deleting during the iteration would skip keys.
       const names = Array.from(words.keys());
       for (const name of names) words.delete(name);
       for (const [name, value] of Object.entries(to)) words.set(name, value);

@@ -1,16 +1,18 @@
 import { startOfDay } from "../../_ui/text/times.ts";
 
-/** What lists are narrowed by, here as at the hub: part of a name, and days of the zone this browser chose. */
+/** Filters of lists, by the hub's own rules: part of a name, and days in the zone chosen in this browser. */
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
-/** The day `days` later begins then; null for what is no day. */
+/** Returns when the day `days` later begins; null for an invalid day. */
 function startOf(day: string, days: 0 | 1): number | null {
   const at = DAY.test(day) ? startOfDay(day, days) : Number.NaN;
   return Number.isNaN(at) ? null : at;
 }
 
-/** From the first moment of `2026-11-22` to the first one after the last day, epoch ms; null where no day is named. */
+/**
+ * Returns the start of the first day and the end of the last day, epoch ms; null where no day is given. Days are `2026-11-22`.
+ */
 export function spanOfDays({ fromDay, toDay }: { fromDay: string; toDay: string }): {
   from: number | null;
   to: number | null;

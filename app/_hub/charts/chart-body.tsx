@@ -6,12 +6,12 @@ import { FaultNote } from "../faults/fault-note.tsx";
 import { faultOf } from "../faults/fault-of.ts";
 
 interface ChartBodyProps {
-  /** Of the values that are drawn. */
+  /** The query for the values of the chart. */
   query: Pick<QueryObserverResult, "data" | "isError" | "error" | "refetch">;
   children: ReactNode;
 }
 
-/** Where a panel draws a chart: its place while the values are on their way, or why they did not come. */
+/** Shows a chart in a panel: a placeholder while its values load, or the reason why they could not be loaded. */
 export function ChartBody({ query, children }: ChartBodyProps) {
   return (
     <div className="px-2 pt-3 pb-2 sm:px-4">

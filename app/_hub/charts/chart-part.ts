@@ -5,31 +5,34 @@ import { useAddressWord } from "../address/address.ts";
 import { RANGES, rangeOf, type ChartWindow, type Range } from "./ranges.ts";
 
 /**
- * The time that all charts of a page show: a range up to now, or a part of it that was dragged over, which stands still. Both stand
- * in the address.
+ * Time range of all charts of a page: a range that ends now, or a fixed part of it that was selected by dragging. Both are
+ * kept in the page's address.
  */
 interface PageTime {
   range: Range;
   setRange: (id: string) => void;
   part: ChartPart | null;
   setPart: (part: ChartPart | null) => void;
-  /** So many minutes of samples are asked for: of a part the fewest that reach it, as they have more points. */
+  /**
+   * Minutes of samples to query. For a part this is the shortest range that reaches it, because shorter ranges have a finer
+   * resolution.
+   */
   minutes: number;
 }
 
 const WORD = /^(\w{2,3})\.(\d{12,14})-(\d{12,14})$/;
 
-/** Reads `1h.1790000000000-1790000600000`: a part of that range. Null for what is none, and where another range is chosen. */
+/** Parses `1h.1790000000000-1790000600000`, a part of that range in epoch ms. Null when invalid or for another range. */
 export function readPart(word: string, range: Range): ChartPart | null {
   const [, id, from, to] = WORD.exec(word) ?? [];
   return id === range.id && Number(from) < Number(to) ? { from: Number(from), to: Number(to) } : null;
 }
 
-/** The shortest range that reaches back to `from`, the chosen one at most. */
+/** Returns the shortest range that reaches back to `from`, at most the chosen one. */
 export const reachingRange = (range: Range, from: number, now: number): Range =>
   RANGES.find(({ minutes }) => minutes <= range.minutes && now - minutes * 60_000 <= from) ?? range;
 
-/** `now` is the hub's time, 0 until it is known. */
+/** Returns the time range of the page. `now` is the hub's time, 0 until it is known. */
 export function usePageTime(now: number): PageTime {
   const [word, setRange] = useAddressWord("range", "1h");
   const [partWord, setPartWord] = useAddressWord("part", "");
@@ -44,7 +47,7 @@ export function usePageTime(now: number): PageTime {
   };
 }
 
-/** The time that is shown, in words: "last hour", "since 10:24", "10:24 to 10:31". */
+/** Returns the shown time in words: "last hour", "since 10:24", "10:24 to 10:31". */
 export function windowWords({
   range,
   part,
@@ -54,7 +57,7 @@ export function windowWords({
   return since === null ? `last ${range.words}` : `since ${clockTime(since)}`;
 }
 
-/** What a chart is given of it. */
+/** Returns the range and zoom props of a chart. */
 export const partProps = ({ part, setPart }: PageTime, whole: ChartWindow) => ({
   from: part?.from ?? whole.from,
   to: part?.to ?? whole.to,

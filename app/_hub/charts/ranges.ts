@@ -1,4 +1,4 @@
-/** Time ranges of the charts, as they stand in the address. */
+/** Time ranges of the charts; `id` is the value in the address. */
 export const RANGES = [
   { id: "15m", label: "15 m", words: "15 minutes", minutes: 15 },
   { id: "1h", label: "1 h", words: "hour", minutes: 60 },
@@ -11,23 +11,26 @@ export type Range = (typeof RANGES)[number];
 export const rangeOf = (word: string): Range => RANGES.find((range) => range.id === word) ?? RANGES[1];
 
 const MINUTE = 60_000;
-/** Charts get about so many points of a range; of longer ones each stands for several minutes. */
+/** Approximate number of points per chart. In longer ranges each point covers several minutes. */
 const POINTS = 720;
 
-/** Of a node that is heard, no two points of a chart are further apart. */
+/** Returns the longest distance between two points of a node that reports, in milliseconds. */
 export const breakAfterMs = (range: Range): number => 3.5 * Math.max(1, Math.ceil(range.minutes / POINTS)) * MINUTE;
 
-/** A chart never shows less than this, however young what it shows is. */
+/** Shortest time that a chart shows, in milliseconds, however recent its first sample is. */
 const LEAST = 2 * MINUTE;
 
 export interface ChartWindow {
   from: number;
   to: number;
-  /** Where it starts when there was nothing before; null when it spans the whole range. */
+  /** Start of the window when the samples begin late in the range; null when the chart shows the whole range. */
   since: number | null;
 }
 
-/** The part of a range that a chart shows: all of it, or from the first sample on when most of it lies before that. */
+/**
+ * Returns the part of a range that a chart shows. It starts at the first sample, unless that is in the first tenth of the
+ * range.
+ */
 export function chartWindow(at: { first: number | undefined; now: number; minutes: number }): ChartWindow {
   const span = at.minutes * MINUTE;
   const whole = at.now - span;

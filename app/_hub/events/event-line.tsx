@@ -8,11 +8,11 @@ import { visibleText } from "../../_ui/text/visible-text.ts";
 import { ClockTime } from "../live/age.tsx";
 import { wordsOf } from "../faults/fault-of.ts";
 
-/** Returns the sentence of an event without its fault, which the page says in words of its own behind it. */
+/** Returns the sentence of an event without its fault, which the page adds in its own words. */
 export const textWithoutFault = ({ text, fault }: Pick<EventRow, "text" | "fault">): string =>
   fault === null ? text : text.replace(`: ${sentenceOf(fault)}`, "");
 
-/** What happened: the run's name leads to the run and is not broken over two lines. */
+/** Shows what happened. The run's name links to the run and does not wrap. */
 export function EventWords({ event }: { event: EventRow }) {
   const run = event.run;
   const link = run !== null && (
@@ -42,7 +42,7 @@ export function EventWords({ event }: { event: EventRow }) {
   );
 }
 
-/** What a program said before it ended: folded, because most ends are no riddle. */
+/** Shows the last output of a program that ended, collapsed, because the event usually explains the end. */
 function LastWords({ text }: { text: string }) {
   return (
     <details className="mt-1 text-12 text-soft">
@@ -54,7 +54,7 @@ function LastWords({ text }: { text: string }) {
   );
 }
 
-/** One line of history: time, shape, sentence. */
+/** Shows one event: time, mark, sentence. */
 export function EventLine({ event }: { event: EventRow }) {
   return (
     <li className="grid grid-cols-[40px_12px_minmax(0,1fr)] gap-2 px-4 py-2">

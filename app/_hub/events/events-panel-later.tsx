@@ -3,7 +3,7 @@ import { onItsWay } from "../../_ui/loading/on-demand.tsx";
 import { Panel } from "../../_ui/layout/panel.tsx";
 import { SkeletonRows } from "../../_ui/loading/skeleton.tsx";
 
-/** What has happened, on pages where it is not what people come for: it takes its room and comes after the rest. */
+/** The events panel for pages on which it is secondary. It reserves its space and loads after the rest. */
 export const EventsPanelLater = onItsWay(
   () => import("./events-panel.tsx").then((module) => module.EventsPanel),
   () => (

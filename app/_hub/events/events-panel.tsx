@@ -4,7 +4,7 @@ import { EventLine } from "./event-line.tsx";
 import { Listed } from "../queries/listed.tsx";
 import { useEvents } from "./use-events.ts";
 
-/** What has happened, newest first. */
+/** Shows events, newest first. */
 export function EventsPanel({ nodeId, run }: { nodeId: string | null; run: string | null }) {
   const { rows, query } = useEvents(nodeId, run);
   return (

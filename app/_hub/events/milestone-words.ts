@@ -3,8 +3,8 @@ import type { EventKind } from "#protocol/base/event-kinds.ts";
 import type { EventRow } from "#protocol/wire/views.ts";
 
 /**
- * What is read out to those who do not see the page: milestones, never ticks. A few are said one by one, many are counted,
- * so that a fleet of thousands is one sentence and not a stream of them.
+ * Announcements for screen readers: milestones, never progress. Up to two events are read one by one; more are counted, so
+ * that thousands of nodes make one sentence.
  */
 
 const COUNTED: Partial<Record<EventKind, readonly [one: string, many: string]>> = {
@@ -19,14 +19,14 @@ const COUNTED: Partial<Record<EventKind, readonly [one: string, many: string]>> 
   "node-joined": ["node joined", "nodes joined"],
   "checkpoint-safe": ["checkpoint is safe", "checkpoints are safe"],
 };
-/** Worst first: what is said last is what is not heard. */
+/** Worst first, because a listener may miss the end. */
 const KINDS = Object.keys(COUNTED);
 const ONE_BY_ONE = 2;
 
 const sentence = (event: EventRow): string =>
   [event.nodeName, event.text].filter((part) => part !== null && part !== "").join(" ");
 
-/** One announcement for all that happened since the last one; null when none of it is a milestone. */
+/** Returns one announcement for all events since the last one; null when none of them is a milestone. */
 export function milestoneWords(events: readonly EventRow[]): string | null {
   const told = events.filter(({ kind }) => COUNTED[kind] !== undefined);
   if (told.length === 0) return null;

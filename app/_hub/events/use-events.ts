@@ -10,12 +10,12 @@ const PAGE = 12;
 const newest = (): number | null => null;
 
 interface Events {
-  /** Newest first: what is stored, and what has happened since. Null until the first page has come. */
+  /** Stored events and those that arrived since, newest first. Null until the first page has arrived. */
   rows: EventRow[] | null;
   query: PagedQuery;
 }
 
-/** History of the fleet, one node or one run. */
+/** Returns the history of the fleet, one node or one run. */
 export function useEvents(nodeId: string | null, run: string | null): Events {
   const live = useLiveEvents();
   const stored = useInfiniteQuery({
@@ -34,7 +34,7 @@ export function useEvents(nodeId: string | null, run: string | null): Events {
   );
   const byId = new Map([...pages, ...fresh].map((event) => [event.id, event]));
   const rows = [...byId.values()].sort((a, b) => b.id - a.id);
-  // What happens while the page is open does not make it longer: as many as were asked for, the newest ones.
+  // Events that arrive while the page is open do not lengthen the list: it keeps the requested length with the newest events.
   const asked = PAGE * stored.data.pages.length + further;
   if (rows.length <= asked) return { rows, query: stored };
   const showMore = async () => {

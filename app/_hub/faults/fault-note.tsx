@@ -10,11 +10,11 @@ import { wordsOf } from "./fault-of.ts";
 interface FaultNoteProps {
   fault: FaultData;
   onRetry?: () => void;
-  /** Another way out than trying again. */
+  /** An alternative to trying again. */
   action?: ReactNode;
 }
 
-/** A fault in plain words and what happens next; the raw code and the request's id are folded below. */
+/** Explains a fault in plain words with what to do next; the code and the request id are collapsed below. */
 export function FaultNote({ fault, onRetry, action }: FaultNoteProps) {
   const words = wordsOf(fault);
   const temporary = fault.code === "HUB_UNREACHABLE" || fault.code === "SHUTTING_DOWN";
@@ -38,7 +38,7 @@ export function FaultNote({ fault, onRetry, action }: FaultNoteProps) {
   );
 }
 
-/** Code, operation, status and request id, folded. */
+/** Shows code, operation, status and request id, collapsed. */
 export function FaultDetails({ fault }: { fault: FaultData }) {
   const raw = [
     `code: ${fault.code}`,

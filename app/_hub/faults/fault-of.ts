@@ -3,8 +3,8 @@ import { FAULTS } from "#protocol/faults/fault-table.ts";
 import { missingAction } from "./missing-action.ts";
 
 /**
- * Any failed call as the fault a person can read. The hub puts one on every error; where there is none, the answer did
- * not come from the hub, or did not come at all.
+ * Converts the error of any failed call into a fault. The hub attaches a fault to every error. An error without one did not
+ * come from the hub, or no answer came at all.
  */
 export function faultOf(error: unknown): FaultData {
   const data = fieldOf(error, "data");
@@ -20,7 +20,7 @@ export function faultOf(error: unknown): FaultData {
     if (typeof status === "number") read.status = status;
     return read;
   }
-  // An error of the hub without a fault, or an answer that is not the hub's.
+  // An error answer without a fault, from the hub or from another server.
   if (typeof fieldOf(data, "code") === "string") return { code: "INTERNAL", detail: messageOf(error) };
   return { code: "HUB_UNREACHABLE" };
 }
@@ -33,7 +33,7 @@ const fieldOf = (value: unknown, key: string): unknown =>
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error)).slice(0, 300);
 
-/** What happened and what to do, apart: the title and the rest of a note. The subject stands first when there is one. */
+/** Returns the title and the advice of a fault. The title begins with the subject when there is one. */
 export function wordsOf(fault: FaultData): { says: string; next: string } {
   const { says, next } = FAULTS[fault.code];
   const subject = fault.subject === undefined ? "" : `${fault.subject}: `;
@@ -45,9 +45,9 @@ export function wordsOf(fault: FaultData): { says: string; next: string } {
   };
 }
 
-/** What an address names is not there: nothing has this id, or no id can look like it. */
+/** Returns whether a fault says that an address names nothing: an unknown id, or text that cannot be an id. */
 export const isNotThere = (fault: FaultData): boolean => fault.code === "NOT_FOUND" || fault.code === "BAD_INPUT";
 
-/** The fault of a page whose address names nothing, said about the thing and not about the request. */
+/** Returns the fault of a page whose address names nothing, phrased about the thing instead of the request. */
 export const notThere = (fault: FaultData, thing: string): FaultData =>
   isNotThere(fault) ? { code: "NOT_FOUND", subject: `this ${thing}` } : fault;

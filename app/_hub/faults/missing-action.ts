@@ -1,4 +1,4 @@
-/** What a key has to be allowed for an operation, in the words of a bucket's policy. */
+/** IAM permission that each S3 operation requires. */
 const ACTIONS: Readonly<Record<string, string>> = {
   ListObjectsV2: "s3:ListBucket",
   HeadBucket: "s3:ListBucket",
@@ -20,6 +20,6 @@ const ACTIONS: Readonly<Record<string, string>> = {
   PutBucketCors: "s3:PutBucketCORS",
 };
 
-/** The permission that is missing where a store refused `op`; null where that cannot be told. */
+/** Returns the permission that is missing when a store refused `op`; null when unknown. */
 export const missingAction = (op: string | undefined): string | null =>
   op !== undefined && Object.hasOwn(ACTIONS, op) ? (ACTIONS[op] ?? null) : null;

@@ -6,13 +6,13 @@ import { faultOf, isNotThere, notThere } from "./fault-of.ts";
 
 interface PageFaultProps {
   query: Pick<QueryObserverResult, "error" | "refetch">;
-  /** What the address names: "run". */
+  /** Kind of thing that the address names: "run". */
   thing: string;
-  /** Where the others are. */
+  /** Link to the list of such things. */
   wayOut: ReactNode;
 }
 
-/** Instead of a page: what its address names is not there, or it did not come and can be asked for again. */
+/** Replaces a page whose address names nothing, or whose data could not be loaded; the latter can be tried again. */
 export function PageFault({ query, thing, wayOut }: PageFaultProps) {
   const fault = faultOf(query.error);
   return (

@@ -3,7 +3,7 @@ import type { QueryObserverResult } from "@tanstack/react-query";
 import { FaultNote } from "./fault-note.tsx";
 import { faultOf } from "./fault-of.ts";
 
-/** In a panel: why what fills it did not come, and the way to ask again. */
+/** Shows in a panel why its data could not be loaded, with a button that tries again. */
 export function QueryFault({ query }: { query: Pick<QueryObserverResult, "error" | "refetch"> }) {
   return (
     <div className="p-3">

@@ -3,9 +3,9 @@ import { formatDuration } from "#protocol/base/units.ts";
 import { useHubNow, useTimeWords } from "./live.tsx";
 import { clockTime, dayOf, fullTime, shortDay } from "../../_ui/text/times.ts";
 
-/** `6 min ago`, by the hub's clock; the full time is in the title. */
+/** Shows `6 min ago` by the hub's clock; the title holds the full time. */
 export function Age({ at, suffix = " ago" }: { at: number; suffix?: string }) {
-  // Each second, as every other age of the page: two of the same moment never differ.
+  // On the shared tick of one second, so that two ages of the same moment never differ on a page.
   const words = useTimeWords((now) =>
     now === 0 ? "" : now - at < 5000 ? "just now" : `${formatDuration(now - at)}${suffix}`,
   );
@@ -17,7 +17,7 @@ export function Age({ at, suffix = " ago" }: { at: number; suffix?: string }) {
   );
 }
 
-/** `13:53`, with the day when it is not today. */
+/** Shows `13:53`, or the day when it is not today. */
 export function ClockTime({ at }: { at: number }) {
   const now = useHubNow(10_000);
   const date = new Date(at);

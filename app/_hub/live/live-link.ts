@@ -4,10 +4,10 @@ import { messagesOf } from "./live-merge.ts";
 import type { LinkState, LiveStore } from "./live-store.ts";
 
 /**
- * One stream per browser, however many tabs are open. The tab that holds the lock leads: it keeps the stream and passes
- * every message on; the others listen. When it closes, the lock goes to another tab, which opens the stream anew. Where
- * locks do not exist (plain http on another host) each tab leads itself. The others wait for the lock, so the browser
- * itself knows whether there are any: a tab that is alone copies no message for nobody.
+ * Shares one stream between all tabs of a browser. The tab that holds a Web Lock leads: it keeps the stream and relays every
+ * message over a BroadcastChannel. When the leader closes, the lock passes to another tab, which opens a new stream. Without
+ * Web Locks (plain HTTP on another host) each tab leads itself. The other tabs wait for the lock, so the leader can count them
+ * through `navigator.locks`. A single tab relays nothing.
  */
 
 const LOCK = "tidemark-live";
@@ -25,11 +25,11 @@ interface Watching {
 
 interface LiveLinkOptions {
   store: LiveStore;
-  /** Opens the stream of what the hub tells. */
+  /** Opens the hub's live stream. */
   watch: (watching: Watching) => { unsubscribe: () => void };
-  /** Lists the hub says have changed. */
+  /** Called with the lists that the hub reports as changed. */
   onStale: (topics: readonly StaleTopic[]) => void;
-  /** The session ended while the page was open. */
+  /** Called when the session ended while the page was open. */
   onSignedOut: () => void;
 }
 
@@ -85,7 +85,10 @@ export class LiveLink {
     this.#count = setInterval(() => void this.#countOthers(), COUNT_EVERY_MS);
   }
 
-  /** One that joined a moment ago may not stand in line yet. One that was missed so far is told everything. */
+  /**
+   * Updates whether other tabs exist. A tab that joined just now may not wait for the lock yet, so it counts for some seconds.
+   * When the first other tab is found, the whole state is sent.
+   */
   async #countOthers(): Promise<void> {
     const { pending = [] } = await navigator.locks.query();
     const isJoining = Date.now() - this.#joinedAt < 2 * COUNT_EVERY_MS;

@@ -2,13 +2,12 @@ import { isEnded } from "../transfers/transfer-words.ts";
 import type { EventRow, FleetView, LiveMessage, NodeRow, TransferRow } from "#protocol/wire/views.ts";
 
 /**
- * The live state of the page and how one message of the stream changes it. Rows that did not change keep their identity,
- * so that only what changed is drawn again. A whole list replaces what was there; a transfer that ended while the page is
- * open stays, so that whoever waits for it sees its end.
+ * Live state of the page. Rows that did not change keep their identity, so that only changed rows render again. A whole list
+ * replaces the previous one. A transfer that ended while the page is open is kept, so that its watchers see its end.
  */
 export interface LiveState {
   fleet: FleetView | null;
-  /** Null until the first whole list has come: not the same as none. */
+  /** Null until the first whole list has arrived, which differs from an empty list. */
   nodes: ReadonlyMap<string, NodeRow> | null;
   transfers: ReadonlyMap<string, TransferRow> | null;
   /** Newest first. */
@@ -20,7 +19,7 @@ export const EMPTY_LIVE: LiveState = { fleet: null, nodes: null, transfers: null
 const EVENTS_KEPT = 200;
 const ENDED_KEPT = 100;
 
-/** All but what changes rows one by one, which the store does in place. */
+/** All messages except changes of single rows, which the store applies in place. */
 export type ListMessage = Exclude<LiveMessage, { type: "node-changes" }>;
 
 export function mergeLive(state: LiveState, message: ListMessage): LiveState {
@@ -71,7 +70,7 @@ function mergeEvents(old: readonly EventRow[], rows: readonly EventRow[]): reado
   return [...byId.values()].sort((a, b) => b.id - a.id).slice(0, EVENTS_KEPT);
 }
 
-/** Told apart at the first difference: of thousands of rows that changed, writing both out would cost more than drawing. */
+/** Compares until the first difference. Serializing thousands of changed rows would cost more than drawing them. */
 function sameRow(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
@@ -82,7 +81,7 @@ function sameRow(a: unknown, b: unknown): boolean {
   );
 }
 
-/** The messages that bring an empty page to this state: what a tab that leads tells one that has just opened. */
+/** Returns the messages that bring an empty page to this state. The leading tab sends them to a tab that has just opened. */
 export function messagesOf(state: LiveState): ListMessage[] {
   const messages: ListMessage[] = [];
   if (state.fleet !== null) messages.push({ type: "fleet", fleet: state.fleet });

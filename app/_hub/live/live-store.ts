@@ -3,10 +3,10 @@ import type { LiveMessage, NodeRow } from "#protocol/wire/views.ts";
 import { Turns } from "../../_ui/rendering/turns.ts";
 import { EMPTY_LIVE, mergeLive, type ListMessage, type LiveState } from "./live-merge.ts";
 
-/** `connecting`: nothing has come yet; `live`: messages come; `lost`: the stream broke and is being made again. */
+/** `connecting`: no message yet; `live`: messages arrive; `lost`: the stream broke and is being reopened. */
 export type LinkState = "connecting" | "live" | "lost";
 
-/** What the link itself knows: its state, when the last message came, and how far the hub's clock is ahead. */
+/** State of the link: when the last message arrived, and how far the hub's clock is ahead of the browser's. */
 export interface LinkView {
   link: LinkState;
   lastMessageAt: number | null;
@@ -14,11 +14,13 @@ export interface LinkView {
 }
 
 /**
- * Lists of nodes, what is counted in them and their order follow so often at most. A row follows at once: of a large fleet
- * changes come in several messages a second, and putting thousands in order again for each would be felt.
+ * Shortest interval between updates of node lists, with their counts and order, in milliseconds. Single rows update at once. A
+ * large fleet sends several messages a second, and sorting thousands of rows for each would be noticeable.
  */
 const LISTS_EVERY_MS = 800;
-/** What a node does several messages tell: a list waits for the others. */
+/**
+ * Shortest delay of a list update, in milliseconds. One event at a node causes several messages; the list shows them together.
+ */
 const LISTS_AFTER_MS = 150;
 
 type NodeChanges = Extract<LiveMessage, { type: "node-changes" }>;
@@ -27,28 +29,28 @@ function tell(listeners: ReadonlySet<() => void>): void {
   for (const listener of listeners) listener();
 }
 
-/** Holds the live state of one page. The link writes, hooks read. */
+/** Holds the live state of one page. The link writes it, hooks read it. */
 export class LiveStore {
   readonly #turns: Turns;
   #state: LiveState = EMPTY_LIVE;
-  /** The nodes as told last; those of the state are as they were when the lists followed. */
+  /** Nodes with every change applied; those in `#state` are as of the last list update. */
   #rows: Map<string, NodeRow> | null = null;
   #listedAt = -Infinity;
-  /** Have come and are not in the state yet, by the turn that brings them there. */
+  /** Messages received but not merged into the state yet, by the task that will merge them. */
   #waiting = new Map<string, ListMessage[]>();
   #later: ReturnType<typeof setTimeout> | undefined;
   #link: LinkView = { link: "connecting", lastMessageAt: null, hubAheadMs: 0 };
   readonly #listeners = new Set<() => void>();
   readonly #rowListeners = new Set<() => void>();
 
-  /** Each of lists, rows, transfers and the rest is drawn in a frame of its own. */
+  /** Lists, rows, transfers and everything else are separate tasks in `turns`, each with a frame of its own. */
   constructor(turns: Turns) {
     this.#turns = turns;
   }
 
   readonly state = (): LiveState => this.#state;
   readonly node = (id: string): NodeRow | null => this.#rows?.get(id) ?? null;
-  /** All that has come, in lists or not: what a tab that joins is told. */
+  /** Returns everything received, merged into the state or not: the state that a joining tab gets. */
   readonly latest = (): LiveState => ({
     ...[...this.#waiting.values()].flat().reduce(mergeLive, this.#state),
     nodes: this.#rows,
@@ -59,7 +61,7 @@ export class LiveStore {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   };
-  /** For those that look at `node` alone. */
+  /** Subscribes to `node()` alone. */
   readonly subscribeToRows = (listener: () => void): (() => void) => {
     this.#rowListeners.add(listener);
     return () => this.#rowListeners.delete(listener);
@@ -83,7 +85,7 @@ export class LiveStore {
         this.#turns.take("all", () => this.#tell());
         return;
       case "transfers":
-        // What came before it is of the past.
+        // A whole list supersedes the messages before it.
         if (message.whole) this.#waiting.delete("transfers");
         this.#wait("transfers", message);
         return;
@@ -107,7 +109,7 @@ export class LiveStore {
     });
   }
 
-  /** Changes of nodes that were never told say nothing. */
+  /** Changes that arrive before the first list, or for an unknown node, are ignored. */
   #change({ joined, changed }: NodeChanges, nowMs: number): void {
     const rows = this.#rows;
     if (rows === null) return;
@@ -154,6 +156,6 @@ export class LiveStore {
   }
 }
 
-/** All that draws again and again takes its turn with the others. */
+/** Schedules all periodic drawing of the page, one task per frame. */
 export const liveTurns = new Turns();
 export const liveStore = new LiveStore(liveTurns);

@@ -5,7 +5,7 @@ import type { EventRow, FleetView, NodeRow, TransferRow, NodeState } from "#prot
 import { EMPTY_LIVE, type LiveState } from "./live-merge.ts";
 import { liveStore, liveTurns, type LinkView } from "./live-store.ts";
 
-/** Hooks over the live state. Each gives a value whose identity changes only when it changed: only those who use it draw again. */
+/** Hooks over the live state. A value keeps its identity while unchanged, so only components whose value changed render. */
 
 const useLive = <Value,>(select: (state: LiveState) => Value): Value =>
   useSyncExternalStore(
@@ -17,21 +17,21 @@ const useLive = <Value,>(select: (state: LiveState) => Value): Value =>
 export const useFleet = (): FleetView | null => useLive((state) => state.fleet);
 export const useNodeCount = (): number => useLive((state) => state.fleet?.nodes ?? 0);
 export const useActiveCount = (): number => useLive((state) => state.fleet?.activeTransfers ?? 0);
-/** For lists and counts: at most a second older than what `useNode` says. Null while they have not come yet. */
+/** Returns the nodes for lists and counts, at most a second older than `useNode`. Null until they have arrived. */
 export const useNodes = (): ReadonlyMap<string, NodeRow> | null => useLive((state) => state.nodes);
-/** As told last: a row is never older than the list it stands in. */
+/** Returns the newest row of a node, never older than the list that shows it. */
 export const useNode = (id: string): NodeRow | null =>
   useSyncExternalStore(
     liveStore.subscribeToRows,
     () => liveStore.node(id),
     () => null,
   );
-/** The state of any node, as the lists have it. */
+/** Returns a function that looks up the state of any node in the list. */
 export function useStateOfNode(): (nodeId: string) => NodeState | null {
   const nodes = useNodes();
   return (nodeId) => nodes?.get(nodeId)?.state ?? null;
 }
-/** The same by id or name, as they stand in addresses. An id is looked for first: names are the words of strangers. */
+/** Returns a node by id or name, as given in addresses. Ids win, because names are chosen by strangers. */
 export function useNodeAt(idOrName: string): NodeRow | null {
   const id = useLive(({ nodes }) => {
     if (nodes === null || nodes.has(idOrName)) return idOrName;
@@ -41,7 +41,7 @@ export function useNodeAt(idOrName: string): NodeRow | null {
   return useNode(id);
 }
 export const useLiveTransfers = (): ReadonlyMap<string, TransferRow> | null => useLive((state) => state.transfers);
-/** Transfers that move now: as many as the list of transfers shows under "Now". */
+/** Returns the number of moving transfers: the same as the transfer list shows under "Now". */
 export const useMovingCount = (): number =>
   useLive(({ transfers, nodes }) => {
     let count = 0;
@@ -53,7 +53,7 @@ export const useLiveTransfer = (id: string | null): TransferRow | null =>
   useLive((state) => (id === null ? null : (state.transfers?.get(id) ?? null)));
 export const useLiveEvents = (): readonly EventRow[] | null => useLive((state) => state.events);
 
-/** The hub's clock now, as this page knows it. */
+/** Returns the hub's current time, estimated from the last message. */
 export const hubNow = (): number => Date.now() + liveStore.link().hubAheadMs;
 
 const tickers = new Map<number, { at: number; listeners: Set<() => void>; timer: ReturnType<typeof setInterval> }>();
@@ -97,7 +97,7 @@ let firstNow = 0;
 const lastTick = (everyMs: Pace): number =>
   tickers.get(everyMs)?.at ?? (firstNow === 0 ? (firstNow = hubNow()) : firstNow);
 
-/** The hub's time, told again every `everyMs`; one timer for all who ask for the same pace. 0 while the page is made. */
+/** Returns the hub's time, updated every `everyMs` by one timer per interval. 0 during server rendering and hydration. */
 export const useHubNow = (everyMs: Pace): number =>
   useSyncExternalStore(
     SUBSCRIBE[everyMs],
@@ -111,10 +111,10 @@ function fleetOfTick(): FleetView | null {
   if (slowFleet.at !== at || slowFleet.fleet === null) slowFleet = { at, fleet: liveStore.state().fleet };
   return slowFleet.fleet;
 }
-/** The fleet every five seconds, for what does not show more: an hour in a chart moves by a pixel in that time. */
+/** Returns the fleet every five seconds, for charts: in that time an hour-long chart moves by about a pixel. */
 export const useFleetSlowly = (): FleetView | null => useSyncExternalStore(SUBSCRIBE[5000], fleetOfTick, () => null);
 
-/** Words that the time changes, looked at every second: most seconds they stay, and nothing is drawn. */
+/** Returns a text that depends on the time, checked every second. It renders only when the text changes. */
 export const useTimeWords = (words: (now: number) => string): string =>
   useSyncExternalStore(
     SUBSCRIBE[1000],
@@ -122,16 +122,16 @@ export const useTimeWords = (words: (now: number) => string): string =>
     () => words(0),
   );
 
-/** Without a message for this long the numbers on the page are no longer the present. A quiet hub still says something every 4 s. */
+/** Without a message for this long the page counts as stale. A quiet hub still sends one every 4 s. */
 const STALE_AFTER_MS = 10_000;
 
 export interface Liveness {
   state: "connecting" | "live" | "stale";
-  /** Since the last message; null before the first. */
+  /** Milliseconds since the last message; null before the first. */
   silentMs: number | null;
 }
 
-/** What `look` finds, looked at every `everyMs`; one that finds the same draws nothing. */
+/** Returns the result of `look`, called every `everyMs`. An unchanged result does not render. */
 function useLooked<Value>(everyMs: number, first: Value, look: () => Value): Value {
   const [found, setFound] = useState(first);
   useEffect(() => {
@@ -147,10 +147,10 @@ const CONNECTING: Liveness = { state: "connecting", silentMs: null };
 const livenessNow = (): Liveness => livenessOf(liveStore.link(), Date.now());
 const liveStateNow = (): Liveness["state"] => livenessNow().state;
 
-/** Whether the page's numbers are the present, looked at every second. */
+/** Returns whether the page's numbers are current, checked every second. */
 export const useLiveState = (): Liveness["state"] => useLooked(1000, CONNECTING.state, liveStateNow);
 
-/** How old the page's numbers are, looked at every `everyMs`. */
+/** Returns the age of the page's numbers, updated every `everyMs`. */
 export const useLiveness = (everyMs: number): Liveness => useLooked(everyMs, CONNECTING, livenessNow);
 
 export function livenessOf(view: LinkView, nowMs: number): Liveness {

@@ -1,7 +1,7 @@
 import { NO_RISK } from "#protocol/wire/risk.ts";
 import type { FleetView } from "#protocol/wire/views.ts";
 
-/** For tests: a small fleet in which all is well and nothing has been saved yet. */
+/** For tests: a small healthy fleet that has not saved anything yet. */
 export const fleetView = (over: Partial<FleetView> = {}): FleetView => ({
   at: 0,
   nodes: 3,

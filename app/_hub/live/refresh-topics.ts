@@ -17,8 +17,8 @@ const KEYS: Record<StaleTopic, readonly (readonly string[])[]> = {
 const REFRESH_EVERY_MS = 2_000;
 
 /**
- * Asks again for the lists that changed: at once, and while they go on changing every two seconds. In a large fleet some
- * transfer ends every moment.
+ * Returns a function that refetches changed lists: at once, then every two seconds while they keep changing. The limit matters
+ * in large fleets, where transfers end all the time.
  */
 export function createRefresh(client: QueryClient): (topics: readonly StaleTopic[]) => void {
   const resting = new Map<StaleTopic, { isStale: boolean }>();

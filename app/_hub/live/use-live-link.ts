@@ -6,10 +6,10 @@ import { hub } from "../queries/client.ts";
 import { liveStore } from "./live-store.ts";
 import { createRefresh } from "./refresh-topics.ts";
 
-// On its way while the hub is asked who this is.
+// Loads while the session query is in progress.
 const script = loadAhead(() => import("./live-link.ts"));
 
-/** Keeps this page's part of the browser's one stream while somebody is signed in; null closes it. */
+/** Keeps this tab connected to the browser's shared stream while somebody is signed in; null disconnects it. */
 export function useLiveLink(personId: string | null): void {
   const client = useQueryClient();
   useEffect(() => {
@@ -28,7 +28,7 @@ export function useLiveLink(personId: string | null): void {
       link.start();
       stop = () => link.stop();
     };
-    // Without it the page says that it is not live.
+    // Without the script the page reports that it is not live.
     open().catch(() => liveStore.setLink("lost"));
     return () => {
       isOver = true;

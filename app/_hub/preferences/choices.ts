@@ -5,12 +5,12 @@ import { setSizeUnit, sizeUnit } from "../../_ui/text/sizes.ts";
 import { setTimeZone, timeZone, type Zone } from "../../_ui/text/times.ts";
 import { parseTheme, THEME_COOKIE, type Theme } from "./theme-cookie.ts";
 
-/** Choices of this browser, kept as cookies so that the first paint already knows them. Nothing secret. */
+/** Keeps preferences of this browser as cookies, so that the server renders the first page with them. They hold no secrets. */
 
 const YEAR_S = 31_536_000;
 const listeners = new Set<() => void>();
 
-/** As read last: asking for a cookie is slow, and every row of a list does with each drawing. */
+/** Cookie values as last read. Reading `document.cookie` is slow, and every row of a list does it at each rendering. */
 const known = new Map<string, string | null>();
 
 function read(name: string): string | null {
@@ -37,7 +37,7 @@ const UNIT_COOKIE = "tidemark-rate";
 const SIZE_COOKIE = "tidemark-size";
 const ZONE_COOKIE = "tidemark-zone";
 
-// Sizes and times are words made in many places that no hook reaches: they read what was chosen from here.
+// Module-level, because sizes and times are formatted in many places outside of React.
 if (typeof document !== "undefined") {
   setSizeUnit(read(SIZE_COOKIE) === "decimal" ? "decimal" : "binary");
   setTimeZone(read(ZONE_COOKIE) === "utc" ? "utc" : "local");
@@ -79,13 +79,13 @@ export function chooseTimeZone(zone: Zone): void {
   write(ZONE_COOKIE, zone);
 }
 
-/** Rates in the unit this browser chose. */
+/** Returns a formatter for rates in the unit chosen in this browser. */
 export function useRate(): (bytesPerSecond: number) => string {
   const unit = useRateUnit();
   return (bytesPerSecond) => formatRate(bytesPerSecond, unit);
 }
 
-/** The same for rates that may not be known: a dash stands for those. */
+/** Like `useRate`, with a dash for unknown rates. */
 export function useRateOrDash(): (bytesPerSecond: number | null | undefined) => string {
   const rate = useRate();
   return (bytesPerSecond) => (bytesPerSecond == null ? "–" : rate(bytesPerSecond));

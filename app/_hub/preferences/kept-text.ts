@@ -1,7 +1,7 @@
 "use client";
 import { useSyncExternalStore } from "react";
 
-/** Choices that this browser keeps for itself, in all of its tabs alike. Nothing secret, and nothing that others should see. */
+/** Keeps preferences in localStorage, shared by all tabs of this browser and never sent to the hub. They hold no secrets. */
 
 const listeners = new Set<() => void>();
 
@@ -14,7 +14,7 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** A browser may forbid it: then nothing is kept, and nothing fails. */
+/** Browsers may block localStorage: then nothing is kept, and nothing fails. */
 function read(name: string): string | null {
   try {
     return localStorage.getItem(name);
@@ -33,11 +33,11 @@ function write(name: string, text: string | null): void {
   for (const listener of listeners) listener();
 }
 
-/** From what is kept now, which may be another tab's: for what happens later than the press that led to it. */
+/** Changes a text based on its stored value, which another tab may have written. For changes that happen after the render. */
 export const changeKeptText = (name: string, change: (text: string | null) => string | null): void =>
   write(name, change(read(name)));
 
-/** One text by its name, and how to keep another; null where none is kept. Whoever reads it must expect any text. */
+/** Returns a stored text by its name, null where none is stored, and its setter. Readers must validate it: it can be any text. */
 export function useKeptText(name: string): [string | null, (text: string | null) => void] {
   const text = useSyncExternalStore(
     subscribe,

@@ -1,4 +1,4 @@
-/** The theme as it stands in the cookie: read on the server for the first paint and in the browser for the switch. */
+/** The theme cookie. The server reads it for the first paint, the browser for the switch. */
 export type Theme = "system" | "light" | "dark";
 
 export const THEME_COOKIE = "tidemark-theme";

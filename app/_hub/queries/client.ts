@@ -3,7 +3,7 @@ import type { HubRouter } from "#server/router.ts";
 
 const URL = "/api/trpc";
 
-/** The hub's procedures. Cookies carry the session; every call goes to the page's own origin. */
+/** Client of the hub's procedures. Calls go to the page's own origin; cookies carry the session. */
 export const hub = createTRPCClient<HubRouter>({
   links: [
     splitLink({

@@ -6,7 +6,7 @@ import { SkeletonRows } from "../../_ui/loading/skeleton.tsx";
 import { FaultNote } from "../faults/fault-note.tsx";
 import { faultOf } from "../faults/fault-of.ts";
 
-/** What a list needs to know of the question that fills it, a page at a time. */
+/** The parts of a paged query that a list needs. */
 export type PagedQuery = Pick<
   InfiniteQueryObserverResult,
   | "data"
@@ -21,22 +21,22 @@ export type PagedQuery = Pick<
 
 interface ListedProps<One> {
   query: PagedQuery;
-  /** Null until the first page has come. */
+  /** Null until the first page has arrived. */
   rows: readonly One[] | null;
-  /** What a reader is told while it comes, and in how many rows. */
+  /** Accessible name and number of the placeholder rows. */
   loading: { label: string; rows: number };
-  /** Instead of rows, once all pages have come and there are none. */
+  /** Shown instead of rows once all pages have arrived and hold none. */
   empty: ReactNode;
-  /** The button that asks for the next page. */
+  /** Text of the button that loads the next page. */
   more?: "Earlier" | "More";
-  /** Quiet words beside that button; without a next page they stand alone. */
+  /** Secondary text beside that button; shown without a next page too. */
   note?: ReactNode;
   children: (rows: readonly One[]) => ReactNode;
 }
 
 /**
- * A list from the hub in the state it is in: on its way, refused, empty, or there, with the way to its next page. What has
- * come stays when the next page fails; the failure is said below it.
+ * Shows a list from the hub in its state: loading, failed, empty or filled, with a button for the next page. When the next
+ * page fails, the rows stay and the fault is shown below them.
  */
 export function Listed<One>({ query, rows, loading, empty, more = "Earlier", note, children }: ListedProps<One>) {
   const isOwed = query.isError && (rows === null || query.data === undefined || query.isFetchNextPageError);

@@ -1,11 +1,11 @@
 import { queryOptions } from "@tanstack/react-query";
 import { hub } from "./client.ts";
 
-/** What the pages ask the hub for, by name. The stream's "stale" messages make the matching ones ask again. */
+/** Queries of the pages to the hub. A "stale" message of the live stream refetches the matching ones. */
 
 export const statusQuery = () => queryOptions({ queryKey: ["account"], queryFn: () => hub.auth.status.query() });
 export const profilesQuery = () => queryOptions({ queryKey: ["profiles"], queryFn: () => hub.profiles.list.query() });
-/** Is fetched once a minute, not at each checkpoint, because the hub adds up all rows for it. */
+/** Refetched once a minute instead of at each checkpoint, because the hub sums all rows for it. */
 export const usageQuery = (profileId: string) =>
   queryOptions({
     queryKey: ["usage", profileId],
@@ -48,7 +48,7 @@ export const homesQuery = (run: string) =>
 export const nodeQuery = (id: string) =>
   queryOptions({ queryKey: ["node", id], queryFn: () => hub.nodes.get.query({ id }) });
 
-/** Its key begins with "runs": a checkpoint that changes makes a page ask again. Reports of the node do not. */
+/** The key begins with "runs", so a changed checkpoint refetches it; reports of the node do not. */
 export const continueQuery = (nodeId: string) =>
   queryOptions({
     queryKey: ["runs", "continue", nodeId],
@@ -56,14 +56,14 @@ export const continueQuery = (nodeId: string) =>
     refetchInterval: 10_000,
   });
 
-/** Charts are asked for again every 10 s while they are looked at. */
+/** Charts refetch every 10 s, or every minute for ranges above an hour. */
 export const fleetSamplesQuery = (minutes: number) =>
   queryOptions({
     queryKey: ["samples", "fleet", minutes],
     queryFn: () => hub.fleet.samples.query({ minutes }),
     refetchInterval: minutes <= 60 ? 10_000 : 60_000,
   });
-/** The last 200 events, for those that are marked in the fleet's chart. */
+/** The last 200 events, for the markers in the fleet's chart. */
 export const fleetNewsQuery = () =>
   queryOptions({
     queryKey: ["events", "news"],

@@ -9,15 +9,15 @@ export function PersonProvider({ person, children }: { person: Person; children:
   return <PersonContext value={person}>{children}</PersonContext>;
 }
 
-/** Who is signed in; null on the sign-in and first-run pages. */
+/** Returns the signed-in person; null on the sign-in and first-run pages. */
 export const usePerson = (): Person | null => use(PersonContext);
 
 const RANK: Record<Role, number> = { viewer: 0, operator: 1, admin: 2 };
 
-/** Whether a role may do what another one may. The hub decides; this only spares people a refusal. */
+/** Returns whether a role includes another. The hub enforces it; pages only avoid refused requests. */
 export const roleAllows = (actual: Role, needed: Role): boolean => RANK[actual] >= RANK[needed];
 
-/** Why the signed-in person may not do this, or null when they may. */
+/** Returns the reason why the signed-in person may not do something, or null when they may. */
 export function useWhyNot(needed: Role): string | null {
   const person = usePerson();
   if (person === null || roleAllows(person.role, needed)) return null;

@@ -1,6 +1,6 @@
 import type { TransferRow } from "#protocol/wire/views.ts";
 
-/** A row for tests: an upload that has just begun. */
+/** For tests: an upload that has just begun. */
 export const transferRow = (over: Partial<TransferRow> = {}): TransferRow => ({
   id: "t",
   nodeId: "n",

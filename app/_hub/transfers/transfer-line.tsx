@@ -24,18 +24,18 @@ const WISH_TONES: Record<TransferAction, Tone> = { pause: "risk", cancel: "quiet
 
 interface TransferLineProps {
   row: TransferRow;
-  /** Whether the node's name is part of the sentence: not on the node's own page. */
+  /** Whether the sentence names the node. The node's own page leaves it out. */
   subject?: "with-node" | "without-node";
-  /** Told when a person asks something of it. */
+  /** Called when a person requests an action. */
   onAct?: () => void;
 }
 
-/** One transfer as a sentence with its piece map, what is wrong with it, and what can be done. */
+/** Shows one transfer as a sentence with its piece map, its problem, and the possible actions. */
 export function TransferLine({ row, subject = "with-node", onAct }: TransferLineProps) {
   const unit = useRateUnit();
   const { verb, place, file } = placeOf(row);
   const node = useNode(row.nodeId);
-  // Its last word is not the present any more: no frozen speed.
+  // When the node does not report, its last speed is outdated and not shown.
   const phase = transferPhaseOf(row.state, node?.state ?? null);
   const unheard = phase === "unheard";
   const wish = useWish(row);
@@ -120,7 +120,7 @@ export function TransferLine({ row, subject = "with-node", onAct }: TransferLine
 
 interface TransferActionsProps {
   row: TransferRow;
-  /** What was asked for and is on its way: nothing else is asked meanwhile, except that it ends. */
+  /** Request in progress. Until it ends, only Cancel is enabled. */
   pending: Wish | null;
   onAct: (() => void) | undefined;
 }

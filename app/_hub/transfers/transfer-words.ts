@@ -4,11 +4,11 @@ import type { Tone } from "../../_ui/indicators/mark.tsx";
 import { shortText, visibleText } from "../../_ui/text/visible-text.ts";
 import { formatBytes } from "../../_ui/text/sizes.ts";
 
-/** A transfer is a sentence. The pieces here are put together by the transfer line; the words are tested on their own. */
+/** Wording of transfers, kept apart from `transfer-line.tsx` so that it can be tested without rendering. */
 
 export type TransferState = TransferRow["state"];
 
-/** As protocol/wire/transfer.ts: one of these will not move by itself any more. */
+/** Returns whether a transfer has ended. Must match protocol/wire/transfer.ts. */
 export const isEnded = (state: TransferState): boolean =>
   state === "done" || state === "failed" || state === "cancelled" || state === "superseded";
 
@@ -29,7 +29,7 @@ export function toneOf(row: Pick<TransferRow, "state" | "stalledMs">): Tone {
   }
 }
 
-/** What it does, in a word; `restore drill` is restored for practice and removed. */
+/** Word for each direction. A `restore drill` restores for practice and removes the result. */
 const VERBS: Record<TransferRow["direction"], string> = {
   upload: "upload",
   download: "restore",
@@ -38,7 +38,7 @@ const VERBS: Record<TransferRow["direction"], string> = {
   copy: "copy",
 };
 
-/** Where to, and how far: the part after the step's name. */
+/** Returns the destination and the progress in files: the part after the step's name. */
 export function placeOf(row: TransferRow): { arrow: "→" | "←"; verb: string; place: string; file: string | null } {
   const file =
     row.state === "running" && row.filesTotal > 1
@@ -52,7 +52,7 @@ export function placeOf(row: TransferRow): { arrow: "→" | "←"; verb: string;
   };
 }
 
-/** The right end of the sentence: rate and time left, or why there is none. */
+/** Returns the right end of the sentence: rate and time left, or why there is none. */
 export function paceOf(row: TransferRow, unit: RateUnit): string {
   switch (row.state) {
     case "running":
@@ -82,7 +82,7 @@ const STARTED_BY: Record<TransferRow["startedBy"], string> = {
   start: "started with the node",
 };
 
-/** The quiet second line: how much, over how many connections, how often again, started by whom. */
+/** Returns the second line: size, connections, retries, and who started it. */
 export function factsOf(row: TransferRow, unit: RateUnit): string {
   const amount =
     row.state === "done"
@@ -101,7 +101,7 @@ export function factsOf(row: TransferRow, unit: RateUnit): string {
   ].join(" · ");
 }
 
-/** The whole sentence in words, as the command line says it: for labels and for copying. */
+/** Returns the whole sentence as plain text, for labels and copying. */
 export function transferSentence(row: TransferRow, unit: RateUnit): string {
   const { place, file } = placeOf(row);
   const from = row.direction === "upload" ? `${row.nodeName} → ${place}` : `${row.bucket} → ${row.nodeName}:${place}`;
@@ -118,8 +118,8 @@ export function transferSentence(row: TransferRow, unit: RateUnit): string {
 export type TransferAction = "cancel" | "pause" | "resume" | "retry";
 
 /**
- * What a person may do with it now. A finished restore is done again from its checkpoint. What a failed upload captured takes
- * room on its node until it is cancelled; nothing is left of anything else that failed.
+ * Returns the actions that a person can request now. A failed upload can be canceled because its capture takes space on the
+ * node; other failed transfers leave nothing behind.
  */
 export function actionsFor({ state, direction }: Pick<TransferRow, "state" | "direction">): readonly TransferAction[] {
   switch (state) {

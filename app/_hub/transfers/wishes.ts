@@ -5,18 +5,18 @@ import type { TransferRow, NodeState } from "#protocol/wire/views.ts";
 import { isEnded, type TransferAction, type TransferState } from "./transfer-words.ts";
 
 /**
- * What a person asked of a transfer, from the click until it is so. It is shown at once; the hub's word about the transfer
- * settles it. One that its node does not carry out in time is said to be late, and the transfer is shown as it is.
+ * A person's request to a transfer, from the click until the transfer's state fulfills it. The request is shown at once. When
+ * the node does not act in time, it is marked late and the transfer shows its real state again.
  */
 export interface Wish {
   action: TransferAction;
-  /** `asking`: the hub has not answered; `asked`: it has, and the node is told; `late`: nothing came of it yet. */
+  /** `asking`: the hub has not answered; `asked`: it has, and the node is informed; `late`: the state has not changed in time. */
   phase: "asking" | "asked" | "late";
 }
 
 const LATE_AFTER_MS = 20_000;
 
-/** Whether a transfer in this state is what was wished for, or cannot become it any more. */
+/** Returns whether the state fulfills the request, or has made it impossible. */
 export function isMet(action: TransferAction, state: TransferState): boolean {
   switch (action) {
     case "pause":
@@ -37,7 +37,7 @@ export const WISH_WORDS: Record<TransferAction, string> = {
   retry: "trying again",
 };
 
-/** `gpu-7 was asked to pause it`, and why nothing has come of it. */
+/** Returns a note on a late request, or on a node that does not report: `gpu-7 was asked to pause it …`. Null otherwise. */
 export function wishNote({ action, phase }: Wish, node: { name: string; state: NodeState }): string | null {
   const asked = { pause: "pause it", cancel: "cancel it", resume: "go on", retry: "try again" }[action];
   if (!isHeard(node.state)) return `${node.name} is ${node.state}: asked to ${asked}, it hears of it when it is back.`;
@@ -45,10 +45,10 @@ export function wishNote({ action, phase }: Wish, node: { name: string; state: N
 }
 
 interface Wishes {
-  /** Says it to the hub; rejects as `tell` does, and then nothing is wished for. */
+  /** Sends the request to the hub. Rejects as `tell` does; the request is then dropped. */
   make: (transferId: string, action: TransferAction, tell: () => Promise<unknown>) => Promise<void>;
   of: (transferId: string) => Wish | null;
-  /** Forgets this very wish: a newer one stays. */
+  /** Drops this request; a newer one stays. */
   settle: (transferId: string, wish: Wish) => void;
   subscribe: (listener: () => void) => () => void;
 }
@@ -91,7 +91,7 @@ export const wishes = createWishes((run, ms) => {
   setTimeout(run, ms);
 });
 
-/** What is wished for of a transfer and not so yet. */
+/** Returns the unfulfilled request to a transfer; null when there is none. */
 export function useWish({ id, state }: Pick<TransferRow, "id" | "state">): Wish | null {
   const wish = useSyncExternalStore(
     wishes.subscribe,

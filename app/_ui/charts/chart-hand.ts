@@ -11,14 +11,14 @@ interface Held {
   from: number;
   to: number;
   layout: ChartLayout;
-  /** Of the value under the crosshair; -1 without one. */
+  /** Index of the sample under the crosshair; -1 without a crosshair. */
   index: number;
   whole?: ChartPart | null;
   onPart?: (part: ChartPart | null) => void;
   onOpen?: (index: number) => void;
 }
 
-/** What pointer and keys do with a chart: the crosshair, the part that is shown, and what opens. */
+/** Returns the pointer and key handlers of a chart (crosshair, zoom, open) and the range that a drag has selected so far. */
 export function useChartHand(held: Held) {
   const { axis, times, from, to, layout, index, whole = null, onPart, onOpen } = held;
   const [chosen, setChosen] = useState<ChartPart | null>(null);

@@ -1,18 +1,18 @@
 import { stepTicks, ticksBetween, ticksFor, timeTicks, type Point } from "./chart-scale.ts";
 import type { Tone } from "../indicators/mark.tsx";
 
-/** What runs from left to right: the hub's time in milliseconds, or steps of training. */
+/** Quantity on the horizontal axis: the hub's time in milliseconds, or training steps. */
 export type Axis = "time" | "steps";
 
 export interface Series {
   key: string;
   label: string;
   tone: Tone;
-  /** Null where this series has no value of its own. */
+  /** One value per sample; null where this series has none. */
   values: readonly (number | null)[];
   format: (value: number) => string;
-  /** Series with the same scale share one axis; the first is labelled at the right, the second inside at the left. */
-  scale: { name: string; base: 10 | 1024; /** Not from 0 on, but where the values lie. */ from?: "values" };
+  /** Series with the same scale name share one axis. The first axis is labelled at the right, the second inside at the left. */
+  scale: { name: string; base: 10 | 1024; /** Starts the axis at the lowest value instead of at 0. */ from?: "values" };
   fill?: "area" | "line";
 }
 
@@ -20,9 +20,9 @@ export interface ChartScale {
   name: string;
   ticks: readonly number[];
   format: (value: number) => string;
-  /** Nothing above zero is drawn on it. */
+  /** True when no shown value is above zero. */
   isEmpty: boolean;
-  /** Of the one series that has it; null where several share it. */
+  /** Tone of the only series on this scale; null where several series share the scale. */
   tone: Series["tone"] | null;
 }
 
@@ -32,26 +32,26 @@ interface Asked {
   series: readonly Series[];
   from: number;
   to: number;
-  /** In pixels, all of it. */
+  /** Width of the whole chart, labels included, in pixels. */
   width: number;
   height: number;
-  /** A line breaks where nothing was measured for so long; without it, where the points stand unusually far apart. */
+  /** Longest gap between samples that a line bridges. Default: four times their average distance, at least 12 pixels. */
   breakAfterMs?: number | undefined;
 }
 
 export interface ChartLayout {
   width: number;
   height: number;
-  /** Where lines are drawn: from `left` on, `width` wide, down to `floor`. */
+  /** Area for the lines, in pixels: it starts at `left`, is `width` wide and ends at `floor`. */
   plot: { left: number; width: number; floor: number };
-  /** One or two. */
+  /** One scale or two. */
   scales: readonly ChartScale[];
   axis: Axis;
   timeTicks: readonly number[];
   spanMs: number;
-  /** Labels of the first scale stand beside the plot, not inside it. */
+  /** True when the labels of the first scale are beside the plot; false when they are inside. */
   hasSide: boolean;
-  /** Points further apart, in pixels, are not joined. Steps are: between two checkpoints of a line nothing is missing. */
+  /** Distance in pixels above which points are not joined. Infinite for steps: no sample is missing between two checkpoints. */
   gap: number;
   x: (at: number) => number;
   y: (value: number, scale: string) => number;
@@ -60,12 +60,12 @@ export interface ChartLayout {
 
 export const CHART_TOP = 16;
 const BOTTOM = 24;
-/** Room for the labels at the right; on narrow screens they stand inside. */
+/** Width reserved for the labels at the right, in pixels. On narrow screens the labels are inside the plot. */
 const SIDE = 60;
 const NARROW = 480;
 const LEFT = 1;
 
-/** Scales by what is shown: `isShown` tells of the index of a value whether it is. */
+/** Returns at most two scales, fitted to the samples in view; `isShown` says whether the sample at an index is in view. */
 function scalesOf(series: readonly Series[], isShown: (index: number) => boolean): ChartScale[] {
   const scales = [...new Map(series.map((one) => [one.scale.name, one.scale])).values()].slice(0, 2);
   return scales.map(({ name, base, from }) => {
@@ -88,7 +88,7 @@ function scalesOf(series: readonly Series[], isShown: (index: number) => boolean
   });
 }
 
-/** Where everything of a chart over time stands, in pixels. */
+/** Computes scales, ticks and pixel positions of a chart. */
 export function layOutChart(asked: Asked): ChartLayout {
   const { axis = "time", times, series, from, to, width, height, breakAfterMs } = asked;
   const scales = scalesOf(series, (index) => (times[index] ?? from) >= from && (times[index] ?? to) <= to);

@@ -5,7 +5,7 @@ import { Mark } from "../indicators/mark.tsx";
 import type { ChartMarker } from "./place-markers.ts";
 import { clockSeconds } from "../text/times.ts";
 
-/** The place under the crosshair in words: the time to the second, or the step. */
+/** Formats a position on the axis: the time to the second, or the step. */
 export const placeWords = (axis: Axis, at: number): string =>
   axis === "time" ? clockSeconds(at) : `step ${formatCount(at)}`;
 
@@ -14,12 +14,12 @@ interface ReadoutProps {
   series: readonly Series[];
   index: number;
   at: number;
-  /** What happened about then. */
+  /** Markers close to the crosshair. */
   markers: readonly ChartMarker[];
   side: "left" | "right";
 }
 
-/** The numbers under the crosshair, on the side where they hide nothing. */
+/** Shows the values under the crosshair on the side of the plot that the crosshair is not on. */
 export function ChartReadout({ axis, series, index, at, markers, side }: ReadoutProps) {
   return (
     <div

@@ -1,11 +1,11 @@
 import { clockTime, shortDay, zoneShiftMs } from "../text/times.ts";
 
-/** Scales of a chart over time: round ticks, and paths that break where samples are missing. */
+/** Computes the scales of a chart: round ticks, and paths that break where samples are missing. */
 
-/** Of a chart that is not told another one, in pixels. */
+/** Default height of a chart, in pixels. */
 export const CHART_HEIGHT = 172;
 
-/** Round upper end and ticks from 0, in steps of 1, 2 or 5 times a power of `base` (10 for rates, 1024 for sizes). */
+/** Returns round ticks from 0 to above `largest`: 1, 2 or 5 times a power of `base` (10 for rates, 1024 for sizes). */
 export function ticksFor(largest: number, base: 10 | 1024): number[] {
   if (!(largest > 0)) return [0, 1];
   let unit = 1;
@@ -18,7 +18,10 @@ export function ticksFor(largest: number, base: 10 | 1024): number[] {
   return ticks;
 }
 
-/** Round ticks from below `low` to above `high`, in steps of 1, 2 or 5 times a power of ten: for what does not begin at 0. */
+/**
+ * Returns round ticks from below `low` to above `high`, in steps of 1, 2 or 5 times a power of ten. For axes that do not start
+ * at 0.
+ */
 export function ticksBetween(low: number, high: number): number[] {
   const room = high - low || Math.abs(high) || 1;
   const power = 10 ** Math.floor(Math.log10(room));
@@ -28,7 +31,7 @@ export function ticksBetween(low: number, high: number): number[] {
   return Array.from({ length: last - first + 1 }, (_, index) => Number(((first + index) * step).toPrecision(12)));
 }
 
-/** Whole steps of training between `from` and `to`, about `most` of them. */
+/** Returns whole training steps between `from` and `to`, about `most` of them. */
 export function stepTicks(from: number, to: number, most: number): number[] {
   const room = Math.max(1, to - from);
   const power = 10 ** Math.floor(Math.log10(room / most));
@@ -42,8 +45,8 @@ const MINUTE = 60_000;
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880].map((minutes) => minutes * MINUTE);
 
 /**
- * Lists whole times of the chosen zone between `from` and `to`, at most `most` of them. Each is found by the clock of its own
- * moment: where clocks are put on or back, midnight stays midnight.
+ * Lists whole times of the chosen zone between `from` and `to`, at most `most` of them. Each tick uses the zone's offset at
+ * its own time, so midnight stays midnight across a daylight-saving change.
  */
 export function timeTicks(from: number, to: number, most: number): number[] {
   const step = STEPS.find((candidate) => (to - from) / candidate <= most) ?? 7 * 1440 * MINUTE;
@@ -52,12 +55,12 @@ export function timeTicks(from: number, to: number, most: number): number[] {
     const guess = clock + zoneShiftMs(clock);
     const at = clock + zoneShiftMs(guess);
     if (!(at <= to)) return ticks;
-    // The hour that a clock skips has no moment of its own.
+    // A local hour that daylight saving skips maps onto the tick before it.
     if (at >= from && at > (ticks.at(-1) ?? Number.NEGATIVE_INFINITY)) ticks.push(at);
   }
 }
 
-/** What stands under a tick: the time, and the day where a chart spans several. */
+/** Returns the label of a tick: the time, and the day where a chart spans several. */
 export function tickWords(at: number, spanMs: number): string {
   const time = clockTime(at);
   const day = spanMs > 1440 * MINUTE || (spanMs > 720 * MINUTE && time === "00:00");
@@ -69,7 +72,7 @@ export interface Point {
   y: number;
 }
 
-/** One path through the points; a hole wider than `gap` breaks the line instead of inventing what was between. */
+/** Returns one SVG path through the points. A gap wider than `gap` breaks the line instead of inventing values. */
 export function brokenPath(points: readonly Point[], gap: number): string {
   return points
     .map((point, index) => {
@@ -80,7 +83,7 @@ export function brokenPath(points: readonly Point[], gap: number): string {
     .join("");
 }
 
-/** The points that no line reaches, alone between holes: a chart with one sample shows it as a dot. */
+/** Returns the points with a gap on both sides. No line reaches them, so a chart draws them as dots. */
 export const alonePoints = (points: readonly Point[], gap: number): Point[] =>
   points.filter((point, index) => {
     const before = points[index - 1];
@@ -88,7 +91,7 @@ export const alonePoints = (points: readonly Point[], gap: number): Point[] =>
     return (before === undefined || point.x - before.x > gap) && (after === undefined || after.x - point.x > gap);
   });
 
-/** The same as closed areas down to `floor`. */
+/** Returns the same path as closed areas down to `floor`. */
 export function brokenArea(points: readonly Point[], gap: number, floor: number): string {
   const pieces: Point[][] = [];
   for (const point of points) {
@@ -108,7 +111,7 @@ export function brokenArea(points: readonly Point[], gap: number, floor: number)
     .join("");
 }
 
-/** Index of the value nearest to `wanted` in an ascending list; -1 when the list is empty. */
+/** Returns the index of the value nearest to `wanted` in an ascending list; -1 when the list is empty. */
 export function nearestIndex(ascending: readonly number[], wanted: number): number {
   let low = 0;
   let high = ascending.length - 1;

@@ -15,7 +15,7 @@ function valueWord(one: Series, index: number): string {
   return value === null ? "–" : one.format(value);
 }
 
-/** The samples of a chart, newest first: at most 24, evenly spread, the newest always among them. */
+/** Shows the samples of a chart as a table, newest first: at most 24 evenly spaced samples, always including the newest. */
 export function ChartTable({ axis = "time", label, times, series }: ChartTableProps) {
   const step = Math.max(1, Math.ceil(times.length / MOST));
   const last = times.length - 1;

@@ -17,7 +17,7 @@ import { useWidth } from "../rendering/use-width.ts";
 
 export interface ChartProps {
   label: string;
-  /** Absent: the axis shows time. */
+  /** Default: time. */
   axis?: Axis;
   times: readonly number[];
   series: readonly Series[];
@@ -25,19 +25,19 @@ export interface ChartProps {
   to: number;
   markers?: readonly ChartMarker[];
   height?: number;
-  /** A line breaks where nothing was measured for so long; without it, where the points stand unusually far apart. */
+  /** Longest gap between samples that a line bridges. Default: derived from the average distance of the samples. */
   breakAfterMs?: number;
-  /** Shows a part, which stands in `from` and `to` then; null shows all again. Absent: the chart always shows all. */
+  /** Receives the selected range, which the caller then passes as `from` and `to`; null resets it. Without it zooming is off. */
   onPart?: (part: ChartPart | null) => void;
-  /** All that can be shown, while a part is; null while all is. */
+  /** The whole range while a part is shown; null while everything is shown. */
   whole?: ChartPart | null;
-  /** Opens what stands at an index. */
+  /** Called with the index of the sample that was clicked or opened with Enter. */
   onOpen?: (index: number) => void;
 }
 
 /**
- * Lines over time or steps, with a crosshair that all charts of a page share, for pointer and arrow keys; or the same numbers as a
- * table. A drag shows a part; with the focus, + and - show less and more, 0 or Escape all, Enter opens.
+ * Shows lines over time or steps, or the same numbers as a table. All charts of a page share one crosshair, moved by pointer
+ * or arrow keys. A drag zooms in; with the focus, + and - zoom, 0 or Escape resets, and Enter opens.
  */
 export function Chart({ height = CHART_HEIGHT, ...props }: ChartProps) {
   const [isTable, setTable] = useState(false);
@@ -73,7 +73,7 @@ function valueWords({ axis = "time", series, times }: ChartProps, index: number)
   return [axis === "time" ? clockTime(at) : placeWords(axis, at), ...values].join(", ");
 }
 
-/** Markers so near to the crosshair, in pixels, are told with it. */
+/** Markers within this many pixels of the crosshair are listed in the readout. */
 const NEAR = 6;
 const NO_MARKERS: readonly ChartMarker[] = [];
 

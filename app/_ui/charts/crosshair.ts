@@ -2,7 +2,7 @@
 import { useSyncExternalStore } from "react";
 import type { Axis } from "./chart-layout.ts";
 
-/** The place that is looked at, one for all charts of a page with the same axis. Null while none is. */
+/** Position of the crosshair per axis, shared by all charts of a page; null while no chart is pointed at. */
 const places: Record<Axis, number | null> = { time: null, steps: null };
 const listeners = new Set<() => void>();
 

@@ -5,21 +5,21 @@ import { placeMarkers, type ChartMarker } from "./place-markers.ts";
 
 const MARKER_TOP = 8;
 const MARKER_WORDS = 14;
-/** Room at the right end of the time axis, for the button that stands there on narrow screens. */
+/** Width kept free at the right end of the time axis, in pixels, for the table button. Only for charts with inside labels. */
 const CORNER = 28;
 
 interface Drawn {
   layout: ChartLayout;
   series: readonly Series[];
   markers: readonly ChartMarker[];
-  /** The values under the crosshair; null without one. */
+  /** Sample under the crosshair; null without a crosshair. */
   cursor: { at: number; index: number } | null;
-  /** What is being chosen by a drag, from and to; null while nothing is. */
+  /** Range of a drag in progress; null while there is none. */
   chosen: { from: number; to: number } | null;
 }
 
 const ALONE = 2.5;
-/** Points of steps are drawn where there is so much room for each, in pixels. */
+/** Draws a dot at each step when points are at least this far apart on average, in pixels. */
 const POINT_ROOM = 7;
 
 const inkName = (tone: Series["tone"]): string => (tone === "quiet" ? "--faint" : `--${tone}`);
@@ -36,7 +36,7 @@ interface Pen {
   layout: ChartLayout;
 }
 
-/** As sharp as the screen is. Null where the browser gives no context. */
+/** Returns the context scaled to the device's pixel ratio and cleared; null where the browser gives no context. */
 function sharpPen(canvas: HTMLCanvasElement, { width, height }: ChartLayout): CanvasRenderingContext2D | null {
   const pen = canvas.getContext("2d");
   if (pen === null) return null;
@@ -48,7 +48,7 @@ function sharpPen(canvas: HTMLCanvasElement, { width, height }: ChartLayout): Ca
   return pen;
 }
 
-/** Lines of one pixel are sharp between pixels. */
+/** Returns a coordinate in the middle of a pixel, where lines one pixel wide are sharp. */
 const sharpLine = (at: number): number => Math.round(at) + 0.5;
 
 function line(pen: CanvasRenderingContext2D, points: readonly [number, number, number, number]): void {
@@ -94,7 +94,7 @@ function drawSeries({ pen, ink, layout }: Pen, one: Series): void {
   const points = layout.pointsOf(one);
   const colour = ink(inkName(one.tone));
   pen.save();
-  // Of a part that was zoomed to, the lines go on beyond its ends.
+  // The samples of a zoomed chart continue beyond both ends of the plot.
   pen.beginPath();
   pen.rect(layout.plot.left - ALONE, 0, layout.plot.width + 2 * ALONE, layout.height);
   pen.clip();
@@ -152,7 +152,7 @@ function drawChosen({ pen, ink, layout }: Pen, chosen: Drawn["chosen"]): void {
   pen.globalAlpha = 1;
 }
 
-/** Draws a chart in the colours of the page as they are now. */
+/** Draws a chart in the current colors of the page. */
 export function drawChart(canvas: HTMLCanvasElement, { layout, series, markers, cursor, chosen }: Drawn): void {
   const context = sharpPen(canvas, layout);
   if (context === null) return;

@@ -4,7 +4,7 @@ interface Box {
   pad: number;
 }
 
-/** An SVG path through `values`, spread over the width, zero at the bottom and the largest value at the top. */
+/** Returns an SVG path through `values`, spread over the width, with zero at the bottom and the largest value at the top. */
 export function linePath(values: readonly number[], box: Box): string {
   const top = Math.max(...values, Number.MIN_VALUE);
   const step = values.length > 1 ? box.width / (values.length - 1) : 0;

@@ -1,7 +1,7 @@
 import type { ChartLayout } from "./chart-layout.ts";
 import type { Tone } from "../indicators/mark.tsx";
 
-/** Something that happened at a moment: a dotted line with a few words. */
+/** An event on the time axis, drawn as a dotted line with a few words. */
 export interface ChartMarker {
   at: number;
   label: string;
@@ -11,16 +11,16 @@ export interface ChartMarker {
 export interface PlacedMarker {
   marker: ChartMarker;
   x: number;
-  /** Where its words begin or end; null where there is no room for them. */
+  /** Position and alignment of the label; null when there is no room for it. */
   words: { x: number; align: "start" | "end" } | null;
 }
 
-/** About the width of one letter at 11 px. */
+/** Approximate width of one letter at 11 px. */
 const LETTER = 6;
-/** Narrower plots have lines only. */
+/** Plots up to this width, in pixels, show markers without labels. */
 const LEAST_WIDTH = 420;
 
-/** Words that would overlap others are left out; the line stays, and the list of events has the sentence. Newest first. */
+/** Places markers, newest first. A label that would overlap another label or a line is left out; its line stays. */
 export function placeMarkers(
   markers: readonly ChartMarker[],
   { x, plot }: Pick<ChartLayout, "x" | "plot">,

@@ -1,6 +1,6 @@
 import { linePath } from "./line-path.ts";
 
-/** The last minutes of one value, without axes: shape only, the number stands beside it. */
+/** Draws the last minutes of one value without axes. It shows the shape only; the number is beside it. */
 export function Sparkline({ values, label }: { values: readonly number[]; label: string }) {
   const box = { width: 56, height: 20, pad: 2 };
   const top = Math.max(...values, 0);

@@ -2,7 +2,7 @@
 import { useSyncExternalStore } from "react";
 
 let dark: MediaQueryList | null = null;
-/** Kept: asking for one costs more than the rest of a drawing. */
+/** Cached, because `matchMedia` takes longer than drawing a chart. */
 const prefersDark = (): MediaQueryList => (dark ??= matchMedia("(prefers-color-scheme: dark)"));
 
 function subscribe(listener: () => void): () => void {
@@ -15,7 +15,7 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** Changes when the colours of the page do: whoever paints with them paints again. */
+/** Returns a key that changes with the color theme, so that a component that paints on a canvas can paint again. */
 export const useColours = (): string =>
   useSyncExternalStore(
     subscribe,

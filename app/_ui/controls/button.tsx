@@ -30,7 +30,7 @@ interface Own {
 }
 
 interface Barred {
-  /** Why this person may not press it; told on hovering. Null where they may. */
+  /** Reason why this person may not press the button, shown on hover; null when they may. */
   whyNot?: string | null;
 }
 
@@ -49,7 +49,7 @@ interface IconButtonProps {
   size?: keyof typeof SQUARE;
 }
 
-/** A square button with a picture; `label` is what it is called. */
+/** A square button with an icon; `label` is its accessible name. */
 export function IconButton({ label, size = "usual", className, ...rest }: IconButtonProps & ComponentProps<"button">) {
   return (
     <button
@@ -66,7 +66,7 @@ export function IconButton({ label, size = "usual", className, ...rest }: IconBu
   );
 }
 
-/** A key of the keyboard; `inside` a button it takes the button's colours. */
+/** A keyboard key. With `inside` it takes the colors of the button around it. */
 export function Key({ look = "alone", children }: { look?: "alone" | "inside"; children: ReactNode }) {
   return (
     <kbd

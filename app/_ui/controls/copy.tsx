@@ -3,7 +3,10 @@ import { Check, Copy as CopyIcon } from "lucide-react";
 import { useEffect, useState } from "react";
 import { IconButton } from "./button.tsx";
 
-/** Puts text on the clipboard, also where the clipboard interface is missing (plain http). False when refused. */
+/**
+ * Copies text to the clipboard and returns whether it succeeded. Uses `execCommand` where the Clipboard API is missing (plain
+ * HTTP).
+ */
 async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

@@ -3,15 +3,15 @@ import { TextInput } from "./text-input.tsx";
 import { useTypedText } from "./use-typed-text.ts";
 
 interface DayRangeProps {
-  /** What the two are called to those who do not see that they stand side by side. */
+  /** Accessible names of the two fields, which do not rely on seeing them side by side. */
   labels: readonly [from: string, to: string];
-  /** `2026-11-22`, or empty. */
+  /** As `2026-11-22`, or empty. */
   fromDay: string;
   toDay: string;
   onChange: (some: { fromDay: string } | { toDay: string }) => void;
 }
 
-/** Two days and what lies between them; neither can be put past the other. */
+/** Two date fields for a range. Neither date can pass the other. */
 export function DayRange({ labels, fromDay, toDay, onChange }: DayRangeProps) {
   return (
     <div className="grid w-full grid-cols-[auto_minmax(0,1fr)] items-center gap-2 text-soft sm:flex sm:w-auto">

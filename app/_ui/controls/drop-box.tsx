@@ -4,14 +4,14 @@ import { useEffect, useId, useRef, useState, type ReactNode } from "react";
 import { Button } from "./button.tsx";
 
 interface DropBoxProps {
-  /** What stands on the button, and names what opens. */
+  /** Text of the button and accessible name of the box. */
   label: string;
   children: ReactNode;
 }
 
 /**
- * A button that opens a small box below it; Escape, a press elsewhere and the focus leaving close it. On narrow screens it is as
- * wide as what it stands in, which has to be `relative`.
+ * A button that opens a small box below it. Escape, a click elsewhere or losing the focus closes the box. On narrow screens
+ * the box is as wide as its container, which must be `relative`.
  */
 export function DropBox({ label, children }: DropBoxProps) {
   const [isOpen, setOpen] = useState(false);

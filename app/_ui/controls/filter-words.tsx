@@ -15,7 +15,7 @@ interface FilterWordsProps {
   onChange: (id: string) => void;
 }
 
-/** Filters as words with their counts. */
+/** Shows filters as words with their counts. */
 export function FilterWords({ label, words, value, onChange }: FilterWordsProps) {
   return (
     <fieldset aria-label={label} className="-mx-1.5 flex min-w-0 flex-wrap">

@@ -1,12 +1,12 @@
 import { createContext } from "react";
 
-/** What the fields of a form share with the form around them. */
+/** The part of a form that its fields use. */
 export interface FormFields {
-  /** What is wrong with the field of a path, as far as it is to be shown. */
+  /** Returns the error of the field at a path, or undefined when no error is to be shown. */
   errorAt: (path: string) => string | undefined;
-  /** The control with this id stands for a path of the call. Returns what takes it back. */
+  /** Binds the control with this id to a path of the call's input. Returns a function that unbinds it. */
   register: (id: string, path: string) => () => void;
-  /** What stands in the control was changed; said only by controls without a change event of their own. */
+  /** Reports a change of a control. Only controls without a native change event call this. */
   changed: (id: string) => void;
 }
 

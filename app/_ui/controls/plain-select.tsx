@@ -10,7 +10,7 @@ interface PlainSelectProps {
   onChange: (value: string) => void;
 }
 
-/** One of several, by what the browser brings: for pages that open with a choice and nothing else to load. */
+/** A native select, for pages that must work before more scripts are loaded. */
 export function PlainSelect({ label, value, placeholder, disabled = false, choices, onChange }: PlainSelectProps) {
   return (
     <select

@@ -8,12 +8,12 @@ interface SearchFieldProps {
   label: string;
   value: string;
   placeholder: string;
-  /** `short` is for a name; two of them share a line on narrow screens. */
+  /** `short` fits a name; two short fields share a line on narrow screens. */
   width?: "usual" | "short";
   onChange: (value: string) => void;
 }
 
-/** The filter of a list: `/` comes here, Escape empties it. What is typed settles for a moment before it is applied. */
+/** The filter of a list. `/` focuses it, Escape clears it, and typed text is applied after a short pause. */
 export function SearchField({ label, value, placeholder, width = "usual", onChange }: SearchFieldProps) {
   const { typed, type, field } = useTypedText(value, onChange);
   return (

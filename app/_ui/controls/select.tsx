@@ -10,9 +10,9 @@ import { FormFieldsContext } from "./form-fields.ts";
 interface Choice {
   value: string;
   label: string;
-  /** Second line or right end in the list. */
+  /** Second line in the list, or text at the right end. */
   note?: ReactNode;
-  /** Why it cannot be chosen; shown instead of the note. */
+  /** Reason why it cannot be chosen; shown instead of the note. */
   whyNot?: string | null;
 }
 
@@ -28,11 +28,11 @@ interface SelectProps {
   "aria-invalid"?: true | undefined;
 }
 
-/** One of several. What cannot be chosen stays in the list and says why. */
+/** A select whose disabled choices stay in the list with the reason. */
 export function Select({ id, label, value, choices, onChange, placeholder, disabled, ...rest }: SelectProps) {
   const form = useContext(FormFieldsContext);
   const chosen = choices.find((choice) => choice.value === value);
-  // The list's own style element would need a nonce; all it does is hide a scroll bar, which a class does as well.
+  // Base UI's own style element would need a nonce. It only hides a scroll bar, which a class does as well.
   return (
     <CSPProvider disableStyleElements>
       <Base.Root

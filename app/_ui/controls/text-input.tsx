@@ -2,7 +2,7 @@
 import type { ComponentProps } from "react";
 import { classNames } from "../rendering/class-names.ts";
 
-/** Apart from `field.tsx`, so that pages with a control and no form stay small. */
+/** In a file apart from `field.tsx`, so that pages with a control but no form load less script. */
 export const controlLook =
   "block w-full min-h-[34px] rounded-md border border-line bg-bg px-2.5 py-1.5 text-13 text-ink placeholder:text-faint hover:border-edge aria-invalid:border-lost disabled:opacity-60 max-sm:text-[16px]";
 
@@ -14,7 +14,7 @@ interface TextAreaProps extends ComponentProps<"textarea"> {
   kind?: "words" | "code";
 }
 
-/** Several lines; what is code is not corrected. */
+/** An input of several lines. With `kind="code"`, spelling is neither checked nor corrected. */
 export function TextArea({ kind = "words", className, ...rest }: TextAreaProps) {
   return (
     <textarea

@@ -2,22 +2,22 @@
 import { useEffect, useLayoutEffect, useRef, useState, type RefObject } from "react";
 import { hear, newestOf, send, startEcho } from "./own-echo.ts";
 
-/** What is typed settles for so long before it is applied. */
+/** Pause after the last key before the text is applied, in milliseconds. */
 const SETTLE_MS = 200;
 
 interface TypedText {
   typed: string;
   type: (text: string) => void;
-  /** For the field itself: what was typed before the page worked is taken from there. */
+  /** Ref of the field: text typed before hydration is read from it. */
   field: RefObject<HTMLInputElement | null>;
 }
 
 /**
- * Keeps the text of a field whose value is kept elsewhere and comes back late, as from the address of the page. What is typed is
- * never written over by the answer to what was typed before it; a change of somebody else is shown.
+ * Keeps the text of a field whose value is stored elsewhere and returns late, as from the page's address. An echo of earlier
+ * typing never overwrites newer typing; a foreign change is shown.
  *
- * Values are compared in effects, never while rendering: React begins renderings that it throws away when a key is pressed, and
- * a state that such a rendering sets is what the next letter would be added to.
+ * Values are compared in effects, never while rendering. React discards renderings that a key press interrupts, and state set
+ * in a discarded rendering would get the next letter appended.
  */
 export function useTypedText(value: string, onChange: (text: string) => void): TypedText {
   const [typed, type] = useState(value);
@@ -25,7 +25,7 @@ export function useTypedText(value: string, onChange: (text: string) => void): T
   const echo = useRef(startEcho(value));
   const tell = useRef(onChange);
   useLayoutEffect(() => {
-    // A page that is drawn again and again, as live ones are, must not keep the text from settling.
+    // A ref, because a new callback at each rendering of a live page would restart the pause below.
     tell.current = onChange;
   });
   useLayoutEffect(() => {
@@ -36,7 +36,7 @@ export function useTypedText(value: string, onChange: (text: string) => void): T
   useEffect(() => {
     const typedBefore = field.current?.value;
     if (typedBefore !== undefined) type(typedBefore);
-    // Back and Forward are somebody else's changes, whatever is still waited for.
+    // Back and Forward count as foreign changes, also while echoes are still outstanding.
     const forget = (): void => {
       echo.current = startEcho(echo.current.heard);
     };

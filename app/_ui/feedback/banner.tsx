@@ -12,12 +12,12 @@ const EDGE: Record<Tone, string> = {
 
 interface BannerProps {
   tone: Tone;
-  /** What is wrong, in one sentence. */
+  /** The problem in one sentence. */
   title: ReactNode;
-  /** Why, and what follows. */
+  /** Reason and consequence. */
   children?: ReactNode;
   action?: ReactNode;
-  /** `quiet` is not read out by itself: for words that change every second. */
+  /** `quiet` is not announced by screen readers: for text that changes every second. */
   speech?: "spoken" | "quiet";
   className?: string;
 }

@@ -12,7 +12,7 @@ interface Note {
 }
 
 const SHOWN_MS = 6000;
-/** Long enough to read it, be startled, and reach the button. */
+/** Longer than `SHOWN_MS`, so that there is time to read the message and reach the button. */
 const UNDO_MS = 12_000;
 let notes: readonly Note[] = [];
 let nextId = 1;
@@ -25,7 +25,7 @@ function change(next: readonly Note[]): void {
 
 const drop = (id: number): void => change(notes.filter((note) => note.id !== id));
 
-/** Says a milestone for a few seconds: one sentence, read out once. With `undo`, it can be taken back for a while. */
+/** Shows one sentence as a toast for some seconds; screen readers announce it once. With `undo` the toast has an Undo button. */
 export function say(tone: Tone, text: string, undo: (() => void) | null = null): void {
   const id = nextId++;
   change([...notes.slice(-2), { id, tone, text, undo }]);

@@ -1,6 +1,6 @@
 import { classNames } from "../rendering/class-names.ts";
 
-/** Each state has its own shape as well as its hue, the same in tables, charts, timelines and sentences. */
+/** State of a thing. Each tone has its own shape as well as its hue, the same in tables, charts, timelines and sentences. */
 export type Tone = "safe" | "moving" | "risk" | "lost" | "quiet";
 
 const FILL: Record<Tone, string> = {
@@ -11,7 +11,7 @@ const FILL: Record<Tone, string> = {
   quiet: "stroke-faint",
 };
 
-/** The bare shape on a 10 x 10 field, for use inside another drawing. */
+/** Draws the shape alone on a 10 x 10 field, for use inside another drawing. */
 export function MarkShape({ tone }: { tone: Tone }) {
   switch (tone) {
     case "safe":
@@ -29,7 +29,7 @@ export function MarkShape({ tone }: { tone: Tone }) {
 
 interface MarkProps {
   tone: Tone;
-  /** Read out when the mark stands alone; without it the mark is decoration beside a word. */
+  /** Accessible name when the mark stands alone. Without it the mark is decoration beside a word. */
   label?: string;
   className?: string;
 }

@@ -3,7 +3,7 @@ import { countPieces } from "./piece-runs.ts";
 
 const FILL = { "#": "fill-safe", ">": "fill-moving", "!": "fill-risk", ".": "fill-line" } as const;
 
-/** The words of a map: what a screen reader says, and what is shown beside the pointer. */
+/** Returns the counts as text, for screen readers and the tooltip. */
 function sayPieces(pieces: string): string {
   const { done, moving, again, waiting } = countPieces(pieces);
   return [
@@ -15,8 +15,8 @@ function sayPieces(pieces: string): string {
 }
 
 /**
- * One cell per piece of a transfer: waiting, moving, acknowledged; what came to nothing and is tried again is cut in two.
- * Neighbours in the same state are drawn as one block.
+ * Draws one cell per piece of a transfer: waiting, moving or acknowledged. A piece that is being retried is drawn as two
+ * halves. Adjacent cells in the same state are merged in large maps.
  */
 export function PieceMap({ pieces, words = sayPieces(pieces) }: { pieces: string; words?: string }) {
   const total = pieces.length;

@@ -3,18 +3,18 @@ import { pieceRuns } from "./piece-runs.ts";
 export const PIECE_STATES = ["#", ">", "!", "."] as const;
 export type PieceState = (typeof PIECE_STATES)[number];
 
-/** From so many on cells are too narrow to be told apart: neighbours in the same state are one block. */
+/** Most pieces drawn as separate cells. Above this, adjacent pieces in the same state become one block. */
 const APART_UP_TO = 120;
-/** Between two cells: two pixels of the widest map, at most a quarter of a cell. */
+/** Gap between two cells as a share of a cell: two pixels of the widest map, at most a quarter. */
 const gapOf = (total: number): number => (total > 1 ? Math.min(0.25, (total * 2) / 480) : 0);
 
 const block = (x: number, width: number): string => `M${x} 0h${width}v10h-${width}z`;
-/** What is tried again is cut in two: colour alone does not tell. */
+/** Block cut in two halves for a retried piece, so that color is not the only sign. */
 const cutBlock = (x: number, width: number): string => `M${x} 0h${width}v4h-${width}zM${x} 6h${width}v4h-${width}z`;
 
 const stateOf = (state: string): PieceState => PIECE_STATES.find((one) => one === state) ?? ".";
 
-/** One path for the cells in each state, in a box one wide for each piece and 10 high. Empty: none is in that state. */
+/** Returns one SVG path per state for a box that is one unit wide per piece and 10 high. Empty when no piece is in that state. */
 export function piecePaths(pieces: string): Record<PieceState, string> {
   const paths = { "#": "", ">": "", "!": "", ".": "" };
   const isApart = pieces.length <= APART_UP_TO;

@@ -1,11 +1,11 @@
-/** Pieces in a row in the same state. */
+/** Consecutive pieces in the same state. */
 export interface PieceRun {
   state: string;
   start: number;
   length: number;
 }
 
-/** Run lengths of a piece map (`.` waiting, `>` moving, `#` acknowledged, `!` tried again). */
+/** Returns the run lengths of a piece map (`.` waiting, `>` moving, `#` acknowledged, `!` being retried). */
 export function pieceRuns(pieces: string): PieceRun[] {
   const runs: PieceRun[] = [];
   for (let index = 0; index < pieces.length; index++) {

@@ -12,12 +12,12 @@ const LOOK: Record<Tone, string> = {
 
 interface TagProps {
   tone: Tone;
-  /** `plain` leaves the shape out: for words that are not a state. */
+  /** `plain` leaves the shape out, for words that are not a state. */
   kind?: "state" | "plain";
   children: ReactNode;
 }
 
-/** A state in a word: shape, hue and text. */
+/** Shows a state as shape, hue and word. */
 export function Tag({ tone, kind = "state", children }: TagProps) {
   return (
     <span

@@ -3,12 +3,12 @@ import { tideShares, type Tide } from "./tide-shares.ts";
 
 interface TideLineProps {
   tide: Tide;
-  /** The same in words, for those who do not see it: "18 GiB safe, 1 GiB moving, 3 GiB at risk". */
+  /** Accessible name: "18 GiB safe, 1 GiB moving, 3 GiB at risk". */
   label: string;
   size?: "row" | "wide";
 }
 
-/** The gauge: what is safe lies under the line, what is in flight moves across it, what is at risk stands above it. */
+/** The tide gauge: safe bytes are below the line, bytes in flight cross it, and bytes at risk are above it. */
 export function TideLine({ tide, label, size = "row" }: TideLineProps) {
   const { safe, moving, waiting } = tideShares(tide);
   const percent = (share: number): string => `${(share * 100).toFixed(2)}%`;

@@ -1,14 +1,14 @@
-/** Three amounts of the same unit. */
+/** Three amounts in the same unit. */
 export interface Tide {
   safe: number;
   moving: number;
   waiting: number;
 }
 
-/** Smallest share that is drawn: what exists is never invisible. */
+/** Smallest share of a nonzero amount, so that it is never invisible. */
 const LEAST = 0.05;
 
-/** Shares of the gauge's width that add up to at most 1. Nothing at all gives three zeros. */
+/** Returns shares of the gauge's width that add up to 1; three zeros when all amounts are zero. */
 export function tideShares(tide: Tide): Tide {
   const safe = Math.max(0, tide.safe);
   const moving = Math.max(0, tide.moving);

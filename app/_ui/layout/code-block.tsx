@@ -1,7 +1,7 @@
 import { Copy } from "../controls/copy.tsx";
 import { visibleText } from "../text/visible-text.ts";
 
-/** Lines to paste elsewhere. What is copied is the text itself; what is shown has its unseen characters escaped. */
+/** Shows lines to copy. The copy holds the exact text; the display escapes invisible characters. */
 export function CodeBlock({ text, label }: { text: string; label: string }) {
   return (
     <div className="relative rounded-md border border-line bg-bg">

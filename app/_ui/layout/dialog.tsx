@@ -12,7 +12,7 @@ interface DialogProps {
   title: ReactNode;
   /** One sentence under the title. */
   intro?: ReactNode;
-  /** Left and right ends of the bottom row. */
+  /** Content of the bottom row. */
   footer?: ReactNode;
   width?: "narrow" | "usual" | "wide";
   children: ReactNode;
@@ -23,9 +23,9 @@ const WIDTH = { narrow: "sm:max-w-[440px]", usual: "sm:max-w-[660px]", wide: "sm
 const FOCUSABLE = "input:not([disabled]), button:not([disabled]), select, textarea, a[href]";
 
 /**
- * A dialog over the page: focus stays inside, Escape and the veil close it, the page behind does not scroll. Focus starts
- * at the first field, never at Close: Enter must not throw away what was opened. In the end it returns to what opened the
- * dialog (`useReturnFocus`).
+ * A modal dialog. It traps the focus, locks scrolling, and closes on Escape or a click on the backdrop. The focus starts at
+ * the first field, never at Close, so that Enter does not discard the dialog. Afterwards it returns to the opener
+ * (`useReturnFocus`).
  */
 export function Dialog({ open, onClose, title, intro, footer, width = "usual", children }: DialogProps) {
   const body = useRef<HTMLDivElement>(null);

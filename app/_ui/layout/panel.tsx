@@ -3,12 +3,12 @@ import { classNames } from "../rendering/class-names.ts";
 
 interface PanelProps {
   title?: ReactNode;
-  /** Quiet words beside the title. */
+  /** Secondary text beside the title. */
   note?: ReactNode;
   /** Right end of the title row: filters, legend, an action. */
   side?: ReactNode;
   label?: string;
-  /** Named by addresses that lead to it. */
+  /** Anchor for links to this panel. */
   id?: string;
   className?: string;
   children: ReactNode;
@@ -40,7 +40,7 @@ interface EmptyProps {
   action?: ReactNode;
 }
 
-/** Said only when a listing has completed and holds nothing, or nothing that matches. */
+/** Shown only after a listing has completed and holds nothing, or nothing that matches. */
 export function Empty({ title, children, action }: EmptyProps) {
   return (
     <div className="flex flex-col items-start gap-2 px-4 py-8">

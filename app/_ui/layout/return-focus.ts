@@ -2,25 +2,25 @@
 import { useCallback, useEffect, useState } from "react";
 
 /**
- * Where focus goes when a dialog closes: to what opened it. That may be gone, or go a moment later with the row that the dialog was
- * about; focus would then fall to the body, and the next Tab would begin at the top of the page. It goes to what stands nearest
- * instead, and at last to the page's content. All dialogs use this, the palette too.
+ * Returns the focus to the element that opened a dialog. The opener may be gone, or vanish a moment later with its row. The
+ * browser would then focus the body, and the next Tab would start at the top of the page. Instead the nearest remaining
+ * element gets the focus, or else the page's content. All dialogs use this, the command palette too.
  */
 
-/** What opened a dialog, and what it stood in, from the inside out. */
+/** The element that opened a dialog, and its ancestors from the inside out. */
 interface Origin {
   element: HTMLElement;
   around: readonly HTMLElement[];
-  /** Of the dialog that was open then: where focus goes when that one is gone too. */
+  /** Origin of the dialog that was open at that time: the fallback when that dialog is gone too. */
   before: Origin | null;
 }
 
-/** Focus is looked after for so long: what a dialog did shows after the hub was asked again. */
+/** How long the focus is guarded, in milliseconds. The effect of a dialog appears only after the hub has answered. */
 const WATCH_MS = 5_000;
 const TABBABLE =
   "a[href], button:not([disabled]), input:not([disabled]), select:not([disabled]), textarea:not([disabled])";
 
-/** Those of the dialogs that are open, the topmost last. */
+/** Origins of the open dialogs, the topmost last. */
 const open: Origin[] = [];
 
 function originNow(): Origin {
@@ -34,11 +34,11 @@ function originNow(): Origin {
 const isBody = (element: Element | null): boolean =>
   element === null || element === document.body || element === document.documentElement;
 
-/** Elements that are gone, hidden or disabled take no focus. */
+/** Returns whether an element can take the focus: elements that are removed, hidden or disabled cannot. */
 const takesFocus = (element: HTMLElement): boolean =>
   element.isConnected && !element.matches(":disabled") && element.getClientRects().length > 0;
 
-/** Returns what opened the dialog, or what is left nearest to it. */
+/** Returns the element that opened the dialog, or the nearest one that remains. */
 function nearestLeft({ element, around, before }: Origin): HTMLElement | null {
   if (takesFocus(element) && !isBody(element)) return element;
   for (const outer of around) {
@@ -51,7 +51,7 @@ function nearestLeft({ element, around, before }: Origin): HTMLElement | null {
   return document.querySelector<HTMLElement>("main");
 }
 
-/** Moves focus again whenever it falls to the body, until somebody does something or some seconds have passed. */
+/** Moves the focus again whenever it falls to the body, until a key or pointer is pressed or `WATCH_MS` has passed. */
 function watchFocus(origin: Origin): void {
   const check = (): void => {
     if (isBody(document.activeElement)) nearestLeft(origin)?.focus({ preventScroll: true });
@@ -65,13 +65,13 @@ function watchFocus(origin: Origin): void {
   const timer = setTimeout(end, WATCH_MS);
   for (const kind of ["keydown", "pointerdown"]) window.addEventListener(kind, end, true);
   observer.observe(document.body, { childList: true, subtree: true, attributes: true, attributeFilter: ["disabled"] });
-  // What goes in the same moment as the dialog is still there when Base UI asks.
+  // An element that is removed together with the dialog still exists when Base UI asks for the focus target.
   setTimeout(check);
 }
 
 /**
- * Returns what a dialog gives Base UI as `finalFocus`. What had the focus when the dialog was first drawn is what opened it; where that
- * was taken away with the dialog before, what opened that one.
+ * Returns the function that a dialog passes to Base UI as `finalFocus`. The element focused at the first rendering counts as
+ * the opener. When that element vanished with an earlier dialog, the opener of the earlier dialog is used.
  */
 export function useReturnFocus(): () => HTMLElement | false | null {
   const [origin] = useState(() => (typeof document === "undefined" ? null : originNow()));
@@ -84,7 +84,7 @@ export function useReturnFocus(): () => HTMLElement | false | null {
     if (origin === null) return null;
     watchFocus(origin);
     const place = nearestLeft(origin);
-    // Base UI would go to the first thing in it; `watchFocus` goes to the content itself.
+    // Base UI would focus the first focusable element inside `main`; `watchFocus` focuses `main` itself.
     return place?.matches("main") === true ? false : place;
   }, [origin]);
 }

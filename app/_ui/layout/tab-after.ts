@@ -1,4 +1,4 @@
-/** Which of `count` tabs a key leads to from the one at `at`, round and round; null for a key that leads nowhere. */
+/** Returns the index of the tab that a key moves to, wrapping around; null for keys that do not move. */
 export function tabAfter(key: string, at: number, count: number): number | null {
   if (count === 0) return null;
   switch (key) {

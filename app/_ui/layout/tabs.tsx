@@ -17,8 +17,8 @@ interface TabsProps {
 }
 
 /**
- * Parts of a page of which one is shown. The arrow keys, Home and End go from tab to tab, Enter opens one
- * (https://www.w3.org/WAI/ARIA/apg/patterns/tabs/, with manual activation, as opening one may ask the hub).
+ * Shows one of several parts of a page. Arrow keys, Home and End move the focus between tabs, Enter activates one
+ * (https://www.w3.org/WAI/ARIA/apg/patterns/tabs/, with manual activation, because opening a tab may query the hub).
  */
 export function Tabs({ label, items, value, onChange }: TabsProps) {
   const name = useId();

@@ -1,18 +1,18 @@
-/** Something that is loaded apart from the page. */
+/** A module that is loaded separately from the page. */
 export interface Loading<Loaded> {
-  /** What has come; null before. */
+  /** Returns the loaded module; null before it has arrived. */
   now: () => Loaded | null;
-  /** Loads it, or waits for it where it is on its way. */
+  /** Loads the module, or waits for a load in progress. */
   get: () => Promise<Loaded>;
 }
 
-/** Loaded when it is asked for. */
+/** Loads when `get` is called. */
 export function loadLater<Loaded>(load: () => Promise<Loaded>): Loading<Loaded> {
   let come: Loaded | null = null;
   return { now: () => come, get: async () => (come = await load()) };
 }
 
-/** On its way at once, in a browser. What could not be loaded then is tried again when it is asked for. */
+/** In a browser, starts loading at once. A load that failed is repeated at the next `get`. */
 export function loadAhead<Loaded>(load: () => Promise<Loaded>): Loading<Loaded> {
   const later = loadLater(load);
   if (typeof window === "undefined") return later;

@@ -9,25 +9,25 @@ type StandIn<Props> = (props: Props) => ReactNode;
 const NOTHING = () => null;
 
 /**
- * A part of a page that is loaded when it is first shown: dialogs, what stands further down, and pages that few see.
- * Meanwhile the stand-in holds its place; where nothing would move, none is needed. One that could not be loaded throws, for
- * the page's boundary to say, and is asked for again when it is shown again.
+ * Loads a part of a page when it is first shown: dialogs, content further down, rarely visited pages. The stand-in reserves
+ * its space meanwhile; where the layout would not shift, none is needed. A failed load throws, so that the page's error
+ * boundary reports it; the next time the part is shown, loading is tried again.
  */
 export function onDemand<Props extends object>(load: Load<Props>, standIn: StandIn<Props> = NOTHING): StandIn<Props> {
   return loadedPart(loadLater(load), standIn);
 }
 
 /**
- * The same for what every visitor of a page sees: on its way as soon as the page's own script runs, while the hub is asked
- * who this is and for what is to be shown. One that could not be loaded then is tried again when it is shown.
+ * Like `onDemand`, for parts that every visitor of a page sees. Loading starts with the page's own script, in parallel with
+ * the queries to the hub. A failed load is tried again when the part is shown.
  */
 export function onItsWay<Props extends object>(load: Load<Props>, standIn: StandIn<Props> = NOTHING): StandIn<Props> {
   return loadedPart(loadAhead(load), standIn);
 }
 
 /**
- * Not `React.lazy`: that shows its stand-in for 300 ms at least (React holds back what a boundary reveals soon after
- * another one), also where the part came long before; parts within parts add up to half a second.
+ * Not `React.lazy`, which shows its stand-in for at least 300 ms even when the part has already arrived. React throttles
+ * consecutive reveals of boundaries, so nested parts would add up to half a second.
  */
 function loadedPart<Props extends object>(
   { now, get }: Loading<ComponentType<Props>>,

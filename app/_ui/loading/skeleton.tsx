@@ -8,11 +8,11 @@ export function Skeleton({ className, style }: { className?: string; style?: CSS
 interface SkeletonRowsProps {
   rows?: number;
   label?: string;
-  /** As high as the rows of a table with two lines in a cell, under its head. */
+  /** As high as table rows with two lines per cell, below a table head. */
   table?: boolean;
 }
 
-/** Rows of a list that is on its way. */
+/** Placeholder rows of a list that is loading. */
 export function SkeletonRows({ rows = 5, label = "Loading", table = false }: SkeletonRowsProps) {
   return (
     <output aria-label={label} className="block divide-y divide-line">

@@ -2,21 +2,21 @@
 import { useRouter } from "next/navigation";
 import { createContext, use, useCallback, useState, useTransition, type ReactNode } from "react";
 
-/** Goes to another page of the hub. */
+/** Navigates to another page of the hub. */
 export type Go = (href: string, how?: { as?: "step" | "replacement"; scroll?: boolean }) => void;
 
 const GoContext = createContext<Go | null>(null);
 const GoingContext = createContext<string | null>(null);
 
-/** Null outside of the frame, as at the door. */
+/** Returns the navigation function; null outside of the frame, as on the sign-in pages. */
 export const useGo = (): Go | null => use(GoContext);
 
-/** The address that was asked for and has not come yet; null while none was. */
+/** Returns the address of a navigation in progress; null while there is none. */
 export const useGoingTo = (): string | null => use(GoingContext);
 
 /**
- * Knows which page was asked for until it is there, so that a press is answered at once however slow the hub is. The transition
- * ends with the navigation itself, also with one that another one overtook.
+ * Tracks the target of a navigation until its page is shown, so that a click is answered at once even when the hub is slow.
+ * The transition ends with the navigation, also when a later navigation replaced it.
  */
 export function GoingProvider({ children }: { children: ReactNode }) {
   const router = useRouter();

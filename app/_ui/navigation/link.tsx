@@ -5,8 +5,8 @@ import type { ComponentProps } from "react";
 import { useGo } from "./going.tsx";
 
 /**
- * A link to another page, which is asked for when the pointer comes to it. Next would ask for all that stand in view, while
- * the page itself is being drawn: dozens of requests where a list of transfers names node, run and checkpoint in each line.
+ * A link to another page that is prefetched when the pointer enters it. Next would prefetch every link in view while the page
+ * is still being drawn. In a list of transfers that is dozens of requests: each line links to a node, a run and a checkpoint.
  */
 export function Link({
   href,
@@ -27,7 +27,7 @@ export function Link({
       }}
       onNavigate={(event) => {
         onNavigate?.(event);
-        // Places within the page are there already.
+        // Anchors within the page need no navigation.
         if (go === null || href.startsWith("#")) return;
         event.preventDefault();
         go(href, { as: rest.replace === true ? "replacement" : "step", scroll: rest.scroll ?? true });

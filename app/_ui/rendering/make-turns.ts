@@ -1,6 +1,6 @@
 import { Turns } from "./turns.ts";
 
-/** For tests: the turns of a page that is seen, with a frame every 16 ms of a clock that a test can hold. */
+/** For tests: the frame interval of a visible page, in milliseconds, driven by a clock that a test can control. */
 export const FRAME_MS = 16;
 
 export const makeTurns = (): Turns => new Turns((run) => setTimeout(run, FRAME_MS, true));

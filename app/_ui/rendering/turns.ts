@@ -1,9 +1,9 @@
 /**
- * Draws one piece of work in each frame. What comes in the same moment from several sides would else be drawn together, and
- * that frame would be late. Where no frames come, as in a page that nobody sees, all of it is done a moment later.
+ * Runs one task per animation frame. Updates that arrive together from several sources would otherwise share one frame and
+ * delay it. Without frames, as on a hidden page, all tasks run together after a timeout.
  */
 
-/** A page that is not seen gets no frames; one that is seen gets them much sooner than this. */
+/** Hidden pages get no animation frames; visible ones get them much sooner than this. */
 const WITHOUT_FRAMES_MS = 250;
 
 type NextFrame = (run: (isSeen: boolean) => void) => void;
@@ -28,7 +28,7 @@ export class Turns {
     this.#nextFrame = next;
   }
 
-  /** Does it in a frame of its own, in the order in which turns were taken. One that waits already under this name stays. */
+  /** Queues a task for a frame of its own, first in, first out. A task already queued under this name is kept. */
   take(name: string, work: () => void): void {
     if (!this.#waiting.has(name)) this.#waiting.set(name, work);
     this.#ask();

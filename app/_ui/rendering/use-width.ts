@@ -1,7 +1,7 @@
 "use client";
 import { useEffect, useState, type RefObject } from "react";
 
-/** How wide an element is drawn, in whole pixels; 0 until it is known. */
+/** Returns the width of an element in whole pixels; 0 until it is measured. */
 export function useWidth(frame: RefObject<HTMLElement | null>): number {
   const [width, setWidth] = useState(0);
   useEffect(() => {

@@ -4,11 +4,11 @@ import { Cell } from "./table.tsx";
 
 interface FailedCellProps extends Pick<ComponentProps<typeof Cell>, "from"> {
   failed: number;
-  /** Of all that were tried, 0 to 1, where it is worth saying. */
+  /** Failed share of all attempts, 0 to 1; absent when it is not worth showing. */
   share?: number;
 }
 
-/** How many of what a row stands for failed; seen from afar when it is more than none. */
+/** Shows how many failed, highlighted when it is more than none. */
 export function FailedCell({ failed, share, from = "always" }: FailedCellProps) {
   const percent = share === undefined ? "" : ` (${(share * 100).toFixed(1)} %)`;
   return (

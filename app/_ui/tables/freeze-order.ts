@@ -2,11 +2,14 @@
 import { useState, type FocusEvent } from "react";
 
 /**
- * Rows never move under the pointer. While the pointer or the focus is inside a list its order stands still: rows keep
- * their places, those that are gone leave, new ones come at the end. The live order returns when both have left.
+ * Keeps rows from moving under the pointer. While the pointer or the focus is inside a list, its order is frozen. Rows keep
+ * their places, removed rows leave, and new rows are appended. The live order returns when pointer and focus have left.
  */
 
-/** `wanted` in the order of `held`; ids not held yet follow in their wanted order. The same list where both hold the same. */
+/**
+ * Returns `wanted` in the order of `held`; ids not in `held` follow in their wanted order. Returns `held` itself when nothing
+ * changed.
+ */
 export function keepOrder(
   held: readonly string[],
   wanted: readonly string[],
@@ -20,7 +23,7 @@ export function keepOrder(
 export interface FrozenOrder {
   ids: readonly string[];
   frozen: boolean;
-  /** To be spread on the element around the rows. */
+  /** Handlers to spread on the element around the rows. */
   hold: {
     onPointerEnter: () => void;
     onPointerLeave: () => void;
@@ -29,7 +32,7 @@ export interface FrozenOrder {
   };
 }
 
-/** `asked` names the order a person asked for: when that changes, the rows move at once, wherever the pointer is. */
+/** `asked` identifies the sort order that a person chose. When it changes, the rows move at once, even under the pointer. */
 export function useFrozenOrder(wanted: readonly string[], asked = ""): FrozenOrder {
   const [hold, setHold] = useState<{ ids: readonly string[]; known: Set<string>; asked: string } | null>(null);
   const setHeld = (ids: readonly string[] | null): void =>

@@ -2,16 +2,16 @@ import type { ReactNode } from "react";
 import { Button } from "../controls/button.tsx";
 
 interface MoreRowProps {
-  /** What the button is called: "Earlier", "More". */
+  /** Text of the button: "Earlier", "More". */
   word: string;
-  /** Null where the list ends. */
+  /** Null at the end of the list. */
   onMore: (() => void) | null;
   state?: "loading" | "idle";
-  /** Quiet words about what is shown. */
+  /** Secondary text about what is shown. */
   note?: ReactNode;
 }
 
-/** The end of a list of which only the beginning is drawn. Nothing where there is no more and nothing to say. */
+/** The row after a partially drawn list. Renders nothing without more rows and without a note. */
 export function MoreRow({ word, onMore, state = "idle", note }: MoreRowProps) {
   if (onMore === null && note === undefined) return null;
   return (

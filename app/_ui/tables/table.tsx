@@ -3,8 +3,8 @@ import type { ComponentProps, ReactNode } from "react";
 import { classNames } from "../rendering/class-names.ts";
 
 /**
- * From which width on a column is shown: of the screen, or of the table itself (`room`, `more room`) where it may stand
- * beside something else. On narrow screens the first and the last cells stay: a two-line list.
+ * Smallest width at which a column is shown: of the screen, or of the table itself (`room`, `more room`) where it may share
+ * the width. On narrow screens the first and the last cells remain, as a list with two lines per row.
  */
 type From = "always" | "sm" | "md" | "lg" | "xl" | "room" | "more room";
 
@@ -20,16 +20,16 @@ const SHOWN: Record<From, string> = {
 
 export interface Column {
   key: string;
-  /** Empty for a column whose cells speak for themselves; then `label` is read out. */
+  /** Empty for a column whose cells explain themselves; then screen readers announce `label`. */
   head: string;
   label?: string;
   align?: "left" | "right";
   from?: From;
-  /** The last one shown on narrow screens, where the columns after it are hidden. */
+  /** Marks the last column shown on narrow screens, where later columns are hidden. */
   edge?: "narrow";
 }
 
-/** Which column a table is sorted by, and what a press of a head does. */
+/** Column by which a table is sorted, and the handler of a click on a head. */
 export interface TableSort {
   keys: ReadonlySet<string>;
   column: string | null;
@@ -77,7 +77,7 @@ export function Table({ label, columns, sort, children }: TableProps) {
   );
 }
 
-/** The head of a column as a button that sorts by it. */
+/** Column head as a button that sorts by the column. */
 export function SortHead({ column, sort }: { column: Pick<Column, "key" | "head">; sort: TableSort }) {
   const isSorted = sort.column === column.key;
   return (
@@ -115,7 +115,7 @@ export function Cell({ align = "left", from = "always", className, ...rest }: Ce
   );
 }
 
-/** Two lines in one cell: the thing, and quietly what is to know about it. */
+/** Two lines in one cell: the main value, and details in quieter text. */
 export function TwoLines({ first, second }: { first: ReactNode; second: ReactNode }) {
   return (
     <div className="min-w-0">
@@ -125,7 +125,7 @@ export function TwoLines({ first, second }: { first: ReactNode; second: ReactNod
   );
 }
 
-/** The link of a row: its name, made as large as the row. `j` and `k` walk over these. */
+/** Link in a row that covers the whole row. The keys `j` and `k` move between these links. */
 export function RowLink({ className, ...rest }: ComponentProps<typeof Link>) {
   return (
     <Link
@@ -136,7 +136,7 @@ export function RowLink({ className, ...rest }: ComponentProps<typeof Link>) {
   );
 }
 
-/** Stands for the rows of a long list that are not drawn. */
+/** Takes the height of the rows of a long list that are not drawn. */
 export function SpacerRow({ columns, height }: { columns: number; height: number }) {
   return (
     <tr aria-hidden>

@@ -1,6 +1,6 @@
 import { unreadableWords } from "#protocol/checkpoint/unreadable-names.ts";
 
-/** Says which names of a listing no request can ask for; they have no row. Nothing where there are none. */
+/** Lists the object names that no request can address and that therefore have no row. Renders nothing when there are none. */
 export function UnreadableNames({ first, count = first.length }: { first: readonly string[]; count?: number }) {
   if (count === 0) return null;
   return (

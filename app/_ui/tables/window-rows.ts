@@ -1,10 +1,10 @@
 "use client";
 import { useEffect, useState, type RefObject } from "react";
 
-/** Which rows of a long list stand on the screen, and how much room the others take above and below. */
+/** Rows of a long list that are drawn, and the height of the rows above and below them, in pixels. */
 export interface RowWindow {
   first: number;
-  /** One past the last. */
+  /** One past the last drawn row. */
   end: number;
   before: number;
   after: number;
@@ -16,12 +16,12 @@ interface View {
   /** Distance from the top of the rows to the top of the screen; negative while the rows begin further down. */
   scrolled: number;
   screenHeight: number;
-  /** Lists up to this long are drawn whole. */
+  /** Longest list that is drawn completely. */
   whole?: number;
 }
 
 const SPARE_ROWS = 8;
-/** Lists up to this long are drawn whole: searching in the page and printing work there. */
+/** Default for `whole`. In a fully drawn list, find-in-page and printing work. */
 const WHOLE = 120;
 
 export function rowWindow({ count, rowHeight, scrolled, screenHeight, whole = WHOLE }: View): RowWindow {
@@ -52,7 +52,7 @@ export function useRowWindow(options: {
           : { scrolled, screenHeight: window.innerHeight },
       );
     };
-    // The first look comes with the first size, when the browser has laid out the page anyway.
+    // `ResizeObserver` calls back once at the start, after layout, so this costs no extra layout.
     const watch = new ResizeObserver(look);
     watch.observe(frame);
     window.addEventListener("scroll", look, { passive: true });

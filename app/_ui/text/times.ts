@@ -1,13 +1,12 @@
 /**
- * Times in the zone this browser chose: that of its own clock, or UTC, which is what logs and other people speak of.
- * Whoever changes it draws the page anew: these words are read, not watched. Formatters are kept: making one costs more
- * than a thousand uses of it.
+ * Formats times in the zone chosen in this browser: local, or UTC, as in logs. Not reactive: whoever changes the zone must
+ * render the page again. Formatters are cached, because creating one costs more than a thousand uses of it.
  */
 
 export type Zone = "local" | "utc";
 
 let zone: Zone = "local";
-/** By what they say, in the chosen zone. */
+/** Formatters in the chosen zone, by their options. */
 const made = new Map<Intl.DateTimeFormatOptions, Intl.DateTimeFormat>();
 
 export const timeZone = (): Zone => zone;
@@ -49,22 +48,22 @@ export const dayOf = (at: number): string => words(at, DAY_AND_YEAR);
 /** `Sunday, 22 November 2026`. */
 export const longDay = (at: number): string => words(at, LONG_DAY);
 
-/** `22 Nov, 13:53:07`, with the year when it is another one than that of `now`. */
+/** Formats as `22 Nov, 13:53:07`, with the year when it differs from that of `now`. */
 export function momentOf(at: number, now: number): string {
   const day = words(at, YEAR) === words(now, YEAR) ? shortDay(at) : dayOf(at);
   return `${day}, ${clockSeconds(at)}`;
 }
 
-/** `22 Nov 2026, 13:53:07 UTC`: nothing left to guess. */
+/** Formats as `22 Nov 2026, 13:53:07 UTC`, unambiguous in any zone. */
 export const fullTime = (at: number): string => `${dayOf(at)}, ${words(at, SECONDS_AND_ZONE)}`;
 
-/** Milliseconds to add to the clock of the chosen zone for UTC, at that time. */
+/** Returns the milliseconds to add to local time of the chosen zone to get UTC, at that moment. */
 export const zoneShiftMs = (at: number): number => (zone === "utc" ? 0 : new Date(at).getTimezoneOffset() * 60_000);
 
-/** When a day (`2026-11-22`), or the one `later` days after it, begins in the chosen zone; NaN for what is no day. */
+/** Returns when a day (`2026-11-22`), or the day `later` days after it, begins in the chosen zone; NaN for an invalid day. */
 export function startOfDay(day: string, later = 0): number {
   const at = new Date(zone === "utc" ? `${day}T00:00:00Z` : `${day}T00:00:00`);
-  // By the calendar, as a day has 23 or 25 hours where clocks are put on or back.
+  // Counts calendar days, because a day has 23 or 25 hours at a daylight-saving change.
   if (zone === "utc") at.setUTCDate(at.getUTCDate() + later);
   else at.setDate(at.getDate() + later);
   return at.getTime();

@@ -1,15 +1,15 @@
 /**
- * Names, keys and paths come from strangers. React keeps them from becoming markup; this keeps them from lying to the
- * eye: control, bidirectional-override, zero-width and lone-surrogate characters are shown as escapes, never obeyed.
+ * Shows deceptive characters as escapes: control, bidirectional-override, zero-width and lone-surrogate characters. Names,
+ * keys and paths come from strangers, and React only escapes markup.
  */
 
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u115f\u1160\u3164\uffa0]|\u034f|\u17b4|\u17b5|\p{Variation_Selector}/gu;
 
-/** The text with every character that cannot be seen, or changes the order of others, written as `\u{202e}`. */
+/** Returns the text with every invisible or reordering character written as an escape such as `\u{202e}`. */
 export const visibleText = (text: string): string =>
   text.replace(UNSEEN, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
 
-/** The middle of a long text left out, the end kept: ends of keys and paths tell them apart. */
+/** Shortens a long text in the middle and keeps its end, because keys and paths differ at the end. */
 export function shortText(text: string, longest: number): string {
   const shown = visibleText(text);
   if (shown.length <= longest) return shown;

@@ -1,41 +1,44 @@
-/** One row of what is proven: a framework, and a folder that a person may watch. */
+/** A framework, and a folder that a person may watch. */
 export interface Case {
   readonly name: string;
   readonly title: string;
   /** Packages whose versions the page names. */
   readonly packages: readonly string[];
-  /** In words, for the page. */
+  /** Description of the watched folder, for the page. */
   readonly watches: string;
-  /** Below the folder of the program; "": that folder. */
+  /** Watched folder below the program's folder; "" for the program's folder itself. */
   readonly watch: string;
   readonly script: string;
   readonly args: readonly string[];
-  /** Started by torchrun as so many processes. */
+  /** Number of processes under torchrun; absent for a plain program. */
   readonly processes?: number;
-  /** Steps at which the first and the second life are killed. */
+  /** Steps at which the first and the second execution are killed. */
   readonly kills: readonly [number, number];
-  /** Where the first life waits until its first checkpoint is safe: those that are named later lie minutes apart in a real training. */
+  /**
+   * Step at which the first execution waits until its first checkpoint is safe. In a real training, checkpoints are minutes
+   * apart.
+   */
   readonly pauseAt?: number;
-  /** The same of the recorded layout: the entry of the folder that is written after it. */
+  /** Pause in a recorded layout, like `pauseAt`: the entry of the folder that is written after it. */
   readonly pauseBefore?: string;
-  /** The number of a checkpoint in a path; older ones need not come back. Without it all files must. */
+  /** Extracts the number of a checkpoint from a path; older ones need not be restored. Without it all files must be. */
   readonly older?: RegExp;
-  /** Numbers of older ones that the state of the program names: they must come back. */
+  /** Numbers of older checkpoints that the program's state refers to, so they must be restored. */
   readonly named?: readonly number[];
-  /** The folder of one start in a path: those of earlier starts need not come back. */
+  /** Extracts the folder of one start from a path; folders of earlier starts need not be restored. */
   readonly start?: RegExp;
-  /** Parts of names that differ from start to start. */
+  /** Parts of names that differ between starts. */
   readonly varying?: RegExp;
-  /** What the framework writes anew, or never reads: it need not come back. */
+  /** Files that the framework rewrites or never reads; they need not be restored. */
   readonly remade?: RegExp;
-  /** Files written after the checkpoint that they point to or copy. */
+  /** Files written after the checkpoint that they refer to or copy. */
   readonly labels?: RegExp;
-  /** The program goes on elsewhere than what is watched: `run` has to say so. */
+  /** The program resumes outside of the watched folder; `tidemark run` must report that. */
   readonly elsewhere?: RegExp;
-  /** The program looks at TIDEMARK_RESUME_PATH alone. Without Tidemark it is told the newest checkpoint on its disk. */
+  /** The program only reads TIDEMARK_RESUME_PATH. Without Tidemark it gets the newest checkpoint on its disk. */
   readonly isTold?: boolean;
-  /** What is written into the program, where it is not "nothing". */
+  /** Code added to the program, for the page. Default: "nothing". */
   readonly write?: string;
-  /** What a reader has to know, for the page. */
+  /** Note for readers of the page. */
   readonly note?: string;
 }

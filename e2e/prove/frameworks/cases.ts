@@ -1,8 +1,8 @@
 import type { Case } from "./case.ts";
 
 /**
- * What is proven: one row for each framework and each folder that a person may watch. The programs know nothing of Tidemark
- * (`programs/`), and every flag of Tidemark has its default.
+ * Defaults of the cases: one case per framework and folder that a person may watch. The programs (`programs/`) know nothing of
+ * Tidemark, and all its flags have their defaults.
  */
 const AT = { watches: "the output folder", watch: "", args: [] as readonly string[], kills: [23, 33] as const };
 const TRAINER = {
@@ -128,7 +128,7 @@ export const CASES: readonly Case[] = [
     watches: "`dirpath`",
     args: ["resume-path"],
     isTold: true,
-    // Lightning never removes the file that it went on from.
+    // Lightning never removes the file from which it resumed.
     older: /step=(\d+)\.ckpt$/,
     write: '`ckpt_path=os.environ.get("TIDEMARK_RESUME_PATH") or None`',
   },
@@ -341,7 +341,7 @@ export const CASES: readonly Case[] = [
   },
 ];
 
-/** The same layout as another one, or nothing that a restore on the spot could show. */
+/** Cases that share the layout of another one, or that a restore on the same node cannot show. */
 const LEFT_OUT = new Set([
   "trainer",
   "trainer-bf16",
@@ -358,5 +358,5 @@ const LEFT_OUT = new Set([
   "ultralytics-weights",
 ]);
 
-/** Those whose folders are kept for the tests without Python: e2e/layouts. */
+/** Cases whose folders are recorded for the tests without Python: e2e/layouts. */
 export const RECORDED: readonly Case[] = CASES.filter(({ name }) => !LEFT_OUT.has(name));

@@ -23,15 +23,15 @@ import { endLife, type Journal, type Life, prepareLife } from "./life.ts";
 import { newestIn } from "./wait-until-safe.ts";
 
 /**
- * The same training without Tidemark: once without a stop, once killed at the same steps on one disk that stays. They say
- * what is right, and do not change with Tidemark, so they are kept.
+ * A training without Tidemark: once uninterrupted, once killed at the same steps on a disk that survives. These references do
+ * not depend on Tidemark, so they are cached.
  */
 export interface Control {
   readonly whole: Training;
   readonly killed: Training;
-  /** Where the second and the third life of the killed one went on. */
+  /** Steps at which the second and third execution of the killed training resumed. */
   readonly begins: readonly number[];
-  /** What the killed one left in what is watched. */
+  /** Final content of the watched folder of the killed training. */
   readonly left: Folder;
 }
 
@@ -58,10 +58,13 @@ function digestOf(one: Case): string {
 }
 
 const LONG_MS = 300_000;
-/** Longer than a save in the background takes between two of its writes. */
+/** Longer than a background save pauses between two writes. */
 const QUIET_MS = 2_000;
 
-/** Resolves when nothing below a folder has changed for a while: Orbax and `async_save` write on while training waits. */
+/**
+ * Resolves when nothing below a folder has changed for a while. Orbax and `async_save` continue writing while the training
+ * waits.
+ */
 async function waitUntilQuiet(root: string): Promise<void> {
   let seen = { text: "", at: performance.now() };
   await waitUntil("the program has written everything", () => {
@@ -71,7 +74,7 @@ async function waitUntilQuiet(root: string): Promise<void> {
   });
 }
 
-/** Lives one life on this machine until it holds or ends. @throws Error when the program fails */
+/** Runs one execution on this machine until it waits or ends. @throws Error when the program fails */
 export async function live(life: Life, { root, out }: { root: string; out: string }): Promise<Journal> {
   const [program = "", ...args] = life.command;
   const file = openSync(out, "a");
@@ -98,14 +101,14 @@ export async function live(life: Life, { root, out }: { root: string; out: strin
   return journal;
 }
 
-/** Joins lives; what a later one did again counts. */
+/** Joins the losses of executions; repeated steps count with their last loss. */
 export function joinLives(lives: readonly Journal[]): Training {
   const losses = new Map<number, number>();
   for (const life of lives) for (const [step, loss] of life.losses) losses.set(step, loss);
   return { losses, final: lives.at(-1)?.final ?? null };
 }
 
-/** Trains without Tidemark, or reads what was kept of it. @throws Error when the program itself fails */
+/** Trains without Tidemark, or reads the cached result. @throws Error when the program itself fails */
 export async function trainWithout(one: Case): Promise<Control> {
   const file = join(CACHE, "controls", `${one.name}.json`);
   const from = digestOf(one);

@@ -4,9 +4,9 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import { ROOT } from "../../stage/start-process.ts";
 
-/** The Python environment with the real packages: made once, below a folder that git ignores. */
+/** Makes the Python environment with the real packages, once, in a folder that git ignores. */
 
-/** What is kept between proofs: the environment, the trainings without Tidemark, the rows of the page. */
+/** Folder of cached results: the environment and the trainings without Tidemark. */
 export const CACHE = join(ROOT, ".prove/frameworks");
 export const HERE = import.meta.dirname;
 const REQUIREMENTS = join(HERE, "requirements.txt");
@@ -14,7 +14,7 @@ const VENV = join(CACHE, "venv");
 const STAMP = join(VENV, "made-from");
 export const PYTHON = join(VENV, "bin/python");
 
-/** One thread, no network, no GPU: the same numbers on every machine of a kind. */
+/** One thread, no network and no GPU, so that results repeat on machines of the same kind. */
 export const PYTHON_ENV: Readonly<Record<string, string>> = {
   OMP_NUM_THREADS: "1",
   CUDA_VISIBLE_DEVICES: "",
@@ -32,7 +32,7 @@ function run(program: string, args: readonly string[]): void {
 }
 
 /**
- * Makes the environment unless it is there and of the present requirements: about 7 GB.
+ * Makes the environment (about 7 GB) unless it is up to date with the requirements.
  * @throws Error when there is no Python 3.12 (set PYTHON), or a package cannot be installed
  */
 export function prepareEnvironment(): void {
@@ -43,7 +43,7 @@ export function prepareEnvironment(): void {
   mkdirSync(CACHE, { recursive: true });
   run(process.env["PYTHON"] ?? "python3.12", ["-m", "venv", VENV]);
   const pip = ["-m", "pip", "install", "--quiet", "--no-cache-dir"];
-  // DeepSpeed's setup imports torch, so it comes last and sees what is installed.
+  // DeepSpeed's setup imports torch, so it is installed last and without build isolation.
   const lines = readFileSync(REQUIREMENTS, "utf8")
     .split("\n")
     .filter((line) => line !== "");
@@ -54,7 +54,7 @@ export function prepareEnvironment(): void {
   writeFileSync(STAMP, wanted);
 }
 
-/** Returns the version of a package that is pinned. */
+/** Returns the pinned version of a package. */
 export function versionOf(name: string): string {
   const line = readFileSync(REQUIREMENTS, "utf8")
     .split("\n")

@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 
-/** What lies in a folder, down to the bytes. */
+/** A file or link in a folder, with its content. */
 export interface Entry {
   readonly kind: "file" | "link";
-  /** SHA-256 of a file, the target of a link. */
+  /** SHA-256 of a file, or the target of a link. */
   readonly content: string;
   readonly sizeBytes: number;
   readonly writtenAt: number;
@@ -13,7 +13,7 @@ export interface Entry {
 
 export type Folder = ReadonlyMap<string, Entry>;
 
-/** Reads every file and link below a folder; one that vanishes meanwhile is left out. */
+/** Reads every file and link below a folder. Entries that vanish meanwhile are left out. */
 export function readFolder(root: string): Folder {
   const found = new Map<string, Entry>();
   const walk = (below: string): void => {
@@ -32,7 +32,7 @@ export function readFolder(root: string): Folder {
           found.set(path, { kind: "file", content, sizeBytes, writtenAt });
         }
       } catch {
-        // Its program or a rotation took it away.
+        // The program or a rotation has removed it.
       }
     }
   };

@@ -1,19 +1,19 @@
 import type { Case } from "./case.ts";
 import type { Folder } from "./folders.ts";
 
-/** Compares trainings and folders, in sentences. Pure. */
+/** Compares trainings and folders, and describes differences in sentences. Pure. */
 
-/** A whole training: the last loss of each step, over all its lives. */
+/** A whole training: the last loss of each step over all its executions. */
 export interface Training {
   readonly losses: ReadonlyMap<number, number>;
   readonly final: number | null;
 }
 
-/** Five digits. */
+/** Compares to five digits. */
 const isSame = (one: number, other: number): boolean =>
   one === other || Math.abs(one - other) <= 0.5e-5 * Math.max(Math.abs(one), Math.abs(other));
 
-/** Returns the first difference of two trainings; null when their losses and their models are equal to five digits. */
+/** Returns the first difference of two trainings; null when losses and final model are equal to five digits. */
 export function findDifference(wanted: Training, found: Training): string | null {
   for (const [step, loss] of wanted.losses) {
     const other = found.losses.get(step);
@@ -24,13 +24,13 @@ export function findDifference(wanted: Training, found: Training): string | null
   return isSame(wanted.final, found.final) ? null : "the losses are equal, and the model at the end is another one";
 }
 
-/** What of a folder is the newest: the number of its checkpoint (-1: none has one), and the folder of the last start. */
+/** Newest parts of a folder: the highest checkpoint number (-1: none), and the folder of the last start. */
 interface Newest {
   readonly number: number;
   readonly start: string;
 }
 
-/** Whether a path belongs to a checkpoint, or to a start, that need not come back once the newest is there. */
+/** Returns whether a path belongs to an older checkpoint or start, which need not be restored. */
 function isLeftBehind({ older, named = [], start }: Case, path: string, newest: Newest): boolean {
   if ((start?.exec(path)?.[1] ?? newest.start) < newest.start) return true;
   const digits = older?.exec(path)?.[1];
@@ -51,12 +51,12 @@ const list = (paths: readonly string[]): string =>
     ? paths.join(", ")
     : `${paths.slice(0, MOST_NAMES).join(", ")} and ${paths.length - MOST_NAMES} more`;
 
-/** A copy may round times to what the manifest keeps. */
+/** Largest difference in modification time: a restore may round times to what the manifest keeps. */
 const SAME_TIME_MS = 1_000;
 
 /**
- * Compares what a program finds on a new node with what the last node had when it was killed: the newest checkpoint, what
- * belongs to it and what its state names must lie there byte for byte, and nothing where there was nothing.
+ * Compares the folder on a new node with that of the last node when it was killed. The newest checkpoint, its related files
+ * and everything that its state refers to must be identical. No other files may exist.
  */
 export function judgeRestored(one: Case, before: Folder, now: Folder): string[] {
   const problems: string[] = [];
@@ -82,15 +82,15 @@ export function judgeRestored(one: Case, before: Folder, now: Folder): string[] 
   return problems;
 }
 
-/** Made by the program itself before its first step: the folder of this start. */
+/** Returns whether the program itself made a path before its first step, such as the folder of this start. */
 const isOwnBeginning = ({ varying }: Case, path: string): boolean =>
   /version_\d+\/(hparams\.yaml|metrics\.csv)$|args\.yaml$|results\.csv$/.test(path) || varying?.test(path) === true;
 
 const nameOf = ({ varying }: Case, path: string): string => (varying === undefined ? path : path.replace(varying, "…"));
 
 /**
- * Compares names at the end with those of a training that was killed at the same steps on one disk without Tidemark; what
- * lies behind the last restored checkpoint may be missing.
+ * Compares the final names with those of a training that was killed at the same steps on one disk, without Tidemark. Files
+ * older than the last restored checkpoint may be missing.
  */
 export function judgeEnd(one: Case, wanted: Folder, about: { found: Folder; restored: Folder }): string[] {
   const { found, restored } = about;

@@ -4,16 +4,16 @@ import { waitUntil } from "../../stage/wait-until.ts";
 import type { Case } from "./case.ts";
 import { CACHE, HERE, PYTHON, PYTHON_ENV } from "./environment.ts";
 
-/** One start of a training program: how it is called, and what it writes about itself outside the watched folder. */
+/** One execution of a training program ("life"): its command, and its journal outside of the watched folder. */
 
-/** What a program wrote of one life. */
+/** Journal of one execution. */
 export interface Journal {
-  /** The step it went on from; null: it did not come so far. */
+  /** Step from which it resumed; null before that. */
   begins: number | null;
   losses: ReadonlyMap<number, number>;
-  /** One number of the model at its end; null before. */
+  /** A checksum-like number of the final model; null before the end. */
   final: number | null;
-  /** Where it waits to be killed or let on; null: it has not come so far. */
+  /** Step at which it waits to be killed or released; null before that. */
   holds: number | null;
 }
 
@@ -21,27 +21,27 @@ export interface Life {
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   read(): Journal;
-  /** Lets a life that stopped at its beginning go on. */
+  /** Releases an execution that waits at its beginning. */
   release(): void;
-  /** Lets a life that waits train on to another step. */
+  /** Lets a waiting execution train on to another step. */
   goOnTo(step: number): void;
 }
 
 interface LifeOptions {
   readonly one: Case;
-  /** The folder of the program. */
+  /** Folder of the program. */
   readonly root: string;
-  /** A file of this life alone. */
+  /** Journal file of this execution alone. */
   readonly journal: string;
-  /** Waits after this step to be killed; null: trains to its end. */
+  /** Step after which it waits to be killed; null trains to the end. */
   readonly until: number | null;
-  /** Where it waits to be looked at before its first step. */
+  /** Whether it waits before its first step, so that its folder can be examined. */
   readonly stopsAt: "beginning" | null;
-  /** The checkpoint that the program is told to go on from, where nothing else tells it. */
+  /** Checkpoint to resume from, for programs that get it from nowhere else. */
   readonly resumePath?: string;
 }
 
-/** Prepares a life; nothing is started. */
+/** Prepares an execution without starting it. */
 export function prepareLife({ one, root, journal, until, stopsAt, resumePath }: LifeOptions): Life {
   const beside = join(CACHE, "beside", one.name);
   for (const folder of [dirname(journal), dirname(beside)]) mkdirSync(folder, { recursive: true });
@@ -62,7 +62,7 @@ export function prepareLife({ one, root, journal, until, stopsAt, resumePath }: 
     read: () => readJournal(journal),
     release: () => rmSync(`${journal}.wait`, { force: true }),
     goOnTo: (step) => {
-      // The program never reads half a number.
+      // Written by rename, so that the program never reads half a number.
       writeFileSync(`${journal}.next`, String(step));
       renameSync(`${journal}.next`, `${journal}.until`);
     },
@@ -93,7 +93,7 @@ function readJournal(path: string): Journal {
   };
 }
 
-/** Kills what a life left behind (torchrun's processes outlive it) and resolves when nothing of it runs. */
+/** Kills remaining processes of an execution (torchrun's workers outlive it). Resolves when none is running. */
 export async function endLife(life: Life): Promise<void> {
   const mark = `JOURNAL=${life.env["JOURNAL"] ?? ""}\0`;
   const left = () =>
@@ -110,7 +110,7 @@ export async function endLife(life: Life): Promise<void> {
       try {
         process.kill(Number(pid), "SIGKILL");
       } catch {
-        // It has just ended.
+        // The process has just ended.
       }
     }
     return pids.length === 0;

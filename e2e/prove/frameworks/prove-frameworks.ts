@@ -9,8 +9,8 @@ import { trainThrough } from "./through-tidemark.ts";
 import { keepRow, type Row } from "./write-frameworks-page.ts";
 
 /**
- * `npm run prove -- frameworks [NAME...]`: real packages, their default settings, killed with -9 twice over three nodes. Writes
- * docs/frameworks.md.
+ * `npm run prove -- frameworks [NAME...]`: trains with real packages in their default settings, killed twice with SIGKILL over
+ * three nodes, and writes docs/frameworks.md.
  */
 
 async function proveOne(one: Case): Promise<Row> {
@@ -31,7 +31,10 @@ async function proveOne(one: Case): Promise<Row> {
   return { name: one.name, at: new Date().toISOString(), ...found };
 }
 
-/** Returns the exit code: 1 when a case failed. @throws Error with one sentence when a name is unknown */
+/**
+ * Proves the named cases, or all. Returns the exit code: 1 when a case failed. @throws Error with one sentence for an unknown
+ * name
+ */
 export async function proveFrameworks(names: readonly string[]): Promise<number> {
   const unknown = names.find((name) => !CASES.some((one) => one.name === name));
   if (unknown !== undefined)

@@ -10,8 +10,8 @@ import { prepareEnvironment } from "./environment.ts";
 import { prepareLife } from "./life.ts";
 
 /**
- * `npm run prove -- layouts [NAME...]`: packs what each framework has in its folder when its first life is killed, names, links,
- * times and all, for the test that runs without Python (e2e/process/recorded-layouts.test.ts).
+ * `npm run prove -- layouts [NAME...]`: packs the folder of each framework when its first execution is killed, with names,
+ * links and times. A test without Python reads these layouts (e2e/process/recorded-layouts.test.ts).
  */
 
 async function record(one: Case): Promise<void> {
@@ -22,7 +22,7 @@ async function record(one: Case): Promise<void> {
     const life = prepareLife({ one, root, journal: join(dir, "journal"), until: one.kills[0], stopsAt: null });
     await live(life, { root, out: join(dir, "out") });
     const file = join(LAYOUTS, `${one.name}.tar.gz`);
-    // The POSIX form keeps fractions of a second, by which programs choose the newest.
+    // The POSIX format keeps fractions of a second, by which programs choose the newest file.
     execFileSync("tar", ["--format=posix", "--owner=0", "--group=0", "-czf", file, "-C", join(root, one.watch), "."]);
     console.log(`  ${one.name}: ${statSync(file).size} bytes`);
   } finally {
@@ -30,7 +30,7 @@ async function record(one: Case): Promise<void> {
   }
 }
 
-/** Returns the exit code. @throws Error when a program fails */
+/** Records the named cases, or all. Returns the exit code. @throws Error when a program fails */
 export async function recordLayouts(names: readonly string[]): Promise<number> {
   prepareEnvironment();
   mkdirSync(LAYOUTS, { recursive: true });

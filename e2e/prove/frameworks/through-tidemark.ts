@@ -11,18 +11,17 @@ import { describeRows, isNewestSafe, lastWrite, rowsOf, waitUntilSafe } from "./
 import { endLife, type Journal, type Life, prepareLife } from "./life.ts";
 
 /**
- * The training under `tidemark run`, over three nodes that share nothing but the hub and the bucket: each has an empty folder
- * at the same path and a state folder of its own. Program and worker are killed with -9 once the hub calls the newest
- * checkpoint safe.
+ * Trains under `tidemark run` over three nodes that share only hub and bucket. Each has an empty folder at the same path and
+ * its own state folder. Program and worker are killed with SIGKILL once the newest checkpoint is safe.
  */
 
 const LONG_MS = 300_000;
-/** Longer than a checkpoint settles and travels here. */
+/** Longer than a checkpoint needs to settle and upload here. */
 const PATIENCE = { withinMs: 25_000, quietMs: 4_000 };
 
 const said = (worker: RunningProcess): string => worker.lines.join("\n");
 
-/** The worker's words about what it took and put back, without the program's own. */
+/** Returns the worker's messages about captures and restores, without the program's output. */
 function wordsOf(worker: RunningProcess): string {
   const lines = worker.lines.filter((line) =>
     /goes on|Captured|left alone|no checkpoint|not safe|safe up to|aside|holds|nothing of it|Restor|elsewhere|took/.test(
@@ -34,7 +33,7 @@ function wordsOf(worker: RunningProcess): string {
 
 export interface Outcome {
   readonly problems: readonly string[];
-  /** How the losses compare. */
+  /** Result of comparing the losses. */
   readonly losses: string;
 }
 
@@ -43,17 +42,17 @@ interface Trial {
   one: Case;
   control: Control;
   root: string;
-  /** What the killed nodes left. */
+  /** Folders of the killed nodes. */
   before: Folder[];
   lives: Journal[];
   problems: string[];
 }
 
-/** One life on a node of its own. Returns whether there is sense in going on. */
+/** Runs one execution on a node of its own. Returns whether continuing makes sense. */
 async function liveOnNode(trial: Trial, at: number): Promise<boolean> {
   const { stage, one, root, before, problems } = trial;
   const watched = join(root, one.watch);
-  // Not what is watched: a framework that finds its own folder there begins a new one beside it.
+  // Only the program's folder is made. A framework that finds its own folder would start a new one beside it.
   mkdirSync(root, { recursive: true });
   const until = one.kills[at] ?? null;
   const pause = at === 0 ? (one.pauseAt ?? null) : null;
@@ -153,7 +152,7 @@ async function end(
   return true;
 }
 
-/** Trains over three nodes and compares with the trainings without Tidemark. */
+/** Trains over three nodes and compares the result with the trainings without Tidemark. */
 export async function trainThrough(stage: Stage, one: Case, control: Control): Promise<Outcome> {
   const root = join(stage.dir, "work", one.name);
   const trial: Trial = { stage, one, control, root, before: [], lives: [], problems: [] };

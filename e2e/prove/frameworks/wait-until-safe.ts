@@ -4,7 +4,7 @@ import { waitUntil } from "../../stage/wait-until.ts";
 import type { Case } from "./case.ts";
 import { type Folder, readFolder } from "./folders.ts";
 
-/** When a node may be killed: the hub calls safe what the program wrote last. The run has the name of the case. */
+/** Decides when a node may be killed: when the hub reports the last written checkpoint as safe. Runs are named after cases. */
 
 const CONTENT = /\.(pt|pth|tar|ckpt|zip|pkl|h5|keras|ubj|safetensors|bin|distcp)$|_CHECKPOINT_METADATA$/;
 
@@ -14,7 +14,7 @@ interface Row {
   capturedAt: number;
 }
 
-/** Returns the checkpoints of a run as the hub has them; none of a run that it does not know. */
+/** Returns the checkpoints of a run at the hub; none for an unknown run. */
 export async function rowsOf(stage: Stage, one: Case): Promise<Row[]> {
   try {
     const { checkpoints } = await stage.client.runs.get.query({ run: runName.parse(one.name) });
@@ -24,11 +24,11 @@ export async function rowsOf(stage: Stage, one: Case): Promise<Row[]> {
   }
 }
 
-/** Says what the hub has. */
+/** Describes the hub's checkpoints. */
 export const describeRows = (rows: readonly Row[]): string =>
   rows.length === 0 ? "nothing" : rows.map(({ step, state }) => `step ${step} ${state}`).join(", ");
 
-/** Returns the path of what the program wrote last of what a checkpoint consists of, and when (epoch ms); null: it has not. */
+/** Returns the last written file of a checkpoint with its time (epoch ms); null when there is none. */
 export function newestIn({ labels }: Case, folder: Folder): { path: string; writtenAt: number } | null {
   let newest: { path: string; writtenAt: number } | null = null;
   for (const [path, { kind, writtenAt }] of folder) {
@@ -38,20 +38,20 @@ export function newestIn({ labels }: Case, folder: Folder): { path: string; writ
   return newest;
 }
 
-/** When the program last wrote what a checkpoint consists of, epoch ms; 0: it has not. */
+/** Returns when the program last wrote a file of a checkpoint, epoch ms; 0 when it has not. */
 export const lastWrite = (one: Case, folder: Folder): number => newestIn(one, folder)?.writtenAt ?? 0;
 
-/** Times of files have fractions of a millisecond, those of checkpoints have none. */
+/** File times have fractions of a millisecond, checkpoint times do not. */
 const ROUNDING_MS = 2;
 
-/** Whether the newest checkpoint of a folder is complete at the hub. */
+/** Returns whether the newest checkpoint of a folder is complete at the hub. */
 export const isNewestSafe = (rows: readonly Row[], writtenAt: number): boolean =>
   rows.some(({ state, capturedAt }) => state === "complete" && capturedAt >= writtenAt - ROUNDING_MS);
 
 /**
- * Resolves when the newest checkpoint of a folder is safe and the hub has heard nothing more for `quietMs`, which is longer
- * than the worker waits for a checkpoint to settle: what belongs to it or is named by it has arrived too. Returns null then,
- * else what the hub has after `withinMs`.
+ * Resolves when the newest checkpoint of a folder is safe and the hub's list has not changed for `quietMs`. Related files have
+ * arrived then too, because `quietMs` exceeds the settling of a checkpoint. Returns null then, otherwise the hub's list after
+ * `withinMs`.
  */
 export async function waitUntilSafe(
   stage: Stage,

@@ -7,8 +7,8 @@ import { CASES } from "./cases.ts";
 import { HERE, versionOf } from "./environment.ts";
 
 /**
- * Makes docs/frameworks.md of what the proof found. The rows are kept in the repository beside the cases, so that a run of some
- * cases, on any machine, keeps what was found of the others.
+ * Writes docs/frameworks.md. Its rows are stored in the repository beside the cases, so that a run of some cases keeps the
+ * results of the others.
  */
 
 const row = z.object({
@@ -23,13 +23,13 @@ const rows = z.array(row);
 const ROWS = join(HERE, "rows.json");
 const readRows = (): Row[] => rows.parse(JSON.parse(readFileSync(ROWS, "utf8")));
 
-/** Puts a row in the place of the earlier one of its case. Rows of cases that are gone are dropped; the order is that of the cases. */
+/** Replaces the row of a case. Rows of removed cases are dropped; the order is that of the cases. */
 export function withRow(known: readonly Row[], fresh: Row): Row[] {
   const byName = new Map([...known, fresh].map((one) => [one.name, one]));
   return CASES.flatMap(({ name }) => byName.get(name) ?? []);
 }
 
-/** Keeps what was found of a case, without the words of a worker, and writes the page anew. */
+/** Stores the result of a case, without the worker's messages, and rewrites the page. */
 export function keepRow(fresh: Row): void {
   const kept = withRow(readRows(), { ...fresh, problems: [...new Set(fresh.problems.map(brief))] });
   writeFileSync(ROWS, `${JSON.stringify(kept, null, 2)}\n`);
@@ -38,7 +38,7 @@ export function keepRow(fresh: Row): void {
 
 const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
 
-/** A sentence for the page: without the worker's words, which name folders of the proof. */
+/** Shortens a problem for the page. The worker's messages are removed, because they name temporary folders. */
 const brief = (problem: string): string =>
   problem
     .replace(/\. Said: .*$/s, "")

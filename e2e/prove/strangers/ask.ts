@@ -1,11 +1,11 @@
 import { faultData } from "#protocol/faults/fault-data.ts";
 import type { FaultCode } from "#protocol/faults/fault-table.ts";
 
-/** One call of a procedure as a stranger makes it, with no client in between that would refuse to. */
+/** Calls one procedure with a raw request, because a client would refuse some inputs. */
 
 export interface Asked {
   status: number;
-  /** Of the fault; null of an answer, and of an error that is none. */
+  /** Code of the fault; null for a success, and for an error without a fault. */
   code: FaultCode | null;
   bytes: number;
   text: string;
@@ -13,7 +13,7 @@ export interface Asked {
 }
 
 const GIVE_UP_MS = 60_000;
-/** Node's limit of a header, in which the address stands. */
+/** Longest query string: Node limits the size of headers, which include the URL. */
 const LONGEST_QUERY = 12_000;
 
 interface Call {
@@ -21,11 +21,11 @@ interface Call {
   path: string;
   type: "query" | "mutation" | "subscription";
   headers: Readonly<Record<string, string>>;
-  /** JSON. */
+  /** JSON text; null for no input. */
   body: string | null;
 }
 
-/** Returns the fault's code in an answer of the API; null when there is none. */
+/** Returns the fault code in a response of the API; null when there is none. */
 export function faultCodeIn(text: string): FaultCode | null {
   try {
     const parsed = JSON.parse(text) as { error?: { data?: { fault?: unknown } } };
@@ -35,7 +35,7 @@ export function faultCodeIn(text: string): FaultCode | null {
   }
 }
 
-/** Asks, and returns null where the question cannot be sent at all. */
+/** Calls a procedure. Returns null when the input is too long to be sent. */
 export async function ask({ url, path, type, headers, body }: Call): Promise<Asked | null> {
   const startedAt = performance.now();
   const signal = AbortSignal.timeout(type === "subscription" ? 500 : GIVE_UP_MS);
@@ -55,7 +55,7 @@ export async function ask({ url, path, type, headers, body }: Call): Promise<Ask
     const tookMs = performance.now() - startedAt;
     return { status: answer.status, code: faultCodeIn(text), bytes: text.length, text: text.slice(0, 2_000), tookMs };
   } catch (error) {
-    // A stream goes on until nobody listens; a body that is too long is cut off while it is sent.
+    // Streams continue until the timeout aborts them; the hub cuts off bodies that are too long.
     const isExpected = type === "subscription" || (body?.length ?? 0) > 60_000;
     if (isExpected) return { status: 0, code: null, bytes: 0, text: "", tookMs: performance.now() - startedAt };
     throw new Error(`${path} was not answered: ${String(error)}`, { cause: error });

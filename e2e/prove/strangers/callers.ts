@@ -3,7 +3,7 @@ import { type Stage } from "../../stage/open-stage.ts";
 import { addProfile, addToken } from "../../stage/provision.ts";
 import { enrolRogue, type RogueNode } from "../../stage/rogue-node.ts";
 
-/** Everybody who may call a hub: nobody, the three roles, a node, and a program with an API token. */
+/** Kinds of callers of a hub: anonymous, the three roles, a node, and a program with an API token. */
 
 export const CALLERS = ["nobody", "viewer", "operator", "admin", "node", "token"] as const;
 export type CallerName = (typeof CALLERS)[number];
@@ -29,7 +29,7 @@ async function join(stage: Stage, about: { email: string; role: "viewer" | "oper
 
 let made = 0;
 
-/** Makes one of each, anew: what a fuzzer asks may have ended those before. */
+/** Makes one caller of each kind. They are renewed, because fuzzed calls may have removed earlier ones. */
 export async function makeCallers(stage: Stage): Promise<Callers> {
   const round = ++made;
   const email = (name: string) => `${name}-${round}@stage.local`;
@@ -40,7 +40,7 @@ export async function makeCallers(stage: Stage): Promise<Callers> {
   };
   const owner = createHubClient(stage.hub.url, cookies.operator);
   const { token } = await owner.apiTokens.create.mutate({ name: "fuzz", role: "operator", validMs: 86_400_000 });
-  // The stage's own token lets a hundred nodes in, and its profile may have been removed.
+  // The stage's own token admits only a hundred nodes, and its profile may have been removed.
   const profileId = await addProfile(stage.client, { name: "stage bucket", store: stage.store });
   const own = await addToken(stage.client, { profileId, maxUses: 1 });
   const rogue = await enrolRogue(stage, { name: `rogue-${round}`, token: own });

@@ -7,8 +7,8 @@ import { CALLERS, type CallerName, type Callers, makeCallers } from "./callers.t
 import { type JsonSchema, makeHostile, makeValid, randomFrom } from "./make-input.ts";
 
 /**
- * Asks a hub everything that it can be asked, as everybody who can ask: inputs of the right shape, of the largest size, and with one
- * hostile thing in them. An answer is a result or a Fault; what fails inside is neither.
+ * Calls every procedure of a hub as every kind of caller. Inputs have the right shape, maximum size, or one hostile part. An
+ * answer must be a result or a Fault; internal errors are problems.
  */
 
 interface Procedure {
@@ -21,7 +21,7 @@ interface Procedure {
 
 export interface Fuzzed {
   calls: number;
-  /** Procedures of which an input was taken, and all. */
+  /** Number of procedures that accepted an input; `procedures` is their total. */
   reached: number;
   procedures: number;
   problems: string[];
@@ -31,7 +31,7 @@ export interface Fuzzed {
 
 const MOST_NAMED = 40;
 const LANES = 4;
-/** They end the session of whoever asks, which the fuzzer can do without. */
+/** Left out, because they end the caller's session. */
 const NOT_ASKED = new Set(["auth.signOut", "sessions.endOthers", "auth.changePassword"]);
 const RENEW_EVERY = 400;
 
@@ -44,7 +44,7 @@ export const readProcedures = (): Procedure[] =>
     }),
   ) as Procedure[];
 
-/** Faults that say that an input was read and found to be right, or that nothing was looked at. */
+/** Returns whether the input passed validation: success, or a fault other than BAD_INPUT. */
 const isTaken = ({ status, code }: Asked): boolean => status === 200 || (code !== null && code !== "BAD_INPUT");
 
 const wordsIn = (text: string): string[] =>
@@ -52,12 +52,12 @@ const wordsIn = (text: string): string[] =>
     ([, word = ""]) => word,
   );
 
-/** Ids, runs and paths in what the hub answers, so that later questions are about what is there. */
+/** Collects ids, runs and paths from the hub's answers, so that later calls concern existing things. */
 function learn(known: Set<string>, text: string, never: ReadonlySet<string>): void {
   for (const word of wordsIn(text)) if (known.size < 400 && !never.has(word)) known.add(word);
 }
 
-/** Ids of the account that lets callers join: an admin may end it, and nobody could go on asking. */
+/** Returns the ids of the stage's admin account. Calls must not use them: without that account no caller could be renewed. */
 async function ownerIds({ client }: Stage): Promise<Set<string>> {
   const found = [await client.users.list.query(), await client.sessions.list.query({})];
   return new Set(wordsIn(JSON.stringify(found)));
@@ -66,7 +66,7 @@ async function ownerIds({ client }: Stage): Promise<Set<string>> {
 interface FuzzWish {
   seed: number;
   untilMs: number;
-  /** Asked again and again instead of ever new ones, once half of the time was used to learn what the hub knows. Empty: none. */
+  /** Seeds to repeat instead of new ones, after half of the time was used to learn ids. Empty for none. */
   replay: readonly number[];
 }
 
@@ -129,7 +129,7 @@ export async function fuzzRouter(stage: Stage, about: FuzzWish): Promise<Fuzzed>
       if (fuzzed.calls % RENEW_EVERY === RENEW_EVERY - 1)
         callers = await makeCallers(stage).catch((error: unknown) => {
           const text = error instanceof Error ? error.message : String(error);
-          // The fuzzer's own tries are throttled like everybody's.
+          // The hub throttles the fuzzer's own sign-ins too.
           const isThrottled = faultOf(error)?.code === "TOO_MANY_TRIES" || text.includes("TOO_MANY_TRIES");
           if (!isThrottled) say(`nobody can join any more: ${text}`);
           return callers;
@@ -141,7 +141,7 @@ export async function fuzzRouter(stage: Stage, about: FuzzWish): Promise<Fuzzed>
   return fuzzed;
 }
 
-/** Mostly somebody who may, because the others come no further than the guard. */
+/** Returns mostly a permitted caller, because the authorization guard stops the others early. */
 function callerFor({ who, needsSession }: Procedure, chance: number): CallerName {
   if (chance < 0.15) return CALLERS[Math.floor((chance / 0.15) * CALLERS.length)] ?? "nobody";
   if (who === "node") return "node";
@@ -152,10 +152,7 @@ function callerFor({ who, needsSession }: Procedure, chance: number): CallerName
   return "admin";
 }
 
-/**
- * Asks every query of the people once more, in the session of the stage, which the fuzzer leaves alone, with a plain input. Returns
- * those that fail inside.
- */
+/** Calls every query once more with the stage's own session and plain inputs. Returns those with internal errors. */
 export async function listsThatFail(stage: Stage): Promise<string[]> {
   const headers = { origin: stage.hub.url, cookie: stage.cookie };
   const problems: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * Makes inputs of a JSON schema from a seed: valid in shape, with at most one thing in it that is hostile, so that it comes as far
- * into the hub as it can. Names that the hub knows are put in where their form fits.
+ * Generates inputs of a JSON schema from a seed: valid in shape with at most one hostile value. They therefore get as far into
+ * the hub as possible. Known names are used where their format fits.
  */
 
 export interface JsonSchema {
@@ -28,7 +28,7 @@ export interface JsonSchema {
 
 export type Random = () => number;
 
-/** Mulberry32: the same seed makes the same numbers. */
+/** Returns a seeded random generator: mulberry32. */
 export function randomFrom(seed: number): Random {
   let state = seed >>> 0;
   return () => {
@@ -41,15 +41,15 @@ export function randomFrom(seed: number): Random {
 
 export interface Maker {
   random: Random;
-  /** Texts that the hub knows: ids, runs, paths. */
+  /** Texts known to the hub: ids, runs, paths. */
   known: readonly string[];
-  /** How many elements arrays get. */
+  /** Number of elements in arrays. */
   size: "small" | "full";
 }
 
 const pick = <T>(random: Random, among: readonly T[]): T | undefined => among[Math.floor(random() * among.length)];
 
-/** One of each form that the router asks for. */
+/** One example of each text format that the router accepts. */
 const FORMS: readonly string[] = [
   "abcdefgh-1234",
   "llama",
@@ -89,7 +89,7 @@ function numberOf({ type, minimum = 0, maximum = 1e6 }: JsonSchema, random: Rand
   return type === "integer" ? Math.floor(edge) : edge;
 }
 
-/** Returns a value of the schema; deeper than a schema goes there is nothing. */
+/** Returns a random value that conforms to the schema. */
 export function makeValid(schema: JsonSchema | boolean, maker: Maker): unknown {
   const { random } = maker;
   if (typeof schema === "boolean") return null;
@@ -142,7 +142,7 @@ const nested = (depth: number): unknown => {
   return value;
 };
 
-/** What is put in place of one value. None is larger than 2 MB, so that the fuzzer itself is not what takes the time. */
+/** Replacements for one value. None exceeds 2 MB, so that the fuzzer itself stays fast. */
 const HOSTILE: readonly (() => unknown)[] = [
   () => null,
   () => "",
@@ -165,7 +165,7 @@ const HOSTILE: readonly (() => unknown)[] = [
   () => true,
 ];
 
-/** All places below a value: what holds it, and its name there. At most so many that a search of them costs nothing. */
+/** Returns the properties below a value with their holders; limited in number, so that the search is cheap. */
 function placesIn(value: unknown): { holder: object; name: string }[] {
   const found: { holder: object; name: string }[] = [];
   const walk = (inner: unknown): void => {
@@ -179,7 +179,7 @@ function placesIn(value: unknown): { holder: object; name: string }[] {
   return found;
 }
 
-/** Returns the value with one thing in it changed into something hostile; it may be the whole of it. */
+/** Returns the value with one part replaced by something hostile; sometimes the whole value is replaced. */
 export function makeHostile(value: unknown, random: Random): unknown {
   const hostile = pick(random, HOSTILE)?.();
   const place = pick(random, placesIn(value));

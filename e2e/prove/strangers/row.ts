@@ -1,9 +1,9 @@
 import type { Stage } from "../../stage/open-stage.ts";
 
-/** A known attack, which was made on a hub once and held it, ended it or got what was not its own. */
+/** A known attack that once blocked or crashed a hub, or got data that it must not get. */
 export interface Row {
   row: string;
   says: string;
-  /** Returns what did not hold. */
+  /** Returns the problems. */
   run: (stage: Stage) => Promise<string[]>;
 }

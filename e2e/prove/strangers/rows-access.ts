@@ -9,7 +9,7 @@ import { waitUntil } from "../../stage/wait-until.ts";
 import { ask } from "./ask.ts";
 import type { Row } from "./row.ts";
 
-/** Attacks on what belongs to others: runs, accounts, secrets, the machine beside the pages. */
+/** Attacks on things of others: runs, accounts, secrets, and the machine behind the pages. */
 
 async function takeover(stage: Stage): Promise<string[]> {
   const problems: string[] = [];
@@ -76,7 +76,7 @@ async function environments(stage: Stage): Promise<string[]> {
   return problems;
 }
 
-/** Planted in the environment of the hub that is attacked. */
+/** Secrets in the environment of the attacked hub. */
 export const STRANGER_SECRETS = {
   TIDEMARK_SECRET: "planted-master-key-of-the-attacked-hub-1",
   TIDEMARK_SECRET_PREVIOUS: "planted-previous-key-of-the-attacked-hub",
@@ -109,7 +109,7 @@ async function imagePaths(stage: Stage): Promise<string[]> {
   return problems;
 }
 
-/** Whether a stream goes on: one that is refused says so as its first event. */
+/** Returns whether a stream was accepted: a refused one reports an error as its first event. */
 async function isStream(answer: Response): Promise<boolean> {
   const reader = answer.body?.getReader();
   const decoder = new TextDecoder();
@@ -171,7 +171,7 @@ async function records(stage: Stage): Promise<string[]> {
 }
 
 async function foreignPlaces(stage: Stage): Promise<string[]> {
-  // Empty: as if nobody had said it, which the stage does.
+  // Emptied, because the stage sets it.
   const worker = await stage.startNode({ name: "gpu-1", run: "watched", env: { TIDEMARK_RESTORE_TO: "" } });
   const rogue = await enrolRogue(stage, { name: "maker" });
   const run = runName.parse("made");

@@ -21,7 +21,7 @@ import { writeCheckpoint } from "../../stage/write-checkpoint.ts";
 import { ask } from "./ask.ts";
 import type { Row } from "./row.ts";
 
-/** Attacks by what files are, say and are called. */
+/** Attacks through file types, contents and names. */
 
 function varint(value: number): number[] {
   const bytes: number[] = [];
@@ -30,7 +30,7 @@ function varint(value: number): number[] {
   return [...bytes, rest];
 }
 
-/** An OCDBT manifest whose node says 60,000 paths of 60,000 characters each by how much of the one before they repeat. */
+/** Returns an OCDBT manifest whose prefix compression expands to 60,000 paths of 60,000 characters each. */
 function prefixTable(rows: number): Buffer {
   const length = 60_000;
   const repeated = Array.from({ length: rows - 1 }, () => varint(length)).flat();
@@ -88,7 +88,8 @@ async function links(stage: Stage): Promise<string[]> {
   mkdirSync(folder, { recursive: true });
   writeCheckpoint({ folder, step: 1, modelBytes: 100_000, optimizerBytes: 0, loss: 1 });
   symlinkSync(secret, join(folder, "checkpoint-1", "notes.txt"));
-  // Whose the folder is, he may have saved what is his: here a program of another user than root, which the worker is.
+  // The owner of the folder may save their own files, so the folder must belong to another user than the worker's, which is
+  // root.
   if (process.getuid?.() === 0) giveAway(folder);
   const worker = await stage.startNode({ name: "linker", run, flags: ["--settle", "100ms"] });
   const completeOf = async () =>
@@ -105,7 +106,7 @@ async function links(stage: Stage): Promise<string[]> {
       problems.push("a link out of the watched folder was followed and its target saved");
   }
   await worker.stop();
-  // Only root can give a folder to somebody else.
+  // Only root can change the owner of a folder.
   return process.getuid?.() === 0 ? [...problems, ...(await foreignState(stage))] : problems;
 }
 
@@ -115,7 +116,7 @@ function giveAway(folder: string): void {
     lchownSync(join(folder, entry), STRANGER, STRANGER);
 }
 
-/** A user that this machine does not have. */
+/** Uid without an account on this machine. */
 const STRANGER = 64_003;
 
 async function foreignState(stage: Stage): Promise<string[]> {
@@ -127,7 +128,7 @@ async function foreignState(stage: Stage): Promise<string[]> {
   symlinkSync(planted, join(state, "local.token"));
   const args = ["agent", "--hub", stage.hub.url, "--name", "foreign", "--state", state, "--watch", stage.dir];
   const env = { TIDEMARK_TOKEN: stage.token };
-  // One that is refused ends by itself; one that is not goes on until it is ended.
+  // A refused worker exits by itself; an accepted one runs until it is killed.
   const { code } = await runOnce("worker/main.ts", [...args, "--local-port", "0"], { env, withinMs: 120_000 });
   const problems = code === null ? ["a state folder of another user that everybody may write to is used"] : [];
   if (existsSync(planted)) problems.push("a planted link in a state folder is written through");

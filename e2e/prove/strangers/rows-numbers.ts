@@ -14,10 +14,10 @@ import {
 import { ask } from "./ask.ts";
 import type { Row } from "./row.ts";
 
-/** Attacks by counts and numbers without bounds. */
+/** Attacks with unbounded counts and numbers. */
 
 const many = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
-/** `body`: JSON where it is a text. It is made before the clock starts. */
+/** Calls a mutation. A text body is sent as JSON unchanged; it is made before the clock starts. */
 const post = (stage: Stage, path: string, call: { headers?: Record<string, string>; body: unknown }) =>
   ask({
     url: stage.hub.url,
@@ -27,7 +27,7 @@ const post = (stage: Stage, path: string, call: { headers?: Record<string, strin
     body: typeof call.body === "string" ? call.body : JSON.stringify(call.body),
   });
 
-/** How long a refusal of whatever size may take. */
+/** Longest time for a refusal, whatever the size of the input. */
 const REFUSED_MS = 3_000;
 
 const listsOf = async (stage: Stage): Promise<string[]> => {
@@ -80,7 +80,7 @@ async function manyLabels(stage: Stage): Promise<string[]> {
   const metrics = Object.fromEntries(many(1_500_000).map((index) => [`metric-${index}`, "x"]));
   const headers = { authorization: `Bearer ${rogue.credential}` };
   const answer = await post(stage, "node.commit", { headers, body: { manifest: { metrics } } });
-  // 0: the hub closed the connection before all of the body was sent.
+  // 0: the hub closed the connection before the whole body was sent.
   const isRefused = answer !== null && (answer.status === 0 || (answer.status >= 400 && answer.status < 500));
   if (!isRefused || answer.tookMs > REFUSED_MS)
     problems.push(`node.commit with 31 MB of metrics: ${answer?.status} after ${Math.round(answer?.tookMs ?? 0)} ms`);

@@ -4,14 +4,14 @@ import { FILE_ROWS } from "./rows-files.ts";
 import { NUMBER_ROWS } from "./rows-numbers.ts";
 import type { Row } from "./row.ts";
 
-/** Callers choose the network they come from, as behind a proxy. */
+/** Options of the attacked hub. It trusts proxy headers, so that callers can choose their network address. */
 export const STRANGER_HUB: Partial<HubOptions> = {
   env: { TIDEMARK_TRUST_PROXY: "1", TIDEMARK_LOG: "error", ...STRANGER_SECRETS },
 };
 
 const orderOf = ({ row }: Row): number => Number(row) || Infinity;
 
-/** The attacks that a hub was shown to fail once, in the order of their numbers. */
+/** Attacks that once succeeded against a hub, in the order of their numbers. */
 export const ROWS: readonly Row[] = [...NUMBER_ROWS, ...ACCESS_ROWS, ...FILE_ROWS].toSorted(
   (a, b) => orderOf(a) - orderOf(b),
 );

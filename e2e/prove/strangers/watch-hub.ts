@@ -5,36 +5,36 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parentPort, Worker, workerData } from "node:worker_threads";
 
 /**
- * Watches a hub from a thread of its own: how long `/healthz` takes to answer, and how much memory the hub's process has. The kernel
- * says for how long the hub's thread was ready meanwhile and got no processor: other programs took that time, not the hub. A server
- * in this thread is asked beside it: when that one is late too, or this thread itself got no processor, nothing is said of the hub,
- * unless its thread computed for that long.
+ * Watches a hub from a thread of its own: the time of `/healthz` and the memory of the process. The kernel's scheduler
+ * statistics show how long the hub's thread was runnable without a CPU; other programs took that time. A server in the
+ * watching thread is a control. When that server is late too, or the watching thread got no CPU, an answer is not judged. It
+ * is judged all the same when the hub's thread itself computed for that long.
  */
 
 interface Late {
   at: string;
   tookMs: number;
-  /** In which the hub's thread computed. */
+  /** Time in which the hub's thread ran. */
   ranMs: number;
-  /** In which the hub's thread was ready and got no processor. */
+  /** Time in which the hub's thread was runnable but got no CPU. */
   queuedMs: number;
 }
 
 export interface Watched {
   asked: number;
-  /** Answers that came later than allowed, while this machine itself was in time. */
+  /** Answers later than allowed while the machine itself was on time. */
   late: readonly Late[];
-  /** The longest of them all; and of those in which the machine was in time, without the wait for a processor, ms. */
+  /** Slowest answer; `slowestOwnMs` leaves out unjudged answers and the wait for a CPU. Milliseconds. */
   slowestMs: number;
   slowestOwnMs: number;
   failed: number;
-  /** Answers that are not judged, because this machine itself was late. */
+  /** Answers not judged, because the machine itself was late. */
   unjudged: number;
   mostBytes: number;
 }
 
 export interface Watch {
-  /** Tells what was seen since the last time. */
+  /** Returns the observations since the last call. */
   take(): Promise<Watched>;
   stop(): Promise<void>;
 }
@@ -42,7 +42,7 @@ export interface Watch {
 const EVERY_MS = 50;
 const ASK_EVERY_MS = 20;
 export const HEALTH_MS = 200;
-/** Of the machine's own answer: slower than that, nothing is said of the hub. */
+/** Slowest answer of the control server for which the hub is still judged, in milliseconds. */
 const BUSY_MS = 60;
 const GIVE_UP_MS = 30_000;
 
@@ -94,7 +94,7 @@ async function watch({ url, pid }: { url: string; pid: number }): Promise<void> 
     const ownBefore = readTimes(OWN_THREAD);
     const looking = timeOf(`${url}/healthz`);
     const over = looking.then(() => true);
-    // The machine is asked as long as the hub takes, and not all the time: this thread must not wait for its own turns.
+    // The control server is only called while the hub answers, with pauses: this thread must not delay itself.
     let busyMs = 0;
     do busyMs = Math.max(busyMs, (await timeOf(ownUrl)) ?? 0);
     while (!(await Promise.race([over, sleep(ASK_EVERY_MS, false)])));
@@ -115,7 +115,7 @@ async function watch({ url, pid }: { url: string; pid: number }): Promise<void> 
     }
     const status = /VmRSS:\s+(\d+) kB/.exec(readStatus(pid));
     seen.mostBytes = Math.max(seen.mostBytes, Number(status?.[1] ?? 0) * 1024);
-    // Answered with one look at least, however short what was watched.
+    // Replies after at least one observation, however short the watched work was.
     if (isWanted) {
       parentPort?.postMessage(seen);
       [seen, isWanted] = [nothing(), false];
@@ -124,7 +124,7 @@ async function watch({ url, pid }: { url: string; pid: number }): Promise<void> 
   }
 }
 
-/** The process's first thread, which runs the event loop. */
+/** Returns the path of the process's main thread, which runs the event loop. */
 const hubThread = (pid: number): string => `${pid}/task/${pid}`;
 const OWN_THREAD = "thread-self";
 

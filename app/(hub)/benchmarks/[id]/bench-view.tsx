@@ -30,7 +30,7 @@ const ComparePanel = onDemand(() =>
   import("../../../_benchmarks/compare-panel.tsx").then((module) => module.ComparePanel),
 );
 
-/** One benchmark: how far it is, what it found, and every single case behind that. */
+/** Shows one benchmark: progress, results, and the cases behind them. */
 export function BenchView({ id }: { id: string }) {
   const query = useQuery(benchmarkQuery(id));
   if (query.data === undefined && query.isError) {

@@ -47,10 +47,10 @@ const FolderDownload = onDemand(() =>
   import("../../../_browse/selection/folder-download.tsx").then((module) => module.FolderDownload),
 );
 
-/** One bucket from the inside. */
+/** Shows the content of one bucket. */
 export function BucketPageView({ id }: { id: string }) {
   const profiles = useQuery(profilesQuery());
-  // Shown below the rows, when those are there.
+  // Prefetched, because it is shown below the rows once they have arrived.
   usePrefetchQuery(usageQuery(id));
   const view = profiles.data?.find((profile) => profile.id === id);
   useTitle(view === undefined ? null : visibleText(view.profile.name));
@@ -78,7 +78,7 @@ function BucketBody({ view }: { view: ProfileView }) {
   const prefix = place.folder + place.filter;
   const { folder, state } = useFolder({ profileId: view.id, prefix, turn });
   const [chosen, setChosen] = useState({ in: place.folder, selection: NOTHING_CHOSEN });
-  // What is chosen belongs to the folder it was chosen in.
+  // A selection belongs to its folder.
   const selection = chosen.in === place.folder ? chosen.selection : NOTHING_CHOSEN;
   const select = (next: typeof selection): void => setChosen({ in: place.folder, selection: next });
   const open = (row: BucketRow): void =>
@@ -86,11 +86,11 @@ function BucketBody({ view }: { view: ProfileView }) {
   const above = folderAbove(place.folder);
   const up = above === null ? null : () => go({ folder: above, filter: "", words: "", key: "" }, "step");
   const folderHref = (to: string): string => href({ folder: to, filter: "", words: "", key: "" });
-  // What stands below the rows waits for them: it would be pushed about by how many there are.
+  // Content below the rows waits for them, because their number moves it.
   const isThere = place.show !== "objects" || state.count > 0 || state.isComplete || state.fault !== null;
   const { profile } = view;
   const [isDownloading, setDownloading] = useState(false);
-  // Ticks that are not shown are not meant.
+  // A selection that is not visible is ignored.
   const isTicked = place.show === "objects" && selection.chosen.size > 0;
   const lists = { place, selection, onSelect: select, onOpen: open, onUp: up };
   return (
@@ -195,9 +195,9 @@ function BucketHead({ view }: { view: ProfileView }) {
 
 interface FolderToolsProps extends Pick<ReturnType<typeof usePlace>, "place" | "go"> {
   view: ProfileView;
-  /** Rows whose place is known. */
+  /** Number of known rows. */
   count: number;
-  /** Some rows are ticked, and shown. */
+  /** True when a selection exists and is visible. */
   isTicked: boolean;
   onAll: () => void;
   onDownload: () => void;

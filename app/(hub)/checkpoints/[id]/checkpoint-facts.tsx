@@ -16,7 +16,7 @@ const AdoptionActions = onDemand(() =>
   import("../../../_adopt/adoption-actions.tsx").then((part) => part.AdoptionActions),
 );
 
-/** Where it lies, what proves it, and where it came from. */
+/** Shows the location of a checkpoint, its manifest and checksums, and its origin. */
 export function CheckpointFacts({ view }: { view: CheckpointView }) {
   const address = view.location.startsWith("s3://") ? view.location : `s3://${view.location}`;
   const manifest = view.manifestKey === null ? null : `s3://${view.bucket}/${view.manifestKey}`;
@@ -126,7 +126,7 @@ export function CheckpointFacts({ view }: { view: CheckpointView }) {
   );
 }
 
-/** Where the step comes from, when its name does not say it. */
+/** Source of the step number when the checkpoint's name does not contain it. */
 const SOURCE_WORDS = {
   name: "",
   inside: ". Its name has no step; a file in it does",

@@ -16,7 +16,7 @@ const PARTS = [
   { id: "contents", label: "Contents" },
 ] as const;
 
-/** The files of a checkpoint, what they hold together, or one of them: all of it in the address. */
+/** Shows the files of a checkpoint, their combined content, or one file. The view is kept in the address. */
 export function CheckpointParts({ view }: { view: CheckpointView }) {
   const [show, setShow] = useAddressWord("show", "files");
   const [file] = useAddressWord("file", "");
@@ -25,7 +25,7 @@ export function CheckpointParts({ view }: { view: CheckpointView }) {
   if (view.state !== "complete") return <FileList checkpointId={view.id} look="only" />;
   if (file !== "") {
     const back = new URLSearchParams(params);
-    // What was chosen inside the file does not belong to the next one.
+    // View state of one file does not apply to the next.
     for (const name of ["file", "tensor", "order", "layer", "curve", "as"]) back.delete(name);
     const href = back.size === 0 ? path : `${path}?${back.toString()}`;
     return <FileInside place={{ checkpointId: view.id, path: file }} path={file} back={{ href, label: "All files" }} />;

@@ -120,7 +120,7 @@ function CheckpointBody({ view }: { view: CheckpointView }) {
             {view.state === "complete" && (
               <ButtonLink href={`/compare?to=${encodeURIComponent(view.id)}`}>Compare</ButtonLink>
             )}
-            {/* What a browser would get of an encrypted one is of no use to anybody. */}
+            {/* Browsers would get encrypted bytes, so encrypted checkpoints have no download. */}
             {view.sealed === null && (
               <DownloadButton
                 size="usual"

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { continueQuery } from "../../../_hub/queries/queries.ts";
 import { visibleText } from "../../../_ui/text/visible-text.ts";
 
-/** Shows from where the runs of a node go on, as the hub's record says. */
+/** Says from which step the runs of a node continue, by the hub's record. */
 export function ContinueAdvice({ nodeId }: { nodeId: string }) {
   const advice = useQuery(continueQuery(nodeId));
   if (advice.data !== undefined) return visibleText(advice.data.text);

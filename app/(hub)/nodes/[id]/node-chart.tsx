@@ -18,7 +18,7 @@ import { formatBytes, sizeBase } from "../../../_ui/text/sizes.ts";
 const NONE: readonly SamplePoint[] = [];
 const SAMPLES = ["upBytesPerSecond", "downBytesPerSecond", "atRiskBytes"] as const;
 
-/** Up, down and at risk over time. The last point is the live one. */
+/** Shows upload rate, download rate and bytes at risk over time. The last point is live. */
 export function NodeChart({ node }: { node: NodeRow }) {
   const now = useHubNow(1000);
   const time = usePageTime(now);

@@ -7,10 +7,7 @@ import { gpuOf, systemOf } from "../../../_nodes/node-filter.ts";
 import { shortText, visibleText } from "../../../_ui/text/visible-text.ts";
 import { formatBytes } from "../../../_ui/text/sizes.ts";
 
-/**
- * What is known about the machine, in one line, all of it the machine's own word; and under it what changes by itself, where
- * a figure that becomes longer moves nothing.
- */
+/** Shows the machine's self-reported facts in one line. Changing figures are in a line below, where their width moves nothing. */
 export function NodeFactsLine({ node }: { node: NodeRow }) {
   const { facts, disk } = node;
   const parts: ReactNode[] = [
@@ -48,7 +45,7 @@ export function NodeFactsLine({ node }: { node: NodeRow }) {
   return (
     <span className="nums">
       {parts.map((part, index) => (
-        // The line is rebuilt as a whole; its parts have no identity of their own.
+        // An index is a safe key here, because the parts are always rebuilt together.
         <Fragment key={index}>
           {index > 0 && <Dot />}
           <span className="inline-block max-w-full">{part}</span>

@@ -24,7 +24,7 @@ const COLUMNS: readonly Column[] = [
   { key: "state", head: "State", align: "right" },
 ];
 
-/** The runs this node writes or wrote, each with its tide line. */
+/** Lists the runs that this node writes or wrote, each with its tide gauge. */
 export function NodeRuns({ node }: { node: NodeRow }) {
   const lines = useQuery({
     queryKey: ["node", node.id, "lines"],
@@ -56,7 +56,7 @@ export function NodeRuns({ node }: { node: NodeRow }) {
   );
 }
 
-/** Names no folder where the run writes to one, the watched one itself. */
+/** Returns the folder of a run; empty when it only writes to the watched folder itself. */
 function lineWords(line: NodeLine | undefined): string {
   if (line === undefined || (line.folder === "" && line.others === 0)) return "";
   return `, in ${line.folder === "" ? "the watched folder" : visibleText(line.folder)}`;
@@ -65,7 +65,7 @@ function lineWords(line: NodeLine | undefined): string {
 interface NodeRunRowProps {
   run: NodeRunView;
   line: NodeLine | undefined;
-  /** By the hub's record; undefined: not read, or another node writes the run. */
+  /** Newest safe checkpoint by the hub's record; undefined while unknown, or when another node writes the run. */
   newest: ContinueFrom["newest"] | undefined;
   /** State of the node. */
   state: NodeRow["state"];

@@ -16,7 +16,7 @@ import { visibleText } from "../../../_ui/text/visible-text.ts";
 
 type Asked = RunView["askedBy"][number];
 
-/** The nodes that asked to write a run and were refused, and a way to hand it over to one of them. */
+/** Lists nodes whose request to write a run was refused, with a button that hands the run over to one of them. */
 export function ClaimNotices({ run }: { run: RunView }) {
   const [asked, setAsked] = useState<Asked | null>(null);
   const whyNot = useWhyNot("operator");

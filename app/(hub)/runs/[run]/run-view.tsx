@@ -42,14 +42,14 @@ const MetricsPanel = onDemand(
   () => import("../../../_runs/metrics-panel.tsx").then((part) => part.MetricsPanel),
   () => <div className="h-[231px] rounded-2 border border-line bg-panel" />,
 );
-// Of the few runs that several nodes ask for.
+// Loaded on demand, because few runs are claimed by several nodes.
 const ClaimNotices = onDemand(() => import("./claim-notices.tsx").then((part) => part.ClaimNotices));
-// Below what people come for.
+// Loaded later, because it is below the main content of the page.
 const RunBelow = onItsWay(() => import("../../../_runs/run-below.tsx").then((part) => part.RunBelow));
 
 export function RunPageView({ name }: { name: string }) {
   const run = useQuery({ ...runQuery(name), refetchInterval: 5000 });
-  // Asked for by what stands below, which is loaded meanwhile.
+  // Queries of `RunBelow`, started while its script loads.
   usePrefetchQuery(homesQuery(name));
   usePrefetchQuery(policyQuery(name));
   usePrefetchQuery(trashQuery(name));
@@ -68,9 +68,9 @@ export function RunPageView({ name }: { name: string }) {
   );
 }
 
-/** So many steps the marks of the timeline show by themselves. */
+/** Most steps for which the timeline alone is enough. */
 const SHORT = 60;
-/** What is in the trash stands there. */
+/** All states except the trash, which has a panel of its own. */
 const ALL: CheckpointFilter = { states: ["uploading", "complete", "torn", "superseded"], kept: null };
 const FILTERS: readonly ({ id: string; label: string } & CheckpointFilter)[] = [
   { id: "all", label: "All", ...ALL },
@@ -86,7 +86,7 @@ function RunBody({ run }: { run: RunView }) {
   const dialogs = useDialogs();
   const whyNot = useWhyNot("operator");
   const [show, setShow] = useAddressWord("show", "all");
-  // What stands below the events comes when they have their height.
+  // Content below the events is shown once the events have their height.
   const news = useEvents(null, run.name);
   const filter = FILTERS.find((one) => one.id === show) ?? { id: "all", label: "All", ...ALL };
   const [stepsWord, setSteps] = useAddressWord("steps", "");

@@ -6,8 +6,8 @@ import { packMinute } from "#protocol/history/minute-bytes.ts";
 import type { Stage } from "../../../stage/open-stage.ts";
 
 /**
- * Fills the database of a stopped hub as a large fleet fills one in a month: ten thousand nodes, two hundred runs, ten thousand
- * checkpoints (half of them of one run), and what belongs to them.
+ * Fills the database of a stopped hub like a large fleet does in a month. It gets ten thousand nodes, two hundred runs, ten
+ * thousand checkpoints, and their history. Half of the checkpoints are in one run.
  */
 
 export const NODES = 10_000;
@@ -24,7 +24,7 @@ export const checkpointId = (index: number): string => `checkpoint-${String(inde
 type Value = string | number | null | Uint8Array;
 type Row = Record<string, Value>;
 
-/** Adds `count` rows to a table, each as `make` says. */
+/** Inserts `count` rows into a table, each returned by `make`. */
 function fill(database: DatabaseSync, about: { table: string; count: number }, make: (index: number) => Row): void {
   const { table, count } = about;
   const columns = Object.keys(make(0));
@@ -38,7 +38,7 @@ function fill(database: DatabaseSync, about: { table: string; count: number }, m
   database.exec("commit");
 }
 
-/** One run has half of all checkpoints. */
+/** Returns the run of a checkpoint; the first run has half of all checkpoints. */
 const runOfCheckpoint = (index: number): number =>
   index < CHECKPOINTS / 2 ? 0 : 1 + ((index - CHECKPOINTS / 2) % (RUNS - 1));
 
@@ -297,7 +297,7 @@ function fillHistory({ database, profileId, now }: Filling): void {
   }));
 }
 
-/** A benchmark of 5,000 links with four cases each. */
+/** Inserts a benchmark of 5,000 links with four cases each. */
 function fillBenchmark({ database, profileId, now }: Filling): void {
   fill(database, { table: "Benchmark", count: 1 }, () => ({
     id: "bench-large",

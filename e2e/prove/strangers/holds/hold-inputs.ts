@@ -3,7 +3,7 @@ import type { CallerName } from "../callers.ts";
 import type { JsonSchema } from "../make-input.ts";
 import { checkpointId, nodeId, runOf } from "./fill-large.ts";
 
-/** Gives the input of each question: the most that may be asked for, of the things that there are most of. */
+/** Makes the calls whose event-loop time is measured. Inputs ask for as much as possible, about the things with the most data. */
 
 export interface Call {
   path: string;
@@ -14,7 +14,7 @@ export interface Call {
 
 interface Known {
   profileId: string;
-  /** A checkpoint of 50,000 files, and another one of the same run. */
+  /** Id of a checkpoint of 50,000 files; `manyFilesToo` is another one of the same run. */
   manyFiles: string;
   manyFilesToo: string;
   now: number;
@@ -22,7 +22,7 @@ interface Known {
 
 const DAY_MS = 86_400_000;
 
-/** Returns the widest input of a schema: the largest numbers, no filter, the names that there are. */
+/** Returns the largest input of a schema: highest numbers, no filters, existing names. */
 export function widestOf(schema: JsonSchema | boolean, named: Readonly<Record<string, unknown>>, name = ""): unknown {
   if (name in named) return named[name];
   if (typeof schema === "boolean") return null;
@@ -53,7 +53,7 @@ export function widestOf(schema: JsonSchema | boolean, named: Readonly<Record<st
   }
 }
 
-/** Inputs that follow from no schema. */
+/** Returns inputs that cannot be derived from a schema. */
 function ownInputs({ profileId, manyFiles, manyFilesToo, now }: Known): Record<string, unknown> {
   const month = { from: now - 30 * DAY_MS, to: now };
   const list = {
@@ -129,7 +129,7 @@ const BY_NAME = (known: Known): Record<string, unknown> => ({
   checkpointId: known.manyFiles,
 });
 
-/** Returns the call that a question is measured with, as its most rightful caller. */
+/** Returns the call to measure for a procedure, with a permitted caller. */
 export function callFor(
   procedure: { path: string; type: Call["type"]; who: string; input: JsonSchema | null },
   known: Known,

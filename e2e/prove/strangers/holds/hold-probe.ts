@@ -2,14 +2,14 @@ import { renameSync, writeFileSync } from "node:fs";
 import { isMainThread } from "node:worker_threads";
 
 /**
- * Preloaded into a hub (`node --import`): finds for how long its event loop is held. A timer of one millisecond looks at the clock
- * and at the processor time of this thread; one that comes late says how long the loop stood still, and the processor time
- * says whether this thread worked meanwhile or the machine had no time for it. Tells both, and begins anew, at each SIGUSR2.
+ * Result of the probe, which is preloaded into a hub (`node --import`) and measures how long its event loop is blocked. A 1 ms
+ * timer compares wall time and the thread's CPU time. A late timer shows how long the loop stood still. CPU time shows whether
+ * this thread was busy, or got no CPU. SIGUSR2 writes the result and resets it.
  */
 export interface Held {
-  /** Counts up with each time it is asked. */
+  /** Number of the result, which increases with each SIGUSR2. */
   number: number;
-  /** The longest the loop stood still, and the longest the thread worked without a pause, ms. */
+  /** Longest time without a loop turn; `workedMs` is the longest uninterrupted CPU time. Milliseconds. */
   stoodMs: number;
   workedMs: number;
 }
@@ -32,7 +32,7 @@ if (isMainThread && file !== undefined && process.argv[1]?.includes("http/main."
   }, EVERY_MS).unref();
   process.on("SIGUSR2", () => {
     held.number++;
-    // Whole when it is there.
+    // Written by rename, so that readers never see half a file.
     writeFileSync(`${file}.new`, JSON.stringify(held));
     renameSync(`${file}.new`, file);
     held = { number: held.number, stoodMs: 0, workedMs: 0 };

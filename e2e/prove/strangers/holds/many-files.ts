@@ -7,14 +7,14 @@ import type { Stage } from "../../../stage/open-stage.ts";
 import { manifestOf, putOf, type RogueNode, send, signOne, type Staged } from "../../../stage/rogue-node.ts";
 import type { Call } from "./hold-inputs.ts";
 
-/** A checkpoint of as many files as there may be: a byte each, all of them in one pack. */
+/** Stages a checkpoint of as many files as are allowed: one byte each, all in one pack. */
 
 const FILES = 50_000;
 
 export interface ManyFiles {
   checkpointId: string;
   announce: Call;
-  /** Puts the pack into the bucket and returns the commit of it. */
+  /** Uploads the pack and returns the call that commits it. */
   commit: () => Promise<Call>;
 }
 

@@ -12,14 +12,14 @@ import type { Held } from "./hold-probe.ts";
 import { stageManyFiles } from "./many-files.ts";
 
 /**
- * Asks a hub of ten thousand nodes every question that it answers, and measures for how long each holds its event loop: the least of
- * a few tries, because whatever else the hub does meanwhile only adds to it.
+ * Calls every procedure of a hub of ten thousand nodes and measures how long each blocks the event loop. The minimum of
+ * several tries counts, because other work of the hub only adds to it.
  */
 
-/** No call holds the loop for longer. */
+/** Longest permitted blocking of the event loop by one call. */
 export const MOST_HELD_MS = 50;
 const TRIES = 4;
-/** The bar is met already: asked no more. */
+/** Results up to this are good enough to skip further tries. */
 const FINE_MS = MOST_HELD_MS / 2;
 
 export interface Measured {
@@ -28,7 +28,7 @@ export interface Measured {
   code: string | null;
   bytes: number;
   tookMs: number;
-  /** Processor time of the hub's thread without a pause, and time in which the loop stood still for whatever reason. */
+  /** Longest uninterrupted CPU time of the hub's thread; `stoodMs` is the longest time without a loop turn for any reason. */
   workedMs: number;
   stoodMs: number;
 }
@@ -53,7 +53,7 @@ function createProber(pid: number, file: string): Prober {
   };
 }
 
-/** The environment of a hub whose holds are measured. */
+/** Returns the environment of a hub to be measured. */
 export const probeEnv = (file: string): Record<string, string> => ({
   HOLD_PROBE_FILE: file,
   NODE_OPTIONS: `--import=${join(import.meta.dirname, "hold-probe.ts")}`,
@@ -98,7 +98,7 @@ async function measureText({ stage, prober }: Asking, path: string): Promise<Mea
   return best;
 }
 
-/** `hubPid`: of the hub's own process, which changes when the hub of the stage is started again. */
+/** Measures all calls. `hubPid` returns the pid of the hub's own process, which changes at each restart. */
 export async function measureHolds(
   stage: Stage,
   about: { probeFile: string; hubPid: () => number },
@@ -114,7 +114,7 @@ export async function measureHolds(
   for (const step of [1, 2]) {
     const many = await stageManyFiles(stage, rogue, step);
     checkpoints.push(many.checkpointId);
-    // The same again changes nothing, so each may be tried a few times.
+    // Repeating the same call changes nothing, so each can be measured several times.
     measured.push(await measure(asking, many.announce));
     measured.push(await measure(asking, await many.commit()));
   }
@@ -128,7 +128,7 @@ export async function measureHolds(
   return measured.toSorted((a, b) => b.workedMs - a.workedMs);
 }
 
-/** Lines of a table, the longest hold first. */
+/** Returns the lines of a table, longest blocking first. */
 export function tableOf(measured: readonly Measured[]): string[] {
   const line = (cells: readonly (string | number)[]) =>
     cells.map((cell, at) => (at === 0 ? String(cell).padEnd(30) : String(cell).padStart(10))).join(" ");
@@ -140,7 +140,7 @@ export function tableOf(measured: readonly Measured[]): string[] {
   ];
 }
 
-/** Calls that held the loop for too long, or were not answered: what was refused was not measured. */
+/** Returns calls that blocked the loop too long, or that were refused and therefore not measured. */
 export function problemsOf(measured: readonly Measured[]): string[] {
   return measured.flatMap(({ path, status, code, workedMs }) => [
     ...(workedMs > MOST_HELD_MS ? [`${path} held the event loop for ${Math.round(workedMs)} ms`] : []),
