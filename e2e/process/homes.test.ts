@@ -115,7 +115,8 @@ test(
     await down.stop("SIGKILL");
     await clearFaults(up);
     const { copies, profileId } = await view(300);
-    expect(copies).toHaveLength(1);
+    // A copy to the store that is down may have begun.
+    expect(copies.filter(({ state }) => state === "complete")).toHaveLength(1);
     expect(profileId).toBe(up === far ? second : stage.profileId);
     const kinds = async () =>
       (

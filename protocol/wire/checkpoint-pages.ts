@@ -11,7 +11,7 @@ export const CHECKPOINTS_AT_FIRST = 100;
 export const listCheckpointsInput = z.object({
   run: runName,
   /** Empty: all states. */
-  states: z.array(checkpointState).max(5).default([]),
+  states: z.array(checkpointState).max(checkpointState.options.length).default([]),
   /** Only checkpoints that a person pinned or tagged. */
   kept: z.enum(["pinned", "tagged"]).nullable().default(null),
   /** Only checkpoints of these steps, both ends included. */

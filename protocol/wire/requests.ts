@@ -173,9 +173,9 @@ const partOfName = z.string().trim().max(128).default("");
 export const listTransfersInput = z.object({
   nodeId: id.nullable(),
   run: runName.nullable(),
-  states: z.array(transferState).max(7),
+  states: z.array(transferState).max(transferState.options.length),
   /** Only these directions; empty: all. */
-  directions: z.array(transferDirection).max(4).default([]),
+  directions: z.array(transferDirection).max(transferDirection.options.length).default([]),
   /** Part of the node's name, and part of the run's name. */
   nodeWords: partOfName,
   runWords: partOfName,

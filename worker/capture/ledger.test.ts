@@ -19,6 +19,8 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 const open = () => openLedger(join(folder, "ledger.jsonl"), () => 1_000);
 
+const idsOf = (captures: readonly Capture[]): string[] => captures.map(({ id }) => id);
+
 const captureOf = (step: number, change: Partial<Capture> = {}): Capture => ({
   id: `checkpoint-${step}`,
   transferId: `transfer-${step}`,
@@ -276,7 +278,6 @@ test("a ledger that nobody holds is read without being changed, and one that is 
 
 test("a final model and a checkpoint of one run never take each other's place", () => {
   const final = (step: number) => captureOf(step, { id: `final-${step}`, role: "final-model" });
-  const idsOf = (captures: readonly Capture[]) => captures.map(({ id }) => id);
   expect(supersededBy([captureOf(60), final(60)])).toEqual([]);
   expect(idsOf(supersededBy([captureOf(50), captureOf(60), final(50), final(60)]))).toEqual([
     "checkpoint-50",
@@ -293,4 +294,16 @@ test("a final model that is safe is no step to go on from", async () => {
   expect(ledger.safe("llama")).toBeNull();
   expect(ledger.intervalMs("llama")).toBeNull();
   await ledger.close();
+});
+
+test("a step of an earlier epoch takes the place of none of a run that began anew, however high it counts", () => {
+  const before = captureOf(100, { epoch: 2 });
+  const now = captureOf(10, { epoch: 3 });
+  expect(overtakenBy({ ...before, state: "done" }, [now])).toEqual([]);
+  expect(idsOf(overtakenBy({ ...now, state: "done" }, [before]))).toEqual(["checkpoint-100"]);
+  for (const both of [
+    [before, now],
+    [now, before],
+  ])
+    expect(idsOf(supersededBy(both))).toEqual(["checkpoint-100"]);
 });

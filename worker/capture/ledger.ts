@@ -271,9 +271,12 @@ function newestOfLines(captures: readonly Capture[]): Map<string, Capture> {
   return newest;
 }
 
-const isNewer = (a: Capture, b: Capture): boolean =>
-  (a.epoch ?? Infinity) - (b.epoch ?? Infinity) > 0 ||
-  (a.step === b.step ? a.capturedAt > b.capturedAt : a.step > b.step);
+/** The epoch decides before the step: a run that began anew counts from 0 again. A capture without an epoch is of the newest. */
+function isNewer(a: Capture, b: Capture): boolean {
+  const [ofA, ofB] = [a.epoch ?? Infinity, b.epoch ?? Infinity];
+  if (ofA !== ofB) return ofA > ofB;
+  return a.step === b.step ? a.capturedAt > b.capturedAt : a.step > b.step;
+}
 
 /** Returns the bytes that are still to be sent, as far as earlier attempts tell. */
 const leftBytes = ({ sizeBytes, sentBytes }: Capture): number => Math.max(0, sizeBytes - sentBytes);

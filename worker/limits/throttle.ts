@@ -140,15 +140,16 @@ async function followFile(about: {
   onSet: Throttle["setLimits"];
 }): Promise<void> {
   const { state, clock, signal, onSet } = about;
-  const look = async () =>
-    JSON.stringify(isMissing(limitsFile(state)) ? NOTHING_SET : await readSetLimits(state).catch(() => null));
-  let known = await look();
+  /** Null: the file cannot be read now. */
+  const look = async () => (isMissing(limitsFile(state)) ? NOTHING_SET : await readSetLimits(state).catch(() => null));
+  let known = JSON.stringify(await look());
   while (!signal.aborted) {
     await clock.sleep(LOOK_MS, signal).catch(() => undefined);
-    const seen = await look();
-    if (signal.aborted || seen === known || seen === "null") continue;
+    const limits = await look();
+    const seen = JSON.stringify(limits);
+    if (signal.aborted || seen === known || limits === null) continue;
     known = seen;
-    onSet(timetablesOf(await readSetLimits(state)));
+    onSet(timetablesOf(limits));
   }
 }
 

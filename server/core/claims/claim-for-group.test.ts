@@ -36,6 +36,24 @@ const told = async () =>
   (await listed()).map(({ step, doubt, isNewest, fileCount }) => ({ step, doubt, isNewest, fileCount }));
 
 describe("nodes that write a run together", () => {
+  it("are each heard about their program and their losses", async () => {
+    await start(node, 0);
+    const { epoch } = await start(other, 1);
+    const lost = { lossId: newId(), writerEpoch: epoch, fromStep: 10, lastStep: 40, lostSteps: 30, lostMs: 60_000 };
+    await callAs(test.hub, other.caller).node.record({
+      events: [
+        { seq: 1, at: 1, type: "program-ended", run, code: 1, signal: null, ranMs: 1, tail: "" },
+        { seq: 2, at: 1, type: "work-lost", run, ...lost },
+      ],
+    });
+    const asked = { nodeId: null, run, cursor: null, limit: 20, kinds: ["program-ended", "work-lost"] };
+    const { rows } = await callAs(test.hub, "viewer").events.list(asked);
+    expect(rows.map(({ kind, nodeId }) => [kind, nodeId]).toSorted()).toEqual([
+      ["program-ended", other.nodeId],
+      ["work-lost", other.nodeId],
+    ]);
+  });
+
   it("share an epoch and its start, whatever becomes complete meanwhile", async () => {
     expect(await start(node, 0)).toEqual({ epoch: 1, groupOf: 2, parent: null, newest: null });
     expect(await start(other, 1)).toEqual({ epoch: 1, groupOf: 2, parent: null, newest: null });

@@ -7,6 +7,7 @@ import type { Epoch } from "#prisma/client/client.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../api/hub.ts";
 import { stateOf, type LiveNode } from "../live/live-node.ts";
+import { hasWritten } from "../runs/is-writer.ts";
 import { currentEpoch } from "../runs/newest.ts";
 
 /**
@@ -33,7 +34,7 @@ export async function requireAllowed({ hub, run, node }: Claimant): Promise<void
     if (fitsPatterns(run, node.mayWrite)) return;
     throw new Fault("RUN_NOT_ALLOWED", { op: "claimEpoch", subject: run, detail: `it may write ${node.mayWrite}` });
   }
-  if (last === null || (await hasWritten({ hub, run, node }))) return;
+  if (last === null || (await hasWritten(hub.db, { run }, node.id))) return;
   const where = { id: node.id };
   const { namedRuns } = await hub.db.node.findUniqueOrThrow({ where, select: { namedRuns: true } });
   if (namedRuns === null) {
@@ -48,15 +49,11 @@ export async function requireAllowed({ hub, run, node }: Claimant): Promise<void
   });
 }
 
-const hasWritten = async ({ hub, run, node }: Claimant): Promise<boolean> =>
-  (await hub.db.epoch.count({ where: { run, nodeId: node.id } })) > 0 ||
-  (await hub.db.epochMember.count({ where: { run, nodeId: node.id } })) > 0;
-
 /** Refuses a run that the node named itself if its nodes enrolled in another way. @throws Fault RUN_NOT_ALLOWED */
 export async function requireSameWay({ hub, run, node }: Claimant): Promise<void> {
   const last = await currentEpoch(hub.db, run);
   if (last === null || last.nodeId === node.id || node.mayWrite !== null) return;
-  if ((await hasWritten({ hub, run, node })) || (await isHandedTo({ hub, run, node }))) return;
+  if ((await hasWritten(hub.db, { run }, node.id)) || (await isHandedTo({ hub, run, node }))) return;
   if (await cameTheSameWay(hub, node, last.nodeId)) return;
   const detail = "its token has no pattern for it, and the node that wrote it last came with another token";
   throw new Fault("RUN_NOT_ALLOWED", { op: "claimEpoch", subject: run, detail });

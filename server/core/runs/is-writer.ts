@@ -13,6 +13,11 @@ export async function isOfEpoch(
   return (await db.epochMember.count({ where: { run: epoch.run, epoch: epoch.epoch, nodeId } })) > 0;
 }
 
+/** Returns whether a node has written a run, or that epoch of it: as the node of a claim, or as a member of a group. */
+export const hasWritten = async (db: Db, of: { run: string; epoch?: number }, nodeId: string): Promise<boolean> =>
+  (await db.epoch.count({ where: { ...of, nodeId } })) > 0 ||
+  (await db.epochMember.count({ where: { ...of, nodeId } })) > 0;
+
 /** Returns whether a node writes a run now; null: the run has no writer yet. */
 export async function isWriter(db: Db, run: string, nodeId: string): Promise<boolean | null> {
   const epoch = await currentEpoch(db, run);

@@ -8,6 +8,7 @@ import type { Transaction } from "#prisma/open.ts";
 import { recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../api/hub.ts";
 import type { LiveNode } from "../live/live-node.ts";
+import { hasWritten } from "./is-writer.ts";
 
 /**
  * An entry of the loss ledger: training that had to be repeated. A node that resumes after an interruption reports its loss
@@ -115,8 +116,7 @@ export async function recordInterruption(
   const { lossId, run, writerEpoch, fromStep, lastStep, isEstimated = false } = event;
   const lostSteps = lastStep - (fromStep ?? 0);
   if (lostSteps < 0 || (lostSteps === 0 && !isEstimated)) return [];
-  const isWriter = (await tx.epoch.count({ where: { run, epoch: writerEpoch, nodeId: node.id } })) > 0;
-  if (!isWriter || (await hasToldTooMuch(tx, { hub, node }))) {
+  if (!(await hasWritten(tx, { run, epoch: writerEpoch }, node.id)) || (await hasToldTooMuch(tx, { hub, node }))) {
     // A refusal would block the node's outbox.
     hub.log.warn(
       { node: node.id, run, writerEpoch },

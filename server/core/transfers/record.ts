@@ -2,6 +2,7 @@ import type * as z from "zod";
 import type { NodeEvent, recordInput } from "#protocol/wire/reports.ts";
 import { formatDuration } from "#protocol/base/units.ts";
 import { recordEvent } from "../events/record-event.ts";
+import { hasWritten } from "../runs/is-writer.ts";
 import { recordInterruption } from "../runs/record-loss.ts";
 import { acceptCommand, endCommand } from "./end-command.ts";
 import { endTransfer } from "./end-transfer.ts";
@@ -23,8 +24,7 @@ async function isOfWriter(
   { tx, hub, node }: RecordScope,
   { run, type }: { run: string; type: string },
 ): Promise<boolean> {
-  const isWriter = (await tx.epoch.count({ where: { run, nodeId: node.id } })) > 0;
-  if (isWriter || (await tx.epoch.count({ where: { run } })) === 0) return true;
+  if ((await hasWritten(tx, { run }, node.id)) || (await tx.epoch.count({ where: { run } })) === 0) return true;
   hub.log.warn({ node: node.id, run, type }, "a node spoke of a run that others write");
   return false;
 }

@@ -172,6 +172,30 @@ it("waits for its turn, and can be paused, let go on and cancelled there without
   expect(await told()).toBe(2);
 });
 
+it("fails before its turn, for pages too, when its checkpoint is not complete any more", async () => {
+  await callAs(test.hub, "operator").restores.setCap({ profileId, atOnce: 1 });
+  const nodes = [await addTestNode(test.hub, profileId, "gpu-1"), await addTestNode(test.hub, profileId, "gpu-2")];
+  const { restores } = await start(nodes.map(({ nodeId }) => nodeId));
+  const second = restores[1]?.transferId ?? "";
+  await test.hub.db.checkpoint.update({ where: { id: staged.checkpointId }, data: { state: "trashed" } });
+  await callAs(test.hub, "operator").restores.setCap({ profileId, atOnce: 2 });
+  await releaseRestores(test.hub);
+  const asked = { nodeId: null, run: null, states: [], cursor: null, limit: 10 };
+  const { rows } = await callAs(test.hub, "viewer").transfers.list(asked);
+  expect(rows.find(({ id }) => id === second)).toMatchObject({
+    state: "failed",
+    fault: { code: "CHECKPOINT_INCOMPLETE" },
+  });
+  const events = await callAs(test.hub, "viewer").events.list({
+    nodeId: null,
+    run: null,
+    cursor: null,
+    limit: 20,
+    kinds: ["restore-failed"],
+  });
+  expect(events.rows).toMatchObject([{ nodeName: "gpu-2", step: 500 }]);
+});
+
 it("takes only the files that were chosen, and refuses names that are not there", async () => {
   const files = [
     { path: "a.bin", text: "aaaa" },

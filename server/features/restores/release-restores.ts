@@ -1,10 +1,11 @@
 import { isExpected } from "#protocol/fleet/node-status.ts";
 import { command } from "#protocol/wire/commands.ts";
-import { Fault } from "#protocol/faults/fault.ts";
+import { Fault, sentenceOf } from "#protocol/faults/fault.ts";
 import { USUAL_AT_ONCE } from "#protocol/wire/restoring.ts";
 import type { QueuedRestore } from "#prisma/client/client.ts";
 import { countUp } from "#server/platform/counters.ts";
 import type { Hub } from "#server/core/api/hub.ts";
+import { emit, recordEvent } from "#server/core/events/record-event.ts";
 import { stateOf } from "#server/core/live/live-node.ts";
 import { chooseReleases } from "./choose-releases.ts";
 
@@ -81,15 +82,22 @@ async function releaseDue(hub: Hub): Promise<void> {
 async function release(hub: Hub, item: QueuedRestore): Promise<void> {
   const order = command.parse(JSON.parse(item.body));
   const at = new Date(hub.now());
-  const isReleased = await hub.db.$transaction(async (tx) => {
+  const outcome = await hub.db.$transaction(async (tx) => {
     // Somebody may have cancelled it, or revoked its node, since it was chosen.
     const transfer = await tx.transfer.findUniqueOrThrow({ where: { id: item.transferId } });
-    if (transfer.state !== "waiting") return false;
-    const { state } = await tx.checkpoint.findUniqueOrThrow({ where: { id: item.checkpointId } });
+    if (transfer.state !== "waiting") return null;
+    const { state, run, step } = await tx.checkpoint.findUniqueOrThrow({ where: { id: item.checkpointId } });
     if (state !== "complete") {
-      const fault = JSON.stringify(new Fault("CHECKPOINT_INCOMPLETE").toData());
-      await tx.transfer.update({ where: { id: item.transferId }, data: { state: "failed", endedAt: at, fault } });
-      return false;
+      const fault = new Fault("CHECKPOINT_INCOMPLETE").toData();
+      const data = { state: "failed", endedAt: at, fault: JSON.stringify(fault) };
+      await tx.transfer.update({ where: { id: item.transferId }, data });
+      const text = `could not restore step ${step} of ${run}: ${sentenceOf(fault)}`;
+      const node = hub.live.nodes.get(item.nodeId);
+      const line = { at: at.getTime(), kind: "restore-failed" as const, work: "risk" as const, text, run, fault };
+      return {
+        event: await recordEvent(tx, { ...line, step: Number(step), ...(node !== undefined && { node }) }),
+        fault,
+      };
     }
     await tx.queuedRestore.update({ where: { transferId: item.transferId }, data: { releasedAt: at } });
     await tx.command.create({
@@ -105,9 +113,16 @@ async function release(hub: Hub, item: QueuedRestore): Promise<void> {
         createdAt: at,
       },
     });
-    return true;
+    return "released";
   });
-  if (!isReleased) return;
+  if (outcome === null) return;
+  if (outcome !== "released") {
+    const row = hub.live.transfers.get(item.transferId)?.row;
+    const ended = { state: "failed" as const, endedAt: at.getTime(), fault: outcome.fault };
+    if (row !== undefined) hub.live.putTransfer({ ...row, ...ended }, { toWrite: "now" });
+    emit(hub, outcome.event, ["transfers"]);
+    return;
+  }
   countUp(hub.counters.commands, "sent");
   hub.live.send(item.nodeId, { type: "command", command: order });
 }
